@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 import numpy as np
 
 from nbtext.classifiers.base import Classifier, Training, class_for, class_prior
+from nbtext.counts.count_table import whole_or_float
 from nbtext.counts.counting import Analysis, DocumentCounter, InTurn
-from nbtext.counts.layers import estimated
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix
-from nbtext.counts.statistics import COUNTED_ALONE, ClassStatistics, Seeds, Weights, whole_or_float
+from nbtext.counts.statistics import COUNTED_ALONE, ClassStatistics, Seeds, Weights, estimated
 from nbtext.counts.vocabulary import SIDES, Vocabulary, is_category, is_of_side, is_stop_word
 from nbtext.exclusions import DOCUMENT_WEIGHTS, EXACT_CHANGE, LEARNT_UNLABELLED, SEED_WORDS, require_fitting, rows_of
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, could_be_chosen
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from nbtext.counts.corpus_counts import CorpusCounts
+    from nbtext.counts.count_table import CellCounts
     from nbtext.counts.documents import CountedDocuments
     from nbtext.prediction.posterior import Posterior
     from nbtext.prediction.typicality import Profile, Typicality
@@ -192,7 +193,7 @@ class Learnt:
     """Of a calibrated classifier that needs all documents, or of a model with a layer; for the others `left_out_posteriors` computes them."""
 
 
-def own_pseudo_counts(statistics: ClassStatistics, settings: Settings) -> OwnPseudoCounts:
+def own_pseudo_counts(statistics: CellCounts, settings: Settings) -> OwnPseudoCounts:
     """Return the given pseudo-counts of the terms in the vocabulary; settings as `learn` takes them."""
     given = settings.smoothing
     if not isinstance(given, GivenSmoothing) or settings.estimate == "ml":

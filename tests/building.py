@@ -10,9 +10,10 @@ import pytest
 
 from nbtext.classifiers.base import Training
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
+from nbtext.counts.count_table import CellCounts, CountTable, TableBuilder
 from nbtext.counts.documents import CountedDocuments
 from nbtext.counts.matrix import Postings
-from nbtext.counts.statistics import ClassStatistics, StatisticsBuilder
+from nbtext.counts.statistics import ClassStatistics, estimated
 from nbtext.counts.vocabulary import Vocabulary
 from nbtext.language_model import dirichlet
 from nbtext.language_model.dirichlet import LanguageModels, OwnPseudoCounts
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.vocabulary import GrowingVocabulary
+    from nbtext.type_names import AnyArray
     from tests.oracle import Labelled
 
 
@@ -46,16 +48,21 @@ def postings_of(sequences: Sequence[Sequence[str]], vocabulary: Vocabulary | Gro
 
 def statistics_of(documents: Sequence[Labelled], order: int = 1, block: int = 1000) -> ClassStatistics:
     """The statistics of labelled documents, counted ``block`` at a time."""
-    builder = StatisticsBuilder()
+    return estimated(table_of(documents, order, block))
+
+
+def table_of(documents: Sequence[Labelled], order: int = 1, block: int = 1000) -> CountTable:
+    """The table of labelled documents, counted ``block`` at a time."""
+    builder = TableBuilder()
     for begin in range(0, len(documents), block):
         part = documents[begin : begin + block]
         builder.add(
             postings_of([terms for _, terms in part], builder.vocabulary, order), builder.class_numbers([label for label, _ in part])
         )
-    return builder.freeze().statistics
+    return builder.freeze().table
 
 
-def counted_documents(corpus: Sequence[Labelled], statistics: ClassStatistics) -> CountedDocuments:
+def counted_documents(corpus: Sequence[Labelled], statistics: CellCounts) -> CountedDocuments:
     """The documents, counted one by one, with their classes."""
     classes = np.array([statistics.classes.index(label) for label, _ in corpus], np.int64)
     return CountedDocuments(matrix_of([terms for _, terms in corpus], statistics.vocabulary), classes, np.zeros(len(corpus), np.uint64))
@@ -66,7 +73,7 @@ def every_term(statistics: ClassStatistics) -> NDArray[np.bool_]:
     return np.ones(statistics.n_terms, np.bool_)
 
 
-def plain(statistics: ClassStatistics) -> oracle.Counts:
+def plain(statistics: CellCounts) -> oracle.Counts:
     """The statistics as dictionaries."""
     cells = [
         (statistics.classes[k], statistics.vocabulary.term(j))
@@ -79,11 +86,18 @@ def plain(statistics: ClassStatistics) -> oracle.Counts:
     )
 
 
+def dense(counts: CellCounts, cells: str = "cell_counts") -> AnyArray:
+    """Counts by term and class, shape (n_terms, n_classes)."""
+    found = np.zeros((counts.n_terms, counts.n_classes), counts.cell_counts.dtype)
+    found[counts.cell_terms, counts.cell_classes] = getattr(counts, cells)
+    return found
+
+
 def statistics_from_table(counts: Sequence[Sequence[int]], documents: Sequence[int], holding: Sequence[Sequence[int]]) -> ClassStatistics:
     """Statistics from tables of shape (n_terms, n_classes) with classes c0, c1, … and terms t0000, t0001, …"""
     table = np.array(counts, np.int64).reshape(-1, len(documents))
     terms, classes = np.nonzero(table)
-    return ClassStatistics(
+    counted = CountTable(
         Vocabulary.of([f"t{number:04d}" for number in range(len(table))]),
         tuple(f"c{number}" for number in range(len(documents))),
         np.array(documents, np.int64),
@@ -92,6 +106,7 @@ def statistics_from_table(counts: Sequence[Sequence[int]], documents: Sequence[i
         table[terms, classes],
         np.array(holding, np.int64).reshape(table.shape)[terms, classes],
     )
+    return estimated(counted)
 
 
 def language_models(

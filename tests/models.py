@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from nbtext.counts.corpus_counts import CorpusCounts
+    from nbtext.counts.count_table import CountTable
     from nbtext.counts.counting import Analysis
     from nbtext.counts.documents import CountedDocuments
-    from nbtext.counts.statistics import ClassStatistics
     from nbtext.prediction.labels import Label as LabelOfDocument
 
 Label = TypeVar("Label")
@@ -67,7 +67,7 @@ def unlabelled(texts: Iterable[bytes]) -> list[Document]:
     return [Document("", None, text) for text in texts]
 
 
-def count_documents(labelled: Iterable[tuple[str, bytes]], analysis: Analysis) -> tuple[ClassStatistics, CountedDocuments]:
-    """Return the statistics of a corpus and all of its documents."""
+def count_documents(labelled: Iterable[tuple[str, bytes]], analysis: Analysis) -> tuple[CountTable, CountedDocuments]:
+    """Return the table of a corpus and all of its documents."""
     counts = count(labelled, analysis, keep_all=True)
     return counts.statistics, counts.documents

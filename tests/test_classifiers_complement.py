@@ -16,6 +16,7 @@ from nbtext.classifiers.base import Training
 from nbtext.classifiers.complement import SPREADS, ComplementNaiveBayes, log_shares
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.counting import Analysis
+from nbtext.counts.statistics import estimated
 from nbtext.counts.weighting import weighted
 from nbtext.errors import UsageError
 from nbtext.settings import WEIGHTINGS, Settings
@@ -39,7 +40,8 @@ mixed = strategies.corpora.filter(
 
 def training(corpus: list[Labelled], smoothing: float = 1.0, over: set[str] | None = None, **parameters: Any) -> Training:
     values = Settings.of({"stemmer": "none", "unspaced": "pairs", **parameters})
-    statistics, documents = count_documents([(label, " ".join(terms).encode()) for label, terms in corpus], Analysis(values))
+    table, documents = count_documents([(label, " ".join(terms).encode()) for label, terms in corpus], Analysis(values))
+    statistics = estimated(table)
     selected = np.array([over is None or statistics.vocabulary.term(j) in over for j in range(statistics.n_terms)], np.bool_)
     return Training(statistics, selected, smoothing, values, documents)
 

@@ -32,6 +32,7 @@ from nbtext.classifiers.logistic import (
     minimise,
 )
 from nbtext.counts.counting import Analysis
+from nbtext.counts.statistics import estimated
 from nbtext.errors import UsageError
 from nbtext.model.description import warnings
 from nbtext.prediction.calibration import by_length
@@ -61,7 +62,8 @@ def drawn(seed: int, n: int = 60, labels: str = "ABC") -> tuple[list[str], list[
 
 def training(texts: list[str], labels: list[str], smoothing: float = 1.0, **parameters: Any) -> Training:
     values = Settings.of({**PLAIN, **parameters})
-    statistics, documents = count_documents([(label, text.encode()) for label, text in zip(labels, texts, strict=True)], Analysis(values))
+    table, documents = count_documents([(label, text.encode()) for label, text in zip(labels, texts, strict=True)], Analysis(values))
+    statistics = estimated(table)
     return Training(statistics, np.ones(statistics.n_terms, np.bool_), smoothing, values, documents)
 
 

@@ -42,7 +42,7 @@ def test_a_part_is_counted_as_if_it_were_alone(corpus: list[Labelled], data: st.
     found = plain(part)
     assert {label: n for label, n in found.documents.items() if n} == alone.documents
     assert (found.occurrences, found.holding) == (alone.occurrences, alone.holding)
-    assert (part.classes, part.vocabulary) == (subsets.statistics.classes, subsets.statistics.vocabulary)
+    assert (part.classes, part.vocabulary) == (subsets.table.classes, subsets.table.vocabulary)
     assert part.term_offsets.size == part.n_terms + 1
     assert part.cell_counts.min(initial=1) >= 1
 
@@ -50,7 +50,7 @@ def test_a_part_is_counted_as_if_it_were_alone(corpus: list[Labelled], data: st.
 @given(corpus=strategies.corpora)
 def test_the_whole_and_nothing(corpus: list[Labelled]) -> None:
     subsets = subsets_of(corpus)
-    assert subsets.part(np.ones(len(corpus), np.bool_)) == subsets.statistics
+    assert subsets.part(np.ones(len(corpus), np.bool_)) == subsets.table
     nothing = subsets.part(np.zeros(len(corpus), np.bool_))
     assert (nothing.n_documents, nothing.cell_counts.size, int(nothing.term_offsets.max())) == (0, 0, 0)
 
@@ -63,9 +63,9 @@ def test_the_sample_is_that_of_counting_the_part_alone(corpus: list[Labelled], d
     alone = count([pair for pair, here in zip(texts(corpus), chosen, strict=True) if here], Analysis(PARAMETERS))
     assert (found.bound, found.size) == (alone.sample.bound, alone.sample.size)
     assert found.documents.hashes.tolist() == alone.sample.documents.hashes.tolist()
-    names = [subsets.statistics.classes[k] for k in found.documents.classes.tolist()]
+    names = [subsets.table.classes[k] for k in found.documents.classes.tolist()]
     assert names == [alone.statistics.classes[k] for k in alone.sample.documents.classes.tolist()]
-    assert terms_of(found, subsets.statistics.vocabulary.term) == terms_of(alone.sample, alone.statistics.vocabulary.term)
+    assert terms_of(found, subsets.table.vocabulary.term) == terms_of(alone.sample, alone.statistics.vocabulary.term)
 
 
 def terms_of(sample: DocumentSample, name: Callable[[int], str]) -> list[dict[str, int]]:

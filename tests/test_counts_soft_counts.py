@@ -9,12 +9,13 @@ from hypothesis import given
 
 from nbtext.counts import soft_counts
 from nbtext.counts.corpus_counts import CorpusCounts
+from nbtext.counts.count_table import Layer
 from nbtext.counts.counting import Analysis
-from nbtext.counts.layers import estimated
 from nbtext.counts.soft_counts import SoftCounter
-from nbtext.counts.statistics import Layer
+from nbtext.counts.statistics import estimated
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.settings import Settings
+from tests.building import dense
 from tests.models import count_documents
 from tests.strategies import corpora
 
@@ -28,20 +29,20 @@ ANALYSIS = Analysis.of(Settings(stop_words="none", stemmer="none", weighting="lo
 def test_sums_are_those_of_a_dense_product(corpus: list[tuple[str, list[str]]]) -> None:
     statistics, documents = count_documents(((label, " ".join(words).encode()) for label, words in corpus), ANALYSIS)
     matrix, shape = documents.matrix, (len(documents), statistics.n_terms)
-    dense = np.zeros(shape, np.int64)
-    dense[matrix.entry_documents, matrix.terms] = matrix.counts
+    product = np.zeros(shape, np.int64)
+    product[matrix.entry_documents, matrix.terms] = matrix.counts
     shares = np.random.default_rng(len(corpus)).integers(0, WEIGHT_UNIT, (len(documents), statistics.n_classes))
     soft = SoftCounter(matrix, statistics).statistics(shares.astype(np.float64))
     terms = np.arange(statistics.n_terms)
-    assert np.array_equal(soft.counts_of(terms), dense.T @ shares)
-    assert np.array_equal(soft.documents_of(terms), (dense > 0).T @ shares)
+    assert np.array_equal(dense(soft), product.T @ shares)
+    assert np.array_equal(dense(soft, "cell_documents"), (product > 0).T @ shares)
     assert np.array_equal(soft.class_documents, shares.sum(axis=0))
     assert soft.cell_counts.dtype == np.int64
     order = np.random.default_rng(0).permutation(len(documents))
     assert SoftCounter(matrix.rows(order), statistics).statistics(shares[order].astype(np.float64)) == soft
     counts = CorpusCounts.of(statistics, documents, 0)
     both = estimated(counts.with_layer(Layer("unlabelled", 0.5, WEIGHT_UNIT), soft).statistics)
-    assert np.allclose(both.counts_of(terms), statistics.counts_of(terms) + dense.T @ shares / 2 / WEIGHT_UNIT)
+    assert np.allclose(both.counts_of(terms), dense(statistics) + product.T @ shares / 2 / WEIGHT_UNIT)
     assert both.cell_logs is not None
 
 

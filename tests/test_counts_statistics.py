@@ -1,147 +1,170 @@
-"""The statistics of a corpus are those of the slow twin, and add and subtract as corpora do.
-
-Also tests `counts/statistics.py`.
-"""
+"""Layers: the sum of counted documents with the weights of their classes, seed words and unlabelled documents; and counted layers, here of periods."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from functools import reduce
+from operator import add, itemgetter
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.errors import UsageError
-from tests import oracle, strategies
-from tests.building import plain, statistics_from_table, statistics_of
-from tests.oracle import Labelled
+from nbtext import TextClassifier
+from nbtext.counts.corpus_counts import CorpusCounts, Subsets, forget_documents, relabelled_documents
+from nbtext.counts.count_table import UNLABELLED, Layer
+from nbtext.counts.counting import Analysis
+from nbtext.counts.soft_counts import SoftCounter
+from nbtext.counts.statistics import Seed, Weights, balancing_factors, estimated, weights_of
+from nbtext.errors import ModelError, UsageError
+from nbtext.model import state
+from nbtext.settings import Settings
+from tests.budget import examples
+from tests.building import dense
+from tests.changing import WORDS
+from tests.models import count, count_documents
 
-if TYPE_CHECKING:
-    from random import Random
-
-    from nbtext.counts.statistics import ClassStatistics
-
-ORDERS = pytest.mark.parametrize("order", [1, 2, 3])
-Corpus = list[Labelled]
-
-
-def assert_well_formed(statistics: ClassStatistics) -> None:
-    """What every table of statistics keeps, whatever made it."""
-    assert list(statistics.classes) == sorted(set(statistics.classes))
-    assert statistics.class_documents.min(initial=1) >= 1
-    cells = list(zip(statistics.cell_terms.tolist(), statistics.cell_classes.tolist(), strict=True))
-    assert cells == sorted(set(cells))
-    assert set(statistics.cell_terms.tolist()) == set(range(statistics.n_terms))
-    assert set(statistics.cell_classes.tolist()) <= set(range(statistics.n_classes))
-    assert np.all(statistics.cell_documents >= 1)
-    assert np.all(statistics.cell_documents <= statistics.cell_counts)
-    assert np.all(statistics.cell_documents <= statistics.class_documents[statistics.cell_classes])
+ANALYSIS = Analysis.of(Settings(stop_words="none", stemmer="none", weighting="log"))
+TEXTS = [("x", b"ant bee"), ("x", b"ant ant cat"), ("y", b"bee cat"), ("x", b"dog")]
+WHOLE = Analysis(Settings(stop_words="none", stemmer="none", sample=99))
+Dated = list[tuple[str, str, str]]
+SEEDS = [Seed("x", ("bee",), 2.3), Seed("y", ("ant",), 0.7)]
 
 
-@ORDERS
-@given(corpus=strategies.corpora)
-def test_counting_is_that_of_the_slow_twin(order: int, corpus: Corpus) -> None:
-    statistics = statistics_of(corpus, order)
-    wanted = oracle.count(corpus, order)
-    assert plain(statistics) == wanted
-    assert [statistics.vocabulary.term(number) for number in range(statistics.n_terms)] == wanted.terms
-    assert_well_formed(statistics)
+def test_the_sum_is_that_of_each_cell_in_order() -> None:
+    counted, documents = count_documents(TEXTS, ANALYSIS)
+    shares = np.array([[700.0, 300], [10, 990], [0, 1000], [333, 667]])
+    soft = SoftCounter(documents.matrix, counted).statistics(shares)
+    counts = CorpusCounts.of(counted, documents, 9).with_layer(Layer(UNLABELLED, 0.3, 1000), soft)
+    assert counts.uses_unlabelled
+    assert counts.of_documents().statistics == counts.statistics.of_documents == counted
+    plain = CorpusCounts.of(counted, documents, 9)
+    assert (counts + plain).statistics == (plain + counts).statistics == counted.combined(counted, 1).table
+    assert (counts + plain - plain).statistics == (counts - plain + plain).statistics == counted
+    found = estimated(counts.statistics, weights_of(counts.statistics, Settings(class_weight="balanced"), SEEDS))
+    factors = balancing_factors(counted)
+    seeds = np.array([[0, 0.7], [2.3, 0], [0, 0], [0, 0]])
+    wanted = dense(counted) * factors / 1000 + seeds + 0.3 / 1000 * dense(soft)
+    assert np.array_equal(found.counts_of(np.arange(counted.n_terms)), wanted)
+    assert np.array_equal(found.class_documents, counted.class_documents * factors / 1000 + 0.3 / 1000 * soft.class_documents)
+    assert (counted.unit, found.weight_unit) == (1, 1000)
+    assert np.array_equal(documents.natural_weights(found), factors[documents.classes] / 1000)
 
 
-@ORDERS
-@given(corpus=strategies.corpora)
-def test_sums_over_classes_and_terms_are_those_of_the_slow_twin(order: int, corpus: Corpus) -> None:
-    statistics, wanted = statistics_of(corpus, order), oracle.count(corpus, order)
-    classes, terms = wanted.classes, wanted.terms
-    assert statistics.n_documents == len(corpus)
-    assert statistics.class_tokens.tolist() == [wanted.tokens(label, terms) for label in classes]
-    assert statistics.term_counts.tolist() == [sum(wanted.occurrences.get((k, term), 0) for k in classes) for term in terms]
-    assert statistics.term_documents.tolist() == [sum(wanted.holding.get((k, term), 0) for k in classes) for term in terms]
-    backwards = np.arange(len(terms))[::-1]
-    assert statistics.counts_of(backwards).tolist() == [[wanted.occurrences.get((k, term), 0) for k in classes] for term in terms[::-1]]
-    assert statistics.documents_of(backwards).tolist() == [[wanted.holding.get((k, term), 0) for k in classes] for term in terms[::-1]]
+def test_a_part_of_a_sum_is_the_sum_of_the_part() -> None:
+    counted, documents = count_documents(TEXTS, ANALYSIS)
+    weights, rows = weights_of(counted, Settings(class_weight="balanced"), SEEDS), np.array([0, 3])
+    part = estimated(Subsets(counted, documents).without(rows), weights)
+    alone, _ = count_documents([TEXTS[1], TEXTS[2]], ANALYSIS)
+    terms = part.vocabulary.find_terms([(alone.vocabulary.term(number),) for number in range(alone.n_terms)])
+    wanted = estimated(alone, weights)
+    assert np.array_equal(part.counts_of(terms), wanted.counts_of(np.arange(alone.n_terms)))
+    assert np.array_equal(part.class_documents, wanted.class_documents)
 
 
-@ORDERS
-@given(corpus=strategies.corpora, block=st.integers(1, 5), random=st.randoms())
-def test_block_size_and_order_of_documents_change_nothing(order: int, corpus: Corpus, block: int, random: Random) -> None:
-    wanted = statistics_of(corpus, order)
-    assert statistics_of(corpus, order, block) == wanted
-    assert statistics_of(random.sample(corpus, len(corpus)), order, block) == wanted
+def test_what_nothing_weighs_or_joins_stays_as_it_is() -> None:
+    counted, _ = count_documents(TEXTS, ANALYSIS)
+    found = estimated(counted, Weights())
+    assert found.table is counted
+    assert all(mine is its for mine, its in zip(found.cells, counted.cells, strict=True))
+    assert found.observed is found
+    assert not found.seeds.held.any()
+    assert found.seeds.class_documents.tolist() == [0, 0]
 
 
-@ORDERS
-@given(a=strategies.corpora, b=strategies.corpora)
-def test_a_sum_is_counting_both_together_in_either_order(order: int, a: Corpus, b: Corpus) -> None:
-    both = statistics_of(a + b, order)
-    assert statistics_of(a, order).combined(statistics_of(b, order), 1).statistics == both
-    assert statistics_of(b, order).combined(statistics_of(a, order), 1).statistics == both
-    assert_well_formed(both)
-
-
-@ORDERS
-@given(a=strategies.corpora, b=strategies.corpora)
-def test_a_difference_undoes_a_sum_and_vocabulary_and_classes_go_back_too(order: int, a: Corpus, b: Corpus) -> None:
-    first, second = statistics_of(a, order), statistics_of(b, order)
-    left = first.combined(second, 1).statistics.combined(second, -1).statistics
-    assert left == first
-    assert_well_formed(left)
-
-
-@given(strategies.corpora)
-def test_nothing_is_left_of_a_corpus_without_itself(corpus: Corpus) -> None:
-    statistics = statistics_of(corpus)
-    nothing = statistics.combined(statistics, -1).statistics
-    assert (nothing.classes, nothing.n_terms, nothing.n_documents) == ((), 0, 0)
-    assert nothing.combined(statistics, 1).statistics == statistics
-
-
-@given(strategies.corpora, strategies.corpora)
-def test_taking_away_more_than_there_is_raises(a: Corpus, b: Corpus) -> None:
-    mine, theirs = oracle.count(a), oracle.count(b)
-    if any(count > getattr(mine, part).get(key, 0) for part in oracle.Counts._fields for key, count in getattr(theirs, part).items()):
-        with pytest.raises(UsageError, match="never counted"):
-            statistics_of(a).combined(statistics_of(b), -1)
-
-
-@pytest.mark.parametrize(
-    ("counted", "taken"),
-    [
-        (["ant ant ant"], ["ant ant"]),
-        (["ant", "bee"], ["ant", ""]),
-        (["ant", "ant"], ["ant ant"]),
-        (["ant ant", "ant"], ["ant ant ant"]),
-        (["ant ant ant", "bee"], ["ant ant"]),
-    ],
+PERIODS = ("2024", "2025")
+dated = st.lists(
+    st.tuples(st.sampled_from("xyz"), st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join), st.sampled_from(PERIODS)),
+    min_size=1,
+    max_size=9,
 )
-def test_taking_away_a_document_that_was_not_counted_raises_even_if_no_count_falls_below_zero(counted: list[str], taken: list[str]) -> None:
-    statistics, other = (statistics_of([("class", text.split()) for text in texts]) for texts in (counted, taken))
-    with pytest.raises(UsageError, match="never counted"):
-        statistics.combined(other, -1)
+"""Documents with labels and periods."""
 
 
-def test_statistics_differ_in_any_part() -> None:
-    base = [("a", ["ant", "bee"]), ("b", ["ant"])]
-    others: list[Corpus] = [
-        [*base, ("b", [])],
-        [("a", ["ant", "bee"]), ("c", ["ant"])],
-        [("a", ["ant", "bee"]), ("b", ["bee"])],
-        [("a", ["ant", "bee", "bee"]), ("b", ["ant"])],
-        [("a", ["ant", "cat"]), ("b", ["ant"])],
-    ]
-    statistics = statistics_of(base)
-    assert statistics == statistics_of(base[::-1])
-    assert all(statistics != statistics_of(other) for other in others)
-    assert statistics != base
+def recounted(corpus: Dated) -> CorpusCounts:
+    """Count the documents of each period in a layer of its own, and add the layers."""
+    found = []
+    for period in sorted({period for *_, period in corpus}):
+        counts = count([(label, text.encode()) for label, text, of in corpus if of == period], WHOLE, keep_all=True)
+        layers, numbers = (Layer(), Layer(period)), 2 * np.arange(counts.statistics.n_classes) + 1
+        statistics = counts.statistics.regrouped(numbers, counts.statistics.classes, layers)
+        found.append(CorpusCounts.of(statistics, replace(counts.documents, columns=numbers[counts.documents.columns], n_layers=2), 99))
+    return reduce(add, found)
 
 
-@pytest.mark.parametrize("n_classes", [1, 2, 63, 64, 65, 200])
-def test_the_count_of_a_term_in_a_class_is_that_of_its_cell(n_classes: int) -> None:
-    random = np.random.default_rng(n_classes)
-    table = random.integers(1, 9, (30, n_classes)) * (random.random((30, n_classes)) < 0.3)
-    table[:, 0] += 1
-    statistics = statistics_from_table(table.tolist(), [9] * n_classes, np.minimum(table, 1).tolist())
-    order = random.permutation(statistics.cell_counts.size)
-    found = statistics.counts_in(statistics.cell_terms[order], statistics.cell_classes[order])
-    assert found.tolist() == statistics.cell_counts[order].tolist()
+def file_of(counts: CorpusCounts) -> bytes:
+    """A model of the counts, saved."""
+    with TemporaryDirectory() as folder:
+        TextClassifier(stop_words="none", stemmer="none", sample=99).learn(counts).save(f"{folder}/model")
+        return Path(f"{folder}/model").read_bytes()
+
+
+def require_equal(found: CorpusCounts, wanted: CorpusCounts) -> None:
+    assert found.statistics == wanted.statistics
+    assert file_of(found) == file_of(wanted)
+
+
+@examples(20)
+@given(dated, dated)
+def test_counted_layers_add_and_subtract_as_if_counted_again(first: Dated, second: Dated) -> None:
+    both = recounted(first) + recounted(second)
+    require_equal(both, recounted([*second, *first]))
+    require_equal(both - recounted(second), recounted(first))
+    require_equal(forget_documents(both, recounted(second)), recounted(first))
+    with pytest.raises(UsageError, match="never learnt as"):
+        forget_documents(both, recounted([*first, ("z", "never counted", "2024")]))
+    elsewhere = [(label, text, PERIODS[1 - PERIODS.index(period)]) for label, text, period in first]
+    if sorted(elsewhere) != sorted(first):
+        with pytest.raises(UsageError, match="never learnt as"):
+            forget_documents(recounted(first) + recounted([("z", "never counted", "2024")]), recounted(elsewhere))
+
+
+@examples(20)
+@given(dated, st.fixed_dictionaries({label: st.sampled_from(["x", "new"]) for label in "xyz"}), st.sets(st.sampled_from(WORDS), min_size=1))
+def test_counted_layers_are_renamed_and_pruned_as_if_counted_again(corpus: Dated, new: dict[str, str], words: set[str]) -> None:
+    counts = recounted(corpus)
+    labels = [new[label] for label in counts.statistics.classes]
+    require_equal(counts.relabelled(labels), recounted([(new[label], text, period) for label, text, period in corpus]))
+    documents = relabelled_documents(
+        counts.statistics, counts.documents, [new[label] for label, *_ in sorted(corpus, key=itemgetter(2))], 9
+    )
+    require_equal(documents, recounted([(new[label], text, period) for label, text, period in corpus]))
+    kept = np.array([counts.statistics.vocabulary.term(term) in words for term in range(counts.statistics.n_terms)], np.bool_)
+    without = [(label, " ".join(word for word in text.split() if word in words), period) for label, text, period in corpus]
+    assert counts.restricted(kept).statistics == recounted(without).statistics
+
+
+@examples(20)
+@given(dated)
+def test_everything_is_estimated_from_the_sum_of_counted_layers(corpus: Dated) -> None:
+    counts, undated = recounted(corpus), count([(label, text.encode()) for label, text, _ in corpus], WHOLE)
+    terms = np.arange(counts.statistics.n_terms)
+    for balanced in (None, "balanced"):
+        of_periods, of_all = (weights_of(each.statistics, Settings(class_weight=balanced), SEEDS) for each in (counts, undated))
+        assert estimated(counts.statistics, of_periods) == estimated(undated.statistics, of_all)
+    assert counts.labelled == undated.labelled
+    content = file_of(counts)
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "model").write_bytes(content)
+        loaded = TextClassifier.load(f"{folder}/model")
+    assert loaded.counts.statistics == counts.statistics
+    plain = TextClassifier(stop_words="none", stemmer="none", sample=99).learn(undated)
+    texts = [text for _, text, _ in corpus]
+    assert np.array_equal(loaded.predict_log_proba(texts), plain.predict_log_proba(texts), equal_nan=True)
+    rows = np.arange(0, len(corpus), 2)
+    in_order = sorted(corpus, key=itemgetter(2))
+    part = Subsets(counts.statistics, counts.documents).without(rows)
+    assert part.of_documents.cell_counts.sum() == sum(len(text.split()) for _, text, _ in in_order[1::2])
+    assert terms.size == part.n_terms
+
+
+def test_a_file_has_not_too_many_layers(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = file_of(recounted([("x", "ant", "2024"), ("y", "bee", "2025")]))
+    monkeypatch.setattr(state, "MOST_COLUMNS", 5)
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "model").write_bytes(content)
+        with pytest.raises(ModelError, match="it has too many layers"):
+            TextClassifier.load(f"{folder}/model")

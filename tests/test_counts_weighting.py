@@ -18,18 +18,19 @@ from nbtext.counts.weighting import weighted, weighted_cells
 from nbtext.settings import WEIGHTINGS, Settings
 from tests import strategies
 from tests.budget import examples
+from tests.building import dense
 from tests.models import count_documents
 
 if TYPE_CHECKING:
+    from nbtext.counts.count_table import CountTable
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
-    from nbtext.counts.statistics import ClassStatistics
     from tests.oracle import Labelled
 
 PARAMETERS = Settings.of({"stemmer": "none", "unspaced": "pairs"})
 
 
-def counted(corpus: list[Labelled]) -> tuple[ClassStatistics, CountedDocuments]:
+def counted(corpus: list[Labelled]) -> tuple[CountTable, CountedDocuments]:
     return count_documents([(label, " ".join(terms).encode()) for label, terms in corpus], Analysis(PARAMETERS))
 
 
@@ -47,7 +48,7 @@ def slow_weights(weighting: str, terms: list[str], corpus: list[Labelled], over:
     return weights
 
 
-def rows(matrix: DocumentTermMatrix, statistics: ClassStatistics) -> list[dict[str, float]]:
+def rows(matrix: DocumentTermMatrix, statistics: CountTable) -> list[dict[str, float]]:
     name = statistics.vocabulary.term
     return [
         {name(j): float(n) for j, n in zip(matrix.terms[begin:end].tolist(), matrix.counts[begin:end].tolist(), strict=True)}
@@ -70,7 +71,7 @@ def test_documents_and_cells_are_weighted_as_one_by_one(weighting: str, corpus: 
         if term in over:
             total = sum(row.get(term, 0.0) for (of, _), row in zip(corpus, wanted, strict=True) if of == label)
             assert found == pytest.approx(total, abs=1e-8)
-            assert 0 <= found <= statistics.counts_of(np.array([j]))[0, k]
+            assert 0 <= found <= dense(statistics)[j, k]
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
@@ -107,8 +108,8 @@ def test_sums_of_logs_add_and_subtract(corpus: list[Labelled], data: st.DataObje
         with_log_sums(*counted([document for document, here in zip(corpus, mask.tolist(), strict=True) if here]))
         for mask in (np.ones_like(chosen), chosen, ~chosen)
     )
-    assert inside.combined(outside, 1).statistics == whole
-    assert whole.combined(outside, -1).statistics == inside
+    assert inside.combined(outside, 1).table == whole
+    assert whole.combined(outside, -1).table == inside
     assert with_log_sums(*counted(corpus[::-1])) == whole
 
 

@@ -45,8 +45,8 @@ from tests.process import SERVICE_DESK
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nbtext.counts.count_table import CountTable
     from nbtext.counts.documents import CountedDocuments
-    from nbtext.counts.statistics import ClassStatistics
 
 
 Labelled = tuple[str, bytes]
@@ -81,7 +81,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-def counted(documents: Sequence[Labelled], **settings: Any) -> tuple[ClassStatistics, CountedDocuments, Settings]:
+def counted(documents: Sequence[Labelled], **settings: Any) -> tuple[CountTable, CountedDocuments, Settings]:
     model = TextClassifier(**settings)
     return *count_documents(documents, model.analysis), looked_up(model.analysis)
 

@@ -94,7 +94,7 @@ RARE = {
     "a cell has no column", "a label has neither documents nor seed words", "its means are too large",
     "its numbers are too large", "its sample holds impossible documents", "a document of its sample is in no layer of documents",
     "a label counts more than all documents", "a label has a term that no document has",  # tests/test_model_state.py
-    "it has too many layers",  # tests/test_counts_layers.py
+    "it has too many layers",  # tests/test_counts_statistics.py
 }  # fmt: skip
 """Findings that one change of a fixture does not lead to."""
 FILES = [path for path in sorted(FOLDER.glob("format-2/*.model")) if path.stem not in REFUSED]

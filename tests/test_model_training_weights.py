@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.counts.corpus_counts import Subsets
+from nbtext.counts.count_table import LOG_UNITS, CountTable, log_units
 from nbtext.counts.counting import count
 from nbtext.counts.documents import CountedDocuments
-from nbtext.counts.layers import balancing_factors, estimated, weights_of
 from nbtext.counts.matrix import DocumentTermMatrix
-from nbtext.counts.statistics import LOG_UNITS, ClassStatistics, Seed, log_units
+from nbtext.counts.statistics import Seed, balancing_factors, estimated, weights_of
 from nbtext.counts.vocabulary import Vocabulary
 from nbtext.counts.weighting import weighted_cells
 from nbtext.errors import UsageError
@@ -207,7 +207,7 @@ def test_documents_left_out_by_folds_are_scored_with_the_seeds(word: str) -> Non
 def test_sums_of_logs_of_a_million_weighted_documents_and_balanced_classes() -> None:
     """10⁶ documents of weight 2.5 that hold the only term 7 times, and 50 others of weight 1 with it once."""
     n, logs = np.array([2_500 * 10**6, 1_000 * 50]), log_units(np.array([7, 1]))
-    statistics = ClassStatistics(
+    table = CountTable(
         Vocabulary.of(["ant"]),
         ("x", "y"),
         n,
@@ -218,14 +218,14 @@ def test_sums_of_logs_of_a_million_weighted_documents_and_balanced_classes() -> 
         logs * n,
         unit=1000,
     )
-    found = estimated(statistics, weights_of(statistics, Settings(class_weight="balanced", weighting="log")))
-    factors = balancing_factors(statistics).tolist()
+    found = estimated(table, weights_of(table, Settings(class_weight="balanced", weighting="log")))
+    factors = balancing_factors(table).tolist()
     exact = [int(log) * int(size) * factor / (10**6 * LOG_UNITS) for log, size, factor in zip(logs, n, factors, strict=True)]
     assert max(int(log) * int(size) * factor for log, size, factor in zip(logs, n, factors, strict=True)) > 2**63
     assert weighted_cells("log", found, np.ones(1, np.bool_), None).tolist() == pytest.approx(exact, rel=1e-15)
     matrix = DocumentTermMatrix(np.array([0, 1, 2]), np.array([0, 0]), np.array([7, 1]), np.zeros(2, np.int64))
     documents = CountedDocuments(matrix, np.array([0, 1]), np.zeros(2, np.uint64), np.array([2_500, 1_000]))
-    fold = Subsets(found, documents).without(np.array([0, 1]))
+    fold = estimated(Subsets(table, documents).without(np.array([0, 1])), found.weights)
     rest = [exact[0] * (1 - 1e-6), exact[1] * (1 - 1 / 50)]
     assert weighted_cells("log", fold, np.ones(1, np.bool_), None).tolist() == pytest.approx(rest, rel=1e-12)
 

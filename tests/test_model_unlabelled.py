@@ -20,6 +20,7 @@ from nbtext.model.changing import WEIGHTINGS, learnt_with_best_weighting
 from nbtext.model.description import warnings
 from nbtext.model.training import left_out_posteriors
 from nbtext.model.unlabelled import ITERATIONS, UnlabelledDocuments
+from tests.building import dense
 from tests.changing import saved
 from tests.models import require_sound
 from tests.models import unlabelled as unlabelled_of
@@ -265,9 +266,7 @@ def test_a_word_against_a_class_is_for_all_others_also_those_that_come_later(tmp
     again.fit(texts, labels)
     assert np.array_equal(model.fitted.statistics.cell_counts, again.fitted.statistics.cell_counts)
     [purr] = model.fitted.statistics.vocabulary.find(["purr"])
-    assert (model.fitted.statistics.counts_of(np.array([purr])) - model.counts.statistics.counts_of(np.array([purr]))).tolist() == [
-        [0, 10, 10]
-    ]
+    assert (dense(model.fitted.statistics) - dense(model.counts.statistics))[purr].tolist() == [0, 10, 10]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document
-from nbtext.counts.statistics import LOG_UNITS
+from nbtext.counts.count_table import LOG_UNITS
 from nbtext.errors import ModelError, UsageError
 from nbtext.model.state import from_plain
 from nbtext.store import read_model_file

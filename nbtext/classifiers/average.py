@@ -27,6 +27,7 @@ from nbtext.classifiers.base import (
     split,
 )
 from nbtext.counts.corpus_counts import Subsets
+from nbtext.counts.statistics import estimated
 from nbtext.errors import require
 from nbtext.prediction.calibration import LARGEST_LOG, divisor_loss, newton_minimum
 from nbtext.prediction.labels import DocumentLabels, single_labels
@@ -136,13 +137,15 @@ class PooledClassifier(AdditiveClassifier):
         """Return the model with weights fitted to these documents, by folds of them."""
         training, by_folds = self.training, self.training.documents is None
         folds = [np.arange(len(documents))[fold::HELD_OUT_FOLDS] for fold in range(HELD_OUT_FOLDS)] if by_folds else [split(documents)[1]]
-        most, subsets = max(MOST_SCORES // training.statistics.n_classes, 1), Subsets(training.statistics, documents)
+        most = max(MOST_SCORES // training.statistics.n_classes, 1)
+        subsets = Subsets(training.statistics.table, documents)
         parts = []
         for rows in folds:
             if not rows.size:
                 continue
             rest = None if by_folds else documents.rows(np.delete(np.arange(len(documents)), rows))
-            left_out, statistics = documents.rows(rows), subsets.without(rows)
+            left_out = documents.rows(rows)
+            statistics = estimated(subsets.without(rows), training.statistics.weights)
             unseen = [member.left_out(member.training, left_out, statistics, rest) for member in self.members]
             first = unseen[0]
             columns = (first.lengths, first.unknown, first.truth.numbers, first.weights)

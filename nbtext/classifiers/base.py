@@ -16,6 +16,7 @@ import numpy as np
 
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, add_weighted_sums, in_blocks
+from nbtext.counts.statistics import estimated
 from nbtext.errors import UsageError, require
 from nbtext.exclusions import needs_documents
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, beta_posteriors, log
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods, ColumnFeatures
+    from nbtext.counts.count_table import CellCounts
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.measures import PartFit
@@ -44,7 +46,7 @@ def classifier_class(name: ClassifierName) -> type[Classifier]:
     return getattr(module, CLASSIFIERS[name])
 
 
-def class_for(statistics: ClassStatistics, settings: Settings) -> type[Classifier]:
+def class_for(statistics: CellCounts, settings: Settings) -> type[Classifier]:
     """Return the class of the classifier: that of the settings, for attributes that are no features of it one around it, or the one for several labels."""
     kind = classifier_class(settings.classifier)
     if not statistics.kind.is_exclusive:
@@ -138,7 +140,7 @@ class TermProbabilities:
     @classmethod
     def of_models(cls, models: LanguageModels, meaning: str = OF_TOKENS, own: Floats | None = None) -> TermProbabilities:
         """Return those of language models, or that of an outcome that no document has, with its ``own`` pseudo-count, shape (1, 1), as any term."""
-        statistics, table = models.statistics, models.statistics.counted or models.statistics
+        statistics, table = models.statistics, models.statistics.table
         whole = statistics.weight_unit == 1 and table.n_counted == len(table.layers) and not np.any(statistics.observed.cell_counts % 1)
         posteriors = partial(beta_posteriors, models, own=own) if whole else None
         if own is not None:
@@ -436,7 +438,7 @@ class Classifier(ABC):
         documents = training.documents if needs_documents(training.settings) else None
         n_folds = HELD_OUT_FOLDS if documents is None else HELD_OUT_FOLDS_OF_DOCUMENTS
         folds = np.arange(len(sample)) % n_folds  # the sample is in the order of hashes, so this is random
-        subsets = Subsets(training.statistics, sample)
+        subsets = Subsets(training.statistics.table, sample)
         places = None if documents is None else documents.places(sample)
         parts = []
         for fold in range(min(n_folds, len(sample))):
@@ -444,7 +446,8 @@ class Classifier(ABC):
             rest = None
             if documents is not None and places is not None:
                 rest = documents.rows(np.delete(np.arange(len(documents)), places[rows]))
-            parts.append(self.left_out(training, sample.rows(rows), subsets.without(rows), rest))
+            others = estimated(subsets.without(rows), training.statistics.weights)
+            parts.append(self.left_out(training, sample.rows(rows), others, rest))
         return Unseen.joined(parts)
 
     def left_out(

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from nbtext.classifiers.base import LinearClassifier, TermProbabilities, Training, difference
+from nbtext.counts.count_table import whole_or_float
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, add_weighted_sums, in_blocks
-from nbtext.counts.statistics import whole_or_float
 from nbtext.language_model.dirichlet import log, share
 from nbtext.language_model.smoothing import CountHistogram, coin_histogram
 from nbtext.prediction.calibration import OF_COUNTS

@@ -33,6 +33,7 @@ import numpy as np
 from nbtext.classifiers.base import AT_LEAST, LinearClassifier, Training, Unseen, class_prior, log_prior_odds, loss_after_calibration, split
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.matrix import DocumentTermMatrix, in_blocks
+from nbtext.counts.statistics import estimated
 from nbtext.counts.vocabulary import category_term
 from nbtext.counts.weighting import tfidf
 from nbtext.errors import UsageError, quantity, require
@@ -623,7 +624,8 @@ class _Part(NamedTuple):
         """Return the part with these documents only, by their places in the rows."""
         chosen = np.zeros(len(self.documents), np.bool_)
         chosen[self.rows[places]] = True
-        statistics = Subsets(self.training.statistics, self.documents).part(chosen)
+        whole = self.training.statistics
+        statistics = estimated(Subsets(whole.table, self.documents).part(chosen), whole.weights)
         training = replace(self.training, statistics=statistics, selected=self.training.selected_in(statistics), choose=None)
         return self._replace(training=training, rows=self.rows[places])
 

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from nbtext.cli.given import Given
     from nbtext.cli.option import Documents
     from nbtext.corpus.document import Document
+    from nbtext.counts.count_table import CountTable
     from nbtext.counts.counting import Analysis
-    from nbtext.counts.statistics import ClassStatistics
     from nbtext.evaluation.leakage import LeakWatch
     from nbtext.model import TextClassifier
     from nbtext.model.corpus_work import CountedCorpus
@@ -320,7 +320,7 @@ def read_and_count(
     return CommandCounts(corpus, arguments, model.analysis, source)
 
 
-def warn_of_small_classes(statistics: ClassStatistics, n_folds: int) -> None:
+def warn_of_small_classes(statistics: CountTable, n_folds: int) -> None:
     """Warn of classes that cannot be in every fold."""
     least = n_folds * statistics.unit
     small = [label for label, n in zip(statistics.classes, statistics.class_documents.tolist(), strict=True) if n < least]

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nbtext.counts.count_table import UNLABELLED, CountTable, Layer, Layers, Renumbering, log_units, regrouped, require_alike, sum_cells
 from nbtext.counts.documents import MOST_TERMS, NO_DOCUMENTS, CountedDocuments, DocumentSample
-from nbtext.counts.layers import added, estimated
-from nbtext.counts.statistics import UNLABELLED, ClassStatistics, Layer, Layers, Renumbering, log_units, require_alike, sum_cells
+from nbtext.counts.statistics import added, estimated
 from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.errors import UsageError
 from nbtext.prediction.labels import EVERYTHING, LabelSets, have_sets, labels_in, shown_label
@@ -27,6 +27,8 @@ from nbtext.records import dataclass
 from nbtext.text.hashing import pair, unpair
 
 if TYPE_CHECKING:
+    from nbtext.counts.count_table import CellCounts
+    from nbtext.counts.statistics import ClassStatistics
     from nbtext.prediction.labels import Labels
     from nbtext.type_names import Mask, Names, Numbers, Whole
 
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 class CorpusCounts:
     """All that is kept of a corpus; terms and classes of the sample are numbered as in the statistics."""
 
-    statistics: ClassStatistics
+    statistics: CountTable
     sample: DocumentSample
     is_closed: bool = False
     """True if there can be no new terms: what is added is counted over these terms only."""
@@ -43,7 +45,7 @@ class CorpusCounts:
     """All documents in their order, none if they were not kept."""
 
     @classmethod
-    def of(cls, statistics: ClassStatistics, documents: CountedDocuments, sample_size: int) -> CorpusCounts:
+    def of(cls, statistics: CountTable, documents: CountedDocuments, sample_size: int) -> CorpusCounts:
         """Return the counts of a corpus, given all of its documents."""
         return cls(statistics, DocumentSample.of(documents, sample_size), documents=documents)
 
@@ -144,27 +146,29 @@ class CorpusCounts:
         layers, numbers = self.statistics.layers[:n], np.where(of_layer < n, of_class * n + of_layer, -1)
         return self if layers == self.statistics.layers else self._regrouped(numbers, self.statistics.classes, layers)
 
-    def with_layer(self, layer: Layer, counts: ClassStatistics) -> CorpusCounts:
+    def with_layer(self, layer: Layer, counts: CellCounts) -> CorpusCounts:
         """Return the counts with a derived layer more, given its counts by class, of the same terms and classes."""
         layers, (of_class, of_layer) = (*self.statistics.layers, layer), self.statistics.column_parts
         found = self._regrouped(of_class * len(layers) + of_layer, self.statistics.classes, layers)
         places = np.arange(counts.n_classes) * len(layers) + len(layers) - 1
-        return replace(found, statistics=added(found.statistics, counts.regrouped(places, counts.classes, layers), 1))
+        return replace(
+            found, statistics=added(found.statistics, regrouped(counts, places, counts.classes, len(layers) * counts.n_classes), 1)
+        )
 
     def _regrouped(self, numbers: Whole, classes: tuple[str, ...], layers: Layers) -> CorpusCounts:
-        """Return the counts of other classes and layers, as `ClassStatistics.regrouped` takes them."""
+        """Return the counts of other classes and layers, as `CountTable.regrouped` takes them."""
         documents = self.sample.documents.renumbered(Renumbering(np.arange(self.statistics.n_terms), numbers, len(layers)))
         sample = DocumentSample.of(documents, self.sample.size, self.sample.bound)
         return replace(self, statistics=self.statistics.regrouped(numbers, classes, layers), sample=sample, documents=NO_DOCUMENTS)
 
 
-def with_reserved_label(table: ClassStatistics) -> ClassStatistics:
+def with_reserved_label(table: CountTable) -> CountTable:
     """Return the counts of documents with one label each as those of documents with several: each document is also under the reserved label."""
     if not table.kind.is_exclusive:
         return table
     _, of_layer = table.column_parts
     everything = table.regrouped(of_layer, (EVERYTHING,), table.layers)
-    return everything.combined(table, 1).statistics
+    return everything.combined(table, 1).table
 
 
 def alike(mine: CorpusCounts, theirs: CorpusCounts) -> tuple[CorpusCounts, CorpusCounts]:
@@ -192,7 +196,7 @@ def with_ngram_parts(vocabulary: Vocabulary, kept: Mask) -> Mask:
         kept[parts] = True
 
 
-def relabelled_documents(statistics: ClassStatistics, documents: CountedDocuments, labels: Labels, sample_size: int) -> CorpusCounts:
+def relabelled_documents(statistics: CountTable, documents: CountedDocuments, labels: Labels, sample_size: int) -> CorpusCounts:
     """Count documents under a new label for each.
 
     ``statistics`` are those of a corpus that includes the documents; only vocabulary and attributes are taken from them.
@@ -222,7 +226,7 @@ def relabelled_documents(statistics: ClassStatistics, documents: CountedDocument
 
 
 def in_cells(documents: CountedDocuments, unit: int, *, logs: bool) -> list[Whole]:
-    """Return what each entry of documents of one label is in its cell, as `ClassStatistics.cells` has them, each of shape (n_entries,)."""
+    """Return what each entry of documents of one label is in its cell, as `CountTable.cells` has them, each of shape (n_entries,)."""
     counts, weights = documents.matrix.counts, np.repeat(documents.in_units(unit), documents.matrix.entries)
     return [counts * weights, weights, *([log_units(counts) * weights] if logs else [])]
 
@@ -235,34 +239,34 @@ def _numbered(labels: Names) -> tuple[tuple[str, ...], Whole]:
 
 
 class Subsets:
-    """Parts of a corpus, given its statistics and all its documents, numbered as in the statistics.
+    """Parts of a corpus, given its table and all its documents, numbered as in the table.
 
-    A part has vocabulary and classes of the whole, so that what is learnt from it can score any document of the whole, and of a sum its weights; terms
+    A part has vocabulary and classes of the whole, so that what is learnt from it can score any document of the whole; terms
     and classes that no document of the part has are without cells. The cell of each entry of the document-term matrix is found once; after that a part
     takes one pass over the entries of its documents or of the others, whichever are fewer.
     """
 
-    def __init__(self, statistics: ClassStatistics, documents: CountedDocuments) -> None:
-        self._whole, self.statistics = statistics, statistics.counted or statistics
+    def __init__(self, table: CountTable, documents: CountedDocuments) -> None:
+        self.table = table
         self.documents = documents
         self._by_column, self._sizes = documents.by_column()
-        self._cells = cells_of_entries(self.statistics, self._by_column)
+        self._cells = cells_of_entries(self.table, self._by_column)
 
     def __len__(self) -> int:
         return len(self.documents)
 
-    def part(self, chosen: Mask) -> ClassStatistics:
+    def part(self, chosen: Mask) -> CountTable:
         """Return the statistics of the chosen documents, a mask of shape (n_docs,)."""
         if 2 * np.count_nonzero(chosen) > len(self):
             return self.without(np.flatnonzero(~chosen))
         return self._of(np.flatnonzero(chosen), subtract=False)
 
-    def without(self, rows: Whole) -> ClassStatistics:
+    def without(self, rows: Whole) -> CountTable:
         """Return the statistics less some documents, by number; for this, ``documents`` need not be all of the corpus."""
         return self._of(rows, subtract=True)
 
-    def _of(self, rows: Whole, *, subtract: bool) -> ClassStatistics:
-        whole, sizes, bounds = self.statistics, self._sizes, self._by_column.matrix.offsets
+    def _of(self, rows: Whole, *, subtract: bool) -> CountTable:
+        whole, sizes, bounds = self.table, self._sizes, self._by_column.matrix.offsets
         rows = flat_indices(offsets(sizes)[rows], sizes[rows])
         documents, cells = self._by_column.rows(rows), self._cells[flat_indices(bounds[rows], bounds[rows + 1] - bounds[rows])]
 
@@ -277,7 +281,7 @@ class Subsets:
         if moments is not None and values is not None:
             of_rows = type(moments).of(values, documents.columns, len(moments.documents))
             moments = moments.minus(of_rows) if subtract else of_rows
-        found = replace(
+        return replace(
             whole,
             class_documents=part(whole.class_documents, documents.columns, documents.in_units(whole.unit)),
             term_offsets=offsets(kept.astype(np.int64))[whole.term_offsets],
@@ -287,12 +291,11 @@ class Subsets:
             cell_logs=logs[0][kept] if logs else None,
             moments=moments,
         )
-        return found if self._whole.counted is None else estimated(found, self._whole.weights)
 
     def with_logs(self) -> Subsets:
         """Return the same parts with the sums of log weights; ``documents`` must be all of the corpus."""
         found = copy(self)
-        found.statistics = with_log_sums(self.statistics, self.documents)
+        found.table = with_log_sums(self.table, self.documents)
         return found
 
     def counts(self, chosen: Mask, sample_size: int) -> CorpusCounts:
@@ -301,7 +304,7 @@ class Subsets:
         return CorpusCounts(self.part(chosen), DocumentSample.of(self.documents, sample_size, among=among))
 
 
-def with_log_sums(statistics: ClassStatistics, documents: CountedDocuments) -> ClassStatistics:
+def with_log_sums(statistics: CountTable, documents: CountedDocuments) -> CountTable:
     """Return the statistics with the sums of log weights, from all of their documents."""
     if statistics.cell_logs is not None:
         return statistics
@@ -311,7 +314,7 @@ def with_log_sums(statistics: ClassStatistics, documents: CountedDocuments) -> C
     return replace(statistics, cell_logs=sums)
 
 
-def cells_of_entries(statistics: ClassStatistics, documents: CountedDocuments) -> Whole:
+def cells_of_entries(statistics: CellCounts, documents: CountedDocuments) -> Whole:
     """Return the number of each matrix entry's cell, shape (n_entries,): column by column, with a table from terms to cells."""
     matrix = documents.matrix
     begins, sizes = matrix.offsets[:-1], matrix.entries
@@ -373,7 +376,7 @@ def subtract_documents(counts: CorpusCounts, gone: CorpusCounts) -> CorpusCounts
     raise NeverLearntError(row, shown_label(documents.labels_of(statistics.classes)[row]))
 
 
-def _missing_from_sample(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> int | None:
+def _missing_from_sample(counts: CorpusCounts, statistics: CountTable, documents: CountedDocuments) -> int | None:
     """Return the first document that would be in the sample, by its hash, if it had been counted, and is not; None if there is none.
 
     ``statistics`` are those of the documents. A complete sample shows this for all documents but very long ones.
@@ -388,13 +391,13 @@ def _missing_from_sample(counts: CorpusCounts, statistics: ClassStatistics, docu
     return None
 
 
-def _named_keys(statistics: ClassStatistics, documents: CountedDocuments) -> list[tuple[int, tuple[tuple[str, str], ...], int]]:
+def _named_keys(statistics: CountTable, documents: CountedDocuments) -> list[tuple[int, tuple[tuple[str, str], ...], int]]:
     classes, layers, keys = statistics.classes, statistics.layers, documents.keys()
     names = [(label, layer.name) for label in classes for layer in layers]
     return [(content, tuple(names[column] for column in columns), weight) for content, columns, weight in keys]
 
 
-def _first_impossible(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> int | None:
+def _first_impossible(counts: CorpusCounts, statistics: CountTable, documents: CountedDocuments) -> int | None:
     """Return the first document that, subtracted with those before it, makes ``counts`` negative; None if all can be subtracted.
 
     ``statistics`` are those of the documents.
@@ -406,7 +409,7 @@ def _first_impossible(counts: CorpusCounts, statistics: ClassStatistics, documen
     return bisect_left(range(len(documents) - 1), True, key=lambda last: not _can_lose(counts, subsets.part(here <= last)))
 
 
-def _can_lose(counts: CorpusCounts, statistics: ClassStatistics) -> bool:
+def _can_lose(counts: CorpusCounts, statistics: CountTable) -> bool:
     try:
         counts.statistics.combined(statistics, -1)
     except UsageError:

@@ -17,9 +17,9 @@ import numpy as np
 
 from nbtext.corpus.document import Document, contents, size_of
 from nbtext.counts.corpus_counts import CorpusCounts
+from nbtext.counts.count_table import TableBuilder, sum_cells
 from nbtext.counts.documents import DocumentCollector
 from nbtext.counts.matrix import Postings
-from nbtext.counts.statistics import StatisticsBuilder, sum_cells
 from nbtext.counts.vocabulary import FORMS, SIDES, GrowingVocabulary, Vocabulary, category_term, stop_word_term
 from nbtext.document_parts import WEIGHT_UNIT, Attributes, FieldColumns, joined_parts
 from nbtext.errors import NoDocumentsError, UsageError
@@ -287,7 +287,7 @@ def count(documents: Iterable[Document | LabelledBlock], analysis: Analysis, *, 
 
 
 def _count(in_blocks: Iterable[LabelledBlock], analysis: Analysis, *, keep_all: bool, several: bool) -> CorpusCounts:
-    builder = StatisticsBuilder(Attributes.of(analysis.settings.reading), logs=analysis.settings.sums_logs)
+    builder = TableBuilder(Attributes.of(analysis.settings.reading), logs=analysis.settings.sums_logs)
     counter = DocumentCounter(analysis, builder.vocabulary)
     inflected = None
     if analysis.settings.surface_forms:
@@ -317,10 +317,10 @@ def _count(in_blocks: Iterable[LabelledBlock], analysis: Analysis, *, keep_all: 
             readable, _ = analysis.without_encoded_lines(block.texts)
             builder.add_cells(_count_terms(inflected, readable, builder.vocabulary.find_pairs), classes, block.weights)
     del counter, inflected  # what it remembers of the vocabulary takes as much memory as the vocabulary
-    statistics, numbers = builder.freeze()
+    table, numbers = builder.freeze()
     if keep_all:
-        return CorpusCounts.of(statistics, collector.documents(numbers), size)
-    return CorpusCounts(statistics, collector.sample(numbers))
+        return CorpusCounts.of(table, collector.documents(numbers), size)
+    return CorpusCounts(table, collector.sample(numbers))
 
 
 def content_hashes(texts: Iterable[bytes], fields: Sequence[Fields] = (), values: Values = ()) -> Keys:

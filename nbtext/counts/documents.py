@@ -21,7 +21,8 @@ from nbtext.records import dataclass
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.counts.statistics import ClassStatistics, Renumbering
+    from nbtext.counts.count_table import Renumbering
+    from nbtext.counts.statistics import ClassStatistics
     from nbtext.prediction.labels import Label
     from nbtext.type_names import Floats, Keys, Mask, Names, Whole
 
@@ -47,7 +48,7 @@ class CountedDocuments:
     weights: Whole | None = None
     """Weights in the units of the statistics, shape (n_docs,); None if all are 1."""
     n_layers: int = 1
-    """L, by which columns are numbered as in `ClassStatistics`."""
+    """L, by which columns are numbered as in `CountTable`."""
     labels: LabelSets | None = None
     """Where documents may have several labels; `columns` are then of the reserved label that every document has."""
 
@@ -127,7 +128,7 @@ class CountedDocuments:
 
     def weights_in(self, statistics: ClassStatistics) -> Whole:
         """Return the weights that the documents have in their statistics, in units of 1 / ``statistics.weight_unit``, shape (n_docs,)."""
-        weights, of_classes = self.in_units((statistics.counted or statistics).unit), statistics.weights.classes
+        weights, of_classes = self.in_units(statistics.table.unit), statistics.weights.classes
         return weights if of_classes is None else weights * of_classes[self.classes]
 
     def natural_weights(self, statistics: ClassStatistics) -> Floats:
@@ -237,7 +238,7 @@ class DocumentCollector:
         weights: Whole | None = None,
         sets: LabelSets | None = None,
     ) -> None:
-        """Keep documents; ``labels`` are the labels of all class numbers so far, ``weights`` and ``sets`` as `StatisticsBuilder.add` takes them."""
+        """Keep documents; ``labels`` are the labels of all class numbers so far, ``weights`` and ``sets`` as `TableBuilder.add` takes them."""
         if self._bound != LARGEST_HASH:
             chosen = hashes <= np.uint64(self._bound)
             postings, classes, hashes = postings.of_documents(chosen), classes[chosen], hashes[chosen]

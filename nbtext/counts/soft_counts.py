@@ -6,12 +6,12 @@ order of the documents. They are kept apart from the counts of labelled document
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic
 
 import numpy as np
 
+from nbtext.counts.count_table import Counts, log_units
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE
-from nbtext.counts.statistics import ClassStatistics, log_units
 from nbtext.text.hashing import pair
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from nbtext.type_names import AnyArray, Floats, Integers, Keys, Mask, Numbers, OfTerms, Whole
 
 
-class SoftCounter:
+class SoftCounter(Generic[Counts]):
     """Sums counts of the same documents by term and class, again and again with other shares, and scores them by other weights."""
 
-    def __init__(self, matrix: DocumentTermMatrix, labelled: ClassStatistics) -> None:
+    def __init__(self, matrix: DocumentTermMatrix, labelled: Counts) -> None:
         """Take documents over the vocabulary of ``labelled``, the statistics whose terms and classes the sums have."""
         self._labelled = labelled
         by_document = _sparse(matrix.counts, matrix.terms, matrix.offsets, (matrix.n_documents, labelled.n_terms))
@@ -42,12 +42,12 @@ class SoftCounter:
             scores += part.T @ table
         return scores
 
-    def counts(self, shares: Floats) -> ClassStatistics:
+    def counts(self, shares: Floats) -> Counts:
         """Return Σ_d r_dk n_jd as the only column of the statistics, given shares r, shape (n_docs, n_classes), in thousandths."""
         keys, [counts] = self._sums(shares, lambda counts: [counts])
         return self._labelled.with_cells(shares.sum(axis=0), keys, counts, counts)
 
-    def statistics(self, shares: Floats) -> ClassStatistics:
+    def statistics(self, shares: Floats) -> Counts:
         """Return all columns that the labelled statistics have, in whole thousandths."""
         logs = self._labelled.cell_logs is not None
 

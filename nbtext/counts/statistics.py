@@ -1,63 +1,46 @@
-"""The sufficient statistics of a corpus: documents, term counts and document counts per class. Whole numbers that add and subtract exactly."""
+"""The sum that everything is estimated from: counted documents, seed words and unlabelled documents by class, each with its weights.
+
+Seed words are pseudo-counts of terms in classes, a part of the prior that users give in place of labels. A word against a class is a word for all others:
+only the ratios between classes matter, and a pseudo-count cannot be negative. Source: R. Jones, A. McCallum, K. Nigam, E. Riloff, Bootstrapping for text
+learning tasks (1999), who label documents by keywords to begin EM; here they are a Dirichlet prior. The counts of labelled documents stay as they are.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import cached_property
-from itertools import compress
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.counts.matrix import Postings, run_starts
-from nbtext.counts.vocabulary import ENCODED_LINES, GrowingVocabulary, Vocabulary, category_term, is_category
-from nbtext.document_parts import NO_ATTRIBUTES, WEIGHT_UNIT, Attributes
+from nbtext.counts.count_table import (
+    CELLS,
+    LOG_UNITS,
+    CellCounts,
+    Counts,
+    CountTable,
+    Number,
+    fields_of,
+    regrouped,
+    sum_cells,
+    sum_over_classes,
+)
+from nbtext.counts.vocabulary import GrowingVocabulary, Vocabulary, is_category
+from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import UsageError
-from nbtext.prediction.labels import LabelSets, have_several
-from nbtext.prediction.posterior import ClassPosterior, LabelPosterior
-from nbtext.ragged import find_sorted, flat_indices, offsets
+from nbtext.prediction.posterior import LabelPosterior
+from nbtext.ragged import find_sorted, flat_indices
 from nbtext.records import dataclass
-from nbtext.text.hashing import KeyTable, pair, unpair
+from nbtext.text.analyzer import UNKNOWN
+from nbtext.text.hashing import pair
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
-    from nbtext.counts.moments import Moments
     from nbtext.prediction.posterior import Posterior
-    from nbtext.type_names import AnyArray, Integers, Keys, Mask, Names, Numbers, Whole
-
-Number = TypeVar("Number", bound="np.integer | np.floating | np.bool_")
-
-
-class Renumbering(NamedTuple):
-    """New numbers of terms and columns by their old ones, −1 for those that are gone."""
-
-    terms: Whole
-    columns: Whole
-    n_layers: int = 1
-
-    def after(self, terms: Whole, columns: Whole) -> Renumbering:
-        """Return this renumbering applied to the new numbers of an earlier one; −1 stays."""
-        return Renumbering(np.append(self.terms, -1)[terms], np.append(self.columns, -1)[columns], self.n_layers)
-
-
-class Layer(NamedTuple):
-    """A layer of columns: of documents, or derived, as unlabelled documents make one."""
-
-    name: str = ""
-    weight: float | None = None
-    """By which derived counts are multiplied, above 0; None for counts of documents. Derived counts neither add nor subtract."""
-    unit: int | None = None
-    """Derived counts are in units of 1 / ``unit``; None for that of all counts of documents."""
-
-
-Layers = tuple[Layer, ...]
-
-UNLABELLED = "unlabelled"
-"""The derived layer that unlabelled documents make."""
+    from nbtext.settings import Settings
+    from nbtext.type_names import Integers, Keys, Mask, Names, Numbers, Whole
 
 
 class Seed(NamedTuple):
@@ -86,164 +69,47 @@ COUNTED_ALONE = Weights()
 ALL_DOCUMENTS = "all documents"
 """The class of `ClassStatistics.all_documents`; not the reserved label, which says that there are other labels."""
 
+WORD_BITS = 64
+
+SUM_DIGITS = 9
+"""Decimals of sums: a difference of two has no more that are right."""
+
 
 @dataclass(frozen=True, eq=False)
-class ClassStatistics:
-    """Counts of a labelled corpus: D_k documents of class k, and a cell (m_jk, d_jk) for every term j that occurs in class k.
+class ClassStatistics(CellCounts):
+    """The sum of the layers of a table by class, in documents and tokens, with the weights of classes and seed words. `estimated` returns it."""
 
-    Of several layers, counts are by column: class k of layer l is column k·L + l of L layers. Models are estimated from their sum (`nbtext.counts.layers`).
-    Cells are sorted by term, then column; all their counts are at least 1. Immutable.
-    """
-
-    vocabulary: Vocabulary
-    classes: tuple[str, ...]
-    """Labels, sorted, distinct."""
-    class_documents: Whole
-    """D_k, or documents of each column, shape (n_columns,)."""
-    term_offsets: Whole
-    """Start of each term's cells, and the end of the last, shape (n_terms + 1,)."""
-    cell_classes: Whole
-    """Class number of each cell, or column number, shape (n_cells,)."""
-    cell_counts: Numbers
-    """m_jk, occurrences of the term in the class, shape (n_cells,); int64, or float64 where a classifier weighted them."""
-    cell_documents: Whole
-    """d_jk, documents of the class that hold the term, shape (n_cells,)."""
-    cell_logs: Numbers | None = None
-    """Σ_d log(1 + n_jd) over the documents of the class, in units of 1 / `LOG_UNITS`, shape (n_cells,); None unless they are asked for.
-
-    0 for inflected words and encoded lines, which no score needs. int64; float64 where weights of documents and classes make them too large for it.
-    """
-    attributes: Attributes = NO_ATTRIBUTES
-    """Attributes beside the texts; values of categorical ones are terms."""
-    moments: Moments | None = None
-    """Sums of the numbers beside the texts; None if there are no numbers."""
-    unit: int = 1
-    """All counts of documents are in units of 1 / ``unit``, whole numbers still: more than 1 if documents have weights."""
-    layers: Layers = (Layer(),)
-    """Those of documents by name, the first without one; then the derived ones."""
-    counted: ClassStatistics | None = None
-    """Of a sum, in documents and tokens, as `nbtext.counts.layers.estimated` returns it, the whole numbers that documents are subtracted from."""
+    table: CountTable = field(kw_only=True)
+    """The whole numbers that documents are subtracted from."""
     weights: Weights = COUNTED_ALONE
-    """Of a sum."""
-    seeds: ClassStatistics | None = None
-    """Of a sum, the pseudo-counts of seed words in it, which are a part of the prior; None if there are none."""
-    everything: ClassStatistics | None = None
-    """Of a sum where documents have several labels, the counts of all documents, as one class; the classes are then the labels alone."""
-
-    @property
-    def kind(self) -> type[Posterior]:
-        """Whether the labels of a document exclude each other."""
-        return LabelPosterior if self.everything is not None or have_several(self.classes) else ClassPosterior
+    seeds: CellCounts = field(kw_only=True)
+    """The pseudo-counts of seed words in the sum, which are a part of the prior; without cells if there are none."""
 
     @cached_property
     def all_documents(self) -> ClassStatistics:
         """The counts of all documents, as one class; of one label each the sum over the classes."""
-        if self.everything is not None:
-            return self.everything
-        return self.regrouped(np.zeros(self.class_documents.size, np.int64), (ALL_DOCUMENTS,), (Layer(),))
-
-    def tokens_of_all(self, selected: Mask) -> float:
-        """Return the occurrences of the selected terms, a mask of shape (n_terms,), in all documents."""
-        return float((self.everything or self).tokens_of(selected).sum())
+        return _regrouped(self, np.zeros(self.n_classes, np.int64), (ALL_DOCUMENTS,))
 
     @property
     def weight_unit(self) -> int:
         """The weights of single documents are multiples of 1 / `weight_unit`."""
-        return (self.counted or self).unit * (1 if self.weights.classes is None else WEIGHT_UNIT)
-
-    @property
-    def n_counted(self) -> int:
-        """The number of layers of documents, which come first."""
-        return sum(layer.weight is None for layer in self.layers)
-
-    @property
-    def column_parts(self) -> tuple[Whole, Whole]:
-        """Class number and layer number of each column, each of shape (n_columns,)."""
-        return np.divmod(np.arange(self.class_documents.size), len(self.layers))
-
-    @property
-    def cells(self) -> tuple[AnyArray, ...]:
-        """What is counted of each cell: counts, documents, and logs if there are any, each of shape (n_cells,)."""
-        cells = (self.cell_counts, self.cell_documents)
-        return cells if self.cell_logs is None else (*cells, self.cell_logs)
-
-    @property
-    def numbers(self) -> dict[str, Any]:
-        """All that is counted, in units of 1 / `unit`, by the name of the field."""
-        return {"class_documents": self.class_documents, **dict(zip(CELLS, self.cells, strict=False))}
-
-    @property
-    def n_classes(self) -> int:
-        """K."""
-        return len(self.classes)
-
-    @property
-    def n_terms(self) -> int:
-        """V."""
-        return len(self.vocabulary)
-
-    @property
-    def n_documents(self) -> float:
-        """D, an int; of weighted documents the sum of the weights."""
-        documents = (self.everything or self).class_documents
-        return whole_or_float((documents[: len(self.layers)] if have_several(self.classes) else documents).sum())
+        return self.table.unit * (1 if self.weights.classes is None else WEIGHT_UNIT)
 
     @cached_property
     def observed(self) -> ClassStatistics:
         """The counts without seed words, in the same cells: of documents, and what unlabelled ones add to a sum."""
-        seeds, added = self.seeds, np.zeros(self.cell_counts.size)
-        if seeds is None:
+        if not self.weights.seeds:
             return self
+        seeds, added = self.seeds, np.zeros(self.cell_counts.size)
         added[find_sorted(*(pair(each.cell_terms, each.cell_classes) for each in (self, seeds)))] = seeds.cell_counts
         cells = {name: np.round(getattr(self, name) - added, SUM_DIGITS) for name in CELLS[:2]}
-        return replace(self, seeds=None, class_documents=self.class_documents - seeds.class_documents, cell_logs=None, **cells)
-
-    def scaled(self, factors: Whole) -> dict[str, Any]:
-        """Return `numbers` with the documents of each column weighed by its factor, shape (n_columns,): float64 where one is beyond 64 bits."""
-        of_cells = factors[self.cell_classes]
-        return {name: _product(array, factors if name == "class_documents" else of_cells) for name, array in self.numbers.items()}
-
-    def in_units(self, unit: int) -> ClassStatistics:
-        """Return the same statistics in units of 1 / ``unit``, a multiple of their own."""
-        return self if unit == self.unit else replace(self, **self.scaled(np.full(self.class_documents.size, unit // self.unit)), unit=unit)
-
-    def with_cells(self, documents: AnyArray, keys: Keys, *cells: AnyArray) -> ClassStatistics:
-        """Return other counts of the same terms: documents of each column, and cells sorted by key (term, column), as `cells` has them."""
-        terms, numbers = unpair(keys)
-        bounds, (counts, holding, *logs) = offsets(np.bincount(terms, minlength=self.n_terms)), cells
-        found = replace(self, class_documents=documents, term_offsets=bounds, cell_classes=numbers)
-        return replace(found, cell_counts=counts, cell_documents=holding, cell_logs=logs[0] if logs else None)
-
-    def regrouped(self, numbers: Whole, classes: tuple[str, ...], layers: Layers) -> ClassStatistics:
-        """Return the counts of other classes and layers, given the new number of each column, −1 to leave it out; add up those of the same number."""
-        kept, of_cells, n_columns = numbers >= 0, numbers[self.cell_classes], len(classes) * len(layers)
-        keys, cells = sum_cells(*(each[of_cells >= 0] for each in (pair(self.cell_terms, of_cells), *self.cells)))
-        if self.cell_logs is not None:
-            require_exact_logs(*cells[:2])
-        documents = np.zeros_like(self.class_documents, shape=n_columns)
-        np.add.at(documents, numbers[kept], self.class_documents[kept])
-        moments = self.moments and self.moments.of_classes(np.flatnonzero(kept)).scattered(numbers[kept], n_columns)
-        seeds = self.seeds and self.seeds.regrouped(numbers, classes, layers)
-        return replace(self.with_cells(documents, keys, *cells), classes=classes, layers=layers, moments=moments, seeds=seeds)
-
-    def sum_of(self, first: int, end: int) -> ClassStatistics:
-        """Return the sum of some layers by class, by number; they have the same unit."""
-        if len(self.layers) == 1:
-            return self
-        of_class, of_layer = self.column_parts
-        numbers = np.where((of_layer >= first) & (of_layer < end), of_class, -1)
-        return replace(self.regrouped(numbers, self.classes, (Layer(),)), unit=self.layers[first].unit or self.unit)
-
-    def derived(self) -> Iterator[tuple[float, ClassStatistics]]:
-        """Yield weight and counts by class of each derived layer."""
-        for number, layer in enumerate(self.layers):
-            if layer.weight is not None:
-                yield layer.weight, self.sum_of(number, number + 1)
+        weights, documents = self.weights._replace(seeds=()), self.class_documents - seeds.class_documents
+        return replace(self, weights=weights, seeds=no_seeds(self), class_documents=documents, cell_logs=None, **cells)
 
     @cached_property
-    def of_documents(self) -> ClassStatistics:
-        """The sum of the layers of documents by class."""
-        return self.sum_of(0, self.n_counted)
+    def cell_terms(self) -> Whole:
+        """Term id of each cell, shape (n_cells,)."""
+        return self.table.cell_terms if self.term_offsets is self.table.term_offsets else super().cell_terms
 
     @cached_property
     def class_tokens(self) -> Numbers:
@@ -251,41 +117,32 @@ class ClassStatistics:
         return self.tokens_of(~is_category(self.vocabulary))
 
     @cached_property
-    def cell_terms(self) -> Whole:
-        """Term id of each cell, shape (n_cells,)."""
-        return self.of_cells(np.arange(self.n_terms))
-
-    @property
-    def held(self) -> Mask:
-        """Whether a document holds each term, shape (n_terms,); in a part of a corpus some are in none."""
-        return np.diff((self.everything or self).term_offsets) > 0
-
-    @cached_property
     def term_counts(self) -> Numbers:
         """Occurrences of each term in the whole corpus, shape (n_terms,)."""
-        return self._over_classes(self.cell_counts) if self.everything is None else self.everything.term_counts
-
-    @cached_property
-    def term_documents(self) -> Whole:
-        """Documents with each term, shape (n_terms,)."""
-        return self._over_classes(self.cell_documents) if self.everything is None else self.everything.term_documents
+        return sum_over_classes(self, self.cell_counts)
 
     def tokens_of(self, selected: Mask) -> Numbers:
         """Return the occurrences of the selected terms, a mask of shape (n_terms,), in each class, shape (n_classes,)."""
         counts = self.cell_counts if selected.all() else np.where(self.of_cells(selected), self.cell_counts, 0)
         return np.bincount(self.cell_classes, counts, self.n_classes).astype(counts.dtype)  # exact, since all sums are below 2**53
 
-    def of_cells(self, of_terms: NDArray[Number]) -> NDArray[Number]:
-        """Return what is said of each term, shape (n_terms,), for each of its cells, shape (n_cells,)."""
-        return np.repeat(of_terms, np.diff(self.term_offsets))
+    def tokens_of_all(self, selected: Mask) -> float:
+        """Return the occurrences of the selected terms, a mask of shape (n_terms,), in all documents."""
+        return float(self.tokens_of(selected).sum())
 
     def counts_of(self, terms: Whole) -> Numbers:
         """Return m_jk of some terms, dense, shape (n, n_classes)."""
-        return self._dense(terms, self.cell_counts)
+        return _dense(self, terms, self.cell_counts)
 
     def documents_of(self, terms: Whole) -> Whole:
         """Return d_jk of some terms, dense, shape (n, n_classes)."""
-        return self._dense(terms, self.cell_documents)
+        return _dense(self, terms, self.cell_documents)
+
+    def cells_of(self, terms: Whole) -> tuple[Whole, Whole]:
+        """Return the cells of some terms, by number, and the place of the term of each among ``terms``; both of shape (n,)."""
+        starts = self.term_offsets[terms]
+        sizes = self.term_offsets[terms + 1] - starts
+        return flat_indices(starts, sizes), np.repeat(np.arange(terms.size), sizes)
 
     def counts_in(self, terms: Whole, classes: Whole) -> Numbers:
         """Return m_jk of pairs of a term and a class in which it occurs, shape (n,)."""
@@ -311,261 +168,164 @@ class ClassStatistics:
         np.bitwise_xor.accumulate(np.left_shift(np.uint64(1), self.cell_classes.astype(np.uint64)), out=running[1:])
         return running[self.term_offsets[1:]] ^ running[self.term_offsets[:-1]]
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, ClassStatistics)
-            and self.classes == other.classes
-            and self.vocabulary == other.vocabulary
-            and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in _ARRAYS)
-            and (self.attributes, self.unit, self.layers) == (other.attributes, other.unit, other.layers)
-            and (self.moments is None or other.moments is None or all(map(np.array_equal, self.moments, other.moments)))
-        )
 
-    __hash__ = None  # type: ignore[assignment]
+@dataclass(frozen=True, eq=False)
+class LabelStatistics(ClassStatistics):
+    """The sum where documents have several labels: the classes are the labels, and a document is in the counts of each of its own."""
 
-    def combined(self, other: ClassStatistics, sign: int) -> _Combined:
-        """Return the sum (``sign`` 1) or difference (−1), and the new numbers of terms and classes of both.
-
-        Raises `UsageError` if their attributes differ, or ``other`` counts anything that is subtracted and not there.
-        """
-        require_alike(self, other)
-        unit = max(self.unit, other.unit)
-        if not self.unit == other.unit == unit:
-            return self.in_units(unit).combined(other.in_units(unit), sign)
-        classes, layers = (
-            tuple(sorted({*names, *others})) for names, others in ((self.classes, other.classes), (self.layers, other.layers))
-        )
-        number: dict[object, int] = {name: new for names in (classes, layers) for new, name in enumerate(names)}
-        vocabulary, mine, theirs = self.vocabulary.union(other.vocabulary)
-        documents = np.zeros(len(classes) * len(layers), np.int64)
-        keys, columns = [], []
-        for side, terms, factor in ((self, mine, 1), (other, theirs, sign)):
-            of_class, of_layer = (np.array([number[name] for name in names], np.int64) for names in (side.classes, side.layers))
-            columns.append(np.add.outer(of_class * len(layers), of_layer).ravel())
-            documents[columns[-1]] += factor * side.class_documents
-            keys.append(pair(terms[side.cell_terms], columns[-1][side.cell_classes]))
-        both = (np.concatenate((cells, sign * of_other)) for cells, of_other in zip(self.cells, other.cells, strict=True))
-        key, (counts, cell_documents, *logs) = sum_cells(np.concatenate(keys), *both)
-        left = counts > 0
-        of_column = documents[unpair(key)[1]]
-        possible = (cell_documents <= counts) & (cell_documents <= of_column) & ((cell_documents > 0) == left) & (counts >= 0)
-        if documents.min(initial=0) < 0 or not possible.all() or not all(np.all((each >= 0) & (left | (each == 0))) for each in logs):
-            raise UsageError("cannot take away documents that were never counted")
-        moments = None
-        if self.moments is not None and other.moments is not None:
-            first, second = (side.scattered(new, documents.size) for side, new in zip((self.moments, other.moments), columns, strict=True))
-            moments = first.plus(second) if sign > 0 else first.minus(second)
-        whole = replace(self, vocabulary=vocabulary, classes=classes, layers=layers, moments=moments)
-        cells = (each[left] for each in (counts, cell_documents, *logs))
-        statistics, numbers = whole.with_cells(documents, key[left], *cells).without_empty()
-        return _Combined(statistics, numbers.after(mine, columns[0]), numbers.after(theirs, columns[1]))
-
-    def without_empty(self) -> CountedStatistics:
-        """Return the statistics without terms without cells, and classes and layers without documents; the first layer always stays."""
-        if self.cell_logs is not None:
-            require_exact_logs(*self.cells[:2])
-        kept, present = self.held, self.class_documents.reshape(-1, len(self.layers)) > 0
-        of_classes, of_layers = np.any(present, axis=1), np.any(present, axis=0) | (np.arange(len(self.layers)) == 0)
-        stays = np.logical_and.outer(of_classes, of_layers).ravel()
-        new_terms, new_columns = (np.where(here, np.cumsum(here) - 1, -1) for here in (kept, stays))
-        statistics = replace(
-            self,
-            vocabulary=self.vocabulary.restrict(kept),
-            classes=tuple(compress(self.classes, of_classes)),
-            class_documents=self.class_documents[stays],
-            term_offsets=offsets(np.diff(self.term_offsets)[kept]),
-            cell_classes=new_columns[self.cell_classes],
-            moments=self.moments and self.moments.of_classes(np.flatnonzero(stays)),
-            layers=tuple(compress(self.layers, of_layers)),
-        )
-        return CountedStatistics(statistics, Renumbering(new_terms, new_columns, len(statistics.layers)))
-
-    def _over_classes(self, cells: AnyArray) -> AnyArray:
-        if cells.dtype.kind == "f":  # for weighted counts, differences of running sums would not be exact
-            return np.bincount(self.cell_terms, cells, self.n_terms)
-        running = offsets(cells)
-        return running[self.term_offsets[1:]] - running[self.term_offsets[:-1]]
-
-    def cells_of(self, terms: Whole) -> tuple[Whole, Whole]:
-        """Return the cells of some terms, by number, and the place of the term of each among ``terms``; both of shape (n,)."""
-        starts = self.term_offsets[terms]
-        sizes = self.term_offsets[terms + 1] - starts
-        return flat_indices(starts, sizes), np.repeat(np.arange(terms.size), sizes)
-
-    def _dense(self, terms: Whole, column: NDArray[Number]) -> NDArray[Number]:
-        cells, places = self.cells_of(terms)
-        table = np.zeros((terms.size, self.n_classes), column.dtype)
-        table[places, self.cell_classes[cells]] = column[cells]
-        return table
-
-
-def require_alike(first: ClassStatistics, second: ClassStatistics) -> None:
-    """Raise `UsageError` if the attributes of two tables differ, and `ValueError` if only one table has the sums of log weights."""
-    if first.attributes != second.attributes:
-        raise UsageError("the documents have not the same attributes", hint="read both with the same columns")
-    if (first.cell_logs is None) != (second.cell_logs is None):
-        raise ValueError("only one of the two has the sums of log weights")
-
-
-class CountedStatistics(NamedTuple):
-    """Statistics, and the numbers in them of the terms and classes that were counted."""
-
-    statistics: ClassStatistics
-    numbers: Renumbering
-
-
-class _Combined(NamedTuple):
-    """Statistics made of two, and the numbers in them of the terms and classes of each."""
-
-    statistics: ClassStatistics
-    of_first: Renumbering
-    of_second: Renumbering
-
-
-CELLS = ("cell_counts", "cell_documents", "cell_logs")
-"""What is counted of each cell."""
-
-_ARRAYS = ("class_documents", "term_offsets", "cell_classes", *CELLS)
-
-WORD_BITS = 64
-
-SUM_DIGITS = 9
-"""Decimals of sums: a difference of two has no more that are right."""
-
-LOG_UNITS = 1 << 30
-"""Logs are rounded to multiples of 1 / `LOG_UNITS`, so that their sums are whole numbers: exact, and the same in any order."""
-
-
-def log_units(counts: Numbers) -> Whole:
-    """Return log(1 + n) of the counts of terms in documents, in units of 1 / `LOG_UNITS`, shape (n_entries,)."""
-    return np.rint(np.log1p(counts, dtype=np.float64) * LOG_UNITS).astype(np.int64)
-
-
-MOST_UNITS = 2**63
-"""Sums of log weights stay below this, in their units."""
-
-
-def require_exact_logs(counts: Whole, documents: Whole) -> None:
-    """Raise `UsageError` if the sums of log weights of cells with these counts and documents, shapes (n_cells,), might not fit into 64 bits."""
-    most = documents * np.log1p(counts / np.maximum(documents, 1)) * LOG_UNITS  # the logarithm is concave
-    if most.max(initial=0) >= MOST_UNITS:
-        raise UsageError(
-            "the sums of log weights are too large to stay exact", hint="give documents smaller weights, or use --weighting counts"
-        )
-
-
-def _product(numbers: Numbers, factors: Whole) -> Numbers:
-    products = numbers * factors.astype(np.float64)
-    return products if products.max(initial=0) >= MOST_UNITS else numbers * factors
-
-
-def sum_cells(keys: Keys, *columns: NDArray[Number]) -> tuple[Keys, list[NDArray[Number]]]:
-    """Return the distinct keys, sorted, and the sums of each column by key; all arguments have shape (n,).
-
-    Fastest for keys in few sorted runs, which a stable sort only merges.
-    """
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
-    begins = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: keys.size])
-    return keys[begins], [np.add.reduceat(column[order], begins) for column in columns]
-
-
-class StatisticsBuilder:
-    """Sums the postings of a stream of labelled documents. Memory grows with the number of cells, not of documents."""
-
-    def __init__(self, attributes: Attributes = NO_ATTRIBUTES, *, logs: bool = False) -> None:
-        self.vocabulary = GrowingVocabulary()
-        self._attributes = attributes
-        self._moments: Moments | None = None
-        if attributes.numbers:
-            from nbtext.counts.moments import Moments
-
-            self._moments = Moments.zero(0, len(attributes.numbers))
-        self._classes: dict[str, int] = {}
-        self._class_documents = np.zeros(16, np.int64)
-        self._cells = KeyTable(bits=13)
-        self._sums = [np.zeros(1 << 11, np.int64) for _ in CELLS[: 3 if logs else 2]]
-        self._unit = 1
+    everything: ClassStatistics = field(kw_only=True)
+    """The counts of all documents, each of them once."""
 
     @property
-    def labels(self) -> list[str]:
-        """Label of each class number so far."""
-        return list(self._classes)
+    def kind(self) -> type[Posterior]:
+        """Labels that do not exclude each other."""
+        return LabelPosterior
 
-    def class_numbers(self, labels: Names) -> Whole:
-        """Return the class number of each label, a new one for a new label, shape (n_labels,)."""
-        numbers = np.array([self._classes.setdefault(label, len(self._classes)) for label in labels], np.int64)
-        self._class_documents = _grown(self._class_documents, len(self._classes))
-        return numbers
+    @property
+    def all_documents(self) -> ClassStatistics:
+        """The counts of all documents, as one class."""
+        return self.everything
 
-    def add(self, postings: Postings, classes: Whole, weights: Whole | None = None, sets: LabelSets | None = None) -> None:
-        """Count documents, given their class numbers; term ids are those of this builder's vocabulary.
+    @property
+    def n_documents(self) -> float:
+        """D, an int; of weighted documents the sum of the weights."""
+        return self.everything.n_documents
 
-        ``weights`` are those of the documents, in units of 1 / `WEIGHT_UNIT`; None if all are 1. ``sets`` are their other classes.
-        """
-        for rows, others in () if sets is None else sets.by_rank():
-            chosen = np.zeros(classes.size, np.bool_)
-            chosen[rows] = True
-            self.add(postings.of_documents(chosen), others, None if weights is None else weights[rows])
-        if weights is not None and self._unit == 1:
-            self._unit = WEIGHT_UNIT
-            for counts in (self._class_documents, *self._sums):
-                np.multiply(counts, WEIGHT_UNIT, out=counts)
-        np.add.at(self._class_documents, classes, self._unit if weights is None else weights)
-        self.add_cells(postings, classes, weights, logs=len(self._sums) > 2)
-        if (lines := postings.encoded_lines) is not None and lines.any():
-            holding = np.flatnonzero(lines)
-            terms = np.full_like(holding, self.vocabulary.find([category_term(ENCODED_LINES, "")])[0])
-            self.add_cells(Postings(terms, holding, lines[holding], postings.unknown), classes, weights)
-        if self._moments is not None and postings.values is not None:
-            self._moments = self._moments.and_of(postings.values, classes, len(self._classes))
+    @property
+    def held(self) -> Mask:
+        """Whether a document holds each term, shape (n_terms,)."""
+        return self.everything.held
 
-    def add_cells(self, postings: Postings, classes: Whole, weights: Whole | None = None, *, logs: bool = False) -> None:
-        """Count further terms of documents that were added, given the class numbers of these and their weights; without logs unless asked for."""
-        of_postings = classes.take(postings.documents)
-        begins = run_starts(postings.terms, of_postings)
-        cells = self._cells.intern(pair(postings.terms.take(begins), of_postings.take(begins)))
-        added = [postings.counts, *([log_units(postings.counts)] if logs else [])]
-        documents = np.diff(begins, append=of_postings.size)
-        if self._unit != 1:
-            of_documents = np.full(classes.size, self._unit) if weights is None else weights
-            held = of_documents.take(postings.documents)
-            added, documents = [each * held for each in added], np.add.reduceat(held, begins)
-        counts, *of_logs = (np.add.reduceat(each, begins) for each in added)
-        for place, sums in enumerate((counts, documents, *of_logs)):
-            self._sums[place] = _grown(self._sums[place], len(self._cells) + 1)
-            np.add.at(self._sums[place], cells, sums)
+    @property
+    def term_counts(self) -> Numbers:
+        """Occurrences of each term in the whole corpus, shape (n_terms,)."""
+        return self.everything.term_counts
 
-    def freeze(self) -> CountedStatistics:
-        """Return the statistics. The builder is then used up: its tables, as large as the statistics, are freed on the way."""
-        vocabulary, final_term = self.vocabulary.freeze()
-        classes = sorted(self._classes)
-        first_order = np.array([self._classes[label] for label in classes], np.int64)
-        final_class = np.empty(len(classes), np.int64)
-        final_class[first_order] = np.arange(len(classes))
-        terms, labels = unpair(self._cells.keys)
-        self._cells = KeyTable()
-        keys = pair(final_term[terms], final_class[labels])
-        del terms, labels
-        order = np.argsort(keys)
-        cells = order + 1  # their ids in the table
-        columns = (_grown(sums, cells.size + 1)[cells] for sums in self._sums)
-        moments = self._moments and self._moments.of_classes(first_order)
-        none = np.empty(0, np.int64)
-        table = ClassStatistics(vocabulary, tuple(classes), none, none, none, none, none, None, self._attributes, moments, self._unit)
-        statistics, numbers = table.with_cells(self._class_documents[first_order], keys[order], *columns).without_empty()
-        return CountedStatistics(statistics, numbers.after(final_term, final_class))
+    @property
+    def term_documents(self) -> Whole:
+        """Documents with each term, shape (n_terms,)."""
+        return self.everything.term_documents
+
+    def tokens_of_all(self, selected: Mask) -> float:
+        """Return the occurrences of the selected terms, a mask of shape (n_terms,), in all documents."""
+        return self.everything.tokens_of_all(selected)
 
 
-def whole_or_float(number: float) -> float:
-    """Return a count as a number of Python: an int if it is whole, as all are but sums of weights."""
-    return int(number) if number == int(number) else round(float(number), 6)
+def _dense(statistics: ClassStatistics, terms: Whole, column: NDArray[Number]) -> NDArray[Number]:
+    cells, places = statistics.cells_of(terms)
+    table = np.zeros((terms.size, statistics.n_classes), column.dtype)
+    table[places, statistics.cell_classes[cells]] = column[cells]
+    return table
 
 
-def _grown(array: Whole, size: int) -> Whole:
-    """Return the array with room for ``size`` elements, new ones zero."""
-    if size <= array.size:
-        return array
-    grown = np.zeros(2 * size, np.int64)
-    grown[: array.size] = array
-    return grown
+def _regrouped(statistics: ClassStatistics, numbers: Whole, classes: tuple[str, ...]) -> ClassStatistics:
+    """Return the counts of other classes, given the new number of each class, −1 to leave it out; its table and weights stay."""
+    seeds = regrouped(statistics.seeds, numbers, classes, len(classes))
+    return replace(regrouped(statistics, numbers, classes, len(classes)), seeds=seeds)
+
+
+PSEUDO_COUNT = 10.0
+"""Of a seed word by default. On 20 Newsgroups without labels, 1 to 1,000 do about equally well."""
+
+MOST_OF_SEEDS = 1e6
+"""The largest pseudo-count of a seed word."""
+
+
+def by_class(seeds: Seeds, classes: Names) -> list[Seed]:
+    """Return the seeds of some classes: a term against a class becomes one for each of the others."""
+    known, found = set(classes), []
+    for seed in seeds:
+        labels = [seed.label] if seed.pseudo_count >= 0 else [label for label in classes if label != seed.label]
+        found += [Seed(label, seed.term, abs(seed.pseudo_count)) for label in labels if label in known]
+    return sorted(found)
+
+
+def require_seeded_classes(seeds: Seeds, classes: Names) -> None:
+    """Raise `UsageError` for a seed of a class that no labelled document has."""
+    if others := sorted({seed.label for seed in seeds} - set(classes)):
+        raise UsageError(f"--seeds names class {others[0]!r}, and no labelled document has it", hint="see the classes with nbtext inspect")
+
+
+def seed_vocabulary(seeds: Seeds) -> Vocabulary:
+    """Return the terms of seeds."""
+    vocabulary = GrowingVocabulary()
+    for seed in seeds:
+        number, *others = vocabulary.find(seed.term)
+        for last in others:
+            [number] = vocabulary.find_pairs(np.array([number]), np.array([last])).tolist()
+    return vocabulary.freeze()[0]
+
+
+def weights_of(counted: CountTable, settings: Settings, seeds: Seeds = ()) -> Weights:
+    """Return the weights of a model that is trained on the counted documents."""
+    if isinstance(settings.class_weight, dict):
+        factors = [settings.class_weight.get(label, 1.0) for label in counted.classes]
+        return Weights(np.rint(WEIGHT_UNIT * np.array(factors)).astype(np.int64), seeds)
+    return Weights(None if settings.class_weight is None else balancing_factors(counted.of_documents), seeds)
+
+
+def balancing_factors(counted: CountTable) -> Whole:
+    """Return D / (K·D_k), by which all classes weigh the same, shape (n_classes,), in whole units of 1 / `WEIGHT_UNIT`, at least one.
+
+    K counts the classes with documents. Source: G. King, L. Zeng, Logistic regression in rare events data (2001).
+    """
+    documents = counted.class_documents.astype(np.float64)
+    equal = documents.sum() / max(np.count_nonzero(documents), 1)
+    factors = np.divide(WEIGHT_UNIT * equal, documents, out=np.ones_like(documents), where=documents > 0)
+    return np.maximum(np.rint(factors), 1).astype(np.int64)
+
+
+def estimated(table: CountTable, weights: Weights = COUNTED_ALONE) -> ClassStatistics:
+    """Return the statistics that everything is estimated from: the counted documents, and what weighs and joins them.
+
+    The order of the floats matters: quotients by the unit, plus seeds, plus the weights of derived layers times their counts.
+    """
+    counted = table.of_documents
+    numbers = counted.numbers if weights.classes is None else counted.scaled(weights.classes)
+    found = ClassStatistics(**fields_of(counted), table=table, weights=weights, seeds=no_seeds(counted))
+    if found.weight_unit != 1:
+        found = replace(found, **{name: array / found.weight_unit for name, array in numbers.items()})
+    if weights.seeds:
+        seeds = seed_counts(weights.seeds, found)
+        found = replace(added(found, seeds, 1.0), seeds=seeds)
+    for weight, derived in table.derived():
+        found = added(found, derived, weight / derived.unit)
+    return found if table.kind.is_exclusive else _by_label(found)
+
+
+def _by_label(summed: ClassStatistics) -> LabelStatistics:
+    """Return counts by label with the counts of all documents apart, given counts with the reserved label first."""
+    numbers = np.arange(summed.n_classes) - 1
+    everything = _regrouped(summed, -(numbers >= 0).astype(np.int64), (ALL_DOCUMENTS,))
+    labels = _regrouped(summed, numbers, summed.classes[1:])
+    return LabelStatistics(**fields_of(labels), table=labels.table, weights=labels.weights, seeds=labels.seeds, everything=everything)
+
+
+def added(labelled: Counts, soft: CellCounts, factor: float) -> Counts:
+    """Return the first counts plus ``factor`` times the second, which have the same vocabulary and columns."""
+    keys = np.concatenate([pair(each.cell_terms, each.cell_classes) for each in (labelled, soft)])
+    both = (np.concatenate((mine, factor * theirs)) for mine, theirs in zip(labelled.cells, soft.cells, strict=True))
+    keys, cells = sum_cells(keys, *both)
+    return labelled.with_cells(labelled.class_documents + factor * soft.class_documents, keys, *cells)
+
+
+def seed_counts(seeds: Seeds, labelled: CellCounts) -> CellCounts:
+    """Return the pseudo-counts as counts with vocabulary and classes of ``labelled``, float64, without terms and classes that are not in these.
+
+    A class without documents has one pseudo-document, so that a prior is possible.
+    """
+    seeds = by_class(seeds, labelled.classes)
+    number = {label: place for place, label in enumerate(labelled.classes)}
+    terms = labelled.vocabulary.find_terms([seed.term for seed in seeds])
+    classes = np.array([number[seed.label] for seed in seeds], np.int64)
+    amounts = np.array([seed.pseudo_count for seed in seeds], np.float64)
+    known = terms != UNKNOWN
+    keys, [counts] = sum_cells(pair(terms[known], classes[known]), amounts[known])
+    logs = () if labelled.cell_logs is None else (counts * LOG_UNITS,)
+    return no_seeds(labelled).with_cells((labelled.class_documents == 0).astype(np.int64), keys, counts, counts, *logs)
+
+
+def no_seeds(counts: CellCounts) -> CellCounts:
+    """Return the counts of no seed words, with vocabulary and classes of other counts."""
+    none, documents = np.zeros(0, np.int64), np.zeros_like(counts.class_documents)
+    return CellCounts(counts.vocabulary, counts.classes, documents, np.zeros(counts.n_terms + 1, np.int64), none, none, none)

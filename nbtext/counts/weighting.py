@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.counts.corpus_counts import cells_of_entries
-from nbtext.counts.statistics import LOG_UNITS, ClassStatistics, log_units
+from nbtext.counts.count_table import LOG_UNITS, log_units
 
 if TYPE_CHECKING:
+    from nbtext.counts.count_table import CellCounts
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.type_names import Floats, Mask, Numbers, Whole
@@ -25,7 +26,7 @@ def log_counts(counts: Numbers) -> Floats:
     return np.log1p(counts, dtype=np.float64)
 
 
-def inverse_document_frequency(statistics: ClassStatistics, terms: Numbers) -> Floats:
+def inverse_document_frequency(statistics: CellCounts, terms: Numbers) -> Floats:
     """Return log(D / df_j) of terms that occur, shape (n,)."""
     return np.log(statistics.n_documents / statistics.term_documents[terms])
 
@@ -36,7 +37,7 @@ def unit_length(weights: Floats, documents: Whole, n_documents: int) -> Floats:
     return np.divide(weights, length, out=np.zeros_like(weights), where=length > 0)
 
 
-def weighted(matrix: DocumentTermMatrix, weighting: str, statistics: ClassStatistics) -> DocumentTermMatrix:
+def weighted(matrix: DocumentTermMatrix, weighting: str, statistics: CellCounts) -> DocumentTermMatrix:
     """Replace counts by weights: ``counts`` n, ``binary`` 1, ``log`` log(1 + n), ``tfidf`` log(1 + n) · log(D / df) at unit length.
 
     D and df are those of the statistics. All terms of the matrix add to the length, so restrict it to selected terms first. Terms with weight 0
@@ -60,13 +61,13 @@ def as_summed(documents: CountedDocuments, weighting: str) -> CountedDocuments:
     return replace(documents, matrix=documents.matrix._replace(counts=weights))
 
 
-def tfidf(matrix: DocumentTermMatrix, statistics: ClassStatistics) -> Floats:
+def tfidf(matrix: DocumentTermMatrix, statistics: CellCounts) -> Floats:
     """Return log(1 + n) · log(D / df) at unit length, shape (n_entries,), 0 for terms in all documents."""
     weights = log_counts(matrix.counts) * inverse_document_frequency(statistics, matrix.terms)
     return unit_length(weights, matrix.entry_documents, matrix.n_documents)
 
 
-def weighted_cells(weighting: str, statistics: ClassStatistics, selected: Mask, documents: CountedDocuments | None) -> Numbers:
+def weighted_cells(weighting: str, statistics: CellCounts, selected: Mask, documents: CountedDocuments | None) -> Numbers:
     """Return the sum of the weights of each cell's term in the documents of its class, shape (n_cells,).
 
     ``documents`` are all those of the statistics, needed by ``tfidf`` only, whose sums do not add; there, terms that are not selected have weight 0. Weights are

@@ -22,8 +22,8 @@ import numpy as np
 from nbtext.classifiers.base import declared_prior
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets
 from nbtext.counts.documents import CountedDocuments, DocumentSample
-from nbtext.counts.layers import estimated, weights_of
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
+from nbtext.counts.statistics import estimated, weights_of
 from nbtext.errors import UsageError, quantity
 from nbtext.exclusions import LEAVE_ONE_OUT, needs_documents, require_fitting
 from nbtext.fitted_model import Choices, Learnt, classifier
@@ -41,7 +41,7 @@ from nbtext.steps import stepped
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from nbtext.counts.statistics import ClassStatistics
+    from nbtext.counts.count_table import CountTable
     from nbtext.model.corpus_work import CountedCorpus
     from nbtext.prediction.labels import DocumentLabels
     from nbtext.prediction.posterior import Posterior
@@ -189,7 +189,7 @@ class HeldOutEvaluation:
 
     def __init__(
         self,
-        statistics: ClassStatistics,
+        statistics: CountTable,
         rule: DecisionRule = DecisionRule(),
         blocks: Iterable[HeldOutBlock] = (),
         scores_kept: int = SCORES_KEPT,
@@ -241,7 +241,7 @@ class HeldOutEvaluation:
         return [Prediction(*values) for values in columns]
 
 
-def leave_one_out_blocks(statistics: ClassStatistics, documents: CountedDocuments, parameters: Settings) -> Iterator[HeldOutBlock]:
+def leave_one_out_blocks(statistics: CountTable, documents: CountedDocuments, parameters: Settings) -> Iterator[HeldOutBlock]:
     """Score every document by the model of all others, in order, a block at a time.
 
     Raise `UsageError` if no term or no class is left, or settings exclude it.
@@ -253,7 +253,7 @@ def leave_one_out_blocks(statistics: ClassStatistics, documents: CountedDocument
 
 
 def evaluate_leave_one_out(
-    statistics: ClassStatistics, documents: CountedDocuments, parameters: Settings, rule: DecisionRule = DecisionRule()
+    statistics: CountTable, documents: CountedDocuments, parameters: Settings, rule: DecisionRule = DecisionRule()
 ) -> HeldOutEvaluation:
     """Judge every document by the model of all others; raise as `leave_one_out_blocks`."""
     return HeldOutEvaluation(statistics, rule, leave_one_out_blocks(statistics, documents, parameters), settings=parameters)
@@ -263,7 +263,7 @@ def choices_of_corpus(subsets: Subsets, parameters: Settings) -> Choices:
     """Choose for ``auto`` once, on all documents; choosing in each fold would double the time of cross-validation."""
     size = parameters.sample if has_choice(parameters) else 0
     documents = subsets.documents if needs_documents(parameters) else None
-    return choices_of(CorpusCounts(subsets.statistics, DocumentSample.of(subsets.documents, size)), parameters, documents)
+    return choices_of(CorpusCounts(subsets.table, DocumentSample.of(subsets.documents, size)), parameters, documents)
 
 
 def train_and_score(
@@ -282,7 +282,7 @@ def train_and_score(
 
 
 def _scored(
-    statistics: ClassStatistics, learnt: Learnt, parameters: Settings, documents: CountedDocuments, test: Whole | None
+    statistics: CountTable, learnt: Learnt, parameters: Settings, documents: CountedDocuments, test: Whole | None
 ) -> Iterator[HeldOutBlock]:
     """Score the documents ``test`` by a model of others, or without ``test`` each one by the model of all others."""
     fitted, n_classes = classifier(estimated(statistics, learnt.weights), learnt, parameters), statistics.n_classes
@@ -419,7 +419,7 @@ def judge_folds(
     """Yield what ``judge`` makes of the test documents of each fold of each repeat, in order, in ``jobs`` processes if that is faster."""
     training = _FoldTraining(subsets, parameters, folds_of_repeats, choices_of_corpus(subsets, parameters), judge)
     tasks = [_FoldTask(repeat, fold) for repeat, folds in enumerate(folds_of_repeats) for fold in range(folds.n_folds)]
-    work = max(subsets.documents.matrix.terms.size * len(tasks), len(subsets) * subsets.statistics.n_classes)
+    work = max(subsets.documents.matrix.terms.size * len(tasks), len(subsets) * subsets.table.n_classes)
     for task, found in stepped(in_order(_judge, training, tasks, jobs if work >= WORTH_PROCESSES else 1), "fold", len(tasks)):
         yield task, found or _judge(training, task)
 
@@ -438,7 +438,7 @@ def cross_validate(
 
     Raise `UsageError` if the parameters leave no term, or no class possible, in a fold.
     """
-    statistics = subsets.statistics
+    statistics = subsets.table
     repeats = [HeldOutEvaluation(statistics, rule, settings=parameters) for _ in folds_of_repeats]
     pooled = repeats[0] if len(repeats) == 1 else HeldOutEvaluation(statistics, rule, settings=parameters)
     tested = max(int(np.count_nonzero(folds.numbers != NEVER_TESTED)) for folds in folds_of_repeats)

@@ -18,8 +18,8 @@ from nbtext.prediction.labels import DocumentLabels
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from nbtext.counts.count_table import CountTable
     from nbtext.counts.documents import CountedDocuments
-    from nbtext.counts.statistics import ClassStatistics
     from nbtext.evaluation.cross_validation import HeldOutBlock
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Mask, Names, Whole
@@ -82,7 +82,7 @@ class Suspects(NamedTuple):
 
 
 def suspects(
-    statistics: ClassStatistics, documents: CountedDocuments, parameters: Settings, min_log_odds: float = 0.0, jobs: int = 1
+    statistics: CountTable, documents: CountedDocuments, parameters: Settings, min_log_odds: float = 0.0, jobs: int = 1
 ) -> Suspects:
     """Return the documents whose log odds are more than ``min_log_odds``.
 

@@ -107,8 +107,8 @@ def learning_curve(
         raise UsageError(
             f"{quantity(n, 'document')} {'is' if n == 1 else 'are'} too few for {quantity(resampling.folds, 'fold')}", hint="lower --folds"
         )
-    sizes = _training_sizes(n - -(-n // resampling.folds), subsets.statistics.n_classes, resampling.steps)
-    if not subsets.statistics.kind.needs_calibration:
+    sizes = _training_sizes(n - -(-n // resampling.folds), subsets.table.n_classes, resampling.steps)
+    if not subsets.table.kind.needs_calibration:
         parameters = replace(parameters, calibration="none")
     work = _CurveTraining(subsets, parameters, list(_runs(classes, resampling)), sizes, {})
     figures = np.full((len(work.runs), sizes.size, 3), np.nan)
@@ -203,7 +203,7 @@ def _judge(work: _CurveTraining, task: tuple[int, int]) -> _Judged | UsageError:
     training[order[: work.sizes[place]]] = True
     try:
         learnt, blocks = train_and_score(subsets, work.parameters, training, training | test, work.choices.get(place))
-        held_out = HeldOutEvaluation(subsets.statistics, blocks=blocks)
+        held_out = HeldOutEvaluation(subsets.table, blocks=blocks)
     except UsageError as none_left:
         return none_left
     judged, in_test = held_out.evaluation.judged, test[held_out.rows]

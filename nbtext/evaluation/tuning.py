@@ -130,7 +130,7 @@ def trial_of(counted: _Counted, candidate: Candidate) -> Trial:
     """Return the answers of a setting in the folds that are held out, by models of all other documents of the stage."""
     begin = counted.now()
     trial = replace(counted.trial, candidate=candidate)
-    statistics = counted.subsets.statistics
+    statistics = counted.subsets.table
     held_out = HeldOutEvaluation(statistics)
     try:
         settings = looked_up(candidate.analysis)

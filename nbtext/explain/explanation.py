@@ -209,7 +209,7 @@ class Explainer:
         layers = statistics, statistics.observed, counts.labelled
         whole, observed, labelled = (each.counts_of(np.array(terms)).sum() for each in layers)
         seeds, unlabelled = (float((one - other) / whole) if whole else 0.0 for one, other in ((whole, observed), (observed, labelled)))
-        return unlabelled if counts.uses_unlabelled else None, None if statistics.seeds is None else seeds
+        return unlabelled if counts.uses_unlabelled else None, seeds if statistics.weights.seeds else None
 
     def _calibration(self, block: ScoredBlock, row: int, pair: tuple[int, int], posterior: Floats) -> _CalibrationSteps:
         calibration, lengths = self._model.learnt.calibration, block.lengths[row : row + 1]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.counts.layers import estimated
-from nbtext.counts.statistics import whole_or_float
+from nbtext.counts.count_table import whole_or_float
+from nbtext.counts.statistics import estimated
 from nbtext.errors import UsageError, listed
 from nbtext.exclusions import CRITERIA, require_fitting, rows_of
 from nbtext.fitted_model import classifier
@@ -135,8 +135,7 @@ def compared_models(model: Classifier) -> list[ComparedModel]:
         return []
     models = training.language_models(training.statistics)
     scale = models.n_selected if models.prior_shape == "background" else 1
-    pooled = training.statistics.regrouped(np.zeros(own.size, np.int64), ("",), training.statistics.layers)
-    of_all = model.estimate_again(replace(training, statistics=pooled))
+    of_all = model.estimate_again(replace(training, statistics=training.statistics.all_documents))
     by_file = "" if isinstance(training.settings.smoothing, str | float | int | tuple) else ", by the file"
     tried = [
         (FOR_EACH_CLASS + by_file, training.smoothing, own),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.corpus.document import Document, contents, size_of
-from nbtext.counts.layers import by_class
+from nbtext.counts.statistics import by_class
 from nbtext.counts.vocabulary import displayed_term, is_of_field
 from nbtext.errors import UsageError
 from nbtext.inspection.terms import ClassSize, class_size, ranking, term_name

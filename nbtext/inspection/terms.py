@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.classifiers.base import OF_TOKENS, TermProbabilities
+from nbtext.counts.count_table import whole_or_float
 from nbtext.counts.matrix import in_blocks
-from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import FORMS, category_term, displayed_term, is_category_of
 from nbtext.document_parts import checked_fields, field_name, without_separators
 from nbtext.explain.explanation import class_number

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from nbtext.corpus.document import Document
+    from nbtext.counts.count_table import CountTable
     from nbtext.counts.documents import CountedDocuments
-    from nbtext.counts.statistics import ClassStatistics
     from nbtext.counts.vocabulary import Vocabulary
     from nbtext.type_names import Floats, Ids, Keys, Whole
 
@@ -127,7 +127,7 @@ class CountedPool(NamedTuple):
     """A pool, and the counts of its classes if its documents are labelled."""
 
     pool: DocumentPool
-    statistics: ClassStatistics
+    statistics: CountTable
     documents: CountedDocuments
 
 

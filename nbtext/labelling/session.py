@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.corpus.document import Document
-from nbtext.counts.layers import by_class
+from nbtext.counts.statistics import by_class
 from nbtext.document_parts import checked_fields, fields_of_pairs, without_separators
 from nbtext.errors import DocumentError, UsageError, quantity
 from nbtext.explain.contributions import shared_out, weighed_pieces

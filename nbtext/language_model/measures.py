@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.counts.statistics import whole_or_float
+from nbtext.counts.count_table import whole_or_float
 from nbtext.counts.vocabulary import is_category
 from nbtext.language_model.dirichlet import log, share, times_log
 from nbtext.language_model.smoothing import gamma_rise

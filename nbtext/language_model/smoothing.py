@@ -85,7 +85,7 @@ def count_histogram(statistics: ClassStatistics, selected: Mask, prior_shape: st
     """
     cells = np.flatnonzero(selected[statistics.cell_terms])
     terms, counts = statistics.cell_terms[cells], statistics.observed.cell_counts[cells]
-    if statistics.seeds is None:
+    if not statistics.weights.seeds:
         return _histogram(statistics, selected, prior_shape, terms, counts)
     seeds, tokens = statistics.cell_counts[cells] - counts, statistics.observed.tokens_of(selected)
     found = _histogram(statistics, selected, prior_shape, terms, counts + 1j * seeds)  # a complex number is a pair of both

@@ -52,7 +52,7 @@ from nbtext.prediction.posterior import ClassPosterior
 from nbtext.prediction.rule import DecisionRule
 
 if TYPE_CHECKING:
-    from nbtext.counts.statistics import ClassStatistics
+    from nbtext.counts.count_table import CellCounts
     from nbtext.prediction.labels import Labels
     from nbtext.prediction.posterior import Posterior
     from nbtext.prediction.rule import Costs
@@ -332,7 +332,7 @@ class Evaluation:
 
 
 def evaluation_of(
-    statistics: ClassStatistics,
+    statistics: CellCounts,
     costs: Costs | None = None,
     by: Names = (),
     scores_kept: int = SCORES_KEPT,

@@ -15,7 +15,8 @@ import numpy as np
 
 from nbtext.classifiers.base import Training, class_for, classifier_class, sorted_by_content, split
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
-from nbtext.counts.corpus_counts import CorpusCounts, Subsets
+from nbtext.counts.corpus_counts import Subsets
+from nbtext.counts.statistics import estimated
 from nbtext.counts.vocabulary import SIDES, is_of_side, is_stop_word
 from nbtext.fitted_model import FEWEST_DOCUMENTS, LEAST_DOCUMENTS, NO_CHOICES, Choices, PairedTest, dropped_terms
 from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, Posterior, of_kind
@@ -58,27 +59,33 @@ def _compares_smoothing(settings: Settings) -> bool:
 
 
 def choose(
-    counts: CorpusCounts, settings: Settings, selected: Mask, documents: CountedDocuments | None = None, *, pairs_only: bool = False
+    statistics: ClassStatistics,
+    sample: CountedDocuments,
+    settings: Settings,
+    selected: Mask,
+    documents: CountedDocuments | None = None,
+    *,
+    pairs_only: bool = False,
 ) -> Choices:
-    """Return the choices for a corpus; ``selected`` are the terms within the limits of --min-df and --max-df, shape (n_terms,).
+    """Return the choices for a corpus, given a sample of it; ``selected`` are the terms within the limits of --min-df and --max-df, shape (n_terms,).
 
     ``documents`` are all there are, for a classifier that needs them. With ``pairs_only`` nothing else is compared with pairs of scripts without
     spaces.
     """
-    vocabulary, of_sides = counts.statistics.vocabulary, NO_CHOICES
-    n_sampled = len(counts.sample.documents)
+    vocabulary, of_sides = statistics.vocabulary, NO_CHOICES
+    n_sampled = len(sample)
     can_compare = n_sampled >= LEAST_DOCUMENTS
     stop = is_stop_word(vocabulary) & selected if settings.counts_stop_words else np.zeros_like(selected)
     if settings.counts_both:
         if can_compare and not pairs_only:
-            of_sides = _choose_sides(counts, settings, selected & ~stop)
+            of_sides = _choose_sides(statistics, sample, settings, selected & ~stop)
         selected = selected & ~dropped_terms(vocabulary, settings, replace(of_sides, stop_words_kept=True))
     chosen = Choices(stop_words_kept=bool(stop.any()) and not (selected & ~stop).any())
-    exact = settings.weighting != "log" or counts.statistics.weight_unit == 1  # as `MultinomialNaiveBayes.subtracts_exactly`
+    exact = settings.weighting != "log" or statistics.weight_unit == 1  # as `MultinomialNaiveBayes.subtracts_exactly`
     compares_smoothing = exact and _compares_smoothing(settings)
     if (stop.any() and n_sampled >= FEWEST_DOCUMENTS) or (can_compare and compares_smoothing):
-        on_counts = _Trials.of(counts.statistics, settings, "counts")
-        on_weights = on_counts if settings.weighting == "counts" else _Trials.of(counts.statistics, settings, settings.weighting)
+        on_counts = _Trials.of(statistics, settings, "counts")
+        on_weights = on_counts if settings.weighting == "counts" else _Trials.of(statistics, settings, settings.weighting)
 
         def of_others(documents: CountedDocuments) -> Choices:
             """Return what these documents decide: of stop words if there are any, and of smoothing."""
@@ -97,10 +104,10 @@ def choose(
             pseudo_count, comparison = on_weights.best_alternative(documents, terms, losses)
             return replace(choices, pseudo_count=pseudo_count if comparison.is_clear else None, smoothing=comparison)
 
-        chosen = _decided(counts, of_others)
+        chosen = _decided(statistics, sample, of_others)
     if documents is not None and _holds_out(settings):
         kept = selected if chosen.stop_words_kept else selected & ~stop
-        chosen = replace(chosen, pseudo_count=_by_held_out(counts, settings, kept, documents))
+        chosen = replace(chosen, pseudo_count=_by_held_out(statistics, settings, kept, documents))
     return replace(chosen, sides=of_sides.sides, unspaced=of_sides.unspaced)
 
 
@@ -114,7 +121,7 @@ def _holds_out(settings: Settings) -> bool:
     )
 
 
-def _by_held_out(counts: CorpusCounts, settings: Settings, selected: Mask, documents: CountedDocuments) -> float | None:
+def _by_held_out(whole: ClassStatistics, settings: Settings, selected: Mask, documents: CountedDocuments) -> float | None:
     """Return the pseudo-count under which a model of the others answers every fifth document clearly better; None if none does.
 
     It is compared by errors, since by the log loss of scores that are no likelihoods numbers would be chosen whose answers are worse. One is taken only
@@ -127,7 +134,7 @@ def _by_held_out(counts: CorpusCounts, settings: Settings, selected: Mask, docum
         return None
     is_fitted = np.ones(len(documents), np.bool_)
     is_fitted[held_out] = False
-    statistics = Subsets(counts.statistics, documents).part(is_fitted)
+    statistics = estimated(Subsets(whole.table, documents).part(is_fitted), whole.weights)
     here = selected & statistics.held
     training = Training(statistics, here, chosen.PSEUDO_COUNT, settings, documents=documents.rows(np.flatnonzero(is_fitted)))
     fitted, left_out = chosen.estimate(training), documents.rows(held_out)
@@ -157,17 +164,17 @@ def _by_held_out(counts: CorpusCounts, settings: Settings, selected: Mask, docum
     return best_count if best.is_clear else None
 
 
-def _choose_sides(counts: CorpusCounts, settings: Settings, selected: Mask) -> Choices:
+def _choose_sides(statistics: ClassStatistics, sample: CountedDocuments, settings: Settings, selected: Mask) -> Choices:
     """Return which of words, pairs and both answer left-out documents best; pairs unless another is clearly better.
 
     A few documents in scripts without spaces among many others decide nothing: the test would see noise of the calibration alone.
     """
-    of_side = {side: is_of_side(counts.statistics.vocabulary, side) & selected for side in SIDES}
-    matrix = counts.sample.documents.matrix
+    of_side = {side: is_of_side(statistics.vocabulary, side) & selected for side in SIDES}
+    matrix = sample.matrix
     of_scripts = np.flatnonzero((of_side[PAIRS] | of_side[WORDS])[matrix.terms])
     if np.count_nonzero(np.bincount(matrix.entry_documents[of_scripts])) < LEAST_DOCUMENTS:
         return NO_CHOICES
-    trials = _Trials.of(counts.statistics, settings, "counts")
+    trials = _Trials.of(statistics, settings, "counts")
 
     def of_sides(documents: CountedDocuments) -> Choices:
         of_pairs = trials.losses(documents, selected & ~of_side[WORDS])
@@ -178,16 +185,16 @@ def _choose_sides(counts: CorpusCounts, settings: Settings, selected: Mask) -> C
         sides, best = max(tests.items(), key=lambda test: test[1].gain)
         return Choices(sides=sides if best.is_clear else (PAIRS,), unspaced=best)
 
-    return _decided(counts, of_sides)
+    return _decided(statistics, sample, of_sides)
 
 
-def _decided(counts: CorpusCounts, decide: Callable[[CountedDocuments], Choices]) -> Choices:
+def _decided(statistics: ClassStatistics, sample: CountedDocuments, decide: Callable[[CountedDocuments], Choices]) -> Choices:
     """Return what the first documents of the sample decide, and if that is not clear, more of them.
 
     The sample is in the order of hashes, so they are drawn at random.
     """
-    sample, n_classes = counts.sample.documents, counts.statistics.n_classes
-    for products in of_kind(PRODUCTS, counts.statistics.kind):
+    n_classes = statistics.n_classes
+    for products in of_kind(PRODUCTS, statistics.kind):
         most = products // n_classes
         fitting = int(np.searchsorted(np.cumsum(sample.matrix.entries), most, side="right"))
         documents = sample.rows(np.arange(min(len(sample), max(fitting, 2 * LEAST_DOCUMENTS))))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.corpus.columns import PARTS, is_column_name
-from nbtext.counts.statistics import whole_or_float
+from nbtext.counts.count_table import whole_or_float
 from nbtext.counts.vocabulary import ENCODED_LINES, category_term, displayed_term, is_category_of, is_of_field
 from nbtext.errors import WARNING, Finding, quantity
 from nbtext.model.label_findings import label_findings

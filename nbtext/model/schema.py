@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from nbtext.counts.documents import LARGEST_HASH
-from nbtext.counts.layers import MOST_OF_SEEDS
+from nbtext.counts.statistics import MOST_OF_SEEDS
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import ModelError, UsageError, malformed, require
 from nbtext.prediction.calibration import LARGEST_LOG

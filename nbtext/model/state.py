@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbtext.counts.corpus_counts import CorpusCounts
+from nbtext.counts.count_table import CELLS, CountTable, Layer, Layers, log_units
 from nbtext.counts.counting import Analysis
 from nbtext.counts.documents import MOST_ENTRIES, MOST_TERMS, CountedDocuments, DocumentSample
-from nbtext.counts.layers import weights_of
 from nbtext.counts.matrix import DocumentTermMatrix
-from nbtext.counts.statistics import CELLS, ClassStatistics, Layer, Layers, Seed, Seeds, log_units
+from nbtext.counts.statistics import Seed, Seeds, weights_of
 from nbtext.counts.vocabulary import Vocabulary, is_category, sorted_order
 from nbtext.document_parts import LARGEST, LARGEST_COUNT, SMALLEST, WEIGHT_UNIT, Attributes
 from nbtext.errors import ModelError, UsageError, malformed, require
@@ -156,7 +156,7 @@ def _settings(training: Parsed, reading: Parsed) -> Settings:
         raise ModelError(f"the model has settings that this nbtext does not know: {str(problem)[:200]}") from None
 
 
-def _with_unspaced(settings: Settings, statistics: ClassStatistics) -> Settings:
+def _with_unspaced(settings: Settings, statistics: CountTable) -> Settings:
     """Return settings in which ``--set unspaced=pairs`` is auto if there is no script without spaces, where both count alike."""
     is_auto = settings.unspaced == PAIRS and unspaced_runs(statistics.vocabulary.text) is None
     return replace(settings, unspaced="auto") if is_auto else settings
@@ -218,7 +218,7 @@ def _fraction(line: str) -> Fraction:
     return Fraction(int(whole_number), 1 << int(power))
 
 
-def _learnt(part: Parts, values: Plain, settings: Settings, statistics: ClassStatistics) -> Learnt:
+def _learnt(part: Parts, values: Plain, settings: Settings, statistics: CountTable) -> Learnt:
     """Return what was estimated, but for what follows from the counts and what the classifier fitted."""
     smoothing, selected = float(values["smoothing"]), part["selected"].astype(np.bool_)
     require(is_possible_smoothing(smoothing, statistics.n_terms, settings), "its smoothing is not what its settings say")
@@ -243,7 +243,7 @@ def _choices(plain: Parsed) -> Choices:
     return Choices(**{**plain, **tests, "sides": tuple(plain["sides"])})
 
 
-def _calibration(part: Parts, values: Plain, statistics: ClassStatistics) -> Calibration:
+def _calibration(part: Parts, values: Plain, statistics: CountTable) -> Calibration:
     temperature = values["temperature"]
     calibration = Calibration(float(temperature["scale"]), float(temperature["exponent"]))
     require(calibration.is_possible, "its temperature is out of range")
@@ -368,7 +368,7 @@ def _counts(part: Parts, values: Plain, settings: Settings, seeds: Seeds) -> Cor
     return counts
 
 
-def _table(part: Parts, vocabulary: Vocabulary, labels: tuple[str, ...], layers: Layers, settings: Settings) -> ClassStatistics:
+def _table(part: Parts, vocabulary: Vocabulary, labels: tuple[str, ...], layers: Layers, settings: Settings) -> CountTable:
     """Return the statistics of arrays, whose columns and cells are checked."""
     cell_columns, documents, bounds = part["cell_columns"], part["column_documents"], offsets(part["term_cells"])
     attributes = Attributes.of(settings.reading)
@@ -392,7 +392,7 @@ def _table(part: Parts, vocabulary: Vocabulary, labels: tuple[str, ...], layers:
     of_columns = np.zeros(n_columns, np.int64)
     of_columns[columns] = documents
     moments = moments_from_plain(part, documents, attributes).scattered(columns, n_columns) if attributes.numbers else None
-    found = ClassStatistics(
+    found = CountTable(
         vocabulary,
         labels,
         of_columns,
@@ -410,7 +410,7 @@ def _table(part: Parts, vocabulary: Vocabulary, labels: tuple[str, ...], layers:
     return found
 
 
-def _require_labels_of_documents(statistics: ClassStatistics) -> None:
+def _require_labels_of_documents(statistics: CountTable) -> None:
     """Raise `ModelError` unless each label has at most the documents, the counts and the log weights of all documents, the first label."""
     n_layers = len(statistics.layers)
     documents = statistics.class_documents.reshape(-1, n_layers)
@@ -425,7 +425,7 @@ def _require_labels_of_documents(statistics: ClassStatistics) -> None:
         require(np.all(counted[of_label] <= counted[places]), "a label counts more than all documents")
 
 
-def _require_sample_of_documents(statistics: ClassStatistics, sample: CountedDocuments) -> None:
+def _require_sample_of_documents(statistics: CountTable, sample: CountedDocuments) -> None:
     """Raise `ModelError` if a sample has more documents of a column, or more that hold a term, than were counted.
 
     Documents weigh at least 1 / unit. To compare each cell would double the time of loading.
@@ -437,7 +437,7 @@ def _require_sample_of_documents(statistics: ClassStatistics, sample: CountedDoc
     require(fits, "its sample has documents that were not counted")
 
 
-def _require_possible_logs(statistics: ClassStatistics) -> None:
+def _require_possible_logs(statistics: CountTable) -> None:
     """Raise `ModelError` unless the sums of log weights are possible for the counts."""
     counts, documents, sums = statistics.cells
     least, most = documents * log_units(np.ones(1)), documents * (log_units(counts / documents) + 1)  # the logarithm is concave
@@ -445,7 +445,7 @@ def _require_possible_logs(statistics: ClassStatistics) -> None:
     require(np.all(unweighted | ((least <= sums) & (sums <= most))), "its sums of log weights do not fit its counts")
 
 
-def _sample(part: Parts, statistics: ClassStatistics, size: int, bound: int) -> DocumentSample:
+def _sample(part: Parts, statistics: CountTable, size: int, bound: int) -> DocumentSample:
     hashes, entries = part["sample_hashes"], offsets(part["sample_entries"])
     columns, terms, counts = part["sample_labels"], part["sample_terms"], part["sample_counts"]
     n_layers, of_layers = len(statistics.layers), part["sample_layers"]

@@ -12,7 +12,7 @@ import numpy as np
 from nbtext.counts.corpus_counts import CorpusCounts, forget_documents
 from nbtext.counts.counting import Analysis, count, require_words
 from nbtext.counts.documents import NO_DOCUMENTS
-from nbtext.counts.layers import seed_vocabulary
+from nbtext.counts.statistics import seed_vocabulary
 from nbtext.document_parts import BESIDE_TEXT, joined_parts
 from nbtext.errors import DocumentError, ModelError, UsageError, quantity
 from nbtext.exclusions import SEED_WORDS, needs_documents, require_fitting

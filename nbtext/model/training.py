@@ -13,7 +13,7 @@ import numpy as np
 
 from nbtext.classifiers.base import Classifier, Training, Unseen, class_for, class_prior, classifier_class
 from nbtext.counts.counting import Analysis
-from nbtext.counts.layers import estimated, weights_of
+from nbtext.counts.statistics import estimated, weights_of
 from nbtext.counts.vocabulary import category_term, is_category
 from nbtext.document_parts import NO_TEXT, Attributes, field_name
 from nbtext.errors import UsageError, quantity
@@ -41,8 +41,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from nbtext.counts.corpus_counts import CorpusCounts
+    from nbtext.counts.count_table import CellCounts
     from nbtext.counts.documents import CountedDocuments
-    from nbtext.counts.statistics import ClassStatistics, Seed, Seeds, Weights
+    from nbtext.counts.statistics import ClassStatistics, Seed, Seeds
     from nbtext.type_names import Floats, Mask
 
 
@@ -170,7 +171,7 @@ def learn(
     weights = weights_of(counts.statistics, settings, seeds)
     statistics = estimated(counts.statistics, weights)
     require_learnable(settings, statistics, seeds)
-    learnt = terms_and_smoothing(counts, settings, weights, documents, choices)
+    learnt = terms_and_smoothing(statistics, counts.sample.documents, settings, documents, choices)
     sample = without_dropped(counts.sample.documents, statistics, learnt, settings)
     documents = None if documents is None else without_dropped(documents, statistics, learnt, settings)
     training = _training(statistics, learnt, settings, sample, documents)
@@ -218,7 +219,7 @@ def posteriors(fitted: Classifier, calibration: Calibration, unseen: Unseen) -> 
     return LeftOutPosteriors.of(fitted.kind(log_posterior), truth, weights)
 
 
-def scored_sample(sample: CountedDocuments, statistics: ClassStatistics) -> CountedDocuments:
+def scored_sample(sample: CountedDocuments, statistics: CellCounts) -> CountedDocuments:
     """Return as many documents as there may be scores of."""
     most = of_kind(MOST_SCORES, statistics.kind)
     return sample.rows(np.arange(min(len(sample), max(most // statistics.n_classes, 1))))
@@ -265,37 +266,35 @@ def is_calibrated(settings: Settings) -> bool:
 
 
 def terms_and_smoothing(
-    counts: CorpusCounts,
+    statistics: ClassStatistics,
+    sample: CountedDocuments,
     settings: Settings,
-    weights: Weights,
     documents: CountedDocuments | None = None,
     choices: Choices | None = None,
 ) -> Learnt:
     """Choose terms and smoothing, before anything is fitted; raises as `learn` does. Limits of documents do not bind the terms of seeds."""
-    statistics = estimated(counts.statistics, weights)
     selected = _within_document_limits(statistics.observed, settings.min_df, settings.max_df)
-    if statistics.seeds is not None:
+    if statistics.weights.seeds:
         selected |= statistics.seeds.held & ~is_category(statistics.vocabulary)
     if choices is None:
-        counts = replace(counts, statistics=statistics)
-        choices = choose(counts, settings, selected, documents, pairs_only=bool(weights.seeds))
+        choices = choose(statistics, sample, settings, selected, documents, pairs_only=bool(statistics.weights.seeds))
     selected &= ~dropped_terms(statistics.vocabulary, settings, choices)
     own = own_pseudo_counts(statistics, settings)
-    training = Training(statistics, selected, np.nan, settings, documents, counts.sample.documents, own)
+    training = Training(statistics, selected, np.nan, settings, documents, sample, own)
     smoothing = _smoothing(training, choices)
     if settings.top is not None:
         training = replace(training, selected=_top(replace(training, smoothing=smoothing)))
         smoothing = _smoothing(training, choices)
-    return Learnt(training.selected, smoothing, own=own, choices=choices, weights=weights)
+    return Learnt(training.selected, smoothing, own=own, choices=choices, weights=statistics.weights)
 
 
 def choices_of(counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None) -> Choices:
     """Return what ``auto`` stands for in a model of this corpus, whose documents may be given; raises as `learn` does."""
-    weights = weights_of(counts.statistics, settings)
-    return terms_and_smoothing(counts, replace(settings, top=None), weights, documents).choices
+    statistics = estimated(counts.statistics, weights_of(counts.statistics, settings))
+    return terms_and_smoothing(statistics, counts.sample.documents, replace(settings, top=None), documents).choices
 
 
-def without_dropped(documents: CountedDocuments, statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> CountedDocuments:
+def without_dropped(documents: CountedDocuments, statistics: CellCounts, learnt: Learnt, settings: Settings) -> CountedDocuments:
     """Return documents as they are counted to be answered: without what `auto` does not keep."""
     dropped = dropped_terms(statistics.vocabulary, settings, learnt.choices) & ~learnt.selected
     return replace(documents, matrix=documents.matrix.of_terms(~dropped)) if dropped.any() else documents

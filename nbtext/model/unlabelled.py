@@ -22,11 +22,11 @@ from nbtext.classifiers.base import Training, Unseen, loss_after_calibration
 from nbtext.classifiers.complement import ComplementNaiveBayes
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets, is_known, with_ngram_parts
+from nbtext.counts.count_table import UNLABELLED, CountTable, Layer
 from nbtext.counts.counting import Analysis, count
 from nbtext.counts.documents import NO_DOCUMENTS, DocumentSample
-from nbtext.counts.layers import added, estimated, require_seeded_classes, seed_vocabulary
 from nbtext.counts.soft_counts import SoftCounter
-from nbtext.counts.statistics import UNLABELLED, ClassStatistics, Layer, Seeds, Weights
+from nbtext.counts.statistics import ClassStatistics, Seeds, Weights, added, estimated, require_seeded_classes, seed_vocabulary
 from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.counts.weighting import weighted
 from nbtext.document_parts import WEIGHT_UNIT
@@ -119,9 +119,9 @@ def nothing_labelled(seeds: Seeds, settings: Settings) -> tuple[CorpusCounts, Le
     classes, none = tuple(sorted({seed.label for seed in seeds})), np.zeros(0, np.int64)
     logs = none if settings.sums_logs else None
     documents = np.zeros(len(classes), np.int64)
-    statistics = ClassStatistics(Vocabulary.of([]), classes, documents, np.zeros(1, np.int64), none, none, none, logs)
+    table = CountTable(Vocabulary.of([]), classes, documents, np.zeros(1, np.int64), none, none, none, logs)
     smoothing = settings.smoothing if isinstance(settings.smoothing, float) else MultinomialNaiveBayes.PSEUDO_COUNT
-    counts = CorpusCounts(statistics, DocumentSample.of(NO_DOCUMENTS, settings.sample)).widened(seed_vocabulary(seeds))[0]
+    counts = CorpusCounts(table, DocumentSample.of(NO_DOCUMENTS, settings.sample)).widened(seed_vocabulary(seeds))[0]
     return counts, Learnt(np.zeros(counts.statistics.n_terms, np.bool_), smoothing, weights=Weights(seeds=seeds))
 
 
@@ -194,7 +194,7 @@ class _ExpectationMaximisation:
         return estimated(self.counts.statistics, self.learnt.weights)
 
     @cached_property
-    def _counter(self) -> SoftCounter:
+    def _counter(self) -> SoftCounter[ClassStatistics]:
         return SoftCounter(weighted(self._known, self.settings.weighting, self.counts.statistics), self._sums(self._labelled))
 
     def learnt_with(self, weight: float, shares: Floats, figures: UnlabelledFigures, unseen: Unseen | None) -> tuple[CorpusCounts, Learnt]:
@@ -202,7 +202,10 @@ class _ExpectationMaximisation:
         soft = SoftCounter(self._known, self.counts.statistics.of_documents).statistics(shares)
         counts = self.counts.with_layer(Layer(UNLABELLED, weight, WEIGHT_UNIT), soft)
         weights, choices = self.learnt.weights, replace(self.learnt.choices, pseudo_count=None, smoothing=None)
-        found = replace(terms_and_smoothing(counts, self.settings, weights, choices=choices), unlabelled=figures)
+        found = replace(
+            terms_and_smoothing(estimated(counts.statistics, weights), counts.sample.documents, self.settings, choices=choices),
+            unlabelled=figures,
+        )
         if unseen is None:
             return counts, found
         fitted = classifier(estimated(counts.statistics, weights), found, self.settings)
@@ -216,11 +219,11 @@ class _ExpectationMaximisation:
         sample = scored_sample(
             without_dropped(self.counts.sample.documents, self.counts.statistics, self.learnt, self.settings), self.counts.statistics
         )
-        subsets, folds = Subsets(self._labelled, self.counts.sample.documents), np.arange(len(sample)) % FOLDS
+        subsets, folds = Subsets(self.counts.statistics, self.counts.sample.documents), np.arange(len(sample)) % FOLDS
         parts = []
         for fold in range(FOLDS):
             rows = np.flatnonzero(folds == fold)
-            model, _ = self.fitted(weight, smoothing, subsets.without(rows))
+            model, _ = self.fitted(weight, smoothing, estimated(subsets.without(rows), self.learnt.weights))
             documents = sample.rows(rows)
             known = documents.matrix.of_terms(model.known())
             scores, _ = model.joint_log_likelihood(weighted(known, self.settings.weighting, self.counts.statistics))

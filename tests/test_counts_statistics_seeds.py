@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.cli.option_files import read_seeds
 from nbtext.counts.counting import Analysis
-from nbtext.counts.layers import PSEUDO_COUNT, by_class, estimated, seed_statistics
-from nbtext.counts.statistics import Seed, Weights
+from nbtext.counts.statistics import PSEUDO_COUNT, Seed, Weights, by_class, estimated, seed_counts
 from nbtext.errors import PathError
 from nbtext.inspection.criteria import classifier_of, criteria
 from nbtext.inspection.generation import DocumentGenerator
@@ -22,7 +21,7 @@ from nbtext.inspection.terms import ranking, term_details, term_name
 from nbtext.model.training import seed_terms
 from nbtext.settings import Settings
 from tests import strategies
-from tests.building import statistics_of
+from tests.building import dense, statistics_of
 from tests.models import count_documents, parted
 from tests.process import fail, write
 
@@ -42,11 +41,11 @@ def test_a_word_against_a_class_is_a_word_for_all_others(tmp_path: Path) -> None
 
 def test_equal_pseudo_counts_add_like_others(tmp_path: Path) -> None:
     analysis = Analysis.of(Settings(stop_words="none", stemmer="snowball"))
-    statistics, _ = count_documents([("a", b"ant"), ("b", b"bee")], analysis)
+    table, _ = count_documents([("a", b"ant"), ("b", b"bee")], analysis)
     for second in (5.0, 4.0):
         write("s", f"a\tant\t5\na\tants\t5\nb\t!ant\t{second}\n")
         seeds = seed_terms(read_seeds("s"), analysis)
-        assert seed_statistics(seeds, statistics).counts_of(np.array([0])).tolist() == [[10 + second, 0]]
+        assert dense(seed_counts(seeds, table))[0].tolist() == [10 + second, 0]
 
 
 @pytest.mark.parametrize(
@@ -69,14 +68,14 @@ def test_one_class_is_enough_beside_labels(tmp_path: Path) -> None:
 
 def test_pseudo_counts_add_to_counts_which_stay_as_they_are() -> None:
     analysis = Analysis.of(Settings(stop_words="none", stemmer="none", weighting="log"))
-    statistics, _ = count_documents([("x", b"ant bee"), ("y", b"bee cat")], analysis)
+    table, _ = count_documents([("x", b"ant bee"), ("y", b"bee cat")], analysis)
     seeds = [Seed("x", ("bee",), 2.0), Seed("x", ("bee",), 1.0), Seed("y", ("ant",), 0.5), Seed("y", ("unknown",), 9.0)]
-    found = seed_statistics(seeds, statistics).counts_of(np.arange(3))
+    found = dense(seed_counts(seeds, table))
     assert found.tolist() == [[0, 0.5], [3, 0], [0, 0]]
-    both = estimated(statistics, Weights(seeds=[*seeds, Seed("no such class", ("bee",), 1.0)]))
+    both = estimated(table, Weights(seeds=[*seeds, Seed("no such class", ("bee",), 1.0)]))
     assert both.counts_of(np.arange(3)).tolist() == [[1, 0.5], [4, 1], [0, 1]]
     assert both.class_documents.tolist() == [1, 1]
-    assert both.counted is statistics
+    assert both.table is table
 
 
 TEXTS = [("x", "ant bee bee"), ("x", "ant"), ("y", "bee cow"), ("y", "cow cow dog"), ("x", "dog ant")]
@@ -92,7 +91,7 @@ def fitted(seeds: list[Seed], **parameters: Any) -> TextClassifier:
 def test_what_is_observed_is_what_documents_count(corpus: list[Any], pairs: list[tuple[str, float]]) -> None:
     statistics = statistics_of(corpus)
     seeds = [Seed(statistics.classes[0], (word,), amount) for word, amount in pairs]
-    observed, terms = estimated(statistics, Weights(seeds=seeds)).observed, np.arange(statistics.n_terms)
+    observed, terms = estimated(statistics.table, Weights(seeds=seeds)).observed, np.arange(statistics.n_terms)
     assert np.array_equal(observed.counts_of(terms), statistics.counts_of(terms))
     assert np.array_equal(observed.documents_of(terms), statistics.documents_of(terms))
     assert np.array_equal(observed.class_documents, statistics.class_documents)

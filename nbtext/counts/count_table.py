@@ -1,0 +1,478 @@
+"""The table of counts of a corpus: documents, term counts and document counts by class and layer. Whole numbers that add and subtract exactly."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from functools import cached_property
+from itertools import compress
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+
+import numpy as np
+
+from nbtext.counts.matrix import Postings, run_starts
+from nbtext.counts.vocabulary import ENCODED_LINES, GrowingVocabulary, Vocabulary, category_term
+from nbtext.document_parts import NO_ATTRIBUTES, WEIGHT_UNIT, Attributes
+from nbtext.errors import UsageError
+from nbtext.prediction.labels import LabelSets, have_several
+from nbtext.prediction.posterior import ClassPosterior, LabelPosterior
+from nbtext.ragged import offsets
+from nbtext.records import dataclass
+from nbtext.text.hashing import KeyTable, pair, unpair
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from nbtext.counts.moments import Moments
+    from nbtext.prediction.posterior import Posterior
+    from nbtext.type_names import AnyArray, Keys, Mask, Names, Numbers, Whole
+
+Number = TypeVar("Number", bound="np.integer | np.floating | np.bool_")
+
+
+class Renumbering(NamedTuple):
+    """New numbers of terms and columns by their old ones, −1 for those that are gone."""
+
+    terms: Whole
+    columns: Whole
+    n_layers: int = 1
+
+    def after(self, terms: Whole, columns: Whole) -> Renumbering:
+        """Return this renumbering applied to the new numbers of an earlier one; −1 stays."""
+        return Renumbering(np.append(self.terms, -1)[terms], np.append(self.columns, -1)[columns], self.n_layers)
+
+
+class Layer(NamedTuple):
+    """A layer of columns: of documents, or derived, as unlabelled documents make one."""
+
+    name: str = ""
+    weight: float | None = None
+    """By which derived counts are multiplied, above 0; None for counts of documents. Derived counts neither add nor subtract."""
+    unit: int | None = None
+    """Derived counts are in units of 1 / ``unit``; None for that of all counts of documents."""
+
+
+Layers = tuple[Layer, ...]
+
+UNLABELLED = "unlabelled"
+"""The derived layer that unlabelled documents make."""
+
+
+@dataclass(frozen=True, eq=False)
+class CellCounts:
+    """Counts by class, or by column of a table: D_k documents of class k, and a cell (m_jk, d_jk) for every term j that occurs in class k.
+
+    Cells are sorted by term, then class; all their counts are at least 1. Immutable.
+    """
+
+    vocabulary: Vocabulary
+    classes: tuple[str, ...]
+    """Labels, sorted, distinct."""
+    class_documents: Whole
+    """D_k, or documents of each column, shape (n_columns,)."""
+    term_offsets: Whole
+    """Start of each term's cells, and the end of the last, shape (n_terms + 1,)."""
+    cell_classes: Whole
+    """Class number of each cell, or column number, shape (n_cells,)."""
+    cell_counts: Numbers
+    """m_jk, occurrences of the term in the class, shape (n_cells,); int64, or float64 where a classifier weighted them."""
+    cell_documents: Whole
+    """d_jk, documents of the class that hold the term, shape (n_cells,)."""
+    cell_logs: Numbers | None = None
+    """Σ_d log(1 + n_jd) over the documents of the class, in units of 1 / `LOG_UNITS`, shape (n_cells,); None unless they are asked for.
+
+    0 for inflected words and encoded lines, which no score needs. int64; float64 where weights of documents and classes make them too large for it.
+    """
+    attributes: Attributes = NO_ATTRIBUTES
+    """Attributes beside the texts; values of categorical ones are terms."""
+    moments: Moments | None = None
+    """Sums of the numbers beside the texts; None if there are no numbers."""
+
+    @property
+    def kind(self) -> type[Posterior]:
+        """Whether the labels of a document exclude each other."""
+        return LabelPosterior if have_several(self.classes) else ClassPosterior
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return len(self.classes)
+
+    @property
+    def n_terms(self) -> int:
+        """V."""
+        return len(self.vocabulary)
+
+    @property
+    def n_documents(self) -> float:
+        """D, an int; of weighted documents the sum of the weights."""
+        return whole_or_float(self.class_documents.sum())
+
+    @property
+    def cells(self) -> tuple[AnyArray, ...]:
+        """What is counted of each cell: counts, documents, and logs if there are any, each of shape (n_cells,)."""
+        cells = (self.cell_counts, self.cell_documents)
+        return cells if self.cell_logs is None else (*cells, self.cell_logs)
+
+    @cached_property
+    def cell_terms(self) -> Whole:
+        """Term id of each cell, shape (n_cells,)."""
+        return self.of_cells(np.arange(self.n_terms))
+
+    @property
+    def held(self) -> Mask:
+        """Whether a document holds each term, shape (n_terms,); in a part of a corpus some are in none."""
+        return np.diff(self.term_offsets) > 0
+
+    @cached_property
+    def term_documents(self) -> Whole:
+        """Documents with each term, shape (n_terms,)."""
+        return sum_over_classes(self, self.cell_documents)
+
+    def of_cells(self, of_terms: NDArray[Number]) -> NDArray[Number]:
+        """Return what is said of each term, shape (n_terms,), for each of its cells, shape (n_cells,)."""
+        return np.repeat(of_terms, np.diff(self.term_offsets))
+
+    def with_cells(self, documents: AnyArray, keys: Keys, *cells: AnyArray) -> Self:
+        """Return other counts of the same terms: documents of each column, and cells sorted by key (term, column), as `cells` has them."""
+        terms, numbers = unpair(keys)
+        bounds, (counts, holding, *logs) = offsets(np.bincount(terms, minlength=self.n_terms)), cells
+        found = replace(self, class_documents=documents, term_offsets=bounds, cell_classes=numbers)
+        return replace(found, cell_counts=counts, cell_documents=holding, cell_logs=logs[0] if logs else None)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, CellCounts)
+            and type(self) is type(other)
+            and self.classes == other.classes
+            and self.vocabulary == other.vocabulary
+            and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in _ARRAYS)
+            and self.attributes == other.attributes
+            and (self.moments is None or other.moments is None or all(map(np.array_equal, self.moments, other.moments)))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+Counts = TypeVar("Counts", bound=CellCounts)
+
+
+def fields_of(counts: CellCounts) -> dict[str, Any]:
+    """Return the fields of `CellCounts`, by name."""
+    return {each.name: getattr(counts, each.name) for each in fields(CellCounts)}
+
+
+def sum_over_classes(counts: CellCounts, cells: AnyArray) -> AnyArray:
+    """Return the sum of what is counted of the cells of each term, shape (n_terms,), given it by cell, shape (n_cells,)."""
+    if cells.dtype.kind == "f":  # for weighted counts, differences of running sums would not be exact
+        return np.bincount(counts.cell_terms, cells, counts.n_terms)
+    running = offsets(cells)
+    return running[counts.term_offsets[1:]] - running[counts.term_offsets[:-1]]
+
+
+def regrouped(counts: Counts, numbers: Whole, classes: tuple[str, ...], n_columns: int) -> Counts:
+    """Return the counts of other classes, given the new number of each column, −1 to leave it out; add up those of the same number."""
+    kept, of_cells = numbers >= 0, numbers[counts.cell_classes]
+    keys, cells = sum_cells(*(each[of_cells >= 0] for each in (pair(counts.cell_terms, of_cells), *counts.cells)))
+    if counts.cell_logs is not None:
+        require_exact_logs(*cells[:2])
+    documents = np.zeros_like(counts.class_documents, shape=n_columns)
+    np.add.at(documents, numbers[kept], counts.class_documents[kept])
+    moments = counts.moments and counts.moments.of_classes(np.flatnonzero(kept)).scattered(numbers[kept], n_columns)
+    return replace(counts.with_cells(documents, keys, *cells), classes=classes, moments=moments)
+
+
+@dataclass(frozen=True, eq=False)
+class CountTable(CellCounts):
+    """The whole counts of a labelled corpus by column: class k of layer l is column k·L + l of L layers.
+
+    It adds and subtracts, and is what a model file keeps. Models are estimated from a sum of its layers, `nbtext.counts.statistics.ClassStatistics`.
+    """
+
+    unit: int = 1
+    """All counts of documents are in units of 1 / ``unit``, whole numbers still: more than 1 if documents have weights."""
+    layers: Layers = (Layer(),)
+    """Those of documents by name, the first without one; then the derived ones."""
+
+    @property
+    def n_counted(self) -> int:
+        """The number of layers of documents, which come first."""
+        return sum(layer.weight is None for layer in self.layers)
+
+    @property
+    def n_documents(self) -> float:
+        """D, an int; of weighted documents the sum of the weights, in units of 1 / `unit`."""
+        documents = self.class_documents
+        return whole_or_float((documents if self.kind.is_exclusive else documents[: len(self.layers)]).sum())
+
+    @property
+    def column_parts(self) -> tuple[Whole, Whole]:
+        """Class number and layer number of each column, each of shape (n_columns,)."""
+        return np.divmod(np.arange(self.class_documents.size), len(self.layers))
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """All that is counted, in units of 1 / `unit`, by the name of the field."""
+        return {"class_documents": self.class_documents, **dict(zip(CELLS, self.cells, strict=False))}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CountTable) and super().__eq__(other) and (self.unit, self.layers) == (other.unit, other.layers)
+
+    __hash__ = None
+
+    def scaled(self, factors: Whole) -> dict[str, Any]:
+        """Return `numbers` with the documents of each column weighed by its factor, shape (n_columns,): float64 where one is beyond 64 bits."""
+        of_cells = factors[self.cell_classes]
+        return {name: _product(array, factors if name == "class_documents" else of_cells) for name, array in self.numbers.items()}
+
+    def in_units(self, unit: int) -> CountTable:
+        """Return the same table in units of 1 / ``unit``, a multiple of its own."""
+        return self if unit == self.unit else replace(self, **self.scaled(np.full(self.class_documents.size, unit // self.unit)), unit=unit)
+
+    def regrouped(self, numbers: Whole, classes: tuple[str, ...], layers: Layers) -> CountTable:
+        """Return the counts of other classes and layers, given the new number of each column, −1 to leave it out; add up those of the same number."""
+        return replace(regrouped(self, numbers, classes, len(classes) * len(layers)), layers=layers)
+
+    def sum_of(self, first: int, end: int) -> CountTable:
+        """Return the sum of some layers by class, by number; they have the same unit."""
+        if len(self.layers) == 1:
+            return self
+        of_class, of_layer = self.column_parts
+        numbers = np.where((of_layer >= first) & (of_layer < end), of_class, -1)
+        return replace(self.regrouped(numbers, self.classes, (Layer(),)), unit=self.layers[first].unit or self.unit)
+
+    def derived(self) -> Iterator[tuple[float, CountTable]]:
+        """Yield weight and counts by class of each derived layer."""
+        for number, layer in enumerate(self.layers):
+            if layer.weight is not None:
+                yield layer.weight, self.sum_of(number, number + 1)
+
+    @cached_property
+    def of_documents(self) -> CountTable:
+        """The sum of the layers of documents by class."""
+        return self.sum_of(0, self.n_counted)
+
+    def combined(self, other: CountTable, sign: int) -> _Combined:
+        """Return the sum (``sign`` 1) or difference (−1), and the new numbers of terms and classes of both.
+
+        Raises `UsageError` if their attributes differ, or ``other`` counts anything that is subtracted and not there.
+        """
+        require_alike(self, other)
+        unit = max(self.unit, other.unit)
+        if not self.unit == other.unit == unit:
+            return self.in_units(unit).combined(other.in_units(unit), sign)
+        classes, layers = (
+            tuple(sorted({*names, *others})) for names, others in ((self.classes, other.classes), (self.layers, other.layers))
+        )
+        number: dict[object, int] = {name: new for names in (classes, layers) for new, name in enumerate(names)}
+        vocabulary, mine, theirs = self.vocabulary.union(other.vocabulary)
+        documents = np.zeros(len(classes) * len(layers), np.int64)
+        keys, columns = [], []
+        for side, terms, factor in ((self, mine, 1), (other, theirs, sign)):
+            of_class, of_layer = (np.array([number[name] for name in names], np.int64) for names in (side.classes, side.layers))
+            columns.append(np.add.outer(of_class * len(layers), of_layer).ravel())
+            documents[columns[-1]] += factor * side.class_documents
+            keys.append(pair(terms[side.cell_terms], columns[-1][side.cell_classes]))
+        both = (np.concatenate((cells, sign * of_other)) for cells, of_other in zip(self.cells, other.cells, strict=True))
+        key, (counts, cell_documents, *logs) = sum_cells(np.concatenate(keys), *both)
+        left = counts > 0
+        of_column = documents[unpair(key)[1]]
+        possible = (cell_documents <= counts) & (cell_documents <= of_column) & ((cell_documents > 0) == left) & (counts >= 0)
+        if documents.min(initial=0) < 0 or not possible.all() or not all(np.all((each >= 0) & (left | (each == 0))) for each in logs):
+            raise UsageError("cannot take away documents that were never counted")
+        moments = None
+        if self.moments is not None and other.moments is not None:
+            first, second = (side.scattered(new, documents.size) for side, new in zip((self.moments, other.moments), columns, strict=True))
+            moments = first.plus(second) if sign > 0 else first.minus(second)
+        whole = replace(self, vocabulary=vocabulary, classes=classes, layers=layers, moments=moments)
+        cells = (each[left] for each in (counts, cell_documents, *logs))
+        table, numbers = whole.with_cells(documents, key[left], *cells).without_empty()
+        return _Combined(table, numbers.after(mine, columns[0]), numbers.after(theirs, columns[1]))
+
+    def without_empty(self) -> NumberedTable:
+        """Return the table without terms without cells, and classes and layers without documents; the first layer always stays."""
+        if self.cell_logs is not None:
+            require_exact_logs(*self.cells[:2])
+        kept, present = self.held, self.class_documents.reshape(-1, len(self.layers)) > 0
+        of_classes, of_layers = np.any(present, axis=1), np.any(present, axis=0) | (np.arange(len(self.layers)) == 0)
+        stays = np.logical_and.outer(of_classes, of_layers).ravel()
+        new_terms, new_columns = (np.where(here, np.cumsum(here) - 1, -1) for here in (kept, stays))
+        table = replace(
+            self,
+            vocabulary=self.vocabulary.restrict(kept),
+            classes=tuple(compress(self.classes, of_classes)),
+            class_documents=self.class_documents[stays],
+            term_offsets=offsets(np.diff(self.term_offsets)[kept]),
+            cell_classes=new_columns[self.cell_classes],
+            moments=self.moments and self.moments.of_classes(np.flatnonzero(stays)),
+            layers=tuple(compress(self.layers, of_layers)),
+        )
+        return NumberedTable(table, Renumbering(new_terms, new_columns, len(table.layers)))
+
+
+def require_alike(first: CountTable, second: CountTable) -> None:
+    """Raise `UsageError` if the attributes of two tables differ, and `ValueError` if only one table has the sums of log weights."""
+    if first.attributes != second.attributes:
+        raise UsageError("the documents have not the same attributes", hint="read both with the same columns")
+    if (first.cell_logs is None) != (second.cell_logs is None):
+        raise ValueError("only one of the two has the sums of log weights")
+
+
+class NumberedTable(NamedTuple):
+    """A table, and the numbers in it of the terms and classes that were counted."""
+
+    table: CountTable
+    numbers: Renumbering
+
+
+class _Combined(NamedTuple):
+    """A table made of two, and the numbers in it of the terms and classes of each."""
+
+    table: CountTable
+    of_first: Renumbering
+    of_second: Renumbering
+
+
+CELLS = ("cell_counts", "cell_documents", "cell_logs")
+"""What is counted of each cell."""
+
+_ARRAYS = ("class_documents", "term_offsets", "cell_classes", *CELLS)
+
+LOG_UNITS = 1 << 30
+"""Logs are rounded to multiples of 1 / `LOG_UNITS`, so that their sums are whole numbers: exact, and the same in any order."""
+
+
+def log_units(counts: Numbers) -> Whole:
+    """Return log(1 + n) of the counts of terms in documents, in units of 1 / `LOG_UNITS`, shape (n_entries,)."""
+    return np.rint(np.log1p(counts, dtype=np.float64) * LOG_UNITS).astype(np.int64)
+
+
+MOST_UNITS = 2**63
+"""Sums of log weights stay below this, in their units."""
+
+
+def require_exact_logs(counts: Whole, documents: Whole) -> None:
+    """Raise `UsageError` if the sums of log weights of cells with these counts and documents, shapes (n_cells,), might not fit into 64 bits."""
+    most = documents * np.log1p(counts / np.maximum(documents, 1)) * LOG_UNITS  # the logarithm is concave
+    if most.max(initial=0) >= MOST_UNITS:
+        raise UsageError(
+            "the sums of log weights are too large to stay exact", hint="give documents smaller weights, or use --weighting counts"
+        )
+
+
+def _product(numbers: Numbers, factors: Whole) -> Numbers:
+    products = numbers * factors.astype(np.float64)
+    return products if products.max(initial=0) >= MOST_UNITS else numbers * factors
+
+
+def sum_cells(keys: Keys, *columns: NDArray[Number]) -> tuple[Keys, list[NDArray[Number]]]:
+    """Return the distinct keys, sorted, and the sums of each column by key; all arguments have shape (n,).
+
+    Fastest for keys in few sorted runs, which a stable sort only merges.
+    """
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    begins = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: keys.size])
+    return keys[begins], [np.add.reduceat(column[order], begins) for column in columns]
+
+
+class TableBuilder:
+    """Sums the postings of a stream of labelled documents. Memory grows with the number of cells, not of documents."""
+
+    def __init__(self, attributes: Attributes = NO_ATTRIBUTES, *, logs: bool = False) -> None:
+        self.vocabulary = GrowingVocabulary()
+        self._attributes = attributes
+        self._moments: Moments | None = None
+        if attributes.numbers:
+            from nbtext.counts.moments import Moments
+
+            self._moments = Moments.zero(0, len(attributes.numbers))
+        self._classes: dict[str, int] = {}
+        self._class_documents = np.zeros(16, np.int64)
+        self._cells = KeyTable(bits=13)
+        self._sums = [np.zeros(1 << 11, np.int64) for _ in CELLS[: 3 if logs else 2]]
+        self._unit = 1
+
+    @property
+    def labels(self) -> list[str]:
+        """Label of each class number so far."""
+        return list(self._classes)
+
+    def class_numbers(self, labels: Names) -> Whole:
+        """Return the class number of each label, a new one for a new label, shape (n_labels,)."""
+        numbers = np.array([self._classes.setdefault(label, len(self._classes)) for label in labels], np.int64)
+        self._class_documents = _grown(self._class_documents, len(self._classes))
+        return numbers
+
+    def add(self, postings: Postings, classes: Whole, weights: Whole | None = None, sets: LabelSets | None = None) -> None:
+        """Count documents, given their class numbers; term ids are those of this builder's vocabulary.
+
+        ``weights`` are those of the documents, in units of 1 / `WEIGHT_UNIT`; None if all are 1. ``sets`` are their other classes.
+        """
+        for rows, others in () if sets is None else sets.by_rank():
+            chosen = np.zeros(classes.size, np.bool_)
+            chosen[rows] = True
+            self.add(postings.of_documents(chosen), others, None if weights is None else weights[rows])
+        if weights is not None and self._unit == 1:
+            self._unit = WEIGHT_UNIT
+            for counts in (self._class_documents, *self._sums):
+                np.multiply(counts, WEIGHT_UNIT, out=counts)
+        np.add.at(self._class_documents, classes, self._unit if weights is None else weights)
+        self.add_cells(postings, classes, weights, logs=len(self._sums) > 2)
+        if (lines := postings.encoded_lines) is not None and lines.any():
+            holding = np.flatnonzero(lines)
+            terms = np.full_like(holding, self.vocabulary.find([category_term(ENCODED_LINES, "")])[0])
+            self.add_cells(Postings(terms, holding, lines[holding], postings.unknown), classes, weights)
+        if self._moments is not None and postings.values is not None:
+            self._moments = self._moments.and_of(postings.values, classes, len(self._classes))
+
+    def add_cells(self, postings: Postings, classes: Whole, weights: Whole | None = None, *, logs: bool = False) -> None:
+        """Count further terms of documents that were added, given the class numbers of these and their weights; without logs unless asked for."""
+        of_postings = classes.take(postings.documents)
+        begins = run_starts(postings.terms, of_postings)
+        cells = self._cells.intern(pair(postings.terms.take(begins), of_postings.take(begins)))
+        added = [postings.counts, *([log_units(postings.counts)] if logs else [])]
+        documents = np.diff(begins, append=of_postings.size)
+        if self._unit != 1:
+            of_documents = np.full(classes.size, self._unit) if weights is None else weights
+            held = of_documents.take(postings.documents)
+            added, documents = [each * held for each in added], np.add.reduceat(held, begins)
+        counts, *of_logs = (np.add.reduceat(each, begins) for each in added)
+        for place, sums in enumerate((counts, documents, *of_logs)):
+            self._sums[place] = _grown(self._sums[place], len(self._cells) + 1)
+            np.add.at(self._sums[place], cells, sums)
+
+    def freeze(self) -> NumberedTable:
+        """Return the table. The builder is then used up: its own tables, as large as that, are freed on the way."""
+        vocabulary, final_term = self.vocabulary.freeze()
+        classes = sorted(self._classes)
+        first_order = np.array([self._classes[label] for label in classes], np.int64)
+        final_class = np.empty(len(classes), np.int64)
+        final_class[first_order] = np.arange(len(classes))
+        terms, labels = unpair(self._cells.keys)
+        self._cells = KeyTable()
+        keys = pair(final_term[terms], final_class[labels])
+        del terms, labels
+        order = np.argsort(keys)
+        cells = order + 1  # their ids in the table
+        columns = (_grown(sums, cells.size + 1)[cells] for sums in self._sums)
+        moments = self._moments and self._moments.of_classes(first_order)
+        none = np.empty(0, np.int64)
+        table = CountTable(vocabulary, tuple(classes), none, none, none, none, none, None, self._attributes, moments, self._unit)
+        found, numbers = table.with_cells(self._class_documents[first_order], keys[order], *columns).without_empty()
+        return NumberedTable(found, numbers.after(final_term, final_class))
+
+
+def whole_or_float(number: float) -> float:
+    """Return a count as a number of Python: an int if it is whole, as all are but sums of weights."""
+    return int(number) if number == int(number) else round(float(number), 6)
+
+
+def _grown(array: Whole, size: int) -> Whole:
+    """Return the array with room for ``size`` elements, new ones zero."""
+    if size <= array.size:
+        return array
+    grown = np.zeros(2 * size, np.int64)
+    grown[: array.size] = array
+    return grown
