@@ -18,18 +18,23 @@ from nbtext.counts.corpus_counts import CorpusCounts, Subsets, forget_documents,
 from nbtext.counts.count_table import UNLABELLED, Layer
 from nbtext.counts.counting import Analysis
 from nbtext.counts.soft_counts import SoftCounter
-from nbtext.counts.statistics import Seed, Weights, balancing_factors, estimated, weights_of
+from nbtext.counts.statistics import LabelStatistics, Seed, Weights, balancing_factors, estimated, weights_of
 from nbtext.errors import ModelError, UsageError
 from nbtext.model import state
+from nbtext.prediction.labels import label_set
+from nbtext.prediction.posterior import ClassPosterior, LabelPosterior
 from nbtext.settings import Settings
+from tests import strategies
 from tests.budget import examples
-from tests.building import dense
+from tests.building import dense, every_term, statistics_of
 from tests.changing import WORDS
 from tests.models import count, count_documents
+from tests.oracle import Labelled
 
 ANALYSIS = Analysis.of(Settings(stop_words="none", stemmer="none", weighting="log"))
 TEXTS = [("x", b"ant bee"), ("x", b"ant ant cat"), ("y", b"bee cat"), ("x", b"dog")]
 WHOLE = Analysis(Settings(stop_words="none", stemmer="none", sample=99))
+Corpus = list[Labelled]
 Dated = list[tuple[str, str, str]]
 SEEDS = [Seed("x", ("bee",), 2.3), Seed("y", ("ant",), 0.7)]
 
@@ -40,7 +45,7 @@ def test_the_sum_is_that_of_each_cell_in_order() -> None:
     soft = SoftCounter(documents.matrix, counted).statistics(shares)
     counts = CorpusCounts.of(counted, documents, 9).with_layer(Layer(UNLABELLED, 0.3, 1000), soft)
     assert counts.uses_unlabelled
-    assert counts.of_documents().statistics == counts.statistics.of_documents == counted
+    assert counts.of_documents().statistics == counts.statistics.counted == counted
     plain = CorpusCounts.of(counted, documents, 9)
     assert (counts + plain).statistics == (plain + counts).statistics == counted.combined(counted, 1).table
     assert (counts + plain - plain).statistics == (counts - plain + plain).statistics == counted
@@ -73,6 +78,46 @@ def test_what_nothing_weighs_or_joins_stays_as_it_is() -> None:
     assert found.observed is found
     assert not found.seeds.held.any()
     assert found.seeds.class_documents.tolist() == [0, 0]
+
+
+sets = st.lists(
+    st.tuples(st.sets(st.sampled_from("xyz")), st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join)), min_size=1, max_size=9
+)
+"""Documents with sets of labels."""
+
+
+@examples(20)
+@given(sets.filter(lambda corpus: any(labels for labels, _ in corpus)))
+def test_all_documents_of_several_labels_count_each_document_once(corpus: list[tuple[set[str], str]]) -> None:
+    counts = count([(label_set(labels), text.encode()) for labels, text in corpus], WHOLE)
+    once = count([("all documents", text.encode()) for _, text in corpus], WHOLE).labelled
+    found, selected = counts.labelled, np.arange(once.n_terms) % 2 == 0
+    assert isinstance(found, LabelStatistics)
+    assert found.all_documents == once == once.all_documents
+    assert (found.n_documents, found.tokens_of_all(selected)) == (len(corpus), once.tokens_of_all(selected))
+    assert np.array_equal(found.term_counts, once.term_counts)
+    assert np.array_equal(found.term_documents, once.term_documents)
+    assert found.held.all()
+    assert found.classes == tuple(sorted({label for labels, _ in corpus for label in labels}))
+    assert found.class_documents.tolist() == [sum(label in labels for labels, _ in corpus) for label in found.classes]
+    assert (found.kind, once.kind) == (LabelPosterior, ClassPosterior)
+
+
+@examples(20)
+@given(strategies.corpora)
+def test_all_documents_of_one_label_each_are_the_sum_over_classes(corpus: Corpus) -> None:
+    found = statistics_of(corpus).all_documents
+    wanted = statistics_of([("all documents", terms) for _, terms in corpus])
+    assert found == wanted
+    assert found.term_counts.tolist() == wanted.term_counts.tolist()
+    assert found.tokens_of_all(every_term(found)) == sum(len(terms) for _, terms in corpus)
+
+
+def test_cells_of_a_sum_have_terms_of_their_own_if_seeds_add_cells() -> None:
+    counted, _ = count_documents(TEXTS, ANALYSIS)
+    found = estimated(counted, Weights(seeds=SEEDS))
+    assert found.cell_terms.size == found.cell_counts.size == counted.cell_counts.size + 1
+    assert estimated(counted).cell_terms is counted.cell_terms
 
 
 PERIODS = ("2024", "2025")
@@ -157,7 +202,7 @@ def test_everything_is_estimated_from_the_sum_of_counted_layers(corpus: Dated) -
     rows = np.arange(0, len(corpus), 2)
     in_order = sorted(corpus, key=itemgetter(2))
     part = Subsets(counts.statistics, counts.documents).without(rows)
-    assert part.of_documents.cell_counts.sum() == sum(len(text.split()) for _, text, _ in in_order[1::2])
+    assert part.counted.cell_counts.sum() == sum(len(text.split()) for _, text, _ in in_order[1::2])
     assert terms.size == part.n_terms
 
 

@@ -104,7 +104,7 @@ def test_unlabelled_documents_help_and_labelled_counts_stay_whole() -> None:
     model.learn(pool=pool(model))
     texts, labels = documents(300, 3)
     assert model.score(texts, labels) > alone.score(texts, labels)
-    before, after = alone.counts.statistics, model.counts.statistics.of_documents
+    before, after = alone.counts.statistics, model.counts.statistics.counted
     assert after.cell_counts.dtype == np.int64
     for name in ("class_documents", "cell_classes", "cell_counts", "cell_documents"):
         assert np.array_equal(getattr(after, name), getattr(before, name))
@@ -245,7 +245,7 @@ def test_seed_words_and_unlabelled_documents_are_enough_for_a_model(weighting: W
 def test_seed_words_go_with_labelled_documents_and_change_no_count(tmp_path: Path) -> None:
     alone, model = few(), few()
     model.begin_with(SEEDS).learn(pool=pool(model))
-    assert np.array_equal(model.counts.statistics.of_documents.cell_counts, alone.counts.statistics.cell_counts)
+    assert np.array_equal(model.counts.statistics.counted.cell_counts, alone.counts.statistics.cell_counts)
     assert model.fitted.learnt.judgement is not None
     assert list(model.fitted.learnt.weights.seeds) == sorted(SEEDS)
     saved(model, tmp_path)

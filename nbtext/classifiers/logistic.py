@@ -662,7 +662,7 @@ def _problem(part: _Part) -> Problem:
     _release_memory()
     training, statistics = part.training, part.training.statistics
     columns, n_terms = training.features, int(np.count_nonzero(training.selected))
-    smoothing, totals, kept = training.smoothing, statistics.tokens_of(training.selected), statistics.of_cells(columns.known)
+    smoothing, totals, kept = training.smoothing, statistics.tokens_of(training.selected), statistics.per_cell(columns.known)
     bounds = offsets(np.diff(statistics.term_offsets)[columns.known])
     counts = _by_rows(statistics.cell_counts[kept], statistics.cell_classes[kept], bounds, statistics.n_classes)
     is_scaled = np.pad(training.selected[columns.known], (0, columns.numbers.centres.size)) & statistics.kind.is_exclusive

@@ -52,7 +52,7 @@ class CorpusCounts:
     @cached_property
     def labelled(self) -> ClassStatistics:
         """The statistics of documents alone, in documents and tokens."""
-        return estimated(self.statistics.of_documents)
+        return estimated(self.statistics.counted)
 
     @property
     def uses_unlabelled(self) -> bool:
@@ -151,9 +151,8 @@ class CorpusCounts:
         layers, (of_class, of_layer) = (*self.statistics.layers, layer), self.statistics.column_parts
         found = self._regrouped(of_class * len(layers) + of_layer, self.statistics.classes, layers)
         places = np.arange(counts.n_classes) * len(layers) + len(layers) - 1
-        return replace(
-            found, statistics=added(found.statistics, regrouped(counts, places, counts.classes, len(layers) * counts.n_classes), 1)
-        )
+        derived = regrouped(counts, places, counts.classes, len(layers) * counts.n_classes)
+        return replace(found, statistics=added(found.statistics, derived, 1))
 
     def _regrouped(self, numbers: Whole, classes: tuple[str, ...], layers: Layers) -> CorpusCounts:
         """Return the counts of other classes and layers, as `CountTable.regrouped` takes them."""
@@ -318,7 +317,7 @@ def cells_of_entries(statistics: CellCounts, documents: CountedDocuments) -> Who
     """Return the number of each matrix entry's cell, shape (n_entries,): column by column, with a table from terms to cells."""
     matrix = documents.matrix
     begins, sizes = matrix.offsets[:-1], matrix.entries
-    cell_of_term, cell_terms = np.zeros(statistics.n_terms, np.int64), statistics.of_cells(np.arange(statistics.n_terms, dtype=np.int32))
+    cell_of_term, cell_terms = np.zeros(statistics.n_terms, np.int64), statistics.per_cell(np.arange(statistics.n_terms, dtype=np.int32))
     found = np.empty(matrix.terms.size, np.int64)
     groups = (_by_column(columns, statistics.class_documents.size) for columns in (documents.columns, statistics.cell_classes))
     for rows, cells in zip(*groups, strict=True):

@@ -20,7 +20,7 @@ from nbtext.records import dataclass
 from nbtext.text.hashing import KeyTable, pair, unpair
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -40,7 +40,9 @@ class Renumbering(NamedTuple):
 
     def after(self, terms: Whole, columns: Whole) -> Renumbering:
         """Return this renumbering applied to the new numbers of an earlier one; −1 stays."""
-        return Renumbering(np.append(self.terms, -1)[terms], np.append(self.columns, -1)[columns], self.n_layers)
+        new_terms = np.append(self.terms, -1)[terms]
+        new_columns = np.append(self.columns, -1)[columns]
+        return Renumbering(new_terms, new_columns, self.n_layers)
 
 
 class Layer(NamedTuple):
@@ -48,7 +50,7 @@ class Layer(NamedTuple):
 
     name: str = ""
     weight: float | None = None
-    """By which derived counts are multiplied, above 0; None for counts of documents. Derived counts neither add nor subtract."""
+    """The factor of derived counts, above 0; None for counts of documents. Derived counts neither add nor subtract."""
     unit: int | None = None
     """Derived counts are in units of 1 / ``unit``; None for that of all counts of documents."""
 
@@ -61,7 +63,7 @@ UNLABELLED = "unlabelled"
 
 @dataclass(frozen=True, eq=False)
 class CellCounts:
-    """Counts by class, or by column of a table: D_k documents of class k, and a cell (m_jk, d_jk) for every term j that occurs in class k.
+    """Counts by class, or by column of a table: D_k documents, and a cell (m_jk, d_jk) for every term j that occurs in class k.
 
     Cells are sorted by term, then class; all their counts are at least 1. Immutable.
     """
@@ -76,13 +78,14 @@ class CellCounts:
     cell_classes: Whole
     """Class number of each cell, or column number, shape (n_cells,)."""
     cell_counts: Numbers
-    """m_jk, occurrences of the term in the class, shape (n_cells,); int64, or float64 where a classifier weighted them."""
+    """m_jk, occurrences of the term in the class, shape (n_cells,); int64, or float64 in a sum with weights."""
     cell_documents: Whole
     """d_jk, documents of the class that hold the term, shape (n_cells,)."""
     cell_logs: Numbers | None = None
-    """Σ_d log(1 + n_jd) over the documents of the class, in units of 1 / `LOG_UNITS`, shape (n_cells,); None unless they are asked for.
+    """Σ_d log(1 + n_jd) over the documents of the class, in units of 1 / `LOG_UNITS`, shape (n_cells,); None unless asked for.
 
-    0 for inflected words and encoded lines, which no score needs. int64; float64 where weights of documents and classes make them too large for it.
+    0 for inflected words and encoded lines, which no score needs. int64; float64 where weights of documents and classes make
+    the sums too large.
     """
     attributes: Attributes = NO_ATTRIBUTES
     """Attributes beside the texts; values of categorical ones are terms."""
@@ -111,14 +114,15 @@ class CellCounts:
 
     @property
     def cells(self) -> tuple[AnyArray, ...]:
-        """What is counted of each cell: counts, documents, and logs if there are any, each of shape (n_cells,)."""
-        cells = (self.cell_counts, self.cell_documents)
-        return cells if self.cell_logs is None else (*cells, self.cell_logs)
+        """Counts, documents and, if they are asked for, logs of each cell, each of shape (n_cells,)."""
+        if self.cell_logs is None:
+            return self.cell_counts, self.cell_documents
+        return self.cell_counts, self.cell_documents, self.cell_logs
 
     @cached_property
     def cell_terms(self) -> Whole:
         """Term id of each cell, shape (n_cells,)."""
-        return self.of_cells(np.arange(self.n_terms))
+        return self.per_cell(np.arange(self.n_terms))
 
     @property
     def held(self) -> Mask:
@@ -130,16 +134,23 @@ class CellCounts:
         """Documents with each term, shape (n_terms,)."""
         return sum_over_classes(self, self.cell_documents)
 
-    def of_cells(self, of_terms: NDArray[Number]) -> NDArray[Number]:
-        """Return what is said of each term, shape (n_terms,), for each of its cells, shape (n_cells,)."""
-        return np.repeat(of_terms, np.diff(self.term_offsets))
+    def per_cell(self, values: NDArray[Number]) -> NDArray[Number]:
+        """Return the value of each cell's term, shape (n_cells,), given the values of all terms, shape (n_terms,)."""
+        return np.repeat(values, np.diff(self.term_offsets))
 
     def with_cells(self, documents: AnyArray, keys: Keys, *cells: AnyArray) -> Self:
-        """Return other counts of the same terms: documents of each column, and cells sorted by key (term, column), as `cells` has them."""
-        terms, numbers = unpair(keys)
-        bounds, (counts, holding, *logs) = offsets(np.bincount(terms, minlength=self.n_terms)), cells
-        found = replace(self, class_documents=documents, term_offsets=bounds, cell_classes=numbers)
-        return replace(found, cell_counts=counts, cell_documents=holding, cell_logs=logs[0] if logs else None)
+        """Return other counts of the same terms: documents of each column, and `cells` sorted by key (term, column)."""
+        terms, columns = unpair(keys)
+        counts, cell_documents, *logs = cells
+        return replace(
+            self,
+            class_documents=documents,
+            term_offsets=offsets(np.bincount(terms, minlength=self.n_terms)),
+            cell_classes=columns,
+            cell_counts=counts,
+            cell_documents=cell_documents,
+            cell_logs=logs[0] if logs else None,
+        )
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -149,10 +160,14 @@ class CellCounts:
             and self.vocabulary == other.vocabulary
             and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in _ARRAYS)
             and self.attributes == other.attributes
-            and (self.moments is None or other.moments is None or all(map(np.array_equal, self.moments, other.moments)))
+            and _same_moments(self.moments, other.moments)
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _same_moments(first: Moments | None, second: Moments | None) -> bool:
+    return first is None or second is None or all(map(np.array_equal, first, second))
 
 
 Counts = TypeVar("Counts", bound=CellCounts)
@@ -164,22 +179,29 @@ def fields_of(counts: CellCounts) -> dict[str, Any]:
 
 
 def sum_over_classes(counts: CellCounts, cells: AnyArray) -> AnyArray:
-    """Return the sum of what is counted of the cells of each term, shape (n_terms,), given it by cell, shape (n_cells,)."""
-    if cells.dtype.kind == "f":  # for weighted counts, differences of running sums would not be exact
+    """Return the sum of the numbers of each term's cells, shape (n_terms,), given one number for each cell, shape (n_cells,)."""
+    if cells.dtype.kind == "f":  # differences of running sums of floats would not be exact
         return np.bincount(counts.cell_terms, cells, counts.n_terms)
     running = offsets(cells)
     return running[counts.term_offsets[1:]] - running[counts.term_offsets[:-1]]
 
 
 def regrouped(counts: Counts, numbers: Whole, classes: tuple[str, ...], n_columns: int) -> Counts:
-    """Return the counts of other classes, given the new number of each column, −1 to leave it out; add up those of the same number."""
-    kept, of_cells = numbers >= 0, numbers[counts.cell_classes]
-    keys, cells = sum_cells(*(each[of_cells >= 0] for each in (pair(counts.cell_terms, of_cells), *counts.cells)))
+    """Return the counts of other classes, given the new number of each column, or −1 to leave it out.
+
+    Columns with the same number are added up.
+    """
+    columns = numbers[counts.cell_classes]
+    stays = columns >= 0
+    keys = pair(counts.cell_terms, columns)[stays]
+    keys, cells = sum_cells(keys, *(column[stays] for column in counts.cells))
     if counts.cell_logs is not None:
         require_exact_logs(*cells[:2])
+    sources = np.flatnonzero(numbers >= 0)
+    targets = numbers[sources]
     documents = np.zeros_like(counts.class_documents, shape=n_columns)
-    np.add.at(documents, numbers[kept], counts.class_documents[kept])
-    moments = counts.moments and counts.moments.of_classes(np.flatnonzero(kept)).scattered(numbers[kept], n_columns)
+    np.add.at(documents, targets, counts.class_documents[sources])
+    moments = counts.moments and counts.moments.of_classes(sources).scattered(targets, n_columns)
     return replace(counts.with_cells(documents, keys, *cells), classes=classes, moments=moments)
 
 
@@ -187,7 +209,8 @@ def regrouped(counts: Counts, numbers: Whole, classes: tuple[str, ...], n_column
 class CountTable(CellCounts):
     """The whole counts of a labelled corpus by column: class k of layer l is column k·L + l of L layers.
 
-    It adds and subtracts, and is what a model file keeps. Models are estimated from a sum of its layers, `nbtext.counts.statistics.ClassStatistics`.
+    It adds and subtracts, and a model file keeps it. Models are estimated from the sum of its layers,
+    `nbtext.counts.statistics.ClassStatistics`.
     """
 
     unit: int = 1
@@ -203,8 +226,9 @@ class CountTable(CellCounts):
     @property
     def n_documents(self) -> float:
         """D, an int; of weighted documents the sum of the weights, in units of 1 / `unit`."""
-        documents = self.class_documents
-        return whole_or_float((documents if self.kind.is_exclusive else documents[: len(self.layers)]).sum())
+        if self.kind.is_exclusive:
+            return whole_or_float(self.class_documents.sum())
+        return whole_or_float(self.class_documents[: len(self.layers)].sum())
 
     @property
     def column_parts(self) -> tuple[Whole, Whole]:
@@ -214,33 +238,45 @@ class CountTable(CellCounts):
     @property
     def numbers(self) -> dict[str, Any]:
         """All that is counted, in units of 1 / `unit`, by the name of the field."""
-        return {"class_documents": self.class_documents, **dict(zip(CELLS, self.cells, strict=False))}
+        cells = dict(zip(CELLS, self.cells, strict=False))
+        return {"class_documents": self.class_documents, **cells}
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, CountTable) and super().__eq__(other) and (self.unit, self.layers) == (other.unit, other.layers)
+        if not isinstance(other, CountTable):
+            return False
+        return super().__eq__(other) and self.unit == other.unit and self.layers == other.layers
 
     __hash__ = None
 
     def scaled(self, factors: Whole) -> dict[str, Any]:
-        """Return `numbers` with the documents of each column weighed by its factor, shape (n_columns,): float64 where one is beyond 64 bits."""
-        of_cells = factors[self.cell_classes]
-        return {name: _product(array, factors if name == "class_documents" else of_cells) for name, array in self.numbers.items()}
+        """Return `numbers` times the factor of each column, shape (n_columns,): float64 where one is beyond 64 bits."""
+        cell_factors = factors[self.cell_classes]
+        products = [_product(column, cell_factors) for column in self.cells]
+        documents = _product(self.class_documents, factors)
+        return {"class_documents": documents, **dict(zip(CELLS, products, strict=False))}
 
     def in_units(self, unit: int) -> CountTable:
         """Return the same table in units of 1 / ``unit``, a multiple of its own."""
-        return self if unit == self.unit else replace(self, **self.scaled(np.full(self.class_documents.size, unit // self.unit)), unit=unit)
+        if unit == self.unit:
+            return self
+        factors = np.full(self.class_documents.size, unit // self.unit)
+        return replace(self, **self.scaled(factors), unit=unit)
 
     def regrouped(self, numbers: Whole, classes: tuple[str, ...], layers: Layers) -> CountTable:
-        """Return the counts of other classes and layers, given the new number of each column, −1 to leave it out; add up those of the same number."""
+        """Return the counts of other classes and layers, given the new number of each column, or −1 to leave it out.
+
+        Columns with the same number are added up.
+        """
         return replace(regrouped(self, numbers, classes, len(classes) * len(layers)), layers=layers)
 
     def sum_of(self, first: int, end: int) -> CountTable:
         """Return the sum of some layers by class, by number; they have the same unit."""
         if len(self.layers) == 1:
             return self
-        of_class, of_layer = self.column_parts
-        numbers = np.where((of_layer >= first) & (of_layer < end), of_class, -1)
-        return replace(self.regrouped(numbers, self.classes, (Layer(),)), unit=self.layers[first].unit or self.unit)
+        classes, layers = self.column_parts
+        numbers = np.where((layers >= first) & (layers < end), classes, -1)
+        summed = self.regrouped(numbers, self.classes, (Layer(),))
+        return replace(summed, unit=self.layers[first].unit or self.unit)
 
     def derived(self) -> Iterator[tuple[float, CountTable]]:
         """Yield weight and counts by class of each derived layer."""
@@ -249,8 +285,8 @@ class CountTable(CellCounts):
                 yield layer.weight, self.sum_of(number, number + 1)
 
     @cached_property
-    def of_documents(self) -> CountTable:
-        """The sum of the layers of documents by class."""
+    def counted(self) -> CountTable:
+        """The sum of the layers of documents by class, without the derived ones."""
         return self.sum_of(0, self.n_counted)
 
     def combined(self, other: CountTable, sign: int) -> _Combined:
@@ -262,59 +298,96 @@ class CountTable(CellCounts):
         unit = max(self.unit, other.unit)
         if not self.unit == other.unit == unit:
             return self.in_units(unit).combined(other.in_units(unit), sign)
-        classes, layers = (
-            tuple(sorted({*names, *others})) for names, others in ((self.classes, other.classes), (self.layers, other.layers))
-        )
-        number: dict[object, int] = {name: new for names in (classes, layers) for new, name in enumerate(names)}
-        vocabulary, mine, theirs = self.vocabulary.union(other.vocabulary)
+        classes = tuple(sorted({*self.classes, *other.classes}))
+        layers = tuple(sorted({*self.layers, *other.layers}))
+        vocabulary, my_terms, their_terms = self.vocabulary.union(other.vocabulary)
+        my_columns = _column_numbers(self, classes, layers)
+        their_columns = _column_numbers(other, classes, layers)
         documents = np.zeros(len(classes) * len(layers), np.int64)
-        keys, columns = [], []
-        for side, terms, factor in ((self, mine, 1), (other, theirs, sign)):
-            of_class, of_layer = (np.array([number[name] for name in names], np.int64) for names in (side.classes, side.layers))
-            columns.append(np.add.outer(of_class * len(layers), of_layer).ravel())
-            documents[columns[-1]] += factor * side.class_documents
-            keys.append(pair(terms[side.cell_terms], columns[-1][side.cell_classes]))
-        both = (np.concatenate((cells, sign * of_other)) for cells, of_other in zip(self.cells, other.cells, strict=True))
-        key, (counts, cell_documents, *logs) = sum_cells(np.concatenate(keys), *both)
-        left = counts > 0
-        of_column = documents[unpair(key)[1]]
-        possible = (cell_documents <= counts) & (cell_documents <= of_column) & ((cell_documents > 0) == left) & (counts >= 0)
-        if documents.min(initial=0) < 0 or not possible.all() or not all(np.all((each >= 0) & (left | (each == 0))) for each in logs):
-            raise UsageError("cannot take away documents that were never counted")
+        documents[my_columns] += self.class_documents
+        documents[their_columns] += sign * other.class_documents
+        my_keys = pair(my_terms[self.cell_terms], my_columns[self.cell_classes])
+        their_keys = pair(their_terms[other.cell_terms], their_columns[other.cell_classes])
+        pairs = zip(self.cells, other.cells, strict=True)
+        columns = [np.concatenate((mine, sign * theirs)) for mine, theirs in pairs]
+        keys, cells = sum_cells(np.concatenate((my_keys, their_keys)), *columns)
+        _require_possible(documents, keys, cells)
         moments = None
         if self.moments is not None and other.moments is not None:
-            first, second = (side.scattered(new, documents.size) for side, new in zip((self.moments, other.moments), columns, strict=True))
-            moments = first.plus(second) if sign > 0 else first.minus(second)
-        whole = replace(self, vocabulary=vocabulary, classes=classes, layers=layers, moments=moments)
-        cells = (each[left] for each in (counts, cell_documents, *logs))
-        table, numbers = whole.with_cells(documents, key[left], *cells).without_empty()
-        return _Combined(table, numbers.after(mine, columns[0]), numbers.after(theirs, columns[1]))
+            my_moments = self.moments.scattered(my_columns, documents.size)
+            their_moments = other.moments.scattered(their_columns, documents.size)
+            combine = my_moments.plus if sign > 0 else my_moments.minus
+            moments = combine(their_moments)
+        stays = cells[0] > 0
+        united = replace(self, vocabulary=vocabulary, classes=classes, layers=layers)
+        united = united.with_cells(documents, keys[stays], *(column[stays] for column in cells))
+        table, numbers = replace(united, moments=moments).without_empty()
+        return _Combined(
+            table,
+            numbers.after(my_terms, my_columns),
+            numbers.after(their_terms, their_columns),
+        )
 
     def without_empty(self) -> NumberedTable:
-        """Return the table without terms without cells, and classes and layers without documents; the first layer always stays."""
+        """Return the table without terms that have no cells, and without classes and layers that have no documents.
+
+        The first layer always stays.
+        """
         if self.cell_logs is not None:
             require_exact_logs(*self.cells[:2])
-        kept, present = self.held, self.class_documents.reshape(-1, len(self.layers)) > 0
-        of_classes, of_layers = np.any(present, axis=1), np.any(present, axis=0) | (np.arange(len(self.layers)) == 0)
-        stays = np.logical_and.outer(of_classes, of_layers).ravel()
-        new_terms, new_columns = (np.where(here, np.cumsum(here) - 1, -1) for here in (kept, stays))
+        term_stays = self.held
+        has_documents = self.class_documents.reshape(-1, len(self.layers)) > 0
+        class_stays = np.any(has_documents, axis=1)
+        layer_stays = np.any(has_documents, axis=0)
+        layer_stays[0] = True
+        column_stays = np.logical_and.outer(class_stays, layer_stays).ravel()
+        new_columns = _numbered(column_stays)
         table = replace(
             self,
-            vocabulary=self.vocabulary.restrict(kept),
-            classes=tuple(compress(self.classes, of_classes)),
-            class_documents=self.class_documents[stays],
-            term_offsets=offsets(np.diff(self.term_offsets)[kept]),
+            vocabulary=self.vocabulary.restrict(term_stays),
+            classes=tuple(compress(self.classes, class_stays)),
+            class_documents=self.class_documents[column_stays],
+            term_offsets=offsets(np.diff(self.term_offsets)[term_stays]),
             cell_classes=new_columns[self.cell_classes],
-            moments=self.moments and self.moments.of_classes(np.flatnonzero(stays)),
-            layers=tuple(compress(self.layers, of_layers)),
+            moments=self.moments and self.moments.of_classes(np.flatnonzero(column_stays)),
+            layers=tuple(compress(self.layers, layer_stays)),
         )
-        return NumberedTable(table, Renumbering(new_terms, new_columns, len(table.layers)))
+        renumbering = Renumbering(_numbered(term_stays), new_columns, len(table.layers))
+        return NumberedTable(table, renumbering)
+
+
+def _numbered(stays: Mask) -> Whole:
+    """Return the new number of each item, or −1 if it does not stay, shape (n_items,)."""
+    return np.where(stays, np.cumsum(stays) - 1, -1)
+
+
+def _column_numbers(table: CountTable, classes: Sequence[str], layers: Layers) -> Whole:
+    """Return the number of each column among other classes and layers, shape (n_columns,)."""
+    class_number = {label: number for number, label in enumerate(classes)}
+    layer_number = {layer: number for number, layer in enumerate(layers)}
+    class_numbers = np.array([class_number[label] for label in table.classes], np.int64)
+    layer_numbers = np.array([layer_number[layer] for layer in table.layers], np.int64)
+    return np.add.outer(class_numbers * len(layers), layer_numbers).ravel()
+
+
+def _require_possible(documents: Whole, keys: Keys, cells: Sequence[Whole]) -> None:
+    """Raise `UsageError` if no documents can have these counts: documents by column, shape (n_columns,), and cells by key."""
+    counts, cell_documents, *logs = cells
+    occurs = counts > 0
+    _, columns = unpair(keys)
+    possible = (cell_documents <= counts) & (cell_documents <= documents[columns])
+    possible &= ((cell_documents > 0) == occurs) & (counts >= 0)
+    for sums in logs:
+        possible &= (sums >= 0) & (occurs | (sums == 0))
+    if documents.min(initial=0) < 0 or not possible.all():
+        raise UsageError("cannot take away documents that were never counted")
 
 
 def require_alike(first: CountTable, second: CountTable) -> None:
-    """Raise `UsageError` if the attributes of two tables differ, and `ValueError` if only one table has the sums of log weights."""
+    """Raise `UsageError` if the attributes of two tables differ, and `ValueError` if only one has sums of log weights."""
     if first.attributes != second.attributes:
-        raise UsageError("the documents have not the same attributes", hint="read both with the same columns")
+        hint = "read both with the same columns"
+        raise UsageError("the documents have not the same attributes", hint=hint)
     if (first.cell_logs is None) != (second.cell_logs is None):
         raise ValueError("only one of the two has the sums of log weights")
 
@@ -335,7 +408,7 @@ class _Combined(NamedTuple):
 
 
 CELLS = ("cell_counts", "cell_documents", "cell_logs")
-"""What is counted of each cell."""
+"""The fields of counts by cell."""
 
 _ARRAYS = ("class_documents", "term_offsets", "cell_classes", *CELLS)
 
@@ -459,8 +532,20 @@ class TableBuilder:
         columns = (_grown(sums, cells.size + 1)[cells] for sums in self._sums)
         moments = self._moments and self._moments.of_classes(first_order)
         none = np.empty(0, np.int64)
-        table = CountTable(vocabulary, tuple(classes), none, none, none, none, none, None, self._attributes, moments, self._unit)
-        found, numbers = table.with_cells(self._class_documents[first_order], keys[order], *columns).without_empty()
+        table = CountTable(
+            vocabulary=vocabulary,
+            classes=tuple(classes),
+            class_documents=none,
+            term_offsets=none,
+            cell_classes=none,
+            cell_counts=none,
+            cell_documents=none,
+            attributes=self._attributes,
+            moments=moments,
+            unit=self._unit,
+        )
+        table = table.with_cells(self._class_documents[first_order], keys[order], *columns)
+        found, numbers = table.without_empty()
         return NumberedTable(found, numbers.after(final_term, final_class))
 
 

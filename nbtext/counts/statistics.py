@@ -1,8 +1,9 @@
 """The sum that everything is estimated from: counted documents, seed words and unlabelled documents by class, each with its weights.
 
-Seed words are pseudo-counts of terms in classes, a part of the prior that users give in place of labels. A word against a class is a word for all others:
-only the ratios between classes matter, and a pseudo-count cannot be negative. Source: R. Jones, A. McCallum, K. Nigam, E. Riloff, Bootstrapping for text
-learning tasks (1999), who label documents by keywords to begin EM; here they are a Dirichlet prior. The counts of labelled documents stay as they are.
+Seed words are pseudo-counts of terms in classes, a part of the prior that users give in place of labels. A word against a class
+is a word for all others: only the ratios between classes matter, and a pseudo-count cannot be negative. Source: R. Jones,
+A. McCallum, K. Nigam, E. Riloff, Bootstrapping for text learning tasks (1999), who label documents by keywords to begin EM;
+here they are a Dirichlet prior. The counts of labelled documents stay as they are.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.counts.count_table import (
-    CELLS,
     LOG_UNITS,
     CellCounts,
     Counts,
@@ -77,7 +77,7 @@ SUM_DIGITS = 9
 
 @dataclass(frozen=True, eq=False)
 class ClassStatistics(CellCounts):
-    """The sum of the layers of a table by class, in documents and tokens, with the weights of classes and seed words. `estimated` returns it."""
+    """The sum of the layers of a table by class, in documents and tokens, with weights of classes and seed words; `estimated` makes it."""
 
     table: CountTable = field(kw_only=True)
     """The whole numbers that documents are subtracted from."""
@@ -87,29 +87,41 @@ class ClassStatistics(CellCounts):
 
     @cached_property
     def all_documents(self) -> ClassStatistics:
-        """The counts of all documents, as one class; of one label each the sum over the classes."""
+        """The counts of all documents, as one class: the sum over the classes if each document has one label."""
         return _regrouped(self, np.zeros(self.n_classes, np.int64), (ALL_DOCUMENTS,))
 
     @property
     def weight_unit(self) -> int:
         """The weights of single documents are multiples of 1 / `weight_unit`."""
-        return self.table.unit * (1 if self.weights.classes is None else WEIGHT_UNIT)
+        if self.weights.classes is None:
+            return self.table.unit
+        return self.table.unit * WEIGHT_UNIT
 
     @cached_property
     def observed(self) -> ClassStatistics:
-        """The counts without seed words, in the same cells: of documents, and what unlabelled ones add to a sum."""
+        """The counts without seed words, in the same cells: those of documents, labelled or not."""
         if not self.weights.seeds:
             return self
-        seeds, added = self.seeds, np.zeros(self.cell_counts.size)
-        added[find_sorted(*(pair(each.cell_terms, each.cell_classes) for each in (self, seeds)))] = seeds.cell_counts
-        cells = {name: np.round(getattr(self, name) - added, SUM_DIGITS) for name in CELLS[:2]}
-        weights, documents = self.weights._replace(seeds=()), self.class_documents - seeds.class_documents
-        return replace(self, weights=weights, seeds=no_seeds(self), class_documents=documents, cell_logs=None, **cells)
+        keys = pair(self.cell_terms, self.cell_classes)
+        seed_keys = pair(self.seeds.cell_terms, self.seeds.cell_classes)
+        pseudo_counts = np.zeros(self.cell_counts.size)
+        pseudo_counts[find_sorted(keys, seed_keys)] = self.seeds.cell_counts
+        return replace(
+            self,
+            class_documents=self.class_documents - self.seeds.class_documents,
+            cell_counts=np.round(self.cell_counts - pseudo_counts, SUM_DIGITS),
+            cell_documents=np.round(self.cell_documents - pseudo_counts, SUM_DIGITS),
+            cell_logs=None,
+            weights=self.weights._replace(seeds=()),
+            seeds=no_seeds(self),
+        )
 
     @cached_property
     def cell_terms(self) -> Whole:
         """Term id of each cell, shape (n_cells,)."""
-        return self.table.cell_terms if self.term_offsets is self.table.term_offsets else super().cell_terms
+        if self.term_offsets is self.table.term_offsets:
+            return self.table.cell_terms
+        return super().cell_terms
 
     @cached_property
     def class_tokens(self) -> Numbers:
@@ -123,8 +135,11 @@ class ClassStatistics(CellCounts):
 
     def tokens_of(self, selected: Mask) -> Numbers:
         """Return the occurrences of the selected terms, a mask of shape (n_terms,), in each class, shape (n_classes,)."""
-        counts = self.cell_counts if selected.all() else np.where(self.of_cells(selected), self.cell_counts, 0)
-        return np.bincount(self.cell_classes, counts, self.n_classes).astype(counts.dtype)  # exact, since all sums are below 2**53
+        counts = self.cell_counts
+        if not selected.all():
+            counts = np.where(self.per_cell(selected), counts, 0)
+        sums = np.bincount(self.cell_classes, counts, self.n_classes)
+        return sums.astype(counts.dtype)  # exact, since all sums are below 2**53
 
     def tokens_of_all(self, selected: Mask) -> float:
         """Return the occurrences of the selected terms, a mask of shape (n_terms,), in all documents."""
@@ -139,21 +154,24 @@ class ClassStatistics(CellCounts):
         return _dense(self, terms, self.cell_documents)
 
     def cells_of(self, terms: Whole) -> tuple[Whole, Whole]:
-        """Return the cells of some terms, by number, and the place of the term of each among ``terms``; both of shape (n,)."""
+        """Return the numbers of the cells of some terms, and the place of each cell's term among ``terms``, both of shape (n,)."""
         starts = self.term_offsets[terms]
         sizes = self.term_offsets[terms + 1] - starts
         return flat_indices(starts, sizes), np.repeat(np.arange(terms.size), sizes)
 
     def counts_in(self, terms: Whole, classes: Whole) -> Numbers:
         """Return m_jk of pairs of a term and a class in which it occurs, shape (n,)."""
-        if self.n_classes <= WORD_BITS:  # the cell is behind those of as many classes as have a lower bit: a fifth of the time of bisection
-            lower = np.left_shift(np.uint64(1), np.arange(self.n_classes, dtype=np.uint64)) - np.uint64(1)
-            before = np.bitwise_count(self._classes_of_terms.take(terms) & lower.take(classes))
-            return self.cell_counts.take(self.term_offsets.take(terms) + before)
+        if self.n_classes <= WORD_BITS:  # a fifth of the time of bisection
+            bits = np.left_shift(np.uint64(1), np.arange(self.n_classes, dtype=np.uint64))
+            lower = bits - np.uint64(1)
+            n_lower = np.bitwise_count(self._classes_of_terms.take(terms) & lower.take(classes))
+            return self.cell_counts.take(self.term_offsets.take(terms) + n_lower)
         narrow: type[np.int32 | np.int64] = np.int32 if self.cell_counts.size < 1 << 31 else np.int64
         bounds: Integers = self.term_offsets.astype(narrow)
-        low, high = bounds[terms], bounds[terms + 1]
-        cell_classes, classes = self.cell_classes.astype(narrow), classes.astype(narrow)
+        low = bounds[terms]
+        high = bounds[terms + 1]
+        cell_classes = self.cell_classes.astype(narrow)
+        classes = classes.astype(narrow)
         for _ in range(self.n_classes.bit_length()):  # bisection of each term's cells
             middle = (low + high) >> 1
             beyond = cell_classes[middle] > classes
@@ -163,22 +181,23 @@ class ClassStatistics(CellCounts):
 
     @cached_property
     def _classes_of_terms(self) -> Keys:
-        """Numbers whose bit k says whether the term occurs in class k, of `WORD_BITS` classes at most, shape (n_terms,)."""
-        running = np.zeros(self.cell_classes.size + 1, np.uint64)
-        np.bitwise_xor.accumulate(np.left_shift(np.uint64(1), self.cell_classes.astype(np.uint64)), out=running[1:])
+        """Words of `WORD_BITS` bits, of which bit k is 1 if the term occurs in class k, shape (n_terms,)."""
+        bits = np.left_shift(np.uint64(1), self.cell_classes.astype(np.uint64))
+        running = np.zeros(bits.size + 1, np.uint64)
+        np.bitwise_xor.accumulate(bits, out=running[1:])
         return running[self.term_offsets[1:]] ^ running[self.term_offsets[:-1]]
 
 
 @dataclass(frozen=True, eq=False)
 class LabelStatistics(ClassStatistics):
-    """The sum where documents have several labels: the classes are the labels, and a document is in the counts of each of its own."""
+    """The sum where documents have several labels: each label counts its own documents, so that labels share documents."""
 
     everything: ClassStatistics = field(kw_only=True)
-    """The counts of all documents, each of them once."""
+    """The counts of all documents, each document once."""
 
     @property
     def kind(self) -> type[Posterior]:
-        """Labels that do not exclude each other."""
+        """Labels do not exclude each other."""
         return LabelPosterior
 
     @property
@@ -218,10 +237,10 @@ def _dense(statistics: ClassStatistics, terms: Whole, column: NDArray[Number]) -
     return table
 
 
-def _regrouped(statistics: ClassStatistics, numbers: Whole, classes: tuple[str, ...]) -> ClassStatistics:
-    """Return the counts of other classes, given the new number of each class, −1 to leave it out; its table and weights stay."""
-    seeds = regrouped(statistics.seeds, numbers, classes, len(classes))
-    return replace(regrouped(statistics, numbers, classes, len(classes)), seeds=seeds)
+def _regrouped(summed: ClassStatistics, numbers: Whole, classes: tuple[str, ...]) -> ClassStatistics:
+    """Return the counts of other classes, given the new number of each class, or −1 to leave it out; table and weights stay."""
+    seeds = regrouped(summed.seeds, numbers, classes, len(classes))
+    return replace(regrouped(summed, numbers, classes, len(classes)), seeds=seeds)
 
 
 PSEUDO_COUNT = 10.0
@@ -256,12 +275,14 @@ def seed_vocabulary(seeds: Seeds) -> Vocabulary:
     return vocabulary.freeze()[0]
 
 
-def weights_of(counted: CountTable, settings: Settings, seeds: Seeds = ()) -> Weights:
-    """Return the weights of a model that is trained on the counted documents."""
+def weights_of(table: CountTable, settings: Settings, seeds: Seeds = ()) -> Weights:
+    """Return the weights of a model that is trained on the documents of a table."""
     if isinstance(settings.class_weight, dict):
-        factors = [settings.class_weight.get(label, 1.0) for label in counted.classes]
+        factors = [settings.class_weight.get(label, 1.0) for label in table.classes]
         return Weights(np.rint(WEIGHT_UNIT * np.array(factors)).astype(np.int64), seeds)
-    return Weights(None if settings.class_weight is None else balancing_factors(counted.of_documents), seeds)
+    if settings.class_weight is None:
+        return Weights(seeds=seeds)
+    return Weights(balancing_factors(table.counted), seeds)
 
 
 def balancing_factors(counted: CountTable) -> Whole:
@@ -276,41 +297,52 @@ def balancing_factors(counted: CountTable) -> Whole:
 
 
 def estimated(table: CountTable, weights: Weights = COUNTED_ALONE) -> ClassStatistics:
-    """Return the statistics that everything is estimated from: the counted documents, and what weighs and joins them.
+    """Return the statistics that everything is estimated from: the sum of the table's layers and of seed words by class.
 
     The order of the floats matters: quotients by the unit, plus seeds, plus the weights of derived layers times their counts.
     """
-    counted = table.of_documents
-    numbers = counted.numbers if weights.classes is None else counted.scaled(weights.classes)
-    found = ClassStatistics(**fields_of(counted), table=table, weights=weights, seeds=no_seeds(counted))
-    if found.weight_unit != 1:
-        found = replace(found, **{name: array / found.weight_unit for name, array in numbers.items()})
+    counted = table.counted
+    seeds = no_seeds(counted)
+    summed = ClassStatistics(**fields_of(counted), table=table, weights=weights, seeds=seeds)
+    if summed.weight_unit != 1:
+        numbers = counted.numbers if weights.classes is None else counted.scaled(weights.classes)
+        quotients = {name: array / summed.weight_unit for name, array in numbers.items()}
+        summed = replace(summed, **quotients)
     if weights.seeds:
-        seeds = seed_counts(weights.seeds, found)
-        found = replace(added(found, seeds, 1.0), seeds=seeds)
+        seeds = seed_counts(weights.seeds, summed)
+        summed = replace(added(summed, seeds, 1.0), seeds=seeds)
     for weight, derived in table.derived():
-        found = added(found, derived, weight / derived.unit)
-    return found if table.kind.is_exclusive else _by_label(found)
+        summed = added(summed, derived, weight / derived.unit)
+    return summed if table.kind.is_exclusive else _split_labels(summed)
 
 
-def _by_label(summed: ClassStatistics) -> LabelStatistics:
-    """Return counts by label with the counts of all documents apart, given counts with the reserved label first."""
-    numbers = np.arange(summed.n_classes) - 1
-    everything = _regrouped(summed, -(numbers >= 0).astype(np.int64), (ALL_DOCUMENTS,))
-    labels = _regrouped(summed, numbers, summed.classes[1:])
-    return LabelStatistics(**fields_of(labels), table=labels.table, weights=labels.weights, seeds=labels.seeds, everything=everything)
+def _split_labels(summed: ClassStatistics) -> LabelStatistics:
+    """Return the counts of the labels, given counts with the reserved label first, which all documents have."""
+    is_first = np.arange(summed.n_classes) == 0
+    everything = _regrouped(summed, np.where(is_first, 0, -1), (ALL_DOCUMENTS,))
+    labels = _regrouped(summed, np.arange(summed.n_classes) - 1, summed.classes[1:])
+    return LabelStatistics(
+        **fields_of(labels),
+        table=labels.table,
+        weights=labels.weights,
+        seeds=labels.seeds,
+        everything=everything,
+    )
 
 
 def added(labelled: Counts, soft: CellCounts, factor: float) -> Counts:
     """Return the first counts plus ``factor`` times the second, which have the same vocabulary and columns."""
-    keys = np.concatenate([pair(each.cell_terms, each.cell_classes) for each in (labelled, soft)])
-    both = (np.concatenate((mine, factor * theirs)) for mine, theirs in zip(labelled.cells, soft.cells, strict=True))
-    keys, cells = sum_cells(keys, *both)
-    return labelled.with_cells(labelled.class_documents + factor * soft.class_documents, keys, *cells)
+    keys = pair(labelled.cell_terms, labelled.cell_classes)
+    soft_keys = pair(soft.cell_terms, soft.cell_classes)
+    pairs = zip(labelled.cells, soft.cells, strict=True)
+    columns = [np.concatenate((column, factor * soft_column)) for column, soft_column in pairs]
+    keys, cells = sum_cells(np.concatenate((keys, soft_keys)), *columns)
+    documents = labelled.class_documents + factor * soft.class_documents
+    return labelled.with_cells(documents, keys, *cells)
 
 
 def seed_counts(seeds: Seeds, labelled: CellCounts) -> CellCounts:
-    """Return the pseudo-counts as counts with vocabulary and classes of ``labelled``, float64, without terms and classes that are not in these.
+    """Return the pseudo-counts of the terms and classes of ``labelled``, float64; other terms and classes are left out.
 
     A class without documents has one pseudo-document, so that a prior is possible.
     """
@@ -322,10 +354,19 @@ def seed_counts(seeds: Seeds, labelled: CellCounts) -> CellCounts:
     known = terms != UNKNOWN
     keys, [counts] = sum_cells(pair(terms[known], classes[known]), amounts[known])
     logs = () if labelled.cell_logs is None else (counts * LOG_UNITS,)
-    return no_seeds(labelled).with_cells((labelled.class_documents == 0).astype(np.int64), keys, counts, counts, *logs)
+    documents = (labelled.class_documents == 0).astype(np.int64)
+    return no_seeds(labelled).with_cells(documents, keys, counts, counts, *logs)
 
 
 def no_seeds(counts: CellCounts) -> CellCounts:
-    """Return the counts of no seed words, with vocabulary and classes of other counts."""
-    none, documents = np.zeros(0, np.int64), np.zeros_like(counts.class_documents)
-    return CellCounts(counts.vocabulary, counts.classes, documents, np.zeros(counts.n_terms + 1, np.int64), none, none, none)
+    """Return the pseudo-counts if there are no seed words, with vocabulary and classes of other counts."""
+    no_cells = np.zeros(0, np.int64)
+    return CellCounts(
+        vocabulary=counts.vocabulary,
+        classes=counts.classes,
+        class_documents=np.zeros_like(counts.class_documents),
+        term_offsets=np.zeros(counts.n_terms + 1, np.int64),
+        cell_classes=no_cells,
+        cell_counts=no_cells,
+        cell_documents=no_cells,
+    )

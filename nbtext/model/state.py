@@ -457,7 +457,7 @@ def _sample(part: Parts, statistics: CountTable, size: int, bound: int) -> Docum
         labels, columns = LabelSets(sizes, columns * n_layers + np.repeat(of_layers, sizes)), of_layers
     else:
         columns = columns * n_layers + of_layers
-    require(hashes.size <= min(size, int(statistics.of_documents.n_documents)), "its sample does not fit its size")
+    require(hashes.size <= min(size, int(statistics.counted.n_documents)), "its sample does not fit its size")
     require(entries[-1] == terms.size <= MOST_ENTRIES, "its sample does not fit its terms")
     require(np.diff(entries).max(initial=0) <= MOST_TERMS, "its sample holds impossible documents")
     require(rise_in_rows(terms, entries) and np.all(hashes[1:] >= hashes[:-1]), "its sample is not sorted")

@@ -199,7 +199,7 @@ class _ExpectationMaximisation:
 
     def learnt_with(self, weight: float, shares: Floats, figures: UnlabelledFigures, unseen: Unseen | None) -> tuple[CorpusCounts, Learnt]:
         """Return the counts, and what follows from them and the unlabelled documents, calibrated on labelled ones left out, if there are any."""
-        soft = SoftCounter(self._known, self.counts.statistics.of_documents).statistics(shares)
+        soft = SoftCounter(self._known, self.counts.statistics.counted).statistics(shares)
         counts = self.counts.with_layer(Layer(UNLABELLED, weight, WEIGHT_UNIT), soft)
         weights, choices = self.learnt.weights, replace(self.learnt.choices, pseudo_count=None, smoothing=None)
         found = replace(
