@@ -57,7 +57,7 @@ def resampled(path: Path, reading: Reading, repeats: int) -> Iterator[Judged]:
     model = TextClassifier()
     model.reading = resolved(reading, [str(path)], labelled=True)
     counted = count_corpus(model.analysis, Corpus((str(path),), model.reading, labelled=True), note=columns_of).counts
-    subsets, settings = Subsets(counted.statistics, counted.documents), model.settings
+    subsets, settings = Subsets(counted.table, counted.documents), model.settings
     choices = choices_of_corpus(subsets, settings)
     for seed in range(repeats):
         training, test = next(iter(stratified_folds(counted.documents.classes, 3, np.random.default_rng(seed))))
@@ -66,7 +66,7 @@ def resampled(path: Path, reading: Reading, repeats: int) -> Iterator[Judged]:
         left_out = left_out_posteriors(FittedModel(settings, model.analysis.stop_list, counts, learnt, {}, "text"))
         parts = [(block.log_posterior, block.classes) for block in blocks]
         progress(f"{path.name}: {seed + 1} of {repeats}")
-        yield Judged(list(counted.statistics.classes), left_out, *map(np.concatenate, zip(*parts, strict=True)))
+        yield Judged(list(counted.table.classes), left_out, *map(np.concatenate, zip(*parts, strict=True)))
 
 
 def given(train: Path, test: Path, reading: Reading) -> Judged:

@@ -106,12 +106,12 @@ def of_words(corpus: Path, root: Path) -> str:
     files = (file for file in sorted(test.rglob("*")) if file.is_file())
     texts = (Document(file.name, file.parent.name, file.read_text(errors="replace").encode()) for file in files)
     counts = count(texts, analysis, keep_all=True)
-    statistics, documents = counts.statistics, counts.documents
-    votes = np.zeros((len(documents), statistics.n_classes))
+    table, documents = counts.table, counts.documents
+    votes = np.zeros((len(documents), table.n_classes))
     for seed in seed_terms(read_seeds(str(words)), analysis):
-        entries = documents.matrix.terms == statistics.vocabulary.find_terms([seed.term])[0]
+        entries = documents.matrix.terms == table.vocabulary.find_terms([seed.term])[0]
         rows = documents.matrix.entry_documents[entries]
-        votes[rows, statistics.classes.index(seed.label)] += documents.matrix.counts[entries]
+        votes[rows, table.classes.index(seed.label)] += documents.matrix.counts[entries]
     alone = np.mean(votes.argmax(axis=1) == documents.classes)
     nbtext = [sys.executable, "-m", "nbtext"]
     measure([*nbtext, "train", "--seeds", str(words), "--unlabelled", str(train), "-m", str(model)])

@@ -286,7 +286,7 @@ class FittedModel:
     @cached_property
     def statistics(self) -> ClassStatistics:
         """The counts by class, documents and classes weighed as training weighs them."""
-        return estimated(self.counts.statistics, self.learnt.weights)
+        return estimated(self.counts.table, self.learnt.weights)
 
     @property
     def kind(self) -> type[Posterior]:

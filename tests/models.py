@@ -70,4 +70,4 @@ def unlabelled(texts: Iterable[bytes]) -> list[Document]:
 def count_documents(labelled: Iterable[tuple[str, bytes]], analysis: Analysis) -> tuple[CountTable, CountedDocuments]:
     """Return the table of a corpus and all of its documents."""
     counts = count(labelled, analysis, keep_all=True)
-    return counts.statistics, counts.documents
+    return counts.table, counts.documents

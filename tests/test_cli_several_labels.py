@@ -94,7 +94,7 @@ def test_a_review_changes_sets_of_labels(tmp_path: Path) -> None:
     changed = of_rows("changed.jsonl", [{**ROWS[0], "label": ["wheat"]}, {**ROWS[1], "label": []}, {**ROWS[2], "label": ["rain"]}])
     succeed("train -m expected", changed)
     succeed("train --id-column id --relabel", review, first)
-    assert TextClassifier.load("nbtext.joblib").counts.statistics == TextClassifier.load("expected").counts.statistics
+    assert TextClassifier.load("nbtext.joblib").counts.table == TextClassifier.load("expected").counts.table
 
 
 def test_a_model_is_described_by_documents_and_labels(labels_model: Path) -> None:

@@ -158,7 +158,7 @@ def test_a_folder_of_mboxes(tmp_path: Path, files: dict[str, str], found: dict[s
     for jobs in ("1", "2"):
         succeed(f"train boxes -m m --jobs {jobs}")
         model = TextClassifier.load("m")
-        assert dict(zip(model.classes, model.counts.statistics.class_documents.tolist(), strict=True)) == found
+        assert dict(zip(model.classes, model.counts.table.class_documents.tolist(), strict=True)) == found
     assert f"{len(found)} classes" in succeed("doctor boxes").text
     assert len(succeed("classify boxes -m m").rows) == sum(found.values())
     assert {document.label for document in documents(LabelledFolder("boxes", "all"), format="mbox")} == {"all"}
@@ -341,8 +341,8 @@ def test_a_header_of_labels_is_not_read_as_text(tmp_path: Path) -> None:
     corpus(tmp_path, {"c.mbox": "From a\nX-Topic: tax, home\nSubject: form\n\nbody\n\nFrom b\nX-Topic: tax\nSubject: other\n\nwords\n"})
     model = TextClassifier().fit_corpus(tmp_path / "c.mbox", label_column="x-topic")
     assert model.classes == ["home", "tax"]
-    assert b"subject" in model.counts.statistics.vocabulary.text
-    assert b"x-topic" not in model.counts.statistics.vocabulary.text
+    assert b"subject" in model.counts.table.vocabulary.text
+    assert b"x-topic" not in model.counts.table.vocabulary.text
     assert [document.fields for document in documents(tmp_path / "c.mbox", labelled=False, label_column="x-topic")] == [
         [(b"subject", words), (b"", b"header:subject links:0 parts:1 type:text/plain")] for words in (b"form", b"other")
     ]

@@ -48,30 +48,30 @@ def of_words(labelled: Corpus, words: set[str]) -> Corpus:
 @given(corpora, st.sets(st.sampled_from(WORDS)))
 def test_restricted_counts_are_those_of_texts_without_the_other_words(labelled: Corpus, words: set[str]) -> None:
     counts = counted(labelled)
-    vocabulary = counts.statistics.vocabulary
+    vocabulary = counts.table.vocabulary
     kept = np.array([vocabulary.term(term) in words for term in range(len(vocabulary))], np.bool_)
     found, wanted = counts.restricted(kept), counted(of_words(labelled, words))
-    assert plain(found.statistics) == plain(wanted.statistics)
+    assert plain(found.table) == plain(wanted.table)
     rows = sorted(map(tuple, dense(found)))
     assert rows == sorted(map(tuple, dense(wanted)))
-    assert plain(counts.over(wanted.statistics.vocabulary).statistics) == plain(wanted.statistics)
+    assert plain(counts.over(wanted.table.vocabulary).table) == plain(wanted.table)
 
 
 def dense(counts: CorpusCounts) -> list[list[int]]:
     """The sampled documents, each as its class and how often it holds each term."""
     sample = counts.sample.documents
-    table = np.zeros((len(sample), counts.statistics.n_terms), np.int64)
+    table = np.zeros((len(sample), counts.table.n_terms), np.int64)
     table[sample.matrix.entry_documents, sample.matrix.terms] = sample.matrix.counts
     rows: list[list[int]] = np.column_stack((sample.classes, table)).tolist()
     return rows
 
 
 def test_an_ngram_that_stays_keeps_what_it_is_made_of() -> None:
-    vocabulary = counted([("x", "ant bee cat dog")], ngrams=3).statistics.vocabulary
+    vocabulary = counted([("x", "ant bee cat dog")], ngrams=3).table.vocabulary
     names = [vocabulary.term(term) for term in range(len(vocabulary))]
     kept = with_ngram_parts(vocabulary, np.array([name == "bee cat dog" for name in names]))
     assert {name for name, stays in zip(names, kept.tolist(), strict=True) if stays} == {"bee", "cat", "dog", "bee cat", "bee cat dog"}
-    other = counted([("x", "cat bee"), ("y", "bee cat eel")], ngrams=3).statistics.vocabulary
+    other = counted([("x", "cat bee"), ("y", "bee cat eel")], ngrams=3).table.vocabulary
     known = is_known(vocabulary, other)
     assert {other.term(term) for term in np.flatnonzero(known).tolist()} == {"bee", "cat", "bee cat"}
 
@@ -83,8 +83,8 @@ def test_some_documents_each_under_a_label_of_its_own(labelled: Corpus, data: st
     statistics, counted_documents = documents(labelled)
     found = relabelled_documents(statistics, counted_documents.rows(np.array(rows)), labels, 4096)
     wanted, _ = documents([(label, labelled[row][1]) for row, label in zip(rows, labels, strict=True)])
-    assert found.statistics == wanted
-    assert [found.statistics.classes[number] for number in found.documents.classes.tolist()] == labels
+    assert found.table == wanted
+    assert [found.table.classes[number] for number in found.documents.classes.tolist()] == labels
 
 
 def test_none_of_the_documents_that_were_counted_is_the_first_that_cannot_be_subtracted() -> None:

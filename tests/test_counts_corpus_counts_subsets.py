@@ -64,8 +64,8 @@ def test_the_sample_is_that_of_counting_the_part_alone(corpus: list[Labelled], d
     assert (found.bound, found.size) == (alone.sample.bound, alone.sample.size)
     assert found.documents.hashes.tolist() == alone.sample.documents.hashes.tolist()
     names = [subsets.table.classes[k] for k in found.documents.classes.tolist()]
-    assert names == [alone.statistics.classes[k] for k in alone.sample.documents.classes.tolist()]
-    assert terms_of(found, subsets.table.vocabulary.term) == terms_of(alone.sample, alone.statistics.vocabulary.term)
+    assert names == [alone.table.classes[k] for k in alone.sample.documents.classes.tolist()]
+    assert terms_of(found, subsets.table.vocabulary.term) == terms_of(alone.sample, alone.table.vocabulary.term)
 
 
 def terms_of(sample: DocumentSample, name: Callable[[int], str]) -> list[dict[str, int]]:

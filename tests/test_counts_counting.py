@@ -31,7 +31,7 @@ def test_all_documents_are_counted_as_the_corpus_is_and_stay_in_order(labelled: 
     encoded = [(label, text.encode()) for label, text in labelled]
     whole = count(encoded, analysis(**setting))
     statistics, documents = count_documents(encoded, analysis(**setting))
-    assert plain(statistics) == plain(whole.statistics)
+    assert plain(statistics) == plain(whole.table)
     assert [statistics.classes[number] for number in documents.classes.tolist()] == [label for label, _ in labelled]
     assert documents.hashes.tolist() == content_hashes([text for _, text in encoded]).tolist()
     if not setting:

@@ -31,7 +31,7 @@ def counted(documents: Documents, size: int = 4, ngrams: int = 1) -> CorpusCount
 
 def contents(sample: DocumentSample, counts: CorpusCounts) -> list[tuple[int, str, dict[str, int]]]:
     """The documents of a sample by hash, label and counts of terms."""
-    documents, statistics = sample.documents, counts.statistics
+    documents, statistics = sample.documents, counts.table
     found = []
     for row in range(len(documents)):
         entries = slice(documents.matrix.offsets[row], documents.matrix.offsets[row + 1])
@@ -62,7 +62,7 @@ def test_a_sample_holds_the_documents_with_the_smallest_hashes(documents: Docume
 def test_the_sample_of_a_union_is_found_in_the_union_of_the_samples(first: Documents, second: Documents, size: int) -> None:
     together, sum_ = counted(first + second, size), counted(first, size) + counted(second, size)
     assert contents(sum_.sample, sum_) == contents(together.sample, together)
-    assert sum_.statistics == together.statistics
+    assert sum_.table == together.table
     assert sum_.sample.bound == together.sample.bound
 
 
@@ -71,7 +71,7 @@ def test_what_is_taken_away_leaves_the_sample_and_what_was_evicted_does_not_retu
     whole, remaining = counted(first + second, size), counted(first + second, size) - counted(second, size)
     kept, left = Counter(map(str, contents(whole.sample, whole))), Counter(map(str, expected(second, 100)))
     assert Counter(map(str, contents(remaining.sample, remaining))) == kept - left
-    assert remaining.statistics == counted(first, size).statistics
+    assert remaining.table == counted(first, size).table
     last = int(remaining.sample.documents.hashes.max(initial=0))
     assert remaining.sample.bound == (LARGEST_HASH if whole.sample.is_complete else last)
 

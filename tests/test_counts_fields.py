@@ -92,7 +92,7 @@ def test_terms_of_fields_are_those_of_plain_python_whole_and_in_pieces(name: str
         wanted = [slow_terms(*part, analysis) for part in parts]
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("nbtext.text.analyzer.PIECE_BYTES", size)
-            statistics = count([("a", document) for document in documents], analysis).statistics
+            statistics = count([("a", document) for document in documents], analysis).table
             matrix = DocumentCounter(analysis, statistics.vocabulary).count(*contents(documents)).matrix()
             nothing_known = DocumentCounter(analysis, Vocabulary.of([])).count(*contents(documents))
         assert by_term(matrix, statistics.vocabulary) == wanted
@@ -107,7 +107,7 @@ def test_a_field_has_ngrams_of_its_own_and_items_have_none() -> None:
     fields = [(b"subject", b"Free the offers"), (b"subject", b"today"), (b"", b"host:a.org host:a.org")]
     document = Document("", None, b"win the prize", fields=fields)
     analysis = Analysis(Settings(ngrams=2), ["the"])
-    statistics = count([("spam", document)], analysis).statistics
+    statistics = count([("spam", document)], analysis).table
     [counts] = by_term(DocumentCounter(analysis, statistics.vocabulary).count(*contents([document])).matrix(), statistics.vocabulary)
     assert counts == {
         "win": 1, "prize": 1, "win prize": 1,

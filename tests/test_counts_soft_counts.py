@@ -41,7 +41,7 @@ def test_sums_are_those_of_a_dense_product(corpus: list[tuple[str, list[str]]]) 
     order = np.random.default_rng(0).permutation(len(documents))
     assert SoftCounter(matrix.rows(order), statistics).statistics(shares[order].astype(np.float64)) == soft
     counts = CorpusCounts.of(statistics, documents, 0)
-    both = estimated(counts.with_layer(Layer("unlabelled", 0.5, WEIGHT_UNIT), soft).statistics)
+    both = estimated(counts.with_layer(Layer("unlabelled", 0.5, WEIGHT_UNIT), soft).table)
     assert np.allclose(both.counts_of(terms), dense(statistics) + product.T @ shares / 2 / WEIGHT_UNIT)
     assert both.cell_logs is not None
 

@@ -45,11 +45,11 @@ def test_the_sum_is_that_of_each_cell_in_order() -> None:
     soft = SoftCounter(documents.matrix, counted).statistics(shares)
     counts = CorpusCounts.of(counted, documents, 9).with_layer(Layer(UNLABELLED, 0.3, 1000), soft)
     assert counts.uses_unlabelled
-    assert counts.of_documents().statistics == counts.statistics.counted == counted
+    assert counts.of_documents().table == counts.table.counted == counted
     plain = CorpusCounts.of(counted, documents, 9)
-    assert (counts + plain).statistics == (plain + counts).statistics == counted.combined(counted, 1).table
-    assert (counts + plain - plain).statistics == (counts - plain + plain).statistics == counted
-    found = estimated(counts.statistics, weights_of(counts.statistics, Settings(class_weight="balanced"), SEEDS))
+    assert (counts + plain).table == (plain + counts).table == counted.combined(counted, 1).table
+    assert (counts + plain - plain).table == (counts - plain + plain).table == counted
+    found = estimated(counts.table, weights_of(counts.table, Settings(class_weight="balanced"), SEEDS))
     factors = balancing_factors(counted)
     seeds = np.array([[0, 0.7], [2.3, 0], [0, 0], [0, 0]])
     wanted = dense(counted) * factors / 1000 + seeds + 0.3 / 1000 * dense(soft)
@@ -134,8 +134,8 @@ def recounted(corpus: Dated) -> CorpusCounts:
     found = []
     for period in sorted({period for *_, period in corpus}):
         counts = count([(label, text.encode()) for label, text, of in corpus if of == period], WHOLE, keep_all=True)
-        layers, numbers = (Layer(), Layer(period)), 2 * np.arange(counts.statistics.n_classes) + 1
-        statistics = counts.statistics.regrouped(numbers, counts.statistics.classes, layers)
+        layers, numbers = (Layer(), Layer(period)), 2 * np.arange(counts.table.n_classes) + 1
+        statistics = counts.table.regrouped(numbers, counts.table.classes, layers)
         found.append(CorpusCounts.of(statistics, replace(counts.documents, columns=numbers[counts.documents.columns], n_layers=2), 99))
     return reduce(add, found)
 
@@ -148,7 +148,7 @@ def file_of(counts: CorpusCounts) -> bytes:
 
 
 def require_equal(found: CorpusCounts, wanted: CorpusCounts) -> None:
-    assert found.statistics == wanted.statistics
+    assert found.table == wanted.table
     assert file_of(found) == file_of(wanted)
 
 
@@ -171,37 +171,35 @@ def test_counted_layers_add_and_subtract_as_if_counted_again(first: Dated, secon
 @given(dated, st.fixed_dictionaries({label: st.sampled_from(["x", "new"]) for label in "xyz"}), st.sets(st.sampled_from(WORDS), min_size=1))
 def test_counted_layers_are_renamed_and_pruned_as_if_counted_again(corpus: Dated, new: dict[str, str], words: set[str]) -> None:
     counts = recounted(corpus)
-    labels = [new[label] for label in counts.statistics.classes]
+    labels = [new[label] for label in counts.table.classes]
     require_equal(counts.relabelled(labels), recounted([(new[label], text, period) for label, text, period in corpus]))
-    documents = relabelled_documents(
-        counts.statistics, counts.documents, [new[label] for label, *_ in sorted(corpus, key=itemgetter(2))], 9
-    )
+    documents = relabelled_documents(counts.table, counts.documents, [new[label] for label, *_ in sorted(corpus, key=itemgetter(2))], 9)
     require_equal(documents, recounted([(new[label], text, period) for label, text, period in corpus]))
-    kept = np.array([counts.statistics.vocabulary.term(term) in words for term in range(counts.statistics.n_terms)], np.bool_)
+    kept = np.array([counts.table.vocabulary.term(term) in words for term in range(counts.table.n_terms)], np.bool_)
     without = [(label, " ".join(word for word in text.split() if word in words), period) for label, text, period in corpus]
-    assert counts.restricted(kept).statistics == recounted(without).statistics
+    assert counts.restricted(kept).table == recounted(without).table
 
 
 @examples(20)
 @given(dated)
 def test_everything_is_estimated_from_the_sum_of_counted_layers(corpus: Dated) -> None:
     counts, undated = recounted(corpus), count([(label, text.encode()) for label, text, _ in corpus], WHOLE)
-    terms = np.arange(counts.statistics.n_terms)
+    terms = np.arange(counts.table.n_terms)
     for balanced in (None, "balanced"):
-        of_periods, of_all = (weights_of(each.statistics, Settings(class_weight=balanced), SEEDS) for each in (counts, undated))
-        assert estimated(counts.statistics, of_periods) == estimated(undated.statistics, of_all)
+        of_periods, of_all = (weights_of(each.table, Settings(class_weight=balanced), SEEDS) for each in (counts, undated))
+        assert estimated(counts.table, of_periods) == estimated(undated.table, of_all)
     assert counts.labelled == undated.labelled
     content = file_of(counts)
     with TemporaryDirectory() as folder:
         (Path(folder) / "model").write_bytes(content)
         loaded = TextClassifier.load(f"{folder}/model")
-    assert loaded.counts.statistics == counts.statistics
+    assert loaded.counts.table == counts.table
     plain = TextClassifier(stop_words="none", stemmer="none", sample=99).learn(undated)
     texts = [text for _, text, _ in corpus]
     assert np.array_equal(loaded.predict_log_proba(texts), plain.predict_log_proba(texts), equal_nan=True)
     rows = np.arange(0, len(corpus), 2)
     in_order = sorted(corpus, key=itemgetter(2))
-    part = Subsets(counts.statistics, counts.documents).without(rows)
+    part = Subsets(counts.table, counts.documents).without(rows)
     assert part.counted.cell_counts.sum() == sum(len(text.split()) for _, text, _ in in_order[1::2])
     assert terms.size == part.n_terms
 

@@ -74,7 +74,7 @@ def test_every_setting_has_the_figures_of_cross_validate() -> None:
     assert len(trials) == 4
     for trial in trials:
         counts = counted(trial.candidate, corpus())
-        subsets = Subsets(counts.statistics, counts.documents)
+        subsets = Subsets(counts.table, counts.documents)
         folds = stratified_folds(subsets.documents.classes, 4, np.random.default_rng(3).spawn(1)[0])
         result = cross_validate(subsets, looked_up(trial.candidate.analysis), [folds]).result(Bootstrap(0))
         assert trial.stage == Stage(120, 4, 4)
@@ -87,8 +87,8 @@ def test_the_model_is_that_of_the_whole_corpus() -> None:
         [_, candidate] = searched.candidates
         model = searched.model(candidate)
         assert model.settings == candidate.settings
-        assert model.counts.statistics.n_documents == 120
-        assert len(model.counts.statistics.vocabulary) == counted(candidate, corpus()).statistics.n_terms
+        assert model.counts.table.n_documents == 120
+        assert len(model.counts.table.vocabulary) == counted(candidate, corpus()).table.n_terms
 
 
 def test_each_stage_has_more_documents_and_fewer_settings() -> None:
@@ -130,8 +130,8 @@ def test_a_sample_is_judged_by_a_model_of_its_other_documents() -> None:
     numbers = np.sort(of_samples.permutation(120)[:24])
     held_out = stratified_folds(classes, 4, of_folds).numbers[numbers] == 0
     counts = counted(trial.candidate, [corpus()[number] for number in numbers])
-    evaluation = HeldOutEvaluation(counts.statistics)
-    subsets = Subsets(counts.statistics, counts.documents)
+    evaluation = HeldOutEvaluation(counts.table)
+    subsets = Subsets(counts.table, counts.documents)
     for block in train_and_score(subsets, looked_up(trial.candidate.analysis), ~held_out, held_out)[1]:
         evaluation.add(block)
     assert trial.stage == Stage(24, 1, 2)

@@ -66,7 +66,7 @@ def test_the_baseline_of_the_prior_is_that_of_the_model(settings: dict[str, Any]
     prior, truth = model.fitted.classifier.prior, np.array([0, 1, 1, 1])
     documents = [Document(str(place), labels[place], text.encode()) for place, text in enumerate(texts)]
     counted = count(documents, model.analysis, keep_all=True)
-    left_out = evaluate_leave_one_out(counted.statistics, counted.documents, model.settings)
+    left_out = evaluate_leave_one_out(counted.table, counted.documents, model.settings)
     for found in (judge(model, documents).result(PLAIN).baselines, left_out.result(PLAIN).baselines):
         assert found is not None
         assert found.class_prior.log_loss == pytest.approx(-np.log(prior[truth]).mean())

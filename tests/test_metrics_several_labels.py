@@ -236,7 +236,7 @@ def test_cells_count_what_each_document_has_and_got(seed: int, n: int) -> None:
 
 def test_counts_tell_which_evaluation_there_is() -> None:
     counts = made.trained().counts
-    for statistics in (counts.statistics, counts.labelled):
+    for statistics in (counts.table, counts.labelled):
         evaluation = evaluation_of(statistics)
         assert evaluation.kind is LabelPosterior
         assert evaluation.classes == sorted(made.LABELS)

@@ -132,7 +132,7 @@ def test_a_document_moves_within_a_pruned_model() -> None:
     small = pruned(model, 2, 1.0)
     learnt = learnt_once(small.counts, ledger, batch_of([("y", "ant bee"), ("y", "dog")], model))
     assert (learnt.new, learnt.moved) == (1, 1)
-    statistics = learnt.counts.statistics
+    statistics = learnt.counts.table
     assert (statistics.classes, statistics.class_documents.tolist(), statistics.cell_counts.tolist()) == (("y",), [4], [3])
 
 

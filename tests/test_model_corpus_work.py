@@ -72,7 +72,7 @@ def test_who_counted_what_does_not_show_in_the_sum(size: int, processes: int, tm
         joined_pieces(pieces),
     )
     assert found is not None
-    assert found.statistics == whole.statistics
+    assert found.table == whole.table
     assert found.sample.documents.hashes.tolist() == whole.sample.documents.hashes.tolist()
     assert sum(outcome.documents for outcome in outcomes) == len(LABELLED)
     assert sum(outcome.read for outcome in outcomes) == (tmp_path / "t.jsonl").stat().st_size
@@ -89,7 +89,7 @@ def test_all_documents_kept_are_in_the_order_of_the_corpus(size: int, processes:
     assert [name for outcome in outcomes for name in outcome.names] == [f"{tmp_path}/t.jsonl:{n + 1}" for n in range(len(LABELLED))]
     whole = count(((label, text.encode()) for label, text in LABELLED), Analysis(PARAMETERS, ["the"]), keep_all=True)
     assert found is not None
-    assert found.statistics == whole.statistics
+    assert found.table == whole.table
     assert found.documents.hashes.tolist() == whole.documents.hashes.tolist()
 
 
@@ -171,5 +171,5 @@ def test_runs_hold_every_shard_once_and_are_counted_as_pieces(tmp_path: Path) ->
     assert len(cut_up) == 2 * RUNS_PER_THREAD
     found, outcomes = joined_pieces(count_shards(Counting(source, Analysis(PARAMETERS, ["the"])), Share(run)) for run in cut_up)
     assert found is not None
-    assert found.statistics == count(((label, text.encode()) for label, text in LABELLED), Analysis(PARAMETERS, ["the"])).statistics
+    assert found.table == count(((label, text.encode()) for label, text in LABELLED), Analysis(PARAMETERS, ["the"])).table
     assert [outcome.number for outcome in outcomes] == list(range(len(of_corpus)))

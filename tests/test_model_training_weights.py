@@ -150,10 +150,10 @@ def test_nothing_is_left_of_weighted_documents_that_are_forgotten(options: dict[
     late = ["ant ant", "a text with new words", "fox eel dog"], ["x", "new", "z"], [2.5, 0.001, 2]
     model, before = (TextClassifier(**options).fit(texts, labels) for _ in range(2))
     model.partial_fit(*late)
-    assert model.counts.statistics.unit != 1
+    assert model.counts.table.unit != 1
     kept = model.forget(*late).counts.sample.documents
     assert content(model)[0]["sample_bound"] == model.counts.sample.bound
-    assert (model.counts.statistics, kept.weights) == (before.counts.statistics, None)
+    assert (model.counts.table, kept.weights) == (before.counts.table, None)
     if options.get("sample") != 20:  # one that left for a weighted document does not come back
         assert content(model) == content(before)
 
@@ -179,7 +179,7 @@ def test_leaving_one_out_is_training_on_the_others(options: dict[str, Any]) -> N
     settings = {"smoothing": 0.5, **PLAIN, **options}
     model = TextClassifier(**settings).fit(texts, labels, weights)
     counted = count(labelled_documents(texts, labels, model.reading, weights), model.analysis, keep_all=True)
-    found = evaluate_leave_one_out(counted.statistics, counted.documents, looked_up(model.analysis))
+    found = evaluate_leave_one_out(counted.table, counted.documents, looked_up(model.analysis))
     log_loss = found.evaluation.judged.log_loss
     if options.get("class_weight"):
         assert np.isfinite(log_loss).all()  # the weights of classes stay those of all documents
@@ -288,7 +288,7 @@ def test_weights_are_read_from_a_column(desk: Path, name: str, more: tuple[str, 
     assert all("at 'weight' is not a number from 0 to 1,000,000 with at most three decimals" in line for line in problems)
     model = TextClassifier.load("nbtext.joblib")
     by_hand = TextClassifier().fit(["ant bee", "ant cat", "dog eel", "fox eel"], ["x", "x", "y", "y"], [2, 0.5, 1, 1.25])
-    assert model.counts.statistics == by_hand.counts.statistics
+    assert model.counts.table == by_hand.counts.table
     assert model.fitted.learnt.smoothing == by_hand.fitted.learnt.smoothing
 
 

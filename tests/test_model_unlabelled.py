@@ -71,7 +71,7 @@ def test_language_models_are_those_of_a_slow_twin(weighting: Weighting, topics: 
         TextClassifier(stop_words="none", stemmer="none", weighting=weighting, smoothing=0.2).fit(texts, labels) for _ in range(2)
     )
     model.learn(pool=UnlabelledDocuments.of(model.analysis, unlabelled_of(unlabelled_texts)))
-    assert [layer.weight for layer in model.counts.statistics.layers] == [None, 0.3]
+    assert [layer.weight for layer in model.counts.table.layers] == [None, 0.3]
     vocabulary = model.fitted.statistics.vocabulary.single_terms()
 
     def transform(counts: Table) -> Table:
@@ -104,7 +104,7 @@ def test_unlabelled_documents_help_and_labelled_counts_stay_whole() -> None:
     model.learn(pool=pool(model))
     texts, labels = documents(300, 3)
     assert model.score(texts, labels) > alone.score(texts, labels)
-    before, after = alone.counts.statistics, model.counts.statistics.counted
+    before, after = alone.counts.table, model.counts.table.counted
     assert after.cell_counts.dtype == np.int64
     for name in ("class_documents", "cell_classes", "cell_counts", "cell_documents"):
         assert np.array_equal(getattr(after, name), getattr(before, name))
@@ -136,7 +136,7 @@ def test_learning_again_takes_the_place_of_what_was_learnt_and_the_order_of_the_
 def test_the_weight_that_is_best_for_left_out_documents_is_taken_and_may_be_0(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     model = few(40)
     model.learn(pool=pool(model))
-    figures, [_, layer] = model.fitted.learnt.unlabelled, model.counts.statistics.layers
+    figures, [_, layer] = model.fitted.learnt.unlabelled, model.counts.table.layers
     assert figures is not None
     assert min(figures.losses, key=figures.losses.__getitem__) == f"{layer.weight:g}"
     monkeypatch.setattr(unlabelled, "WEIGHTS", ())
@@ -193,7 +193,7 @@ def test_weighted_labelled_documents_learn_from_unlabelled_ones() -> None:
     model = TextClassifier(stop_words="none", stemmer="none").fit(texts, labels, sample_weight=[0.5, 2] * 10)
     model.learn(pool=pool(model))
     assert np.allclose(np.exp(model.predict_log_proba(documents(20, 5)[0])).sum(axis=1), 1)
-    assert replace(model.counts.statistics, vocabulary=model.fitted.statistics.vocabulary).unit != 1
+    assert replace(model.counts.table, vocabulary=model.fitted.statistics.vocabulary).unit != 1
 
 
 SEEDS = [Seed("cats", ("cat",), 10.0), Seed("cats", ("whisker",), 10.0), Seed("dogs", ("dog",), 10.0), Seed("dogs", ("bone",), 10.0)]
@@ -245,7 +245,7 @@ def test_seed_words_and_unlabelled_documents_are_enough_for_a_model(weighting: W
 def test_seed_words_go_with_labelled_documents_and_change_no_count(tmp_path: Path) -> None:
     alone, model = few(), few()
     model.begin_with(SEEDS).learn(pool=pool(model))
-    assert np.array_equal(model.counts.statistics.counted.cell_counts, alone.counts.statistics.cell_counts)
+    assert np.array_equal(model.counts.table.counted.cell_counts, alone.counts.table.cell_counts)
     assert model.fitted.learnt.judgement is not None
     assert list(model.fitted.learnt.weights.seeds) == sorted(SEEDS)
     saved(model, tmp_path)
@@ -266,7 +266,7 @@ def test_a_word_against_a_class_is_for_all_others_also_those_that_come_later(tmp
     again.fit(texts, labels)
     assert np.array_equal(model.fitted.statistics.cell_counts, again.fitted.statistics.cell_counts)
     [purr] = model.fitted.statistics.vocabulary.find(["purr"])
-    assert (dense(model.fitted.statistics) - dense(model.counts.statistics))[purr].tolist() == [0, 10, 10]
+    assert (dense(model.fitted.statistics) - dense(model.counts.table))[purr].tolist() == [0, 10, 10]
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ def in_pieces(size: int, texts: list[bytes], parameters: dict[str, Any], reading
 def same(one: CorpusCounts, other: CorpusCounts) -> bool:
     mine, theirs = one.sample.documents, other.sample.documents
     arrays = zip(mine.matrix[:4], theirs.matrix[:4], strict=True)
-    return one.statistics == other.statistics and all(np.array_equal(left, right) for left, right in arrays)
+    return one.table == other.table and all(np.array_equal(left, right) for left, right in arrays)
 
 
 def words_of(parts: list[Surfaces]) -> list[str]:

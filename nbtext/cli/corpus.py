@@ -320,10 +320,10 @@ def read_and_count(
     return CommandCounts(corpus, arguments, model.analysis, source)
 
 
-def warn_of_small_classes(statistics: CountTable, n_folds: int) -> None:
+def warn_of_small_classes(table: CountTable, n_folds: int) -> None:
     """Warn of classes that cannot be in every fold."""
-    least = n_folds * statistics.unit
-    small = [label for label, n in zip(statistics.classes, statistics.class_documents.tolist(), strict=True) if n < least]
+    least = n_folds * table.unit
+    small = [label for label, n in zip(table.classes, table.class_documents.tolist(), strict=True) if n < least]
     if small:
         messages.warn(f"classes with fewer documents than there are folds: {listed(small, messages.SHOWN)}")
 

@@ -105,7 +105,7 @@ def command(
     check_output_file(output.predictions, "--predictions", [*documents.paths, decision.costs])
     columns = [] if column is None else [column]
     counted = read_and_count(documents, training.settings, running.jobs, columns=columns)
-    statistics = counted.corpus.counts.statistics
+    statistics = counted.corpus.counts.table
     asked = gates(required, statistics.n_classes, has_costs=has_costs)
     rule = decision_rule(decision, list(counted.corpus.counts.labelled.classes), statistics.kind)
     if method == "stratified" and division.folds <= statistics.n_documents:

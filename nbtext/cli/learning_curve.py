@@ -48,7 +48,7 @@ def command(documents: TrainingCorpus, drawing: LearningCurveOptions, running: R
 
     counted = read_and_count(located(documents), training.settings, running.jobs)
     counted.source.say_notices()
-    subsets = Subsets(counted.corpus.counts.statistics, counted.corpus.counts.documents)
+    subsets = Subsets(counted.corpus.counts.table, counted.corpus.counts.documents)
     resampling = Resampling(drawing.steps, drawing.folds, drawing.repeats, drawing.seed)
     curve = learning_curve(subsets, counted.settings, resampling, running.jobs, drawing.more)
     if drawing.output == "table":

@@ -56,7 +56,7 @@ def command(documents: TrainingCorpus, listing: SuspectsOptions, running: Runnin
     limit = listing.limit or (ON_SCREEN if form == "table" else None)
     counted = read_and_count(located(documents), training.settings, running.jobs, note=beginning_of)
     counts, names, texts = counted.corpus
-    found = suspects(counts.statistics, counts.documents, counted.settings, listing.min_log_odds, running.jobs)
+    found = suspects(counts.table, counts.documents, counted.settings, listing.min_log_odds, running.jobs)
     counted.source.say_notices()
     write_suspects(found.named(names, texts, counts.labelled.classes, limit), form, safe)
     messages.notice(f"more probable in another class than in their own: {quantity(found.rows.size, 'document')} of {len(names):,}")

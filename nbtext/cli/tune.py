@@ -100,7 +100,7 @@ def command(
     if in_stages and search_for.folds is None:
         n_folds = max(min(FOLDS_IN_STAGES, len(corpus.notes)), 2)
     if not in_stages:
-        warn_of_small_classes(corpus.counts.statistics, n_folds)
+        warn_of_small_classes(corpus.counts.table, n_folds)
     search = Search(
         candidates, corpus.notes, corpus.counts, GOALS[search_for.goal], n_folds, search_for.seed,
         growing=in_stages, clock=Clock(seconds, begin), jobs=running.jobs or cores(),

@@ -106,7 +106,7 @@ def _say_learnt(updated: Updated, counted: Batch | CountedCorpus) -> None:
             f"known already: {learnt.known:,}, repeated: {learnt.repeated:,}"
         )
     elif updated.had_ledger:
-        added = quantity(counted.counts.statistics.n_documents, "document")
+        added = quantity(counted.counts.table.n_documents, "document")
         messages.warn(f"learnt without --once, so the ledger does not know them and nbtext update --once would learn them again: {added}")
 
 

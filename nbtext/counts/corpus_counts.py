@@ -1,4 +1,4 @@
-"""A corpus as counts, its statistics and a sample of its documents, and what can be done with it without reading it again.
+"""A corpus as counts, their table and a sample of its documents, and what can be done with it without reading it again.
 
 Two corpora add and subtract; terms are left out, classes renamed or merged, documents forgotten; and any part of a corpus that was counted
 once is the sum of its documents, or the whole less the others.
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class CorpusCounts:
-    """All that is kept of a corpus; terms and classes of the sample are numbered as in the statistics."""
+    """All that is kept of a corpus; terms and classes of the sample are numbered as in the table."""
 
-    statistics: CountTable
+    table: CountTable
     sample: DocumentSample
     is_closed: bool = False
     """True if there can be no new terms: what is added is counted over these terms only."""
@@ -45,120 +45,120 @@ class CorpusCounts:
     """All documents in their order, none if they were not kept."""
 
     @classmethod
-    def of(cls, statistics: CountTable, documents: CountedDocuments, sample_size: int) -> CorpusCounts:
+    def of(cls, table: CountTable, documents: CountedDocuments, sample_size: int) -> CorpusCounts:
         """Return the counts of a corpus, given all of its documents."""
-        return cls(statistics, DocumentSample.of(documents, sample_size), documents=documents)
+        return cls(table, DocumentSample.of(documents, sample_size), documents=documents)
 
     @cached_property
     def labelled(self) -> ClassStatistics:
         """The statistics of documents alone, in documents and tokens."""
-        return estimated(self.statistics.counted)
+        return estimated(self.table.counted)
 
     @property
     def uses_unlabelled(self) -> bool:
         """True if unlabelled documents added anything: without them left-out documents may be answered best."""
-        return any(layer.name == UNLABELLED for layer in self.statistics.layers)
+        return any(layer.name == UNLABELLED for layer in self.table.layers)
 
     def __add__(self, other: CorpusCounts) -> CorpusCounts:
         """Return both corpora together, without derived layers, over the terms of those that are closed; all documents only if both have them."""
         mine, theirs = alike(self.of_documents(), other.of_documents())
-        mine = mine.over(other.statistics.vocabulary) if other.is_closed else mine
-        theirs = theirs.over(self.statistics.vocabulary) if self.is_closed else theirs
-        statistics, first, second = mine.statistics.combined(theirs.statistics, 1)
+        mine = mine.over(other.table.vocabulary) if other.is_closed else mine
+        theirs = theirs.over(self.table.vocabulary) if self.is_closed else theirs
+        table, first, second = mine.table.combined(theirs.table, 1)
         sample = mine.sample.renumbered(first) + theirs.sample.renumbered(second)
         documents = [mine.documents.renumbered(first), theirs.documents.renumbered(second)] if mine.documents and theirs.documents else []
-        return CorpusCounts(statistics, sample, self.is_closed or other.is_closed, CountedDocuments.joined(documents))
+        return CorpusCounts(table, sample, self.is_closed or other.is_closed, CountedDocuments.joined(documents))
 
     def __sub__(self, other: CorpusCounts) -> CorpusCounts:
         """Return the corpus without the documents of another, and without derived layers.
 
         Raises `UsageError` if the other counts anything that this one does not.
         """
-        mine, theirs = alike(self.of_documents(), other.over(self.statistics.vocabulary) if self.is_closed else other)
-        statistics, first, second = mine.statistics.combined(theirs.statistics, -1)
+        mine, theirs = alike(self.of_documents(), other.over(self.table.vocabulary) if self.is_closed else other)
+        table, first, second = mine.table.combined(theirs.table, -1)
         sample = mine.sample.renumbered(first) - theirs.sample.renumbered(second)
-        return replace(mine, statistics=statistics, sample=sample, documents=NO_DOCUMENTS)
+        return replace(mine, table=table, sample=sample, documents=NO_DOCUMENTS)
 
     def with_label_sets(self) -> CorpusCounts:
         """Return the counts of documents of one label each as those of documents of several."""
         return replace(
             self,
-            statistics=with_reserved_label(self.statistics),
+            table=with_reserved_label(self.table),
             sample=replace(self.sample, documents=self.sample.documents.with_sets()),
             documents=self.documents.with_sets(),
         )
 
     def over(self, vocabulary: Vocabulary) -> CorpusCounts:
         """Return the counts of the terms of another vocabulary, and of all categories."""
-        return self.restricted(is_known(vocabulary, self.statistics.vocabulary))
+        return self.restricted(is_known(vocabulary, self.table.vocabulary))
 
     def restricted(self, kept: Mask) -> CorpusCounts:
         """Return the counts of the terms with ``kept`` (shape (n_terms,)) true, of the parts of n-grams among them, and of all categories."""
-        statistics, documents = self.statistics, self.sample.documents
-        kept = with_ngram_parts(statistics.vocabulary, kept | is_category(statistics.vocabulary))
-        cells, numbers = kept[statistics.cell_terms], np.cumsum(kept) - 1
-        keys = pair(numbers[statistics.cell_terms[cells]], statistics.cell_classes[cells])
-        restricted = replace(statistics, vocabulary=statistics.vocabulary.restrict(kept)).with_cells(
-            statistics.class_documents, keys, *(each[cells] for each in statistics.cells)
+        table, documents = self.table, self.sample.documents
+        kept = with_ngram_parts(table.vocabulary, kept | is_category(table.vocabulary))
+        cells, numbers = kept[table.cell_terms], np.cumsum(kept) - 1
+        keys = pair(numbers[table.cell_terms[cells]], table.cell_classes[cells])
+        restricted = replace(table, vocabulary=table.vocabulary.restrict(kept)).with_cells(
+            table.class_documents, keys, *(each[cells] for each in table.cells)
         )
         matrix = documents.matrix.of_terms(kept)
         documents = replace(documents, matrix=matrix._replace(terms=numbers.astype(matrix.terms.dtype)[matrix.terms]))
-        return replace(self, statistics=restricted, sample=replace(self.sample, documents=documents))
+        return replace(self, table=restricted, sample=replace(self.sample, documents=documents))
 
     def widened(self, vocabulary: Vocabulary) -> tuple[CorpusCounts, Whole, Whole]:
         """Return the counts over the terms of another vocabulary too, without cells there, and the new numbers of the terms of both."""
-        statistics = self.statistics
-        union, mine, theirs = statistics.vocabulary.union(vocabulary)
+        table = self.table
+        union, mine, theirs = table.vocabulary.union(vocabulary)
         sizes = np.zeros(len(union), np.int64)
-        sizes[mine] = np.diff(statistics.term_offsets)
-        sample = self.sample.renumbered(Renumbering(mine, np.arange(statistics.class_documents.size), len(statistics.layers)))
-        return replace(self, statistics=replace(statistics, vocabulary=union, term_offsets=offsets(sizes)), sample=sample), mine, theirs
+        sizes[mine] = np.diff(table.term_offsets)
+        sample = self.sample.renumbered(Renumbering(mine, np.arange(table.class_documents.size), len(table.layers)))
+        return replace(self, table=replace(table, vocabulary=union, term_offsets=offsets(sizes)), sample=sample), mine, theirs
 
     def in_least_unit(self) -> CorpusCounts:
         """Return the counts in whole documents if all numbers are whole and no document of the sample has a weight; else as they are.
 
         So nothing is left of weighted documents that were forgotten, and updates that sum to the same counts give the same numbers.
         """
-        statistics, documents = self.statistics, self.sample.documents
-        unit = statistics.unit
+        table, documents = self.table, self.sample.documents
+        unit = table.unit
         if unit == 1 or (documents.weights is not None and np.any(documents.weights != unit)):
             return self
         found = replace(self, sample=replace(self.sample, documents=replace(documents, weights=None)))
-        if any(np.any(array % unit) for array in statistics.numbers.values()):
+        if any(np.any(array % unit) for array in table.numbers.values()):
             return found
-        return replace(found, statistics=replace(statistics, **{name: array // unit for name, array in statistics.numbers.items()}, unit=1))
+        return replace(found, table=replace(table, **{name: array // unit for name, array in table.numbers.items()}, unit=1))
 
     def with_logs(self, *, wanted: bool) -> CorpusCounts:
         """Return the counts with the sums of log weights, from all documents if they are not there yet, or without them."""
         if not wanted:
-            return replace(self, statistics=replace(self.statistics, cell_logs=None))
-        return replace(self, statistics=with_log_sums(self.statistics, self.documents)) if self.documents else self
+            return replace(self, table=replace(self.table, cell_logs=None))
+        return replace(self, table=with_log_sums(self.table, self.documents)) if self.documents else self
 
     def relabelled(self, labels: Names) -> CorpusCounts:
         """Return the counts with a new label for each class; classes with the same label are merged."""
         classes, numbers = _numbered(labels)
-        of_class, of_layer = self.statistics.column_parts
-        return self._regrouped(numbers[of_class] * len(self.statistics.layers) + of_layer, classes, self.statistics.layers)
+        of_class, of_layer = self.table.column_parts
+        return self._regrouped(numbers[of_class] * len(self.table.layers) + of_layer, classes, self.table.layers)
 
     def of_documents(self) -> CorpusCounts:
         """Return the counts without derived layers."""
-        n, (of_class, of_layer) = self.statistics.n_counted, self.statistics.column_parts
-        layers, numbers = self.statistics.layers[:n], np.where(of_layer < n, of_class * n + of_layer, -1)
-        return self if layers == self.statistics.layers else self._regrouped(numbers, self.statistics.classes, layers)
+        n, (of_class, of_layer) = self.table.n_counted, self.table.column_parts
+        layers, numbers = self.table.layers[:n], np.where(of_layer < n, of_class * n + of_layer, -1)
+        return self if layers == self.table.layers else self._regrouped(numbers, self.table.classes, layers)
 
     def with_layer(self, layer: Layer, counts: CellCounts) -> CorpusCounts:
         """Return the counts with a derived layer more, given its counts by class, of the same terms and classes."""
-        layers, (of_class, of_layer) = (*self.statistics.layers, layer), self.statistics.column_parts
-        found = self._regrouped(of_class * len(layers) + of_layer, self.statistics.classes, layers)
+        layers, (of_class, of_layer) = (*self.table.layers, layer), self.table.column_parts
+        found = self._regrouped(of_class * len(layers) + of_layer, self.table.classes, layers)
         places = np.arange(counts.n_classes) * len(layers) + len(layers) - 1
         derived = regrouped(counts, places, counts.classes, len(layers) * counts.n_classes)
-        return replace(found, statistics=added(found.statistics, derived, 1))
+        return replace(found, table=added(found.table, derived, 1))
 
     def _regrouped(self, numbers: Whole, classes: tuple[str, ...], layers: Layers) -> CorpusCounts:
         """Return the counts of other classes and layers, as `CountTable.regrouped` takes them."""
-        documents = self.sample.documents.renumbered(Renumbering(np.arange(self.statistics.n_terms), numbers, len(layers)))
+        documents = self.sample.documents.renumbered(Renumbering(np.arange(self.table.n_terms), numbers, len(layers)))
         sample = DocumentSample.of(documents, self.sample.size, self.sample.bound)
-        return replace(self, statistics=self.statistics.regrouped(numbers, classes, layers), sample=sample, documents=NO_DOCUMENTS)
+        return replace(self, table=self.table.regrouped(numbers, classes, layers), sample=sample, documents=NO_DOCUMENTS)
 
 
 def with_reserved_label(table: CountTable) -> CountTable:
@@ -172,7 +172,7 @@ def with_reserved_label(table: CountTable) -> CountTable:
 
 def alike(mine: CorpusCounts, theirs: CorpusCounts) -> tuple[CorpusCounts, CorpusCounts]:
     """Return two corpora, both of documents of several labels if one is."""
-    if mine.statistics.kind is theirs.statistics.kind:
+    if mine.table.kind is theirs.table.kind:
         return mine, theirs
     return mine.with_label_sets(), theirs.with_label_sets()
 
@@ -195,15 +195,15 @@ def with_ngram_parts(vocabulary: Vocabulary, kept: Mask) -> Mask:
         kept[parts] = True
 
 
-def relabelled_documents(statistics: CountTable, documents: CountedDocuments, labels: Labels, sample_size: int) -> CorpusCounts:
+def relabelled_documents(table: CountTable, documents: CountedDocuments, labels: Labels, sample_size: int) -> CorpusCounts:
     """Count documents under a new label for each.
 
-    ``statistics`` are those of a corpus that includes the documents; only vocabulary and attributes are taken from them.
+    ``table`` is that of a corpus that includes the documents; only its vocabulary and attributes matter.
     """
     sets = [labels_in(label) for label in labels]
     several = have_sets(labels)
     classes, numbers = _numbered([*([EVERYTHING] if several else []), *chain.from_iterable(sets)])
-    n_layers = len(statistics.layers)
+    n_layers = len(table.layers)
     of_layer, n_columns = documents.columns % n_layers, len(classes) * n_layers
     if not several:
         relabelled = replace(documents, columns=numbers * n_layers + of_layer)
@@ -213,13 +213,13 @@ def relabelled_documents(statistics: CountTable, documents: CountedDocuments, la
         relabelled = replace(documents, columns=of_layer, labels=others)
     rows, _ = relabelled.by_column()
     keys = pair(rows.matrix.terms, np.repeat(rows.columns, rows.matrix.entries))
-    keys, cells = sum_cells(keys, *in_cells(rows, statistics.unit, logs=statistics.cell_logs is not None))
-    moments = statistics.moments
+    keys, cells = sum_cells(keys, *in_cells(rows, table.unit, logs=table.cell_logs is not None))
+    moments = table.moments
     if moments is not None and rows.matrix.values is not None:
         moments = type(moments).of(rows.matrix.values, rows.columns, n_columns)
     class_documents = np.zeros(n_columns, np.int64)
-    np.add.at(class_documents, rows.columns, rows.in_units(statistics.unit))
-    table = replace(statistics, classes=classes, moments=moments).with_cells(class_documents, keys, *cells)
+    np.add.at(class_documents, rows.columns, rows.in_units(table.unit))
+    table = replace(table, classes=classes, moments=moments).with_cells(class_documents, keys, *cells)
     found, renumbering = table.without_empty()
     return CorpusCounts.of(found, relabelled.renumbered(renumbering), sample_size)
 
@@ -255,13 +255,13 @@ class Subsets:
         return len(self.documents)
 
     def part(self, chosen: Mask) -> CountTable:
-        """Return the statistics of the chosen documents, a mask of shape (n_docs,)."""
+        """Return the table of the chosen documents, a mask of shape (n_docs,)."""
         if 2 * np.count_nonzero(chosen) > len(self):
             return self.without(np.flatnonzero(~chosen))
         return self._of(np.flatnonzero(chosen), subtract=False)
 
     def without(self, rows: Whole) -> CountTable:
-        """Return the statistics less some documents, by number; for this, ``documents`` need not be all of the corpus."""
+        """Return the table less some documents, by number; for this, ``documents`` need not be all of the corpus."""
         return self._of(rows, subtract=True)
 
     def _of(self, rows: Whole, *, subtract: bool) -> CountTable:
@@ -298,28 +298,28 @@ class Subsets:
         return found
 
     def counts(self, chosen: Mask, sample_size: int) -> CorpusCounts:
-        """Return the statistics of the chosen documents and a sample of at most ``sample_size`` of them."""
+        """Return the table of the chosen documents and a sample of at most ``sample_size`` of them."""
         among = chosen if sample_size else np.zeros_like(chosen)
         return CorpusCounts(self.part(chosen), DocumentSample.of(self.documents, sample_size, among=among))
 
 
-def with_log_sums(statistics: CountTable, documents: CountedDocuments) -> CountTable:
-    """Return the statistics with the sums of log weights, from all of their documents."""
-    if statistics.cell_logs is not None:
-        return statistics
+def with_log_sums(table: CountTable, documents: CountedDocuments) -> CountTable:
+    """Return the table with the sums of log weights, from all of their documents."""
+    if table.cell_logs is not None:
+        return table
     documents, _ = documents.by_column()
-    sums = np.zeros(statistics.cell_counts.size, np.int64)
-    np.add.at(sums, cells_of_entries(statistics, documents), in_cells(documents, statistics.unit, logs=True)[-1])
-    return replace(statistics, cell_logs=sums)
+    sums = np.zeros(table.cell_counts.size, np.int64)
+    np.add.at(sums, cells_of_entries(table, documents), in_cells(documents, table.unit, logs=True)[-1])
+    return replace(table, cell_logs=sums)
 
 
-def cells_of_entries(statistics: CellCounts, documents: CountedDocuments) -> Whole:
+def cells_of_entries(counts: CellCounts, documents: CountedDocuments) -> Whole:
     """Return the number of each matrix entry's cell, shape (n_entries,): column by column, with a table from terms to cells."""
     matrix = documents.matrix
     begins, sizes = matrix.offsets[:-1], matrix.entries
-    cell_of_term, cell_terms = np.zeros(statistics.n_terms, np.int64), statistics.per_cell(np.arange(statistics.n_terms, dtype=np.int32))
+    cell_of_term, cell_terms = np.zeros(counts.n_terms, np.int64), counts.per_cell(np.arange(counts.n_terms, dtype=np.int32))
     found = np.empty(matrix.terms.size, np.int64)
-    groups = (_by_column(columns, statistics.class_documents.size) for columns in (documents.columns, statistics.cell_classes))
+    groups = (_by_column(columns, counts.class_documents.size) for columns in (documents.columns, counts.cell_classes))
     for rows, cells in zip(*groups, strict=True):
         cell_of_term[cell_terms[cells]] = cells  # cells of other columns stay in the table, but are not looked up
         entries = flat_indices(begins[rows], sizes[rows])
@@ -351,7 +351,7 @@ def forget_documents(counts: CorpusCounts, gone: CorpusCounts) -> CorpusCounts:
     Raises `NeverLearntError` if one was certainly never counted, and `UsageError` if nothing would be left.
     """
     rest = subtract_documents(counts, gone)
-    if not rest.statistics.n_documents:
+    if not rest.table.n_documents:
         raise UsageError("the model has learnt no other documents, so nothing would be left of it", hint="remove its file instead")
     return rest
 
@@ -359,30 +359,30 @@ def forget_documents(counts: CorpusCounts, gone: CorpusCounts) -> CorpusCounts:
 def subtract_documents(counts: CorpusCounts, gone: CorpusCounts) -> CorpusCounts:
     """Subtract documents as `forget_documents` does; nothing need be left."""
     counts, gone = alike(counts, gone)
-    statistics, documents = gone.statistics, gone.documents
-    require_alike(counts.statistics, statistics)
-    row = _missing_from_sample(counts, statistics, documents)
+    table, documents = gone.table, gone.documents
+    require_alike(counts.table, table)
+    row = _missing_from_sample(counts, table, documents)
     if row is None:
-        gone = CorpusCounts(statistics, DocumentSample(documents, len(documents)))
+        gone = CorpusCounts(table, DocumentSample(documents, len(documents)))
         if counts.is_closed:
-            gone = gone.over(counts.statistics.vocabulary)
+            gone = gone.over(counts.table.vocabulary)
         try:
             return counts - gone
         except UsageError:
-            row = _first_impossible(counts, gone.statistics, gone.sample.documents)
+            row = _first_impossible(counts, gone.table, gone.sample.documents)
             if row is None:
                 raise
-    raise NeverLearntError(row, shown_label(documents.labels_of(statistics.classes)[row]))
+    raise NeverLearntError(row, shown_label(documents.labels_of(table.classes)[row]))
 
 
-def _missing_from_sample(counts: CorpusCounts, statistics: CountTable, documents: CountedDocuments) -> int | None:
+def _missing_from_sample(counts: CorpusCounts, table: CountTable, documents: CountedDocuments) -> int | None:
     """Return the first document that would be in the sample, by its hash, if it had been counted, and is not; None if there is none.
 
-    ``statistics`` are those of the documents. A complete sample shows this for all documents but very long ones.
+    ``table`` is that of the documents. A complete sample shows this for all documents but very long ones.
     """
     sample = counts.sample
     expected = (documents.hashes < np.uint64(sample.bound)) & (documents.matrix.entries <= MOST_TERMS)
-    sampled, keys = Counter(_named_keys(counts.statistics, sample.documents)), _named_keys(statistics, documents)
+    sampled, keys = Counter(_named_keys(counts.table, sample.documents)), _named_keys(table, documents)
     for row in np.flatnonzero(expected).tolist():
         if not sampled[keys[row]]:
             return row
@@ -390,27 +390,27 @@ def _missing_from_sample(counts: CorpusCounts, statistics: CountTable, documents
     return None
 
 
-def _named_keys(statistics: CountTable, documents: CountedDocuments) -> list[tuple[int, tuple[tuple[str, str], ...], int]]:
-    classes, layers, keys = statistics.classes, statistics.layers, documents.keys()
+def _named_keys(table: CountTable, documents: CountedDocuments) -> list[tuple[int, tuple[tuple[str, str], ...], int]]:
+    classes, layers, keys = table.classes, table.layers, documents.keys()
     names = [(label, layer.name) for label in classes for layer in layers]
     return [(content, tuple(names[column] for column in columns), weight) for content, columns, weight in keys]
 
 
-def _first_impossible(counts: CorpusCounts, statistics: CountTable, documents: CountedDocuments) -> int | None:
+def _first_impossible(counts: CorpusCounts, table: CountTable, documents: CountedDocuments) -> int | None:
     """Return the first document that, subtracted with those before it, makes ``counts`` negative; None if all can be subtracted.
 
-    ``statistics`` are those of the documents.
+    ``table`` is that of the documents.
     """
-    if _can_lose(counts, statistics):
+    if _can_lose(counts, table):
         return None
-    subsets, here = Subsets(statistics, documents), np.arange(len(documents))
+    subsets, here = Subsets(table, documents), np.arange(len(documents))
     # once impossible, always impossible with more documents
     return bisect_left(range(len(documents) - 1), True, key=lambda last: not _can_lose(counts, subsets.part(here <= last)))
 
 
-def _can_lose(counts: CorpusCounts, statistics: CountTable) -> bool:
+def _can_lose(counts: CorpusCounts, table: CountTable) -> bool:
     try:
-        counts.statistics.combined(statistics, -1)
+        counts.table.combined(table, -1)
     except UsageError:
         return False
     return True

@@ -267,7 +267,7 @@ def _sequences(
 
 
 def count(documents: Iterable[Document | LabelledBlock], analysis: Analysis, *, keep_all: bool = False) -> CorpusCounts:
-    """Count a stream of labelled documents; return statistics and sample, and all documents where the settings need them or with ``keep_all``.
+    """Count a stream of labelled documents; return table and sample, and all documents where the settings need them or with ``keep_all``.
 
     From the first document with a set of labels on all have one. Raises `NoDocumentsError` if there is not one document.
     """

@@ -189,7 +189,7 @@ class HeldOutEvaluation:
 
     def __init__(
         self,
-        statistics: CountTable,
+        table: CountTable,
         rule: DecisionRule = DecisionRule(),
         blocks: Iterable[HeldOutBlock] = (),
         scores_kept: int = SCORES_KEPT,
@@ -199,8 +199,8 @@ class HeldOutEvaluation:
         self._rule = rule
         self._parts: list[tuple[Whole, Mask, Floats]] = []
         """The number in the corpus of each document judged, whether its class had others in training, and the probability of its answer."""
-        prior = None if settings is None else declared_prior(settings, estimated(statistics, weights_of(statistics, settings)))
-        self.evaluation = evaluation_of(statistics, rule.costs, scores_kept=scores_kept, prior=prior)
+        prior = None if settings is None else declared_prior(settings, estimated(table, weights_of(table, settings)))
+        self.evaluation = evaluation_of(table, rule.costs, scores_kept=scores_kept, prior=prior)
         for block in blocks:
             self.add(block)
 
@@ -241,22 +241,22 @@ class HeldOutEvaluation:
         return [Prediction(*values) for values in columns]
 
 
-def leave_one_out_blocks(statistics: CountTable, documents: CountedDocuments, parameters: Settings) -> Iterator[HeldOutBlock]:
+def leave_one_out_blocks(table: CountTable, documents: CountedDocuments, parameters: Settings) -> Iterator[HeldOutBlock]:
     """Score every document by the model of all others, in order, a block at a time.
 
     Raise `UsageError` if no term or no class is left, or settings exclude it.
     """
     require_fitting(parameters, LEAVE_ONE_OUT)
     needed = documents if needs_documents(parameters) else None
-    learnt = learn(CorpusCounts(statistics, DocumentSample.of(documents, parameters["sample"])), parameters, needed)
-    return _scored(statistics, learnt, parameters, documents, None)
+    learnt = learn(CorpusCounts(table, DocumentSample.of(documents, parameters["sample"])), parameters, needed)
+    return _scored(table, learnt, parameters, documents, None)
 
 
 def evaluate_leave_one_out(
-    statistics: CountTable, documents: CountedDocuments, parameters: Settings, rule: DecisionRule = DecisionRule()
+    table: CountTable, documents: CountedDocuments, parameters: Settings, rule: DecisionRule = DecisionRule()
 ) -> HeldOutEvaluation:
     """Judge every document by the model of all others; raise as `leave_one_out_blocks`."""
-    return HeldOutEvaluation(statistics, rule, leave_one_out_blocks(statistics, documents, parameters), settings=parameters)
+    return HeldOutEvaluation(table, rule, leave_one_out_blocks(table, documents, parameters), settings=parameters)
 
 
 def choices_of_corpus(subsets: Subsets, parameters: Settings) -> Choices:
@@ -278,14 +278,14 @@ def train_and_score(
     counts = subsets.counts(training, parameters["sample"] if needs_sample(parameters, choices) else 0)
     needed = subsets.documents.rows(np.flatnonzero(training)) if needs_documents(parameters) else None
     learnt = learn(counts, parameters, needed, choices)
-    return learnt, _scored(counts.statistics, learnt, parameters, subsets.documents, np.flatnonzero(test))
+    return learnt, _scored(counts.table, learnt, parameters, subsets.documents, np.flatnonzero(test))
 
 
 def _scored(
-    statistics: CountTable, learnt: Learnt, parameters: Settings, documents: CountedDocuments, test: Whole | None
+    table: CountTable, learnt: Learnt, parameters: Settings, documents: CountedDocuments, test: Whole | None
 ) -> Iterator[HeldOutBlock]:
     """Score the documents ``test`` by a model of others, or without ``test`` each one by the model of all others."""
-    fitted, n_classes = classifier(estimated(statistics, learnt.weights), learnt, parameters), statistics.n_classes
+    fitted, n_classes = classifier(estimated(table, learnt.weights), learnt, parameters), table.n_classes
     tested = np.arange(len(documents)) if test is None else test
     for rows in in_blocks(tested, n_classes, min(BLOCK_DOCUMENTS * n_classes, TERM_WEIGHTS_AT_ONCE)):
         block = documents.rows(rows)
@@ -296,8 +296,8 @@ def _scored(
         posterior = fitted.kind(learnt.calibration.log_posterior(fitted.log_scale(scores, lengths), lengths))
         n_labels = posterior.logs.shape[1]
         truth = block.truth(n_labels)
-        own = block.in_units(statistics.unit) if test is None else np.zeros(len(block))
-        of_labels = statistics.class_documents[-n_labels:]  # without the reserved one
+        own = block.in_units(table.unit) if test is None else np.zeros(len(block))
+        of_labels = table.class_documents[-n_labels:]  # without the reserved one
         holders, labels = truth.pairs()
         known = np.ones(len(block), np.bool_)
         known[holders[of_labels[labels] <= own[holders]]] = False
@@ -438,15 +438,13 @@ def cross_validate(
 
     Raise `UsageError` if the parameters leave no term, or no class possible, in a fold.
     """
-    statistics = subsets.table
-    repeats = [HeldOutEvaluation(statistics, rule, settings=parameters) for _ in folds_of_repeats]
-    pooled = repeats[0] if len(repeats) == 1 else HeldOutEvaluation(statistics, rule, settings=parameters)
+    table = subsets.table
+    repeats = [HeldOutEvaluation(table, rule, settings=parameters) for _ in folds_of_repeats]
+    pooled = repeats[0] if len(repeats) == 1 else HeldOutEvaluation(table, rule, settings=parameters)
     tested = max(int(np.count_nonzero(folds.numbers != NEVER_TESTED)) for folds in folds_of_repeats)
-    kept = SCORES_KEPT if tested * statistics.n_classes <= SCORES_KEPT else 0
+    kept = SCORES_KEPT if tested * table.n_classes <= SCORES_KEPT else 0
     figures = []
-    for task, fold in judge_folds(
-        subsets, parameters, folds_of_repeats, partial(HeldOutEvaluation, statistics, rule, scores_kept=kept), jobs
-    ):
+    for task, fold in judge_folds(subsets, parameters, folds_of_repeats, partial(HeldOutEvaluation, table, rule, scores_kept=kept), jobs):
         for pool in {repeats[task.repeat], pooled}:
             pool.join(fold.judgement)
         rates = accuracy_and_macro_f1(fold.judgement.evaluation.judged)
@@ -475,9 +473,9 @@ def validate_corpus(
     the functions of each method.
     """
     counts, names, notes = corpus
-    statistics, documents = counts.statistics, counts.documents
+    table, documents = counts.table, counts.documents
     if method == "leave-one-out":
-        held_out = evaluate_leave_one_out(statistics, documents, settings, rule)
+        held_out = evaluate_leave_one_out(table, documents, settings, rule)
         return _CrossValidation(held_out, [held_out], [])
     values, generators = [columns[0] for columns in notes if columns], np.random.default_rng(seed).spawn(repeats)
     if method == "time":
@@ -486,4 +484,4 @@ def validate_corpus(
         folds = [grouped_folds(ranks(values), n_folds, generator) for generator in generators]
     else:
         folds = [stratified_folds(documents.strata, n_folds, generator) for generator in generators]
-    return cross_validate(Subsets(statistics, documents), settings, folds, rule, jobs)
+    return cross_validate(Subsets(table, documents), settings, folds, rule, jobs)

@@ -81,20 +81,18 @@ class Suspects(NamedTuple):
         return Suspects._make(column[places] for column in self)
 
 
-def suspects(
-    statistics: CountTable, documents: CountedDocuments, parameters: Settings, min_log_odds: float = 0.0, jobs: int = 1
-) -> Suspects:
+def suspects(table: CountTable, documents: CountedDocuments, parameters: Settings, min_log_odds: float = 0.0, jobs: int = 1) -> Suspects:
     """Return the documents whose log odds are more than ``min_log_odds``.
 
     Each is scored by a model without it: of all others, or by folds, in ``jobs`` processes, for a classifier that cannot leave out one at a time.
     The only document of a class is never among them: without it there is no model of the class. The odds are calibrated: raw ones grow with
     the length of a document, so that long documents would come first.
     """
-    if class_for(statistics, parameters).subtracts_exactly(parameters, statistics.unit):
-        found = _suspects_among(min_log_odds, leave_one_out_blocks(statistics, documents, parameters))
+    if class_for(table, parameters).subtracts_exactly(parameters, table.unit):
+        found = _suspects_among(min_log_odds, leave_one_out_blocks(table, documents, parameters))
     else:
         folds = stratified_folds(documents.strata, min(FOLDS_OF_OTHERS, len(documents)), np.random.default_rng(0))
-        judged = judge_folds(Subsets(statistics, documents), parameters, [folds], partial(_suspects_among, min_log_odds), jobs)
+        judged = judge_folds(Subsets(table, documents), parameters, [folds], partial(_suspects_among, min_log_odds), jobs)
         found = Suspects.joined(fold.judgement for _, fold in judged)
     return found.at(np.lexsort((found.rows, -found.log_odds)))
 

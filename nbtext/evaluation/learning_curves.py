@@ -141,7 +141,7 @@ FEWEST_OF_A_CLASS = 2
 def curve_of_documents(model: TextClassifier, documents: Iterable[Document]) -> LearningCurve:
     """Return the curve of labelled documents under the model's settings, folds drawn once; raise `UsageError` if they are too few."""
     counts = count(documents, model.analysis, keep_all=True)
-    return learning_curve(Subsets(counts.statistics, counts.documents), looked_up(model.analysis), Resampling(repeats=1))
+    return learning_curve(Subsets(counts.table, counts.documents), looked_up(model.analysis), Resampling(repeats=1))
 
 
 def _training_sizes(most: int, n_classes: int, steps: int) -> Whole:

@@ -130,8 +130,8 @@ def trial_of(counted: _Counted, candidate: Candidate) -> Trial:
     """Return the answers of a setting in the folds that are held out, by models of all other documents of the stage."""
     begin = counted.now()
     trial = replace(counted.trial, candidate=candidate)
-    statistics = counted.subsets.table
-    held_out = HeldOutEvaluation(statistics)
+    table = counted.subsets.table
+    held_out = HeldOutEvaluation(table)
     try:
         settings = looked_up(candidate.analysis)
         for training, test in counted.folds:
@@ -211,7 +211,7 @@ class Search:
         model = TextClassifier(**candidate.settings)
         model.reading = candidate.settings.reading
         counts = self._count(candidate, np.arange(len(self.documents)))
-        return model.learn(CorpusCounts.of(counts.statistics, counts.documents, model.settings.sample))
+        return model.learn(CorpusCounts.of(counts.table, counts.documents, model.settings.sample))
 
     def _in_time(self, trials: Iterator[Trial], later: float) -> Iterator[Trial]:
         """Yield trials as they end, while more is left than ``later`` seconds and the time to train the setting to keep.
@@ -248,7 +248,7 @@ class Search:
         seconds = self.clock.now() - begin
         trial = Trial(candidate, stage, count_seconds=seconds, entries=counts.documents.matrix.terms.size)
         folds = Folds(self.folds[numbers], stage.folds)
-        return _Counted(trial, numbers, folds, Subsets(counts.statistics, counts.documents), self.clock.now)
+        return _Counted(trial, numbers, folds, Subsets(counts.table, counts.documents), self.clock.now)
 
     def _count(self, candidate: Candidate, numbers: Whole) -> CorpusCounts:
         """Return documents as a candidate counts them."""

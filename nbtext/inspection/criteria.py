@@ -91,7 +91,7 @@ def criteria(model: Classifier) -> Criteria:
 def classifier_of(model: TextClassifier) -> Classifier:
     """Return the classifier of the labelled documents of a model, estimated from those that it keeps if these are all."""
     fitted, sample = model.fitted, model.counts.sample
-    labelled = estimated(model.counts.statistics.counted, fitted.learnt.weights)
+    labelled = estimated(model.counts.table.counted, fitted.learnt.weights)
     return classifier(labelled, fitted.learnt, model.settings, sample.documents if sample.is_complete else None)
 
 

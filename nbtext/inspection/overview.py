@@ -300,7 +300,7 @@ def _unlabelled(model: TextClassifier) -> UnlabelledOverview | None:
     if figures is None:
         return None
     weight, classes = 0.0, dict.fromkeys(labelled.classes, 0.0)
-    for of_layer, derived in model.counts.statistics.derived():
+    for of_layer, derived in model.counts.table.derived():
         weight, classes = of_layer, dict(zip(derived.classes, (derived.class_documents / derived.unit).tolist(), strict=True))
     n_terms = int(np.count_nonzero(~labelled.held))
     return UnlabelledOverview(figures.documents, weight, n_terms, dict(figures.losses), classes)

@@ -127,7 +127,7 @@ class CountedPool(NamedTuple):
     """A pool, and the counts of its classes if its documents are labelled."""
 
     pool: DocumentPool
-    statistics: CountTable
+    table: CountTable
     documents: CountedDocuments
 
 
@@ -141,7 +141,7 @@ def count_pool(documents: Iterable[Document], analysis: Analysis) -> CountedPool
             yield document._replace(label=document.label or _NO_CLASS)
 
     counts = count(labelled(), analysis, keep_all=True)
-    statistics, counted = counts.statistics, counts.documents
-    if not statistics.n_terms:
+    table, counted = counts.table, counts.documents
+    if not table.n_terms:
         raise UsageError("no document of the pool has a word that counts", hint="check --format and --stop-words")
-    return CountedPool(DocumentPool(kept, analysis, statistics.vocabulary, counted.matrix, counted.hashes), statistics, counted)
+    return CountedPool(DocumentPool(kept, analysis, table.vocabulary, counted.matrix, counted.hashes), table, counted)

@@ -29,13 +29,13 @@ class Review(Session):
 
     def __init__(self, counted: CountedPool, settings: Settings, file: AnswerFile) -> None:
         """Find the suspects that the file does not have yet; ``settings`` are those of training."""
-        super().__init__(counted.pool, Plan(separator=counted.statistics.kind.separator))
-        for name in counted.statistics.classes:
+        super().__init__(counted.pool, Plan(separator=counted.table.kind.separator))
+        for name in counted.table.classes:
             if name != EVERYTHING:
                 self.add_class(name)
         self.load((row, document.label or "") for row, document in enumerate(self.pool.documents))
         self._reviews = file
-        found = suspects(counted.statistics, counted.documents, settings)
+        found = suspects(counted.table, counted.documents, settings)
         decided, ids = {answer.id for answer in file.answers}, [document.id for document in self.pool.documents]
         self._suspects = {
             row: suspect

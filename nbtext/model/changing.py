@@ -75,7 +75,7 @@ def relabelled(model: TextClassifier, old: str, new: str) -> TextClassifier:
     check_label(new)
     if new in classes and old != new:
         require_fitting(model.settings, JOINED_LABELS, *rows_of(model.fitted.kind))
-    counts = model.counts.relabelled([new if label == old else label for label in model.counts.statistics.classes])
+    counts = model.counts.relabelled([new if label == old else label for label in model.counts.table.classes])
     prior = model.settings.class_prior
     if not isinstance(prior, str) and old != new:
         others = {label: weight for label, weight in prior.items() if label != old}
@@ -163,12 +163,12 @@ class Batch(NamedTuple):
 
     def labels(self, rows: Whole | slice = slice(None)) -> list[Label]:
         """Return the labels of some documents, by default of all."""
-        labels = self.counts.documents.labels_of(self.counts.statistics.classes)
+        labels = self.counts.documents.labels_of(self.counts.table.classes)
         return [labels[row] for row in np.arange(len(labels))[rows].tolist()]
 
     def under(self, rows: Whole, labels: Labels) -> CorpusCounts:
         """Return the counts of some documents, each under the label given for it."""
-        return relabelled_documents(self.counts.statistics, self.counts.documents.rows(rows), labels, self.counts.sample.size)
+        return relabelled_documents(self.counts.table, self.counts.documents.rows(rows), labels, self.counts.sample.size)
 
     def subtracted(
         self,

@@ -80,15 +80,15 @@ def versions(settings: Settings) -> dict[str, str]:
 
 def to_plain(model: FittedModel) -> tuple[dict[str, object], Arrays]:
     """Return settings and arrays for `nbtext.store.write_model_file`."""
-    learnt, statistics = model.learnt, model.counts.statistics
+    learnt, table = model.learnt, model.counts.table
     calibration, profile, left_out = learnt.calibration, learnt.profile, learnt.left_out
     settings = plain(
         {
-            "training": dict(_with_unspaced(model.settings, statistics)),
+            "training": dict(_with_unspaced(model.settings, table)),
             "reading": dict(model.settings.reading),
             "written_by": model.written_by,
             "label_kind": model.label_kind,
-            "layers": [(layer.name, layer.unit or statistics.unit, layer.weight) for layer in statistics.layers],
+            "layers": [(layer.name, layer.unit or table.unit, layer.weight) for layer in table.layers],
             "closed_vocabulary": model.counts.is_closed,
             "sample_bound": model.counts.sample.bound,
             "seeds": list(learnt.weights.seeds),
@@ -106,9 +106,7 @@ def to_plain(model: FittedModel) -> tuple[dict[str, object], Arrays]:
             "selected": None if learnt.selected.all() else learnt.selected.view(np.uint8),
             **calibration.arrays(),
             "typicality": None if learnt.typicality is None else learnt.typicality.quantiles.ravel(),
-            "answers": None
-            if profile is None
-            else np.append(np.zeros(statistics.n_classes - profile.answers.size, np.int64), profile.answers),
+            "answers": None if profile is None else np.append(np.zeros(table.n_classes - profile.answers.size, np.int64), profile.answers),
             "stop_words": "\n".join(model.stop_list).encode(),
             **({} if left_out is None else _left_out_to_plain(left_out)),
         }
@@ -125,17 +123,17 @@ def from_plain(plain: Mapping[str, object], arrays: Arrays) -> FittedModel:
     seeds = [Seed(label, tuple(term), amount) for label, term, amount in values["seeds"]]
     require(all(seed.term for seed in seeds), "a seed word is no term")
     counts = _counts(part, values, settings, seeds)
-    statistics = counts.statistics
-    weights = weights_of(statistics, settings, seeds)
+    table = counts.table
+    weights = weights_of(table, settings, seeds)
     stop_list = part["stop_words"].decode().split()
     try:
-        learnt = _learnt(part, values, settings, statistics)
+        learnt = _learnt(part, values, settings, table)
         by_term = settings
         if isinstance(settings.smoothing, dict):
             from nbtext.model.training import looked_up
 
             by_term = looked_up(Analysis(settings, stop_list))
-        own = own_pseudo_counts(statistics, by_term)
+        own = own_pseudo_counts(table, by_term)
         learnt = replace(learnt, fitted=fitted, own=own, weights=weights)
         model = FittedModel(settings, stop_list, counts, learnt, values["written_by"], values["label_kind"])
         require_learnable(settings, model.statistics, seeds)
@@ -143,7 +141,7 @@ def from_plain(plain: Mapping[str, object], arrays: Arrays) -> FittedModel:
     except UsageError as problem:
         raise malformed(str(problem)[:200]) from None
     require(values["label_kind"] in LABEL_KINDS, "its labels are of an unknown type")
-    require(longest_ngram(statistics.vocabulary) <= settings.ngrams, "its n-grams are longer than its settings say")
+    require(longest_ngram(table.vocabulary) <= settings.ngrams, "its n-grams are longer than its settings say")
     return model
 
 
@@ -156,9 +154,9 @@ def _settings(training: Parsed, reading: Parsed) -> Settings:
         raise ModelError(f"the model has settings that this nbtext does not know: {str(problem)[:200]}") from None
 
 
-def _with_unspaced(settings: Settings, statistics: CountTable) -> Settings:
+def _with_unspaced(settings: Settings, table: CountTable) -> Settings:
     """Return settings in which ``--set unspaced=pairs`` is auto if there is no script without spaces, where both count alike."""
-    is_auto = settings.unspaced == PAIRS and unspaced_runs(statistics.vocabulary.text) is None
+    is_auto = settings.unspaced == PAIRS and unspaced_runs(table.vocabulary.text) is None
     return replace(settings, unspaced="auto") if is_auto else settings
 
 
@@ -218,22 +216,22 @@ def _fraction(line: str) -> Fraction:
     return Fraction(int(whole_number), 1 << int(power))
 
 
-def _learnt(part: Parts, values: Plain, settings: Settings, statistics: CountTable) -> Learnt:
+def _learnt(part: Parts, values: Plain, settings: Settings, table: CountTable) -> Learnt:
     """Return what was estimated, but for what follows from the counts and what the classifier fitted."""
     smoothing, selected = float(values["smoothing"]), part["selected"].astype(np.bool_)
-    require(is_possible_smoothing(smoothing, statistics.n_terms, settings), "its smoothing is not what its settings say")
-    figures, answers = values["profile"], part["answers"][int(have_several(statistics.classes)) :]
+    require(is_possible_smoothing(smoothing, table.n_terms, settings), "its smoothing is not what its settings say")
+    figures, answers = values["profile"], part["answers"][int(have_several(table.classes)) :]
     require((figures is None) == (not answers.size), "its answers do not go with its profile")
     return Learnt(
-        selected if selected.size else np.ones(statistics.n_terms, np.bool_),
+        selected if selected.size else np.ones(table.n_terms, np.bool_),
         smoothing,
-        _calibration(part, values, statistics),
+        _calibration(part, values, table),
         values["calibration"],
         _typicality(part["typicality"]),
         None if figures is None else Profile({name: Spread(*figure) for name, figure in figures.items()}, answers),
         choices=_choices(values["choices"]),
         unlabelled=values["unlabelled"] and UnlabelledFigures(**values["unlabelled"]),
-        left_out=_left_out(part, statistics.classes),
+        left_out=_left_out(part, table.classes),
     )
 
 
@@ -243,13 +241,13 @@ def _choices(plain: Parsed) -> Choices:
     return Choices(**{**plain, **tests, "sides": tuple(plain["sides"])})
 
 
-def _calibration(part: Parts, values: Plain, statistics: CountTable) -> Calibration:
+def _calibration(part: Parts, values: Plain, table: CountTable) -> Calibration:
     temperature = values["temperature"]
     calibration = Calibration(float(temperature["scale"]), float(temperature["exponent"]))
     require(calibration.is_possible, "its temperature is out of range")
     slopes, offsets, prior = (part[name] for name in LABEL_ARRAYS)
-    several = have_several(statistics.classes)
-    fits = slopes.size == offsets.size == prior.size == (statistics.n_classes - 1) * several and (values["rivalry"] is not None) == several
+    several = have_several(table.classes)
+    fits = slopes.size == offsets.size == prior.size == (table.n_classes - 1) * several and (values["rivalry"] is not None) == several
     in_range = all(np.all(np.abs(each) <= MOST_NATS) for each in (slopes, offsets, prior))
     require(fits and in_range, "its labels are not calibrated")
     if several:
@@ -308,10 +306,10 @@ def _require_labels(sizes: Whole, labels: Whole, n_documents: int, whose: str, m
 
 def counts_to_plain(counts: CorpusCounts) -> Arrays:
     """Return the arrays of counts."""
-    statistics, documents = counts.statistics, counts.sample.documents
-    vocabulary, labels = statistics.vocabulary, [label.encode() for label in statistics.classes]
-    values, n_layers = documents.matrix.values, len(statistics.layers)
-    stays = (statistics.class_documents > 0) | (n_layers == 1)
+    table, documents = counts.table, counts.sample.documents
+    vocabulary, labels = table.vocabulary, [label.encode() for label in table.classes]
+    values, n_layers = documents.matrix.values, len(table.layers)
+    stays = (table.class_documents > 0) | (n_layers == 1)
     columns = np.flatnonzero(stays)
     return encoded(
         {
@@ -321,20 +319,20 @@ def counts_to_plain(counts: CorpusCounts) -> Arrays:
             "labels": b"".join(labels),
             "label_lengths": np.array([len(label) for label in labels]),
             **({"column_labels": columns // n_layers, "column_layers": columns % n_layers} if n_layers > 1 else {}),
-            "column_documents": statistics.class_documents[columns],
-            "term_cells": np.diff(statistics.term_offsets),
-            "cell_columns": (np.cumsum(stays) - 1)[statistics.cell_classes],
-            **dict(zip(CELLS, statistics.cells, strict=False)),
-            **({} if statistics.moments is None else values_to_plain(statistics.moments.of_classes(columns))),
+            "column_documents": table.class_documents[columns],
+            "term_cells": np.diff(table.term_offsets),
+            "cell_columns": (np.cumsum(stays) - 1)[table.cell_classes],
+            **dict(zip(CELLS, table.cells, strict=False)),
+            **({} if table.moments is None else values_to_plain(table.moments.of_classes(columns))),
             "sample_hashes": documents.hashes,
             "sample_labels": documents.classes if documents.labels is None else documents.labels.columns // n_layers,
             "sample_label_counts": None if documents.labels is None else documents.labels.sizes,
-            "sample_layers": documents.columns % n_layers if statistics.n_counted > 1 else None,
+            "sample_layers": documents.columns % n_layers if table.n_counted > 1 else None,
             "sample_entries": documents.matrix.entries,
             "sample_terms": documents.matrix.terms,
             "sample_counts": documents.matrix.counts,
             "sample_weights": documents.weights,
-            "sample_values": None if statistics.moments is None or values is None else values.ravel(),
+            "sample_values": None if table.moments is None or values is None else values.ravel(),
         }
     )
 
@@ -350,26 +348,26 @@ def _counts(part: Parts, values: Plain, settings: Settings, seeds: Seeds) -> Cor
     labels = tuple(part["labels"][start:end].decode() for start, end in pairwise(bounds))
     require(labels and all(first < second for first, second in pairwise(labels)), "its labels are not sorted and distinct")
     require(not any(MARK in label for label in labels), "a label has U+001F, which separates labels")
-    statistics = replace(_table(part, vocabulary, labels, layers, settings), unit=rows[0][1])
+    table = replace(_table(part, vocabulary, labels, layers, settings), unit=rows[0][1])
     if have_several(labels):
-        _require_labels_of_documents(statistics)
-    counts = CorpusCounts(statistics, _sample(part, statistics, settings.sample, values["sample_bound"]), values["closed_vocabulary"])
-    of_class, of_layer = statistics.column_parts
-    without = {*labels} - {labels[number] for number in of_class[statistics.class_documents > 0].tolist()}
+        _require_labels_of_documents(table)
+    counts = CorpusCounts(table, _sample(part, table, settings.sample, values["sample_bound"]), values["closed_vocabulary"])
+    of_class, of_layer = table.column_parts
+    without = {*labels} - {labels[number] for number in of_class[table.class_documents > 0].tolist()}
     require(without <= {seed.label for seed in seeds}, "a label has neither documents nor seed words")
-    n_seeded = np.count_nonzero(~statistics.held)  # terms that only seeds name, and the parts of n-grams
+    n_seeded = np.count_nonzero(~table.held)  # terms that only seeds name, and the parts of n-grams
     require(n_seeded <= sum(2 * len(seed.term) - 1 for seed in seeds), "its terms and cells do not fit")
     require(all(len(seed.term) <= settings.ngrams for seed in seeds), "a seed is a longer n-gram than its settings say")
     if values["unlabelled"] is not None:
         losses, weights = values["unlabelled"]["losses"], [layer.weight for layer in layers if layer.weight is not None]
         require(not losses or losses.keys() >= {f"{weight:g}" for weight in (0, *weights)}, "it lacks the loss of its unlabelled documents")
-        documents = statistics.class_documents[of_layer >= len(counted)].sum()
+        documents = table.class_documents[of_layer >= len(counted)].sum()
         require(documents <= 2 * WEIGHT_UNIT * values["unlabelled"]["documents"], "its layers have more documents than were read")
     return counts
 
 
 def _table(part: Parts, vocabulary: Vocabulary, labels: tuple[str, ...], layers: Layers, settings: Settings) -> CountTable:
-    """Return the statistics of arrays, whose columns and cells are checked."""
+    """Return the table of arrays, whose columns and cells are checked."""
     cell_columns, documents, bounds = part["cell_columns"], part["column_documents"], offsets(part["term_cells"])
     attributes = Attributes.of(settings.reading)
     counts, holding, logs = (part[name] for name in CELLS)
@@ -410,65 +408,65 @@ def _table(part: Parts, vocabulary: Vocabulary, labels: tuple[str, ...], layers:
     return found
 
 
-def _require_labels_of_documents(statistics: CountTable) -> None:
+def _require_labels_of_documents(table: CountTable) -> None:
     """Raise `ModelError` unless each label has at most the documents, the counts and the log weights of all documents, the first label."""
-    n_layers = len(statistics.layers)
-    documents = statistics.class_documents.reshape(-1, n_layers)
+    n_layers = len(table.layers)
+    documents = table.class_documents.reshape(-1, n_layers)
     require(np.all(documents <= documents[0]), "a label has more documents than there are")
-    terms, columns = statistics.cell_terms, statistics.cell_classes
+    terms, columns = table.cell_terms, table.cell_classes
     of_label = columns >= n_layers
     cells = pair(terms, columns)
     of_all = pair(terms[of_label], columns[of_label] % n_layers)
     places = np.minimum(np.searchsorted(cells, of_all), max(cells.size - 1, 0))
     require(np.array_equal(cells[places], of_all), "a label has a term that no document has")
-    for counted in statistics.cells:
+    for counted in table.cells:
         require(np.all(counted[of_label] <= counted[places]), "a label counts more than all documents")
 
 
-def _require_sample_of_documents(statistics: CountTable, sample: CountedDocuments) -> None:
+def _require_sample_of_documents(table: CountTable, sample: CountedDocuments) -> None:
     """Raise `ModelError` if a sample has more documents of a column, or more that hold a term, than were counted.
 
     Documents weigh at least 1 / unit. To compare each cell would double the time of loading.
     """
     of_columns = sample.columns if sample.labels is None else np.concatenate((sample.columns, sample.labels.columns))
-    documents = np.bincount(of_columns, minlength=statistics.class_documents.size)
-    holding = np.bincount(sample.matrix.terms, minlength=statistics.n_terms)
-    fits = np.all(documents <= statistics.class_documents) and np.all(holding <= statistics.term_documents)
+    documents = np.bincount(of_columns, minlength=table.class_documents.size)
+    holding = np.bincount(sample.matrix.terms, minlength=table.n_terms)
+    fits = np.all(documents <= table.class_documents) and np.all(holding <= table.term_documents)
     require(fits, "its sample has documents that were not counted")
 
 
-def _require_possible_logs(statistics: CountTable) -> None:
+def _require_possible_logs(table: CountTable) -> None:
     """Raise `ModelError` unless the sums of log weights are possible for the counts."""
-    counts, documents, sums = statistics.cells
+    counts, documents, sums = table.cells
     least, most = documents * log_units(np.ones(1)), documents * (log_units(counts / documents) + 1)  # the logarithm is concave
-    unweighted = is_category(statistics.vocabulary)[statistics.cell_terms] & (sums == 0)
+    unweighted = is_category(table.vocabulary)[table.cell_terms] & (sums == 0)
     require(np.all(unweighted | ((least <= sums) & (sums <= most))), "its sums of log weights do not fit its counts")
 
 
-def _sample(part: Parts, statistics: CountTable, size: int, bound: int) -> DocumentSample:
+def _sample(part: Parts, table: CountTable, size: int, bound: int) -> DocumentSample:
     hashes, entries = part["sample_hashes"], offsets(part["sample_entries"])
     columns, terms, counts = part["sample_labels"], part["sample_terms"], part["sample_counts"]
-    n_layers, of_layers = len(statistics.layers), part["sample_layers"]
-    require(of_layers.max(initial=0) < statistics.n_counted, "a document of its sample is in no layer of documents")
+    n_layers, of_layers = len(table.layers), part["sample_layers"]
+    require(of_layers.max(initial=0) < table.n_counted, "a document of its sample is in no layer of documents")
     of_layers, sizes, labels = of_layers if of_layers.size else np.zeros(hashes.size, np.int64), part["sample_label_counts"], None
-    several = have_several(statistics.classes)
+    several = have_several(table.classes)
     _require_labels(sizes, columns, hashes.size, "sample", "does not fit its labels", several=several)
     if several:
         labels, columns = LabelSets(sizes, columns * n_layers + np.repeat(of_layers, sizes)), of_layers
     else:
         columns = columns * n_layers + of_layers
-    require(hashes.size <= min(size, int(statistics.counted.n_documents)), "its sample does not fit its size")
+    require(hashes.size <= min(size, int(table.counted.n_documents)), "its sample does not fit its size")
     require(entries[-1] == terms.size <= MOST_ENTRIES, "its sample does not fit its terms")
     require(np.diff(entries).max(initial=0) <= MOST_TERMS, "its sample holds impossible documents")
     require(rise_in_rows(terms, entries) and np.all(hashes[1:] >= hashes[:-1]), "its sample is not sorted")
     require(not hashes.size or int(hashes[-1]) <= bound, "its sample exceeds its bound")
     matrix = DocumentTermMatrix(entries, terms, counts, np.zeros(columns.size, np.int64))
-    if statistics.moments is not None:
-        matrix = matrix._replace(values=sample_values_from_plain(part["sample_values"], columns.size, statistics.attributes))
+    if table.moments is not None:
+        matrix = matrix._replace(values=sample_values_from_plain(part["sample_values"], columns.size, table.attributes))
     weights = part["sample_weights"] if part["sample_weights"].size else None
-    require(weights is None or statistics.unit != 1, "its sample has impossible weights")
+    require(weights is None or table.unit != 1, "its sample has impossible weights")
     documents = CountedDocuments(matrix, columns, hashes, weights, n_layers, labels)
-    _require_sample_of_documents(statistics, documents)
+    _require_sample_of_documents(table, documents)
     return DocumentSample(documents, size, bound)
 
 

@@ -215,7 +215,7 @@ class TextClassifier:
         before, after = self.settings, _changed(self.settings, parameters)
         counted_alike = before.reading == after.reading and all(before[name] == after[name] for name in COUNTING)
         counts = None if self._fitted is None else self.counts
-        counted_alike &= not after.sums_logs or (counts is not None and counts.statistics.cell_logs is not None)
+        counted_alike &= not after.sums_logs or (counts is not None and counts.table.cell_logs is not None)
         if counts is not None and counted_alike and not needs_documents(after):
             return self.learn(counts, None, **parameters)
         if self.seeds:

@@ -168,8 +168,8 @@ def learn(
     The settings are as `looked_up` returns them. ``documents`` are all there are, for a classifier that needs them. ``choices`` are made
     from the counts if they are not given. Raises `UsageError` if the limits leave no term of those there are, and for what excludes seeds or weights.
     """
-    weights = weights_of(counts.statistics, settings, seeds)
-    statistics = estimated(counts.statistics, weights)
+    weights = weights_of(counts.table, settings, seeds)
+    statistics = estimated(counts.table, weights)
     require_learnable(settings, statistics, seeds)
     learnt = terms_and_smoothing(statistics, counts.sample.documents, settings, documents, choices)
     sample = without_dropped(counts.sample.documents, statistics, learnt, settings)
@@ -290,7 +290,7 @@ def terms_and_smoothing(
 
 def choices_of(counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None) -> Choices:
     """Return what ``auto`` stands for in a model of this corpus, whose documents may be given; raises as `learn` does."""
-    statistics = estimated(counts.statistics, weights_of(counts.statistics, settings))
+    statistics = estimated(counts.table, weights_of(counts.table, settings))
     return terms_and_smoothing(statistics, counts.sample.documents, replace(settings, top=None), documents).choices
 
 

@@ -79,8 +79,8 @@ class UnlabelledDocuments(NamedTuple):
     def of(cls, analysis: Analysis, documents: Iterable[Document]) -> UnlabelledDocuments:
         """Count documents; raise `UsageError` if there is not one."""
         counts = count((document._replace(label=".") for document in documents), analysis, keep_all=True)
-        statistics, counted = counts.statistics, counts.documents
-        return cls(statistics.vocabulary, statistics.term_documents, counted.matrix.rows(np.argsort(counted.hashes, kind="stable")))
+        table, counted = counts.table, counts.documents
+        return cls(table.vocabulary, table.term_documents, counted.matrix.rows(np.argsort(counted.hashes, kind="stable")))
 
 
 def learn_unlabelled(counts: CorpusCounts, settings: Settings, learnt: Learnt, pool: UnlabelledDocuments) -> tuple[CorpusCounts, Learnt]:
@@ -89,14 +89,14 @@ def learn_unlabelled(counts: CorpusCounts, settings: Settings, learnt: Learnt, p
     Settings are as `nbtext.model.training.learn` takes them. Without labelled documents, by seeds alone, the weight is 1. Raises `UsageError` for
     settings that exclude unlabelled documents, for too few labelled documents, and for seeds of other classes.
     """
-    require_fitting(settings, POOL, *rows_of(counts.statistics.kind))
-    require_seeded_classes(learnt.weights.seeds, counts.statistics.classes)
+    require_fitting(settings, POOL, *rows_of(counts.table.kind))
+    require_seeded_classes(learnt.weights.seeds, counts.table.classes)
     n_sampled = len(counts.sample.documents)
-    if counts.statistics.n_documents and n_sampled < LEAST_LABELLED:
+    if counts.table.n_documents and n_sampled < LEAST_LABELLED:
         found = quantity(n_sampled, "labelled document")
         raise UsageError(f"{found} cannot show how much unlabelled ones help", hint=f"label {LEAST_LABELLED} or more")
     em = _ExpectationMaximisation.over_all_terms(counts, settings, learnt, pool)
-    if not counts.statistics.n_documents:
+    if not counts.table.n_documents:
         _, shares = em.fitted(1.0, [learnt.smoothing])
         return em.learnt_with(1.0, shares, UnlabelledFigures(em.pool.n_documents, {}), None)
     trials = {0.0: em.trial(0.0)}
@@ -122,18 +122,18 @@ def nothing_labelled(seeds: Seeds, settings: Settings) -> tuple[CorpusCounts, Le
     table = CountTable(Vocabulary.of([]), classes, documents, np.zeros(1, np.int64), none, none, none, logs)
     smoothing = settings.smoothing if isinstance(settings.smoothing, float) else MultinomialNaiveBayes.PSEUDO_COUNT
     counts = CorpusCounts(table, DocumentSample.of(NO_DOCUMENTS, settings.sample)).widened(seed_vocabulary(seeds))[0]
-    return counts, Learnt(np.zeros(counts.statistics.n_terms, np.bool_), smoothing, weights=Weights(seeds=seeds))
+    return counts, Learnt(np.zeros(counts.table.n_terms, np.bool_), smoothing, weights=Weights(seeds=seeds))
 
 
 def without_unlabelled(counts: CorpusCounts) -> CorpusCounts:
     """Return the counts with the terms of labelled documents alone; raise `UsageError` if there are no such documents."""
     counts = counts.of_documents()
-    if not counts.statistics.n_documents:
+    if not counts.table.n_documents:
         raise UsageError(
             "the model has learnt from seed words and unlabelled documents alone, so nothing would be left",
             hint="train it again, with labelled documents or others without labels",
         )
-    return counts.restricted(counts.statistics.held)
+    return counts.restricted(counts.table.held)
 
 
 def _against_the_rest(model: MultinomialNaiveBayes) -> OfTerms:
@@ -170,7 +170,7 @@ class _ExpectationMaximisation:
     @classmethod
     def over_all_terms(cls, counts: CorpusCounts, settings: Settings, learnt: Learnt, pool: UnlabelledDocuments) -> Self:
         """Begin with counts over the terms of the pool too, without cells where no labelled document holds them."""
-        kept, held = is_known(counts.statistics.vocabulary, pool.vocabulary), counts.statistics.held
+        kept, held = is_known(counts.table.vocabulary, pool.vocabulary), counts.table.held
         if not counts.is_closed:
             dropped = is_category(pool.vocabulary) | dropped_terms(pool.vocabulary, settings, learnt.choices)
             kept |= (pool.term_documents >= LEAST_DOCUMENTS) & ~dropped
@@ -179,10 +179,10 @@ class _ExpectationMaximisation:
         numbers = np.full(kept.size, -1)
         numbers[kept] = theirs
         matrix = pool.matrix.of_terms(kept)
-        selected = np.ones(counts.statistics.n_terms, np.bool_)
+        selected = np.ones(counts.table.n_terms, np.bool_)
         selected[mine[held]] = learnt.selected[held]
-        selected &= ~dropped_terms(counts.statistics.vocabulary, settings, learnt.choices)
-        learnt = replace(learnt, selected=selected, own=own_pseudo_counts(counts.statistics, settings))
+        selected &= ~dropped_terms(counts.table.vocabulary, settings, learnt.choices)
+        learnt = replace(learnt, selected=selected, own=own_pseudo_counts(counts.table, settings))
         return cls(counts, settings, learnt, matrix._replace(terms=numbers.astype(matrix.terms.dtype)[matrix.terms]))
 
     @cached_property
@@ -191,24 +191,24 @@ class _ExpectationMaximisation:
 
     @cached_property
     def _labelled(self) -> ClassStatistics:
-        return estimated(self.counts.statistics, self.learnt.weights)
+        return estimated(self.counts.table, self.learnt.weights)
 
     @cached_property
     def _counter(self) -> SoftCounter[ClassStatistics]:
-        return SoftCounter(weighted(self._known, self.settings.weighting, self.counts.statistics), self._sums(self._labelled))
+        return SoftCounter(weighted(self._known, self.settings.weighting, self.counts.table), self._sums(self._labelled))
 
     def learnt_with(self, weight: float, shares: Floats, figures: UnlabelledFigures, unseen: Unseen | None) -> tuple[CorpusCounts, Learnt]:
         """Return the counts, and what follows from them and the unlabelled documents, calibrated on labelled ones left out, if there are any."""
-        soft = SoftCounter(self._known, self.counts.statistics.counted).statistics(shares)
+        soft = SoftCounter(self._known, self.counts.table.counted).statistics(shares)
         counts = self.counts.with_layer(Layer(UNLABELLED, weight, WEIGHT_UNIT), soft)
         weights, choices = self.learnt.weights, replace(self.learnt.choices, pseudo_count=None, smoothing=None)
         found = replace(
-            terms_and_smoothing(estimated(counts.statistics, weights), counts.sample.documents, self.settings, choices=choices),
+            terms_and_smoothing(estimated(counts.table, weights), counts.sample.documents, self.settings, choices=choices),
             unlabelled=figures,
         )
         if unseen is None:
             return counts, found
-        fitted = classifier(estimated(counts.statistics, weights), found, self.settings)
+        fitted = classifier(estimated(counts.table, weights), found, self.settings)
         found = calibrated(found, fitted, unseen, unseen)
         return counts, replace(found, left_out=posteriors(fitted, found.calibration, unseen))
 
@@ -217,16 +217,16 @@ class _ExpectationMaximisation:
         smoothing = [self.learnt.smoothing]
         _, shares = self.fitted(weight, smoothing)
         sample = scored_sample(
-            without_dropped(self.counts.sample.documents, self.counts.statistics, self.learnt, self.settings), self.counts.statistics
+            without_dropped(self.counts.sample.documents, self.counts.table, self.learnt, self.settings), self.counts.table
         )
-        subsets, folds = Subsets(self.counts.statistics, self.counts.sample.documents), np.arange(len(sample)) % FOLDS
+        subsets, folds = Subsets(self.counts.table, self.counts.sample.documents), np.arange(len(sample)) % FOLDS
         parts = []
         for fold in range(FOLDS):
             rows = np.flatnonzero(folds == fold)
             model, _ = self.fitted(weight, smoothing, estimated(subsets.without(rows), self.learnt.weights))
             documents = sample.rows(rows)
             known = documents.matrix.of_terms(model.known())
-            scores, _ = model.joint_log_likelihood(weighted(known, self.settings.weighting, self.counts.statistics))
+            scores, _ = model.joint_log_likelihood(weighted(known, self.settings.weighting, self.counts.table))
             unknown, weights = documents.matrix.tokens - known.lengths, documents.natural_weights(self._labelled)
             parts.append(Unseen(scores, known.lengths, unknown, documents.truth(scores.shape[1]), weights))
         return _Trial(shares, Unseen.joined(parts))

@@ -102,7 +102,7 @@ def train(documents: list[Document], reading: dict[str, Any]) -> None:
     learnt(model, ((document.label or "", document.text) for document in documents))
     plain = to_plain(model.fitted)
     state = from_plain(*plain)
-    assert state.counts.statistics == model.counts.statistics
+    assert state.counts.table == model.counts.table
     assert state.classes == sorted({label for document in documents if document.label for label in labels_in(document.label)})
 
 
