@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import numpy as np
 
-from nbtext.classifiers.base import Classifier, Training, class_for, class_prior
+from nbtext.classifiers.base import Classifier, Training, attribute_distributions, class_for, class_prior, text_classifier
 from nbtext.counts.count_table import whole_or_float
 from nbtext.counts.counting import Analysis, DocumentCounter, InTurn
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix
@@ -27,6 +27,7 @@ from nbtext.text.surfaces import PAIRS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.count_table import CellCounts
     from nbtext.counts.documents import CountedDocuments
@@ -303,6 +304,16 @@ class FittedModel:
         """The estimated model."""
         return classifier(self.statistics, self.learnt, self.settings)
 
+    @property
+    def text_classifier(self) -> Classifier:
+        """The model of the texts alone, without attributes."""
+        return text_classifier(self.classifier)
+
+    @cached_property
+    def attributes(self) -> AttributeLikelihoods | None:
+        """The distributions of the attributes, which have a part in the scores or not; None for a model of texts alone."""
+        return attribute_distributions(self.classifier)
+
     @cached_property
     def language_models(self) -> LanguageModels:
         """The language models of the classes, whatever the classifier."""
@@ -347,8 +358,8 @@ class FittedModel:
 
     def counted(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Values = ()) -> DocumentTermMatrix:
         """Return the counts of some documents, as many as fit into memory."""
-        matrix, attributes = self.counter.count(texts, fields, values).matrix(), self.classifier.attributes
-        return matrix if attributes is None else matrix._replace(never_seen=attributes.never_seen(values))
+        matrix = self.counter.count(texts, fields, values).matrix()
+        return matrix if self.attributes is None else matrix._replace(never_seen=self.attributes.never_seen(values))
 
     def score_counts(self, matrix: DocumentTermMatrix) -> ScoredTexts:
         """Score the counts of some texts, at most `documents_at_once`."""

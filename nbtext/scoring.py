@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.classifiers.base import likelihood_per_token
 from nbtext.corpus.document import Document, contents, size_of
 from nbtext.counts.matrix import in_blocks
 from nbtext.errors import DocumentError, UsageError
@@ -245,7 +246,7 @@ def typicality(model: FittedModel, scored: ScoredTexts | ScoredBlock) -> Floats:
 
     Raises `UsageError` if the model keeps no likelihoods of training documents.
     """
-    per_token = model.classifier.likelihood_per_token(scored.scores, scored.lengths, scored.unknown)
+    per_token = likelihood_per_token(model.classifier, scored.scores, scored.lengths, scored.unknown)
     if model.learnt.typicality is None or per_token is None:
         raise UsageError(
             "the model does not know what is typical",

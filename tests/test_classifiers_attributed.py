@@ -17,7 +17,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 from nbtext import TextClassifier
 from nbtext.classifiers.attribute_likelihoods import normal_fits, poisson_fits
 from nbtext.classifiers.attributed import AttributedClassifier
-from nbtext.classifiers.gaussian import GaussianDiscriminantAnalysis
+from nbtext.classifiers.gaussian import GaussianDiscriminantAnalysis, gaussian_boundary
 from nbtext.counts.moments import Moments
 from nbtext.errors import UsageError
 from nbtext.inspection.terms import term_details
@@ -72,7 +72,7 @@ def test_one_attribute_without_any_term_beside_it(classifier: ClassifierName, es
     ham, spam = 200 / 220 * (15 + added) / (200 + 2 * added), 20 / 220 * (20 + added) / (20 + 2 * added)
     assert model.predict_proba([{"reply": "yes"}])[0] == pytest.approx([ham / (ham + spam), spam / (ham + spam)], rel=1e-12)
     assert isinstance(model.fitted.classifier, AttributedClassifier)
-    values = model.fitted.classifier.attributes.categorical[0].values
+    values = model.fitted.classifier.likelihoods.categorical[0].values
     assert values.class_tokens.tolist() == [200, 20]
     assert values.probability(np.flatnonzero(values.selected)).sum(axis=0) == pytest.approx([1, 1])
 
@@ -169,9 +169,9 @@ def test_discriminant_analysis_of_numbers_is_that_of_scikit_learn() -> None:
 
 def test_the_boundary_of_numbers_is_in_their_own_units() -> None:
     model = TextClassifier(numeric="a,b,c", classifier="gaussian", shrinkage=0, calibration="none").fit(SIZES, SPECIES)
-    classifier = model.fitted.classifier.of_texts
+    classifier = model.fitted.text_classifier
     assert isinstance(classifier, GaussianDiscriminantAnalysis)
-    boundary = classifier.boundary()
+    boundary = gaussian_boundary(classifier)
     assert boundary is not None
     weights, bias = boundary[:2]
     scores = np.array(FLOWERS) @ weights.T + bias
@@ -184,7 +184,7 @@ def test_a_discriminant_of_text_and_numbers_uses_both() -> None:
     for columns in options:
         documents = ROWS if columns else [row["text"] for row in ROWS]
         model = TextClassifier(classifier="gaussian", latent=3, **columns).fit(documents, LABELS)
-        classifier = model.fitted.classifier.of_texts
+        classifier = model.fitted.text_classifier
         assert isinstance(classifier, GaussianDiscriminantAnalysis)
         assert classifier.gaussians.means.shape == (2, 3 + len(columns))
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.classifiers.average import PooledClassifier, fitted_pool
+from nbtext.classifiers.base import own_parameters
 from nbtext.errors import UsageError
 from nbtext.inspection.criteria import classifier_of, criteria
 from nbtext.inspection.overview import overview
@@ -233,7 +234,7 @@ def test_a_mixture_weighs_the_posteriors_of_members_by_their_evidence(classifier
     shares = np.exp(np.array(evidences) - np.logaddexp.reduce(evidences))
     assert 0.05 < shares.max() < 0.95
     np.testing.assert_allclose(of.predict_proba(ASKED), np.einsum("m,mdk->dk", shares, posteriors), rtol=1e-9)
-    shown = of.fitted.classifier.member_weights()
+    shown = own_parameters(of.fitted.classifier).members
     assert list(shown) == [f"{classifier}:0.1", f"{classifier}:1", classifier]
     assert [scale for scale, _ in shown.values()] == pytest.approx(shares.tolist(), rel=1e-9)
 

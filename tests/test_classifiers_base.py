@@ -1,9 +1,12 @@
-"""The prior of classes, and which probabilities of terms each classifier scores by."""
+"""The prior of classes, which probabilities of terms each classifier scores by, and what is said of one that says nothing more.
+
+Also tests `classifiers/shown.py`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pytest
@@ -11,15 +14,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.classifiers.base import class_prior, prior_weights
+from nbtext.classifiers.base import (
+    Classifier,
+    Training,
+    additive,
+    attribute_distributions,
+    attribute_summands,
+    class_conditionals,
+    class_prior,
+    fit_warnings,
+    likelihood_per_token,
+    own_parameters,
+    part_fits,
+    prior_weights,
+    text_classifier,
+)
+from nbtext.classifiers.left_out import fitted_calibration, uncalibrated, unseen_scores
 from nbtext.errors import UsageError
 from nbtext.language_model.dirichlet import beta_intervals
+from nbtext.prediction.calibration import UNCALIBRATED
 from tests import oracle, strategies
 from tests.building import statistics_from_table, statistics_of
 from tests.textbook import model_of_china
 
 if TYPE_CHECKING:
+    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.settings import ClassifierName
+    from nbtext.type_names import ScoresAndTokens
 
 
 CORPUS: list[oracle.Labelled] = [("a", ["ant"]), ("b", []), ("a", ["bee"]), ("a", [])]
@@ -77,7 +98,7 @@ def test_a_corpus_of_one_document_is_calibrated(name: ClassifierName) -> None:
 )
 def test_by_hand(parameters: dict[str, Any], symbol: str, chinese: list[float], tokyo: list[float]) -> None:
     of = model_of_china(**parameters)
-    found = of.fitted.classifier.term_probabilities()
+    found = class_conditionals(of.fitted.classifier)
     assert found is not None
     assert found.symbol == symbol
     terms = np.array(of.fitted.statistics.vocabulary.find(["chinese", "tokyo"]))
@@ -87,7 +108,7 @@ def test_by_hand(parameters: dict[str, Any], symbol: str, chinese: list[float], 
 @pytest.mark.parametrize("weighting", ["counts", "binary", "log", "tfidf"])
 def test_tokens_share_one_distribution_over_the_terms_that_count(weighting: str) -> None:
     of = model_of_china(weighting=weighting, top=4)
-    found = of.fitted.classifier.term_probabilities()
+    found = class_conditionals(of.fitted.classifier)
     assert found is not None
     selected = np.flatnonzero(found.selected)
     assert selected.size == 4
@@ -104,7 +125,7 @@ def test_tokens_share_one_distribution_over_the_terms_that_count(weighting: str)
 
 def test_coins_have_a_probability_of_their_own_that_they_are_not_there() -> None:
     of = model_of_china(classifier="bernoulli")
-    found = of.fitted.classifier.term_probabilities()
+    found = class_conditionals(of.fitted.classifier)
     assert found is not None
     terms = np.arange(of.fitted.statistics.n_terms)
     assert found.absence is not None
@@ -113,4 +134,46 @@ def test_coins_have_a_probability_of_their_own_that_they_are_not_there() -> None
 
 
 def test_a_model_of_the_other_classes_has_none() -> None:
-    assert model_of_china(classifier="complement").fitted.classifier.term_probabilities() is None
+    assert class_conditionals(model_of_china(classifier="complement").fitted.classifier) is None
+
+
+class Silent(Classifier):
+    """A classifier that has written what each must, and no more: it answers with the prior."""
+
+    @classmethod
+    def estimate(cls, training: Training) -> Self:
+        return cls(training)
+
+    def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
+        return np.tile(self.log_prior, (matrix.n_documents, 1)), matrix.lengths
+
+
+def test_a_classifier_that_says_nothing_more_has_an_answer_to_every_question() -> None:
+    of = model_of_china()
+    silent = Silent.estimate(of.fitted.classifier.training)
+    matrix = of.fitted.counted([b"Chinese Tokyo", b""])
+    scores, lengths = silent.joint_log_likelihood(matrix)
+    assert text_classifier(silent) is silent
+    assert additive(silent) is None
+    assert attribute_distributions(silent) is None
+    assert list(attribute_summands(silent, matrix)) == []
+    assert class_conditionals(silent) is None
+    assert likelihood_per_token(silent, scores, lengths, np.zeros_like(lengths)) is None
+    assert part_fits(silent) == []
+    assert fit_warnings(silent) == []
+    assert own_parameters(silent).l2 is None
+    assert own_parameters(silent).members == {}
+    assert silent.restored(silent.training, silent.arrays()).joint_log_likelihood(matrix)[0].tolist() == scores.tolist()
+
+
+def test_its_left_out_documents_are_scored_by_folds_and_calibrated() -> None:
+    """Three documents of China and one of Japan: without it the prior of the label falls."""
+    of = model_of_china()
+    silent = Silent.estimate(of.fitted.classifier.training)
+    unseen = unseen_scores(silent, silent.training, of.counts.sample.documents)
+    own = np.exp(unseen.scores[np.arange(4), unseen.truth.numbers])
+    assert sorted(own.tolist()) == pytest.approx([0, 2 / 3, 2 / 3, 2 / 3])
+    known = unseen.of_known_classes()
+    found = fitted_calibration(silent, known.scores, known.truth, known.lengths, None)
+    assert found.log_posterior(known.scores, known.lengths).shape == (3, 2)
+    assert uncalibrated(silent) is UNCALIBRATED

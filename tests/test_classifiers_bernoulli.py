@@ -15,7 +15,7 @@ from scipy.special import betaln
 
 from nbtext import TextClassifier
 from nbtext.classifiers import bernoulli
-from nbtext.classifiers.base import Training
+from nbtext.classifiers.base import Training, class_conditionals
 from nbtext.classifiers.bernoulli import BernoulliNaiveBayes, beta_mean, beta_mode
 from nbtext.language_model.dirichlet import beta_intervals
 from nbtext.settings import Settings
@@ -141,7 +141,7 @@ def test_presence_and_absence_can_have_pseudo_counts_of_their_own(tmp_path: Path
     texts, labels = CHINA_TEXTS, CHINA_LABELS
     model = TextClassifier(classifier="bernoulli", smoothing=(1, 2), stemmer="none").fit(texts, labels)
     chinese = np.array(model.fitted.statistics.vocabulary.find(["chinese"]))
-    coins = model.fitted.classifier.term_probabilities()
+    coins = class_conditionals(model.fitted.classifier)
     assert coins is not None
     assert coins.absence is not None
     assert isinstance(model.fitted.classifier, BernoulliNaiveBayes)

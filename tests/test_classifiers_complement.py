@@ -1,4 +1,4 @@
-"""Complement naive Bayes: scikit-learn, and what holds of two classes."""
+"""Complement naive Bayes: scikit-learn, and what holds of two classes. Also tests `classifiers/left_out.py`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sklearn.naive_bayes import ComplementNB
 from nbtext import TextClassifier
 from nbtext.classifiers.base import Training
 from nbtext.classifiers.complement import SPREADS, ComplementNaiveBayes, log_shares
+from nbtext.classifiers.left_out import unseen_scores
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.counting import Analysis
 from nbtext.counts.statistics import estimated
@@ -186,7 +187,7 @@ def test_unseen_documents_are_scored_by_models_made_of_the_others(kind: Any, wei
     given_ = training(corpus, 0.5, weighting=weighting)
     assert given_.documents is not None
     sample = DocumentSample.of(given_.documents, 100).documents
-    unseen = kind.estimate(given_).unseen(given_, sample)
+    unseen = unseen_scores(kind.estimate(given_), given_, sample)
     order = given_.documents.places(sample).tolist()
     n_folds = {"tfidf": 5}.get(weighting, len(order) if kind is MultinomialNaiveBayes else 10)
     row = 0

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier, traits
-from nbtext.classifiers.base import Training, classifier_class
+from nbtext.classifiers.base import Training, additive, classifier_class
 from nbtext.classifiers.complement import SPREAD
 from nbtext.corpus.document import Document
 from nbtext.counts.corpus_counts import Subsets
@@ -251,20 +251,20 @@ def test_saved_and_loaded_it_is_the_same(options: Options, tmp_path: Path) -> No
 def test_scores_that_are_sums_over_terms_are_these_sums(options: Options) -> None:
     """But for what depends on the length of a document alone, and is the same in every class."""
     model = learnt(options)
-    additive = model.fitted.classifier.additive
-    if additive is None:
+    summed = additive(model.fitted.classifier)
+    if summed is None:
         pytest.skip("its scores are no sums over terms")
     texts = ["alpha1 beta2 beta2 common03", "gamma0 unseen", ""]
     counts = DocumentCounter(model.analysis, model.fitted.statistics.vocabulary).count([text.encode() for text in texts])
-    matrix = counts.matrix().of_terms(additive.known())
-    features, biases = additive.features(matrix), additive.biases(matrix)
+    matrix = counts.matrix().of_terms(summed.known())
+    features, biases = summed.features(matrix), summed.biases(matrix)
     documents = features.entry_documents
     sums = biases.copy()
-    np.add.at(sums, documents, additive.term_scores(features.terms, features.counts))
+    np.add.at(sums, documents, summed.term_scores(features.terms, features.counts))
     scores = model.joint_log_likelihood(texts)
     np.testing.assert_allclose(sums - sums[:, :1], scores - scores[:, :1], atol=1e-9)
     answers, rivals = np.full(documents.size, 1), np.full(documents.size, 2)
-    ahead = biases[:, 1] - biases[:, 2] + np.bincount(documents, additive.advantages(features, answers, rivals), len(texts))
+    ahead = biases[:, 1] - biases[:, 2] + np.bincount(documents, summed.advantages(features, answers, rivals), len(texts))
     np.testing.assert_allclose(ahead, scores[:, 1] - scores[:, 2], atol=1e-9)
 
 

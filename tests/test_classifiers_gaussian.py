@@ -20,6 +20,7 @@ from nbtext.classifiers.gaussian import (
     GaussianClasses,
     GaussianDiscriminantAnalysis,
     covariances,
+    gaussian_boundary,
     ledoit_wolf_weight,
     second_moments,
 )
@@ -269,7 +270,7 @@ def test_scores_are_those_of_scikit_learn_on_the_same_features() -> None:
     reference = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1).fit(rows, labels)
     np.testing.assert_allclose(model.predict_log_proba(asked), reference.predict_log_proba(others), rtol=1e-4, atol=1e-5)
     assert model.predict(asked).tolist() == reference.predict(others).tolist()
-    boundary = of(model).boundary()
+    boundary = gaussian_boundary(of(model))
     assert boundary is not None
     weights, bias = boundary[:2]
     np.testing.assert_allclose(weights, reference.coef_, rtol=1e-4, atol=1e-4)
@@ -311,7 +312,7 @@ def test_inspect_shows_the_linear_boundary(tmp_path: Path) -> None:
     train = ("train", "c.tsv", "--classifier", "gaussian", "--latent", "4", "--class-prior", "prior")
     succeed(*train)
     shown = in_json("inspect")["boundary"]
-    boundary = of(TextClassifier.load("nbtext.joblib")).boundary()
+    boundary = gaussian_boundary(of(TextClassifier.load("nbtext.joblib")))
     assert boundary is not None
     np.testing.assert_allclose([shown[label]["w"] for label in ("c0", "c1", "c2")], boundary.weights, atol=1e-8)
     assert [shown[label]["w_0"] for label in ("c0", "c1", "c2")] == [None, *np.round(boundary.bias[1:], 9).tolist()]

@@ -19,6 +19,7 @@ from sklearn.linear_model import LogisticRegression as Oracle
 from nbtext import TextClassifier
 from nbtext.classifiers import logistic
 from nbtext.classifiers.base import Training
+from nbtext.classifiers.left_out import unseen_scores
 from nbtext.classifiers.logistic import (
     EXCESS,
     SETTLED,
@@ -137,7 +138,7 @@ def test_auto_takes_a_strength_under_which_held_out_documents_are_most_probable(
     for l2 in grid:
         given_ = training(texts, labels, l2=l2)
         assert given_.documents is not None
-        scores, lengths, _, held_out, _ = LogisticRegression.estimate(given_).unseen(given_, given_.documents)
+        scores, lengths, _, held_out, _ = unseen_scores(LogisticRegression.estimate(given_), given_, given_.documents)
         truth = held_out.numbers
         assert truth.size == 30
         losses.append(-by_length(scores, truth, lengths).log_posterior(scores, lengths)[np.arange(30), truth].mean())
@@ -160,7 +161,7 @@ def test_held_out_documents_have_no_part_in_the_model_that_scores_them() -> None
     given_ = training([f"{text} own{number}" for number, text in enumerate(texts)], labels, l2=0.001)
     assert given_.documents is not None
     model = LogisticRegression.estimate(given_)
-    unseen = model.unseen(given_, given_.documents)
+    unseen = unseen_scores(model, given_, given_.documents)
     seen = loss(model.joint_log_likelihood(given_.documents.matrix)[0], given_.documents.classes)
     assert seen < 0.1 < loss(unseen.scores, unseen.truth.numbers)
     assert (unseen.unknown >= 1).all()

@@ -16,7 +16,8 @@ from sklearn.preprocessing import StandardScaler
 
 from nbtext import TextClassifier
 from nbtext.classifiers.average import PooledClassifier
-from nbtext.classifiers.base import split
+from nbtext.classifiers.base import own_parameters, part_fits
+from nbtext.classifiers.left_out import split, unseen_scores
 from nbtext.classifiers.logistic import LogisticRegression
 from nbtext.errors import ModelError, UsageError
 from nbtext.fitted_model import classifier
@@ -88,7 +89,7 @@ def test_answers_are_those_of_scikit_learn_on_indicators_and_standard_numbers(l2
     oracle = Oracle(C=1 / l2, tol=1e-10, max_iter=10_000).fit(features(ROWS, scaler), LABELS)
     asked = ASKED[:20]
     np.testing.assert_allclose(model.predict_proba(without_text(asked)), oracle.predict_proba(features(asked, scaler)), atol=1e-4)
-    assert model.fitted.classifier.penalty() == l2
+    assert own_parameters(model.fitted.classifier).l2 == l2
 
 
 @examples(3)
@@ -195,7 +196,8 @@ def test_left_out_documents_have_no_part_in_the_model_that_scores_them() -> None
     analysed.fit([ROWS[places[row]] for row in fitted], [LABELS[places[row]] for row in fitted])
     training = model.fitted.classifier.training
     assert isinstance(model.fitted.classifier, LogisticRegression)
-    unseen = LogisticRegression.estimate(_with_documents(training, documents)).unseen(_with_documents(training, documents), documents)
+    of_documents = _with_documents(training, documents)
+    unseen = unseen_scores(LogisticRegression.estimate(of_documents), of_documents, documents)
     wanted = analysed.joint_log_likelihood([ROWS[places[row]] for row in held_out])
     np.testing.assert_allclose(unseen.scores, wanted, atol=2e-3)
     assert unseen.truth.numbers.tolist() == ["abc".index(LABELS[places[row]]) for row in held_out]
@@ -269,7 +271,7 @@ def test_what_does_not_take_columns_is_refused_before_the_corpus_is_read() -> No
 
 def test_a_mixture_weighs_members_by_the_evidence_of_texts_and_columns() -> None:
     members = {smoothing: TextClassifier(smoothing=smoothing, **COLUMNS).fit(ROWS, LABELS).fitted.classifier for smoothing in (0.5, 2.0)}
-    evidences = [sum(float(part.evidence.sum()) for part in each.fits() if part.evidence is not None) for each in members.values()]
+    evidences = [sum(float(part.evidence.sum()) for part in part_fits(each) if part.evidence is not None) for each in members.values()]
     mixture = TextClassifier(classifier="average", members="evidence:multinomial:0.5+multinomial:2", **COLUMNS).fit(ROWS, LABELS)
     pool = mixture.fitted.classifier
     assert isinstance(pool, PooledClassifier)

@@ -10,9 +10,9 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 
 from nbtext import TextClassifier, UsageError
-from nbtext.classifiers.base import Unseen
-from nbtext.classifiers.logistic_labels import LogisticLabels
+from nbtext.classifiers.logistic import LogisticLabels
 from nbtext.counts.counting import content_hashes
+from nbtext.prediction.calibration import Unseen
 from nbtext.prediction.labels import DocumentLabels
 from tests.test_classifiers_many_labels import LABELS, SETS, TEXTS, documents
 
@@ -54,7 +54,7 @@ def test_the_strength_makes_held_out_labels_most_probable() -> None:
         assert judged is not None
         return judged["before"]["log_loss"]
 
-    chosen = of_model(trained_with("auto")).penalty()
+    chosen = of_model(trained_with("auto")).outcome.l2
     assert 1e-5 < chosen < 100
     assert all(loss(chosen) <= loss(factor * chosen) for factor in (0.1, 10))
 

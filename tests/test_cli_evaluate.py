@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier
+from nbtext.classifiers.base import LinearClassifier
 from nbtext.cli.gates import GateOptions, gates
 from nbtext.metrics.outcomes import METRICS
 from nbtext.metrics.ranking import RANKING
@@ -88,8 +89,8 @@ def test_the_terms_of_an_error_are_those_of_the_model(service_desk_model: Path, 
         gains = [of["nats"] for of in error["terms"]]
         assert gains == sorted(gains, reverse=True)
         for of in error["terms"]:
-            linear = model.fitted.classifier.of_texts.linear
-            assert linear is not None
+            linear = model.fitted.classifier
+            assert isinstance(linear, LinearClassifier)
             [weights] = linear.weights(np.array(model.fitted.statistics.vocabulary.find([of["term"]])))
             times = of["nats"] / (weights[answer] - weights[truth])
             assert times == pytest.approx(round(times), rel=1e-4)

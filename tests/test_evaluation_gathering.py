@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier, selection
+from nbtext.classifiers.base import LinearClassifier
 from nbtext.corpus.document import Document
 from nbtext.evaluation.gathering import MISTAKES_SHOWN, gather
 from nbtext.explain.mistakes import AUDIBLE, LONGEST, Excerpts
@@ -130,8 +131,8 @@ def test_words_are_marked_with_what_they_add() -> None:
     model = model_of(stemmer="none", stop_words="none", smoothing=0.1)
     excerpt = Excerpts(model.fitted).excerpt(Document("", None, "A CAT, a\n\tcat in the «harbour»: unheard-of!".encode()), 0, 1)
     assert "".join(piece.text for piece in excerpt) == "A CAT, a cat in the «harbour»: unheard-of!"
-    linear = model.fitted.classifier.of_texts.linear
-    assert linear is not None
+    linear = model.fitted.classifier
+    assert isinstance(linear, LinearClassifier)
     weights = linear.weights(np.array(model.fitted.statistics.vocabulary.find(["cat", "in", "harbour", "the"])))
     nats = dict(zip(("cat", "in", "harbour", "the"), (weights[:, 0] - weights[:, 1]).tolist(), strict=True))
     expected = {form: nats[form.lower()] for form in ("CAT", "cat", "in", "harbour", "the") if abs(nats[form.lower()]) >= AUDIBLE}

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
+from nbtext.classifiers.base import LinearClassifier
 from nbtext.corpus.document import Document
 from nbtext.document_parts import Attributes
 from nbtext.errors import DocumentError, UsageError
@@ -110,8 +111,8 @@ def test_an_ngram_is_shared_by_its_words() -> None:
     )
     found = explained(pairs, "red dog", "a")
     nats = {word.word: word.nats for word in found.words}
-    linear = pairs.fitted.classifier.of_texts.linear
-    assert linear is not None
+    linear = pairs.fitted.classifier
+    assert isinstance(linear, LinearClassifier)
     weights = {
         term: linear.weights(np.array([number]))[0, 1] - linear.weights(np.array([number]))[0, 0]
         for number in range(pairs.fitted.statistics.n_terms)

@@ -1,4 +1,7 @@
-"""Generated documents are those of the model: counted again, they give back what they were drawn from."""
+"""Generated documents are those of the model: counted again, they give back what they were drawn from.
+
+Also tests `inspection/attribute_draws.py`.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import scipy.stats
 
 from nbtext import TextClassifier
 from nbtext.errors import UsageError
+from nbtext.inspection.attribute_draws import drawing_of_features
 from nbtext.inspection.generation import DocumentGenerator
 from tests.budget import some
 
@@ -171,7 +175,7 @@ def with_columns(*, text: bool = False, **parameters: Any) -> TextClassifier:
 @pytest.mark.parametrize("parameters", [{}, {"text": True}, {"classifier": "bernoulli", "text": True}])
 def test_attributes_are_drawn_from_their_distributions_in_the_class(parameters: dict[str, Any]) -> None:
     model, n = with_columns(**parameters), 4000
-    likelihoods = model.fitted.classifier.attributes
+    likelihoods = model.fitted.attributes
     assert likelihoods is not None
     assert likelihoods.numbers is not None
     drawn = list(DocumentGenerator(model, seed=4).documents(n))
@@ -202,7 +206,7 @@ def test_numbers_of_a_gaussian_class_are_drawn_together(covariance: str, shape: 
     rows = [{"a": a, "b": b} for a, b in points.tolist()]
     settings: dict[str, Any] = {"covariance": covariance, "covariance_shape": shape, "shrinkage": 0}
     model = TextClassifier(classifier="gaussian", numeric="a,b", **settings).fit(rows, ["0"] * 200 + ["1"] * 200)
-    classifier: Any = model.fitted.classifier.of_texts
+    classifier: Any = model.fitted.text_classifier
     for number, label in enumerate("01"):
         root = classifier.gaussians.roots[number if covariance == "separate" else 0]
         inverse = root @ root.T if root.ndim == 2 else np.diag(root**2)
@@ -230,3 +234,9 @@ def test_under_maximum_likelihood_a_class_without_values_draws_none() -> None:
 def test_a_model_of_columns_alone_has_no_words_to_draw(asked: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="no words to draw; leave "):
         list(DocumentGenerator(with_columns(), draw=asked.get("draw", False)).documents(1, length=asked.get("length")))
+
+
+def test_a_classifier_without_a_distribution_of_its_numbers_draws_none() -> None:
+    classifier = with_columns().fitted.text_classifier
+    draw = drawing_of_features(classifier, 0)
+    assert draw(np.random.default_rng(1)) == [None] * len(classifier.training.statistics.attributes.numeric)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.classifiers.base import Training
+from nbtext.classifiers.base import Training, label_prior_odds
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.corpus.document import Document
 from nbtext.evaluation.drift_log import DriftWatch
@@ -208,7 +208,8 @@ def test_smoothing_of_several_labels_is_compared_by_the_sum_of_their_losses() ->
         classifier: Any = model.fitted.classifier
         scores, lengths, _, labels, _ = classifier.leave_one_out(model.counts.sample.documents)
         truth = labels.mask(scores.shape[1])
-        p = np.exp(by_label(scores, truth, lengths, None, classifier.log_prior_odds).log_posterior(scores, lengths))
+        prior = label_prior_odds(classifier.training)
+        p = np.exp(by_label(scores, truth, lengths, None, prior).log_posterior(scores, lengths))
         return -np.log(np.where(truth, p, 1 - p)).sum(axis=1)
 
     by_evidence = MultinomialNaiveBayes.smoothing(classifier_training(texts, sets))

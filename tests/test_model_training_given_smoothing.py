@@ -193,7 +193,7 @@ def test_categories_have_pseudo_counts_by_evidence() -> None:
     for setting in (GIVEN, "auto"):
         model = TextClassifier(smoothing=setting, categorical="site").fit(rows, LABELS)
         assert isinstance(model.fitted.classifier, AttributedClassifier)
-        smoothing.append(model.fitted.classifier.attributes.categorical[0].values.smoothing)
+        smoothing.append(model.fitted.classifier.likelihoods.categorical[0].values.smoothing)
     assert smoothing[0] == smoothing[1]
 
 

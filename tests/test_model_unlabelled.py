@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from nbtext import TextClassifier
+from nbtext.classifiers.base import class_conditionals
 from nbtext.counts.statistics import Seed
 from nbtext.errors import UsageError
 from nbtext.inspection.criteria import classifier_of, criteria
@@ -93,7 +94,7 @@ def test_language_models_are_those_of_a_slow_twin(weighting: Weighting, topics: 
         shares = np.rint(1000 * np.exp(alone.fitted.learnt.calibration.log_posterior(scores, counted.sum(axis=1).astype(np.int64)))) / 1000
         total, prior, known = sums + 0.3 * others.T @ shares, class_documents + 0.3 * shares.sum(axis=0), np.ones_like(known)
     expected = (total + 0.2) / (total.sum(axis=0) + 0.2 * len(vocabulary))
-    found = model.fitted.classifier.term_probabilities()
+    found = class_conditionals(model.fitted.classifier)
     assert found is not None
     assert np.allclose(found.probability(np.arange(len(vocabulary))), expected, rtol=1e-6)
     assert np.allclose(model.fitted.classifier.prior, prior / prior.sum())

@@ -29,7 +29,6 @@ from nbtext.document_parts import FARTHEST, declared_values
 from nbtext.errors import UsageError
 from nbtext.language_model.dirichlet import LanguageModels, OwnPseudoCounts, log
 from nbtext.language_model.measures import Fit, PartFit, fit_of_terms, log_evidence_of_classes
-from nbtext.language_model.sampling import Categorical, DrawValues
 from nbtext.language_model.smoothing import count_histogram, gamma_rise, leave_one_out, smoothing_by_evidence
 from nbtext.records import dataclass
 from nbtext.settings import ALL_OTHERS, GivenSmoothing
@@ -105,21 +104,6 @@ class CategoricalAttribute:
         scores[found] += log(self.values.probability_of_unseen(matrix.never_seen[found, place, np.newaxis]))
         return here.entries + found
 
-    def drawing(self, label: int) -> DrawValues:
-        """Return a function that draws a ~ φ_k; those never seen are numbered, and a class without a distribution has None."""
-        terms, n_unseen, vocabulary = np.flatnonzero(self.values.selected), self.values.n_unseen, self.values.statistics.vocabulary
-        of_unseen = self.values.probability_of_unseen()[label] if n_unseen else 0.0
-        weights = np.append(self.values.probability(terms)[:, label], of_unseen)
-        if not np.any(weights > 0):
-            return lambda _: [None]
-        urn, prefix = Categorical(weights), len(category_term(self.name, ""))
-
-        def draw(random: np.random.Generator) -> list[str]:
-            place = int(urn.draw(1, random)[0])
-            return [vocabulary.term(int(terms[place]))[prefix:] if place < terms.size else f"unseen {random.integers(n_unseen) + 1}"]
-
-        return draw
-
 
 @dataclass(frozen=True, eq=False)
 class PoissonAttributes:
@@ -140,10 +124,6 @@ class PoissonAttributes:
     def informative(self) -> Mask:
         """The counts that were not always 0, shape (n_columns,); the others add nothing."""
         return np.asarray(np.any(self.rates > 0, axis=0))
-
-    def drawing(self, label: int) -> DrawValues:
-        """Return a function that draws x ~ Poisson(λ_k)."""
-        return lambda random: random.poisson(self.rates[label]).tolist()
 
     def log_likelihood(self, column: int, values: Floats) -> Floats:
         """Return x log λ_k − λ_k − log x! of values of a column, shape (n_docs, 1), in nats, shape (n_docs, n_classes)."""
@@ -185,10 +165,6 @@ class NormalAttributes:
     def informative(self) -> Mask:
         """The numbers with a variance, shape (n_columns,); the others add nothing."""
         return np.asarray(np.all(self.variances > 0, axis=0))
-
-    def drawing(self, label: int) -> DrawValues:
-        """Return a function that draws x ~ N(μ_k, σ²_k)."""
-        return lambda random: random.normal(self.means[label], np.sqrt(self.variances[label])).tolist()
 
     def log_likelihood(self, column: int, values: Floats) -> Floats:
         """Return −½ [log 2πσ²_k + (x − μ_k)²/σ²_k], shapes as of a count, with x at most `FARTHEST` standard deviations away from a mean."""
@@ -292,12 +268,6 @@ class AttributeLikelihoods:
                 alone[0, column] = values[0, column]
                 add_log_likelihood(columns, scores, alone)
                 yield scores[0]
-
-    def drawings(self, label: int) -> Iterator[DrawValues]:
-        """Yield the functions that draw the values of a class, in the order of the names."""
-        for part in (*self.categorical, self.counts, self.numbers):
-            if part is not None:
-                yield part.drawing(label)
 
     def fits(self, statistics: ClassStatistics, settings: Settings) -> list[PartFit]:
         """Return the fit of each attribute to its values; n are the documents that have one. The likelihood of numbers that are all the same in a class is infinite."""

@@ -6,13 +6,21 @@ A discriminative classifier has attributes among its own features.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods, given_smoothing
-from nbtext.classifiers.base import Classifier, Training, classifier_class
+from nbtext.classifiers.base import (
+    Classifier,
+    Training,
+    attribute_distributions,
+    attribute_summands,
+    classifier_class,
+    fit_warnings,
+    part_fits,
+    text_classifier,
+)
 from nbtext.errors import require
 from nbtext.language_model.dirichlet import could_be_chosen
 from nbtext.records import dataclass
@@ -20,11 +28,10 @@ from nbtext.records import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nbtext.classifiers.base import Unseen
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.language_model.measures import PartFit
-    from nbtext.language_model.sampling import DrawValues
+    from nbtext.prediction.calibration import Unseen
     from nbtext.type_names import Arrays, Floats, ScoresAndTokens
 
 ATTRIBUTE_SMOOTHING = "attribute_smoothing"
@@ -71,19 +78,9 @@ class AttributedClassifier(Classifier):
         return cls(training, text, AttributeLikelihoods.estimate(*counted, smoothing, with_numbers=not text.TAKES_NUMBERS))
 
     @property
-    def of_texts(self) -> Classifier:
-        """The classifier of the texts."""
-        return self.text
-
-    @property
     def usual_exponent(self) -> float:
         """That of the classifier of the texts."""
         return self.text.usual_exponent
-
-    @property
-    def attributes(self) -> AttributeLikelihoods:
-        """The likelihoods of the attributes."""
-        return self.likelihoods
 
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
         """Return log p(d, a, C_k), shape (n_docs, n_classes), in nats, and the tokens and attributes that count, shape (n_docs,)."""
@@ -98,24 +95,38 @@ class AttributedClassifier(Classifier):
             + self.likelihoods.add_left_out(unseen.scores, documents, self.training.statistics, self.training.settings)
         )
 
-    def attribute_scores(self, matrix: DocumentTermMatrix) -> Iterator[Floats]:
-        """Return the log-likelihood of each attribute, and for features of the classifier of texts what it says of them."""
-        yield from self.likelihoods.each_alone(matrix, self.training.statistics.n_classes)
-        yield from self.text.attribute_scores(matrix)
 
-    def drawing(self, label: int) -> DrawValues:
-        """Return a function that draws each attribute from its distribution in a class, and what is a feature of the texts' classifier with its others."""
-        parts = [*self.likelihoods.drawings(label), *([self.text.drawing(label)] if self.text.TAKES_NUMBERS else [])]
-        return lambda random: [value for draw in parts for value in draw(random)]
+@text_classifier.register(AttributedClassifier)
+def classifier_of_texts(classifier: AttributedClassifier) -> Classifier:
+    """Return the classifier of the texts."""
+    return classifier.text
 
-    def variants(self) -> tuple[Self, ...]:
-        """Return one for each variant of the classifier of texts."""
-        return tuple(replace(self, text=text) for text in self.text.variants())
 
-    def fits(self) -> list[PartFit]:
-        """Return those of the classifier of texts, and of each attribute."""
-        return [*self.text.fits(), *self.likelihoods.fits(self.training.statistics, self.training.settings)]
+@attribute_distributions.register(AttributedClassifier)
+def likelihoods_of_attributes(classifier: AttributedClassifier) -> AttributeLikelihoods:
+    """Return the likelihoods of the attributes."""
+    return classifier.likelihoods
 
-    def warnings(self) -> list[str]:
-        """Return those of the classifier of texts."""
-        return self.text.warnings()
+
+@attribute_summands.register(AttributedClassifier)
+def attribute_log_likelihoods(
+    classifier: AttributedClassifier,
+    matrix: DocumentTermMatrix,
+) -> Iterator[Floats]:
+    """Yield the log-likelihood of each attribute, and for features of the classifier of texts what it says of them."""
+    yield from classifier.likelihoods.each_alone(matrix, classifier.training.statistics.n_classes)
+    yield from attribute_summands(classifier.text, matrix)
+
+
+@part_fits.register(AttributedClassifier)
+def fits_with_attributes(classifier: AttributedClassifier) -> list[PartFit]:
+    """Return those of the classifier of texts, and of each attribute."""
+    training = classifier.training
+    attribute_fits = classifier.likelihoods.fits(training.statistics, training.settings)
+    return [*part_fits(classifier.text), *attribute_fits]
+
+
+@fit_warnings.register(AttributedClassifier)
+def warnings_of_texts(classifier: AttributedClassifier) -> list[str]:
+    """Return those of the classifier of texts."""
+    return fit_warnings(classifier.text)

@@ -16,20 +16,23 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 import numpy as np
 
 from nbtext.classifiers.base import (
-    HELD_OUT_FOLDS,
     AdditiveClassifier,
     Classifier,
     Training,
-    Unseen,
+    additive,
+    attribute_summands,
     class_for,
     classifier_class,
-    sorted_by_content,
-    split,
+    fit_warnings,
+    own_parameters,
+    part_fits,
+    text_classifier,
 )
+from nbtext.classifiers.left_out import HELD_OUT_FOLDS, left_out_scores, scores_by_folds, sorted_by_content, split, unseen_scores
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.statistics import estimated
 from nbtext.errors import require
-from nbtext.prediction.calibration import LARGEST_LOG, divisor_loss, newton_minimum
+from nbtext.prediction.calibration import LARGEST_LOG, Unseen, divisor_loss, newton_minimum
 from nbtext.prediction.labels import DocumentLabels, single_labels
 from nbtext.prediction.posterior import log_posterior
 from nbtext.records import dataclass
@@ -39,6 +42,7 @@ from nbtext.text.hashing import pair
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from nbtext.classifiers.shown import OwnParameters
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.type_names import Arrays, Floats, Mask, Numbers, ScoresAndTokens, Whole
@@ -146,7 +150,7 @@ class PooledClassifier(AdditiveClassifier):
             rest = None if by_folds else documents.rows(np.delete(np.arange(len(documents)), rows))
             left_out = documents.rows(rows)
             statistics = estimated(subsets.without(rows), training.statistics.weights)
-            unseen = [member.left_out(member.training, left_out, statistics, rest) for member in self.members]
+            unseen = [left_out_scores(member, member.training, left_out, statistics, rest) for member in self.members]
             first = unseen[0]
             columns = (first.lengths, first.unknown, first.truth.numbers, first.weights)
             parts.append([np.stack([each.scores[:most] for each in unseen], axis=1), *(column[:most] for column in columns)])
@@ -171,10 +175,6 @@ class PooledClassifier(AdditiveClassifier):
         trainings = _trainings(training, [member.training.smoothing for member in self.members])
         members = tuple(member.estimate_again(each) for member, each in zip(self.members, trainings, strict=True))
         return replace(self, training=training, members=members, held_out=None)
-
-    def unseen(self, training: Training, sample: CountedDocuments) -> Unseen:
-        """Score the documents that the weights were fitted to, or if there were none the sample, by folds."""
-        return super().unseen(training, sample) if self.held_out is None else self.held_out
 
     def arrays(self) -> Arrays:
         """Return the weights, the pseudo-counts of the members, and the arrays of each member with its place before their names."""
@@ -216,43 +216,34 @@ class PooledClassifier(AdditiveClassifier):
         return _pooled(np.stack([scores for scores, _ in found], axis=1), self.pool.weights(lengths)), lengths
 
     @property
-    def additive(self) -> AdditiveClassifier | None:
-        """The classifier itself if its scores and those of all members are sums over terms, else None."""
-        return self if not self.training.settings.is_mixture and len(self._additive_members) == len(self.members) else None
-
-    @property
-    def _additive_members(self) -> list[AdditiveClassifier]:
-        return [additive for member in self.members if (additive := member.of_texts.additive) is not None]
+    def additive_members(self) -> list[AdditiveClassifier]:
+        """The classifiers of texts of the members whose scores are sums over terms."""
+        summed = [additive(text_classifier(member)) for member in self.members]
+        return [member for member in summed if member is not None]
 
     def known(self) -> Mask:
         """Return the terms of texts that count, and the categories, shape (n_terms,): a document's length has both."""
         return self.training.features.known
 
-    def _weights(self, matrix: DocumentTermMatrix) -> Floats:
+    def weights_in(self, matrix: DocumentTermMatrix) -> Floats:
         """Return u of documents, shape (n_docs, n_members)."""
         return self.pool.weights(self.members[0].joint_log_likelihood(matrix)[1])
-
-    def attribute_scores(self, matrix: DocumentTermMatrix) -> Iterator[Floats]:
-        """Return Σ_m u_m times what each attribute of one document adds to the member's scores, shape (n_classes,); by evidence p(m | data) is u_m."""
-        weights = self._weights(matrix)[0]
-        for of_members in zip(*(member.attribute_scores(matrix) for member in self.members), strict=True):
-            yield weights @ np.stack(of_members)
 
     @property
     def bias(self) -> Floats:
         """The scores of a document without terms that count, shape (n_classes,): the mean of the members' biases."""
-        return np.mean([member.bias for member in self._additive_members], axis=0)
+        return np.mean([member.bias for member in self.additive_members], axis=0)
 
     def biases(self, matrix: DocumentTermMatrix) -> Floats:
         """Return Σ_m u_m times the bias of each member, shape (n_docs, n_classes), in nats."""
-        of_members = np.stack([member.bias for member in self._additive_members])
-        return _pooled(of_members[np.newaxis], self._weights(matrix))
+        of_members = np.stack([member.bias for member in self.additive_members])
+        return _pooled(of_members[np.newaxis], self.weights_in(matrix))
 
     def features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
         """Return for each entry of a text the features of the members, then their weights in its document: ``counts`` of shape (n_entries, 2 n_members)."""
-        of_documents, matrix = self._weights(matrix), matrix.of_terms(self.training.selected)
+        of_documents, matrix = self.weights_in(matrix), matrix.of_terms(self.training.selected)
         keys, columns = pair(matrix.entry_documents, matrix.terms), []
-        for member in self._additive_members:
+        for member in self.additive_members:
             found, column = member.features(matrix), np.zeros(keys.size)
             column[np.isin(keys, pair(found.entry_documents, found.terms))] = found.counts  # a term of weight 0 is left out
             columns.append(column)
@@ -264,7 +255,7 @@ class PooledClassifier(AdditiveClassifier):
         if amounts.ndim == 1:
             amounts = np.column_stack([amounts] * len(self.members) + [np.ones(amounts.size)] * len(self.members))
         total = np.zeros((terms.size, self.training.statistics.n_classes))
-        for place, member in enumerate(self._additive_members):
+        for place, member in enumerate(self.additive_members):
             here = np.flatnonzero(amounts[:, place] > 0)
             total[here] += amounts[here, len(self.members) + place, np.newaxis] * member.term_scores(terms[here], amounts[here, place])
         return total
@@ -272,20 +263,62 @@ class PooledClassifier(AdditiveClassifier):
     def advantages(self, features: DocumentTermMatrix, answers: Whole, rivals: Whole) -> Floats:
         """Return Σ_m u_m times what the feature of each entry adds to the member's score of its answer less that of its rival."""
         total = np.zeros(features.terms.size)
-        for place, member in enumerate(self._additive_members):
+        for place, member in enumerate(self.additive_members):
             has = features.counts[:, place] > 0
             own = features.of_entries(has)
             weights = own.counts[:, len(self.members) + place]
             total[has] += weights * member.advantages(own._replace(counts=own.counts[:, place]), answers[has], rivals[has])
         return total
 
-    def member_weights(self) -> dict[str, tuple[float, float]]:
-        """Return scale and exponent of the weight of each member, by its name as in ``--set members``."""
-        return dict(zip(self.training.settings.member_names, zip(*(part.tolist() for part in self.pool), strict=True), strict=True))
 
-    def warnings(self) -> list[str]:
-        """Return those of the members."""
-        return [warning for member in self.members for warning in member.warnings()]
+@additive.register(PooledClassifier)
+def additive_pool(classifier: PooledClassifier) -> PooledClassifier | None:
+    """Return the classifier if its scores and those of all members are sums over terms, else None."""
+    if classifier.training.settings.is_mixture:
+        return None
+    n_additive = len(classifier.additive_members)
+    return classifier if n_additive == len(classifier.members) else None
+
+
+@unseen_scores.register(PooledClassifier)
+def pool_scores(
+    classifier: PooledClassifier,
+    training: Training,
+    sample: CountedDocuments,
+) -> Unseen:
+    """Score the documents that the weights were fitted to, or if there were none the sample, by folds."""
+    if classifier.held_out is not None:
+        return classifier.held_out
+    return scores_by_folds(classifier, training, sample)
+
+
+@attribute_summands.register(PooledClassifier)
+def pooled_summands(classifier: PooledClassifier, matrix: DocumentTermMatrix) -> Iterator[Floats]:
+    """Yield Σ_m u_m times the summands of each attribute in the members, shape (n_classes,).
+
+    By evidence p(m | data) is u_m.
+    """
+    weights = classifier.weights_in(matrix)[0]
+    summands = [attribute_summands(member, matrix) for member in classifier.members]
+    for attribute in zip(*summands, strict=True):
+        yield weights @ np.stack(attribute)
+
+
+@own_parameters.register(PooledClassifier)
+def member_parameters(classifier: PooledClassifier) -> OwnParameters:
+    """Return scale and exponent of the weight of each member, by its name as in ``--set members``."""
+    from nbtext.classifiers.shown import OwnParameters
+
+    scales, exponents = (part.tolist() for part in classifier.pool)
+    names = classifier.training.settings.member_names
+    weights = zip(scales, exponents, strict=True)
+    return OwnParameters(members=dict(zip(names, weights, strict=True)))
+
+
+@fit_warnings.register(PooledClassifier)
+def warnings_of_members(classifier: PooledClassifier) -> list[str]:
+    """Return those of the members."""
+    return [warning for member in classifier.members for warning in fit_warnings(member)]
 
 
 def _pooled(scores: Floats, weights: Floats) -> Floats:
@@ -297,7 +330,10 @@ def posterior_weights(members: Sequence[Classifier]) -> Floats:
     """Return p(m | data) of models of the same data, shape (n_members,), equally probable before; at least `LEAST_WEIGHT`, so that none is 0."""
     from nbtext.language_model.measures import model_posteriors
 
-    evidences = [sum(float(part.evidence.sum()) for part in member.fits() if part.evidence is not None) for member in members]
+    evidences = []
+    for member in members:
+        of_parts = [part.evidence for part in part_fits(member)]
+        evidences.append(sum(float(evidence.sum()) for evidence in of_parts if evidence is not None))
     return np.array([max(each.probability, LEAST_WEIGHT) for each in model_posteriors(evidences)])
 
 

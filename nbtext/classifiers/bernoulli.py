@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from nbtext.classifiers.base import LinearClassifier, TermProbabilities, Training, difference
+from nbtext.classifiers.base import LabelClassifier, Training, class_conditionals, difference, own_parameters, part_fits
 from nbtext.counts.count_table import whole_or_float
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, add_weighted_sums, in_blocks
 from nbtext.language_model.dirichlet import log, share
-from nbtext.language_model.smoothing import CountHistogram, coin_histogram
 from nbtext.prediction.calibration import OF_COUNTS
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
+    from nbtext.classifiers.shown import OwnParameters, TermProbabilities, TwoClassBoundary
     from nbtext.language_model.measures import PartFit
     from nbtext.type_names import Floats, Numbers, OfTerms, ScoresAndTokens, Whole
 
@@ -42,7 +42,7 @@ def beta_mode(successes: Numbers, trials: Numbers, a: Floats | float, b: Floats 
 
 
 @dataclass(frozen=True, eq=False)
-class BernoulliNaiveBayes(LinearClassifier):
+class BernoulliNaiveBayes(LabelClassifier):
     """A class prior π and coins θ, estimated from the documents that hold each term; a pseudo-count is added to each side of a coin."""
 
     @classmethod
@@ -51,9 +51,12 @@ class BernoulliNaiveBayes(LinearClassifier):
         return cls(training)
 
     @classmethod
-    def histogram(cls, training: Training) -> CountHistogram:
-        """Return that of presences and absences, of a Beta distribution with both parameters the same."""
-        return coin_histogram(training.statistics, training.selected)
+    def smoothing(cls, training: Training) -> float:
+        """Return the pseudo-count of the greatest evidence of presences and absences, of a Beta distribution with both parameters the same."""
+        from nbtext.language_model.smoothing import coin_histogram, smoothing_by_evidence
+
+        histogram = coin_histogram(training.statistics, training.selected)
+        return smoothing_by_evidence(histogram, training.settings.prior_shape)
 
     @property
     def usual_exponent(self) -> float:
@@ -63,19 +66,11 @@ class BernoulliNaiveBayes(LinearClassifier):
     @cached_property
     def bias(self) -> Floats:
         """log π_k + Σ_j log(1 − θ_jk) over θ_jk below 1, shape (n_classes,): the score of a document without terms, if no term is certain."""
-        return self.log_prior + self._sum_over_terms(self._log_absence)
+        return self.log_prior + self.sum_over_terms(self._log_absence)
 
     def weights(self, terms: Whole) -> Floats:
         """Return log θ_jk − log(1 − θ_jk), shape (n, n_classes); log θ_jk where θ_jk is 1, which the bias leaves out."""
         return log(self.probability(terms)) - self._log_absence(terms)
-
-    def two_class_weights(self) -> tuple[Whole, Floats, float] | None:
-        """Return w_j = log θ_j(1 − θ'_j) / (θ'_j(1 − θ_j)) and b = log π/π' + Σ_j log (1 − θ_j)/(1 − θ'_j) for the classes θ and θ'."""
-        if self.training.statistics.n_classes != 2:
-            return None
-        terms = np.flatnonzero(self.known())
-        weights = self.weights(terms)
-        return terms, difference(weights[:, 0], weights[:, 1]), float(difference(self.bias[:1], self.bias[1:])[0])
 
     def against(self, everything: Self, terms: Whole) -> Floats:
         """Return log θ_jk/(1 − θ_jk) less that of the documents without the class, shape (n, n_classes), in nats."""
@@ -84,13 +79,13 @@ class BernoulliNaiveBayes(LinearClassifier):
 
     def bias_against(self, everything: Self) -> Floats:
         """Return Σ_j log(1 − θ_jk) less that of the documents without the class, shape (n_classes,), in nats."""
-        return self._sum_over_terms(lambda terms: np.log(self.absence(terms)) - np.log(self._of_rest(everything, terms)[1]))
+        return self.sum_over_terms(lambda terms: np.log(self.absence(terms)) - np.log(self._of_rest(everything, terms)[1]))
 
     def _of_rest(self, everything: Self, terms: Whole) -> tuple[Floats, Floats]:
         """Return θ of the documents without each class, and 1 − θ."""
         holding = everything._holding(terms) - self._holding(terms)
         of_rest = everything.training.statistics.class_documents - self.training.statistics.class_documents
-        presence, absence = self._pseudo_counts(terms)
+        presence, absence = self.pseudo_counts(terms)
         return self._estimate(holding, presence, absence, of_rest), self._estimate(of_rest - holding, absence, presence, of_rest)
 
     def features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
@@ -103,16 +98,16 @@ class BernoulliNaiveBayes(LinearClassifier):
         if self.training.own.least(self.training.smoothing) + 1 == 1:
             found = np.zeros_like(scores)
             add_weighted_sums(found, self.features(matrix.of_terms(self.known())), self.known().size, self._certain)
-            scores[found < self._sum_over_terms(self._certain)] = -np.inf
+            scores[found < self.sum_over_terms(self._certain)] = -np.inf
         return scores, lengths
 
     def probability(self, terms: Whole) -> Floats:
         """Return θ_jk, shape (n, n_classes)."""
-        return self._estimate(self._holding(terms), *self._pseudo_counts(terms))
+        return self._estimate(self._holding(terms), *self.pseudo_counts(terms))
 
     def absence(self, terms: Whole) -> Floats:
         """Return 1 − θ_jk, shape (n, n_classes); above 0 under any smoothing, because it is not computed from θ_jk."""
-        presence, absence = self._pseudo_counts(terms)
+        presence, absence = self.pseudo_counts(terms)
         return self._estimate(self.training.statistics.class_documents - self._holding(terms), absence, presence)
 
     def _log_absence(self, terms: Whole) -> Floats:
@@ -124,38 +119,10 @@ class BernoulliNaiveBayes(LinearClassifier):
         """Return n_1 + a and n_0 + b of the posterior Beta of θ_jk, both of shape (n, n_classes); nan under maximum likelihood."""
         holding, settings = self._holding(terms), self.training.settings
         more = np.nan if settings.estimate == "ml" else float(settings.estimate == "map")
-        a, b = (side + more for side in self._pseudo_counts(terms))
+        a, b = (side + more for side in self.pseudo_counts(terms))
         return holding + a, self.training.statistics.class_documents - holding + b
 
-    def term_probabilities(self) -> TermProbabilities:
-        """Return θ_jk."""
-        meaning = "that a document of the class holds the term"
-        return TermProbabilities("θ", meaning, self.known(), self.probability, self.posteriors, self.absence)
-
-    def fits(self) -> list[PartFit]:
-        """Return log B(n_1 + a, n_0 + b) − log B(a, b) and at maximum likelihood n_1 log θ + n_0 log(1 − θ), summed over coins; n are documents."""
-        from scipy.special import betaln, xlogy
-
-        from nbtext.language_model.measures import Fit, PartFit
-
-        training, statistics, more = self.training, self.training.statistics, float(self.training.settings.estimate == "map")
-
-        def evidence(terms: Whole) -> Floats:
-            with np.errstate(invalid="ignore"):
-                found: Floats = betaln(*self.posteriors(terms)) - betaln(*(side + more for side in self._pseudo_counts(terms)))
-            return np.where(np.isnan(found), 0.0, found)  # a is 0, and no document holds the term
-
-        cells = self.known()[statistics.cell_terms]
-        holding = statistics.cell_documents[cells]
-        tosses = statistics.class_documents[statistics.cell_classes[cells]]
-        log_likelihood = xlogy(holding, holding / tosses) + xlogy(tosses - holding, 1 - holding / tosses)
-        n_coins = statistics.n_classes * int(np.count_nonzero(self.known()))
-        fit = Fit(float(log_likelihood.sum()), n_coins, whole_or_float(statistics.class_documents.sum()))
-        pseudo_counts = training.smoothing + training.own.numbers.sum() + (training.settings.absence_smoothing or 0.0) + more
-        has_prior = training.settings.estimate != "ml" and pseudo_counts > 0
-        return [PartFit("text", self._sum_over_terms(evidence) if has_prior else None, fit)]
-
-    def _pseudo_counts(self, terms: Whole) -> tuple[Floats, Floats]:
+    def pseudo_counts(self, terms: Whole) -> tuple[Floats, Floats]:
         """Return those of presences and of absences, each of shape (n, 1)."""
         presence, absence = self.training.own.of(terms, self.training.smoothing)[:, np.newaxis], self.training.settings.absence_smoothing
         return presence, presence if absence is None else np.full_like(presence, absence)
@@ -174,9 +141,73 @@ class BernoulliNaiveBayes(LinearClassifier):
         """Return 1 where every document of the class holds the term, else 0, shape (n, n_classes)."""
         return np.where(self.absence(terms) == 0, 1.0, 0.0)
 
-    def _sum_over_terms(self, values: OfTerms) -> Floats:
+    def sum_over_terms(self, values: OfTerms) -> Floats:
         """Return the sum over all selected terms of values of shape (n, n_classes), with at most `TERM_WEIGHTS_AT_ONCE` of them in memory."""
         total = np.zeros(self.training.statistics.n_classes)
         for terms in in_blocks(np.flatnonzero(self.known()), total.size, TERM_WEIGHTS_AT_ONCE):
             total += values(terms).sum(axis=0)
         return total
+
+
+@class_conditionals.register(BernoulliNaiveBayes)
+def coin_probabilities(classifier: BernoulliNaiveBayes) -> TermProbabilities:
+    """Return θ_jk."""
+    from nbtext.classifiers.shown import TermProbabilities
+
+    return TermProbabilities(
+        symbol="θ",
+        meaning="that a document of the class holds the term",
+        selected=classifier.known(),
+        probability=classifier.probability,
+        posteriors=classifier.posteriors,
+        absence=classifier.absence,
+    )
+
+
+@part_fits.register(BernoulliNaiveBayes)
+def coin_fits(classifier: BernoulliNaiveBayes) -> list[PartFit]:
+    """Return log B(n_1 + a, n_0 + b) − log B(a, b) and at maximum likelihood n_1 log θ + n_0 log(1 − θ), summed over coins; n are documents."""
+    from scipy.special import betaln, xlogy
+
+    from nbtext.language_model.measures import Fit, PartFit
+
+    training, statistics = classifier.training, classifier.training.statistics
+    more = float(training.settings.estimate == "map")
+
+    def evidence(terms: Whole) -> Floats:
+        before = [side + more for side in classifier.pseudo_counts(terms)]
+        with np.errstate(invalid="ignore"):
+            found: Floats = betaln(*classifier.posteriors(terms)) - betaln(*before)
+        return np.where(np.isnan(found), 0.0, found)  # a is 0, and no document holds the term
+
+    cells = classifier.known()[statistics.cell_terms]
+    holding = statistics.cell_documents[cells]
+    tosses = statistics.class_documents[statistics.cell_classes[cells]]
+    lacking = tosses - holding
+    log_likelihood = xlogy(holding, holding / tosses) + xlogy(lacking, 1 - holding / tosses)
+    n_coins = statistics.n_classes * int(np.count_nonzero(classifier.known()))
+    n_documents = whole_or_float(statistics.class_documents.sum())
+    fit = Fit(float(log_likelihood.sum()), n_coins, n_documents)
+    absence = training.settings.absence_smoothing or 0.0
+    pseudo_counts = training.smoothing + training.own.numbers.sum() + absence + more
+    has_prior = training.settings.estimate != "ml" and pseudo_counts > 0
+    return [PartFit("text", classifier.sum_over_terms(evidence) if has_prior else None, fit)]
+
+
+@own_parameters.register(BernoulliNaiveBayes)
+def bernoulli_parameters(classifier: BernoulliNaiveBayes) -> OwnParameters:
+    """Return the boundary between two classes."""
+    from nbtext.classifiers.shown import OwnParameters
+
+    is_pair = classifier.training.statistics.n_classes == 2
+    return OwnParameters(two_classes=two_class_boundary(classifier) if is_pair else None)
+
+
+def two_class_boundary(classifier: BernoulliNaiveBayes) -> TwoClassBoundary:
+    """Return w_j = log θ_j(1 − θ'_j) / (θ'_j(1 − θ_j)) and b = log π/π' + Σ_j log (1 − θ_j)/(1 − θ'_j) for the classes θ and θ'."""
+    from nbtext.classifiers.shown import TwoClassBoundary
+
+    terms = np.flatnonzero(classifier.known())
+    weights = classifier.weights(terms)
+    bias = difference(classifier.bias[:1], classifier.bias[1:])
+    return TwoClassBoundary(terms, difference(weights[:, 0], weights[:, 1]), float(bias[0]))

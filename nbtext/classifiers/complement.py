@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
+from nbtext.classifiers.base import usual_smoothing
 from nbtext.classifiers.multinomial import WeightedCountsClassifier
 from nbtext.errors import UsageError, require
 from nbtext.language_model.dirichlet import posterior_mean
-from nbtext.language_model.smoothing import CountHistogram, complement_histogram
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
@@ -58,11 +58,15 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
     """One of `SPREADS`, or None for scores as they are."""
 
     @classmethod
-    def histogram(cls, training: Training) -> CountHistogram | None:
-        """Return that of the complements: their counts are what pseudo-counts are added to. None for tf-idf, where evidence adds too much to n-grams."""
+    def smoothing(cls, training: Training) -> float:
+        """Return the pseudo-count of the greatest evidence of the complements; a fifth for tf-idf, where evidence adds too much to n-grams."""
         if training.settings.weighting == "tfidf":
-            return None
-        return complement_histogram(cls.counted(training), training.selected, training.settings.prior_shape)
+            return usual_smoothing(training, cls.PSEUDO_COUNT)
+        from nbtext.language_model.smoothing import complement_histogram, smoothing_by_evidence
+
+        prior_shape = training.settings.prior_shape
+        histogram = complement_histogram(training.weighted_statistics(), training.selected, prior_shape)
+        return smoothing_by_evidence(histogram, prior_shape)
 
     def __post_init__(self) -> None:
         """Raise `UsageError` without smoothing: a term of one class only would decide alone."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from nbtext.classifiers.attribute_likelihoods import StandardNumbers
-from nbtext.classifiers.base import Boundary, Classifier, Training
+from nbtext.classifiers.base import Classifier, Training, attribute_summands, own_parameters, part_fits
 from nbtext.counts.latent import LatentSpace, latent_terms
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, in_blocks
 from nbtext.errors import UsageError, quantity, require
@@ -29,8 +29,8 @@ from nbtext.records import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from nbtext.classifiers.shown import Boundary, OwnParameters
     from nbtext.language_model.measures import PartFit
-    from nbtext.language_model.sampling import DrawValues
     from nbtext.settings import Settings
     from nbtext.type_names import Arrays, Floats, Mask, Numbers, ScoresAndTokens, Whole
 
@@ -170,6 +170,8 @@ class GaussianClasses:
 
         For two classes with one covariance w_1 − w_2 = Σ⁻¹ (μ_1 − μ_2). Separate covariances have W_k = −½ Σ_k⁻¹ too, and −½ log |Σ_k| in w_k0.
         """
+        from nbtext.classifiers.shown import Boundary
+
         bias, matrices = log(prior), None
         if self.shares_covariance:
             root = self.roots[0]
@@ -282,59 +284,6 @@ class GaussianDiscriminantAnalysis(Classifier):
         scores[here] += self.gaussians.log_density(features[here]) - np.log(self.numbers.scales).sum()
         return scores, lengths
 
-    def attribute_scores(self, matrix: DocumentTermMatrix) -> Iterator[Floats]:
-        """Return for each number of one document its scores less those with the corpus's mean in its place, shape (n_classes,), in nats."""
-        if matrix.values is None:
-            return
-        n_columns = matrix.values.shape[1]
-        for column, mean in zip(range(n_columns - self.numbers.centres.size, n_columns), self.numbers.centres, strict=True):
-            values = matrix.values.copy()
-            values[0, column] = mean
-            with_number, with_mean = (self.joint_log_likelihood(each)[0][0] for each in (matrix, matrix._replace(values=values)))
-            yield with_number - with_mean
-
-    def drawing(self, label: int) -> DrawValues:
-        """Return a function that draws the numbers beside a text, as all features are drawn together."""
-        n_latent, numbers = self.space.projection.shape[1], self.numbers
-        return lambda random: (numbers.centres + numbers.scales * self.gaussians.draw(label, random)[n_latent:]).tolist()
-
-    def boundary(self) -> Boundary | None:
-        """Return the boundaries in latent features and numbers as they are, with means and covariances of numbers alone; None for quadratic latent ones."""
-        n_latent = self.space.projection.shape[1]
-        if n_latent and not self.gaussians.shares_covariance:
-            return None
-        scales = np.append(np.ones(n_latent), self.numbers.scales)
-        means = self.gaussians.means * scales + np.append(np.zeros(n_latent), self.numbers.centres)
-        roots = self.gaussians.roots
-        found = GaussianClasses(means, roots / (scales if roots.ndim == 2 else scales[:, np.newaxis]))
-        boundary = found.boundary(self.prior)
-        covariances = np.linalg.inv(found.inverses()).astype(np.float64)
-        return boundary if n_latent else boundary._replace(means=means, covariances=covariances)
-
-    def fits(self) -> list[PartFit]:
-        """Return that of Gaussians of maximum likelihood in the features of all documents, numbers in their own units.
-
-        |θ| = K·p + p(p + 1)/2 for a full covariance that K classes share, p features; K·p + K·p(p + 1)/2 with one each. Raises `UsageError` if the model does
-        not keep all documents, or a covariance has no inverse.
-        """
-        from nbtext.language_model.measures import Fit, PartFit
-
-        documents, settings, n_classes = self.training.all_documents(), self.training.settings, self.training.statistics.n_classes
-        features, _, here = _features_of(documents.matrix, self.space, self.numbers)
-        features, classes = features[here], documents.classes[here]
-        separate, shape = settings.covariance == "separate", _shape(settings)
-        try:
-            likeliest = GaussianClasses.estimate(features, classes, n_classes, separate=separate, shape=shape, shrinkage=0.0)
-        except UsageError:
-            raise UsageError(
-                "AIC and BIC are not defined: a covariance has no inverse", hint="use fewer features or a simpler covariance"
-            ) from None
-        of_documents = likeliest.log_density(features)[np.arange(classes.size), classes] - np.log(self.numbers.scales).sum()
-        p = features.shape[1]
-        of_covariance = {"full": p * (p + 1) // 2, "diagonal": p, "spherical": 1}[shape]
-        parameters = n_classes * p + _roots_of(settings, n_classes) * of_covariance
-        return [PartFit("features", None, Fit(float(of_documents.sum()), parameters, classes.size))]
-
     def arrays(self) -> Arrays:
         """Return V, the means, and the roots of the inverse covariances, triangular ones without their zeros; all in float32."""
         roots = self.gaussians.roots
@@ -403,3 +352,72 @@ def _shape(settings: Settings) -> str:
 
 def _roots_of(settings: Settings, n_classes: int) -> int:
     return n_classes if settings.covariance == "separate" else 1
+
+
+@attribute_summands.register(GaussianDiscriminantAnalysis)
+def number_summands(
+    classifier: GaussianDiscriminantAnalysis,
+    matrix: DocumentTermMatrix,
+) -> Iterator[Floats]:
+    """Yield for each number of one document its scores less those with the corpus's mean in its place, shape (n_classes,), in nats."""
+    if matrix.values is None:
+        return
+    n_columns, centres = matrix.values.shape[1], classifier.numbers.centres
+    scores, _ = classifier.joint_log_likelihood(matrix)
+    for column, mean in zip(range(n_columns - centres.size, n_columns), centres, strict=True):
+        values = matrix.values.copy()
+        values[0, column] = mean
+        with_mean, _ = classifier.joint_log_likelihood(matrix._replace(values=values))
+        yield (scores - with_mean)[0]
+
+
+@own_parameters.register(GaussianDiscriminantAnalysis)
+def gaussian_parameters(classifier: GaussianDiscriminantAnalysis) -> OwnParameters:
+    """Return the boundaries between classes."""
+    from nbtext.classifiers.shown import OwnParameters
+
+    return OwnParameters(boundary=gaussian_boundary(classifier))
+
+
+def gaussian_boundary(classifier: GaussianDiscriminantAnalysis) -> Boundary | None:
+    """Return the boundaries in latent features and numbers as they are, with means and covariances of numbers alone; None for quadratic latent ones."""
+    n_latent = classifier.space.projection.shape[1]
+    gaussians, numbers = classifier.gaussians, classifier.numbers
+    if n_latent and not gaussians.shares_covariance:
+        return None
+    scales = np.append(np.ones(n_latent), numbers.scales)
+    means = gaussians.means * scales + np.append(np.zeros(n_latent), numbers.centres)
+    roots = gaussians.roots
+    found = GaussianClasses(means, roots / (scales if roots.ndim == 2 else scales[:, np.newaxis]))
+    boundary = found.boundary(classifier.prior)
+    covariances = np.linalg.inv(found.inverses()).astype(np.float64)
+    return boundary if n_latent else boundary._replace(means=means, covariances=covariances)
+
+
+@part_fits.register(GaussianDiscriminantAnalysis)
+def gaussian_fits(classifier: GaussianDiscriminantAnalysis) -> list[PartFit]:
+    """Return that of Gaussians of maximum likelihood in the features of all documents, numbers in their own units.
+
+    |θ| = K·p + p(p + 1)/2 for a full covariance that K classes share, p features; K·p + K·p(p + 1)/2 with one each. Raises `UsageError` if the model does
+    not keep all documents, or a covariance has no inverse.
+    """
+    from nbtext.language_model.measures import Fit, PartFit
+
+    training = classifier.training
+    documents, settings = training.all_documents(), training.settings
+    n_classes = training.statistics.n_classes
+    features, _, here = _features_of(documents.matrix, classifier.space, classifier.numbers)
+    features, classes = features[here], documents.classes[here]
+    separate, shape = settings.covariance == "separate", _shape(settings)
+    try:
+        likeliest = GaussianClasses.estimate(features, classes, n_classes, separate=separate, shape=shape, shrinkage=0.0)
+    except UsageError:
+        raise UsageError(
+            "AIC and BIC are not defined: a covariance has no inverse", hint="use fewer features or a simpler covariance"
+        ) from None
+    densities = likeliest.log_density(features)[np.arange(classes.size), classes]
+    of_documents = densities - np.log(classifier.numbers.scales).sum()
+    p = features.shape[1]
+    of_covariance = {"full": p * (p + 1) // 2, "diagonal": p, "spherical": 1}[shape]
+    parameters = n_classes * p + _roots_of(settings, n_classes) * of_covariance
+    return [PartFit("features", None, Fit(float(of_documents.sum()), parameters, classes.size))]

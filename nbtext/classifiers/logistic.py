@@ -11,6 +11,9 @@ both in one fit; over newsgroups, bank questions, tweets and text messages toget
 Columns beside the text are features with the scale 1, and have the same penalty: each category is 1 in the documents that have it, each number is in
 standard deviations from its mean over the documents of the fit. So a missing category is 0, and a missing number is the mean.
 
+Where documents may have several labels, p(label k | d) = σ(s_k), fitted for all labels at once with one penalty. The scales are 1: on Reuters the loss of
+left-out documents is 0.95 nats with those of naive Bayes and 0.89 without.
+
 The fit is by L-BFGS (J. Nocedal, Updating quasi-Newton matrices with limited storage, 1980). Begun at w = 0, L-BFGS only ever adds up
 gradients, so every vector it meets is w_jk = s_jk Σ_d x_jd a_dk for some a, shape (n_docs, n_classes), where s is the scale (the representer
 theorem: B. Schölkopf et al., 2001). A vector is kept as that a and as G a, what it adds to the scores of the documents, with
@@ -30,7 +33,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from nbtext.classifiers.base import AT_LEAST, LinearClassifier, Training, Unseen, class_prior, log_prior_odds, loss_after_calibration, split
+from nbtext.classifiers.base import (
+    AT_LEAST,
+    LinearClassifier,
+    Training,
+    attribute_summands,
+    class_prior,
+    fit_warnings,
+    log_prior_odds,
+    own_parameters,
+    usual_smoothing,
+)
+from nbtext.classifiers.left_out import left_out_scores, scores_by_others, split, unseen_scores
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.matrix import DocumentTermMatrix, in_blocks
 from nbtext.counts.statistics import estimated
@@ -38,6 +52,7 @@ from nbtext.counts.vocabulary import category_term
 from nbtext.counts.weighting import tfidf
 from nbtext.errors import UsageError, quantity, require
 from nbtext.language_model.dirichlet import log
+from nbtext.prediction.calibration import Unseen, loss_after_calibration
 from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, Posterior, of_kind
 from nbtext.ragged import offsets
 from nbtext.records import dataclass
@@ -46,6 +61,7 @@ from nbtext.steps import stepped
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from nbtext.classifiers.shown import OwnParameters
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.prediction.labels import DocumentLabels
@@ -459,7 +475,7 @@ class LogisticRegression(LinearClassifier):
 
     PSEUDO_COUNT: ClassVar[float] = 1.0
     TAKES_COLUMNS: ClassVar[bool] = True
-    FOR_LABELS: ClassVar[tuple[str, str]] = ("logistic_labels", "LogisticLabels")
+    FOR_LABELS: ClassVar[tuple[str, str]] = ("logistic", "LogisticLabels")
 
     scaled_weights: Reals
     """w_jk (1 + |r_jk|) of terms and w_jk of categories, in the order of the vocabulary, then of numbers: float32, shape (n_features, n_classes)."""
@@ -499,23 +515,6 @@ class LogisticRegression(LinearClassifier):
         report = _FitReport(l2, iterations, excess)
         return cls(training, problem.scaled_weights(point.coefficients), point.bias.astype(np.float64), report, held_out)
 
-    def unseen(self, training: Training, sample: CountedDocuments) -> Unseen:
-        """Score the documents held out to choose l2; if l2 was given, as many, by a model of the others with the same l2."""
-        if self.held_out is not None:
-            return self.held_out
-        whole = _Part.whole(training)
-        held_out, problem = _held_out(whole, *split(whole.documents))
-        return held_out.scored(problem, minimise(problem, self.outcome.l2, problem.start(), _precision(whole)).point)
-
-    def left_out(
-        self, training: Training, left_out: CountedDocuments, statistics: ClassStatistics, rest: CountedDocuments | None
-    ) -> Unseen:
-        """Return the documents held out to choose l2, if these are meant; else as every classifier."""
-        documents = training.documents
-        if documents is not None and self.held_out is not None and np.array_equal(documents.hashes[split(documents)[1]], left_out.hashes):
-            return self.held_out
-        return super().left_out(training, left_out, statistics, rest)
-
     def arrays(self) -> Arrays:
         """Return weights, biases and the outcome of the fit."""
         return {"weights": self.scaled_weights.ravel(), "bias": self.fitted_bias, "outcome": np.array(self.outcome)}
@@ -538,17 +537,9 @@ class LogisticRegression(LinearClassifier):
         return cls(training, kept["weights"].reshape(n_features, n_classes), kept["bias"].astype(np.float64), outcome)
 
     @classmethod
-    def histogram(cls, training: Training) -> None:
-        """Return None: the smoothing is 1, as in Wang and Manning (2012)."""
-
-    def warnings(self) -> list[str]:
-        """Return a warning if the fit ended too early."""
-        _, iterations, excess = self.outcome
-        if excess <= EXCESS:
-            return []
-        return [
-            f"the fit did not converge in {iterations:.0f} iterations, and may be {excess:.2g} nats a document off; a larger l2 makes it easier"
-        ]
+    def smoothing(cls, training: Training) -> float:
+        """Return 1, as in Wang and Manning (2012)."""
+        return usual_smoothing(training, cls.PSEUDO_COUNT)
 
     @cached_property
     def bias(self) -> Floats:
@@ -580,21 +571,89 @@ class LogisticRegression(LinearClassifier):
             scores += values[:, np.newaxis] * weights
         return scores, lengths + matrix.numbers
 
-    def attribute_scores(self, matrix: DocumentTermMatrix) -> Iterator[Floats]:
-        """Return the weights of each category of one document, and the weights times each of its numbers, shape (n_classes,), in nats."""
-        statistics, own = self.training.statistics, matrix.of_terms(self.training.features.categories)
-        names, weights = [statistics.vocabulary.term(term) for term in own.terms.tolist()], self.weights(own.terms)
-        for column in statistics.attributes.categorical:
-            yield weights[[name.startswith(category_term(column, "")) for name in names]].sum(axis=0)
-        yield from np.nan_to_num(self.training.features.numbers.features(matrix))[0][:, np.newaxis] * self.number_weights
-
-    def penalty(self) -> float:
-        """Return l2."""
-        return self.outcome.l2
-
     def features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
         """Return x_jd, float64."""
         return _weighted(matrix, self.training)
+
+
+class LogisticLabels(LogisticRegression):
+    """Weights and biases of each label against the rest, with scales of 1."""
+
+    @staticmethod
+    def judge(unseen: Unseen) -> float:
+        """Return the weighted mean of the sum of −log p over labels, in nats, before calibration, of documents whose labels the model knows."""
+        scores, _, _, truth, weights = unseen.of_known_classes()
+        against = np.where(truth.mask(scores.shape[1]), -scores, scores)
+        return float(np.average(np.logaddexp(0.0, against).sum(axis=1), weights=weights))
+
+
+@unseen_scores.register(LogisticRegression)
+def held_out_scores(
+    classifier: LogisticRegression,
+    training: Training,
+    sample: CountedDocuments,
+) -> Unseen:
+    """Score the documents held out to choose l2; if l2 was given, as many, by a model of the others with the same l2."""
+    if classifier.held_out is not None:
+        return classifier.held_out
+    whole = _Part.whole(training)
+    held_out, problem = _held_out(whole, *split(whole.documents))
+    fit = minimise(problem, classifier.outcome.l2, problem.start(), _precision(whole))
+    return held_out.scored(problem, fit.point)
+
+
+@left_out_scores.register(LogisticRegression)
+def scores_without(
+    classifier: LogisticRegression,
+    training: Training,
+    left_out: CountedDocuments,
+    statistics: ClassStatistics,
+    rest: CountedDocuments | None,
+) -> Unseen:
+    """Return the documents held out to choose l2, if these are meant; else as for every classifier."""
+    documents, held_out = training.documents, classifier.held_out
+    if documents is not None and held_out is not None:
+        rows = split(documents)[1]
+        if np.array_equal(documents.hashes[rows], left_out.hashes):
+            return held_out
+    return scores_by_others(classifier, training, left_out, statistics, rest)
+
+
+@attribute_summands.register(LogisticRegression)
+def column_summands(
+    classifier: LogisticRegression,
+    matrix: DocumentTermMatrix,
+) -> Iterator[Floats]:
+    """Yield the weights of each category of one document, and the weights times each of its numbers, shape (n_classes,), in nats."""
+    statistics, features = classifier.training.statistics, classifier.training.features
+    own = matrix.of_terms(features.categories)
+    names = [statistics.vocabulary.term(term) for term in own.terms.tolist()]
+    weights = classifier.weights(own.terms)
+    for column in statistics.attributes.categorical:
+        yield weights[[name.startswith(category_term(column, "")) for name in names]].sum(axis=0)
+    numbers = np.nan_to_num(features.numbers.features(matrix))[0]
+    yield from numbers[:, np.newaxis] * classifier.number_weights
+
+
+@own_parameters.register(LogisticRegression)
+def logistic_parameters(classifier: LogisticRegression) -> OwnParameters:
+    """Return l2 and the weights of numbers."""
+    from nbtext.classifiers.shown import OwnParameters
+
+    return OwnParameters(l2=classifier.outcome.l2, number_weights=classifier.number_weights)
+
+
+@fit_warnings.register(LogisticRegression)
+def convergence_warnings(classifier: LogisticRegression) -> list[str]:
+    """Return a warning if the fit ended too early."""
+    _, iterations, excess = classifier.outcome
+    if excess <= EXCESS:
+        return []
+    warning = (
+        f"the fit did not converge in {iterations:.0f} iterations, and may be "
+        f"{excess:.2g} nats a document off; a larger l2 makes it easier"
+    )
+    return [warning]
 
 
 class _Part(NamedTuple):

@@ -13,56 +13,44 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from nbtext.classifiers.base import Classifier, LinearClassifier, TermProbabilities, Training, Unseen, classifier_class, log_prior_odds
+from nbtext.classifiers.base import (
+    LabelClassifier,
+    LinearClassifier,
+    Training,
+    class_conditionals,
+    classifier_class,
+    label_prior_odds,
+    log_prior_odds,
+)
 from nbtext.counts.matrix import DocumentTermMatrix, add_weighted_sums
-from nbtext.counts.weighting import as_summed
 from nbtext.language_model.dirichlet import times_log
-from nbtext.language_model.smoothing import without_themselves
-from nbtext.prediction.label_calibration import LabelCalibration, by_label
+from nbtext.prediction.calibration import Unseen
 from nbtext.records import dataclass
 from nbtext.text.hashing import pair, unpair
 
 if TYPE_CHECKING:
     from nbtext.classifiers.multinomial import MultinomialNaiveBayes
+    from nbtext.classifiers.shown import TermProbabilities
     from nbtext.counts.documents import CountedDocuments
-    from nbtext.prediction.labels import DocumentLabels
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Numbers, Whole
 
 
-class LabelScores(Classifier):
-    """A classifier whose scores are log odds of each label against the rest."""
-
-    @cached_property
-    def log_prior_odds(self) -> Floats:
-        """log π_k/(1 − π_k), shape (n_classes,)."""
-        statistics = self.training.statistics
-        return log_prior_odds(self.training.settings.class_prior, statistics.class_documents, statistics.n_documents)
-
-    def uncalibrated(self) -> LabelCalibration:
-        """Return independent labels."""
-        return LabelCalibration.none(self.log_prior_odds)
-
-    def fitted_calibration(self, scores: Floats, truth: DocumentLabels, lengths: Whole, weights: Floats | None) -> LabelCalibration:
-        """Calibrate all labels together."""
-        return by_label(scores, truth.mask(scores.shape[1]), lengths, weights, prior=self.log_prior_odds)
-
-
 @dataclass(frozen=True, eq=False)
-class LabelsAgainstRest(LabelScores, LinearClassifier):
+class LabelsAgainstRest(LinearClassifier):
     """A linear naive Bayes model for each label, and one of all documents."""
 
-    of_labels: LinearClassifier
-    of_all: LinearClassifier
+    of_labels: LabelClassifier
+    of_all: LabelClassifier
 
     @classmethod
     def estimate(cls, training: Training) -> Self:
         """Return the model that follows from the counts."""
-        both, kind = (training.statistics, training.statistics.all_documents), classifier_class(training.settings.classifier)
-        of_labels, of_all = (kind.estimate(replace(training, statistics=each)).linear for each in both)
-        if of_labels is None or of_all is None:
-            raise ValueError("the classifier is for documents of one label each")
-        return cls(training, of_labels, of_all)
+        kind = classifier_class(training.settings.classifier)
+        if not issubclass(kind, LabelClassifier):
+            raise TypeError("the classifier is for documents of one label each")
+        of_all = kind.estimate(replace(training, statistics=training.statistics.all_documents))
+        return cls(training, kind.estimate(training), of_all)
 
     @classmethod
     def subtracts_exactly(cls, settings: Settings, unit: int) -> bool:
@@ -72,28 +60,21 @@ class LabelsAgainstRest(LabelScores, LinearClassifier):
     @cached_property
     def bias(self) -> Floats:
         """The log prior odds, and what absent terms add, shape (n_classes,)."""
-        return self.log_prior_odds + self.of_labels.bias_against(self.of_all)
+        return label_prior_odds(self.training) + self.of_labels.bias_against(self.of_all)
 
     def weights(self, terms: Whole) -> Floats:
         """Return log φ_jk − log φ_j,rest, shape (n, n_classes), in nats."""
         return self.of_labels.against(self.of_all, terms)
 
-    def term_probabilities(self) -> TermProbabilities | None:
-        """Return those of the labels."""
-        of_labels, of_all = (each.term_probabilities() for each in (self.of_labels, self.of_all))
-        return of_labels and of_all and replace(of_labels, corpus=of_all.probability)
-
     def features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
         """Return the features of the models."""
         return self.of_labels.features(matrix)
 
-    def unseen(self, training: Training, sample: CountedDocuments) -> Unseen:
-        """Score the sample with each document left out, or where that is not exact by folds."""
-        exact = self.subtracts_exactly(training.settings, training.statistics.weight_unit) and training.choose is None
-        return self.leave_one_out(sample) if exact and training.settings.prior_shape == "symmetric" else super().unseen(training, sample)
-
     def leave_one_out(self, documents: CountedDocuments) -> Unseen:
         """Return the scores of documents of the corpus, each by the counts of all others; −inf for a label that no other document has."""
+        from nbtext.counts.weighting import as_summed
+        from nbtext.language_model.smoothing import without_themselves
+
         naive_bayes: MultinomialNaiveBayes = self.of_labels  # type: ignore[assignment] # the only one that subtracts exactly
         statistics, everything, models = self.training.statistics, self.of_all.counts, naive_bayes.language_models  # type: ignore[attr-defined]
         truth = documents.truth(statistics.n_classes)
@@ -137,3 +118,11 @@ class LabelsAgainstRest(LabelScores, LinearClassifier):
         scores[is_own & (holding <= 0)] = -np.inf
         lengths = documents.matrix.of_terms(models.selected).of_entries(others).lengths
         return Unseen(scores, lengths, documents.matrix.lengths - lengths, truth, weights)
+
+
+@class_conditionals.register(LabelsAgainstRest)
+def label_probabilities(classifier: LabelsAgainstRest) -> TermProbabilities | None:
+    """Return those of the labels, with those of all documents."""
+    of_labels = class_conditionals(classifier.of_labels)
+    of_all = class_conditionals(classifier.of_all)
+    return of_labels and of_all and replace(of_labels, corpus=of_all.probability)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from nbtext.cli.corpus import CommandCorpus
     from nbtext.cli.label_terminal import Terminal
-    from nbtext.counts.table import Seed
+    from nbtext.counts.statistics import Seed
     from nbtext.labelling.answer_file import AnswerFile
     from nbtext.labelling.session import Session, Suggestion
 

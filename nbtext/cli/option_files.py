@@ -10,7 +10,7 @@ from nbtext.settings import ALL_OTHERS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from nbtext.counts.table import Seed
+    from nbtext.counts.statistics import Seed
 
 T = TypeVar("T")
 
@@ -62,7 +62,7 @@ def read_seeds(path: str, fewest: int = 2) -> list[Seed]:
     ``!`` before a word makes it one against the class. The words are not terms yet. Raise `PathError` for a file that cannot be read, for a line
     of another form, and if there are fewer than ``fewest`` classes.
     """
-    from nbtext.counts.table import MOST_OF_SEEDS, PSEUDO_COUNT, Seed
+    from nbtext.counts.statistics import MOST_OF_SEEDS, PSEUDO_COUNT, Seed
     from nbtext.prediction.labels import MARK
 
     seeds = []

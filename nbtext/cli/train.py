@@ -51,7 +51,7 @@ def command(
     """
     from nbtext.cli.corpus import CommandCorpus, located, require_distinct, untrained
     from nbtext.cli.option_files import read_seeds
-    from nbtext.counts.table import require_seeded_classes
+    from nbtext.counts.statistics import require_seeded_classes
     from nbtext.store.atomic import check_replaceable
 
     begin = time.monotonic()

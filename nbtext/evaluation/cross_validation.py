@@ -293,7 +293,7 @@ def _scored(
             scores, lengths = fitted.leave_one_out(block)[:2]
         else:
             scores, lengths = fitted.joint_log_likelihood(block.matrix)
-        posterior = fitted.kind(learnt.calibration.log_posterior(fitted.log_scale(scores, lengths), lengths))
+        posterior = fitted.training.statistics.kind(learnt.calibration.log_posterior(fitted.log_scale(scores, lengths), lengths))
         n_labels = posterior.logs.shape[1]
         truth = block.truth(n_labels)
         own = block.in_units(table.unit) if test is None else np.zeros(len(block))

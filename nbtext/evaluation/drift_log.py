@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.classifiers.base import likelihood_per_token
 from nbtext.corpus.streams import file_content
 from nbtext.errors import PathError, UsageError
 from nbtext.prediction.rule import DecisionRule
@@ -56,7 +57,7 @@ class DriftWatch:
         for block in blocks:
             read = np.array([document.problem is None for document in block.documents], np.bool_)
             tokens = block.lengths + block.unknown
-            per_token = self._model.fitted.classifier.likelihood_per_token(block.scores, block.lengths, block.unknown)
+            per_token = likelihood_per_token(self._model.fitted.classifier, block.scores, block.lengths, block.unknown)
             likelihood = np.full(len(tokens), np.nan) if per_token is None else per_token[0]
             self._parts.append((tokens[read], block.unknown[read], likelihood[read], block.posterior.decide(DecisionRule()).answers[read]))
             yield block

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.classifiers.left_out import uncalibrated
 from nbtext.evaluation.judging import judge_scored
 from nbtext.explain.mistakes import ExcerptPiece, Excerpts, Misclassification, MistakeFinder
 from nbtext.inspection.terms import ClassTerms, class_terms
@@ -79,10 +80,10 @@ def gather(
     raw = evaluation_of(model.fitted.statistics)
     surest = _SurestMistakes(model)
     rule = DecisionRule()
-    uncalibrated = model.fitted.classifier.uncalibrated()
+    textbook = uncalibrated(model.fitted.classifier)
 
     def look(block: ScoredBlock) -> None:
-        of_scores = model.fitted.kind(uncalibrated.log_posterior(block.scores, block.lengths))
+        of_scores = model.fitted.kind(textbook.log_posterior(block.scores, block.lengths))
         raw.add(block.labels, of_scores, block.posterior.predicted(rule))
         if block.posterior.is_exclusive:  # a set of labels has no single mistake
             surest.add(block, block.posterior.decide(rule))

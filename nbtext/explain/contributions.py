@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.classifiers.base import Classifier, difference
+from nbtext.classifiers.base import Classifier, additive, attribute_summands, difference
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, in_blocks
 from nbtext.ragged import offsets
 
@@ -32,8 +32,8 @@ def bias(classifier: Classifier, matrix: DocumentTermMatrix) -> Floats | None:
 
     The log class prior; with Bernoulli also what the absence of every term adds. What is the same in every class is left out.
     """
-    additive = classifier.additive
-    return None if additive is None else additive.biases(matrix.of_terms(additive.known()))[0]
+    summed = additive(classifier)
+    return None if summed is None else summed.biases(matrix.of_terms(summed.known()))[0]
 
 
 def term_contributions(
@@ -44,12 +44,12 @@ def term_contributions(
     ``answers`` and ``rivals`` are class numbers, shape (n_docs,). With the `bias` the contributions of a document sum to the difference of its
     scores, before any calibration. nan where a term rules out both classes. None if scores are no sums over terms.
     """
-    additive = classifier.additive
-    if additive is None:
+    summed = additive(classifier)
+    if summed is None:
         return None
-    matrix = additive.features(matrix.of_terms(additive.known()))
+    matrix = summed.features(matrix.of_terms(summed.known()))
     documents = matrix.entry_documents
-    return matrix, additive.advantages(matrix, answers[documents], rivals[documents])
+    return matrix, summed.advantages(matrix, answers[documents], rivals[documents])
 
 
 def ruling_out(classifier: Classifier, terms: Whole, n_classes: int) -> Whole:
@@ -57,11 +57,11 @@ def ruling_out(classifier: Classifier, terms: Whole, n_classes: int) -> Whole:
 
     All −1 if scores are no sums over terms.
     """
-    first, additive = np.full(n_classes, -1), classifier.additive
-    if additive is None:
+    first, summed = np.full(n_classes, -1), additive(classifier)
+    if summed is None:
         return first
-    for places in in_blocks(np.flatnonzero(additive.known()[terms]), n_classes, TERM_WEIGHTS_AT_ONCE):
-        impossible = np.isneginf(additive.term_scores(terms[places], np.ones(places.size, np.int64)))
+    for places in in_blocks(np.flatnonzero(summed.known()[terms]), n_classes, TERM_WEIGHTS_AT_ONCE):
+        impossible = np.isneginf(summed.term_scores(terms[places], np.ones(places.size, np.int64)))
         new = impossible.any(axis=0) & (first < 0)
         first[new] = places[impossible.argmax(axis=0)[new]]
     return first
@@ -98,7 +98,7 @@ def word_contributions(
 
     ``matrix`` holds the document alone; the words have shape (n_words,). Where scores are no sums over terms, a word has what is lost without it.
     """
-    classifier = model.classifier.of_texts
+    classifier = model.text_classifier
     found, prior = term_contributions(classifier, matrix, np.array(pair[:1]), np.array(pair[1:])), bias(classifier, matrix)
     prior = np.append(model.classifier.log_prior if prior is None else prior, 0.0)  # of `REST`
     words = _left_out_contributions(model, located, matrix, pair) if found is None else shared_out(located, *found)
@@ -110,7 +110,7 @@ def _left_out_contributions(model: FittedModel, located: LocatedWords, matrix: D
 
     All occurrences of a surface word are left out together, with their n-grams, and share the difference equally.
     """
-    classifier = model.classifier.of_texts
+    classifier = model.text_classifier
     names, word_of = located.surface_words()
     if not matrix.terms.size:
         return np.zeros(word_of.size)
@@ -161,5 +161,5 @@ def attribute_scores(model: FittedModel, matrix: DocumentTermMatrix, values: Seq
     """
     if not model.statistics.attributes.names:
         return []
-    named = zip(model.statistics.attributes.names, values, model.classifier.attribute_scores(matrix), strict=False)
+    named = zip(model.statistics.attributes.names, values, attribute_summands(model.classifier, matrix), strict=False)
     return [(name, value, scores) for name, value, scores in named if value]

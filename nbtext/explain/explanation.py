@@ -233,7 +233,7 @@ def ruled_out(model: FittedModel, located: LocatedWords, matrix: DocumentTermMat
     distinct, first = np.unique(located.terms[np.argsort(located.words, kind="stable")], return_index=True)
     terms = distinct[np.argsort(first)]
     terms = terms[np.isin(terms, matrix.terms)]
-    places = ruling_out(model.classifier.of_texts, terms, len(model.classes)).tolist()
+    places = ruling_out(model.text_classifier, terms, len(model.classes)).tolist()
     values = [(name, value, np.isneginf(scores)) for name, value, scores in attribute_scores(model, matrix, given)]
     found = []
     for number, (label, place) in enumerate(zip(model.classes, places, strict=True)):

@@ -87,7 +87,7 @@ class Excerpts:
         text, fields = _squeezed(document.text), [(name, _squeezed(content)) for name, content in document.fields]
         located = self._walker.locate(text, fields, pairs=True)
         matrix, pair = self._model.counted([text], [fields]), (np.array([answer]), np.array([rival]))
-        found = term_contributions(self._model.classifier.of_texts, matrix, *pair)
+        found = term_contributions(self._model.text_classifier, matrix, *pair)
         nats = np.zeros(located.begins.size) if found is None else np.nan_to_num(shared_out(located, *found), posinf=inf, neginf=-inf)
         text = shown(text, fields)
         first, last = _loudest(located.begins, located.ends, np.maximum(nats, 0), len(text))
@@ -145,7 +145,7 @@ class MistakeFinder:
         answers, posterior = decision.answers[wrong], block.log_posterior[wrong]
         rivals = np.where(truth[wrong] >= 0, truth[wrong], runner_up(posterior, answers))
         matrix = self._model.counted(*contents([block.documents[row] for row in wrong.tolist()]))
-        contributions = term_contributions(self._model.classifier.of_texts, matrix, answers, rivals)
+        contributions = term_contributions(self._model.text_classifier, matrix, answers, rivals)
         tipping = [()] * wrong.size if contributions is None else self._tipping_terms(*contributions)
         every = np.arange(wrong.size)
         with np.errstate(invalid="ignore"):

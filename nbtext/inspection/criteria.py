@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.classifiers.base import part_fits
 from nbtext.counts.count_table import whole_or_float
 from nbtext.counts.statistics import estimated
 from nbtext.errors import UsageError, listed
@@ -58,13 +59,13 @@ class Criteria:
 
 
 def criteria(model: Classifier) -> Criteria:
-    """Return the criteria of a model; raise `UsageError` for kinds that have none, and as its `fits`.
+    """Return the criteria of a model; raise `UsageError` for kinds that have none, and as `part_fits`.
 
     Each part has its own n in the BIC. That of the class prior is the number of documents, or beside a text alone that of its tokens.
     """
     statistics, settings = model.training.statistics, model.training.settings
     require_fitting(settings, CRITERIA, *rows_of(statistics.kind))
-    fits, kind = model.fits(), settings.class_prior
+    fits, kind = part_fits(model), settings.class_prior
     if impossible := [fit.part for fit in fits if not np.isfinite(fit.fit.log_likelihood)]:
         raise UsageError(f"AIC and BIC are not defined for {listed(impossible, 3)}: in a class all documents have the same number")
     documents = statistics.observed.class_documents
@@ -129,7 +130,7 @@ def compared_models(model: Classifier) -> list[ComparedModel]:
 
     The others have the pseudo-counts of `COMPARED`, or the same distributions for all classes, as if labels said nothing of documents.
     """
-    training, fits = model.training, model.fits()
+    training, fits = model.training, part_fits(model)
     own, data = _evidence(fits), ", ".join(fit.part for fit in fits if fit.fit.tokens)
     if own is None:
         return []
@@ -139,12 +140,12 @@ def compared_models(model: Classifier) -> list[ComparedModel]:
     by_file = "" if isinstance(training.settings.smoothing, str | float | int | tuple) else ", by the file"
     tried = [
         (FOR_EACH_CLASS + by_file, training.smoothing, own),
-        (FOR_ALL_CLASSES + by_file, training.smoothing, _evidence(of_all.fits())),
+        (FOR_ALL_CLASSES + by_file, training.smoothing, _evidence(part_fits(of_all))),
     ]
     for smoothing in (scale * each for each in COMPARED if by_file or scale * each != training.smoothing):
         settings = replace(training.settings, smoothing=smoothing)
         other = type(model).estimate(replace(training, settings=settings, smoothing=smoothing, own=NO_OWN))
-        tried.append((FOR_EACH_CLASS, smoothing, _evidence(other.fits())))
+        tried.append((FOR_EACH_CLASS, smoothing, _evidence(part_fits(other))))
     found = [(name, smoothing, float(evidence.sum())) for name, smoothing, evidence in tried if evidence is not None]
     if not any(isfinite(evidence) for *_, evidence in found):
         return []

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.classifiers.base import class_conditionals
 from nbtext.counts.matrix import in_blocks
 from nbtext.counts.vocabulary import displayed_term, is_of_field
 from nbtext.errors import UsageError
@@ -53,7 +54,7 @@ class DocumentGenerator:
     def __init__(self, model: TextClassifier, *, draw: bool = False, seed: int = 0) -> None:
         """Raise `UsageError` if there are no words to draw, or for a draw of parameters that have no posterior."""
         self._model, self._fitted, self._draw, self._seed = model, model.fitted, draw, seed
-        probabilities = model.fitted.classifier.of_texts.term_probabilities()
+        probabilities = class_conditionals(model.fitted.text_classifier)
         self._coins = probabilities if probabilities is not None and probabilities.absence is not None else None
         if draw and model.settings.estimate == "ml":
             raise UsageError("--draw needs a posterior, and maximum likelihood has none", hint="train with --set estimate=mean or map")
@@ -83,7 +84,7 @@ class DocumentGenerator:
         for _ in range(n):
             number = int(prior.draw(1, random)[0]) if given is None else given
             if number not in self._ready:
-                self._ready[number] = self._drawing(number), self._fitted.classifier.drawing(number)
+                self._ready[number] = self._drawing(number), self._drawing_of_values(number)
             draw_words, draw_values = self._ready[number]
             drawn = self._words[draw_words(length, random)]
             yield Generated(self._model.classes[number], [self._names[term] for term in drawn.tolist()], draw_values(of_values))
@@ -122,6 +123,14 @@ class DocumentGenerator:
         tokens = cells_of_class(statistics, statistics.cell_counts, number)[self._words].sum()
         mean = float(tokens / max(statistics.class_documents[number], 1))
         return lambda length, random: urn.draw(length or draw_length(mean, random), random)
+
+    def _drawing_of_values(self, number: int) -> DrawValues:
+        """Return a function that draws the values of the attributes of a document of a class."""
+        if not self.attributes:
+            return lambda _: ()
+        from nbtext.inspection.attribute_draws import attribute_drawing
+
+        return attribute_drawing(self._fitted, number)
 
     def _weights(self, number: int) -> Floats:
         """Return φ_jk of the words of a class, or the parameters of their posterior."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nbtext.classifiers.base import LinearClassifier, own_parameters
 from nbtext.corpus.document import Document, contents, size_of
 from nbtext.counts.statistics import by_class
 from nbtext.counts.vocabulary import displayed_term, is_of_field
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from nbtext.classifiers.attribute_likelihoods import CategoricalAttribute
+    from nbtext.classifiers.shown import Boundary, TwoClassBoundary
     from nbtext.fitted_model import Choices
     from nbtext.model.text_classifier import TextClassifier
-    from nbtext.type_names import Parsed
+    from nbtext.type_names import Floats, Parsed
 
 
 @dataclass(frozen=True)
@@ -109,10 +111,9 @@ class CategoriesOverview:
 AttributeOverviews = dict[str, AttributeOverview | CategoriesOverview]
 
 
-def attributes_overview(model: TextClassifier) -> AttributeOverviews:
-    """Return each attribute by name; empty for a model of texts alone."""
-    classifier, statistics, labels = model.fitted.classifier, model.fitted.statistics, model.classes
-    attributes, weights = classifier.attributes, classifier.number_weights
+def attributes_overview(model: TextClassifier, weights: Floats | None) -> AttributeOverviews:
+    """Return each attribute by name, with the ``weights`` of numbers if they have some, shape (n_numbers, n_classes); empty for a model of texts alone."""
+    attributes, statistics, labels = model.fitted.attributes, model.fitted.statistics, model.classes
     if attributes is None:
         return {}
     names, moments, counts, numbers = statistics.attributes, statistics.moments, attributes.counts, attributes.numbers
@@ -136,11 +137,13 @@ def _categories(model: TextClassifier, attribute: CategoricalAttribute) -> Categ
     terms = np.flatnonzero(values.selected)
     listed = np.sort(terms[np.argsort(-documents[terms], kind="stable")[:MOST_CATEGORIES]])
     names = [term_name(model, term).split("=", 1)[1] for term in listed.tolist()]
-    probability, linear = values.probability(listed), model.fitted.classifier.linear
+    probability, classifier = values.probability(listed), model.fitted.classifier
     if values.n_unseen:
         names.append(f"({values.n_unseen:,} never seen)")
         probability = np.vstack((probability, values.probability_of_unseen()))
-    tables = {"probability": probability} | ({} if linear is None else {"weight": linear.weights(listed)})
+    tables = {"probability": probability}
+    if isinstance(classifier, LinearClassifier):
+        tables["weight"] = classifier.weights(listed)
     classes = {
         label: {key: dict(zip(names, table[:, k].tolist(), strict=False)) for key, table in tables.items()}
         for k, label in enumerate(model.classes)
@@ -264,6 +267,7 @@ def overview(model: TextClassifier, top: int) -> Overview:
     """Return what is in a model, with up to ``top`` terms of each class: those that add most mutual information to it."""
     statistics, sample, fitted, learnt = model.counts.labelled, model.counts.sample, model.fitted, model.fitted.learnt
     calibration, judgement = learnt.calibration, learnt.judgement
+    own = own_parameters(fitted.text_classifier)
     top_terms, temperature = _top_terms(model, top), _LengthPower(calibration.scale, calibration.exponent)
     return Overview(
         documents=statistics.n_documents,
@@ -279,11 +283,11 @@ def overview(model: TextClassifier, top: int) -> Overview:
         terms_with_own_smoothing=len(learnt.own),
         choices=learnt.choices,
         calibration=None if judgement is None else CalibrationOverview(temperature, **judgement),
-        l2=fitted.classifier.of_texts.penalty(),
-        boundary=_boundary(model),
-        linear=_linear(model, top),
-        members={name: _LengthPower(*weight) for name, weight in fitted.classifier.of_texts.member_weights().items()},
-        attributes=attributes_overview(model),
+        l2=own.l2,
+        boundary=None if own.boundary is None else _boundary(model, own.boundary),
+        linear=None if own.two_classes is None else _linear(model, own.two_classes, top),
+        members={name: _LengthPower(*weight) for name, weight in own.members.items()},
+        attributes=attributes_overview(model, own.number_weights),
         sample=_SampleOverview(len(sample.documents), sample.is_complete),
         seeds=_seeds(model),
         unlabelled=_unlabelled(model),
@@ -321,11 +325,8 @@ def _fields(model: TextClassifier) -> dict[str, int] | None:
     return dict(sorted(counted.items(), key=lambda of_field: (-of_field[1], of_field[0]))) or None
 
 
-def _boundary(model: TextClassifier) -> dict[str, ClassBoundary] | None:
-    """Return the boundary of each class; None for any model but a Gaussian one, and for a quadratic one in latent features."""
-    boundary = model.fitted.classifier.of_texts.boundary()
-    if boundary is None:
-        return None
+def _boundary(model: TextClassifier, boundary: Boundary) -> dict[str, ClassBoundary]:
+    """Return the boundary of each class."""
     n_classes, found = len(model.classes), {}
     weights, bias = (np.round(part, 9).tolist() for part in boundary[:2])
     rest = [[None] * n_classes if part is None else np.resize(part, (n_classes, *part.shape[1:])).tolist() for part in boundary[2:]]
@@ -334,11 +335,8 @@ def _boundary(model: TextClassifier) -> dict[str, ClassBoundary] | None:
     return found
 
 
-def _linear(model: TextClassifier, top: int) -> TwoClassWeights | None:
-    found = model.fitted.classifier.of_texts.two_class_weights()
-    if found is None:
-        return None
-    terms, weights, b = found
+def _linear(model: TextClassifier, boundary: TwoClassBoundary, top: int) -> TwoClassWeights:
+    terms, weights, b = boundary
     order = np.argsort(-weights, kind="stable")
     shown = order if order.size <= 2 * top else np.concatenate((order[:top], order[order.size - top :]))
     return TwoClassWeights(b, {term_name(model, int(terms[place])): float(weights[place]) for place in shown.tolist()})

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.classifiers.base import OF_TOKENS, TermProbabilities
+from nbtext.classifiers.base import class_conditionals
+from nbtext.classifiers.shown import OF_TOKENS, TermProbabilities
 from nbtext.counts.count_table import whole_or_float
 from nbtext.counts.matrix import in_blocks
 from nbtext.counts.vocabulary import FORMS, category_term, displayed_term, is_category_of
@@ -46,7 +47,7 @@ def term_name(model: TextClassifier, term: int) -> str:
 
 
 def _categorical(model: TextClassifier) -> tuple[CategoricalAttribute, ...]:
-    attributes = model.fitted.classifier.attributes
+    attributes = model.fitted.attributes
     return () if attributes is None else attributes.categorical
 
 
@@ -162,7 +163,7 @@ def term_details(model: TextClassifier, words: Sequence[str]) -> list[WordDetail
 
 def term_probabilities(model: TextClassifier) -> TermProbabilities:
     """Return the probabilities by which the classifier scores terms; for one that has none of the class itself, those of the language models."""
-    found = model.fitted.classifier.of_texts.term_probabilities()
+    found = class_conditionals(model.fitted.text_classifier)
     if found is not None:
         return found
     return TermProbabilities.of_models(model.fitted.language_models, f"{OF_TOKENS}; {model.settings.classifier} does not score by it")

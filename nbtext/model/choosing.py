@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.classifiers.base import Training, class_for, classifier_class, sorted_by_content, split
+from nbtext.classifiers.base import Training, class_for, classifier_class
+from nbtext.classifiers.left_out import fitted_calibration, sorted_by_content, split
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.statistics import estimated
@@ -150,8 +151,8 @@ def _by_held_out(whole: ClassStatistics, settings: Settings, selected: Mask, doc
         if not known.any():
             return errors, np.inf
         scores, lengths, of_known = scores[known], lengths[known], truth[known]
-        calibration = model.fitted_calibration(scores, of_known, lengths, None)
-        posterior = model.kind(calibration.log_posterior(scores, lengths))
+        calibration = fitted_calibration(model, scores, of_known, lengths, None)
+        posterior = statistics.kind(calibration.log_posterior(scores, lengths))
         return errors, float(posterior.losses(of_known).mean())
 
     usual, usual_loss = judged(chosen.PSEUDO_COUNT)
@@ -240,8 +241,8 @@ class _Trials:
         fitted = class_for(self.statistics, self.settings).estimate(Training(self.statistics, selected, smoothing, self.settings))
         unseen = fitted.leave_one_out(documents)
         scores, lengths, _, truth, _ = unseen.of_known_classes()
-        calibration = fitted.fitted_calibration(scores, truth, lengths, None)
-        posterior = fitted.kind(calibration.log_posterior(scores, lengths))
+        calibration = fitted_calibration(fitted, scores, truth, lengths, None)
+        posterior = self.statistics.kind(calibration.log_posterior(scores, lengths))
         losses = np.full(len(documents), np.nan)
         losses[unseen.is_known] = posterior.losses(truth)
         return losses

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nbtext.classifiers.base import fit_warnings
 from nbtext.corpus.columns import PARTS, is_column_name
 from nbtext.counts.count_table import whole_or_float
 from nbtext.counts.vocabulary import ENCODED_LINES, category_term, displayed_term, is_category_of, is_of_field
@@ -74,7 +75,7 @@ def warnings(model: FittedModel) -> list[str]:
     idle = [each.shown for each in TRAINING if each.only_for not in users and settings[each.name] != each.default]
     if idle:
         found.append(f"--classifier {settings.classifier} makes no use of {', '.join(idle)}")
-    return [*found, *model.classifier.warnings()]
+    return [*found, *fit_warnings(model.classifier)]
 
 
 def corpus_findings(statistics: ClassStatistics, reading: Reading, *, n_terms: int) -> Iterator[Finding]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.classifiers.base import Classifier, Training, Unseen, class_for, class_prior, classifier_class
+from nbtext.classifiers.base import Classifier, Training, class_for, class_prior, classifier_class, likelihood_per_token
+from nbtext.classifiers.left_out import fitted_calibration, uncalibrated, unseen_scores
 from nbtext.counts.counting import Analysis
 from nbtext.counts.statistics import estimated, weights_of
 from nbtext.counts.vocabulary import category_term, is_category
@@ -29,7 +30,7 @@ from nbtext.fitted_model import (
     training_of,
 )
 from nbtext.model.choosing import choose, has_choice
-from nbtext.prediction.calibration import Calibration, LeftOutPosteriors
+from nbtext.prediction.calibration import Calibration, LeftOutPosteriors, Unseen
 from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, Posterior, log_posterior, of_kind
 from nbtext.prediction.rule import minimum_error
 from nbtext.prediction.typicality import Profile, Typicality
@@ -176,14 +177,16 @@ def learn(
     documents = None if documents is None else without_dropped(documents, statistics, learnt, settings)
     training = _training(statistics, learnt, settings, sample, documents)
     fitted = class_for(statistics, settings).estimate(training)
-    learnt = replace(learnt, fitted=fitted.arrays(), calibration=fitted.uncalibrated())
+    learnt = replace(learnt, fitted=fitted.arrays(), calibration=uncalibrated(fitted))
     sample = scored_sample(sample, statistics)
     if not is_calibrated(settings) or not len(sample):
         return learnt
-    unseen = fitted.unseen(training, sample)
+    unseen = unseen_scores(fitted, training, sample)
     by_its_terms = unseen
-    if training.choose is not None and fitted.likelihood_per_token(unseen.scores, unseen.lengths, unseen.unknown) is not None:
-        by_its_terms = fitted.unseen(replace(training, choose=None), sample)  # likelihoods over other terms cannot be compared
+    if training.choose is not None:
+        per_token = likelihood_per_token(fitted, unseen.scores, unseen.lengths, unseen.unknown)
+        if per_token is not None:  # likelihoods over other terms cannot be compared
+            by_its_terms = unseen_scores(fitted, replace(training, choose=None), sample)
     return calibrated(learnt, fitted, unseen, by_its_terms)
 
 
@@ -206,7 +209,7 @@ def left_out_posteriors(model: FittedModel) -> LeftOutPosteriors:
         raise UsageError("the model keeps no documents to leave out", hint="train with --set sample=N above 0")
     training = _training(statistics, learnt, settings, sample)
     fitted = class_for(statistics, settings).restored(training, learnt.fitted)
-    return posteriors(fitted, learnt.calibration, fitted.unseen(training, sample))
+    return posteriors(fitted, learnt.calibration, unseen_scores(fitted, training, sample))
 
 
 def posteriors(fitted: Classifier, calibration: Calibration, unseen: Unseen) -> LeftOutPosteriors:
@@ -216,7 +219,7 @@ def posteriors(fitted: Classifier, calibration: Calibration, unseen: Unseen) -> 
         log_posterior = calibration.log_posterior_of_left_out(scores, truth, lengths, weights)
     else:
         log_posterior = calibration.log_posterior(scores, lengths)
-    return LeftOutPosteriors.of(fitted.kind(log_posterior), truth, weights)
+    return LeftOutPosteriors.of(fitted.training.statistics.kind(log_posterior), truth, weights)
 
 
 def scored_sample(sample: CountedDocuments, statistics: CellCounts) -> CountedDocuments:
@@ -230,26 +233,27 @@ def calibrated(learnt: Learnt, fitted: Classifier, unseen: Unseen, by_its_terms:
     from nbtext.metrics.outcomes import judge_posterior, proper_scores
 
     scores, lengths, unknown, *_ = by_its_terms
-    per_token, answers = fitted.likelihood_per_token(scores, lengths, unknown), minimum_error(log_posterior(scores))
+    per_token = likelihood_per_token(fitted, scores, lengths, unknown)
+    answers = minimum_error(log_posterior(scores))
     profile = Profile.of(lengths + unknown, unknown, None if per_token is None else per_token[0], answers, scores.shape[1])
     learnt = replace(learnt, typicality=None if per_token is None else Typicality.of(*per_token), profile=profile)
     scores, lengths, _, truth, of_known = unseen.of_known_classes()
     if not len(truth):
         return learnt
     weights = None if np.all(unseen.weights == 1) else of_known
-    uncalibrated = fitted.uncalibrated()
+    kind = fitted.training.statistics.kind
 
     def figures(calibration: Calibration, scores: Floats) -> dict[str, float]:
-        found = proper_scores(judge_posterior(fitted.kind(calibration.log_posterior(scores, lengths)), truth), weights)
+        found = proper_scores(judge_posterior(kind(calibration.log_posterior(scores, lengths)), truth), weights)
         return {figure: float(f"{value:.6g}") for figure, value in found.items()}
 
     calibrated = []
     for variant in fitted.variants():
         on_log_scale = variant.log_scale(scores, lengths)
-        calibration = fitted.fitted_calibration(on_log_scale, truth, lengths, weights)
+        calibration = fitted_calibration(fitted, on_log_scale, truth, lengths, weights)
         calibrated.append((figures(calibration, on_log_scale), calibration, variant))
     after, calibration, chosen = min(calibrated, key=lambda one: one[0]["log_loss"])
-    judgement: Judgement = {"documents": len(truth), "before": figures(uncalibrated, scores), "after": after}
+    judgement: Judgement = {"documents": len(truth), "before": figures(uncalibrated(fitted), scores), "after": after}
     left_out = posteriors(chosen, calibration, unseen) if needs_documents(chosen.training.settings) else None
     return replace(learnt, calibration=calibration, judgement=judgement, fitted=chosen.arrays(), left_out=left_out)
 
@@ -346,7 +350,7 @@ def _smoothing(training: Training, choices: Choices) -> float:
         from nbtext.language_model.smoothing import smoothing_by_leave_one_out
 
         summed = as_summed(sample, settings.weighting)
-        return smoothing_by_leave_one_out(chosen.counted(training), training.selected, settings.prior_shape, summed)
+        return smoothing_by_leave_one_out(training.weighted_statistics(), training.selected, settings.prior_shape, summed)
     if isinstance(given, GivenSmoothing):
         return given.others
     if isinstance(given, (int, float, tuple)):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from nbtext.classifiers.base import Training, Unseen, loss_after_calibration
+from nbtext.classifiers.base import Training
 from nbtext.classifiers.complement import ComplementNaiveBayes
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets, is_known, with_ngram_parts
@@ -40,7 +40,7 @@ from nbtext.model.training import (
     terms_and_smoothing,
     without_dropped,
 )
-from nbtext.prediction.calibration import OF_COUNTS
+from nbtext.prediction.calibration import OF_COUNTS, Unseen, loss_after_calibration
 from nbtext.steps import stepped
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ class _ExpectationMaximisation:
 
     def _sums(self, labelled: ClassStatistics) -> ClassStatistics:
         """Return statistics with the sums of weights as their counts, which are all that EM needs."""
-        return replace(MultinomialNaiveBayes.counted(training_of(labelled, self.learnt, self.settings)), cell_logs=None)
+        return replace(training_of(labelled, self.learnt, self.settings).weighted_statistics(), cell_logs=None)
 
     def _smoothing(self, sums: ClassStatistics) -> float:
         """Return the pseudo-count that the user gave, else the one of greatest evidence."""

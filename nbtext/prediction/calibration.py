@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.prediction.labels import DocumentLabels
 from nbtext.prediction.posterior import Posterior, log_posterior
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from nbtext.prediction.labels import DocumentLabels
-    from nbtext.type_names import Floats, Integers, Whole
+    from nbtext.type_names import Floats, Integers, Mask, Whole
 
     Loss = Callable[[Floats], tuple[float, Floats, Floats]]
 
@@ -182,6 +182,55 @@ def divisor_loss(scores: Floats, truth: Integers, x: Floats, weights: Floats, ce
         return value, gradient, curvature.reshape(flat.size, flat.size) + np.eye(flat.size)
 
     return loss
+
+
+class Unseen(NamedTuple):
+    """Scores of documents by models that were estimated without them."""
+
+    scores: Floats
+    """Shape (n_docs, n_classes), in nats."""
+    lengths: Whole
+    """Tokens of terms that count, shape (n_docs,)."""
+    unknown: Whole
+    """Other tokens, shape (n_docs,)."""
+    truth: DocumentLabels
+    weights: Floats
+    """The weights of the documents, shape (n_docs,); 1 if they have none."""
+
+    @classmethod
+    def joined(cls, parts: Sequence[Unseen]) -> Unseen:
+        """Return the documents of all parts, in order."""
+        return cls(
+            scores=np.concatenate([part.scores for part in parts]),
+            lengths=np.concatenate([part.lengths for part in parts]),
+            unknown=np.concatenate([part.unknown for part in parts]),
+            truth=DocumentLabels.joined([part.truth for part in parts]),
+            weights=np.concatenate([part.weights for part in parts]),
+        )
+
+    @property
+    def is_known(self) -> Mask:
+        """Which documents have labels that the models know, shape (n_docs,): not those whose label went with its only document."""
+        documents, labels = self.truth.pairs()
+        is_known = np.ones(len(self.scores), np.bool_)
+        is_known[documents[~np.greater(self.scores[documents, labels], -np.inf)]] = False
+        return is_known
+
+    def of_known_classes(self) -> Unseen:
+        """Return the documents of known classes."""
+        return Unseen._make(column[self.is_known] for column in self)
+
+
+def loss_after_calibration(unseen: Unseen, usual: float = 0.0) -> float:
+    """Return the mean of −log p(truth | d), in nats, of the documents whose class the model knows, calibrated by length on the same documents.
+
+    It does not follow ``--calibration``, which is to change probabilities and no answers. ``usual`` as in `by_length`.
+    """
+    scores, lengths, _, labels, of_known = unseen.of_known_classes()
+    truth = labels.numbers
+    weights = None if np.all(unseen.weights == 1) else of_known
+    posterior = by_length(scores, truth, lengths, weights, usual).log_posterior(scores, lengths)
+    return -float(np.average(posterior[np.arange(len(truth)), truth], weights=weights))
 
 
 class LeftOutPosteriors(NamedTuple):

@@ -24,7 +24,7 @@ def test_the_table_of_eight_people() -> None:
             model.fitted.statistics.vocabulary.term(term).rpartition("\x1f")[2]: of.values.probability(np.array([term]))[0].tolist()
             for term in np.flatnonzero(of.values.selected).tolist()
         }
-        for of in classifier.attributes.categorical
+        for of in classifier.likelihoods.categorical
     )
     assert hair["d"] == [3 / 5, 0]
     assert eye["l"] == [2 / 5, 1]

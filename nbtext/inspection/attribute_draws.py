@@ -1,0 +1,97 @@
+"""Draws of attributes from their distributions in a class, as a model sees them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nbtext.counts.vocabulary import category_term
+from nbtext.language_model.sampling import Categorical
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nbtext.classifiers.attribute_likelihoods import (
+        CategoricalAttribute,
+        NormalAttributes,
+        PoissonAttributes,
+    )
+    from nbtext.classifiers.base import Classifier
+    from nbtext.fitted_model import FittedModel
+    from nbtext.language_model.sampling import DrawValues
+
+
+def attribute_drawing(model: FittedModel, label: int) -> DrawValues:
+    """Return a function that draws the attributes of a document of a class, in the order of their names.
+
+    None stands for a value without a distribution.
+    """
+    parts = list(_drawings(model, label))
+    return lambda random: [value for draw in parts for value in draw(random)]
+
+
+def _drawings(model: FittedModel, label: int) -> Iterator[DrawValues]:
+    distributions = model.attributes
+    if distributions is None:
+        return
+    for attribute in distributions.categorical:
+        yield drawing_of_categories(attribute, label)
+    if distributions.counts is not None:
+        yield drawing_of_counts(distributions.counts, label)
+    if distributions.numbers is not None:
+        yield drawing_of_numbers(distributions.numbers, label)
+    if model.text_classifier.TAKES_NUMBERS:
+        yield drawing_of_features(model.text_classifier, label)
+
+
+def drawing_of_categories(attribute: CategoricalAttribute, label: int) -> DrawValues:
+    """Return a function that draws a ~ φ_k; those never seen are numbered, and a class without a distribution has None."""
+    distribution = attribute.values
+    vocabulary, n_unseen = distribution.statistics.vocabulary, distribution.n_unseen
+    terms = np.flatnonzero(distribution.selected)
+    of_unseen = distribution.probability_of_unseen()[label] if n_unseen else 0.0
+    weights = np.append(distribution.probability(terms)[:, label], of_unseen)
+    if not np.any(weights > 0):
+        return lambda _: [None]
+    urn, prefix = Categorical(weights), len(category_term(attribute.name, ""))
+
+    def draw(random: np.random.Generator) -> list[str]:
+        place = int(urn.draw(1, random)[0])
+        if place < terms.size:
+            return [vocabulary.term(int(terms[place]))[prefix:]]
+        return [f"unseen {random.integers(n_unseen) + 1}"]
+
+    return draw
+
+
+def drawing_of_counts(counts: PoissonAttributes, label: int) -> DrawValues:
+    """Return a function that draws x ~ Poisson(λ_k)."""
+    return lambda random: random.poisson(counts.rates[label]).tolist()
+
+
+def drawing_of_numbers(numbers: NormalAttributes, label: int) -> DrawValues:
+    """Return a function that draws x ~ N(μ_k, σ²_k)."""
+    means, deviations = numbers.means[label], np.sqrt(numbers.variances[label])
+    return lambda random: random.normal(means, deviations).tolist()
+
+
+def drawing_of_features(classifier: Classifier, label: int) -> DrawValues:
+    """Return a function that draws the numbers that a classifier has among its features.
+
+    Gaussian classes draw all features together; no other classifier has a distribution of numbers.
+    """
+    from nbtext.classifiers.gaussian import GaussianDiscriminantAnalysis
+
+    if not isinstance(classifier, GaussianDiscriminantAnalysis):
+        n_numbers = len(classifier.training.statistics.attributes.numeric)
+        return lambda _: [None] * n_numbers
+    n_latent = classifier.space.projection.shape[1]
+    numbers, gaussians = classifier.numbers, classifier.gaussians
+
+    def draw(random: np.random.Generator) -> list[float]:
+        features = gaussians.draw(label, random)[n_latent:]
+        drawn: list[float] = (numbers.centres + numbers.scales * features).tolist()
+        return drawn
+
+    return draw
