@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbtext import TextClassifier
+from nbtext import TextClassifier, UsageError
+from nbtext.classifiers.left_out import HELD_OUT_FOLDS, unseen_scores
 from nbtext.classifiers.many_labels import LabelsAgainstRest
 from nbtext.corpus.document import Document
 from nbtext.counts.counting import content_hashes
@@ -139,3 +140,19 @@ def test_labels_of_no_document_but_one_are_not_known_without_it() -> None:
     alone = np.flatnonzero(found.truth.mask(len(model.classes))[:, model.classes.index("rare")])
     assert np.isneginf(found.scores[alone, model.classes.index("rare")]).all()
     assert len(found.of_known_classes().scores) == len(TEXTS)
+
+
+def test_a_background_prior_changes_with_the_document_left_out_so_folds_are() -> None:
+    """The scores that calibration learns from are those of models trained without the fold."""
+    whole = trained(prior_shape="background", smoothing=5, calibration="none")
+    models, sample = of_models(whole), whole.counts.sample.documents
+    with pytest.raises(UsageError, match="leave-one-out is not exact for several labels"):
+        models.leave_one_out(sample)
+    unseen = unseen_scores(models, models.training, sample)
+    place_of = {content: place for place, content in enumerate(content_hashes([text.encode() for text in TEXTS]).tolist())}
+    places = [place_of[content] for content in sample.hashes.tolist()]
+    held_out = places[::HELD_OUT_FOLDS]
+    others = [place for place in range(len(TEXTS)) if place not in held_out]
+    apart = trained([TEXTS[n] for n in others], [SETS[n] for n in others], prior_shape="background", smoothing=5, calibration="none")
+    wanted = apart.joint_log_likelihood([TEXTS[n] for n in held_out])
+    np.testing.assert_allclose(unseen.scores[: len(held_out)], wanted, rtol=1e-9)

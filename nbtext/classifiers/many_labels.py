@@ -23,6 +23,7 @@ from nbtext.classifiers.base import (
     log_prior_odds,
 )
 from nbtext.counts.matrix import DocumentTermMatrix, add_weighted_sums
+from nbtext.errors import UsageError
 from nbtext.language_model.dirichlet import times_log
 from nbtext.prediction.calibration import Unseen
 from nbtext.records import dataclass
@@ -54,7 +55,9 @@ class LabelsAgainstRest(LinearClassifier):
 
     @classmethod
     def subtracts_exactly(cls, settings: Settings, unit: int) -> bool:
-        """Return whether the model of a label does."""
+        """Return whether the model of a label does, and its pseudo-counts do not depend on the document."""
+        if settings.prior_shape != "symmetric":
+            return False
         return classifier_class(settings.classifier).subtracts_exactly(settings, unit)
 
     @cached_property
@@ -71,10 +74,18 @@ class LabelsAgainstRest(LinearClassifier):
         return self.of_labels.features(matrix)
 
     def leave_one_out(self, documents: CountedDocuments) -> Unseen:
-        """Return the scores of documents of the corpus, each by the counts of all others; −inf for a label that no other document has."""
+        """Return the scores of documents of the corpus, each by the counts of all others; −inf for a label that no other document has.
+
+        Raises `UsageError` for pseudo-counts in proportion to the corpus.
+        """
         from nbtext.counts.weighting import as_summed
         from nbtext.language_model.smoothing import without_themselves
 
+        if self.training.settings.prior_shape != "symmetric":
+            raise UsageError(
+                "leave-one-out is not exact for several labels with --prior-shape background",
+                hint="cross-validate with folds",
+            )
         naive_bayes: MultinomialNaiveBayes = self.of_labels  # type: ignore[assignment] # the only one that subtracts exactly
         statistics, everything, models = self.training.statistics, self.of_all.counts, naive_bayes.language_models  # type: ignore[attr-defined]
         truth = documents.truth(statistics.n_classes)
