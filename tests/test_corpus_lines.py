@@ -109,7 +109,9 @@ def test_names_are_terms_as_they_stand_and_large_counts_cost_no_memory(tmp_path:
 def test_settings_of_words_are_refused_for_counted_features(options: list[str], tmp_path: Path) -> None:
     write("c.svm", "x red:2 round:1\ny green:3\n" * 4)
     expected = f"nbtext: svmlight's features are counted already, so {' '.join(options)} would change nothing; leave it out"
-    commands = [["train"], ["cross-validate", "--folds", "2"], ["tokens", "--no-model"]][: 2 if options == ["--set", "surface-forms=true"] else 3]
+    commands = [["train"], ["cross-validate", "--folds", "2"], ["tokens", "--no-model"]][
+        : 2 if options == ["--set", "surface-forms=true"] else 3
+    ]
     for command in commands:
         assert fail(2, *command, "c.svm", *options) == expected
     assert not (tmp_path / "nbtext.joblib").exists()

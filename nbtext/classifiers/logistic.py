@@ -650,8 +650,7 @@ def convergence_warnings(classifier: LogisticRegression) -> list[str]:
     if excess <= EXCESS:
         return []
     warning = (
-        f"the fit did not converge in {iterations:.0f} iterations, and may be "
-        f"{excess:.2g} nats a document off; a larger l2 makes it easier"
+        f"the fit did not converge in {iterations:.0f} iterations, and may be {excess:.2g} nats a document off; a larger l2 makes it easier"
     )
     return [warning]
 

@@ -83,7 +83,7 @@ class LabelsAgainstRest(LinearClassifier):
 
         if self.training.settings.prior_shape != "symmetric":
             raise UsageError(
-                "leave-one-out is not exact for several labels with --prior-shape background",
+                "leave-one-out is not exact for several labels with --set prior-shape=background",
                 hint="cross-validate with folds",
             )
         naive_bayes: MultinomialNaiveBayes = self.of_labels  # type: ignore[assignment] # the only one that subtracts exactly

@@ -223,9 +223,10 @@ def _read(path: str, *, is_found: bool = False, quiet: bool = False) -> _ConfigF
         raise PathError(f"not valid TOML: {wrong}", where=path) from None
     if shared:
         tool = defaults.get("tool", {})
-        if not isinstance(tool, dict) or not isinstance(tool.get("nbtext"), dict):
+        own = tool.get("nbtext") if isinstance(tool, dict) else None
+        if not isinstance(own, dict):
             return None
-        defaults = tool["nbtext"]
+        defaults = own
     return _ConfigFile(path, {_key(name): value for name, value in defaults.items()}, is_found)
 
 

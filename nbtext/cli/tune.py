@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from math import inf
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from nbtext.cli import messages, option, panels
 from nbtext.cli.given import arguments_of, parameter
@@ -78,6 +78,7 @@ def command(
     from nbtext.evaluation.candidates import candidates_for, possible
     from nbtext.evaluation.tuning import Clock, Search
     from nbtext.parallel.processes import cores
+    from nbtext.report.comparisons import write_trials
     from nbtext.store.atomic import check_replaceable
 
     begin = time.monotonic()
@@ -115,7 +116,7 @@ def command(
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # another one would cut the table
         if search.chosen is not None:
             messages.clear_progress()
-            _print(search_for.output, {"for": search_for.goal, "model": None, **search.to_dict(train)})
+            write_trials(search_for.output, {"for": search_for.goal, "model": None, **search.to_dict(train)})
         raise
     write_new_model(model, model_path, writing)
     say_model(model, model_path)
@@ -123,7 +124,7 @@ def command(
     if problems:
         tell = messages.warn if tries else messages.notice
         tell(f"left out: {listed(problems, messages.SHOWN)}")
-    _print(search_for.output, {"for": search_for.goal, "model": model_path, **search.to_dict(train), "left_out": problems})
+    write_trials(search_for.output, {"for": search_for.goal, "model": model_path, **search.to_dict(train), "left_out": problems})
     source.say_notices()
 
 
@@ -135,14 +136,3 @@ def _arguments(documents: TrainingCorpus, training: TrainingOptions) -> list[str
         *arguments_of(READING, documents.reading.texts),
         *arguments_of(TRAINING, training.settings.texts),
     ]
-
-
-def _print(output: str, found: dict[str, Any]) -> None:
-    """Print the settings tried."""
-    from nbtext.report.comparisons import print_trials
-    from nbtext.report.forms import write_result
-
-    if output == "table":
-        print_trials(found)
-    else:
-        write_result(output, found, found["settings"])

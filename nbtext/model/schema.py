@@ -281,10 +281,31 @@ def plain(values: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in found.items() if value != SETTINGS[name].absent}
 
 
-def checked_settings(plain: Mapping[str, Parsed]) -> dict[str, Parsed]:
+class StoredSettings(NamedTuple):
+    """The settings of a model file, as `SETTINGS` describes them."""
+
+    training: Parsed
+    reading: Parsed
+    written_by: Parsed
+    label_kind: Parsed
+    layers: Parsed
+    closed_vocabulary: Parsed
+    sample_bound: Parsed
+    seeds: Parsed
+    smoothing: Parsed
+    choices: Parsed
+    temperature: Parsed
+    rivalry: Parsed
+    calibration: Parsed
+    profile: Parsed
+    unlabelled: Parsed
+
+
+def checked_settings(plain: Mapping[str, Parsed]) -> StoredSettings:
     """Return plain settings, with those that are missing; raise `ModelError` unless they follow the schema."""
     required = {name for name, setting in SETTINGS.items() if setting.absent is REQUIRED}
     require(required <= plain.keys() <= SETTINGS.keys(), "it has not the parts of a model")
     for name, value in plain.items():
         require(fits(value, SETTINGS[name].form), f"training makes no such {name}")
-    return {**{name: setting.absent for name, setting in SETTINGS.items()}, **plain}
+    absent = {name: setting.absent for name, setting in SETTINGS.items()}
+    return StoredSettings(**{**absent, **plain})

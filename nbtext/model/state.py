@@ -32,7 +32,7 @@ from nbtext.fitted_model import (
     own_pseudo_counts,
     require_learnable,
 )
-from nbtext.model.schema import FITTED, LABEL_KINDS, MOST, checked_settings, decoded, encoded, plain
+from nbtext.model.schema import FITTED, LABEL_KINDS, MOST, StoredSettings, checked_settings, decoded, encoded, plain
 from nbtext.prediction.calibration import LABEL_ARRAYS, Calibration, LeftOutPosteriors
 from nbtext.prediction.labels import MARK, DocumentLabels, LabelSets, have_several, single_labels
 from nbtext.prediction.posterior import ClassPosterior, LabelPosterior
@@ -117,17 +117,17 @@ def to_plain(model: FittedModel) -> tuple[dict[str, object], Arrays]:
 
 def from_plain(plain: Mapping[str, object], arrays: Arrays) -> FittedModel:
     """Return the model that plain settings and arrays describe; raise `ModelError` unless training could have made it."""
-    values = checked_settings(plain)
-    settings = _settings(values["training"], values["reading"])
-    part, fitted = decoded(arrays, len(values["layers"]))
-    seeds = [Seed(label, tuple(term), amount) for label, term, amount in values["seeds"]]
+    stored = checked_settings(plain)
+    settings = _settings(stored.training, stored.reading)
+    part, fitted = decoded(arrays, len(stored.layers))
+    seeds = [Seed(label, tuple(term), amount) for label, term, amount in stored.seeds]
     require(all(seed.term for seed in seeds), "a seed word is no term")
-    counts = _counts(part, values, settings, seeds)
+    counts = _counts(part, stored, settings, seeds)
     table = counts.table
     weights = weights_of(table, settings, seeds)
     stop_list = part["stop_words"].decode().split()
     try:
-        learnt = _learnt(part, values, settings, table)
+        learnt = _learnt(part, stored, settings, table)
         by_term = settings
         if isinstance(settings.smoothing, dict):
             from nbtext.model.training import looked_up
@@ -135,12 +135,12 @@ def from_plain(plain: Mapping[str, object], arrays: Arrays) -> FittedModel:
             by_term = looked_up(Analysis(settings, stop_list))
         own = own_pseudo_counts(table, by_term)
         learnt = replace(learnt, fitted=fitted, own=own, weights=weights)
-        model = FittedModel(settings, stop_list, counts, learnt, values["written_by"], values["label_kind"])
+        model = FittedModel(settings, stop_list, counts, learnt, stored.written_by, stored.label_kind)
         require_learnable(settings, model.statistics, seeds)
         _ = model.classifier  # raises if what was fitted does not fit
     except UsageError as problem:
         raise malformed(str(problem)[:200]) from None
-    require(values["label_kind"] in LABEL_KINDS, "its labels are of an unknown type")
+    require(stored.label_kind in LABEL_KINDS, "its labels are of an unknown type")
     require(longest_ngram(table.vocabulary) <= settings.ngrams, "its n-grams are longer than its settings say")
     return model
 
@@ -216,23 +216,27 @@ def _fraction(line: str) -> Fraction:
     return Fraction(int(whole_number), 1 << int(power))
 
 
-def _learnt(part: Parts, values: Plain, settings: Settings, table: CountTable) -> Learnt:
+def _learnt(part: Parts, stored: StoredSettings, settings: Settings, table: CountTable) -> Learnt:
     """Return what was estimated, but for what follows from the counts and what the classifier fitted."""
-    smoothing, selected = float(values["smoothing"]), part["selected"].astype(np.bool_)
+    smoothing, selected = float(stored.smoothing), part["selected"].astype(np.bool_)
     require(is_possible_smoothing(smoothing, table.n_terms, settings), "its smoothing is not what its settings say")
-    figures, answers = values["profile"], part["answers"][int(have_several(table.classes)) :]
+    figures, answers = stored.profile, part["answers"][int(have_several(table.classes)) :]
     require((figures is None) == (not answers.size), "its answers do not go with its profile")
     return Learnt(
         selected if selected.size else np.ones(table.n_terms, np.bool_),
         smoothing,
-        _calibration(part, values, table),
-        values["calibration"],
+        _calibration(part, stored, table),
+        stored.calibration,
         _typicality(part["typicality"]),
         None if figures is None else Profile({name: Spread(*figure) for name, figure in figures.items()}, answers),
-        choices=_choices(values["choices"]),
-        unlabelled=values["unlabelled"] and UnlabelledFigures(**values["unlabelled"]),
+        choices=_choices(stored.choices),
+        unlabelled=_unlabelled(stored),
         left_out=_left_out(part, table.classes),
     )
+
+
+def _unlabelled(stored: StoredSettings) -> UnlabelledFigures | None:
+    return None if stored.unlabelled is None else UnlabelledFigures(**stored.unlabelled)
 
 
 def _choices(plain: Parsed) -> Choices:
@@ -241,19 +245,18 @@ def _choices(plain: Parsed) -> Choices:
     return Choices(**{**plain, **tests, "sides": tuple(plain["sides"])})
 
 
-def _calibration(part: Parts, values: Plain, table: CountTable) -> Calibration:
-    temperature = values["temperature"]
-    calibration = Calibration(float(temperature["scale"]), float(temperature["exponent"]))
+def _calibration(part: Parts, stored: StoredSettings, table: CountTable) -> Calibration:
+    calibration = Calibration(**{name: float(value) for name, value in stored.temperature.items()})
     require(calibration.is_possible, "its temperature is out of range")
     slopes, offsets, prior = (part[name] for name in LABEL_ARRAYS)
     several = have_several(table.classes)
-    fits = slopes.size == offsets.size == prior.size == (table.n_classes - 1) * several and (values["rivalry"] is not None) == several
+    fits = slopes.size == offsets.size == prior.size == (table.n_classes - 1) * several and (stored.rivalry is not None) == several
     in_range = all(np.all(np.abs(each) <= MOST_NATS) for each in (slopes, offsets, prior))
     require(fits and in_range, "its labels are not calibrated")
     if several:
         from nbtext.prediction.label_calibration import LabelCalibration  # one answer of one label starts without it
 
-        return LabelCalibration(calibration.scale, calibration.exponent, **values["rivalry"], slopes=slopes, offsets=offsets, prior=prior)
+        return LabelCalibration(calibration.scale, calibration.exponent, **stored.rivalry, slopes=slopes, offsets=offsets, prior=prior)
     return calibration
 
 
@@ -337,9 +340,9 @@ def counts_to_plain(counts: CorpusCounts) -> Arrays:
     )
 
 
-def _counts(part: Parts, values: Plain, settings: Settings, seeds: Seeds) -> CorpusCounts:
+def _counts(part: Parts, stored: StoredSettings, settings: Settings, seeds: Seeds) -> CorpusCounts:
     """Return the counts."""
-    vocabulary, rows = _vocabulary(part), values["layers"]
+    vocabulary, rows = _vocabulary(part), stored.layers
     counted, names = [name for name, _, weight in rows if weight is None], {name for name, *_ in rows}
     fits = counted == sorted({"", *counted}) and len(names) == len(rows)
     require(fits and rows[: len(counted)] == [[name, rows[0][1], None] for name in counted], "it has layers of unknown kinds")
@@ -351,18 +354,20 @@ def _counts(part: Parts, values: Plain, settings: Settings, seeds: Seeds) -> Cor
     table = replace(_table(part, vocabulary, labels, layers, settings), unit=rows[0][1])
     if have_several(labels):
         _require_labels_of_documents(table)
-    counts = CorpusCounts(table, _sample(part, table, settings.sample, values["sample_bound"]), values["closed_vocabulary"])
+    counts = CorpusCounts(table, _sample(part, table, settings.sample, stored.sample_bound), stored.closed_vocabulary)
     of_class, of_layer = table.column_parts
     without = {*labels} - {labels[number] for number in of_class[table.class_documents > 0].tolist()}
     require(without <= {seed.label for seed in seeds}, "a label has neither documents nor seed words")
     n_seeded = np.count_nonzero(~table.held)  # terms that only seeds name, and the parts of n-grams
     require(n_seeded <= sum(2 * len(seed.term) - 1 for seed in seeds), "its terms and cells do not fit")
     require(all(len(seed.term) <= settings.ngrams for seed in seeds), "a seed is a longer n-gram than its settings say")
-    if values["unlabelled"] is not None:
-        losses, weights = values["unlabelled"]["losses"], [layer.weight for layer in layers if layer.weight is not None]
+    unlabelled = _unlabelled(stored)
+    if unlabelled is not None:
+        losses = unlabelled.losses
+        weights = [layer.weight for layer in layers if layer.weight is not None]
         require(not losses or losses.keys() >= {f"{weight:g}" for weight in (0, *weights)}, "it lacks the loss of its unlabelled documents")
         documents = table.class_documents[of_layer >= len(counted)].sum()
-        require(documents <= 2 * WEIGHT_UNIT * values["unlabelled"]["documents"], "its layers have more documents than were read")
+        require(documents <= 2 * WEIGHT_UNIT * unlabelled.documents, "its layers have more documents than were read")
     return counts
 
 

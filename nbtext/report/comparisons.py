@@ -117,7 +117,15 @@ LONG_SETTING = 24
 """Characters of options that leave room for one figure beside them."""
 
 
-def print_trials(found: Mapping[str, Any]) -> None:
+def write_trials(output: str, found: Mapping[str, Any]) -> None:
+    """Write the settings tried in a form of output."""
+    if output == "table":
+        _print_trials(found)
+    else:
+        write_result(output, found, found["settings"])
+
+
+def _print_trials(found: Mapping[str, Any]) -> None:
     """Print the settings tried, best first: a table for each stage, which is kept and why, and the command line that trains it again."""
     rows, chosen, goal = found["settings"], found["chosen"], found["for"]
     written = f"{found['model']}, trained on all documents with the setting marked *"
