@@ -38,7 +38,7 @@ def test_a_setting_is_the_same_as_its_hidden_option(with_set: str, with_options:
 
 def test_what_is_wrong_with_a_setting_is_said_in_its_words(pets: Path) -> None:
     assert pets.exists()
-    assert fail(2, "train pets --set l3=1") == ("nbtext: --set does not know 'l3'; see nbtext help settings; see nbtext train --help")
+    assert fail(2, "train pets --set l3=1") == ("nbtext: --set does not know 'l3'; see nbtext help settings")
     assert "--set does not know 'estimat' (did you mean 'estimate'?)" in fail(2, "train pets --set estimat=ml")
     assert "--set does not set ngrams, which has an option of its own; give --ngrams" in fail(2, "train pets --set ngrams=2")
     assert "--set must be NAME=VALUE, not 'l2'" in fail(2, "train pets --set l2")

@@ -91,7 +91,7 @@ class Command(click.Command):
             options = [each for each in self.params if isinstance(each, Option)]
             args = _in_long_names(args, options)
             if not ctx.resilient_parsing:
-                args = _with_settings(args, options, ctx)
+                args = _with_settings(args, options)
             if not ctx.resilient_parsing and not {"--help", "--help-all"} & set(args):
                 from nbtext.cli.config import defaults
 
@@ -217,9 +217,11 @@ def _in_long_names(arguments: Sequence[str], options: Sequence[Option]) -> list[
 SET = "--set"
 """Gives a setting that few need."""
 
+SEE_SETTINGS = "see nbtext help settings"
 
-def _with_settings(arguments: Sequence[str], options: Sequence[Option], ctx: click.Context) -> list[str]:
-    """Return the arguments with ``--NAME=VALUE``, the hidden option, in place of each ``--set NAME=VALUE``; raise click's error for wrong usage."""
+
+def _with_settings(arguments: Sequence[str], options: Sequence[Option]) -> list[str]:
+    """Return the arguments with ``--NAME=VALUE``, the hidden option, in place of each ``--set NAME=VALUE``; raise `UsageError` for wrong usage."""
     if SET not in {argument.partition("=")[0] for argument in arguments}:
         return list(arguments)
     if not any(each.setting_values is not None for each in options):
@@ -232,7 +234,7 @@ def _with_settings(arguments: Sequence[str], options: Sequence[Option], ctx: cli
         if argument == "--":
             return [*replaced, argument, *waiting]
         if name == SET:
-            replaced.append(_setting(value if equals else next(waiting, ""), options, ctx))
+            replaced.append(_setting(value if equals else next(waiting, ""), options))
         else:
             replaced.append(argument)
             if argument in with_value:
@@ -240,23 +242,23 @@ def _with_settings(arguments: Sequence[str], options: Sequence[Option], ctx: cli
     return replaced
 
 
-def _setting(text: str, options: Sequence[Option], ctx: click.Context) -> str:
+def _setting(text: str, options: Sequence[Option]) -> str:
     """Return the argument of the hidden option for NAME=VALUE."""
     name, equals, value = text.partition("=")
     name = name.strip().removeprefix("--").replace("_", "-")
     settings = {_long_name(each)[2:]: each for each in options if each.setting_values is not None}
     if name not in settings:
         if any(f"--{name}" in each.opts for each in options):
-            raise click.UsageError(f"{SET} does not set {name}, which has an option of its own; give --{name}", ctx)
+            raise UsageError(f"{SET} does not set {name}, which has an option of its own", hint=f"give --{name}")
         near = did_you_mean(name, list(settings))
-        raise click.UsageError(f"{SET} does not know {name!r}{near}; see nbtext help settings", ctx)
+        raise UsageError(f"{SET} does not know {name!r}{near}", hint=SEE_SETTINGS)
     if not equals:
-        raise click.UsageError(f"{SET} must be NAME=VALUE, not {text!r}; see nbtext help settings", ctx)
+        raise UsageError(f"{SET} must be NAME=VALUE, not {text!r}", hint=SEE_SETTINGS)
     option = settings[name]
     if not option.is_flag:
         return f"--{name}={value}"
     if value not in ("true", "false"):
-        raise click.UsageError(f"{SET} {name} must be true or false, not {value!r}", ctx)
+        raise UsageError(f"{SET} {name} must be true or false, not {value!r}")
     return f"--{name}" if value == "true" else f"--no-{name}"
 
 
