@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from dataclasses import replace
 from functools import reduce
 from operator import add, itemgetter
@@ -111,6 +113,22 @@ def test_all_documents_of_one_label_each_are_the_sum_over_classes(corpus: Corpus
     assert found == wanted
     assert found.term_counts.tolist() == wanted.term_counts.tolist()
     assert found.tokens_of_all(every_term(found)) == sum(len(terms) for _, terms in corpus)
+
+
+def test_a_sum_that_nobody_needs_is_gone_at_once() -> None:
+    """Each fold has one, and all of them together would take much memory until garbage is collected."""
+    gc.disable()
+    try:
+        counted, _ = count_documents(TEXTS, ANALYSIS)
+        found = estimated(counted)
+        assert found.observed is found
+        assert found.all_documents.n_documents == len(TEXTS)
+        of_sum, of_table = weakref.ref(found), weakref.ref(counted)
+        del found, counted
+        assert of_sum() is None
+        assert of_table() is None
+    finally:
+        gc.enable()
 
 
 def test_cells_of_a_sum_have_terms_of_their_own_if_seeds_add_cells() -> None:

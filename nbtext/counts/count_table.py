@@ -284,9 +284,15 @@ class CountTable(CellCounts):
             if layer.weight is not None:
                 yield layer.weight, self.sum_of(number, number + 1)
 
-    @cached_property
+    @property
     def counted(self) -> CountTable:
         """The sum of the layers of documents by class, without the derived ones."""
+        if len(self.layers) == 1:  # a table that kept itself would stay in memory until garbage is collected
+            return self
+        return self._counted
+
+    @cached_property
+    def _counted(self) -> CountTable:
         return self.sum_of(0, self.n_counted)
 
     def combined(self, other: CountTable, sign: int) -> _Combined:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
@@ -97,11 +97,13 @@ class ClassStatistics(CellCounts):
             return self.table.unit
         return self.table.unit * WEIGHT_UNIT
 
-    @cached_property
-    def observed(self) -> ClassStatistics:
+    @property
+    def observed(self) -> Self:
         """The counts without seed words, in the same cells: those of documents, labelled or not."""
-        if not self.weights.seeds:
-            return self
+        return self._observed if self.weights.seeds else self
+
+    @cached_property
+    def _observed(self) -> Self:
         keys = pair(self.cell_terms, self.cell_classes)
         seed_keys = pair(self.seeds.cell_terms, self.seeds.cell_classes)
         pseudo_counts = np.zeros(self.cell_counts.size)
