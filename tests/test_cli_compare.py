@@ -88,7 +88,7 @@ def test_documents_are_read_as_those_of_the_first_model_and_it_is_said_where_the
     assert nbtext("compare nbtext.joblib mail.joblib mail").notes == [warning.format("--document mail", "text")]
     assert nbtext("compare mail.joblib from.joblib mail").notes == [
         warning.format("--headers from", "auto"),
-        warning.format("--drop-quotes on", "off"),
+        warning.format("--set drop-quotes=true", "false"),
     ]
     assert nbtext("compare mail.joblib from.joblib mail --headers subject --no-drop-quotes").notes == []
 

@@ -158,13 +158,14 @@ def test_a_wrong_allowance_is_refused(pets: Path, value: str) -> None:
     assert "--allow-unreadable must be a number of documents, or a percentage such as 1%" in fail(2, "train pets --allow-unreadable", value)
 
 
-@pytest.mark.parametrize("typed", ["--headers subject", "--structure", "--drop-quotes", "--drop-signatures"])
+@pytest.mark.parametrize("typed", ["--headers subject", "--set structure=true", "--set drop-quotes=true", "--set drop-signatures=true"])
 def test_options_of_mail_are_refused_where_there_is_none(pets: Path, typed: str) -> None:
     write("t.csv", "label,text\ncats,it purrs\ndogs,it barks\n")
     succeed("train pets -m m")
     for command in ("train t.csv", "cross-validate t.csv --folds 2", "classify t.csv -m m", "tokens t.csv --model none"):
         said = fail(2, command, *typed.split())
-        assert f"{typed.split(maxsplit=1)[0]} is for mail, and these documents are text" in said, command
+        option = typed.partition("=")[0] if "=" in typed else "--headers"
+        assert f"{option} is for mail, and these documents are text" in said, command
     write("nbtext.toml", "headers = 'subject'\ndrop-quotes = true\n")
     succeed("train t.csv -m m")
     succeed("train pets --document mail -m m", *typed.split())

@@ -292,7 +292,7 @@ FILES = {"open.csv": 'a,text\nb,"c\n', "prior": "cats\t1\n", "list": "pets\n"}
         ("select-features --excel-safe", 2, "--excel-safe goes with --output csv"),
         ("label pets --next best", 2, "--next must be one of"),
         ("classify --lines --format mbox", 2, "one document a line, not --format mbox"),
-        ("train pets --tag-fields title -m new", 2, "--tag-fields names columns"),
+        ("train pets --tag-fields title -m new", 2, "--set tag-fields names columns"),
         ("train pets --numeric age", 2, "--format dir has no columns, such as age"),
     ],
 )  # fmt: skip

@@ -77,7 +77,7 @@ class ClassifyOptions:
 
 @panels.command("classify", _Classify)
 def command(
-    documents: AskedDocuments, asked: ClassifyOptions, prediction: ClassifyPredictionOptions, running: RunningOptions
+    documents: AskedDocuments, options: ClassifyOptions, prediction: ClassifyPredictionOptions, running: RunningOptions
 ) -> int | None:
     """Print the most probable class of each document and its probability.
 
@@ -107,35 +107,37 @@ def command(
     from nbtext.report.answers import AnswerForm
     from nbtext.scoring import AnswerCounts, answers_to
 
-    if asked.mail_filter:
+    if options.mail_filter:
         from nbtext.cli.mail_filter import filter_message
 
-        filter_message(asked.model_path, documents, prediction)
+        filter_message(options.model_path, documents, prediction)
         return None
-    documents = replace(documents, paths=("-",)) if asked.lines else located(documents)
-    at_once = 1 if asked.lines and not asked.batch else BLOCK_DOCUMENTS
-    if asked.limit and asked.output == "tsv":
+    documents = replace(documents, paths=("-",)) if options.lines else located(documents)
+    at_once = 1 if options.lines and not options.batch else BLOCK_DOCUMENTS
+    if options.limit and options.output == "tsv":
         raise UsageError("tsv always has three columns", hint="use --limit with --output jsonl, csv or table")
-    model = option.load_model(asked.model_path)
-    reading = reading_of(model, documents, lines=asked.lines)
+    model = option.load_model(options.model_path)
+    reading = reading_of(model, documents, lines=options.lines)
     kept: tuple[str, ...] = ()
-    if asked.keep is not None:
+    if options.keep is not None:
         reading = recognised(reading, documents.paths, labelled=False)
-        kept = _kept_columns(asked.keep, documents.paths[0], reading, asked.output)
-    output = asked.output or _usual_form(asked, kept, at_once)
-    safe = option.safe_cells(output, is_wanted=asked.excel_safe)
+        kept = _kept_columns(options.keep, documents.paths[0], reading, options.output)
+    output = options.output or _usual_form(options, kept, at_once)
+    safe = option.safe_cells(output, is_wanted=options.excel_safe)
     source = CommandCorpus(
         documents, reading, labelled=False, columns=kept,
         progress=output == "table" or not sys.stdout.isatty(),  # while documents are read nothing else is drawn
     )  # fmt: skip
     rule, sets = prediction_rules(prediction, model)
-    top_k = _most_classes(asked, model)
-    form = AnswerForm(output, top_k, rule.costs is not None, asked.scores, at_once == 1, safe, kept, prediction.coverage, model.fitted.kind)
+    top_k = _most_classes(options, model)
+    form = AnswerForm(
+        output, top_k, rule.costs is not None, options.scores, at_once == 1, safe, kept, prediction.coverage, model.fitted.kind
+    )
     drift = None
-    if asked.drift is not None:
+    if options.drift is not None:
         from nbtext.evaluation.drift_log import DriftWatch
 
-        drift = DriftWatch(model, asked.model_path)
+        drift = DriftWatch(model, options.model_path)
     blocks = score_corpus(model.fitted, source, running.jobs, at_once)
     if prediction.prior_from:
         from nbtext.cli.shares import for_prior
@@ -145,14 +147,14 @@ def command(
     answers = answers_to(watched, model.fitted, rule, min_typicality=prediction.min_typicality, top_k=top_k, sets=sets)
     counts = AnswerCounts()
     form.write(counts.watched(messages.reported(answers)))
-    if drift is not None and asked.drift is not None:
+    if drift is not None and options.drift is not None:
         from nbtext.store.atomic import append_line
 
-        append_line(asked.drift, "" if (line := drift.line()) is None else json_line(line))
+        append_line(options.drift, "" if (line := drift.line()) is None else json_line(line))
     source.say_notices()
     if n := counts.without_known_terms:
         messages.notice(f"answered like an empty document, since the model knows none of its terms: {quantity(n, 'document')}")
-    return asked.exit_status_abstained if counts.abstained and not messages.any_failed() else None
+    return options.exit_status_abstained if counts.abstained and not messages.any_failed() else None
 
 
 def _kept_columns(keep: str, path: str, reading: Reading, output: str | None) -> tuple[str, ...]:
@@ -167,7 +169,7 @@ def _kept_columns(keep: str, path: str, reading: Reading, output: str | None) ->
     return column_names(path, reading)
 
 
-def _usual_form(asked: ClassifyOptions, kept: tuple[str, ...], at_once: int) -> str:
+def _usual_form(options: ClassifyOptions, kept: tuple[str, ...], at_once: int) -> str:
     """Return the form of the output where no option names one."""
     from nbtext.corpus.document import WHOLE_RECORD
 
@@ -175,12 +177,12 @@ def _usual_form(asked: ClassifyOptions, kept: tuple[str, ...], at_once: int) -> 
         return "jsonl"
     if sys.stdout.isatty() and at_once > 1:
         return "table"
-    return "csv" if kept or asked.limit else "tsv"
+    return "csv" if kept or options.limit else "tsv"
 
 
-def _most_classes(asked: ClassifyOptions, model: TextClassifier) -> int:
+def _most_classes(options: ClassifyOptions, model: TextClassifier) -> int:
     """Return how many classes of each document are printed besides its answer: those of ``--limit``, with ``--scores`` by default all."""
     n_classes = len(model.classes)
-    if asked.limit:
-        return min(asked.limit, n_classes)
-    return n_classes if asked.scores else 0
+    if options.limit:
+        return min(options.limit, n_classes)
+    return n_classes if options.scores else 0

@@ -32,7 +32,7 @@ class CompareOptions:
 
 
 @panels.command("compare")
-def command(models: CompareOptions, documents: Documents) -> int | None:
+def command(options: CompareOptions, documents: Documents) -> int | None:
     """Compare how well the models A and B answer documents whose classes are known.
 
     The output shows which model answers better, whether the difference may be chance, and how many answers changed. CORPUS is laid out like
@@ -52,8 +52,8 @@ def command(models: CompareOptions, documents: Documents) -> int | None:
     from nbtext.report.forms import SIX_DIGITS, json_line, write_json
     from nbtext.store.atomic import replace_file
 
-    model_a, model_b, changed = models.model_a, models.model_b, models.changed
-    if not documents.are_named:
+    model_a, model_b, changed = options.model_a, options.model_b, options.changed
+    if not documents.has_corpus:
         raise UsageError("compare needs CORPUS or --files-from", hint=_without_documents(model_a, model_b))
     a = option.load_model(model_a)
     b = option.load_model(model_b)
@@ -70,18 +70,18 @@ def command(models: CompareOptions, documents: Documents) -> int | None:
         replace_file(
             changed, lambda file: file.writelines(json_line(json_values(each, SIX_DIGITS)).encode() for each in comparison.changed)
         )
-    result = comparison.result(Bootstrap(seed=models.seed))
+    result = comparison.result(Bootstrap(seed=options.seed))
     messages.warn_of_unknown("A", result.a.unknown_labels)
     messages.warn_of_unknown("B", result.b.unknown_labels)
-    if models.output == "table":
+    if options.output == "table":
         print_comparison(result, model_a, model_b)
     else:
         write_json({**json_values(result), "models": [model_a, model_b]})
-    is_missed = models.fail_unless_better and not result.b_is_better
+    is_missed = options.fail_unless_better and not result.b_is_better
     return status_of(["B is not right more often than A beyond chance"] if is_missed else [])
 
 
-def _without_documents(*models: str) -> str:
+def _without_documents(*options: str) -> str:
     """Return what to type to compare what is in two models."""
-    contents = (f"<(nbtext inspect -m {shlex.quote(model)} --output json | python3 -m json.tool)" for model in models)
+    contents = (f"<(nbtext inspect -m {shlex.quote(model)} --output json | python3 -m json.tool)" for model in options)
     return f"to see what differs in the models: diff {' '.join(contents)}"

@@ -91,7 +91,7 @@ class CompletionOptions:
 
 
 @panels.command("completion", shared=(panels.LOG_FORMAT,))
-def command(completion: CompletionOptions) -> None:
+def command(options: CompletionOptions) -> None:
     """Print a script that lets a shell complete nbtext's commands, options and their values.
 
     Load it when the shell starts: in .bashrc or .zshrc, as eval "$(nbtext completion bash)"; for fish, as the file
@@ -103,5 +103,5 @@ def command(completion: CompletionOptions) -> None:
       nbtext completion fish
     """
     root = click.get_current_context().find_root()
-    script = SHELLS[completion.shell](root.command, {}, "nbtext", "_NBTEXT_COMPLETE")
+    script = SHELLS[options.shell](root.command, {}, "nbtext", "_NBTEXT_COMPLETE")
     sys.stdout.write((script.source_template % script.source_vars()).strip() + "\n")

@@ -161,7 +161,7 @@ def _located_texts(documents: D) -> D:
     texts = documents.text
     records = ({"id": str(number) if texts[1:] else "-", "text": text} for number, text in enumerate(texts, 1))
     set_standard_input("".join(f"{json.dumps(record)}\n" for record in records).encode())
-    return replace(documents, paths=("-",), reading=documents.reading.also(**TEXTS_AS_LINES))
+    return replace(documents, paths=("-",), reading=documents.reading.updated(**TEXTS_AS_LINES))
 
 
 def _located_folders(documents: D) -> D:
@@ -178,7 +178,7 @@ def _located_folders(documents: D) -> D:
     reading = documents.reading
     if "format" not in reading:
         is_mbox = os.path.isfile(folders[0]) or format_by_name(folders[0]) == "mbox"
-        reading = reading.also(format="mbox" if is_mbox else "maildir")
+        reading = reading.updated(format="mbox" if is_mbox else "maildir")
     return replace(documents, paths=tuple(folders), reading=reading)
 
 
@@ -252,7 +252,7 @@ OF_A_TABLE = ("text_column", "id_column", "header", "delimiter")
 
 def _format_of_lines(given: Given[Reading], reading: Reading) -> str:
     """Return the format of the lines of ``--lines``; raise `UsageError` for one that has no document in each line."""
-    file_format = given.settings.format
+    file_format = given.checked.format
     if file_format == "auto":
         names_columns = any(name in given for name in OF_A_TABLE)
         file_format = reading.format if names_columns else "lines"
@@ -334,7 +334,7 @@ def untrained(documents: Documents, settings: Given[Settings], *, labelled: bool
     from nbtext.model import TextClassifier
     from nbtext.model.training import looked_up, require_words_or_categories
 
-    reading = documents.reading.settings
+    reading = documents.reading.checked
     model = TextClassifier(**settings.values)
     model.reading = recognised(reading, documents.paths, labelled=labelled)
     require_words(model.settings)
@@ -347,7 +347,7 @@ def _refuse_options_of_mail(given: Given[Reading], reading: Reading) -> None:
     if reading.document in ("mail", BY_NAME):
         return
     for name in OF_MAIL:
-        if name in given.typed and given.texts[name]:
+        if name in given.typed and given.raw[name]:
             raise UsageError(
                 f"{DECLARED[name].shown} is for mail, and these documents are {reading.document}",
                 hint="give --document mail, or leave it out",
@@ -359,7 +359,7 @@ def analysis_of(given: Given[Settings], reading: Reading) -> Analysis:
     from nbtext.counts.counting import Analysis, require_words
     from nbtext.text.surfaces import PAIRS
 
-    settings = replace(given.settings, reading=reading)
+    settings = replace(given.checked, reading=reading)
     require_words(settings)
     return Analysis.of(settings).as_chosen(stop_words_kept=False, sides=(PAIRS,))
 

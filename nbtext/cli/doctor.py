@@ -6,7 +6,7 @@ import os
 import sys
 
 from nbtext.cli import option, panels
-from nbtext.cli.given import Given, parameter, parameters
+from nbtext.cli.given import Given, parameter_field, parameters_field
 from nbtext.errors import NbtextError
 from nbtext.records import dataclass
 from nbtext.settings import WHERE, Reading
@@ -19,13 +19,13 @@ class DoctorOptions:
     corpus: tuple[str, ...] = option.corpus_field()
     model_path: str = option.model_field()
     output: str = option.output_field("table tsv csv json jsonl")
-    reading: Given[Reading] = parameters(Reading, shows_defaults=False)
-    language: str | None = parameter(option.LANGUAGE, is_late=True)
-    where: str | None = parameter(WHERE, is_late=True)
+    reading: Given[Reading] = parameters_field(Reading, shows_defaults=False)
+    language: str | None = parameter_field(option.LANGUAGE, is_late=True)
+    where: str | None = parameter_field(WHERE, is_late=True)
 
 
 @panels.command("doctor")
-def command(asked: DoctorOptions) -> None:
+def command(options: DoctorOptions) -> None:
     """Check the installation and the model, or with CORPUS a corpus, and print what to do about each problem.
 
     A corpus is read as training would read it. Warnings are those of training, and of repeated texts, texts under several labels, classes of fewer than 5
@@ -50,19 +50,19 @@ def command(asked: DoctorOptions) -> None:
         from nbtext.report.models import print_findings
 
         problem = None
-        if asked.corpus:
-            language = asked.language or "english"
-            overview, findings = look_at_corpus(asked.corpus, asked.reading.settings, language, asked.where, folder_of_paths())
+        if options.corpus:
+            language = options.language or "english"
+            overview, findings = look_at_corpus(options.corpus, options.reading.checked, language, options.where, folder_of_paths())
             record = {"corpus": overview, "checks": findings}
         else:
-            named = bool(os.environ.get("NBTEXT_MODEL")) or asked.model_path != option.DEFAULT_MODEL
-            findings = list(health(asked.model_path, named=named))
+            named = bool(os.environ.get("NBTEXT_MODEL")) or options.model_path != option.DEFAULT_MODEL
+            findings = list(health(options.model_path, named=named))
             problem = next((found.problem for found in findings if isinstance(found, Failure)), None)
             record = {"exit_status": 0 if problem is None else problem.exit_status, "versions": installed_versions(), "checks": findings}
-        if asked.output == "table":
+        if options.output == "table":
             print_findings(findings)
         else:
-            write_result(asked.output, record, findings)
+            write_result(options.output, record, findings)
     except ModuleNotFoundError as missing:
         name = (missing.name or str(missing)).partition(".")[0]
         raise NbtextError(f"the package {name} cannot be imported", hint="pip install nbtext brings what it needs") from None

@@ -35,7 +35,7 @@ class DriftOptions:
 
 
 @panels.command("drift")
-def command(drift: DriftOptions) -> int:
+def command(options: DriftOptions) -> int:
     """Show how far the documents in a log of nbtext classify --drift are from those of training.
 
     The share of unknown tokens, the log-likelihood per token and the length of documents are compared with left-out training documents by their
@@ -58,26 +58,26 @@ def command(drift: DriftOptions) -> int:
     from nbtext.evaluation.drift_log import newest_of_model, pool_runs, read_history, runs_since
     from nbtext.report.comparisons import write_history
 
-    gates = [distance_gate(text) for text in drift.fail_over]
+    gates = [distance_gate(text) for text in options.fail_over]
     try:
-        begin = None if drift.since is None else datetime.fromisoformat(drift.since)
+        begin = None if options.since is None else datetime.fromisoformat(options.since)
     except ValueError:
         raise UsageError(
-            f"--since must be a date or a time, not {drift.since!r}", hint="such as 2026-05-31 or 2026-05-31T18:00+02:00"
+            f"--since must be a date or a time, not {options.since!r}", hint="such as 2026-05-31 or 2026-05-31T18:00+02:00"
         ) from None
-    runs, unreadable = read_history(drift.log)
+    runs, unreadable = read_history(options.log)
     for problem in unreadable[:SHOWN]:
         say_problem(problem)
     if len(unreadable) > SHOWN:
-        say(f"{len(unreadable) - SHOWN:,} more lines could not be read", where=drift.log)
+        say(f"{len(unreadable) - SHOWN:,} more lines could not be read", where=options.log)
     if begin is not None:
-        runs = runs_since(runs, begin, drift.log)
+        runs = runs_since(runs, begin, options.log)
     others, together = 0, None
-    if drift.last is not None or begin is not None:
-        runs, others = newest_of_model(runs, drift.last or len(runs))
+    if options.last is not None or begin is not None:
+        runs, others = newest_of_model(runs, options.last or len(runs))
         together = pool_runs(runs)
     singly = [pool_runs([run]) for run in runs]
-    write_history(drift.output, singly, together, others)
+    write_history(options.output, singly, together, others)
     failures = (
         f"the distance of {name} is {figure.distance:.6g}, over {value:g}"
         for wanted, value in gates

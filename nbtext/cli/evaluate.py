@@ -40,7 +40,7 @@ class EvaluateOptions:
 
 @panels.command("evaluate")
 def command(
-    documents: LabelledDocuments, evaluated: EvaluateOptions, prediction: PredictionOptions, required: GateOptions, running: RunningOptions
+    documents: LabelledDocuments, options: EvaluateOptions, prediction: PredictionOptions, required: GateOptions, running: RunningOptions
 ) -> int | None:
     """Classify documents whose classes are known and print how good the answers are.
 
@@ -79,19 +79,19 @@ def command(
     from nbtext.report.answers import mistakes_written
     from nbtext.report.evaluations import write_evaluation
 
-    model = option.load_model(evaluated.model_path)
+    model = option.load_model(options.model_path)
     asked = gates(required, len(model.classes), has_costs=prediction.costs is not None)
     rule, set_rule = prediction_rules(prediction, model)
     tally = None if set_rule is None else SetTally(set_rule, model.classes)
     documents = located(documents)
-    by = tuple(dict.fromkeys(evaluated.by))
-    errors = evaluated.errors
+    by = tuple(dict.fromkeys(options.by))
+    errors = options.errors
     if errors is not None:
         require_fitting(model.settings, MISTAKES, *rows_of(model.fitted.kind))
-        inputs = [evaluated.model_path, *documents.paths, *evaluated.training, prediction.costs]
+        inputs = [options.model_path, *documents.paths, *options.training, prediction.costs]
         check_output_file(errors, "--errors", inputs)
     with nullcontext() if errors is None else mistakes_written(errors, MistakeFinder(model.fitted), rule) as look:
-        leaks = leak_watch(model, documents, evaluated.training)
+        leaks = leak_watch(model, documents, options.training)
         source = documents_for(model, documents, labelled=True, columns=by)
         scored = score_corpus(model.fitted, source, running.jobs)
         if prediction.prior_from:
@@ -111,5 +111,5 @@ def command(
     if leaked is not None and (warning := leaked.warning(result.n)):
         messages.warn(warning)
     threshold = None if rule.costs is None else answer_threshold(rule.costs, model.fitted.classifier.prior, model.classes)
-    write_evaluation(evaluated.output, result, everything=evaluated.all, leaks=leaked, threshold=threshold, sets=sets, risk=risk)
+    write_evaluation(options.output, result, everything=options.all, leaks=leaked, threshold=threshold, sets=sets, risk=risk)
     return status_of(gate.failure(result) for gate in asked)

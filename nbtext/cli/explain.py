@@ -36,7 +36,7 @@ class ExplainOptions:
 
 
 @panels.command("explain")
-def command(documents: AskedDocuments, asked: ExplainOptions) -> None:
+def command(documents: AskedDocuments, options: ExplainOptions) -> None:
     """Print the answer to each document and what each of its words contributed to it, or what would change it.
 
     Contributions are parts of the log odds of the answer over another class, in nats. Documents are read as classify reads them.
@@ -70,10 +70,10 @@ def command(documents: AskedDocuments, asked: ExplainOptions) -> None:
       nbtext explain letter.txt --why-not taxes-and-fees
       nbtext explain inbox/ --to explained.html
     """
-    explain(documents, asked)
+    explain(documents, options)
 
 
-def explain(documents: AskedDocuments, asked: ExplainOptions) -> None:
+def explain(documents: AskedDocuments, options: ExplainOptions) -> None:
     """Print or write the explanations asked for."""
     from nbtext.cli.corpus import check_output_file, documents_for, located
     from nbtext.explain.counterfactual import WhyNotFinder
@@ -81,22 +81,22 @@ def explain(documents: AskedDocuments, asked: ExplainOptions) -> None:
     from nbtext.report.explanations import write_explanations, write_why_not
 
     documents = located(documents)
-    check_output_file(asked.to, "--to", [asked.model_path, *documents.paths])
-    model = option.load_model(asked.model_path)
+    check_output_file(options.to, "--to", [options.model_path, *documents.paths])
+    model = option.load_model(options.model_path)
     explained_by: Callable[[Iterable[Document]], Iterable[Any]]
-    if asked.why_not is None:
-        explained_by = Explainer(model.fitted, asked.against).explain
+    if options.why_not is None:
+        explained_by = Explainer(model.fitted, options.against).explain
     else:
-        explained_by = WhyNotFinder(model.fitted, asked.why_not).find
-    source = documents_for(model, documents, labelled=False, progress=asked.to is not None)
+        explained_by = WhyNotFinder(model.fitted, options.why_not).find
+    source = documents_for(model, documents, labelled=False, progress=options.to is not None)
     explained: Iterator[Any] = messages.reported(explained_by(source))
-    if asked.to is not None:
+    if options.to is not None:
         from nbtext.report.page.explained import explanations_page
         from nbtext.report.page.markup import write_html
 
-        write_html(asked.to, explanations_page(explained, asked.limit))
-    elif asked.why_not is not None:
-        write_why_not(explained, asked.output)
+        write_html(options.to, explanations_page(explained, options.limit))
+    elif options.why_not is not None:
+        write_why_not(explained, options.output)
     else:
-        write_explanations(explained, asked.output, asked.limit)
+        write_explanations(explained, options.output, options.limit)
     source.say_notices()

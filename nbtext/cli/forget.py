@@ -19,7 +19,7 @@ class ForgetOptions:
 
 @panels.command("forget")
 def command(
-    documents: RelabelledDocuments, change: ForgetOptions, relearning: RelearningOptions, writing: WritingOptions, running: RunningOptions
+    documents: RelabelledDocuments, options: ForgetOptions, relearning: RelearningOptions, writing: WritingOptions, running: RunningOptions
 ) -> None:
     """Remove the documents of a corpus from a model, labelled as they were learnt.
 
@@ -39,7 +39,7 @@ def command(
     from nbtext.model.locked_model import forget
 
     documents = located(documents)
-    model_path = change.model_path
+    model_path = options.model_path
     model = option.load_model(model_path)
     unlabelled = what_becomes_of_unlabelled(model, model_path, relearning, documents)
     source = corpus_to_change(model, model_path, documents, relearning.label, may_be_new=True)
@@ -48,8 +48,8 @@ def command(
     except NoDocumentsError:
         messages.notice("there is nothing to forget")
     else:
-        forgot = forget(model_path, model, batch, unlabelled, once=change.once, **writing.lock)
-        unknown = f"; not known: {forgot.unknown:,}" if change.once else ""
+        forgot = forget(model_path, model, batch, unlabelled, once=options.once, **writing.lock)
+        unknown = f"; not known: {forgot.unknown:,}" if options.once else ""
         messages.notice(f"forgot {quantity(forgot.forgotten, 'document')}{unknown}")
         say_model(forgot.model, model_path, model)
     source.say_notices()

@@ -35,7 +35,7 @@ class GenerateOptions:
 
 
 @panels.command("generate")
-def command(drawing: GenerateOptions) -> None:
+def command(options: GenerateOptions) -> None:
     """Print random documents drawn from the model: words of the language models of the classes, not sentences, and values of its columns.
 
     Words are printed as the model stores them, so they are stems if it was trained with a stemmer; train on them with --stemmer none --stop-words none.
@@ -51,5 +51,5 @@ def command(drawing: GenerateOptions) -> None:
     from nbtext.inspection.generation import DocumentGenerator
     from nbtext.report.models import write_generated
 
-    generator = DocumentGenerator(option.load_model(drawing.model_path), draw=drawing.draw, seed=drawing.seed)
-    write_generated(generator, generator.documents(drawing.limit, drawing.label, drawing.length), drawing.output)
+    generator = DocumentGenerator(option.load_model(options.model_path), draw=options.draw, seed=options.seed)
+    write_generated(generator, generator.documents(options.limit, options.label, options.length), options.output)

@@ -1,10 +1,10 @@
-"""The declared parameters of settings as options, and those that a user gave."""
+"""Turn declared parameters of settings into options, and collect the values that a user gave."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
@@ -30,35 +30,42 @@ PATH = InputPath()
 class Given(Generic[S]):
     """Parameters of settings that a user gave. They are checked when their values are asked for."""
 
-    kind: type[S]
-    texts: Mapping[str, object] = field(default_factory=dict)
-    """By name what is on the command line: a text, or true or false for a switch."""
+    settings_class: type[S]
+    raw: Mapping[str, object] = field(default_factory=dict)
+    """The unchecked values by name, from the command line, a file of defaults or the environment: a string, or a bool for a switch."""
     typed: frozenset[str] = frozenset()
     """The names of those on the command line itself, not in a file of defaults or the environment."""
 
     def __contains__(self, name: object) -> bool:
         """Return whether the parameter of this name was given."""
-        return name in self.texts
+        return name in self.raw
 
-    def also(self, **texts: object) -> Given[S]:
-        """Return these and others, which replace those of the same names."""
-        return replace(self, texts={**self.texts, **texts})
+    def updated(self, **raw: object) -> Given[S]:
+        """Return these parameters and others, which replace those of the same names."""
+        return replace(self, raw={**self.raw, **raw})
 
     @cached_property
     def values(self) -> dict[str, Any]:
-        """The values by name, checked; in place of the path of a file its numbers by name. Raises `UsageError` and `PathError`."""
-        parameters = [each for each in self.kind.table() if each.name in self.texts]
-        values = {each: self.texts[each.name] for each in parameters}
-        if any(may_be_file(each) for each in parameters):
-            from nbtext.cli.option_files import from_file
+        """The checked values by name. Where a value is the path of a file, the numbers in that file take its place.
 
-            values = {each: from_file(each.name, value) for each, value in values.items()}
-        return {each.name: each.checked(value) for each, value in values.items()}
+        Raises `UsageError` and `PathError`.
+        """
+        parameters = [each for each in self.settings_class.table() if each.name in self.raw]
+        return {each.name: each.checked(_from_file(each, self.raw[each.name])) for each in parameters}
 
     @property
-    def settings(self) -> S:
+    def checked(self) -> S:
         """The settings with these values, and the defaults of all others."""
-        return self.kind.of(self.values)
+        return self.settings_class.of(self.values)
+
+
+def _from_file(parameter: Parameter, value: object) -> object:
+    """Return the value, or the numbers in the file that it names."""
+    if not may_be_file(parameter):
+        return value
+    from nbtext.cli.option_files import from_file
+
+    return from_file(parameter.name, value)
 
 
 def may_be_file(parameter: Parameter) -> bool:
@@ -66,60 +73,65 @@ def may_be_file(parameter: Parameter) -> bool:
     return "FILE" in parameter.metavar.split("|")
 
 
-def arguments_of(table: Iterable[Parameter], texts: Mapping[str, object]) -> list[str]:
-    """Return parameters as arguments of a command line; those without a text are left out."""
-    return [argument for each in table if texts.get(each.name) is not None for argument in each.arguments(texts[each.name])]
+def arguments_of(table: Iterable[Parameter], raw: Mapping[str, object]) -> list[str]:
+    """Return the parameters that have a value as arguments of a command line."""
+    return [argument for each in table if raw.get(each.name) is not None for argument in each.arguments(raw[each.name])]
 
 
-def parameter(declared: Parameter, *, is_late: bool = False) -> Any:
-    """Declare a field as the option of one declared parameter, which has the field's name. Its value is not checked."""
+def parameter_field(parameter: Parameter, *, is_late: bool = False) -> Any:
+    """Declare a field as the option of one declared parameter, which has the field's name. The field holds the raw value; None, or False for a switch, if it is not given."""
 
-    def parameters(_: str) -> list[click.Parameter]:
-        return [_option_of(declared, shows_default=True)]
+    def make_options(_: str) -> list[click.Parameter]:
+        return [_option_of(parameter, shows_default=True)]
+
+    default = None if parameter.metavar else False
 
     def value(_: str, values: Mapping[str, Any]) -> object:
-        return values[declared.name]
+        given = values[parameter.name]
+        return default if given is None else given
 
-    default = None if declared.metavar else False
-    return field(default=default, metadata={DECLARATION: Declaration(parameters, value, is_late)})
+    return field(default=default, metadata={DECLARATION: Declaration(make_options, value, is_late)})
 
 
-def parameters(kind: type[S], *, only: Sequence[Parameter] = (), shows_defaults: bool = True, hidden: Sequence[Option] = ()) -> Any:
-    """Declare a field as the options of declared parameters, all of a kind or ``only`` some. Its value is a `Given`.
+def parameters_field(
+    settings_class: type[S], *, only: Sequence[Parameter] | None = None, shows_defaults: bool = True, old_options: Sequence[Option] = ()
+) -> Any:
+    """Declare a field as the options of all parameters of settings, or ``only`` of some. Its value is a `Given`.
 
-    A command with a model shows no defaults: the model has settings of its own. ``hidden`` options belong to the parameters.
+    A command with a model shows no defaults: the model has settings of its own. ``old_options`` are parsed before the others, and kept in no record.
     """
-    table = only or kind.table()
+    table = settings_class.table() if only is None else only
 
-    def make(_: str) -> list[click.Parameter]:
-        return [*hidden, *(_option_of(each, shows_default=shows_defaults) for each in table)]
+    def make_options(_: str) -> list[click.Parameter]:
+        return [*old_options, *(_option_of(each, shows_default=shows_defaults) for each in table)]
 
     def given(_: str, values: Mapping[str, Any]) -> Given[S]:
-        texts = {each.name: values[each.name] for each in table if values[each.name] is not None}
+        raw = {each.name: values[each.name] for each in table if values[each.name] is not None}
         context = click.get_current_context()
-        typed = (name for name in texts if context.get_parameter_source(name) is ParameterSource.COMMANDLINE)
-        return Given(kind, texts, frozenset(typed))
+        typed = (name for name in raw if context.get_parameter_source(name) is ParameterSource.COMMANDLINE)
+        return Given(settings_class, raw, frozenset(typed))
 
-    def nothing() -> Given[S]:
-        return Given(kind)
-
-    return field(default_factory=nothing, metadata={DECLARATION: Declaration(make, given, is_late=True)})
+    return field(
+        default_factory=partial(Given, settings_class),
+        metadata={DECLARATION: Declaration(make_options, given, is_late=True)},
+    )
 
 
 def _option_of(parameter: Parameter, *, shows_default: bool) -> Option:
     """Return the option of a declared parameter."""
     names = parameter.option
+    attributes: dict[str, Any]
     if parameter.metavar:
         has_default = shows_default and parameter.default is not None
-        attributes: dict[str, Any] = {
+        attributes = {
             "metavar": parameter.metavar,
             "shown_default": str(parameter.default) if has_default else None,
             "shell_complete": suggest_values(parameter.choices),
             "type": InputPath(or_name=parameter.metavar != "FILE") if may_be_file(parameter) else None,
-            **_OF_ONE.get(parameter.name, {}),
+            **_MORE_ATTRIBUTES.get(parameter.name, {}),
         }
     else:
-        names = f"-0 {names}" if parameter.name == "null" else f"{names}/--no-{names[2:]}"
+        names = "-0 --null" if parameter.name == "null" else f"{names}/--no-{parameter.key}"
         attributes = {"default": None, "is_flag": True}
     if parameter.is_rare:
         attributes["setting_values"] = parameter.choices if parameter.metavar else ("true", "false")
@@ -137,16 +149,17 @@ def suggest_values(choices: Sequence[str]) -> Callable[..., list[str] | list[Com
 
 
 def _by_evidence(context: click.Context, _: click.Parameter, members: str | None) -> str | None:
-    """Return the members of an average as ``--combine evidence`` has them weighed."""
-    is_asked = any(name == "combine" and value == "evidence" for name, value in context.params.items())
-    return f"{BY_EVIDENCE}{members or ''}" if is_asked else members
+    """Return the members of an average; the old option ``--combine evidence`` says that evidence weighs them."""
+    if context.params.get("combine") != "evidence":
+        return members
+    return f"{BY_EVIDENCE}{members or ''}"
 
 
-_OF_ONE: dict[str, dict[str, Any]] = {
+_MORE_ATTRIBUTES: dict[str, dict[str, Any]] = {
     "file_column": {"type": ColumnOfPaths()},
     "files_from": {"type": PathList()},
     "label_column": {"old_names": "--label-header"},
     "members": {"callback": _by_evidence},
     "stop_words": {"shell_complete": suggest_values(("default", "none", *LANGUAGES))},
 }
-"""What the options of single parameters have besides."""
+"""More attributes of the options of some parameters, by name."""

@@ -39,7 +39,7 @@ class HelpOptions:
 
 
 @panels.command("help", shared=(panels.COLOR, panels.LOG_FORMAT))
-def command(asked: HelpOptions) -> None:
+def command(options: HelpOptions) -> None:
     """Print a text on a topic, or the help of a command. Without an argument, list the topics.
 
     \b
@@ -49,7 +49,7 @@ def command(asked: HelpOptions) -> None:
       nbtext help train
     """
     context = click.get_current_context()
-    topic = asked.topic
+    topic = options.topic
     if topic is None:
         width = max(map(len, TOPICS))
         lines = [f"  nbtext help {name.ljust(width)}  {meaning}" for name, meaning in TOPICS.items()]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nbtext.cli import messages, option, panels
-from nbtext.cli.given import PATH, Given, parameters
+from nbtext.cli.given import PATH, Given, parameters_field
 from nbtext.cli.option import Documents
 from nbtext.records import dataclass
 from nbtext.settings import Reading
@@ -44,11 +44,11 @@ class InspectOptions:
         multiple=True, metavar="CORPUS", type=PATH,
     )  # fmt: skip
     output: str = option.output_field("table json")
-    reading: Given[Reading] = parameters(Reading, shows_defaults=False)
+    reading: Given[Reading] = parameters_field(Reading, shows_defaults=False)
 
 
 @panels.command("inspect")
-def command(asked: InspectOptions) -> None:
+def command(options: InspectOptions) -> None:
     """Print what a model contains: classes, documents, tokens, vocabulary, settings, and the top terms of each class.
 
     --criteria, --term, --class, --thresholds and --perplexity show something else instead; the JSON object has it in addition. Options of reading
@@ -79,29 +79,29 @@ def command(asked: InspectOptions) -> None:
     from nbtext.report import models, rankings
     from nbtext.report.forms import print_parts, write_json
 
-    model = option.load_model(asked.model_path)
+    model = option.load_model(options.model_path)
     parts: dict[str, tuple[Any, Callable[[Any], None]]] = {}  # by key in JSON what is shown in place of the overview, each with its printer
-    if asked.criteria:
+    if options.criteria:
         classifier = criteria.classifier_of(model)
         parts["criteria"] = criteria.criteria(classifier), models.print_criteria
         if others := criteria.compared_models(classifier):
             parts["models"] = others, models.print_compared_models
-    if asked.words:
-        parts["words"] = terms.term_details(model, asked.words), rankings.print_terms
-    if asked.labels:
-        parts["class_terms"] = terms.class_details(model, asked.labels, asked.limit), rankings.print_class_details
-    if asked.thresholds is not None:
-        thresholds = thresholds_of(asked.thresholds, model, DecisionRule(), by_class=asked.by_class)
+    if options.words:
+        parts["words"] = terms.term_details(model, options.words), rankings.print_terms
+    if options.labels:
+        parts["class_terms"] = terms.class_details(model, options.labels, options.limit), rankings.print_class_details
+    if options.thresholds is not None:
+        thresholds = thresholds_of(options.thresholds, model, DecisionRule(), by_class=options.by_class)
         parts["thresholds"] = thresholds, models.print_thresholds
-    if asked.held_out:
-        held_out = Documents(paths=asked.held_out, reading=asked.reading)
+    if options.held_out:
+        held_out = Documents(paths=options.held_out, reading=options.reading)
         source = documents_for(model, held_out, labelled=True)
         perplexities = overview.perplexities(model, source.readable())
         source.say_notices()
         messages.warn_of_unknown("the model", list(perplexities.unknown_labels))
         parts["perplexity"] = perplexities, models.print_perplexities
-    if asked.output == "json":
-        write_json({**json_values(overview.overview(model, asked.limit)), **{name: part for name, (part, _) in parts.items()}})
+    if options.output == "json":
+        write_json({**json_values(overview.overview(model, options.limit)), **{name: part for name, (part, _) in parts.items()}})
     else:
-        shown = parts or {"overview": (overview.overview(model, asked.limit), models.print_overview)}
+        shown = parts or {"overview": (overview.overview(model, options.limit), models.print_overview)}
         print_parts(shown.values(), lambda part: part[1](part[0]))

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbtext.cli import messages, option, panels
-from nbtext.cli.given import PATH, Given, parameters
-from nbtext.cli.option import ANALYSING, Documents
+from nbtext.cli.given import PATH, Given, parameters_field
+from nbtext.cli.option import ANALYSIS_PARAMETERS, Documents
 from nbtext.errors import UsageError, quantity
 from nbtext.records import dataclass
 from nbtext.settings import Reading, Settings
@@ -68,7 +68,7 @@ class LabelOptions:
     )  # fmt: skip
     who: str | None = panels.option("--who", "output", "Store the name of the person with each label.", metavar="NAME")
     times: bool = panels.option("--times", "output", "Store the time with each label.")
-    analysis: Given[Settings] = parameters(Settings, only=ANALYSING)
+    analysis: Given[Settings] = parameters_field(Settings, only=ANALYSIS_PARAMETERS)
 
     @property
     def file(self) -> str:
@@ -77,7 +77,7 @@ class LabelOptions:
 
 
 @panels.command("label")
-def command(labelling: LabelOptions, documents: Documents) -> None:
+def command(options: LabelOptions, documents: Documents) -> None:
     """Sort documents without labels into classes; nbtext train reads the result.
 
     CORPUS is the pool, in any format. Labels in it are ignored, except with --review. A terminal shows the most informative document first: number keys answer, n names a new class, and the last line shows the other keys. Words for the most probable class are bold on blue, words for the second
@@ -102,15 +102,15 @@ def command(labelling: LabelOptions, documents: Documents) -> None:
     from nbtext.labelling.answer_file import AnswerFile, Labelled, Reviewed
     from nbtext.report.forms import Column, write
 
-    file_name = labelling.file
-    safe = option.safe_cells(labelling.output, is_wanted=labelling.excel_safe)
+    file_name = options.file
+    safe = option.safe_cells(options.output, is_wanted=options.excel_safe)
     documents = located(documents)
     check_output_file(file_name, "--to", [])
     target = Path(file_name).resolve()
     if any(path != "-" and target.is_relative_to(Path(path).resolve()) for path in documents.paths):
         raise UsageError(f"{file_name} would be read as a document", hint="choose another --to")
-    if labelling.suggest is not None:
-        session, source = _session(documents, labelling, None)
+    if options.suggest is not None:
+        session, source = _session(documents, options, None)
         columns: list[Column[Suggestion]] = [
             Column("id", lambda found: found.id),
             Column("label", lambda found: found.label),
@@ -118,56 +118,56 @@ def command(labelling: LabelOptions, documents: Documents) -> None:
             Column("probability", lambda found: found.probability, ".6g"),
             Column("text", lambda found: found.text),
         ]
-        write(session.suggest(labelling.suggest), labelling.output, columns, safe=safe, tsv_heads=True)
+        write(session.suggest(options.suggest), options.output, columns, safe=safe, tsv_heads=True)
         source.say_notices()
         return
-    terminal = None if labelling.take is not None else Terminal()
-    kind_of_line = Reviewed if labelling.review else Labelled
+    terminal = None if options.take is not None else Terminal()
+    kind_of_line = Reviewed if options.review else Labelled
 
     def now() -> str | None:
-        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()) if labelling.times else None
+        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()) if options.times else None
 
     with AnswerFile(file_name, kind_of_line.of_line) as file:
         if file.repaired:
             messages.warn(f"{file_name}: a half-written line was cut off, as after a power cut; that document is asked about again")
-        session, source = _session(documents, labelling, file)
+        session, source = _session(documents, options, file)
         if terminal is None:
-            _take(session, labelling, documents, now)
+            _take(session, options, documents, now)
         else:
-            _ask(session, labelling, terminal, now)
+            _ask(session, options, terminal, now)
     source.say_notices()
 
 
-def _take(session: Session, labelling: LabelOptions, documents: Documents, now: Callable[[], str | None]) -> None:
+def _take(session: Session, options: LabelOptions, documents: Documents, now: Callable[[], str | None]) -> None:
     """Add the labels of the rows of ``--take``."""
     from nbtext.cli.corpus import CommandCorpus
 
-    reading = Reading(text_column="id", encoding=documents.reading.settings.encoding)
-    filled = Documents(paths=(labelling.take or "",))
+    reading = Reading(text_column="id", encoding=documents.reading.checked.encoding)
+    filled = Documents(paths=(options.take or "",))
     rows = CommandCorpus(filled, reading, labelled=False, columns=("id", "label"), progress=False)
     known = len(session.labels)
-    for _ in messages.reported(session.take(rows, labelling.who, now())):
+    for _ in messages.reported(session.take(rows, options.who, now())):
         pass
     rows.finish()
     new = quantity(len(session.labels) - known, f"new {session.model.noun_of_answers}")
     classes = quantity(len(session.classes), session.plan.kind.noun)
-    messages.notice(f"{labelling.file}: {new}, {len(session.labels):,} in all, {classes}")
+    messages.notice(f"{options.file}: {new}, {len(session.labels):,} in all, {classes}")
 
 
-def _ask(session: Session, labelling: LabelOptions, terminal: Terminal, now: Callable[[], str | None]) -> None:
+def _ask(session: Session, options: LabelOptions, terminal: Terminal, now: Callable[[], str | None]) -> None:
     """Ask about the documents on the terminal."""
     from nbtext.cli.label_screen import SCREENS
     from nbtext.prediction.posterior import of_kind
 
     screen = of_kind(SCREENS, session.plan.kind)
     with terminal:
-        screen(session, terminal, lambda row, label: session.answer(row, label, labelling.who, now())).run()
+        screen(session, terminal, lambda row, label: session.answer(row, label, options.who, now())).run()
     classes = quantity(len(session.classes), session.plan.kind.noun)
-    learn = "" if labelling.review else f", {classes}; learn them with nbtext train {labelling.file}"
-    messages.notice(f"{labelling.file}: {session.done}{learn}")
+    learn = "" if options.review else f", {classes}; learn them with nbtext train {options.file}"
+    messages.notice(f"{options.file}: {session.done}{learn}")
 
 
-def _session(documents: Documents, labelling: LabelOptions, file: AnswerFile | None) -> tuple[Session, CommandCorpus]:
+def _session(documents: Documents, options: LabelOptions, file: AnswerFile | None) -> tuple[Session, CommandCorpus]:
     """Return the session or review that goes on from the labels of ``--to``, and the documents as they were read; without ``file`` labels are only read."""
     from nbtext.cli.corpus import CommandCorpus, analysis_of
     from nbtext.corpus.streams import file_content
@@ -176,24 +176,24 @@ def _session(documents: Documents, labelling: LabelOptions, file: AnswerFile | N
     from nbtext.prediction.labels import separator_between
 
     answers: Any = [] if file is None else file.answers
-    if file is None and Path(labelling.file).exists():  # another session may be writing to it
-        answers = read_session(labelling.file, file_content(labelling.file), Labelled.of_line)
-    source = CommandCorpus(documents, documents.reading.settings, labelled=labelling.review)
-    analysis = analysis_of(labelling.analysis, source.reading)
-    if labelling.review and file is not None:
+    if file is None and Path(options.file).exists():  # another session may be writing to it
+        answers = read_session(options.file, file_content(options.file), Labelled.of_line)
+    source = CommandCorpus(documents, documents.reading.checked, labelled=options.review)
+    analysis = analysis_of(options.analysis, source.reading)
+    if options.review and file is not None:
         from nbtext.labelling.pool import count_pool
         from nbtext.labelling.review import Review
         from nbtext.model.training import looked_up
 
         return Review(count_pool(source.readable(), analysis), looked_up(analysis), file), source
-    separator = documents.reading.settings.label_separator or separator_between(answer.label for answer in answers)
-    plan = Plan(labelling.strategy, labelling.random_share, labelling.seed, separator)
+    separator = documents.reading.checked.label_separator or separator_between(answer.label for answer in answers)
+    plan = Plan(options.strategy, options.random_share, options.seed, separator)
     seeds: list[Seed] = []
-    if labelling.seeds is not None:
+    if options.seeds is not None:
         from nbtext.cli.option_files import read_seeds
         from nbtext.exclusions import SEED_WORDS, require_fitting, rows_of
         from nbtext.model.training import seed_terms
 
         require_fitting(analysis.settings, SEED_WORDS, *rows_of(plan.kind))
-        seeds = seed_terms(read_seeds(labelling.seeds), analysis)
+        seeds = seed_terms(read_seeds(options.seeds), analysis)
     return open_session(source.readable(), analysis, plan, answers, file, seeds), source

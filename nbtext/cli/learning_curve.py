@@ -26,7 +26,7 @@ class LearningCurveOptions:
 
 
 @panels.command("learning-curve")
-def command(documents: TrainingCorpus, drawing: LearningCurveOptions, running: RunningOptions, training: TrainingOptions) -> None:
+def command(documents: TrainingCorpus, options: LearningCurveOptions, running: RunningOptions, training: TrainingOptions) -> None:
     """Show how accuracy grows with the number of training documents, and forecast it for more.
 
     Models are trained on growing parts of a corpus and judged on held-out documents. The last column is the accuracy on the training documents
@@ -49,9 +49,9 @@ def command(documents: TrainingCorpus, drawing: LearningCurveOptions, running: R
     counted = read_and_count(located(documents), training.settings, running.jobs)
     counted.source.say_notices()
     subsets = Subsets(counted.corpus.counts.table, counted.corpus.counts.documents)
-    resampling = Resampling(drawing.steps, drawing.folds, drawing.repeats, drawing.seed)
-    curve = learning_curve(subsets, counted.settings, resampling, running.jobs, drawing.more)
-    if drawing.output == "table":
+    resampling = Resampling(options.steps, options.folds, options.repeats, options.seed)
+    curve = learning_curve(subsets, counted.settings, resampling, running.jobs, options.more)
+    if options.output == "table":
         print_learning_curve(curve)
     else:
-        write_result(drawing.output, curve, curve.points)
+        write_result(options.output, curve, curve.points)

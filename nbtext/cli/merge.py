@@ -21,7 +21,7 @@ class MergeOptions:
 
 
 @panels.command("merge")
-def command(sources: MergeOptions, writing: WritingOptions) -> None:
+def command(options: MergeOptions, writing: WritingOptions) -> None:
     """Write the model that training on the documents of all these models makes.
 
     The models must count alike: the same language, stop words, stemmer, n-grams, attributes and size of sample. All other settings are those of
@@ -36,7 +36,7 @@ def command(sources: MergeOptions, writing: WritingOptions) -> None:
     from nbtext.model.locked_model import merge
     from nbtext.store.atomic import check_replaceable
 
-    models, to = sources.models, sources.to
+    models, to = options.models, options.to
     places = [os.path.realpath(path) for path in models]
     if len(models) < 2:
         raise UsageError("there is only one model to merge", hint="name two or more")

@@ -11,12 +11,12 @@ import click
 
 from nbtext.cli import panels
 from nbtext.cli.config import JUDGED, MODEL, Address, InputPath, OutputPath
-from nbtext.cli.given import PATH, Given, parameter, parameters
+from nbtext.cli.given import PATH, Given, parameter_field, parameters_field
 from nbtext.cli.panels import Option, wrong_value
 from nbtext.errors import NbtextError, UsageError
 from nbtext.records import dataclass
 from nbtext.report.forms import excel_safe
-from nbtext.settings import ALLOW_UNREADABLE, ANALYSIS, FILES_FROM, NULL, ON_ERROR, TRAINING, WHERE, Reading, Settings
+from nbtext.settings import ALLOW_UNREADABLE, ANALYSIS, DECLARED, FILES_FROM, NULL, ON_ERROR, TRAINING, WHERE, Reading, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,13 +33,13 @@ def default_model() -> str:
 
 
 class Number(click.types.StringParamType):
-    """A number in a range, ends included unless they are open; refuses others in the words of `nbtext.settings.Parameter.checked`."""
+    """A number in a range, ends included unless they are open; refuses others with the message of `nbtext.settings.Parameter.checked`."""
 
     kind: type[int | float] = float
     described = "a number"
 
     def __init__(self, least: float, most: float = inf, *, open_ends: bool = False, words: Sequence[str] = ()) -> None:
-        """``words`` are taken too."""
+        """``words`` are values besides the numbers."""
         self.least, self.most, self.open_ends, self.words = least, most, open_ends, words
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -58,7 +58,7 @@ class Number(click.types.StringParamType):
 
 
 class WholeNumber(Number):
-    """A whole number in a range, ends included; likewise."""
+    """A whole number in a range, ends included."""
 
     name, kind, described = "n", int, "a whole number"
 
@@ -72,7 +72,8 @@ class NumberPerClass(Number):
         """Return the number or the numbers by class; raise click's error for wrong usage."""
         if "=" not in str(value):
             return super().convert(value, param, ctx)
-        number, pairs = super().convert, (each.rpartition("=") for each in value.split(","))
+        number = super().convert
+        pairs = (each.rpartition("=") for each in value.split(","))
         return {label: number(written, param, ctx) for label, _, written in pairs}
 
 
@@ -93,7 +94,7 @@ def load_model(path: str) -> TextClassifier:
 
 
 class OutputForm(panels.Choice):
-    """A form of output; for the name of a file it says how to write one."""
+    """A form of output. If the user gives the name of a file, the error says how to write that file."""
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name of the form; raise click's error for wrong usage."""
@@ -119,18 +120,19 @@ def model_field() -> Any:
     )  # fmt: skip
 
 
-def output_field(formats: str, more: str = "", **default: Any) -> Any:
-    """Declare the field of ``--output``, one of the forms, with blanks between them, in which results are printed; by default the first."""
-    choices = formats.split()
-    attributes = {"default": choices[0], **default}
-    return panels.common_option("-o --output", "output", f"Form of the output. {more}", type=OutputForm(choices), **attributes)
+def output_field(forms: str, more: str = "", **attributes: Any) -> Any:
+    """Declare the field of ``--output``. ``forms`` are its choices, with blanks between them; the first is the default."""
+    choices = forms.split()
+    return panels.common_option(
+        "-o --output", "output", f"Form of the output. {more}", type=OutputForm(choices), **{"default": choices[0], **attributes}
+    )
 
 
-def _form_of_rows() -> str:
+def _default_form_of_rows() -> str:
     return "table" if sys.stdout.isatty() else "tsv"
 
 
-def rows_field(more: str = "", default: Callable[[], str] | None = _form_of_rows) -> Any:
+def rows_field(more: str = "", default: Callable[[], str] | None = _default_form_of_rows) -> Any:
     """Declare the field of ``--output`` of a command that prints rows: by default a table on a terminal, else tsv."""
     return output_field("table tsv csv jsonl", more, default=default, shown_default="table on a terminal, else tsv")
 
@@ -154,7 +156,7 @@ def seed_field(group: str, text: str, *, common: bool = False) -> Any:
 
 
 def to_field(text: str, own: bytes = b"", **attributes: Any) -> Any:
-    """Declare the field of ``--to``, the file to be written, which begins as the pattern ``own`` says; an empty one if the command checks it."""
+    """Declare the field of ``--to``, the file to be written. A file that a found file of defaults names is replaced only if it begins with the pattern ``own``."""
     return panels.common_option("--to", "output", text, type=OutputPath(own), **attributes)
 
 
@@ -175,7 +177,7 @@ def excel_safe_field() -> Any:
 
 
 def safe_cells(output: str, *, is_wanted: bool) -> Callable[[str], str]:
-    """Return what makes the texts of cells safe, for a spreadsheet if wanted; raise `UsageError` if the output has no cells."""
+    """Return the function that is applied to the text of each cell, for ``--excel-safe`` one against formulas; raise `UsageError` if the output has no cells."""
     if not is_wanted:
         return str
     if output != "csv":
@@ -188,10 +190,10 @@ def corpus_field() -> Any:
     return panels.argument(nargs=-1, metavar="[CORPUS]...", type=PATH)
 
 
-ANALYSING = tuple(each for each in TRAINING if each.name in ANALYSIS)
+ANALYSIS_PARAMETERS = tuple(each for each in TRAINING if each.name in ANALYSIS)
 """The parameters of `ANALYSIS`."""
 
-LANGUAGE = ANALYSING[0]
+LANGUAGE = DECLARED["language"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,17 +207,17 @@ class Documents:
     """LABEL=PATH; only `LabelledDocuments` has the option."""
     relabel: str | None = None
     """A file of corrected labels."""
-    files_from: str | None = parameter(FILES_FROM, is_late=True)
-    null: bool = parameter(NULL, is_late=True)
-    where: str | None = parameter(WHERE, is_late=True)
-    on_error: str | None = parameter(ON_ERROR, is_late=True)
-    allow_unreadable: str | None = parameter(ALLOW_UNREADABLE, is_late=True)
-    reading: Given[Reading] = parameters(Reading, shows_defaults=False)
+    files_from: str | None = parameter_field(FILES_FROM, is_late=True)
+    null: bool = parameter_field(NULL, is_late=True)
+    where: str | None = parameter_field(WHERE, is_late=True)
+    on_error: str | None = parameter_field(ON_ERROR, is_late=True)
+    allow_unreadable: str | None = parameter_field(ALLOW_UNREADABLE, is_late=True)
+    reading: Given[Reading] = parameters_field(Reading, shows_defaults=False)
     paths: tuple[str, ...] = ()
-    """The paths that `nbtext.cli.corpus.located` made of all that."""
+    """The paths to read; `nbtext.cli.corpus.located` returns documents that have them."""
 
     @property
-    def are_named(self) -> bool:
+    def has_corpus(self) -> bool:
         """Whether CORPUS, ``--files-from`` or ``--from-folder`` is given."""
         return bool(self.corpus or self.files_from is not None or self.folders)
 
@@ -246,14 +248,14 @@ class LabelledDocuments(RelabelledDocuments):
 class TrainingDocuments(LabelledDocuments):
     """Labelled documents that a model is trained on; the help has the defaults of reading."""
 
-    reading: Given[Reading] = parameters(Reading)
+    reading: Given[Reading] = parameters_field(Reading)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingCorpus(Documents):
-    """The same, without folders of mail and corrected labels."""
+    """Labelled documents that a model is trained on, for commands without ``--from-folder`` and ``--relabel``."""
 
-    reading: Given[Reading] = parameters(Reading)
+    reading: Given[Reading] = parameters_field(Reading)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -275,7 +277,7 @@ _COMBINE = Option(["--combine"], group="model", help="", hidden=True, is_eager=T
 class TrainingOptions:
     """How a model is trained."""
 
-    settings: Given[Settings] = parameters(Settings, hidden=(_COMBINE,))
+    settings: Given[Settings] = parameters_field(Settings, old_options=(_COMBINE,))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -221,7 +221,7 @@ SEE_SETTINGS = "see nbtext help settings"
 
 
 def _with_settings(arguments: Sequence[str], options: Sequence[Option]) -> list[str]:
-    """Return the arguments with ``--NAME=VALUE``, the hidden option, in place of each ``--set NAME=VALUE``; raise `UsageError` for wrong usage."""
+    """Replace each ``--set NAME=VALUE`` by ``--NAME=VALUE``, the hidden option behind it; raise `UsageError` for wrong usage."""
     if SET not in {argument.partition("=")[0] for argument in arguments}:
         return list(arguments)
     if not any(each.setting_values is not None for each in options):
@@ -247,12 +247,12 @@ def _setting(text: str, options: Sequence[Option]) -> str:
     name, equals, value = text.partition("=")
     name = name.strip().removeprefix("--").replace("_", "-")
     settings = {_long_name(each)[2:]: each for each in options if each.setting_values is not None}
-    if name not in settings:
+    if name and name not in settings:
         if any(f"--{name}" in each.opts for each in options):
             raise UsageError(f"{SET} does not set {name}, which has an option of its own", hint=f"give --{name}")
         near = did_you_mean(name, list(settings))
         raise UsageError(f"{SET} does not know {name!r}{near}", hint=SEE_SETTINGS)
-    if not equals:
+    if not name or not equals:
         raise UsageError(f"{SET} must be NAME=VALUE, not {text!r}", hint=SEE_SETTINGS)
     option = settings[name]
     if not option.is_flag:
@@ -263,7 +263,7 @@ def _setting(text: str, options: Sequence[Option]) -> str:
 
 
 def _set_option(settings: Sequence[Option]) -> Option:
-    """Return the option that stands for those of settings that few need."""
+    """Return the option ``--set``, which stands for the hidden options of settings."""
     names = [_long_name(each)[2:] for each in settings]
 
     def suggest(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
@@ -311,10 +311,10 @@ class Declaration(NamedTuple):
     value: Callable[[str, Mapping[str, Any]], object]
     """Returns the value of the field, given its name and the values of all options by name."""
     is_late: bool = False
-    """Its options come behind those of other fields."""
+    """Its options are listed after those of other fields."""
 
 
-DECLARATION = "option"
+DECLARATION = "declaration"
 """In the metadata of a field: its `Declaration`."""
 
 
@@ -345,7 +345,7 @@ def option(names: str, group: str, text: str, *, is_late: bool = False, **attrib
 
 
 def common_option(names: str, group: str, text: str, **attributes: Any) -> Any:
-    """Declare a field as an option which ``--help`` shows too; otherwise like `option`."""
+    """Declare a field as an option that the short ``--help`` lists; others are listed by ``--help-all`` alone. Otherwise like `option`."""
     return option(names, group, text, common=True, **attributes)
 
 
@@ -371,7 +371,8 @@ def command(
 ) -> Callable[[Callable[..., int | None]], click.Command]:
     """Return the decorator that makes a command of a function whose arguments are records of options.
 
-    A ``hidden`` command is the old name of another. ``shared`` are options that no record has, by default those of all messages.
+    A ``hidden`` command is the old name of another. ``shared`` are options that no record has, by default those of all messages. The annotations of the
+    function are evaluated, so its records must be imported at run time.
     """
 
     def decorate(function: Callable[..., int | None]) -> click.Command:
@@ -382,7 +383,7 @@ def command(
         for record in records.values():
             for field_name, declaration in _declarations(record):
                 options = late if declaration.is_late else early
-                options += declaration.parameters(field_name)
+                options.extend(declaration.parameters(field_name))
 
         def run(**values: Any) -> int | None:
             made = {

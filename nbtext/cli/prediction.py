@@ -1,4 +1,4 @@
-"""Options that choose what is answered, and the rules that they make."""
+"""Options that decide which answer is given, and the decision rules that they make."""
 
 from __future__ import annotations
 
@@ -83,18 +83,20 @@ class ClassifyPredictionOptions(PredictionOptions):
 
 
 def decision_rule(decision: DecisionOptions, classes: Sequence[str], kind: type[Posterior]) -> DecisionRule:
-    """Return the decision rule of the options, for documents of one label or of several; raise `PathError` or `UsageError` for a wrong file of costs."""
-    from nbtext.prediction.rule import DecisionRule, per_class
+    """Return the decision rule of the options, for documents of one label or of several.
+
+    Raises `PathError` or `UsageError` for a wrong file of costs, and `UsageError` for an unknown class.
+    """
+    from nbtext.prediction.rule import ABSTAIN, DecisionRule, per_class
 
     asked = decision.min_probability
     least = per_class(asked, classes, "--min-probability", 0.0) if isinstance(asked, dict) else asked
-    rule = DecisionRule(None, least)
+    without_costs = DecisionRule(costs=None, min_probability=least)
     if decision.costs is None:
-        return rule
+        return without_costs
     from nbtext.cli.option_files import read_costs
-    from nbtext.prediction.rule import ABSTAIN
 
-    rule = read_costs(decision.costs, classes, partial(kind.rule_of_costs, rule=rule))
+    rule = read_costs(decision.costs, classes, partial(kind.rule_of_costs, rule=without_costs))
     if rule.costs is not None and ABSTAIN in classes:
         messages.notice(f"the model has a class named {ABSTAIN}: {decision.costs} prices that class, and giving no answer is free")
     return rule
@@ -103,18 +105,18 @@ def decision_rule(decision: DecisionOptions, classes: Sequence[str], kind: type[
 def prediction_rules(prediction: PredictionOptions, model: TextClassifier) -> tuple[DecisionRule, SetRule | None]:
     """Return the rule of the options, which keeps ``--min-precision`` too, and the rule of ``--coverage`` or None.
 
-    Warn of what these promises cost: of classes that every set has, and of those that are never the answer. Raises `UsageError` for an unknown class,
+    Warns about classes that are in every set, and about classes that are never the answer. Raises `UsageError` for an unknown class,
     and as `decision_rule` and `set_rule` do.
     """
     rule = decision_rule(prediction, model.classes, model.fitted.kind)
-    labels_from = prediction.decide
-    if labels_from == "label":
+    decide = prediction.decide
+    if decide == "label":
         from nbtext.model.training import left_out_posteriors
         from nbtext.prediction.rule import label_thresholds
 
         rule = replace(rule, labels_from=label_thresholds(left_out_posteriors(model.fitted).log_posterior))
-    elif isinstance(labels_from, float):
-        rule = replace(rule, labels_from=labels_from)
+    elif isinstance(decide, float):
+        rule = replace(rule, labels_from=decide)
     sets = None if prediction.coverage is None else _set_rule(model, prediction.coverage, by_class=prediction.by_class)
     if prediction.min_precision is not None:
         thresholds = thresholds_of(prediction.min_precision, model, rule, by_class=prediction.by_class)

@@ -21,7 +21,7 @@ class PrevalenceOptions:
 
 
 @panels.command("prevalence")
-def command(documents: Documents, shares: PrevalenceOptions, running: RunningOptions) -> None:
+def command(documents: Documents, options: PrevalenceOptions, running: RunningOptions) -> None:
     """Estimate how many of the documents are of each class, with 95 % intervals.
 
     Counting the answers of classify leans towards the shares of training, because mistakes do not cancel out. Here the shares are those under which the
@@ -47,9 +47,9 @@ def command(documents: Documents, shares: PrevalenceOptions, running: RunningOpt
     from nbtext.promises.class_shares import estimate_prevalence
     from nbtext.report.comparisons import DRIFT_FIGURES, write_prevalence
 
-    model = option.load_model(shares.model_path)
+    model = option.load_model(options.model_path)
     documents = replace(located(documents), on_error=documents.on_error or "skip")  # reported, and with no part in the shares
-    source = documents_for(model, documents, labelled=False, columns=[] if shares.by is None else [shares.by])
+    source = documents_for(model, documents, labelled=False, columns=[] if options.by is None else [options.by])
     blocks = score_corpus(model.fitted, source, running.jobs)
     blocks = chain(tuple(islice(blocks, 1)), blocks)  # a path that is not there is reported before what the model lacks
     likelihoods = likelihoods_of(model)
@@ -62,4 +62,4 @@ def command(documents: Documents, shares: PrevalenceOptions, running: RunningOpt
     if drift and (moved := beyond_prior_shift(drift)):
         titles = " and ".join(DRIFT_FIGURES[name] for name in moved)
         messages.warn(f"the documents differ from those of training by more than class shares ({titles}), so these shares may be off")
-    write_prevalence(shares.output, result, shares.by, drift)
+    write_prevalence(options.output, result, options.by, drift)

@@ -17,7 +17,7 @@ class PromoteOptions:
 
 
 @panels.command("promote")
-def command(models: PromoteOptions, writing: WritingOptions) -> None:
+def command(options: PromoteOptions, writing: WritingOptions) -> None:
     """Replace the model by NEW, together with its ledger if it was trained with --once. NEW is then gone, as after mv.
 
     NEW is checked first; if it is damaged nothing happens. Other commands read the old model or the new one, never a mixture. A run that is
@@ -33,5 +33,5 @@ def command(models: PromoteOptions, writing: WritingOptions) -> None:
     """
     from nbtext.model.locked_model import promote
 
-    model = promote(models.new, models.model_path, **writing.lock)
-    say_model(model, models.model_path, model)
+    model = promote(options.new, options.model_path, **writing.lock)
+    say_model(model, options.model_path, model)

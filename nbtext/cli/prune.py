@@ -25,7 +25,7 @@ class PruneOptions:
 
 
 @panels.command("prune")
-def command(limits: PruneOptions, writing: WritingOptions) -> None:
+def command(options: PruneOptions, writing: WritingOptions) -> None:
     """Remove rare or common terms from a model permanently, which makes the file smaller.
 
     From then on the vocabulary is closed: nbtext update counts only the terms that are left, so new words stay unknown, and documents that were
@@ -43,17 +43,17 @@ def command(limits: PruneOptions, writing: WritingOptions) -> None:
     from nbtext.model.locked_model import locked_model
     from nbtext.store.atomic import check_replaceable
 
-    model_path = limits.model_path
-    drops_terms = limits.min_df is not None or limits.max_df is not None
-    if not drops_terms and not limits.ledger:
+    model_path = options.model_path
+    drops_terms = options.min_df is not None or options.max_df is not None
+    if not drops_terms and not options.ledger:
         raise UsageError("there is no limit to prune by", hint="give --min-df, --max-df or --ledger")
     check_replaceable(model_path)
     with locked_model(model_path, **writing.lock) as file:
         before = file.load()
         after = before
         if drops_terms:
-            after = pruned(before, limits.min_df or 1, 1.0 if limits.max_df is None else limits.max_df)
-        file.replace(after, None if limits.ledger else file.ledger())
+            after = pruned(before, options.min_df or 1, 1.0 if options.max_df is None else options.max_df)
+        file.replace(after, None if options.ledger else file.ledger())
     terms, left = (int(model.fitted.text_terms.sum()) for model in (before, after))
     messages.notice(f"removed {terms - left:,} of {quantity(terms, 'term')}")
     say_model(after, model_path, before)

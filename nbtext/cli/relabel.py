@@ -19,7 +19,7 @@ class RelabelOptions:
 
 
 @panels.command("relabel")
-def command(change: RelabelOptions, writing: WritingOptions) -> None:
+def command(options: RelabelOptions, writing: WritingOptions) -> None:
     """Rename the class OLD to NEW. If there is a class NEW already, the two become one; not where a document may have both.
 
     The result is the model that training on a corpus with these labels makes. If class probabilities were given, the weight of OLD is added to that of NEW.
@@ -35,7 +35,7 @@ def command(change: RelabelOptions, writing: WritingOptions) -> None:
     from nbtext.prediction.labels import renamed_text
     from nbtext.store.atomic import check_replaceable
 
-    old, new, model_path = change.old, change.new, change.model_path
+    old, new, model_path = options.old, options.new, options.model_path
     check_replaceable(model_path)
     with locked_model(model_path, **writing.lock) as file:
         before, ledger = file.load(), file.ledger()

@@ -30,7 +30,7 @@ class ReportOptions:
 
 
 @panels.command("report")
-def command(documents: Documents, page: ReportOptions) -> None:
+def command(documents: Documents, options: ReportOptions) -> None:
     """Judge the model on documents whose classes are known and write a page: how good it is, where it errs and why.
 
     The page is one file of HTML that any browser opens, without network or scripts, and that can be printed. It quotes parts of the documents
@@ -42,8 +42,8 @@ def command(documents: Documents, page: ReportOptions) -> None:
       nbtext report corpora/service-desk/test --training corpora/service-desk/train
       nbtext report test.csv --model topics.joblib --to topics.html --title Topics
     """
-    if page.to.endswith(".md"):
-        raise UsageError(f"--to {page.to} would not be Markdown: report writes a page of HTML", hint=CARD_RECIPE)
+    if options.to.endswith(".md"):
+        raise UsageError(f"--to {options.to} would not be Markdown: report writes a page of HTML", hint=CARD_RECIPE)
     from nbtext.cli.corpus import check_output_file, documents_for, leak_watch, located, rows_of_training
     from nbtext.corpus.collection import Corpus
     from nbtext.evaluation.gathering import gather
@@ -52,10 +52,10 @@ def command(documents: Documents, page: ReportOptions) -> None:
     from nbtext.report.page.markup import write_html
     from nbtext.report.page.sections import html_page
 
-    model_path, training = page.model_path, page.training
+    model_path, training = options.model_path, options.training
     model = option.load_model(model_path)
     documents = located(documents)
-    check_output_file(page.to, "--to", [model_path, *documents.paths, *training, documents.files_from])
+    check_output_file(options.to, "--to", [model_path, *documents.paths, *training, documents.files_from])
     if "-" in training:
         raise UsageError("--training is read twice and cannot be standard input", hint="give files")
     leaks = leak_watch(model, documents, training)
@@ -72,12 +72,12 @@ def command(documents: Documents, page: ReportOptions) -> None:
     data = gather(
         model,
         source.readable(),
-        title=page.title or f"Report on {model_path}",
+        title=options.title or f"Report on {model_path}",
         provenance=provenance(model, model_path, corpus=documents.corpus, command=shlex.join(["nbtext", *sys.argv[1:]])),
         curve=curve,
         leaks=leaks,
     )
     source.say_notices()
-    write_html(page.to, html_page(data))
-    messages.notice(f"wrote {page.to}; open it in a browser")
+    write_html(options.to, html_page(data))
+    messages.notice(f"wrote {options.to}; open it in a browser")
     messages.warn_of_unknown("the model", data.evaluation.unknown_labels)

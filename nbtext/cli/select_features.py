@@ -23,7 +23,7 @@ class SelectFeaturesOptions:
 
 
 @panels.command("select-features")
-def command(asked: SelectFeaturesOptions) -> None:
+def command(options: SelectFeaturesOptions) -> None:
     """Print the terms that say most about the class, best first, each with the class it speaks for.
 
     Categories are terms too. Scores are in nats, except those of chi2. mutual-information comes from the language models; presence and chi2
@@ -35,13 +35,13 @@ def command(asked: SelectFeaturesOptions) -> None:
       nbtext select-features --limit 500
       nbtext select-features --by chi2 --output csv
     """
-    safe = option.safe_cells(asked.output, is_wanted=asked.excel_safe)
+    safe = option.safe_cells(options.output, is_wanted=options.excel_safe)
     from nbtext.inspection.terms import as_words, ranking, term_name
     from nbtext.metrics.results import json_values
     from nbtext.report.forms import Column, write
 
-    model = option.load_model(asked.model_path)
-    terms, scores, labels = (column.tolist() for column in ranking(model, asked.by, asked.limit))
+    model = option.load_model(options.model_path)
+    terms, scores, labels = (column.tolist() for column in ranking(model, options.by, options.limit))
     columns = [range(1, 1 + len(terms)), [term_name(model, term) for term in terms], scores, [model.classes[label] for label in labels]]
     if words := model.settings.surface_forms:
         columns.append(as_words(model, terms))
@@ -55,4 +55,4 @@ def command(asked: SelectFeaturesOptions) -> None:
         shown.append(Column("word", itemgetter(4)))
     heads = [column.head for column in shown]
     rows = zip(*columns, strict=True)
-    write(rows, asked.output, shown, record=lambda row: json_values(dict(zip(heads, row, strict=True))), safe=safe)
+    write(rows, options.output, shown, record=lambda row: json_values(dict(zip(heads, row, strict=True))), safe=safe)

@@ -31,7 +31,7 @@ class SuspectsOptions:
 
 
 @panels.command("suspects")
-def command(documents: TrainingCorpus, listing: SuspectsOptions, running: RunningOptions, training: TrainingOptions) -> None:
+def command(documents: TrainingCorpus, options: SuspectsOptions, running: RunningOptions, training: TrainingOptions) -> None:
     """Print the documents of a labelled corpus that look more like another class, the most suspicious first.
 
     Each document is judged by the model of all others, trained with the options of train. The log odds are those of the most probable other
@@ -51,19 +51,19 @@ def command(documents: TrainingCorpus, listing: SuspectsOptions, running: Runnin
 
     if "top" in training.settings:
         messages.warn("--top saw all labels, so wrong labels look right; leave it out")
-    form = _form(listing, documents)
-    safe = option.safe_cells(form, is_wanted=listing.excel_safe)
-    limit = listing.limit or (ON_SCREEN if form == "table" else None)
+    form = _form(options, documents)
+    safe = option.safe_cells(form, is_wanted=options.excel_safe)
+    limit = options.limit or (ON_SCREEN if form == "table" else None)
     counted = read_and_count(located(documents), training.settings, running.jobs, note=beginning_of)
     counts, names, texts = counted.corpus
-    found = suspects(counts.table, counts.documents, counted.settings, listing.min_log_odds, running.jobs)
+    found = suspects(counts.table, counts.documents, counted.settings, options.min_log_odds, running.jobs)
     counted.source.say_notices()
     write_suspects(found.named(names, texts, counts.labelled.classes, limit), form, safe)
     messages.notice(f"more probable in another class than in their own: {quantity(found.rows.size, 'document')} of {len(names):,}")
 
 
-def _form(listing: SuspectsOptions, documents: TrainingCorpus) -> str:
+def _form(options: SuspectsOptions, documents: TrainingCorpus) -> str:
     """Return the form of the output: that of ``--output``, or paths, perhaps each followed by NUL."""
-    if listing.print0 or (listing.paths and documents.null):
+    if options.print0 or (options.paths and documents.null):
         return "print0"
-    return "paths" if listing.paths else listing.output
+    return "paths" if options.paths else options.output

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from nbtext.cli import option, panels
-from nbtext.cli.given import Given, parameters
-from nbtext.cli.option import ANALYSING, AskedDocuments
+from nbtext.cli.given import Given, parameters_field
+from nbtext.cli.option import ANALYSIS_PARAMETERS, AskedDocuments
 from nbtext.records import dataclass
 from nbtext.settings import Settings
 
@@ -20,11 +20,11 @@ class TokensOptions:
         hidden=True,
     )  # fmt: skip
     output: str = option.rows_field()
-    analysis: Given[Settings] = parameters(Settings, only=ANALYSING)
+    analysis: Given[Settings] = parameters_field(Settings, only=ANALYSIS_PARAMETERS)
 
 
 @panels.command("tokens")
-def command(asked: TokensOptions, documents: AskedDocuments) -> None:
+def command(options: TokensOptions, documents: AskedDocuments) -> None:
     """Print how each word of a document becomes a term, or why it is ignored.
 
     For each word there are its place, the word as written, the word that was analysed, its stem, the id of that term in the model, and the reason
@@ -48,14 +48,14 @@ def command(asked: TokensOptions, documents: AskedDocuments) -> None:
     from nbtext.report.explanations import write_tokens
 
     documents = located(documents)
-    if asked.no_model or asked.model_path == "none":
-        reading = resolved(documents.reading.settings, documents.paths, labelled=False)
-        walker = WordWalker(analysis_of(asked.analysis, reading))
+    if options.no_model or options.model_path == "none":
+        reading = resolved(documents.reading.checked, documents.paths, labelled=False)
+        walker = WordWalker(analysis_of(options.analysis, reading))
     else:
-        model = option.load_model(asked.model_path)
+        model = option.load_model(options.model_path)
         reading = reading_of(model, documents)
         walker = WordWalker.of_model(model.fitted)
     source = CommandCorpus(documents, reading, labelled=False, progress=False)
     tokens = ((each.id, walker.tokens(each.text, each.fields, each.values)) for each in source.readable())
-    write_tokens(tokens, asked.output)
+    write_tokens(tokens, options.output)
     source.say_notices()

@@ -1,4 +1,4 @@
-"""`nbtext train`: make a model file of labelled documents."""
+"""`nbtext train`: make a model file from labelled documents."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TrainOptions:
 @panels.command("train")
 def command(
     documents: TrainingDocuments,
-    train: TrainOptions,
+    options: TrainOptions,
     writing: WritingOptions,
     running: ClusterOptions,
     training: TrainingOptions,
@@ -54,34 +54,35 @@ def command(
     from nbtext.counts.statistics import require_seeded_classes
     from nbtext.store.atomic import check_replaceable
 
-    begin = time.monotonic()
-    has_labels = documents.are_named or not teaching.unlabelled
+    started = time.monotonic()
+    has_labels = documents.has_corpus or not teaching.unlabelled
     seeds = read_seeds(teaching.seeds, fewest=1 if has_labels else 2) if teaching.seeds is not None else []
     from_seeds_alone = bool(seeds) and not has_labels
     documents = replace(documents, paths=teaching.unlabelled) if from_seeds_alone else located(documents)
-    check_replaceable(train.model_path)
-    require_distinct(train.model_path, documents.paths)
-    chooses_weighting = bool(teaching.unlabelled) and not ("weighting" in training.settings or "classifier" in training.settings)
-    settings = training.settings.also(weighting="log") if chooses_weighting else training.settings
+    check_replaceable(options.model_path)
+    require_distinct(options.model_path, documents.paths)
+    is_model_given = "weighting" in training.settings or "classifier" in training.settings
+    chooses_weighting = bool(teaching.unlabelled) and not is_model_given
+    settings = training.settings.updated(weighting="log") if chooses_weighting else training.settings
     model, _ = untrained(documents, settings, labelled=not from_seeds_alone)
     if seeds:
         model.begin_with(seeds)
-    pool = read_pool(model, train.model_path, teaching.unlabelled, documents)
+    pool = read_pool(model, options.model_path, teaching.unlabelled, documents)
     if from_seeds_alone:
         model.learn(None, pool)
-        write_new_model(model, train.model_path, writing)
+        write_new_model(model, options.model_path, writing)
     else:
         source = CommandCorpus(documents, model.reading, labelled=True)
-        counts, ledger = _counted(model, source, running, once=train.once)
+        counts, ledger = _counted(model, source, running, once=options.once)
         model = _learnt(model, counts, pool, chooses_weighting=chooses_weighting)
         require_seeded_classes(seeds, model.classes)
-        write_new_model(model, train.model_path, writing, ledger)
+        write_new_model(model, options.model_path, writing, ledger)
         source.say_notices()
-    say_model(model, train.model_path, more=f", {time.monotonic() - begin:.1f} s")
+    say_model(model, options.model_path, more=f", {time.monotonic() - started:.1f} s")
 
 
 def _counted(model: TextClassifier, source: CommandCorpus, running: ClusterOptions, *, once: bool) -> tuple[CorpusCounts, Ledger | None]:
-    """Return the counts of the documents; if each counts ``once``, with the ledger of them."""
+    """Return the counts of the documents; with ``once`` equal documents count once, and there is a ledger of them."""
     if once:
         from nbtext.model.changing import count_batch, distinct_documents
 

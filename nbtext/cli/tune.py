@@ -8,7 +8,7 @@ from math import inf
 from typing import TYPE_CHECKING, cast
 
 from nbtext.cli import messages, option, panels
-from nbtext.cli.given import arguments_of, parameter
+from nbtext.cli.given import arguments_of, parameter_field
 from nbtext.cli.option import RunningOptions, TrainingCorpus, TrainingOptions
 from nbtext.cli.writing import WritingOptions, say_model, write_new_model
 from nbtext.errors import listed
@@ -39,7 +39,7 @@ class TuneOptions:
     """The options of this command alone."""
 
     model_path: str = option.model_field()
-    within: str | None = parameter(WITHIN)
+    within: str | None = parameter_field(WITHIN)
     tries: tuple[str, ...] = panels.common_option(
         "--try", "model",
         "Try these values of an option of training. none stands for no value. Several --try try all combinations.",
@@ -58,7 +58,7 @@ class TuneOptions:
 
 @panels.command("tune")
 def command(
-    documents: TrainingCorpus, search_for: TuneOptions, writing: WritingOptions, running: RunningOptions, training: TrainingOptions
+    documents: TrainingCorpus, options: TuneOptions, writing: WritingOptions, running: RunningOptions, training: TrainingOptions
 ) -> None:
     """Try settings, print how good each is, and write the model that `nbtext train` makes with the best.
 
@@ -82,28 +82,28 @@ def command(
     from nbtext.store.atomic import check_replaceable
 
     begin = time.monotonic()
-    tries, model_path = search_for.tries, search_for.model_path
+    tries, model_path = options.tries, options.model_path
     seconds = inf if tries else SECONDS
-    if search_for.within is not None:
-        seconds = cast("float", WITHIN.checked(search_for.within))
-    in_stages = search_for.within is not None or not tries
+    if options.within is not None:
+        seconds = cast("float", WITHIN.checked(options.within))
+    in_stages = options.within is not None or not tries
     documents = located(documents)
-    reading = resolved(documents.reading.settings, documents.paths, labelled=True)
+    reading = resolved(documents.reading.checked, documents.paths, labelled=True)
     candidates, left_out = possible(
         candidates_for(tries, training.settings.values, reading, from_file),
-        updatable=search_for.updatable,
+        updatable=options.updatable,
     )
     check_replaceable(model_path)
     require_distinct(model_path, documents.paths)
-    settings = training.settings.also(**candidates[0].texts)
+    settings = training.settings.updated(**candidates[0].texts)
     corpus, _, _, source = read_and_count(documents, settings, running.jobs, note=_whole)
-    n_folds = search_for.folds or FOLDS
-    if in_stages and search_for.folds is None:
+    n_folds = options.folds or FOLDS
+    if in_stages and options.folds is None:
         n_folds = max(min(FOLDS_IN_STAGES, len(corpus.notes)), 2)
     if not in_stages:
         warn_of_small_classes(corpus.counts.table, n_folds)
     search = Search(
-        candidates, corpus.notes, corpus.counts, GOALS[search_for.goal], n_folds, search_for.seed,
+        candidates, corpus.notes, corpus.counts, GOALS[options.goal], n_folds, options.seed,
         growing=in_stages, clock=Clock(seconds, begin), jobs=running.jobs or cores(),
     )  # fmt: skip
     train = ["nbtext", "train", *documents.paths, "--model", model_path, *_arguments(documents, training)]
@@ -116,7 +116,7 @@ def command(
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # another one would cut the table
         if search.chosen is not None:
             messages.clear_progress()
-            write_trials(search_for.output, {"for": search_for.goal, "model": None, **search.to_dict(train)})
+            write_trials(options.output, {"for": options.goal, "model": None, **search.to_dict(train)})
         raise
     write_new_model(model, model_path, writing)
     say_model(model, model_path)
@@ -124,15 +124,15 @@ def command(
     if problems:
         tell = messages.warn if tries else messages.notice
         tell(f"left out: {listed(problems, messages.SHOWN)}")
-    write_trials(search_for.output, {"for": search_for.goal, "model": model_path, **search.to_dict(train), "left_out": problems})
+    write_trials(options.output, {"for": options.goal, "model": model_path, **search.to_dict(train), "left_out": problems})
     source.say_notices()
 
 
 def _arguments(documents: TrainingCorpus, training: TrainingOptions) -> list[str]:
     """Return the parameters that the user gave, as arguments of `nbtext train`."""
-    where_and_how = {each.name: getattr(documents, each.name) for each in INPUT}
+    where_and_how = {each.name: getattr(documents, each.name) or None for each in INPUT}
     return [
         *arguments_of(INPUT, where_and_how),
-        *arguments_of(READING, documents.reading.texts),
-        *arguments_of(TRAINING, training.settings.texts),
+        *arguments_of(READING, documents.reading.raw),
+        *arguments_of(TRAINING, training.settings.raw),
     ]

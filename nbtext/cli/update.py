@@ -38,7 +38,7 @@ class LearningOptions(RelearningOptions):
 
 @panels.command("update")
 def command(
-    documents: LabelledDocuments, change: UpdateOptions, learning: LearningOptions, writing: WritingOptions, running: ClusterOptions
+    documents: LabelledDocuments, options: UpdateOptions, learning: LearningOptions, writing: WritingOptions, running: ClusterOptions
 ) -> None:
     """Add the documents of a corpus to a model, new classes and new terms included.
 
@@ -62,8 +62,8 @@ def command(
     from nbtext.model.corpus_work import count_corpus
     from nbtext.model.locked_model import update
 
-    model_path = change.model_path
-    without_corpus = not documents.are_named and (learning.unlabelled or learning.drop_unlabelled)
+    model_path = options.model_path
+    without_corpus = not documents.has_corpus and (learning.unlabelled or learning.drop_unlabelled)
     if not without_corpus:
         documents = located(documents)
     model = option.load_model(model_path)
@@ -75,7 +75,7 @@ def command(
     source = corpus_to_change(model, model_path, documents, learning.label, may_be_new=learning.new_class)
     counted: Batch | CountedCorpus
     try:
-        if change.once:
+        if options.once:
             counted = count_batch(model, source, running.jobs)
         else:
             counted = count_corpus(model.analysis, source, running.jobs, running.scheduler)

@@ -18,6 +18,6 @@ class WhyNotOptions:
 
 
 @panels.command("why-not", hidden=True)
-def command(asked: WhyNotOptions, documents: AskedDocuments) -> None:
+def command(options: WhyNotOptions, documents: AskedDocuments) -> None:
     """Print which words to remove from a document to make LABEL its answer: the old name of nbtext explain --why-not LABEL."""
-    explain(documents, ExplainOptions(model_path=asked.model_path, why_not=asked.label, output=asked.output))
+    explain(documents, ExplainOptions(model_path=options.model_path, why_not=options.label, output=options.output))

@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from nbtext.counts.moments import Moments
     from nbtext.type_names import Arrays, Floats, Names, Numbers, Parsed, Whole
 
-    Plain = Mapping[str, Parsed]
     Parts = Mapping[str, Any]
     """What the arrays of a model file hold, by name."""
 
