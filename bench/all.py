@@ -17,15 +17,31 @@ FOLDERS = {"mail": "spamassassin", "many_labels": "reuters-90"}
 
 def main() -> None:
     scripts = {
-        path.stem: path for path in sorted(BENCH.glob("*.py")) if '"--write"' in path.read_text(encoding="utf-8") and path.stem != "all"
+        path.stem: path
+        for path in sorted(BENCH.glob("*.py"))
+        if '"--write"' in path.read_text(encoding="utf-8") and path.stem != "all"
     }
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--only", nargs="+", choices=scripts, default=list(scripts), metavar="NAME", help=", ".join(scripts))
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        choices=scripts,
+        default=list(scripts),
+        metavar="NAME",
+        help=", ".join(scripts),
+    )
     options = parser.parse_args()
     failed = []
     for name in options.only:
-        command = [sys.executable, str(scripts[name]), str(options.folder / FOLDERS.get(name, "")), "--write"]
+        command = [
+            sys.executable,
+            str(scripts[name]),
+            str(options.folder / FOLDERS.get(name, "")),
+            "--write",
+        ]
         if subprocess.run(command, check=False).returncode:
             failed.append(name)
     if failed:

@@ -80,25 +80,44 @@ def many_classes(folder: Path, classes: int) -> Corpus:
     rows = []
     for number in range(classes):
         own = [f"own{number}{letter}" for letter in "abcd"]
-        rows.append([f"class{number}\t{' '.join([*own, *chance.choices(common, k=26)])}\n" for _ in range(3)])
-    for name, part in (("train", [line for lines in rows for line in lines[:2]]), ("test", [lines[2] for lines in rows[:TESTED]])):
+        rows.append(
+            [
+                f"class{number}\t{' '.join([*own, *chance.choices(common, k=26)])}\n"
+                for _ in range(3)
+            ]
+        )
+    for name, part in (
+        ("train", [line for lines in rows for line in lines[:2]]),
+        ("test", [lines[2] for lines in rows[:TESTED]]),
+    ):
         (folder / f"many-{name}.tsv").write_text("".join(part), encoding="utf-8")
     return Corpus(folder / "many-train.tsv", folder / "many-test.tsv", ("--format", "tsv"))
 
 
 def places(corpus: Corpus, folder: Path) -> dict[str, str]:
     """Train the models that the commands ask, and return what stands for each name in braces."""
-    model, other, both, log = (folder / name for name in ("model.joblib", "other.joblib", "both.joblib", "drift.log"))
+    model, other, both, log = (
+        folder / name for name in ("model.joblib", "other.joblib", "both.joblib", "drift.log")
+    )
     for part, file in ((corpus.train, model), (corpus.test, other)):
         measure([*NBTEXT, "train", str(part), "-m", str(file), *corpus.reading, *corpus.analysis])
     measure([*NBTEXT, "merge", str(model), str(other), "--to", str(both)])
-    answers = measure([*NBTEXT, "classify", str(corpus.test), "-m", str(model), "--drift", str(log)]).output.decode().splitlines()
+    answers = (
+        measure([*NBTEXT, "classify", str(corpus.test), "-m", str(model), "--drift", str(log)])
+        .output.decode()
+        .splitlines()
+    )
     labels = sorted({answer.split("\t")[1] for answer in answers})
     words = measure([*NBTEXT, "generate", "-n", "100", "-m", str(model)]).output
     (folder / "one.txt").write_bytes(words.splitlines()[-1] + b"\n")
-    texts = b"".join(file.read_bytes() for file in sorted(corpus.test.rglob("*")) if file.is_file()) or corpus.test.read_bytes()
+    texts = (
+        b"".join(file.read_bytes() for file in sorted(corpus.test.rglob("*")) if file.is_file())
+        or corpus.test.read_bytes()
+    )
     (folder / "long").mkdir()
-    (folder / "long" / "document.txt").write_bytes((texts * (LONG_DOCUMENT // len(texts) + 1))[:LONG_DOCUMENT])
+    (folder / "long" / "document.txt").write_bytes(
+        (texts * (LONG_DOCUMENT // len(texts) + 1))[:LONG_DOCUMENT]
+    )
     return {
         "train": str(corpus.train), "test": str(corpus.test), "reading": " ".join(corpus.reading), "one": str(folder / "one.txt"),
         "long": str(folder / "long"), "label": labels[0], "another": labels[-1], "page": str(folder / "page.html"), "log": str(log),
@@ -121,17 +140,29 @@ def measured(command: str, place: dict[str, str]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--only", nargs="+", default=[""], help="commands that begin with one of these")
-    parser.add_argument("--corpus", nargs="+", default=[""], help="corpora with one of these in their names")
+    parser.add_argument(
+        "--only", nargs="+", default=[""], help="commands that begin with one of these"
+    )
+    parser.add_argument(
+        "--corpus", nargs="+", default=[""], help="corpora with one of these in their names"
+    )
     parser.add_argument("--classes", type=int, default=MANY_CLASSES, help="of the made corpus")
     parser.add_argument("--write", action="store_true", help="put the table into bench/README.md")
     options = parser.parse_args()
-    chosen = {name: command for name, command in COMMANDS.items() if name.startswith(tuple(options.only))}
+    chosen = {
+        name: command for name, command in COMMANDS.items() if name.startswith(tuple(options.only))
+    }
     columns: dict[str, list[str]] = {}
     with tempfile.TemporaryDirectory() as scratch:
-        found = {title: corpus for title, corpus in corpora(options.folder, Path(scratch)).items() if title in MEASURED}
+        found = {
+            title: corpus
+            for title, corpus in corpora(options.folder, Path(scratch)).items()
+            if title in MEASURED
+        }
         found[f"{options.classes:,} classes"] = many_classes(Path(scratch), options.classes)
         for number, (title, corpus) in enumerate(found.items()):
             if not any(part in title for part in options.corpus):

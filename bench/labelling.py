@@ -70,7 +70,10 @@ class Counted:
 
     def __init__(self, corpus: Corpus) -> None:
         analysis = Analysis.of(SETTINGS)
-        documents = [[*read_corpus([path], Reading(), Notices(), labelled=True)] for path in (corpus.train, corpus.test)]
+        documents = [
+            [*read_corpus([path], Reading(), Notices(), labelled=True)]
+            for path in (corpus.train, corpus.test)
+        ]
         whole = count_pool([each for part in documents for each in part], analysis)
         self.subsets = Subsets(whole.table, whole.documents)
         self.n_pool, n = len(documents[0]), len(whole.pool)
@@ -109,7 +112,9 @@ def needed(curves: np.ndarray, target: float, step: int) -> float:
 def needed_interval(curves: np.ndarray, target: float, step: int) -> tuple[float, float]:
     """Return the 95 % interval of that by drawing runs with replacement."""
     drawn = np.random.default_rng(0).integers(len(curves), size=(1000, len(curves)))
-    low, high = np.quantile([needed(curves[runs], target, step) for runs in drawn], (0.025, 0.975), method="nearest")
+    low, high = np.quantile(
+        [needed(curves[runs], target, step) for runs in drawn], (0.025, 0.975), method="nearest"
+    )
     return float(low), float(high)
 
 
@@ -125,10 +130,16 @@ def learning_table(corpus: Corpus) -> str:
         for seed in range(SEEDS):
             progress(f"{corpus.title}: {strategy}, seed {seed}")
             curves[strategy, seed] = simulated(counted, strategy, seed, corpus.step, corpus.most)
-    of_strategy = {strategy: np.array([curves[strategy, seed] for seed in range(SEEDS)]) for strategy in STRATEGIES}
+    of_strategy = {
+        strategy: np.array([curves[strategy, seed] for seed in range(SEEDS)])
+        for strategy in STRATEGIES
+    }
     target = float(of_strategy["random"][:, -1].mean())
     shown = [corpus.most // 6, corpus.most // 3, corpus.most * 3 // 5, corpus.most]
-    heads = [f"accuracy at {n}" for n in shown] + [f"labels needed for {target:.3f}", f"of {corpus.most}"]
+    heads = [f"accuracy at {n}" for n in shown] + [
+        f"labels needed for {target:.3f}",
+        f"of {corpus.most}",
+    ]
     lines = [
         f"### {corpus.title}: {counted.n_pool:,} documents in the pool",
         "",
@@ -138,8 +149,15 @@ def learning_table(corpus: Corpus) -> str:
     for strategy, found in of_strategy.items():
         cells = [interval(list(found[:, n // corpus.step - 1]), 3) for n in shown]
         n = needed(found, target, corpus.step)
-        low, high = (f"{end:.0f}" if end < np.inf else f"over {corpus.most}" for end in needed_interval(found, target, corpus.step))
-        cells += [f"{n:.0f} ({low} to {high})", f"{n / corpus.most:.0%}"] if n < np.inf else [f"over {corpus.most}", ""]
+        low, high = (
+            f"{end:.0f}" if end < np.inf else f"over {corpus.most}"
+            for end in needed_interval(found, target, corpus.step)
+        )
+        cells += (
+            [f"{n:.0f} ({low} to {high})", f"{n / corpus.most:.0%}"]
+            if n < np.inf
+            else [f"over {corpus.most}", ""]
+        )
         lines.append(f"| `{strategy}` | {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -150,8 +168,16 @@ def time_table(corpus: Corpus, keys: int = 300) -> str:
     times = -(-POOL // counted.n_pool)
     n, generator = times * counted.n_pool, np.random.default_rng(0)
     hashes = generator.integers(1 << 63, size=n, dtype=np.uint64)
-    documents = [document._replace(id=str(row)) for row, document in enumerate(counted.pool.documents * times)]
-    pool = replace(counted.pool, documents=documents, matrix=stack([counted.pool.matrix] * times), hashes=hashes)
+    documents = [
+        document._replace(id=str(row))
+        for row, document in enumerate(counted.pool.documents * times)
+    ]
+    pool = replace(
+        counted.pool,
+        documents=documents,
+        matrix=stack([counted.pool.matrix] * times),
+        hashes=hashes,
+    )
     session, found = Session(pool), []
     row = session.next_document()
     for _ in range(keys):
@@ -191,7 +217,9 @@ def killed(pool: str, path: Path, draw: random.Random) -> int:
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     command = [sys.executable, "-m", "nbtext", "label", pool, "--to", str(path)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"}
-    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True) as session:
+    with subprocess.Popen(
+        command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True
+    ) as session:
         os.close(theirs)
         os.write(ours, b"nspam\rnham\r")
         seen, end = b"", None
@@ -213,13 +241,25 @@ def killed(pool: str, path: Path, draw: random.Random) -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", default="", choices=("", "news", "sms", "time", "kill"))
     parser.add_argument("--write", action="store_true", help="put the tables into bench/README.md")
     options = parser.parse_args()
-    news = Corpus("20 Newsgroups by date", *(str(options.folder / f"20news-bydate-{part}") for part in ("train", "test")), 20, 600)
-    sms = Corpus("SMS Spam", *(str(ROOT / "corpora" / "sms-spam" / f"{part}.tsv.bz2") for part in ("train", "test")), 10, 300)
+    news = Corpus(
+        "20 Newsgroups by date",
+        *(str(options.folder / f"20news-bydate-{part}") for part in ("train", "test")),
+        20,
+        600,
+    )
+    sms = Corpus(
+        "SMS Spam",
+        *(str(ROOT / "corpora" / "sms-spam" / f"{part}.tsv.bz2") for part in ("train", "test")),
+        10,
+        300,
+    )
     made = {
         "news": lambda: learning_table(news),
         "sms": lambda: learning_table(sms),

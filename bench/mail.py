@@ -29,7 +29,18 @@ SURE = 0.99
 MAILS = 18_855
 """In the table of seconds."""
 
-WORDS = ("lunch", "invoice", "meeting", "offer", "holiday", "parcel", "password", "photo", "server", "ticket")
+WORDS = (
+    "lunch",
+    "invoice",
+    "meeting",
+    "offer",
+    "holiday",
+    "parcel",
+    "password",
+    "photo",
+    "server",
+    "ticket",
+)
 
 FORMAT = ("--format", "dir")
 """Each class is a Maildir, which bogofilter needs; it would always be read as mail."""
@@ -62,13 +73,18 @@ def tools(train: Path, test: Path, scratch: Path, only: str) -> list[Tool]:
     """Return the tools with this in their names, with their commands."""
     scratch.mkdir()
     bogofilter = ["bogofilter", "--no-config-file", "-d", str(scratch)]
-    learn = [[*bogofilter, option, "-B", str(train / label)] for label, option in zip(CLASSES, ("-n", "-s"), strict=True)]
+    learn = [
+        [*bogofilter, option, "-B", str(train / label)]
+        for label, option in zip(CLASSES, ("-n", "-s"), strict=True)
+    ]
     ask = [*bogofilter, "-TT", "-B", *(str(test / label) for label in CLASSES)]
     found = [Tool("bogofilter", learn, ask, (scratch / "wordlist.db",))]
     for number, (name, arguments) in enumerate(MODELS.items()):
         model = str(scratch / f"{number}.joblib")
         ask = [*NBTEXT, "classify", str(test), "-m", model, *FORMAT, "-o", "jsonl", "--scores"]
-        found.append(Tool(name, [[*NBTEXT, "train", str(train), "-m", model, *FORMAT, *arguments]], ask))
+        found.append(
+            Tool(name, [[*NBTEXT, "train", str(train), "-m", model, *FORMAT, *arguments]], ask)
+        )
     return [tool for tool in found if only in tool.name]
 
 
@@ -87,7 +103,10 @@ def scored(output: bytes, *, by_bogofilter: bool) -> list[Scored]:
         return [Scored(Path(path).parts[-3], float(score), float(score)) for path, score in rows]
     found = []
     for record in map(json.loads, output.decode().splitlines()):
-        spam = next((each for each in record.get("labels", []) if each["label"] == "spam"), {"probability": 0.5, "log_odds": 0.0})
+        spam = next(
+            (each for each in record.get("labels", []) if each["label"] == "spam"),
+            {"probability": 0.5, "log_odds": 0.0},
+        )
         found.append(Scored(Path(record["id"]).parts[-3], spam["probability"], spam["log_odds"]))
     return found
 
@@ -96,9 +115,16 @@ def figures(messages: list[Scored]) -> list[str]:
     """Return accuracy, ham lost at .5 and where the tool is sure, and 1 − AUC: how often a spam is held less likely to be spam than a ham."""
     hams = sorted(message.score for message in messages if message.label == "ham")
     spams = [message.score for message in messages if message.label == "spam"]
-    right = sum((message.probability > 0.5) == (message.label == "spam") for message in messages) / len(messages)
-    lost, surely = (sum(m.label == "ham" and m.probability > at for m in messages) / len(hams) for at in (0.5, SURE))
-    below = sum(len(hams) - (bisect_left(hams, score) + bisect_right(hams, score)) / 2 for score in spams) / (len(hams) * len(spams))
+    right = sum(
+        (message.probability > 0.5) == (message.label == "spam") for message in messages
+    ) / len(messages)
+    lost, surely = (
+        sum(m.label == "ham" and m.probability > at for m in messages) / len(hams)
+        for at in (0.5, SURE)
+    )
+    below = sum(
+        len(hams) - (bisect_left(hams, score) + bisect_right(hams, score)) / 2 for score in spams
+    ) / (len(hams) * len(spams))
     return [f"{right:.4f}", f"{lost:.4f}", f"{surely:.4f}", f"{below:.3%}"]
 
 
@@ -106,7 +132,10 @@ def split(folder: Path, root: Path) -> None:
     """Link two thirds of the messages of each class into ``train``, the others into ``test``, as Maildirs."""
     for label in CLASSES:
         folders = [path for path in folder.iterdir() if path.is_dir() and label in path.name]
-        files = sorted((file for path in folders for file in path.iterdir() if file.name != "cmds"), key=lambda f: (f.parent.name, f.name))
+        files = sorted(
+            (file for path in folders for file in path.iterdir() if file.name != "cmds"),
+            key=lambda f: (f.parent.name, f.name),
+        )
         random.Random(f"1/{label}").shuffle(files)
         cut = len(files) * 2 // 3
         for part, chosen in (("train", files[:cut]), ("test", files[cut:])):
@@ -118,7 +147,15 @@ def split(folder: Path, root: Path) -> None:
 
 def repeat(source: Path, target: Path, mails: int) -> None:
     """Write so many copies of the messages of a folder and its sister, each with a line of random words at the end."""
-    files = sorted((file for part in ("train", "test") for file in (source / part).rglob("*") if file.is_file()), key=lambda f: f.name)
+    files = sorted(
+        (
+            file
+            for part in ("train", "test")
+            for file in (source / part).rglob("*")
+            if file.is_file()
+        ),
+        key=lambda f: f.name,
+    )
     for label in CLASSES:
         for place in ("cur", "new", "tmp"):
             (target / label / place).mkdir(parents=True)
@@ -127,7 +164,9 @@ def repeat(source: Path, target: Path, mails: int) -> None:
         file = files[number % len(files)]
         line = " ".join(chance.choices(WORDS, k=3)).encode()
         path = target / file.parts[-3] / "cur" / f"{number // len(files)}-{file.name}"
-        path.write_bytes(file.read_bytes() + (b"\n%b %d\n" % (line, number) if number >= len(files) else b""))
+        path.write_bytes(
+            file.read_bytes() + (b"\n%b %d\n" % (line, number) if number >= len(files) else b"")
+        )
 
 
 def judged(tool: Tool) -> list[str]:
@@ -157,7 +196,9 @@ def table(title: str, heads: list[str], found: list[Tool], row: Callable[[Tool],
     for tool in found:
         progress(f"{title}: {tool.name}")
         is_there = not tool.is_bogofilter or shutil.which("bogofilter")
-        rows.append([tool.name, *(row(tool) if is_there else ["not installed", *[""] * (len(heads) - 1)])])
+        rows.append(
+            [tool.name, *(row(tool) if is_there else ["not installed", *[""] * (len(heads) - 1)])]
+        )
     return f"### {title}\n\n{markdown(['', *heads], rows)}"
 
 
@@ -165,8 +206,12 @@ def tables(options: argparse.Namespace, scratch: Path) -> str:
     """Measure every tool on the split, and then on many mails."""
     split(options.folder, scratch)
     repeat(scratch, scratch / "many", options.mails)
-    n_train, n_test = (sum(file.is_file() for file in (scratch / part).rglob("*")) for part in ("train", "test"))
-    megabytes = sum(file.stat().st_size for file in (scratch / "many").rglob("*") if file.is_file()) / 1e6
+    n_train, n_test = (
+        sum(file.is_file() for file in (scratch / part).rglob("*")) for part in ("train", "test")
+    )
+    megabytes = (
+        sum(file.stat().st_size for file in (scratch / "many").rglob("*") if file.is_file()) / 1e6
+    )
     quality = tools(scratch / "train", scratch / "test", scratch / "quality", options.only)
     speed = tools(scratch / "many", scratch / "many", scratch / "speed", options.only)
     heads = ["accuracy", "ham lost", f"ham lost where p > {SURE}", "1 − AUC"]
@@ -180,9 +225,13 @@ def tables(options: argparse.Namespace, scratch: Path) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--runs", type=int, default=1, help="rounds of the table of seconds; the fastest counts")
+    parser.add_argument(
+        "--runs", type=int, default=1, help="rounds of the table of seconds; the fastest counts"
+    )
     parser.add_argument("--mails", type=int, default=MAILS, help="mails of that table")
     parser.add_argument("--only", default="", help="tools with this in their name")
     parser.add_argument("--write", action="store_true", help="put the tables into bench/README.md")

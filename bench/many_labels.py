@@ -23,7 +23,10 @@ OF_NBTEXT = {
     "nbtext": ((), ()),
     "nbtext, --decide label": ((), ("--decide", "label")),
     "nbtext --classifier logistic": (("--classifier", "logistic"), ()),
-    "nbtext --classifier logistic, --decide label": (("--classifier", "logistic"), ("--decide", "label")),
+    "nbtext --classifier logistic, --decide label": (
+        ("--classifier", "logistic"),
+        ("--decide", "label"),
+    ),
 }
 OTHERS = {
     "scikit-learn, LinearSVC one versus rest": ("sklearn", "svc"),
@@ -61,10 +64,16 @@ def by_fasttext(folder: Path) -> list[list[str]]:
     (texts, labels), (asked, _) = read(folder / "train.jsonl"), read(folder / "test.jsonl")
     with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
         for text, names in zip(texts, labels, strict=True):
-            file.write(f"{' '.join(f'__label__{name}' for name in names)} {' '.join(text.lower().split())}\n")
+            file.write(
+                f"{' '.join(f'__label__{name}' for name in names)} {' '.join(text.lower().split())}\n"
+            )
         file.flush()
-        model = fasttext.train_supervised(file.name, loss="ova", epoch=25, lr=0.5, thread=1, verbose=0)
-    found, _ = model.predict([" ".join(text.lower().split()) for text in asked], k=-1, threshold=0.5)
+        model = fasttext.train_supervised(
+            file.name, loss="ova", epoch=25, lr=0.5, thread=1, verbose=0
+        )
+    found, _ = model.predict(
+        [" ".join(text.lower().split()) for text in asked], k=-1, threshold=0.5
+    )
     return [[name.removeprefix("__label__") for name in names] for names in found]
 
 
@@ -75,19 +84,33 @@ def figures(answers: list[list[str]], truth: list[list[str]]) -> list[str]:
     for given, own in zip(answers, truth, strict=True):
         for label in {*given, *own}:
             hits, sizes = counts[label]
-            counts[label] = hits + (label in given and label in own), sizes + (label in given) + (label in own)
-    micro = 2 * sum(hits for hits, _ in counts.values()) / sum(sizes for _, sizes in counts.values())
-    return [f"{micro:.3f}", f"{sum(2 * hits / sizes for hits, sizes in counts.values()) / len(labels):.3f}"]
+            counts[label] = (
+                hits + (label in given and label in own),
+                sizes + (label in given) + (label in own),
+            )
+    micro = (
+        2 * sum(hits for hits, _ in counts.values()) / sum(sizes for _, sizes in counts.values())
+    )
+    return [
+        f"{micro:.3f}",
+        f"{sum(2 * hits / sizes for hits, sizes in counts.values()) / len(labels):.3f}",
+    ]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--as", dest="kind", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.kind:
-        found = by_fasttext(options.folder) if options.kind == "ova" else by_sklearn(options.kind, options.folder)
+        found = (
+            by_fasttext(options.folder)
+            if options.kind == "ova"
+            else by_sklearn(options.kind, options.folder)
+        )
         sys.stdout.write("".join(f"{json.dumps(labels)}\n" for labels in found))
         return
     _, truth = read(options.folder / "test.jsonl")
@@ -96,10 +119,38 @@ def main() -> None:
         for number, (name, (training, asking)) in enumerate(OF_NBTEXT.items()):
             progress(name)
             model = f"{scratch}/{number}.joblib"
-            learnt = measure([*NBTEXT, "train", str(options.folder / "train.jsonl"), *READING, *training, "-m", model])
-            asked = measure([*NBTEXT, "classify", str(options.folder / "test.jsonl"), "-m", model, *READING, *asking, "-o", "jsonl"])
-            answers = [[each["label"] for each in json.loads(line).get("labels", [])] for line in asked.output.splitlines()]
-            took = [f"{learnt.processor + asked.processor:.1f}", f"{max(learnt.peak, asked.peak):.0f}"]
+            learnt = measure(
+                [
+                    *NBTEXT,
+                    "train",
+                    str(options.folder / "train.jsonl"),
+                    *READING,
+                    *training,
+                    "-m",
+                    model,
+                ]
+            )
+            asked = measure(
+                [
+                    *NBTEXT,
+                    "classify",
+                    str(options.folder / "test.jsonl"),
+                    "-m",
+                    model,
+                    *READING,
+                    *asking,
+                    "-o",
+                    "jsonl",
+                ]
+            )
+            answers = [
+                [each["label"] for each in json.loads(line).get("labels", [])]
+                for line in asked.output.splitlines()
+            ]
+            took = [
+                f"{learnt.processor + asked.processor:.1f}",
+                f"{max(learnt.peak, asked.peak):.0f}",
+            ]
             rows.append([name, *figures(answers, truth), *took])
     for name, (module, kind) in OTHERS.items():
         progress(name)
@@ -109,7 +160,9 @@ def main() -> None:
         done = measure([sys.executable, HERE, str(options.folder), "--as", kind])
         answers = [json.loads(line) for line in done.output.splitlines()]
         rows.append([name, *figures(answers, truth), f"{done.processor:.1f}", f"{done.peak:.0f}"])
-    table = markdown(["Reuters, 90 topics", "micro F1", "macro F1", "seconds, both", "peak MiB"], rows)
+    table = markdown(
+        ["Reuters, 90 topics", "micro F1", "macro F1", "seconds, both", "peak MiB"], rows
+    )
     sys.stdout.write(table)
     if options.write:
         write_between(README, "many labels", table)

@@ -49,7 +49,10 @@ class Series:
         return max(run.peak for run in self.runs)
 
     def ratio(self, base: Series) -> float:
-        return statistics.median(mine.processor / theirs.processor for mine, theirs in zip(self.runs, base.runs, strict=True))
+        return statistics.median(
+            mine.processor / theirs.processor
+            for mine, theirs in zip(self.runs, base.runs, strict=True)
+        )
 
 
 def measure(command: list[str], *, keep: bool = True, most: int | None = None) -> Measured:
@@ -60,7 +63,9 @@ def measure(command: list[str], *, keep: bool = True, most: int | None = None) -
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         start = time.perf_counter()
         limit = [] if most is None else ["sh", "-c", f'ulimit -t {most} && exec "$0" "$@"']
-        process = subprocess.Popen([*limit, *command], stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+        process = subprocess.Popen(
+            [*limit, *command], stdin=subprocess.DEVNULL, stdout=out, stderr=err
+        )
         _, status, usage = os.wait4(process.pid, 0)
         clock = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -68,12 +73,17 @@ def measure(command: list[str], *, keep: bool = True, most: int | None = None) -
         err.seek(0)
         if process.returncode:
             said = err.read().decode(errors="replace").strip().splitlines() or ["nothing"]
-            raise CommandError(f"{' '.join(command)} ended with {process.returncode}, saying: {said[-1]}", process.returncode)
+            raise CommandError(
+                f"{' '.join(command)} ended with {process.returncode}, saying: {said[-1]}",
+                process.returncode,
+            )
         peak = usage.ru_maxrss / (MEBIBYTE if sys.platform == "darwin" else 1024)
         return Measured(clock, usage.ru_utime + usage.ru_stime, peak, out.read() if keep else b"")
 
 
-def in_turn(commands: dict[str, list[str]], runs: int, absent: dict[str, str] | None = None) -> dict[str, Series]:
+def in_turn(
+    commands: dict[str, list[str]], runs: int, absent: dict[str, str] | None = None
+) -> dict[str, Series]:
     """Run the commands one after the other, `runs` rounds and one before that is not counted; a failing peer is left out."""
     series = {name: Series(problem=(absent or {}).get(name, "")) for name in commands}
     for number in range(-1 if runs > 1 else 0, runs):

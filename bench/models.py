@@ -48,20 +48,36 @@ class Corpus(NamedTuple):
 
 def corpora(folder: Path, scratch: Path) -> dict[str, Corpus]:
     """The corpora by name."""
-    lines = (folder / "sms-spam" / "SMSSpamCollection").read_text(encoding="utf-8").splitlines(keepends=True)
+    lines = (
+        (folder / "sms-spam" / "SMSSpamCollection")
+        .read_text(encoding="utf-8")
+        .splitlines(keepends=True)
+    )
     for name, chosen in (("train", (0, 1)), ("test", (2,))):
         (scratch / f"sms-{name}.tsv").write_text(
-            "".join(line for number, line in enumerate(lines) if number % 3 in chosen), encoding="utf-8"
+            "".join(line for number, line in enumerate(lines) if number % 3 in chosen),
+            encoding="utf-8",
         )
     tweets = ("--format", "tsv", "--text-column", "1", "--label-column", "2")
     germeval, banking = folder / "germeval2018", folder / "banking77"
     return {
-        "20 Newsgroups by date": Corpus(folder / "20news-bydate-train", folder / "20news-bydate-test"),
-        "Banking77": Corpus(banking / "train.csv", banking / "test.csv", ("--text-column", "text", "--label-column", "category")),
-        "GermEval 2018": Corpus(
-            germeval / "germeval2018.training.txt", germeval / "germeval2018.test.txt", tweets, ("--language", "german")
+        "20 Newsgroups by date": Corpus(
+            folder / "20news-bydate-train", folder / "20news-bydate-test"
         ),
-        "SMS Spam": Corpus(scratch / "sms-train.tsv", scratch / "sms-test.tsv", ("--format", "tsv")),
+        "Banking77": Corpus(
+            banking / "train.csv",
+            banking / "test.csv",
+            ("--text-column", "text", "--label-column", "category"),
+        ),
+        "GermEval 2018": Corpus(
+            germeval / "germeval2018.training.txt",
+            germeval / "germeval2018.test.txt",
+            tweets,
+            ("--language", "german"),
+        ),
+        "SMS Spam": Corpus(
+            scratch / "sms-train.tsv", scratch / "sms-test.tsv", ("--format", "tsv")
+        ),
     }
 
 
@@ -69,8 +85,14 @@ def row(name: str, options: tuple[str, ...], corpus: Corpus, model: Path) -> lis
     """One model's figures on one corpus."""
     if "--stemmer" not in options:
         options = (*options, *corpus.analysis)
-    seconds = measure([*NBTEXT, "train", str(corpus.train), "-m", str(model), *corpus.reading, *options]).processor
-    said = json.loads(measure([*NBTEXT, "evaluate", str(corpus.test), "-m", str(model), "-q", "-o", "json"]).output)
+    seconds = measure(
+        [*NBTEXT, "train", str(corpus.train), "-m", str(model), *corpus.reading, *options]
+    ).processor
+    said = json.loads(
+        measure(
+            [*NBTEXT, "evaluate", str(corpus.test), "-m", str(model), "-q", "-o", "json"]
+        ).output
+    )
     figures = [f"{said[figure]:.3f}" for figure in ("accuracy", "macro_f1", "log_loss", "ece")]
     return [name, *figures, f"{seconds:.1f}"]
 
@@ -83,7 +105,9 @@ def figures(folder: Path, only: str) -> dict[str, list[list[str]]]:
             for name, options in MODELS.items():
                 if only in name:
                     print(f"{title}: {name}", file=sys.stderr)
-                    found.setdefault(title, []).append(row(name, options, corpus, Path(scratch) / "model.joblib"))
+                    found.setdefault(title, []).append(
+                        row(name, options, corpus, Path(scratch) / "model.joblib")
+                    )
     return found
 
 
@@ -97,14 +121,23 @@ def summary(found: dict[str, list[list[str]]]) -> str:
     """Accuracy and log loss of all corpora in one table."""
     columns = [[f"{cells[1]}, {cells[3]}" for cells in rows] for rows in found.values()]
     names = [cells[0] for cells in next(iter(found.values()), [])]
-    return markdown(["accuracy, log loss", *found], [[name, *cells] for name, *cells in zip(names, *columns, strict=True)])
+    return markdown(
+        ["accuracy, log loss", *found],
+        [[name, *cells] for name, *cells in zip(names, *columns, strict=True)],
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", default="", help="models with this in their name")
-    parser.add_argument("--write", action="store_true", help="put the tables into bench/README.md and docs/models.md")
+    parser.add_argument(
+        "--write",
+        action="store_true",
+        help="put the tables into bench/README.md and docs/models.md",
+    )
     options = parser.parse_args()
     found = figures(options.folder, options.only)
     for page, text in zip(PAGES, (tables(found), summary(found)), strict=True):

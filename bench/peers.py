@@ -19,7 +19,12 @@ def text_of(file: Path) -> str:
 
 def labelled(corpus: str) -> list[tuple[str, Path]]:
     """Class and path of every file of a corpus with one sub-directory per class, in order."""
-    return [(group.name, file) for group in sorted(Path(corpus).iterdir()) for file in sorted(group.rglob("*")) if file.is_file()]
+    return [
+        (group.name, file)
+        for group in sorted(Path(corpus).iterdir())
+        for file in sorted(group.rglob("*"))
+        if file.is_file()
+    ]
 
 
 def prepare(corpus: str, fasttext_file: str, vw_file: str) -> None:
@@ -28,7 +33,10 @@ def prepare(corpus: str, fasttext_file: str, vw_file: str) -> None:
     Both learn one document at a time, so on documents sorted by class they would learn little more than the last class.
     """
     documents = labelled(corpus)
-    numbers = {label: number for number, label in enumerate(sorted({label for label, _ in documents}), start=1)}
+    numbers = {
+        label: number
+        for number, label in enumerate(sorted({label for label, _ in documents}), start=1)
+    }
     random.Random(1).shuffle(documents)
     writing = {"mode": "w", "encoding": "utf-8", "newline": "\n"}
     with Path(fasttext_file).open(**writing) as fasttext, Path(vw_file).open(**writing) as vw:
@@ -83,7 +91,14 @@ def sklearn_cross_validate(corpus: str) -> None:
     from sklearn.pipeline import make_pipeline
 
     data = load_files(corpus, encoding="latin-1")
-    print(cross_val_score(make_pipeline(CountVectorizer(stop_words="english"), MultinomialNB()), data.data, data.target, cv=10).mean())
+    print(
+        cross_val_score(
+            make_pipeline(CountVectorizer(stop_words="english"), MultinomialNB()),
+            data.data,
+            data.target,
+            cv=10,
+        ).mean()
+    )
 
 
 def sklearn_classify(model_file: str, place: str) -> None:
@@ -91,7 +106,11 @@ def sklearn_classify(model_file: str, place: str) -> None:
     import joblib
 
     vectorizer, model, names = joblib.load(model_file)
-    paths = sorted(path for path in Path(place).rglob("*") if path.is_file()) if Path(place).is_dir() else [Path(place)]
+    paths = (
+        sorted(path for path in Path(place).rglob("*") if path.is_file())
+        if Path(place).is_dir()
+        else [Path(place)]
+    )
     counts = vectorizer.transform([text_of(path) for path in paths])
     if hasattr(model, "predict_proba"):
         for path, row in zip(paths, model.predict_proba(counts), strict=True):
@@ -106,7 +125,12 @@ def fasttext_train(prepared: str, model_file: str, *settings: str) -> None:
     import fasttext
 
     chosen = dict(setting.split("=") for setting in settings)
-    model = fasttext.train_supervised(input=prepared, thread=1, verbose=0, **{name: type_of(value) for name, value in chosen.items()})
+    model = fasttext.train_supervised(
+        input=prepared,
+        thread=1,
+        verbose=0,
+        **{name: type_of(value) for name, value in chosen.items()},
+    )
     model.save_model(model_file)
 
 

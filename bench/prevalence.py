@@ -27,7 +27,13 @@ from nbtext.corpus.collection import Corpus
 from nbtext.errors import UsageError
 from nbtext.model.corpus_work import score_corpus
 from nbtext.model.training import left_out_posteriors
-from nbtext.promises.class_shares import ClassLikelihoods, class_likelihoods, class_shares, most_likely_shares, require_labels
+from nbtext.promises.class_shares import (
+    ClassLikelihoods,
+    class_likelihoods,
+    class_shares,
+    most_likely_shares,
+    require_labels,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +67,9 @@ def adjusted(confusion: Floats, found: Floats) -> Floats:
     return shares
 
 
-def methods(model: TextClassifier, left_out: LeftOutPosteriors) -> dict[str, Callable[[Floats], Floats]]:
+def methods(
+    model: TextClassifier, left_out: LeftOutPosteriors
+) -> dict[str, Callable[[Floats], Floats]]:
     """Return functions from log posteriors to shares; the last is that of `nbtext prevalence`."""
     n_classes = len(model.classes)
 
@@ -72,10 +80,15 @@ def methods(model: TextClassifier, left_out: LeftOutPosteriors) -> dict[str, Cal
         return np.exp(log_posterior).mean(axis=0)
 
     def confusion(by: Callable[[Floats], Floats]) -> Floats:
-        return np.stack([by(left_out.log_posterior[left_out.classes == number]) for number in range(n_classes)])
+        return np.stack(
+            [by(left_out.log_posterior[left_out.classes == number]) for number in range(n_classes)]
+        )
 
     of_counts, of_means = confusion(counts), confusion(means)
-    uncorrected, corrected = ClassLikelihoods.uncorrected(model.fitted.classifier.prior), class_likelihoods(model)
+    uncorrected, corrected = (
+        ClassLikelihoods.uncorrected(model.fitted.classifier.prior),
+        class_likelihoods(model),
+    )
     return {
         "counting answers": counts,
         "EM on the class prior": lambda given: most_likely_shares(uncorrected.given(given)),
@@ -95,7 +108,10 @@ def compare(name: str, train: Path, test: Path, samples: int) -> list[str]:
         labels += [model.classes.index(str(document.label)) for document in block.documents]
     posterior, classes = np.concatenate(parts), np.array(labels)
     of_class = [np.flatnonzero(classes == number) for number in range(len(model.classes))]
-    by_method, likelihoods = methods(model, left_out_posteriors(model.fitted)), class_likelihoods(model)
+    by_method, likelihoods = (
+        methods(model, left_out_posteriors(model.fitted)),
+        class_likelihoods(model),
+    )
     draw, errors, held, widths = np.random.default_rng(7), [], [], []
     for _ in range(samples):
         drawn = draw.choice(len(of_class), DOCUMENTS, p=draw.dirichlet(np.ones(len(of_class))))
@@ -103,7 +119,14 @@ def compare(name: str, train: Path, test: Path, samples: int) -> list[str]:
         truth = np.bincount(drawn, minlength=len(of_class)) / DOCUMENTS
         errors.append([np.abs(method(given) - truth).mean() for method in by_method.values()])
         found = class_shares(given, model.classes, likelihoods).prevalence.values()
-        held.append(np.mean([each.low - 1e-9 <= share <= each.high + 1e-9 for each, share in zip(found, truth.tolist(), strict=True)]))
+        held.append(
+            np.mean(
+                [
+                    each.low - 1e-9 <= share <= each.high + 1e-9
+                    for each, share in zip(found, truth.tolist(), strict=True)
+                ]
+            )
+        )
         widths.append(np.mean([each.high - each.low for each in found]))
     table = np.array(errors)
 
@@ -114,8 +137,14 @@ def compare(name: str, train: Path, test: Path, samples: int) -> list[str]:
     rows = []
     for place, method in enumerate(by_method):
         ratio = table[:, place].mean() / table[:, 0].mean()
-        last = f"{interval(held, '.1%')}, {np.mean(widths):.4f} wide" if place == len(by_method) - 1 else "–"
-        rows.append(f"| {name} | {method} | {interval(table[:, place], '.5f')} | {ratio:.2f} | {last} |")
+        last = (
+            f"{interval(held, '.1%')}, {np.mean(widths):.4f} wide"
+            if place == len(by_method) - 1
+            else "–"
+        )
+        rows.append(
+            f"| {name} | {method} | {interval(table[:, place], '.5f')} | {ratio:.2f} | {last} |"
+        )
     return rows
 
 
@@ -132,7 +161,9 @@ def news(folder: Path) -> dict[str, Rows]:
         for file in sorted((folder / part).rglob("*")):
             if file.is_file():
                 head, _, body = file.read_text(encoding="latin-1").partition("\n\n")
-                subjects = [line[8:] for line in head.splitlines() if line.lower().startswith("subject:")]
+                subjects = [
+                    line[8:] for line in head.splitlines() if line.lower().startswith("subject:")
+                ]
                 rows.append((file.parent.name, " ".join(subjects) + "\n" + body))
     return parts
 
@@ -147,35 +178,58 @@ def reuters(folder: Path) -> dict[str, Rows]:
     return parts
 
 
-def held_by(classifier: str, train: Rows, test: Rows, samples: int, seed: int) -> tuple[list[float], list[float]] | str:
+def held_by(
+    classifier: str, train: Rows, test: Rows, samples: int, seed: int
+) -> tuple[list[float], list[float]] | str:
     """Return the shares of intervals that hold the truth and their widths, one of each for a sample, or the error of `nbtext prevalence`."""
-    model = TextClassifier(classifier=classifier).fit([text for _, text in train], [label for label, _ in train])
+    model = TextClassifier(classifier=classifier).fit(
+        [text for _, text in train], [label for label, _ in train]
+    )
     try:
         require_labels(model)
         likelihoods = class_likelihoods(model)
     except UsageError as problem:
         return problem.message
     test = [row for row in test if row[0] in model.classes]
-    posterior, classes = model.predict_log_proba([text for _, text in test]), np.array([model.classes.index(label) for label, _ in test])
+    posterior, classes = (
+        model.predict_log_proba([text for _, text in test]),
+        np.array([model.classes.index(label) for label, _ in test]),
+    )
     draw, n_classes, held, widths = np.random.default_rng(seed), len(model.classes), [], []
     here = np.unique(classes)
     for _ in range(samples):
         wanted = draw.multinomial(DOCUMENTS, draw.dirichlet(np.ones(here.size)))
-        chosen = [draw.permutation(np.flatnonzero(classes == number))[:n] for number, n in zip(here, wanted, strict=True)]
+        chosen = [
+            draw.permutation(np.flatnonzero(classes == number))[:n]
+            for number, n in zip(here, wanted, strict=True)
+        ]
         rows = np.concatenate(chosen)
         truth = np.bincount(classes[rows], minlength=n_classes) / rows.size
         found = class_shares(posterior[rows], model.classes, likelihoods).prevalence.values()
         held.append(
-            float(np.mean([each.low - 1e-9 <= share <= each.high + 1e-9 for each, share in zip(found, truth.tolist(), strict=True)]))
+            float(
+                np.mean(
+                    [
+                        each.low - 1e-9 <= share <= each.high + 1e-9
+                        for each, share in zip(found, truth.tolist(), strict=True)
+                    ]
+                )
+            )
         )
         widths.append(float(np.mean([each.high - each.low for each in found])))
     return held, widths
 
 
-def few_labels(news_parts: dict[str, Rows], reuters_parts: dict[str, Rows], samples: int, models: int) -> list[str]:
+def few_labels(
+    news_parts: dict[str, Rows], reuters_parts: dict[str, Rows], samples: int, models: int
+) -> list[str]:
     """Return a row for each corpus, classifier and number of labels."""
     rows = []
-    for name, parts, n_classes in (("3 newsgroups", news_parts, 3), ("20 newsgroups", news_parts, 20), ("Reuters", reuters_parts, None)):
+    for name, parts, n_classes in (
+        ("3 newsgroups", news_parts, 3),
+        ("20 newsgroups", news_parts, 20),
+        ("Reuters", reuters_parts, None),
+    ):
         for n_labels in LABELS:
             for classifier in CLASSIFIERS:
                 progress(f"{name}, {n_labels}, {classifier}")
@@ -184,42 +238,73 @@ def few_labels(news_parts: dict[str, Rows], reuters_parts: dict[str, Rows], samp
                     draw = random.Random(f"{name}/{n_labels}/{seed}")
                     names = sorted({label for label, _ in parts["train"]})
                     names = draw.sample(names, n_classes) if n_classes else names
-                    train, test = ([row for row in parts[part] if row[0] in names] for part in ("train", "test"))
-                    found = held_by(classifier, draw.sample(train, n_labels), test, -(-samples // models), seed)
+                    train, test = (
+                        [row for row in parts[part] if row[0] in names]
+                        for part in ("train", "test")
+                    )
+                    found = held_by(
+                        classifier, draw.sample(train, n_labels), test, -(-samples // models), seed
+                    )
                     if isinstance(found, str):
                         refused = found
                         break
                     held += found[0]
                     widths += found[1]
                 cell = refused or f"{np.mean(held):.3f}"
-                rows.append(f"| {name} | {n_labels:,} | {classifier} | {cell} | {'–' if refused else f'{np.mean(widths):.3f}'} |")
+                rows.append(
+                    f"| {name} | {n_labels:,} | {classifier} | {cell} | {'–' if refused else f'{np.mean(widths):.3f}'} |"
+                )
                 progress(rows[-1])
     return rows
 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--samples", type=int, default=SAMPLES)
-    parser.add_argument("--few", action="store_true", help="measure intervals with few labels instead")
-    parser.add_argument("--models", type=int, default=10, help="models of different documents, with --few")
+    parser.add_argument(
+        "--few", action="store_true", help="measure intervals with few labels instead"
+    )
+    parser.add_argument(
+        "--models", type=int, default=10, help="models of different documents, with --few"
+    )
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         if options.few:
             split(options.folder / "20news-19997", Path(scratch))
-            found = few_labels(news(Path(scratch)), reuters(options.folder / "reuters-90"), options.samples, options.models)
-            head = ["| corpus | labels | classifier | 95 % intervals hold the truth | mean width |", "|---|---|---|---|---|"]
+            found = few_labels(
+                news(Path(scratch)),
+                reuters(options.folder / "reuters-90"),
+                options.samples,
+                options.models,
+            )
+            head = [
+                "| corpus | labels | classifier | 95 % intervals hold the truth | mean width |",
+                "|---|---|---|---|---|",
+            ]
             sys.stdout.write("\n".join([*head, *found]) + "\n")
             return
         halves = {
             "random two thirds": split(options.folder / "20news-19997", Path(scratch)),
-            "by date": (options.folder / "20news-bydate-train", options.folder / "20news-bydate-test"),
+            "by date": (
+                options.folder / "20news-bydate-train",
+                options.folder / "20news-bydate-test",
+            ),
         }
-        rows = [row for name, (train, test) in halves.items() for row in compare(name, train, test, options.samples)]
+        rows = [
+            row
+            for name, (train, test) in halves.items()
+            for row in compare(name, train, test, options.samples)
+        ]
     title = f"### Shares of classes: {options.samples:,} samples of {DOCUMENTS} test documents"
-    heads = ["| 20 Newsgroups | method | mean error of a share | to counting | 95 % intervals hold the truth |", "|---|---|---|---|---|"]
+    heads = [
+        "| 20 Newsgroups | method | mean error of a share | to counting | 95 % intervals hold the truth |",
+        "|---|---|---|---|---|",
+    ]
     text = "\n".join([title, "", *heads, *rows]) + "\n"
     if options.write:
         write_between(README, "prevalence", text)

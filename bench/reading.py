@@ -41,7 +41,10 @@ def write_files(documents: list[Document], folder: Path) -> dict[str, tuple[Path
     """The documents in every format: where, and how they are read. In tsv and fasttext white space within a document becomes blanks."""
     texts = [(document.label or "", document.text.decode()) for document in documents]
     with (folder / "c.jsonl").open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps({"label": label, "text": text}, ensure_ascii=False) + "\n" for label, text in texts)
+        file.writelines(
+            json.dumps({"label": label, "text": text}, ensure_ascii=False) + "\n"
+            for label, text in texts
+        )
     with (folder / "c.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows((label, text.replace("\0", "")) for label, text in texts)
     with (folder / "c.tsv").open("w", encoding="utf-8") as file:
@@ -53,7 +56,14 @@ def write_files(documents: list[Document], folder: Path) -> dict[str, tuple[Path
     for document in documents:
         box.add(document.text)
     box.close()
-    made = {"jsonl": "c.jsonl", "jsonl, gzip": "c.jsonl.gz", "csv": "c.csv", "tsv": "c.tsv", "fasttext": "c.ft", "mbox": "c.mbox"}
+    made = {
+        "jsonl": "c.jsonl",
+        "jsonl, gzip": "c.jsonl.gz",
+        "csv": "c.csv",
+        "tsv": "c.tsv",
+        "fasttext": "c.ft",
+        "mbox": "c.mbox",
+    }
     return {name: (folder / file, {}) for name, file in made.items()}
 
 
@@ -81,11 +91,31 @@ def main() -> None:
         for name, (path, reading) in sources.items():
             documents = [document for document in read(path, **reading) if document.problem is None]
             megabytes = sum(len(document.text) for document in documents) / MEGABYTE
-            reads = timed(lambda path=path, reading=reading: sum(1 for _ in read(path, **reading)), options.runs)
+            reads = timed(
+                lambda path=path, reading=reading: sum(1 for _ in read(path, **reading)),
+                options.runs,
+            )
             counts = timed(lambda documents=documents: count(documents, analysis), options.runs)
-            figures = (f"{megabytes:.1f} M", f"{reads:.2f}", f"{megabytes / reads:.0f}", f"{counts:.2f}", f"{megabytes / counts:.0f}")
+            figures = (
+                f"{megabytes:.1f} M",
+                f"{reads:.2f}",
+                f"{megabytes / reads:.0f}",
+                f"{counts:.2f}",
+                f"{megabytes / counts:.0f}",
+            )
             rows.append([name, *figures, f"{reads / counts:.2f}"])
-    table = markdown(["format", "bytes read", "reading, s", "reading, MB/s", "counting, s", "counting, MB/s", "reading / counting"], rows)
+    table = markdown(
+        [
+            "format",
+            "bytes read",
+            "reading, s",
+            "reading, MB/s",
+            "counting, s",
+            "counting, MB/s",
+            "reading / counting",
+        ],
+        rows,
+    )
     print(table)
     if options.write:
         write_between(README, "reading", table)

@@ -57,8 +57,14 @@ def write_table(corpus: str, size: int, new_words: int, table: Path) -> None:
                 chance.shuffle(pool)
                 shuffled, begin = pool.tolist(), 0
                 for end in ends[label]:
-                    more = b" new%d" % here if (here := next(number)) % (new_words or here + 1) == 0 else b""
-                    file.write(b"%b\t%b%b\n" % (label.encode(), b" ".join(shuffled[begin:end]), more))
+                    more = (
+                        b" new%d" % here
+                        if (here := next(number)) % (new_words or here + 1) == 0
+                        else b""
+                    )
+                    file.write(
+                        b"%b\t%b%b\n" % (label.encode(), b" ".join(shuffled[begin:end]), more)
+                    )
                     begin = end
 
 
@@ -81,7 +87,18 @@ def train(table: Path, jobs: int) -> tuple[float, float, float]:
     options = [f"--{name.replace('_', '-')}={value}" for name, value in COLUMNS.items()]
     model = table.with_suffix(".joblib")
     begin, peak = time.perf_counter(), 0
-    process = subprocess.Popen([sys.executable, "-m", "nbtext", "train", str(table), *options, f"--jobs={jobs}", f"--model={model}"])
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "nbtext",
+            "train",
+            str(table),
+            *options,
+            f"--jobs={jobs}",
+            f"--model={model}",
+        ]
+    )
     while (ended := os.wait4(process.pid, os.WNOHANG))[0] == 0:
         peak = max(peak, memory(process.pid))
         time.sleep(INTERVAL)
@@ -105,9 +122,17 @@ def print_parts(table: Path) -> None:
     model.reading = corpus.reading
     shards, reader = corpus.in_shards()
     counting = Counting(reader, Analysis.of(model.settings))
-    measured = [(number, shard) for number, shard in enumerate(shards) if shard.part is None or shard.part.start < MOST_IN_PARTS]
+    measured = [
+        (number, shard)
+        for number, shard in enumerate(shards)
+        if shard.part is None or shard.part.start < MOST_IN_PARTS
+    ]
     halves = [measured[: len(measured) // 2], measured[len(measured) // 2 :]]
-    n_bytes = sum((shard.part.end or table.stat().st_size) - shard.part.start for _, shard in measured if shard.part is not None)
+    n_bytes = sum(
+        (shard.part.end or table.stat().st_size) - shard.part.start
+        for _, shard in measured
+        if shard.part is not None
+    )
     seconds, pieces = timed(lambda: [count_shards(counting, Share(half)) for half in halves])
     sent = len(pickle.dumps(pieces[0], 5))
     merging, (counts, _) = timed(lambda: joined_pieces(pieces))
@@ -123,7 +148,9 @@ def main() -> None:
     parser.add_argument("gigabytes", type=float)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--new-words", type=int, default=0, metavar="N")
-    parser.add_argument("--table", type=Path, help="write the corpus here and keep it, or use it if it is there")
+    parser.add_argument(
+        "--table", type=Path, help="write the corpus here and keep it, or use it if it is there"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         table = options.table or Path(folder) / "corpus.tsv"
@@ -135,7 +162,9 @@ def main() -> None:
         seconds, processor, peak = train(table, options.jobs)
         print("| GB | jobs | seconds | seconds of a processor | MB/s | peak MiB, all processes |")
         print("|---:|---:|---:|---:|---:|---:|")
-        print(f"| {size:.2f} | {options.jobs} | {seconds:.1f} | {processor:.1f} | {1000 * size / seconds:.0f} | {peak:.0f} |")
+        print(
+            f"| {size:.2f} | {options.jobs} | {seconds:.1f} | {processor:.1f} | {1000 * size / seconds:.0f} | {peak:.0f} |"
+        )
         print_parts(table)
 
 

@@ -39,7 +39,9 @@ class Tool:
 
 def prepared(folder: Path, scratch: Path) -> Corpus:
     progress(f"preparing {folder.name}")
-    corpus = Corpus(str(folder), str(scratch / f"{folder.name}.fasttext"), str(scratch / f"{folder.name}.vw"))
+    corpus = Corpus(
+        str(folder), str(scratch / f"{folder.name}.fasttext"), str(scratch / f"{folder.name}.vw")
+    )
     measure([PYTHON, PEERS, "prepare", corpus.folder, corpus.fasttext, corpus.vw])
     return corpus
 
@@ -49,28 +51,68 @@ def tools(train: Corpus, test: Corpus, scratch: Path) -> list[Tool]:
 
     def nbtext(name: str, *options: str) -> Tool:
         model = scratch / f"{name}.joblib"
-        commands = [NBTEXT, "train", train.folder, "-m", str(model), *options], [NBTEXT, "classify", test.folder, "-m", str(model)]
+        commands = (
+            [NBTEXT, "train", train.folder, "-m", str(model), *options],
+            [NBTEXT, "classify", test.folder, "-m", str(model)],
+        )
         return Tool(name, "", model, *commands)
 
     def sklearn(name: str, kind: str) -> Tool:
         model = scratch / f"sklearn-{kind}.joblib"
         learn = [PYTHON, PEERS, "sklearn-train", kind, train.folder, str(model)]
-        return Tool(name, "sklearn", model, learn, [PYTHON, PEERS, "sklearn-classify", str(model), test.folder])
+        return Tool(
+            name,
+            "sklearn",
+            model,
+            learn,
+            [PYTHON, PEERS, "sklearn-classify", str(model), test.folder],
+        )
 
     def fasttext(name: str, *settings: str) -> Tool:
         model = scratch / f"{name}.bin"
         learn = [PYTHON, PEERS, "fasttext-train", train.fasttext, str(model), *settings]
-        return Tool(name, "fasttext", model, learn, [PYTHON, PEERS, "fasttext-classify", str(model), test.fasttext], test.fasttext)
+        return Tool(
+            name,
+            "fasttext",
+            model,
+            learn,
+            [PYTHON, PEERS, "fasttext-classify", str(model), test.fasttext],
+            test.fasttext,
+        )
 
     model, cache, answers = scratch / "vw.model", scratch / "vw.cache", scratch / "vw.answers"
     vw = [PYTHON, "-m", "vowpalwabbit", "--quiet"]
-    one_against_all = ["--oaa", str(len(list(Path(train.folder).iterdir()))), "--loss_function", "logistic", "--bit_precision", "22"]
+    one_against_all = [
+        "--oaa",
+        str(len(list(Path(train.folder).iterdir()))),
+        "--loss_function",
+        "logistic",
+        "--bit_precision",
+        "22",
+    ]
     passes = ["--passes", "5", "--holdout_off", "--cache_file", str(cache), "--kill_cache"]
     learn = [*vw, "--data", train.vw, *one_against_all, *passes, "--final_regressor", str(model)]
-    judge = [*vw, "--data", test.vw, "--testonly", "--initial_regressor", str(model), "--predictions", str(answers)]
+    judge = [
+        *vw,
+        "--data",
+        test.vw,
+        "--testonly",
+        "--initial_regressor",
+        str(model),
+        "--predictions",
+        str(answers),
+    ]
     return [
         nbtext("nbtext"),
-        nbtext("nbtext --ngrams 2 --stop-words none --stemmer none", "--ngrams", "2", "--stop-words", "none", "--stemmer", "none"),
+        nbtext(
+            "nbtext --ngrams 2 --stop-words none --stemmer none",
+            "--ngrams",
+            "2",
+            "--stop-words",
+            "none",
+            "--stemmer",
+            "none",
+        ),
         sklearn("scikit-learn CountVectorizer, MultinomialNB", "bayes"),
         sklearn("scikit-learn TfidfVectorizer, LinearSVC", "svc"),
         fasttext("fastText"),
@@ -95,5 +137,7 @@ def quality(tool: Tool, output: bytes) -> tuple[float, float]:
     scores = []
     for label in sorted({truth for truth, _ in pairs}):
         right = sum(truth == answer == label for truth, answer in pairs)
-        scores.append(2 * right / sum((truth == label) + (answer == label) for truth, answer in pairs))
+        scores.append(
+            2 * right / sum((truth == label) + (answer == label) for truth, answer in pairs)
+        )
     return sum(truth == answer for truth, answer in pairs) / len(pairs), statistics.mean(scores)

@@ -33,7 +33,11 @@ LABELS = (5, 20, 100)
 STUDENT = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776}
 """The 97.5 % quantile of Student's t by number of seeds."""
 
-MODELS = {"counts": (), "log counts": ("--weighting", "log"), "log counts, and unlabelled": ("--weighting", "log", "--unlabelled", "pool")}
+MODELS = {
+    "counts": (),
+    "log counts": ("--weighting", "log"),
+    "log counts, and unlabelled": ("--weighting", "log", "--unlabelled", "pool"),
+}
 
 WORDS = {
     "alt.atheism": "atheism atheist belief god morality",
@@ -63,14 +67,21 @@ WORDS = {
 def linked(files: list[Path], folder: Path, *, by_class: bool) -> None:
     """Link files into a folder of each class, or all into one."""
     for file in files:
-        target = folder / file.parent.name / file.name if by_class else folder / f"{file.parent.name}-{file.name}"
+        target = (
+            folder / file.parent.name / file.name
+            if by_class
+            else folder / f"{file.parent.name}-{file.name}"
+        )
         target.parent.mkdir(parents=True, exist_ok=True)
         target.symlink_to(file.resolve())
 
 
 def drawn(corpus: Path, n_labels: int | None, seed: int, root: Path) -> None:
     """Fill ``labelled``, ``pool`` and ``test`` of a folder."""
-    train, test = (sorted(file for file in (corpus / f"20news-bydate-{part}").rglob("*") if file.is_file()) for part in ("train", "test"))
+    train, test = (
+        sorted(file for file in (corpus / f"20news-bydate-{part}").rglob("*") if file.is_file())
+        for part in ("train", "test")
+    )
     if n_labels is None:
         random.Random(seed).shuffle(test)
         half = len(test) // 2
@@ -92,7 +103,9 @@ def accuracies(root: Path) -> list[float]:
     for options in MODELS.values():
         given = [str(root / option) if option == "pool" else option for option in options]
         measure([*nbtext, "train", str(root / "labelled"), *given, "-m", str(root / "model")])
-        output = measure([*nbtext, "evaluate", str(root / "test"), "-m", str(root / "model"), "-o", "json"]).output
+        output = measure(
+            [*nbtext, "evaluate", str(root / "test"), "-m", str(root / "model"), "-o", "json"]
+        ).output
         found.append(float(json.loads(output)["accuracy"]))
     return found
 
@@ -101,10 +114,16 @@ def of_words(corpus: Path, root: Path) -> str:
     """Return a table of the accuracy of words alone, and of words and unlabelled documents."""
     train, test = corpus / "20news-bydate-train", corpus / "20news-bydate-test"
     words, model = root / "words.tsv", root / "model"
-    words.write_text("".join(f"{label}\t{word}\n" for label, each in WORDS.items() for word in each.split()), encoding="utf-8")
+    words.write_text(
+        "".join(f"{label}\t{word}\n" for label, each in WORDS.items() for word in each.split()),
+        encoding="utf-8",
+    )
     analysis = TextClassifier().analysis
     files = (file for file in sorted(test.rglob("*")) if file.is_file())
-    texts = (Document(file.name, file.parent.name, file.read_text(errors="replace").encode()) for file in files)
+    texts = (
+        Document(file.name, file.parent.name, file.read_text(errors="replace").encode())
+        for file in files
+    )
     counts = count(texts, analysis, keep_all=True)
     table, documents = counts.table, counts.documents
     votes = np.zeros((len(documents), table.n_classes))
@@ -115,7 +134,9 @@ def of_words(corpus: Path, root: Path) -> str:
     alone = np.mean(votes.argmax(axis=1) == documents.classes)
     nbtext = [sys.executable, "-m", "nbtext"]
     measure([*nbtext, "train", "--seeds", str(words), "--unlabelled", str(train), "-m", str(model)])
-    with_pool = json.loads(measure([*nbtext, "evaluate", str(test), "-m", str(model), "-o", "json"]).output)["accuracy"]
+    with_pool = json.loads(
+        measure([*nbtext, "evaluate", str(test), "-m", str(model), "-o", "json"]).output
+    )["accuracy"]
     return f"| words a class | words alone | words, and unlabelled |\n| --- | ---: | ---: |\n| 5 | {alone:.3f} | {float(with_pool):.3f} |"
 
 
@@ -139,9 +160,17 @@ def table(corpus: Path, seeds: int) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--seeds", type=int, default=5, choices=sorted(STUDENT), help="how often documents are drawn")
+    parser.add_argument(
+        "--seeds",
+        type=int,
+        default=5,
+        choices=sorted(STUDENT),
+        help="how often documents are drawn",
+    )
     parser.add_argument("--write", action="store_true", help="put the table into bench/README.md")
     options = parser.parse_args()
     measured = {"unlabelled": table(options.folder, options.seeds)}

@@ -19,7 +19,14 @@ release = nbtext.__version__
 copyright = "the authors of nbtext, MIT licence"  # noqa: A001 - Sphinx's name
 language = "en"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "formulas", "reference", "rooms"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.viewcode",
+    "formulas",
+    "reference",
+    "rooms",
+]
 nitpicky = True
 suppress_warnings = ["ref.python"]  # two rooms may each have a class of one short name
 nitpick_ignore_regex = [("py:.*", ".*")]
@@ -40,6 +47,8 @@ default_role = "literal"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 viewcode_follow_imported_members = False  # else the source of a module links back to the names that another one gives what it imports
-toc_object_entries = False  # the entries of four thousand functions make each page slow to build and to read
+toc_object_entries = (
+    False  # the entries of four thousand functions make each page slow to build and to read
+)
 
 lexers["crontab"] = BashLexer()

@@ -17,7 +17,9 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-SUBSCRIPT = re.compile(r"(?:(?<=\b[^\W\d_])|(?<=\bdf))([²′]?)_(\{[^}]*\}|[^\W_²³ᵀ]{1,4}(?![^\W²³ᵀ]))")
+SUBSCRIPT = re.compile(
+    r"(?:(?<=\b[^\W\d_])|(?<=\bdf))([²′]?)_(\{[^}]*\}|[^\W_²³ᵀ]{1,4}(?![^\W²³ᵀ]))"
+)
 """Behind a single letter, which may have a mark, and df, document frequency; a name such as ``predict_proba`` has none."""
 
 
@@ -29,7 +31,9 @@ class Subscripts(SphinxPostTransform):
     def run(self, **_: object) -> None:
         """Set the subscripts of every text outside of code."""
         for text in list(self.document.findall(nodes.Text)):
-            if not isinstance(text.parent, (nodes.literal, nodes.literal_block, nodes.FixedTextElement)) and SUBSCRIPT.search(text):
+            if not isinstance(
+                text.parent, (nodes.literal, nodes.literal_block, nodes.FixedTextElement)
+            ) and SUBSCRIPT.search(text):
                 text.parent.replace(text, parts(str(text)))
 
 
@@ -38,7 +42,10 @@ def parts(text: str) -> list[nodes.Node]:
     found: list[nodes.Node] = []
     end = 0
     for match in SUBSCRIPT.finditer(text):
-        found += [nodes.Text(text[end : match.start()] + match[1]), nodes.subscript("", match[2].strip("{}"))]
+        found += [
+            nodes.Text(text[end : match.start()] + match[1]),
+            nodes.subscript("", match[2].strip("{}")),
+        ]
         end = match.end()
     return [*found, nodes.Text(text[end:])]
 
@@ -56,7 +63,9 @@ class Names(SphinxPostTransform):
             found = objects.get(name)
             if found and "." in code.astext() and not isinstance(code.parent, nodes.reference):
                 target = self.app.builder.get_relative_uri(self.env.docname, found.docname)
-                link = nodes.reference("", "", internal=True, refuri=f"{target}#{found.node_id}", reftitle=name)
+                link = nodes.reference(
+                    "", "", internal=True, refuri=f"{target}#{found.node_id}", reftitle=name
+                )
                 code.replace_self(link)
                 link += nodes.literal("", "", *breakable(code.astext()))
 
@@ -78,7 +87,14 @@ class Titles(SphinxPostTransform):
     def run(self, **_: object) -> None:
         """Call the links by the titles."""
         for text in list(self.document.findall(nodes.Text)):
-            link = next((node for node in (text.parent, text.parent.parent) if isinstance(node, nodes.reference)), None)
+            link = next(
+                (
+                    node
+                    for node in (text.parent, text.parent.parent)
+                    if isinstance(node, nodes.reference)
+                ),
+                None,
+            )
             title = self.env.titles.get(str(text).removesuffix(".md"))
             if link is not None and str(text).endswith(".md") and title is not None:
                 link.children = [nodes.inline("", title.astext())]

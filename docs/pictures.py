@@ -62,7 +62,9 @@ PICTURES = {
         before=(),
         columns=80,
     ),
-    "explain": Terminal((f"nbtext explain {LETTER} --limit 5", f"nbtext explain {LETTER} --why-not taxes-and-fees")),
+    "explain": Terminal(
+        (f"nbtext explain {LETTER} --limit 5", f"nbtext explain {LETTER} --why-not taxes-and-fees")
+    ),
     "evaluate": Terminal((f"nbtext evaluate {TEST} --all",)),
     "report": Page(f"nbtext report {TEST} --to page.html"),
     "explained": Page(f"nbtext explain {LETTER} --html page.html", height=900),
@@ -110,14 +112,25 @@ class Desk:
 
     def run(self, command: str) -> None:
         """Run a command whose output nobody sees."""
-        subprocess.run(["bash", "-c", command], cwd=self.folder, env=self.environment, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            ["bash", "-c", command],
+            cwd=self.folder,
+            env=self.environment,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
 
     def typed(self, command: str, columns: int) -> str:
         """What a terminal gets to show."""
         ours, theirs = pty.openpty()
         termios.tcsetwinsize(theirs, (50, columns))
         process = subprocess.Popen(
-            ["bash", "-c", command], cwd=self.folder, env=self.environment, stdin=theirs, stdout=theirs, stderr=theirs
+            ["bash", "-c", command],
+            cwd=self.folder,
+            env=self.environment,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
         )
         os.close(theirs)
         found = b""
@@ -147,7 +160,12 @@ def drawn(name: str, picture: Terminal) -> str:
         for command in picture.before:
             desk.run(command)
         console = Console(
-            record=True, width=picture.columns, file=io.StringIO(), force_terminal=True, color_system="truecolor", legacy_windows=False
+            record=True,
+            width=picture.columns,
+            file=io.StringIO(),
+            force_terminal=True,
+            color_system="truecolor",
+            legacy_windows=False,
         )
         for command in picture.shown:
             console.print(Text(f"$ {command}", style="bold"))
@@ -166,23 +184,48 @@ def written(page: Page) -> bytes:
 
 def photographed(page: Page, content: bytes) -> bytes:
     """A PNG of the upper part of a page, with the digest of the page in it."""
-    browser = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+    browser = next(
+        (
+            path
+            for name in ("chromium", "chromium-browser", "google-chrome")
+            if (path := shutil.which(name))
+        ),
+        None,
+    )
     if browser is None:
         raise SystemExit("there is no chromium to show a page")
     with tempfile.TemporaryDirectory() as folder:
         file, shot = Path(folder) / "page.html", Path(folder) / "shot.png"
         file.write_bytes(content)
-        options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--window-size={page.width},{page.height}"]
-        subprocess.run([browser, *options, f"--screenshot={shot}", file.as_uri()], check=True, capture_output=True)
+        options = [
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+            f"--window-size={page.width},{page.height}",
+        ]
+        subprocess.run(
+            [browser, *options, f"--screenshot={shot}", file.as_uri()],
+            check=True,
+            capture_output=True,
+        )
         png = shot.read_bytes()
     end = len(png) - 12  # the last chunk, IEND, is empty
     text = b"tEXt" + b"sha256\0" + hashlib.sha256(content).hexdigest().encode()
-    return png[:end] + struct.pack(">I", len(text) - 4) + text + struct.pack(">I", zlib.crc32(text)) + png[end:]
+    return (
+        png[:end]
+        + struct.pack(">I", len(text) - 4)
+        + text
+        + struct.pack(">I", zlib.crc32(text))
+        + png[end:]
+    )
 
 
 def shown(svg: str) -> list[str]:
     """The text in a picture of a terminal but for seconds; how rich draws it may change."""
-    words = " ".join(html.unescape(text) for text in re.findall(r"<text[^>]*>([^<]*)</text>", svg)).split()
+    words = " ".join(
+        html.unescape(text) for text in re.findall(r"<text[^>]*>([^<]*)</text>", svg)
+    ).split()
     return [word for word, unit in pairwise([*words, ""]) if unit != "s"]
 
 
@@ -190,9 +233,13 @@ def is_up_to_date(name: str, picture: Terminal | Page) -> bool:
     """Whether the picture shows what nbtext prints today."""
     if isinstance(picture, Terminal):
         path = FOLDER / f"{name}.svg"
-        return path.exists() and shown(path.read_text(encoding="utf-8")) == shown(drawn(name, picture))
+        return path.exists() and shown(path.read_text(encoding="utf-8")) == shown(
+            drawn(name, picture)
+        )
     path = FOLDER / f"{name}.png"
-    return path.exists() and hashlib.sha256(written(picture)).hexdigest().encode() in path.read_bytes()
+    return (
+        path.exists() and hashlib.sha256(written(picture)).hexdigest().encode() in path.read_bytes()
+    )
 
 
 def make(name: str, picture: Terminal | Page) -> None:
@@ -209,7 +256,10 @@ def main(arguments: list[str]) -> int:
     stale = [name for name, picture in PICTURES.items() if not is_up_to_date(name, picture)]
     for name in stale:
         if arguments == ["--check"]:
-            print(f"docs/pictures: {name} does not show what is printed today; run python docs/pictures.py", file=sys.stderr)
+            print(
+                f"docs/pictures: {name} does not show what is printed today; run python docs/pictures.py",
+                file=sys.stderr,
+            )
         else:
             make(name, PICTURES[name])
     return 1 if stale and arguments == ["--check"] else 0

@@ -38,7 +38,9 @@ Every command with what its `--help-all` prints, then every parameter, and the m
 
 def reference() -> str:
     """Return the page, in Markdown."""
-    top = click.Context(nbtext, info_name="nbtext", terminal_width=100, help_option_names=["-h", "--help"])
+    top = click.Context(
+        nbtext, info_name="nbtext", terminal_width=100, help_option_names=["-h", "--help"]
+    )
     parts = [HEAD, "## nbtext", _block("text", nbtext.get_help(top))]
     for name in nbtext.list_commands(top):
         command = nbtext.get_command(top, name)
@@ -65,7 +67,14 @@ def _command(command: Command, context: click.Context) -> list[str]:
             anchor = f"#{command.name}-{name}"
             parts.append(f"[`{names}`{{{anchor}}}]({anchor})\n: {_prose(text)}")
     rules = list(command.rules())
-    return [*parts, *(["**What excludes what**", "\n".join(f"- {_prose(rule)}" for rule in rules)] if rules else [])]
+    return [
+        *parts,
+        *(
+            ["**What excludes what**", "\n".join(f"- {_prose(rule)}" for rule in rules)]
+            if rules
+            else []
+        ),
+    ]
 
 
 def _block(language: str, text: str) -> str:
@@ -79,10 +88,20 @@ def _prose(text: str) -> str:
 
 
 def _tables() -> str:
-    lines = ["## Parameters", "", "From Python, `TextClassifier` takes those of training by name.", ""]
+    lines = [
+        "## Parameters",
+        "",
+        "From Python, `TextClassifier` takes those of training by name.",
+        "",
+    ]
     for name, table in vars(settings).items():
         if isinstance(table, tuple) and all(isinstance(entry, Parameter) for entry in table):
-            lines += [f"### {name.capitalize()}", "", "| name | option | takes | default |", "|---|---|---|---|"]
+            lines += [
+                f"### {name.capitalize()}",
+                "",
+                "| name | option | takes | default |",
+                "|---|---|---|---|",
+            ]
             lines += [
                 _row(parameter, "tune" if table is settings.SEARCH else "train")
                 for group in settings.GROUPS
@@ -102,7 +121,10 @@ def _kinds() -> str:
     ]
     lines += ["| `--classifier` | `--weighting` | offers |", "|---|---|---|"]
     for name, kinds in exclusions.KINDS.items():
-        lines += [f"| `{name}` | `{weighting}` | {', '.join(trait.name for trait in offered)} |" for weighting, offered in kinds.items()]
+        lines += [
+            f"| `{name}` | `{weighting}` | {', '.join(trait.name for trait in offered)} |"
+            for weighting, offered in kinds.items()
+        ]
     lines += ["", "| trait | without it |", "|---|---|"]
     lines += [f"| {trait.name} | {trait.why} |" for trait in traits.EVERY_TRAIT]
     return "\n".join([*lines, ""])
@@ -110,7 +132,14 @@ def _kinds() -> str:
 
 def _members() -> str:
     """Return the public members of `TextClassifier`, each with the first line of its docstring."""
-    lines = ["## TextClassifier", "", "[python.md](python.md) is the guide.", "", "| member | what it is |", "|---|---|"]
+    lines = [
+        "## TextClassifier",
+        "",
+        "[python.md](python.md) is the guide.",
+        "",
+        "| member | what it is |",
+        "|---|---|",
+    ]
     for name, member in vars(TextClassifier).items():
         if not name.startswith("_"):
             function = getattr(member, "__func__", member)
@@ -132,11 +161,16 @@ def _row(parameter: Parameter, command: str) -> str:
 
 def _settings() -> str:
     """Return the settings of ``--set``, each with an address of its own."""
-    parts = ["## Settings", "What `--set NAME=VALUE` sets, in the commands that read documents or train."]
+    parts = [
+        "## Settings",
+        "What `--set NAME=VALUE` sets, in the commands that read documents or train.",
+    ]
     for parameter in (*settings.READING, *settings.TRAINING):
         if parameter.is_rare:
             anchor = f"#set-{parameter.key}"
-            parts.append(f"[`{parameter.key}={parameter.takes}`{{{anchor}}}]({anchor})\n: {_prose(parameter.meaning)}")
+            parts.append(
+                f"[`{parameter.key}={parameter.takes}`{{{anchor}}}]({anchor})\n: {_prose(parameter.meaning)}"
+            )
     return "\n\n".join(parts)
 
 

@@ -33,16 +33,32 @@ class Room(NamedTuple):
         """All modules, each package before what is in it."""
         found = []
         for name in self.names:
-            files = sorted((PACKAGE / name).rglob("*.py")) if (PACKAGE / name).is_dir() else [PACKAGE / f"{name}.py"]
-            found += [".".join(("nbtext", *file.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__") for file in files]
+            files = (
+                sorted((PACKAGE / name).rglob("*.py"))
+                if (PACKAGE / name).is_dir()
+                else [PACKAGE / f"{name}.py"]
+            )
+            found += [
+                ".".join(("nbtext", *file.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(
+                    ".__init__"
+                )
+                for file in files
+            ]
         return found
 
     @property
     def page(self) -> str:
         """The page, in Markdown; links of the table lead up one level from here."""
-        parts = [f"# {', '.join(self.names)}", self.purpose, re.sub(r"\]\(", "](../", f"The guide: {self.guide}") if self.guide else ""]
+        parts = [
+            f"# {', '.join(self.names)}",
+            self.purpose,
+            re.sub(r"\]\(", "](../", f"The guide: {self.guide}") if self.guide else "",
+        ]
         for module in self.modules:
-            parts += [f"## {module}", f"```{{eval-rst}}\n.. automodule:: {module}\n   :members:\n   :undoc-members:\n```"]
+            parts += [
+                f"## {module}",
+                f"```{{eval-rst}}\n.. automodule:: {module}\n   :members:\n   :undoc-members:\n```",
+            ]
         return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -57,14 +73,19 @@ class UnsearchedDomain(PythonDomain):
 def rooms() -> list[Room]:
     """The rooms, from the ground up."""
     table = (HERE / "architecture.md").read_text(encoding="utf-8")
-    return [Room(tuple(re.findall(r"[a-z_]+", names)), purpose, guide) for names, purpose, guide in ROW.findall(table)]
+    return [
+        Room(tuple(re.findall(r"[a-z_]+", names)), purpose, guide)
+        for names, purpose, guide in ROW.findall(table)
+    ]
 
 
 def write_pages(_app: Sphinx, _config: object) -> None:
     """Write those that are not there or have changed, so that Sphinx makes no page in vain."""
     FOLDER.mkdir(exist_ok=True)
     wanted = {f"{room.names[0]}.md": room.page for room in rooms()}
-    wanted["index.md"] = "# The code, room by room\n\n```{toctree}\n" + "\n".join(wanted) + "\n```\n"
+    wanted["index.md"] = (
+        "# The code, room by room\n\n```{toctree}\n" + "\n".join(wanted) + "\n```\n"
+    )
     for path in FOLDER.iterdir():
         if path.name not in wanted:
             path.unlink()
@@ -74,9 +95,14 @@ def write_pages(_app: Sphinx, _config: object) -> None:
             path.write_text(UNSEARCHED + text, encoding="utf-8")
 
 
-def plain_text(_app: Sphinx, _what: str, _name: str, _thing: object, _options: object, lines: list[str]) -> None:
+def plain_text(
+    _app: Sphinx, _what: str, _name: str, _thing: object, _options: object, lines: list[str]
+) -> None:
     """Docstrings are written as plain text, in which |x| is an absolute value and a tuple's fields need no explanation."""
-    lines[:] = ["" if line.startswith("Alias for field number") else line.replace("|", "\\|") for line in lines]
+    lines[:] = [
+        "" if line.startswith("Alias for field number") else line.replace("|", "\\|")
+        for line in lines
+    ]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from nbtext.corpus.document import Document, Notices
     from nbtext.corpus.reading import read_corpus
-    from nbtext.errors import DocumentError, LockedError, ModelError, NbtextError, PathError, UsageError, WorkerError
+    from nbtext.errors import (
+        DocumentError,
+        LockedError,
+        ModelError,
+        NbtextError,
+        PathError,
+        UsageError,
+        WorkerError,
+    )
     from nbtext.model import TextClassifier
     from nbtext.prediction.rule import DecisionRule
     from nbtext.settings import Reading, Settings

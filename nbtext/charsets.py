@@ -56,7 +56,11 @@ utf-16          csunicode iso-10646-ucs-2 ucs-2 unicode unicodefeff utf-16 utf-1
 - The standard refuses iso-2022-kr and hz-gb-2312, and does not know utf-7, against attacks on browsers. Old mail has them, so Python's codecs read them.
 """
 
-_CODECS = {label.replace("_", "-"): codec for codec, *labels in map(str.split, _TABLE.strip().splitlines()) for label in labels}
+_CODECS = {
+    label.replace("_", "-"): codec
+    for codec, *labels in map(str.split, _TABLE.strip().splitlines())
+    for label in labels
+}
 
 _NOT_CHARSETS = ("punycode", "idna", "unicode-escape", "raw-unicode-escape")
 """Codecs of Python that are no charsets of texts; punycode takes quadratic time."""

@@ -46,10 +46,17 @@ def field_name(name: str) -> bytes:
     >>> field_name("Head Line")
     b'head_line'
     """
-    return re.sub(r"[\s:\x00-\x1f\x7f]+", "_", name.strip().lower()[:_LONGEST_NAME]).encode("utf-8", "replace") or b"_"
+    return (
+        re.sub(r"[\s:\x00-\x1f\x7f]+", "_", name.strip().lower()[:_LONGEST_NAME]).encode(
+            "utf-8", "replace"
+        )
+        or b"_"
+    )
 
 
-_ESCAPE_SEQUENCE = rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[()][0-9A-Z]|[=>78])"
+_ESCAPE_SEQUENCE = (
+    rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[()][0-9A-Z]|[=>78])"
+)
 """What a terminal does not show (ECMA-48, section 5.4): colours, movements, titles, character sets."""
 
 
@@ -83,21 +90,35 @@ def checked_fields(fields: Fields) -> Fields:
     together = b"\n".join(chain.from_iterable(fields))
     if not together.isascii():
         together.decode()
-    return [(name, without_separators(content)) for name, content in fields] if holds_separators(together) else fields
+    return (
+        [(name, without_separators(content)) for name, content in fields]
+        if holds_separators(together)
+        else fields
+    )
 
 
 def fields_of_pairs(pairs: object) -> Fields:
     """Return the fields of names and contents as JSON has them; raise `ValueError` for what are no pairs of texts."""
-    if not isinstance(pairs, list) or not all(isinstance(pair, list) and all(isinstance(part, str) for part in pair) for pair in pairs):
+    if not isinstance(pairs, list) or not all(
+        isinstance(pair, list) and all(isinstance(part, str) for part in pair) for pair in pairs
+    ):
         raise ValueError
     encoded = [(name, content.encode("utf-8", "replace")) for name, content in pairs]
     items = b" ".join([items for name, items in encoded if not name])
-    return [*((field_name(name), words) for name, words in encoded if name), *([(b"", items)] if items else [])]
+    return [
+        *((field_name(name), words) for name, words in encoded if name),
+        *([(b"", items)] if items else []),
+    ]
 
 
 def shown(text: bytes, fields: Fields) -> bytes:
     """Return a document as people read it: fields are lines after the text."""
-    return b"".join([text, *((b"\n%b: %b" if name else b"\n%b  %b") % (name, content) for name, content in fields)])
+    return b"".join(
+        [
+            text,
+            *((b"\n%b: %b" if name else b"\n%b  %b") % (name, content) for name, content in fields),
+        ]
+    )
 
 
 def field_places(text: bytes, fields: Fields) -> Iterator[int]:
@@ -191,7 +212,9 @@ class Attributes(NamedTuple):
     def of(cls, reading: Reading) -> Attributes:
         """Return those that the settings name."""
         of_kinds = (reading.categorical, reading.count, reading.numeric)
-        categorical, counts, numeric = (tuple(columns.split(",")) if columns else () for columns in of_kinds)
+        categorical, counts, numeric = (
+            tuple(columns.split(",")) if columns else () for columns in of_kinds
+        )
         return cls(tuple(DECLARED.sub("", name) for name in categorical), counts, numeric)
 
     @property
@@ -208,7 +231,13 @@ class Attributes(NamedTuple):
         """Return the values of a document, empty where missing, as they are counted; raises `DocumentError` for a value that is not of its kind."""
         checked = [_category(value) for value in values[: len(self.categorical)]]
         for place, name in enumerate(self.numbers, len(checked)):
-            checked.append(_number(name, values[place].strip(), whole=place < len(self.categorical) + len(self.counts)))
+            checked.append(
+                _number(
+                    name,
+                    values[place].strip(),
+                    whole=place < len(self.categorical) + len(self.counts),
+                )
+            )
         return tuple(checked)
 
 
@@ -237,7 +266,10 @@ def _number(name: str, value: str, *, whole: bool) -> str:
             return repr(number or 0.0)
     beyond = f" from {SMALLEST:g} to {LARGEST:g} in size" if _NUMBER.fullmatch(value) else ""
     wanted = "a whole number from 0" if whole else f"a number{beyond}"
-    raise DocumentError(f"the value {value[:40]!r} at {name!r} is not {wanted}", hint="leave it empty where it is not known")
+    raise DocumentError(
+        f"the value {value[:40]!r} at {name!r} is not {wanted}",
+        hint="leave it empty where it is not known",
+    )
 
 
 def weight_in_units(name: str, value: str) -> int:
@@ -250,5 +282,7 @@ def weight_in_units(name: str, value: str) -> int:
     units = found and int(found[1]) * WEIGHT_UNIT + int((found[2] or "").ljust(3, "0"))
     if units is None or units > MOST_WEIGHT * WEIGHT_UNIT:
         wanted = f"a number from 0 to {MOST_WEIGHT:,} with at most three decimals"
-        raise DocumentError(f"the weight {value[:40]!r} at {name!r} is not {wanted}", hint="give every document one")
+        raise DocumentError(
+            f"the weight {value[:40]!r} at {name!r} is not {wanted}", hint="give every document one"
+        )
     return units

@@ -166,7 +166,9 @@ def plural(n: float, noun: str) -> str:
 def unknown_class(label: str, classes: Sequence[str], where: str | None = None) -> UsageError:
     """Return the error for a label that no class has. It asks about classes with near names, and lists the first `SHOWN_CLASSES`."""
     message = f"the model has no class {label!r}{did_you_mean(label, classes)}"
-    return UsageError(message, where=where, hint=f"its classes are {listed(classes, SHOWN_CLASSES)}")
+    return UsageError(
+        message, where=where, hint=f"its classes are {listed(classes, SHOWN_CLASSES)}"
+    )
 
 
 def did_you_mean(given: str, known: Sequence[str]) -> str:
@@ -177,5 +179,8 @@ def did_you_mean(given: str, known: Sequence[str]) -> str:
     """
     from difflib import get_close_matches
 
-    near = get_close_matches(given, known, cutoff=0.75) or [name for name in known if given and name.startswith(given)][:3]
+    near = (
+        get_close_matches(given, known, cutoff=0.75)
+        or [name for name in known if given and name.startswith(given)][:3]
+    )
     return f" (did you mean {' or '.join(repr(name) for name in near)}?)" if near else ""

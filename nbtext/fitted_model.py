@@ -8,13 +8,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import numpy as np
 
-from nbtext.classifiers.base import Classifier, Training, attribute_distributions, class_for, class_prior, text_classifier
+from nbtext.classifiers.base import (
+    Classifier,
+    Training,
+    attribute_distributions,
+    class_for,
+    class_prior,
+    text_classifier,
+)
 from nbtext.counts.count_table import whole_or_float
 from nbtext.counts.counting import Analysis, DocumentCounter, InTurn
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix
 from nbtext.counts.statistics import COUNTED_ALONE, ClassStatistics, Seeds, Weights, estimated
 from nbtext.counts.vocabulary import SIDES, Vocabulary, is_category, is_of_side, is_stop_word
-from nbtext.exclusions import DOCUMENT_WEIGHTS, EXACT_CHANGE, LEARNT_UNLABELLED, SEED_WORDS, require_fitting, rows_of
+from nbtext.exclusions import (
+    DOCUMENT_WEIGHTS,
+    EXACT_CHANGE,
+    LEARNT_UNLABELLED,
+    SEED_WORDS,
+    require_fitting,
+    rows_of,
+)
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, could_be_chosen
 from nbtext.prediction.calibration import UNCALIBRATED, Calibration, LeftOutPosteriors
 from nbtext.prediction.rule import per_class
@@ -66,7 +80,11 @@ class PairedTest:
         gains = gains[~np.isnan(gains)]
         if gains.size < FEWEST_DOCUMENTS:
             return cls(0.0, 0.0, int(gains.size))
-        return cls(float(f"{gains.mean():.6g}"), float(f"{gains.std(ddof=1) / np.sqrt(gains.size):.6g}"), int(gains.size))
+        return cls(
+            float(f"{gains.mean():.6g}"),
+            float(f"{gains.std(ddof=1) / np.sqrt(gains.size):.6g}"),
+            int(gains.size),
+        )
 
     @property
     def is_clear(self) -> bool:
@@ -120,7 +138,11 @@ class Choices:
         >>> Choices(stop_words_kept=True, stop_words=PairedTest(0.0967, 0.0114, 4096)).of_stop_words
         'kept: left-out log loss 0.0967 ± 0.011 lower with them'
         """
-        return f"{'kept' if self.stop_words_kept else 'dropped'}: {self.stop_words} with them" if self.stop_words else ""
+        return (
+            f"{'kept' if self.stop_words_kept else 'dropped'}: {self.stop_words} with them"
+            if self.stop_words
+            else ""
+        )
 
     @property
     def of_unspaced(self) -> str:
@@ -129,12 +151,20 @@ class Choices:
         >>> Choices(sides=("words",), unspaced=PairedTest(0.05, 0.01, 400)).of_unspaced
         'words: left-out log loss 0.05 ± 0.01 lower than with pairs'
         """
-        return f"{' and '.join(self.sides)}: {self.unspaced} than with pairs" if self.unspaced and self.sides != (PAIRS,) else ""
+        return (
+            f"{' and '.join(self.sides)}: {self.unspaced} than with pairs"
+            if self.unspaced and self.sides != (PAIRS,)
+            else ""
+        )
 
     @property
     def of_smoothing(self) -> str:
         """By how much a pseudo-count other than that of greatest evidence changes the log loss; empty if it is that of evidence."""
-        return f"{self.smoothing} than by evidence" if self.pseudo_count is not None and self.smoothing is not None else ""
+        return (
+            f"{self.smoothing} than by evidence"
+            if self.pseudo_count is not None and self.smoothing is not None
+            else ""
+        )
 
 
 NO_CHOICES = Choices()
@@ -199,8 +229,12 @@ def own_pseudo_counts(statistics: CellCounts, settings: Settings) -> OwnPseudoCo
     given = settings.smoothing
     if not isinstance(given, GivenSmoothing) or settings.estimate == "ml":
         return NO_OWN
-    places = zip(statistics.vocabulary.find_terms(list(given.own)).tolist(), given.own.values(), strict=True)
-    return OwnPseudoCounts.of_terms({number: pseudo_count for number, pseudo_count in places if number != UNKNOWN}, given.others)
+    places = zip(
+        statistics.vocabulary.find_terms(list(given.own)).tolist(), given.own.values(), strict=True
+    )
+    return OwnPseudoCounts.of_terms(
+        {number: pseudo_count for number, pseudo_count in places if number != UNKNOWN}, given.others
+    )
 
 
 def training_of(
@@ -211,12 +245,21 @@ def training_of(
     sample: CountedDocuments | None = None,
 ) -> Training:
     """Return what the classifier of a sum of layers is estimated from."""
-    return Training(statistics, learnt.selected, learnt.smoothing, settings, documents, sample, learnt.own)
+    return Training(
+        statistics, learnt.selected, learnt.smoothing, settings, documents, sample, learnt.own
+    )
 
 
-def classifier(statistics: ClassStatistics, learnt: Learnt, settings: Settings, documents: CountedDocuments | None = None) -> Classifier:
+def classifier(
+    statistics: ClassStatistics,
+    learnt: Learnt,
+    settings: Settings,
+    documents: CountedDocuments | None = None,
+) -> Classifier:
     """Return the classifier of a sum of layers; raise `ModelError` if its fitted arrays cannot be its own."""
-    return class_for(statistics, settings).restored(training_of(statistics, learnt, settings, documents), learnt.fitted)
+    return class_for(statistics, settings).restored(
+        training_of(statistics, learnt, settings, documents), learnt.fitted
+    )
 
 
 def is_possible_smoothing(smoothing: float, n_terms: int, settings: Settings) -> bool:
@@ -226,7 +269,13 @@ def is_possible_smoothing(smoothing: float, n_terms: int, settings: Settings) ->
         return smoothing == 0
     if isinstance(given, str):
         return could_be_chosen(smoothing, n_terms)
-    others = given[ALL_OTHERS] if isinstance(given, dict) else given[0] if isinstance(given, tuple) else given
+    others = (
+        given[ALL_OTHERS]
+        if isinstance(given, dict)
+        else given[0]
+        if isinstance(given, tuple)
+        else given
+    )
     return bool(smoothing == others)
 
 
@@ -317,13 +366,17 @@ class FittedModel:
     @cached_property
     def language_models(self) -> LanguageModels:
         """The language models of the classes, whatever the classifier."""
-        return training_of(self.statistics, self.learnt, self.settings).language_models(self.statistics)
+        return training_of(self.statistics, self.learnt, self.settings).language_models(
+            self.statistics
+        )
 
     @cached_property
     def text_terms(self) -> Mask:
         """The terms of texts, shape (n_terms,): all but categories, and those that `auto` does not keep."""
         vocabulary = self.statistics.vocabulary
-        return ~is_category(vocabulary) & ~dropped_terms(vocabulary, self.settings, self.learnt.choices)
+        return ~is_category(vocabulary) & ~dropped_terms(
+            vocabulary, self.settings, self.learnt.choices
+        )
 
     @cached_property
     def class_tokens(self) -> Numbers:
@@ -340,7 +393,9 @@ class FittedModel:
     def analysis(self) -> Analysis:
         """How documents are counted to be answered: without what `auto` does not keep."""
         choices = self.learnt.choices
-        return Analysis(self.settings, self.stop_list).as_chosen(stop_words_kept=choices.stop_words_kept, sides=choices.sides)
+        return Analysis(self.settings, self.stop_list).as_chosen(
+            stop_words_kept=choices.stop_words_kept, sides=choices.sides
+        )
 
     @cached_property
     def counter(self) -> InTurn:
@@ -352,19 +407,31 @@ class FittedModel:
         """The most documents to score together; few if there are very many classes."""
         return max(min(BLOCK_DOCUMENTS, TERM_WEIGHTS_AT_ONCE // self.statistics.n_classes), 1)
 
-    def score(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Values = ()) -> ScoredTexts:
+    def score(
+        self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Values = ()
+    ) -> ScoredTexts:
         """Score some documents, at most `documents_at_once`."""
         return self.score_counts(self.counted(texts, fields, values))
 
-    def counted(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Values = ()) -> DocumentTermMatrix:
+    def counted(
+        self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Values = ()
+    ) -> DocumentTermMatrix:
         """Return the counts of some documents, as many as fit into memory."""
         matrix = self.counter.count(texts, fields, values).matrix()
-        return matrix if self.attributes is None else matrix._replace(never_seen=self.attributes.never_seen(values))
+        return (
+            matrix
+            if self.attributes is None
+            else matrix._replace(never_seen=self.attributes.never_seen(values))
+        )
 
     def score_counts(self, matrix: DocumentTermMatrix) -> ScoredTexts:
         """Score the counts of some texts, at most `documents_at_once`."""
         scores, lengths = self.classifier.joint_log_likelihood(matrix)
-        posterior = self.kind(self.learnt.calibration.log_posterior(self.classifier.log_scale(scores, lengths), lengths))
+        posterior = self.kind(
+            self.learnt.calibration.log_posterior(
+                self.classifier.log_scale(scores, lengths), lengths
+            )
+        )
         return ScoredTexts(scores, posterior, lengths, matrix.tokens - lengths)
 
     def __getstate__(self) -> dict[str, Any]:

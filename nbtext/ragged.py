@@ -174,7 +174,9 @@ class LabelledBlock:
     """Shape (n_texts,), in units of 1 / `nbtext.document_parts.WEIGHT_UNIT`; None if all are 1."""
 
     @classmethod
-    def of(cls, labels: Sequence[Any], texts: Sequence[bytes], name: Callable[[Any], str] | None = None) -> LabelledBlock:
+    def of(
+        cls, labels: Sequence[Any], texts: Sequence[bytes], name: Callable[[Any], str] | None = None
+    ) -> LabelledBlock:
         """Return the block of some texts, given the label of each, or what ``name`` makes labels of."""
         number = {label: place for place, label in enumerate(dict.fromkeys(labels))}
         return cls(
@@ -188,7 +190,10 @@ class LabelledBlock:
 
 
 def blocks(
-    items: Iterable[BlockItem], size: Callable[[BlockItem], int], at_once: int = BLOCK_DOCUMENTS, n_bytes: int = BLOCK_BYTES
+    items: Iterable[BlockItem],
+    size: Callable[[BlockItem], int],
+    at_once: int = BLOCK_DOCUMENTS,
+    n_bytes: int = BLOCK_BYTES,
 ) -> Iterator[list[BlockItem]]:
     """Yield lists of consecutive items, each ended when it reaches so many bytes by ``size`` or ``at_once`` items; none is empty.
 

@@ -37,22 +37,37 @@ def _initialise(self: Any, *values: object, **named: object) -> None:  # noqa: A
     """Set the fields as given, or to their defaults; raise TypeError for a missing argument or one too many."""
     places, defaults, made, needed = _parameters(self.__class__)
     given = {**dict(zip(places, values, strict=False)), **named}
-    if len(values) > len(places) or len(given) < len(values) + len(named) or not needed <= given.keys() <= defaults.keys():
+    if (
+        len(values) > len(places)
+        or len(given) < len(values) + len(named)
+        or not needed <= given.keys() <= defaults.keys()
+    ):
         raise TypeError(f"{type(self).__name__}() takes {', '.join(defaults)}, each once")
-    vars(self).update(defaults, **{name: make() for name, make in made.items() if name not in given})
+    vars(self).update(
+        defaults, **{name: make() for name, make in made.items() if name not in given}
+    )
     vars(self).update(given)
     if hasattr(self, "__post_init__"):
         self.__post_init__()
 
 
 @cache
-def _parameters(cls: type) -> tuple[list[str], dict[str, object], dict[str, Callable[[], object]], set[str]]:
+def _parameters(
+    cls: type,
+) -> tuple[list[str], dict[str, object], dict[str, Callable[[], object]], set[str]]:
     """Return the fields of a dataclass that may be given by place, all with their defaults, what makes a default anew, and those without any."""
     every = fields(cls)
     places = [each.name for each in every if each.init and not each.kw_only]
-    made = {each.name: each.default_factory for each in every if each.default_factory is not MISSING}
+    made = {
+        each.name: each.default_factory for each in every if each.default_factory is not MISSING
+    }
     defaults = {each.name: each.default for each in every}
-    return places, defaults, made, {name for name, value in defaults.items() if value is MISSING} - made.keys()
+    return (
+        places,
+        defaults,
+        made,
+        {name for name, value in defaults.items() if value is MISSING} - made.keys(),
+    )
 
 
 def _values(self: Any) -> dict[str, object]:  # noqa: ANN401

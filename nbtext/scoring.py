@@ -122,7 +122,13 @@ class ScoredBlock(NamedTuple):
     def of(self, rows: Whole) -> ScoredBlock:
         """Return some of the documents, as copies."""
         documents = [self.documents[row] for row in rows.tolist()]
-        return ScoredBlock(documents, self.scores[rows], self.posterior[rows], self.lengths[rows], self.unknown[rows])
+        return ScoredBlock(
+            documents,
+            self.scores[rows],
+            self.posterior[rows],
+            self.lengths[rows],
+            self.unknown[rows],
+        )
 
     @property
     def labels(self) -> list[Label]:
@@ -130,7 +136,9 @@ class ScoredBlock(NamedTuple):
         return [document.label or "" for document in self.documents]
 
 
-def scored(model: FittedModel, documents: Iterable[Document], at_once: int = BLOCK_DOCUMENTS) -> Iterator[ScoredBlock]:
+def scored(
+    model: FittedModel, documents: Iterable[Document], at_once: int = BLOCK_DOCUMENTS
+) -> Iterator[ScoredBlock]:
     """Score a stream of documents, at most ``at_once`` at a time; those that could not be read count as empty."""
     for block in blocks(documents, size_of, at_once):
         counts = model.counted(*contents(block))
@@ -176,7 +184,9 @@ def scored_rows(
         is_typical = typicality(model, block) >= min_typicality
     is_member = None if sets is None else sets.members(block.log_posterior)
     needs_ranking = top_k > 0 or is_member is not None
-    posterior = block.posterior if needs_ranking else block.posterior[:0]  # of no document: to rank all classes takes long
+    posterior = (
+        block.posterior if needs_ranking else block.posterior[:0]
+    )  # of no document: to rank all classes takes long
     orders = np.argsort(-posterior.logs, axis=1, kind="stable")
     by_class = (np.exp(posterior.logs), block.scores, posterior.log_odds())
 
@@ -221,18 +231,24 @@ def answers_to(
     sets = model.kind.sets_given(rule, sets)
     predicted = _with_class if sets is None else of_kind(_WITH_SETS, model.kind)
     for block in scored_blocks:
-        for row in scored_rows(block, model, rule, min_typicality=min_typicality, top_k=top_k, sets=sets):
+        for row in scored_rows(
+            block, model, rule, min_typicality=min_typicality, top_k=top_k, sets=sets
+        ):
             yield answered(row, model.classes, predicted)
 
 
-def answered(row: ScoredRow, classes: list[str], predicted: Callable[[Answer, ScoredRow, list[str]], Answer]) -> Answer:
+def answered(
+    row: ScoredRow, classes: list[str], predicted: Callable[[Answer, ScoredRow, list[str]], Answer]
+) -> Answer:
     """Return the answer to a document, or why there is none; ``predicted`` adds the labels that it gets."""
     document = row.document
     if document.problem is not None:
         return Answer(document.id, problem=document.problem)
     if np.isnan(row.probability):
         return Answer(document.id, abstained=IMPOSSIBLE, columns=document.columns)
-    answer = Answer(document.id, expected_cost=row.expected_cost, columns=document.columns, ranked=row.ranked)
+    answer = Answer(
+        document.id, expected_cost=row.expected_cost, columns=document.columns, ranked=row.ranked
+    )
     if not row.is_typical:
         return answer._replace(abstained=ATYPICAL)
     if not row.n_known:
@@ -246,11 +262,14 @@ def typicality(model: FittedModel, scored: ScoredTexts | ScoredBlock) -> Floats:
 
     Raises `UsageError` if the model keeps no likelihoods of training documents.
     """
-    per_token = likelihood_per_token(model.classifier, scored.scores, scored.lengths, scored.unknown)
+    per_token = likelihood_per_token(
+        model.classifier, scored.scores, scored.lengths, scored.unknown
+    )
     if model.learnt.typicality is None or per_token is None:
         raise UsageError(
             "the model does not know what is typical",
-            hint="train --classifier multinomial on counts, with smoothing, calibration and a sample of at least 50 documents, "
+            hint="train --classifier multinomial on counts, with smoothing, calibration and a "
+            "sample of at least 50 documents, "
             "and without values beside the text",
         )
     return model.learnt.typicality.share_below(*per_token)
@@ -269,7 +288,9 @@ def _with_set(answer: Answer, row: ScoredRow, classes: list[str]) -> Answer:
     if not row.members:
         return answer._replace(abstained=EMPTY_SET)
     is_full = len(row.members) == len(classes)
-    return _with_members(answer, row)._replace(notice=answer.notice or (FULL_SET if is_full else None))
+    return _with_members(answer, row)._replace(
+        notice=answer.notice or (FULL_SET if is_full else None)
+    )
 
 
 def _with_labels(answer: Answer, row: ScoredRow, classes: list[str]) -> Answer:
@@ -282,7 +303,9 @@ def _with_labels(answer: Answer, row: ScoredRow, classes: list[str]) -> Answer:
 
 def _with_members(answer: Answer, row: ScoredRow) -> Answer:
     labels = tuple(member.label for member in row.members)
-    return answer._replace(labels=labels, probabilities=tuple(member.probability for member in row.members))
+    return answer._replace(
+        labels=labels, probabilities=tuple(member.probability for member in row.members)
+    )
 
 
 _WITH_SETS = {ClassPosterior: _with_set, LabelPosterior: _with_labels}

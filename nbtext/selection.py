@@ -58,11 +58,15 @@ def _sums(summands: Floats) -> Floats:
     return summands.reshape(len(summands), -1).sum(axis=1)
 
 
-def _in_cells(models: LanguageModels, prior: Floats, terms: Whole) -> tuple[Whole, Whole, Floats, Floats, Floats]:
+def _in_cells(
+    models: LanguageModels, prior: Floats, terms: Whole
+) -> tuple[Whole, Whole, Floats, Floats, Floats]:
     """Return what `LanguageModels.in_cells` does: places, classes, φ_jk and u_k; and p_j = Σ_k φ_jk π_k, shape (n,)."""
     places, classes, probability, unseen = models.in_cells(terms)
     joint_unseen = unseen * prior
-    mass = joint_unseen.sum() + np.bincount(places, probability * prior[classes] - joint_unseen[classes], terms.size)
+    mass = joint_unseen.sum() + np.bincount(
+        places, probability * prior[classes] - joint_unseen[classes], terms.size
+    )
     return places, classes, probability, unseen, mass
 
 
@@ -87,7 +91,9 @@ def summands_of_cells(models: LanguageModels, prior: Floats, terms: Whole, chose
     return joint * _log_ratio(joint, mass[:, np.newaxis] * prior[chosen])
 
 
-def _mutual_information_of_cells(models: LanguageModels, prior: Floats, terms: Whole) -> tuple[Floats, Whole, Mask]:
+def _mutual_information_of_cells(
+    models: LanguageModels, prior: Floats, terms: Whole
+) -> tuple[Floats, Whole, Mask]:
     """Return I_j and the class that each term speaks for as `mutual_information` has them, and where the class is certain, all of shape (n,).
 
     With u_k and p_j of `_in_cells` I_j = Σ_k u_k π_k log u_k + Σ over the classes with j [φ_jk π_k log φ_jk − u_k π_k log u_k] − p_j log p_j.
@@ -95,13 +101,19 @@ def _mutual_information_of_cells(models: LanguageModels, prior: Floats, terms: W
     places, classes, probability, unseen, mass = _in_cells(models, prior, terms)
     joint, joint_unseen = probability * prior[classes], unseen * prior
     of_unseen = joint_unseen * _log_ratio(unseen, np.ones(1))
-    sums = of_unseen.sum() + np.bincount(places, joint * np.log(probability) - of_unseen[classes], terms.size)
+    sums = of_unseen.sum() + np.bincount(
+        places, joint * np.log(probability) - of_unseen[classes], terms.size
+    )
     summands = joint * np.log(probability / mass[places])
     order = np.lexsort((-summands, places))
     sizes = np.bincount(places, minlength=terms.size)
     first = order[np.minimum(offsets(sizes)[:-1], order.size - 1)]
     most_of_others = joint_unseen.max() * np.maximum(_log_ratio(unseen.max(keepdims=True), mass), 0)
-    return sums - mass * np.log(mass), classes[first], (sizes > 0) & (summands[first] > most_of_others)
+    return (
+        sums - mass * np.log(mass),
+        classes[first],
+        (sizes > 0) & (summands[first] > most_of_others),
+    )
 
 
 def presence(models: LanguageModels, prior: Floats, terms: Whole) -> Scores:
@@ -128,10 +140,17 @@ def chi2(models: LanguageModels, prior: Floats, terms: Whole) -> Scores:
     def signed_parts(cells: Whole) -> Floats:
         expected = cells.sum(axis=-1, keepdims=True) * of_class / documents
         difference = cells - expected
-        return np.divide(difference * np.abs(difference), expected, out=np.zeros_like(difference), where=expected > 0)
+        return np.divide(
+            difference * np.abs(difference),
+            expected,
+            out=np.zeros_like(difference),
+            where=expected > 0,
+        )
 
     summands = signed_parts(with_term)
-    return _of_classes(summands), _sums(np.abs(summands)) + _sums(np.abs(signed_parts(of_class - with_term)))
+    return _of_classes(summands), _sums(np.abs(summands)) + _sums(
+        np.abs(signed_parts(of_class - with_term))
+    )
 
 
 def log_odds_of_terms(models: LanguageModels, prior: Floats, terms: Whole) -> Scores:
@@ -142,7 +161,12 @@ def log_odds_of_terms(models: LanguageModels, prior: Floats, terms: Whole) -> Sc
     probability, prior = _compared(models, prior, terms)
     joint = probability * prior
     others = 1 - prior
-    rest = np.divide(joint.sum(axis=-1, keepdims=True) - joint, others, out=np.zeros_like(joint), where=others > 0)
+    rest = np.divide(
+        joint.sum(axis=-1, keepdims=True) - joint,
+        others,
+        out=np.zeros_like(joint),
+        where=others > 0,
+    )
     summands = _of_classes(_log_ratio(probability, np.maximum(rest, 0)))
     summands[:, models.statistics.class_documents == 0] = -np.inf
     return summands, summands.max(axis=1, initial=-np.inf)

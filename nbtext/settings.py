@@ -31,23 +31,31 @@ CARD_RECIPE = "docs/model-card.md fills a model card with the JSON of nbtext ins
 """What to do for a model card, which no command writes any more."""
 
 GONE = {
-    "max_terms": "--min-df makes the model smaller; counting needs about 300 bytes for each different term",
+    "max_terms": "--min-df makes the model smaller; counting needs about 300 bytes for each "
+    "different term",
     **dict.fromkeys(("card", "dataset", "evaluation", "license"), CARD_RECIPE),
     "verify": "nbtext doctor checks the installation and loads the model",
     "similarity": "nbtext evaluate CORPUS shows which classes are confused",
-    "max_size": "--min-df makes a model smaller; nbtext tune CORPUS --try min-df=1,2,5 shows what that costs",
+    "max_size": "--min-df makes a model smaller; nbtext tune CORPUS --try min-df=1,2,5 shows what "
+    "that costs",
     "tries": "--within none tries all known-good settings and can be repeated exactly",
-    "sweep": "nbtext tune CORPUS --try smoothing=0.001,0.1,10 compares strengths of the prior on training documents",
+    "sweep": "nbtext tune CORPUS --try smoothing=0.001,0.1,10 compares strengths of the prior on "
+    "training documents",
 }
 """Options of earlier versions, and what to use. Model files may still have those of training."""
 
 GONE_VALUES: dict[str, dict[object, str]] = {
     "classifier": {"dirichlet-multinomial": "it is another name of multinomial now"},
-    "calibration": dict.fromkeys(("isotonic", "temperature"), "auto fits a temperature that depends on the length of the document"),
+    "calibration": dict.fromkeys(
+        ("isotonic", "temperature"),
+        "auto fits a temperature that depends on the length of the document",
+    ),
     "by": {
         "cross-validation": "leave it out; nbtext tune judges by held-out documents",
         "leave-one-out": "nbtext cross-validate --leave-one-out judges one setting",
-        **dict.fromkeys(("evidence", "aic", "bic"), "nbtext inspect --criteria prints it for a model"),
+        **dict.fromkeys(
+            ("evidence", "aic", "bic"), "nbtext inspect --criteria prints it for a model"
+        ),
     },
     "format": {"tar": "unpack it first: tar -xf FILE"},
 }
@@ -110,10 +118,15 @@ class _OneOf:
             except (TypeError, ValueError, KeyError):
                 pass
         listed = ", ".join(self.choices)
-        raise ValueError((f"one of {listed}" if len(self.choices) > 1 else listed) + (f" or {self._wanted}" if self._wanted else ""))
+        raise ValueError(
+            (f"one of {listed}" if len(self.choices) > 1 else listed)
+            + (f" or {self._wanted}" if self._wanted else "")
+        )
 
 
-def number(kind: type[int | float], least: float, most: float, wanted: str = "") -> Callable[[object], int | float]:
+def number(
+    kind: type[int | float], least: float, most: float, wanted: str = ""
+) -> Callable[[object], int | float]:
     """Return a check for a number in a range, ends included; ``wanted`` describes it."""
 
     def check(value: object) -> int | float:
@@ -137,14 +150,18 @@ def text(value: object) -> str:
 
 def _parts(value: object) -> list[str]:
     """Return the parts of text with commas between them, or of a list from Python; none of anything else."""
-    if isinstance(value, (list, tuple)) and all(isinstance(part, str) and "," not in part for part in value):
+    if isinstance(value, (list, tuple)) and all(
+        isinstance(part, str) and "," not in part for part in value
+    ):
         return list(value)
     return value.split(",") if isinstance(value, str) else []
 
 
 def _stop_words(value: object) -> str | tuple[str, ...]:
     """Check for a name, or from Python for None, which stands for no words, or words themselves."""
-    if isinstance(value, (list, tuple, set, frozenset)) and all(isinstance(word, str) for word in value):
+    if isinstance(value, (list, tuple, set, frozenset)) and all(
+        isinstance(word, str) for word in value
+    ):
         return tuple(sorted(value)) or "none"
     return text("none" if value is None else value)
 
@@ -168,7 +185,9 @@ def column(value: object) -> str:
 def columns(value: object) -> str:
     """Check for different columns, by name or number, with commas between them."""
     parts = [column(part.strip()) for part in _parts(value) or [""]]
-    names = {re.sub(r"=\d+$", "", part) for part in parts}  # without the number of values that --categorical may declare
+    names = {
+        re.sub(r"=\d+$", "", part) for part in parts
+    }  # without the number of values that --categorical may declare
     if len(names) < len(parts) or any(not part.isprintable() for part in parts):
         raise ValueError("names or numbers of columns with commas between them, none twice")
     return ",".join(parts)
@@ -332,7 +351,10 @@ def _by_label(value: object, least: float, most: float) -> dict[str, float]:
     """Check for numbers by label; return them by the name of its class."""
     if not isinstance(value, dict) or not value:
         raise TypeError
-    return {str(label): float(number(float, least, most)(weight)) for label, weight in sorted(value.items())}
+    return {
+        str(label): float(number(float, least, most)(weight))
+        for label, weight in sorted(value.items())
+    }
 
 
 def pseudo_counts(value: object) -> Smoothing:
@@ -354,7 +376,9 @@ def pseudo_counts(value: object) -> Smoothing:
         return presence, absence
     if not isinstance(value, dict):
         return check(value)
-    if ALL_OTHERS not in value or not all(isinstance(term, str) and term.splitlines() == [term] and term.encode() for term in value):
+    if ALL_OTHERS not in value or not all(
+        isinstance(term, str) and term.splitlines() == [term] and term.encode() for term in value
+    ):
         raise ValueError
     return {term: check(value[term]) for term in sorted(value)}
 
@@ -430,7 +454,11 @@ class Format(NamedTuple):
     """A path is a directory of files with a document in each."""
 
 
-KINDS_OF_FILES = {".eml": "mail", ".emlx": "mail", **dict.fromkeys((".html", ".htm", ".xhtml"), "html")}
+KINDS_OF_FILES = {
+    ".eml": "mail",
+    ".emlx": "mail",
+    **dict.fromkeys((".html", ".htm", ".xhtml"), "html"),
+}
 """What a document is by the suffix of its file, if not text."""
 
 BY_NAME = "by-name"
@@ -439,21 +467,56 @@ BY_NAME = "by-name"
 FORMATS = {
     "dir": Format("one sub-directory per class", "directory.files", file_per_document=True),
     "csv": Format("quoted", "table.delimited", (".csv",), columns=True),
-    "tsv": Format("a quote is a character", "table.delimited", (".tsv", ".tab"), columns=True, line_per_document=True),
-    "jsonl": Format(
-        "one JSON object a line, or an array", "lines.jsonl", (".jsonl", ".ndjson"), columns=True, decoded=True, line_per_document=True
+    "tsv": Format(
+        "a quote is a character",
+        "table.delimited",
+        (".tsv", ".tab"),
+        columns=True,
+        line_per_document=True,
     ),
-    "lines": Format("one document a line, the class is the name of the file", "lines.lines", line_per_document=True),
-    "fasttext": Format("__label__x text", "lines.fasttext", (".ft",), b"__label__", line_per_document=True),
-    "svmlight": Format("counted features", "lines.svmlight", (".svm", ".svmlight"), counted=True, line_per_document=True),
-    "mbox": Format("the class is the name of the file or folder", "mailboxes.mbox", (".mbox",), b"From ", mail=True),
-    "maildir": Format("the class is the name of the file or folder", "mailboxes.maildir", mail=True, file_per_document=True),
+    "jsonl": Format(
+        "one JSON object a line, or an array",
+        "lines.jsonl",
+        (".jsonl", ".ndjson"),
+        columns=True,
+        decoded=True,
+        line_per_document=True,
+    ),
+    "lines": Format(
+        "one document a line, the class is the name of the file",
+        "lines.lines",
+        line_per_document=True,
+    ),
+    "fasttext": Format(
+        "__label__x text", "lines.fasttext", (".ft",), b"__label__", line_per_document=True
+    ),
+    "svmlight": Format(
+        "counted features",
+        "lines.svmlight",
+        (".svm", ".svmlight"),
+        counted=True,
+        line_per_document=True,
+    ),
+    "mbox": Format(
+        "the class is the name of the file or folder",
+        "mailboxes.mbox",
+        (".mbox",),
+        b"From ",
+        mail=True,
+    ),
+    "maildir": Format(
+        "the class is the name of the file or folder",
+        "mailboxes.maildir",
+        mail=True,
+        file_per_document=True,
+    ),
 }
 """The formats of a corpus by name; whatever depends on a format goes by its traits."""
 
 
 _DESCRIBED_FORMATS = ", ".join(
-    f"{' or '.join(names)} ({description})" for description, names in groupby(FORMATS, lambda name: FORMATS[name].description)
+    f"{' or '.join(names)} ({description})"
+    for description, names in groupby(FORMATS, lambda name: FORMATS[name].description)
 )
 
 
@@ -468,10 +531,17 @@ CRITERIA = {
 }
 """The function of `nbtext.selection` by name."""
 
-GOALS = {"accuracy": "accuracy", "macro-f1": "macro_f1", "micro-f1": "micro_f1", "log-loss": "log_loss"}
+GOALS = {
+    "accuracy": "accuracy",
+    "macro-f1": "macro_f1",
+    "micro-f1": "micro_f1",
+    "log-loss": "log_loss",
+}
 """What the best setting is to be best in, and the name of the figure in `nbtext.metrics.outcomes.METRICS`."""
 
-ClassifierName = Literal["multinomial", "bernoulli", "complement", "gaussian", "logistic", "average"]
+ClassifierName = Literal[
+    "multinomial", "bernoulli", "complement", "gaussian", "logistic", "average"
+]
 
 CLASSIFIERS: dict[ClassifierName, str] = {
     "multinomial": "MultinomialNaiveBayes",
@@ -513,16 +583,31 @@ _MEMBER = rf"({'|'.join(name for name in CLASSIFIERS if name != AVERAGE)})(?::({
 
 def members(value: object) -> str:
     """Check for two or more different classifiers with + between them, each with a weighting, if it is not counts, and a pseudo-count after colons."""
-    found = re.sub(r"\s|:counts|(?<=[0-9]e)\+", "", value.lower()).replace(",", "+") if isinstance(value, str) else ""
+    found = (
+        re.sub(r"\s|:counts|(?<=[0-9]e)\+", "", value.lower()).replace(",", "+")
+        if isinstance(value, str)
+        else ""
+    )
     for other_name, name in OTHER_NAMES["classifier"].items():
         found = found.replace(other_name, name)
     try:
-        found = re.sub(r"(?<=:)[0-9.][^:+]*", lambda own: str(pseudo_counts(own[0])).removesuffix(".0"), found)
+        found = re.sub(
+            r"(?<=:)[0-9.][^:+]*", lambda own: str(pseudo_counts(own[0])).removesuffix(".0"), found
+        )
     except ValueError:
-        raise ValueError("models with a pseudo-count that is 0 or from 1e-12 to 1e12, such as multinomial:0.1") from None
+        raise ValueError(
+            "models with a pseudo-count that is 0 or from 1e-12 to 1e12, such as multinomial:0.1"
+        ) from None
     parts = found.removeprefix(BY_EVIDENCE).split("+")
-    if len(parts) < 2 or len(set(parts)) < len(parts) or not all(re.fullmatch(_MEMBER, part) for part in parts):
-        raise ValueError("two or more different classifiers with + between them, such as multinomial:log+logistic")
+    if (
+        len(parts) < 2
+        or len(set(parts)) < len(parts)
+        or not all(re.fullmatch(_MEMBER, part) for part in parts)
+    ):
+        raise ValueError(
+            "two or more different classifiers with + between them, such as "
+            "multinomial:log+logistic"
+        )
     return found
 
 
@@ -603,8 +688,13 @@ class Parameter:
         except (TypeError, ValueError) as problem:
             if isinstance(value, str) and (instead := GONE_VALUES.get(self.name, {}).get(value)):
                 raise UsageError(f"{self.shown} does not take {value}", hint=instead) from None
-            raise UsageError(f"{self.shown} must be {problem}, not {value!r}{did_you_mean(str(value), self.choices)}") from None
-        return value if repr(canonical) == repr(value) else canonical  # scikit-learn's clone wants the very object back
+            raise UsageError(
+                f"{self.shown} must be {problem}, not "
+                f"{value!r}{did_you_mean(str(value), self.choices)}"
+            ) from None
+        return (
+            value if repr(canonical) == repr(value) else canonical
+        )  # scikit-learn's clone wants the very object back
 
 
 def declared(default: object, metavar: str, check: Any, meaning: str, **others: object) -> Any:  # noqa: ANN401 - of the field's type
@@ -614,13 +704,19 @@ def declared(default: object, metavar: str, check: Any, meaning: str, **others: 
     """
     if names := get_args(check):
         check = _OneOf(*names)
-    return field(default=default, metadata={"parameter": {"metavar": metavar, "check": check, "meaning": meaning, **others}})
+    return field(
+        default=default,
+        metadata={"parameter": {"metavar": metavar, "check": check, "meaning": meaning, **others}},
+    )
 
 
 _FROM_ONE = number(int, 1, 2**31, "a whole number from 1")
 
 _of_words = partial(declared, group="words", decides="terms")
-_of_column, _of_columns = partial(declared, None, "COLUMN", column), partial(declared, None, "COLUMNS", columns)
+_of_column, _of_columns = (
+    partial(declared, None, "COLUMN", column),
+    partial(declared, None, "COLUMNS", columns),
+)
 
 
 def _values_with_members(values: Mapping[str, object]) -> Iterator[tuple[str, object]]:
@@ -642,7 +738,10 @@ class Declared:
     def table(cls) -> tuple[Parameter, ...]:
         """Return the parameters in the order of the fields."""
         declared = [each for each in fields(cls) if "parameter" in each.metadata]  # type: ignore[arg-type] # each subclass is a dataclass
-        return tuple(Parameter(each.name, each.default, **{"group": cls.GROUP, **each.metadata["parameter"]}) for each in declared)
+        return tuple(
+            Parameter(each.name, each.default, **{"group": cls.GROUP, **each.metadata["parameter"]})
+            for each in declared
+        )
 
     @classmethod
     def of(cls, values: Mapping[str, object]) -> Self:
@@ -650,7 +749,9 @@ class Declared:
         known = [parameter.name for parameter in cls.table()]
         for name in values:
             if name not in known:
-                raise UsageError(f"there is no parameter {name!r}", hint=f"known are {', '.join(sorted(known))}")
+                raise UsageError(
+                    f"there is no parameter {name!r}", hint=f"known are {', '.join(sorted(known))}"
+                )
         return cls(**values)
 
     @classmethod
@@ -662,7 +763,9 @@ class Declared:
         for name, value in _values_with_members(values):
             if isinstance(value, str) and value in GONE_VALUES.get(name, {}):
                 option = "--" + name.replace("_", "-")
-                raise ModelError(f"made with {option} {value}, which nbtext no longer has", hint="train again")
+                raise ModelError(
+                    f"made with {option} {value}, which nbtext no longer has", hint="train again"
+                )
         return cls.of({name: value for name, value in values.items() if name not in GONE})
 
     def __post_init__(self) -> None:
@@ -691,99 +794,128 @@ class Reading(Declared):
 
     format: str = declared(
         "auto", "NAME", _OneOf("auto", *FORMATS),
-        f"Layout of the corpus: {', '.join(FORMATS)}. That is {_DESCRIBED_FORMATS}. auto: recognise it by directory and name, in training also by "
+        f"Layout of the corpus: {', '.join(FORMATS)}. That is {_DESCRIBED_FORMATS}. auto: "
+        "recognise it by directory and name, in training also by "
         "the first line.",
         common=True,
     )
     document: str = declared(
         "auto", "KIND", _OneOf("auto", "text", "html", "mail", BY_NAME),
-        f"Kind of each document: auto, text, html, mail or {BY_NAME}. html: count the text that a browser shows; mail: count the chosen headers and the text "
-        f"parts; {BY_NAME}: mail for files .eml and .emlx, html for .html, .htm and .xhtml, text for all others. auto: the kind that all files have by their names, "
-        f"{BY_NAME} if they differ. Documents in other formats than dir are text by default; mbox and maildir always hold mail.",
+        f"Kind of each document: auto, text, html, mail or {BY_NAME}. html: count the text that a "
+        "browser shows; mail: count the chosen headers and the text "
+        f"parts; {BY_NAME}: mail for files .eml and .emlx, html for .html, .htm and .xhtml, text "
+        "for all others. auto: the kind that all files have by their names, "
+        f"{BY_NAME} if they differ. Documents in other formats than dir are text by default; mbox "
+        "and maildir always hold mail.",
     )
     headers: str = declared(
         "auto", "auto|NAMES", names,
-        "Headers of a mail that count. auto: the subject as text, and it and all others as fields, except those that could give the class away. Or "
+        "Headers of a mail that count. auto: the subject as text, and it and all others as fields, "
+        "except those that could give the class away. Or "
         "names, separated by commas: these are text.",
     )
     structure: bool | None = declared(
-        None, "", _flag, "Count what a mail looks like: its parts, HTML tags, colours and links. By default with --headers auto.",
+        None, "", _flag, "Count what a mail looks like: its parts, HTML tags, colours and links. "
+        "By default with --headers auto.",
         is_rare=True,
     )
-    drop_quotes: bool = declared(False, "", _flag, "Ignore what a mail quotes from the one it answers.", is_rare=True)
-    drop_signatures: bool = declared(False, "", _flag, 'Ignore the signature of a mail. It is all that follows the last line "--".', is_rare=True)
+    drop_quotes: bool = declared(False, "", _flag, "Ignore what a mail quotes from the one it "
+    "answers.", is_rare=True)
+    drop_signatures: bool = declared(False, "", _flag, 'Ignore the signature of a mail. It is all '
+    'that follows the last line "--".', is_rare=True)
     label_column: str | None = declared(
         None, "COLUMNS", text_columns,
-        "Column of the class: a name, or a number from 1. A name means that the table has a header line. In jsonl it is a key, by default label; in "
+        "Column of the class: a name, or a number from 1. A name means that the table has a header "
+        "line. In jsonl it is a key, by default label; in "
         "mail a header such as X-Gmail-Labels, which has several labels. "
-        "By default it is recognised by the header or the values, else it is column 1. Several names, with commas between them: there is a column for each "
+        "By default it is recognised by the header or the values, else it is column 1. Several "
+        "names, with commas between them: there is a column for each "
         "label, with 1 where a document has it.",
         common=True,
     )
     label_pattern: str | None = declared(
         None, "REGEX", _group,
-        "The class is in the name of the file: what the group of this regular expression finds first, as '([a-z]+)_' in spam_17.txt. Folders are no classes.",
+        "The class is in the name of the file: what the group of this regular expression finds "
+        "first, as '([a-z]+)_' in spam_17.txt. Folders are no classes.",
     )
     label_separator: str | None = declared(
         None, "TEXT", text,
-        "Documents have several labels: this text stands between two, as in grain;wheat. An empty cell has none. White space around labels is dropped. "
+        "Documents have several labels: this text stands between two, as in grain;wheat. An empty "
+        "cell has none. White space around labels is dropped. "
         "list: each cell is a list in brackets, as JSON and Python write it.",
     )
     text_column: str | None = declared(
         None, "COLUMNS", text_columns,
-        "Columns of the text, joined if there are several: names, or numbers from 1. In jsonl they are keys, a.b for b inside a, by default text. By default the "
-        "column is recognised as that of the class is, else it is column 2. none: there is no text.",
+        "Columns of the text, joined if there are several: names, or numbers from 1. In jsonl they "
+        "are keys, a.b for b inside a, by default text. By default the "
+        "column is recognised as that of the class is, else it is column 2. none: there is no "
+        "text.",
         common=True,
     )
     records: str | None = declared(
-        None, "KEY", text, "In a JSON file, the key of the array whose objects are the documents, such as intents; a.b for b inside a.",
+        None, "KEY", text, "In a JSON file, the key of the array whose objects are the documents, "
+        "such as intents; a.b for b inside a.",
         is_rare=True,
     )
     file_column: str | None = _of_column(
-        "Column of paths, from the folder of the table: each document is the file at the path. In jsonl it is a key.",
+        "Column of paths, from the folder of the table: each document is the file at the path. In "
+        "jsonl it is a key.",
     )
     tag_fields: str | None = declared(
         None, "NAMES", columns,
-        "Headers or columns to count as fields, separated by commas. A word in a field is a term of its own: subject:offer. In jsonl they are keys.",
+        "Headers or columns to count as fields, separated by commas. A word in a field is a term "
+        "of its own: subject:offer. In jsonl they are keys.",
         is_rare=True,
     )
     id_column: str | None = _of_column(
-        "Column of the document's id: a name, number or key. By default the id is the file and the line."
+        "Column of the document's id: a name, number or key. By default the id is the file and the "
+        "line."
     )
     categorical: str | None = _of_columns(
-        "Columns of categories to count besides the text, separated by commas. They are combined with the text as independent features. NAME=N declares "
-        "N different values even if training has fewer: face=6 for a die. With columns of this kind there is a text only if --text-column is given.",
+        "Columns of categories to count besides the text, separated by commas. They are combined "
+        "with the text as independent features. NAME=N declares "
+        "N different values even if training has fewer: face=6 for a die. With columns of this "
+        "kind there is a text only if --text-column is given.",
     )
-    count: str | None = _of_columns("Columns of whole numbers from 0 to use besides the text. Otherwise like --categorical.")
+    count: str | None = _of_columns("Columns of whole numbers from 0 to use besides the text. "
+    "Otherwise like --categorical.")
     numeric: str | None = _of_columns(
-        "Columns of real numbers to use besides the text. Otherwise like --categorical. An empty cell is an unknown value."
+        "Columns of real numbers to use besides the text. Otherwise like --categorical. An empty "
+        "cell is an unknown value."
     )
     weight_column: str | None = _of_column(
-        "Column of each document's weight in training. A weight is a number from 0 with at most three decimals: a document of weight 2 counts "
+        "Column of each document's weight in training. A weight is a number from 0 with at most "
+        "three decimals: a document of weight 2 counts "
         "twice, one of weight 0 not at all. none: there is no such column.",
     )
     header: bool | None = declared(
-        None, "", _flag, "Read the first row of a table as its header, or as a document. By default it is a header if a column is given by name, or if no column is given "
-        "and it looks like one. With columns given by number, a first row that looks like a header ends with status 2.",
+        None, "", _flag, "Read the first row of a table as its header, or as a document. By "
+        "default it is a header if a column is given by name, or if no column is given "
+        "and it looks like one. With columns given by number, a first row that looks like a header "
+        "ends with status 2.",
     )
     delimiter: str | None = declared(
         None, "CHARACTER", character,
-        "Character between columns. By default a tab for tsv; for csv a comma, or a semicolon, tab or bar if the first rows show it.",
+        "Character between columns. By default a tab for tsv; for csv a comma, or a semicolon, tab "
+        "or bar if the first rows show it.",
     )
     encoding: str = declared(
         "auto", "NAME", _codec,
-        "Encoding of the documents, such as utf-8 or latin-1. auto: use the byte order mark if there is one, else UTF-8, else Windows-1252. "
+        "Encoding of the documents, such as utf-8 or latin-1. auto: use the byte order mark if "
+        "there is one, else UTF-8, else Windows-1252. "
         "In mail it applies to parts that declare none.",
     )
     max_document_size: str = declared(
         "64M", "SIZE", size,
-        "Report documents larger than this instead of reading them. A size is a number of bytes, or a number with K, M or G. It applies to files, "
+        "Report documents larger than this instead of reading them. A size is a number of bytes, "
+        "or a number with K, M or G. It applies to files, "
         "rows, lines and messages.",
         is_rare=True,
     )
     max_unpacked_size: str = declared(
         "4G", "SIZE", size,
-        "Fail if a compressed file of many documents unpacks to more than this. Compression is gzip, xz, bzip2 or zstd.",
+        "Fail if a compressed file of many documents unpacks to more than this. Compression is "
+        "gzip, xz, bzip2 or zstd.",
         is_rare=True,
     )
 
@@ -834,7 +966,8 @@ OF_MAIL = ("headers", "structure", "drop_quotes", "drop_signatures")
 
 WITHIN = Parameter(
     "within", None, "TIME", seconds,
-    "Write the best model found within a TIME such as 60s, 5m or 1h; none for no limit. It tries settings that are known to be good, or those of --try.",
+    "Write the best model found within a TIME such as 60s, 5m or 1h; none for no limit. It tries "
+    "settings that are known to be good, or those of --try.",
     group="model", common=True,
 )  # fmt: skip
 
@@ -843,30 +976,40 @@ SEARCH = (WITHIN,)
 
 WHERE = Parameter(
     "where", None, "COLUMN=VALUE", condition,
-    "Read only rows with this value in this column, such as split=train, or with another: split!=test. In jsonl it is a key, in mail a header: "
+    "Read only rows with this value in this column, such as split=train, or with another: "
+    "split!=test. In jsonl it is a key, in mail a header: "
     "from=ann@example.org reads the mails with this address in From.",
 )  # fmt: skip
 
 ON_ERROR = Parameter(
     "on_error", "record", "WHAT", _OneOf(*get_args(OnError)),
-    "What to do with a document that cannot be read: record, skip or fail. It is reported and makes the exit status 1. record: read the others, and "
-    "let classify print a record that says why; skip: print no record; fail: stop at once and write nothing.",
+    "What to do with a document that cannot be read: record, skip or fail. It is reported and "
+    "makes the exit status 1. record: read the others, and "
+    "let classify print a record that says why; skip: print no record; fail: stop at once and "
+    "write nothing.",
 )  # fmt: skip
 
 ALLOW_UNREADABLE = Parameter(
     "allow_unreadable", None, "N|P%", allowance,
-    "Accept that so many documents of a corpus, or this share such as 1%, cannot be read: the exit status is then 0. With more, it is 1 and nothing "
+    "Accept that so many documents of a corpus, or this share such as 1%, cannot be read: the exit "
+    "status is then 0. With more, it is 1 and nothing "
     "is written.",
 )  # fmt: skip
 
 FILES_FROM = Parameter(
     "files_from", None, "FILE", text,
-    "Read more CORPUS paths from FILE, one a line; - is standard input. A line that is only - is a file of that name. Commands that need "
+    "Read more CORPUS paths from FILE, one a line; - is standard input. A line that is only - is a "
+    "file of that name. Commands that need "
     "classes, such as train, expect a corpus on each line, not a single document.",
 )  # fmt: skip
 
 NULL = Parameter(
-    "null", False, "", _flag, "Paths in --files-from end with NUL, as find -print0 writes them, and so do those of suspects --paths."
+    "null",
+    False,
+    "",
+    _flag,
+    "Paths in --files-from end with NUL, as find -print0 writes them, and so do those of suspects "
+    "--paths.",
 )
 
 INPUT = (FILES_FROM, NULL, WHERE, ON_ERROR, ALLOW_UNREADABLE)
@@ -886,141 +1029,179 @@ class Settings(Declared):
     )
     language: str = _of_words(
         "english", "NAME", _OneOf(*LANGUAGES, *UNSPACED_LANGUAGES, otherwise=_language_of_code, wanted="a code such as de"),
-        f"Language of the documents, for stop words and stemmer. A code such as de or pt-BR will do; or one of {', '.join(LANGUAGES)}; or {', '.join(UNSPACED_LANGUAGES)}, which have neither.",
+        "Language of the documents, for stop words and stemmer. A code such as de or pt-BR will "
+        f"do; or one of {', '.join(LANGUAGES)}; or {', '.join(UNSPACED_LANGUAGES)}, which have "
+        "neither.",
         common=True,
     )
     stop_words: str | tuple[str, ...] = _of_words(
         "auto", "NAME|FILE", _stop_words,
-        "Words to ignore: auto, default, a language, a file of words, or none. default: the list of --language. auto: that list too, unless left-out "
-        "documents are clearly answered better without it, or fewer than 50 of them not worse; with --ngrams always the list.",
+        "Words to ignore: auto, default, a language, a file of words, or none. default: the list "
+        "of --language. auto: that list too, unless left-out "
+        "documents are clearly answered better without it, or fewer than 50 of them not worse; "
+        "with --ngrams always the list.",
         common=True,
     )
     stemmer: str = _of_words(
         "snowball", "NAME", _OneOf("snowball", "none", *SNOWBALL_STEMMERS, *NLTK_STEMMERS),
-        "Reduce words to their stems: snowball, none, or another stemmer. snowball: the stemmer of --language. Others are Snowball's for another "
+        "Reduce words to their stems: snowball, none, or another stemmer. snowball: the stemmer of "
+        "--language. Others are Snowball's for another "
         f"language, by its name, and those of nltk: {', '.join(NLTK_STEMMERS)}.",
         common=True,
     )
     encoded_lines: EncodedLines = _of_words(
         "drop", "WHAT", EncodedLines,
-        "Drop or keep lines of encoded data. These are uuencode, base64, yEnc, PGP and hexadecimal digits.",
+        "Drop or keep lines of encoded data. These are uuencode, base64, yEnc, PGP and hexadecimal "
+        "digits.",
         is_rare=True,
     )
     unspaced: Unspaced = _of_words(
         "auto", "WHAT", Unspaced,
-        "In scripts without spaces, count pairs of characters, or words: auto, pairs or words. The scripts are Chinese, Japanese, Thai, Lao, Khmer and "
-        "Burmese. words: what stands between spaces and punctuation. auto: pairs, unless left-out documents are clearly answered better with words, or "
-        "with both; with --ngrams, --set char-ngrams, --set surface-forms=true or --seeds always pairs.",
+        "In scripts without spaces, count pairs of characters, or words: auto, pairs or words. The "
+        "scripts are Chinese, Japanese, Thai, Lao, Khmer and "
+        "Burmese. words: what stands between spaces and punctuation. auto: pairs, unless left-out "
+        "documents are clearly answered better with words, or "
+        "with both; with --ngrams, --set char-ngrams, --set surface-forms=true or --seeds always "
+        "pairs.",
         is_rare=True,
     )
     surface_forms: bool = declared(
         False, "", _flag,
-        "Also store the full words behind each stem. select-features, generate and inspect --term show them. Answers stay the same; training takes "
+        "Also store the full words behind each stem. select-features, generate and inspect --term "
+        "show them. Answers stay the same; training takes "
         "longer, and the model is larger.",
         group="words", decides="counts",
         is_rare=True,
     )
     ngrams: int = _of_words(
-        1, "N", number(int, 1, 10, "a whole number from 1 to 10"), "Also count sequences of up to N adjacent words.",
+        1, "N", number(int, 1, 10, "a whole number from 1 to "
+        "10"), "Also count sequences of up to N adjacent words.",
         common=True,
     )
     char_ngrams: str | None = _of_words(
         None, "N|N-M", span,
-        "Also count sequences of N to M characters in each word. Stop words have none, and words are not stemmed for it. The beginning and the end of "
+        "Also count sequences of N to M characters in each word. Stop words have none, and words "
+        "are not stemmed for it. The beginning and the end of "
         "a word count as a character each.",
         is_rare=True,
     )
-    min_df: int = declared(1, "N", _FROM_ONE, "Ignore terms that occur in fewer than N documents.", group="words")
+    min_df: int = declared(1, "N", _FROM_ONE, "Ignore terms that occur in fewer than N "
+    "documents.", group="words")
     max_df: float = declared(
-        1.0, "SHARE", number(float, 0, 1, "a share from 0 to 1"), "Ignore terms that occur in a larger share of documents.", group="words"
+        1.0, "SHARE", number(float, 0, 1, "a share from 0 to "
+        "1"), "Ignore terms that occur in a larger share of documents.", group="words"
     )
-    top: int | None = declared(None, "N", _FROM_ONE, "Use only the N most informative terms.", common=True)
+    top: int | None = declared(None, "N", _FROM_ONE, "Use only the N most informative "
+    "terms.", common=True)
     by: CriterionName = declared("mutual-information", "CRITERION", _OneOf(*CRITERIA), f"How --top measures information: {', '.join(CRITERIA)}.")
     weighting: Weighting = declared(
         "counts", "NAME", Weighting,
-        "What a term counts in a document: counts, binary, log or tfidf. counts: n, how often it occurs; binary: 1; log: log(1 + n); tfidf: log(1 + n) "
-        "times the logarithm of documents over those that contain it, with each document scaled to unit length.",
+        "What a term counts in a document: counts, binary, log or tfidf. counts: n, how often it "
+        "occurs; binary: 1; log: log(1 + n); tfidf: log(1 + n) "
+        "times the logarithm of documents over those that contain it, with each document scaled to "
+        "unit length.",
     )
     smoothing: Smoothing = declared(
         "auto", "KIND|A|FILE",
         _OneOf("auto", "evidence", "leave-one-out", otherwise=pseudo_counts, wanted="0, a number from 1e-12 to 1e12, or such numbers by term with one for '*', all others"),
-        "Pseudo-count added to each count: auto, evidence, leave-one-out, or a number. evidence: the number that makes the class counts most "
-        "probable; leave-one-out: the number that makes sampled documents most probable, each under its own class without it; both at most 1 per term. auto: "
-        "that of evidence, unless left-out documents are clearly answered better with another. A,B: two numbers for bernoulli, for documents with a term and "
-        "without. A file gives terms, and values of columns as face=1, their own numbers: lines of a term, a tab and a number, and one of * for all others.",
+        "Pseudo-count added to each count: auto, evidence, leave-one-out, or a number. evidence: "
+        "the number that makes the class counts most "
+        "probable; leave-one-out: the number that makes sampled documents most probable, each "
+        "under its own class without it; both at most 1 per term. auto: "
+        "that of evidence, unless left-out documents are clearly answered better with another. "
+        "A,B: two numbers for bernoulli, for documents with a term and "
+        "without. A file gives terms, and values of columns as face=1, their own numbers: lines of "
+        "a term, a tab and a number, and one of * for all others.",
         common=True,
     )
     prior_shape: PriorShape = declared(
         "symmetric", "SHAPE", PriorShape,
-        "Shape of the Dirichlet prior: symmetric or background. symmetric: the same for all terms; background: in proportion to the whole corpus, where "
+        "Shape of the Dirichlet prior: symmetric or background. symmetric: the same for all terms; "
+        "background: in proportion to the whole corpus, where "
         "--smoothing is the total.",
         is_rare=True,
     )
     estimate: Estimate = declared(
         "mean", "NAME", Estimate,
-        "Estimate of term probabilities: mean, map or ml. mean: that of the posterior; map: its mode; ml: maximum likelihood.",
+        "Estimate of term probabilities: mean, map or ml. mean: that of the posterior; map: its "
+        "mode; ml: maximum likelihood.",
         is_rare=True,
     )
     members: str = declared(
         "multinomial:log+logistic", "A+B", members,
-        "For average: the models to combine, with + between them. A colon and a weighting may follow each, and another with a pseudo-count: multinomial:log:0.1. "
-        "After evidence: such models of the same counts are weighed by p(m | data): evidence:multinomial:0.1+multinomial:1.",
+        "For average: the models to combine, with + between them. A colon and a weighting may "
+        "follow each, and another with a pseudo-count: multinomial:log:0.1. "
+        "After evidence: such models of the same counts are weighed by p(m | data): "
+        "evidence:multinomial:0.1+multinomial:1.",
         only_for=AVERAGE,
         is_rare=True,
     )
     l2: str | float = declared(
         "auto", "auto|A", _OneOf("auto", otherwise=number(float, 1e-6, 1e9), wanted="a number from 1e-6"),
-        "For logistic: strength of the penalty on weights. A/2 times the sum of squared weights is added to the negative log-likelihood (A is 1/C elsewhere). "
+        "For logistic: strength of the penalty on weights. A/2 times the sum of squared weights is "
+        "added to the negative log-likelihood (A is 1/C elsewhere). "
         "auto: the A that makes held-out documents, one in five, most probable after calibration.",
         only_for="logistic",
         is_rare=True,
     )
     latent: int = declared(
         100, "N", number(int, 1, 10000, "a whole number from 1 to 10,000"),
-        "For gaussian: number of latent features of a document. They come from a singular value decomposition of tf-idf, which may have fewer.",
+        "For gaussian: number of latent features of a document. They come from a singular value "
+        "decomposition of tf-idf, which may have fewer.",
         only_for="gaussian",
         is_rare=True,
     )
     covariance: Covariance = declared(
         "shared", "NAME", Covariance,
-        "For gaussian: shared or separate covariance of the classes. shared: boundaries are linear; separate: they are quadratic.",
+        "For gaussian: shared or separate covariance of the classes. shared: boundaries are "
+        "linear; separate: they are quadratic.",
         only_for="gaussian",
         is_rare=True,
     )
     covariance_shape: CovarianceShape = declared(
         "full", "SHAPE", CovarianceShape,
-        "For gaussian: full, diagonal, spherical or spherical-unscaled covariance. diagonal: features are independent in a class (Gaussian naive Bayes with --set covariance=separate); "
-        "spherical: they also have the same variance, each number in units of its standard deviation; spherical-unscaled: numbers in their own units.",
+        "For gaussian: full, diagonal, spherical or spherical-unscaled covariance. diagonal: "
+        "features are independent in a class (Gaussian naive Bayes with --set "
+        "covariance=separate); "
+        "spherical: they also have the same variance, each number in units of its standard "
+        "deviation; spherical-unscaled: numbers in their own units.",
         only_for="gaussian",
         is_rare=True,
     )
     shrinkage: str | float = declared(
         "auto", "auto|W", _OneOf("auto", otherwise=number(float, 0, 1), wanted="a number from 0 to 1"),
-        "For gaussian: weight from 0 to 1 of a simpler covariance. It gives the covariance an inverse with few documents: a shared one shrinks towards a sphere, "
-        "separate ones towards the shared one. 0: maximum likelihood; auto: by the scatter and number of documents.",
+        "For gaussian: weight from 0 to 1 of a simpler covariance. It gives the covariance an "
+        "inverse with few documents: a shared one shrinks towards a sphere, "
+        "separate ones towards the shared one. 0: maximum likelihood; auto: by the scatter and "
+        "number of documents.",
         only_for="gaussian",
         is_rare=True,
     )
     class_prior: ClassPrior = declared(
         "empirical", "KIND|FILE",
         _OneOf("empirical", "uniform", otherwise=prior, wanted="smoothed:A or a number of at least 0 for each class"),
-        "Class probabilities before reading: empirical, uniform, smoothed:A, or a file. empirical: as frequent as in training; smoothed:A: after adding A to "
+        "Class probabilities before reading: empirical, uniform, smoothed:A, or a file. empirical: "
+        "as frequent as in training; smoothed:A: after adding A to "
         "the documents of each class. A file has lines of a class, a tab and a weight.",
     )
     class_weight: ClassWeight | Mapping[str, float] | None = declared(
         None, "NAME", _OneOf(*get_args(ClassWeight), otherwise=partial(_by_label, least=1e-3, most=1e6), wanted="a number from 0.001 by label"),
-        "Give all classes the same weight in training, if balanced. Each of the D_k documents of class k weighs D/(K·D_k), with D documents in K classes. "
+        "Give all classes the same weight in training, if balanced. Each of the D_k documents of "
+        "class k weighs D/(K·D_k), with D documents in K classes. "
         "Probabilities are then those of documents drawn equally from all classes.",
     )
     calibration: CalibrationName = declared(
         "auto", "NAME", _OneOf(*get_args(CalibrationName), other_names=OTHER_NAMES["calibration"]),
-        "How scores become probabilities: auto or none. auto: divided by a temperature that grows with the document's length, fitted to sampled training "
-        "documents, each left out of the model; with maximum likelihood none. none: the posterior of the textbook.",
+        "How scores become probabilities: auto or none. auto: divided by a temperature that grows "
+        "with the document's length, fitted to sampled training "
+        "documents, each left out of the model; with maximum likelihood none. none: the posterior "
+        "of the textbook.",
         group="answer",
     )
     sample: int = declared(
         4096, "N", number(int, 0, 1 << 20, "a whole number from 0 to 1,048,576"),
-        "Keep N training documents in the model, as term counts. Calibration is fitted to them. 0: keep none.",
+        "Keep N training documents in the model, as term counts. Calibration is fitted to them. 0: "
+        "keep none.",
         group="answer", decides="counts",
         is_rare=True,
     )

@@ -69,7 +69,9 @@ def reporting(noun: str, total: int | None = None) -> Iterator[Report]:
         return
     depth = len(watch.steps)
 
-    def report(done: int, detail: str = "", share: Callable[[], float | None] | None = None) -> None:
+    def report(
+        done: int, detail: str = "", share: Callable[[], float | None] | None = None
+    ) -> None:
         watch.steps[depth:] = [Step(noun, done, total, detail, share)]
         watch.on_progress(tuple(watch.steps))
 
@@ -105,5 +107,9 @@ class Pace:
     def reported(self) -> None:
         """Record that the document ``due`` was reported."""
         now = time.monotonic()
-        self._stride = min(2 * self._stride, 1024) if now - self._before < REPORTED else max(self._stride // 2, 1)
+        self._stride = (
+            min(2 * self._stride, 1024)
+            if now - self._before < REPORTED
+            else max(self._stride // 2, 1)
+        )
         self.due, self._before = self.due + self._stride, now

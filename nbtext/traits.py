@@ -31,7 +31,8 @@ SUMS = Trait(
 LABELLED = Trait(
     "labelled",
     why="it cannot be updated exactly",
-    remedy="give --unlabelled POOL or --drop-unlabelled to nbtext update or forget, or train it again",
+    remedy="give --unlabelled POOL or --drop-unlabelled to nbtext update or forget, or train it "
+    "again",
 )
 FROM_SUMS = Trait("from-sums", why="its counts would not be those of the labelled documents")
 WEIGHTS = Trait(
@@ -47,13 +48,15 @@ LEAVE_ONE_OUT = Trait(
 )
 EVIDENCE = Trait(
     "evidence",
-    why="evidence, AIC and BIC are those of --classifier multinomial --weighting counts, bernoulli and gaussian",
+    why="evidence, AIC and BIC are those of --classifier multinomial --weighting counts, bernoulli "
+    "and gaussian",
     remedy="cross-validate others",
 )
 MIXES = Trait(
     "mixes",
     why="p(m | data) is of models of the same counts that have an evidence",
-    remedy="name one of multinomial and bernoulli, with several pseudo-counts: multinomial:0.1+multinomial:1",
+    remedy="name one of multinomial and bernoulli, with several pseudo-counts: "
+    "multinomial:0.1+multinomial:1",
 )
 PRIOR = Trait(
     "prior",
@@ -77,7 +80,9 @@ ATTRIBUTES = Trait(
     why="its scores are not log-likelihoods, so those of columns cannot be added to them",
     remedy="leave out the classifier, or the columns",
 )
-POSTERIOR = Trait("posterior", why="maximum likelihood has no prior", remedy="use --set estimate=mean")
+POSTERIOR = Trait(
+    "posterior", why="maximum likelihood has no prior", remedy="use --set estimate=mean"
+)
 SMOOTHED = Trait(
     "smoothed",
     why="a count of 0 would decide alone",

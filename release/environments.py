@@ -52,17 +52,33 @@ class Row(NamedTuple):
 
 def run(*command: str | Path, cwd: Path | None = None) -> str:
     """Return what a command prints, with nothing of this interpreter's surroundings."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "NBTEXT"))}
-    done = subprocess.run(list(map(str, command)), cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTHON", "NBTEXT"))
+    }
+    done = subprocess.run(
+        list(map(str, command)),
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode:
-        raise FailedError(f"{' '.join(map(str, command))}: status {done.returncode}\n{done.stderr.strip()}")
+        raise FailedError(
+            f"{' '.join(map(str, command))}: status {done.returncode}\n{done.stderr.strip()}"
+        )
     return done.stdout
 
 
 def interpreter(version: str) -> str | None:
     """Return the path of a Python that runs, or None."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    candidates = [shutil.which(f"python{version}"), *map(str, sorted(pyenv.glob(f"{version}.*/bin/python{version}"), reverse=True))]
+    candidates = [
+        shutil.which(f"python{version}"),
+        *map(str, sorted(pyenv.glob(f"{version}.*/bin/python{version}"), reverse=True)),
+    ]
     for candidate in filter(None, candidates):
         if subprocess.run([candidate, "-c", ""], capture_output=True, check=False).returncode == 0:
             return candidate
@@ -76,14 +92,30 @@ def used(name: str, python: str, wheel: Path, constraints: list[str]) -> Row:
         programs = folder / "env" / "bin"
         try:
             run(python, "-m", "venv", folder / "env")
-            run(programs / "python", "-m", "pip", "install", "-qq", "--disable-pip-version-check", wheel, *constraints)
+            run(
+                programs / "python",
+                "-m",
+                "pip",
+                "install",
+                "-qq",
+                "--disable-pip-version-check",
+                wheel,
+                *constraints,
+            )
             versions = tuple(run(programs / "python", "-c", VERSIONS).split())
         except FailedError as failure:
             return Row(name, (), problem=str(failure))
         try:
             run(programs / "nbtext", "train", CORPUS / "train", cwd=folder)
             answers = run(programs / "nbtext", "classify", CORPUS / "test", cwd=folder)
-            figures = run(programs / "nbtext", "evaluate", CORPUS / "test", "--fail-under", "accuracy=0.7", cwd=folder)
+            figures = run(
+                programs / "nbtext",
+                "evaluate",
+                CORPUS / "test",
+                "--fail-under",
+                "accuracy=0.7",
+                cwd=folder,
+            )
             run(programs / "nbtext", "doctor", cwd=folder)
             run(programs / "python", "-c", FROM_PYTHON, cwd=folder)
         except FailedError as failure:
@@ -101,10 +133,16 @@ def main(arguments: list[str]) -> int:
     rows.append(used("lowest", str(found[there[0]]), wheel, LOWEST))
     print(f"{wheel.name}, used in clean environments; answers: digest of 78 records\n")
     table = [["", "Python", *PACKAGES, "accuracy", "answers"]]
-    table += [[row.environment, *row.versions, row.accuracy, row.answers] for row in rows if not row.problem]
+    table += [
+        [row.environment, *row.versions, row.accuracy, row.answers]
+        for row in rows
+        if not row.problem
+    ]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for cells in table:
-        print("  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip())
+        print(
+            "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+        )
     for version in PYTHONS:
         if not found[version]:
             print(f"{version}: not on this machine")

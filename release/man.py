@@ -34,7 +34,12 @@ def pages() -> dict[str, str]:
 
 
 def _overview(top: click.Context) -> str:
-    lines = [*_head("nbtext", "text classification on the command line"), ".B nbtext", "COMMAND [OPTIONS] [ARGUMENTS]", ".SH DESCRIPTION"]
+    lines = [
+        *_head("nbtext", "text classification on the command line"),
+        ".B nbtext",
+        "COMMAND [OPTIONS] [ARGUMENTS]",
+        ".SH DESCRIPTION",
+    ]
     lines += [
         "Learn classes from labelled documents, then classify others. Each command has a page of its own, such as",
         ".BR nbtext-train (1).",
@@ -45,7 +50,9 @@ def _overview(top: click.Context) -> str:
         for name, line in commands.items():
             lines += [".TP", f".BR nbtext-{_escaped(name)} (1)", _escaped(line)]
     lines.append(".SH OPTIONS")
-    lines += _options([record for each in nbtext.params if (record := each.get_help_record(top)) is not None])
+    lines += _options(
+        [record for each in nbtext.params if (record := each.get_help_record(top)) is not None]
+    )
     for topic in ("exit-status", "environment"):
         title, _, text = topic_text(topic).partition("\n")
         lines += [f".SH {title}", *_verbatim(text.strip("\n").splitlines())]
@@ -77,7 +84,9 @@ def _head(name: str, what: str) -> list[str]:
 
 
 def _options(records: list[tuple[str, str]]) -> list[str]:
-    return [line for names, text in records for line in (".TP", f".B {_escaped(names)}", _escaped(text))]
+    return [
+        line for names, text in records for line in (".TP", f".B {_escaped(names)}", _escaped(text))
+    ]
 
 
 def _verbatim(lines: list[str]) -> list[str]:
@@ -86,7 +95,10 @@ def _verbatim(lines: list[str]) -> list[str]:
 
 def _escaped(text: str) -> str:
     """Return a line of text as man reads it: hyphens are those that are typed, and no line begins with a request."""
-    text = "".join(each if each.isascii() else f"\\[u{ord(each):04X}]" for each in text.replace("\\", "\\e").replace("-", "\\-"))
+    text = "".join(
+        each if each.isascii() else f"\\[u{ord(each):04X}]"
+        for each in text.replace("\\", "\\e").replace("-", "\\-")
+    )
     return f"\\&{text}" if text.startswith((".", "'")) else text
 
 

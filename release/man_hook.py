@@ -18,6 +18,8 @@ class ManualPages(BuildHookInterface):  # type: ignore[misc]
         """Write them, or say which Python is needed: pip asks for this before it looks at requires-python."""
         del version, build_data
         if sys.version_info < (3, 11):  # noqa: UP036
-            sys.exit(f"nbtext needs Python 3.11 or later, and this is {sys.version.partition(' ')[0]}")
+            sys.exit(
+                f"nbtext needs Python 3.11 or later, and this is {sys.version.partition(' ')[0]}"
+            )
         root = Path(self.root)
         runpy.run_path(str(root / "release" / "man.py"))["write"](root / "build" / "man")

@@ -55,7 +55,9 @@ class Browser:
         self.blocked: list[str] = []
         """Why each request that did not leave the browser did not."""
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self._session = self.ask("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.ask(f"{domain}.enable")
 
@@ -92,8 +94,17 @@ class Browser:
         self.log.clear()
         self.requests.clear()
         self.blocked.clear()
-        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-        self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.ask(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+        self.ask(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
+        )
         self._happened.clear()
         self.ask("Page.navigate", url=path.as_uri())
         while "Page.loadEventFired" not in self._happened:
@@ -101,7 +112,9 @@ class Browser:
 
     def value(self, expression: str) -> Any:
         """What a JavaScript expression gives in the page."""
-        return self.ask("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
+        return self.ask("Runtime.evaluate", expression=expression, returnByValue=True)[
+            "result"
+        ].get("value")
 
     def screenshot(self) -> bytes:
         """What is seen of the page, as a PNG."""
@@ -118,7 +131,9 @@ class Browser:
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._unread:
-            assert select.select([self._answers], [], [], PATIENCE)[0], "the browser does not answer"
+            assert select.select([self._answers], [], [], PATIENCE)[0], (
+                "the browser does not answer"
+            )
             part = os.read(self._answers, 1 << 16)
             assert part, "the browser has ended"
             self._unread += part

@@ -32,12 +32,21 @@ def of_room() -> bool:
 
 def examples(number: int, **more: Any) -> settings:
     """Try a property on so many examples, more in the exhaustive tests and fewer in those of a room; ``more`` are settings of hypothesis."""
-    return settings(max_examples=number * EXHAUSTIVELY if exhaustive() else -(-number // OF_ROOM) if of_room() else number, **more)
+    return settings(
+        max_examples=number * EXHAUSTIVELY
+        if exhaustive()
+        else -(-number // OF_ROOM)
+        if of_room()
+        else number,
+        **more,
+    )
 
 
 def some(items: Sequence[Item], few: int) -> list[Item]:
     """Return a few of the items, as far apart as they are, all of them in the exhaustive tests, and fewer in those of a room."""
-    chosen = len(items) if exhaustive() else min(-(-few // OF_ROOM) if of_room() else few, len(items))
+    chosen = (
+        len(items) if exhaustive() else min(-(-few // OF_ROOM) if of_room() else few, len(items))
+    )
     return [items[place * len(items) // chosen] for place in range(chosen)]
 
 

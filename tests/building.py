@@ -34,19 +34,29 @@ if TYPE_CHECKING:
     from tests.oracle import Labelled
 
 
-def matrix_of(sequences: Sequence[Sequence[str]], vocabulary: Vocabulary | GrowingVocabulary, order: int = 1) -> DocumentTermMatrix:
+def matrix_of(
+    sequences: Sequence[Sequence[str]], vocabulary: Vocabulary | GrowingVocabulary, order: int = 1
+) -> DocumentTermMatrix:
     """The counts of documents given as terms, by document."""
     return postings_of(sequences, vocabulary, order).matrix()
 
 
-def postings_of(sequences: Sequence[Sequence[str]], vocabulary: Vocabulary | GrowingVocabulary, order: int = 1) -> Postings:
+def postings_of(
+    sequences: Sequence[Sequence[str]], vocabulary: Vocabulary | GrowingVocabulary, order: int = 1
+) -> Postings:
     """The counts of documents given as terms."""
-    terms = np.array([number for sequence in sequences for number in vocabulary.find(sequence)], np.int64)
+    terms = np.array(
+        [number for sequence in sequences for number in vocabulary.find(sequence)], np.int64
+    )
     documents = np.repeat(np.arange(len(sequences)), [len(sequence) for sequence in sequences])
-    return Postings.of(with_ngrams(TermSequence(documents, terms), order, vocabulary.find_pairs), len(sequences))
+    return Postings.of(
+        with_ngrams(TermSequence(documents, terms), order, vocabulary.find_pairs), len(sequences)
+    )
 
 
-def statistics_of(documents: Sequence[Labelled], order: int = 1, block: int = 1000) -> ClassStatistics:
+def statistics_of(
+    documents: Sequence[Labelled], order: int = 1, block: int = 1000
+) -> ClassStatistics:
     """The statistics of labelled documents, counted ``block`` at a time."""
     return estimated(table_of(documents, order, block))
 
@@ -57,7 +67,8 @@ def table_of(documents: Sequence[Labelled], order: int = 1, block: int = 1000) -
     for begin in range(0, len(documents), block):
         part = documents[begin : begin + block]
         builder.add(
-            postings_of([terms for _, terms in part], builder.vocabulary, order), builder.class_numbers([label for label, _ in part])
+            postings_of([terms for _, terms in part], builder.vocabulary, order),
+            builder.class_numbers([label for label, _ in part]),
         )
     return builder.freeze().table
 
@@ -65,7 +76,11 @@ def table_of(documents: Sequence[Labelled], order: int = 1, block: int = 1000) -
 def counted_documents(corpus: Sequence[Labelled], statistics: CellCounts) -> CountedDocuments:
     """The documents, counted one by one, with their classes."""
     classes = np.array([statistics.classes.index(label) for label, _ in corpus], np.int64)
-    return CountedDocuments(matrix_of([terms for _, terms in corpus], statistics.vocabulary), classes, np.zeros(len(corpus), np.uint64))
+    return CountedDocuments(
+        matrix_of([terms for _, terms in corpus], statistics.vocabulary),
+        classes,
+        np.zeros(len(corpus), np.uint64),
+    )
 
 
 def every_term(statistics: ClassStatistics) -> NDArray[np.bool_]:
@@ -77,7 +92,9 @@ def plain(statistics: CellCounts) -> oracle.Counts:
     """The statistics as dictionaries."""
     cells = [
         (statistics.classes[k], statistics.vocabulary.term(j))
-        for j, k in zip(statistics.cell_terms.tolist(), statistics.cell_classes.tolist(), strict=True)
+        for j, k in zip(
+            statistics.cell_terms.tolist(), statistics.cell_classes.tolist(), strict=True
+        )
     ]
     return oracle.Counts(
         dict(zip(statistics.classes, statistics.class_documents.tolist(), strict=True)),
@@ -93,7 +110,9 @@ def dense(counts: CellCounts, cells: str = "cell_counts") -> AnyArray:
     return found
 
 
-def statistics_from_table(counts: Sequence[Sequence[int]], documents: Sequence[int], holding: Sequence[Sequence[int]]) -> ClassStatistics:
+def statistics_from_table(
+    counts: Sequence[Sequence[int]], documents: Sequence[int], holding: Sequence[Sequence[int]]
+) -> ClassStatistics:
     """Statistics from tables of shape (n_terms, n_classes) with classes c0, c1, … and terms t0000, t0001, …"""
     table = np.array(counts, np.int64).reshape(-1, len(documents))
     terms, classes = np.nonzero(table)
@@ -120,10 +139,14 @@ def language_models(
     """Models over all terms, or over some; ``own`` are pseudo-counts of single terms."""
     terms = [statistics.vocabulary.term(number) for number in range(statistics.n_terms)]
     selected = np.array([over is None or term in over for term in terms], np.bool_)
-    return LanguageModels(statistics, selected, smoothing, shape, estimate, own_of(statistics, own or {}, smoothing))
+    return LanguageModels(
+        statistics, selected, smoothing, shape, estimate, own_of(statistics, own or {}, smoothing)
+    )
 
 
-def own_of(statistics: ClassStatistics, numbers: Mapping[str, float], others: float) -> OwnPseudoCounts:
+def own_of(
+    statistics: ClassStatistics, numbers: Mapping[str, float], others: float
+) -> OwnPseudoCounts:
     """The pseudo-counts of those terms that there are."""
     ids = zip(statistics.vocabulary.find(list(numbers)), numbers.values(), strict=True)
     return OwnPseudoCounts.of_terms({term: number for term, number in ids if term >= 0}, others)
@@ -139,8 +162,14 @@ def summing_by_cells(wanted: bool = True) -> Iterator[None]:
         yield
 
 
-def multinomial(models: LanguageModels, prior: str | Mapping[str, float] = "empirical") -> MultinomialNaiveBayes:
+def multinomial(
+    models: LanguageModels, prior: str | Mapping[str, float] = "empirical"
+) -> MultinomialNaiveBayes:
     """The classifier with these language models."""
-    settings = Settings.of({"class_prior": prior, "prior_shape": models.prior_shape, "estimate": models.estimate})
-    training = Training(models.statistics, models.selected, models.smoothing, settings, own=models.own)
+    settings = Settings.of(
+        {"class_prior": prior, "prior_shape": models.prior_shape, "estimate": models.estimate}
+    )
+    training = Training(
+        models.statistics, models.selected, models.smoothing, settings, own=models.own
+    )
     return MultinomialNaiveBayes(training, models.statistics)

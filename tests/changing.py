@@ -15,11 +15,25 @@ from tests.process import content, fail, in_json, write
 if TYPE_CHECKING:
     from pathlib import Path
 
-MORE = {"birds/1": "the bird sings in the tree", "cats/3": "a kitten is a young cat", "dogs/3": "the puppy sleeps"}
+MORE = {
+    "birds/1": "the bird sings in the tree",
+    "cats/3": "a kitten is a young cat",
+    "dogs/3": "the puppy sleeps",
+}
 """Documents to be learnt in addition to `tests.process.PETS`."""
 
-FIRST = {"a/cats/1": "the cat purrs", "a/cats/2": "a cat climbs", "a/dogs/1": "the dog barks", "a/dogs/2": "a puppy sleeps"}
-SECOND = {"b/cats/7": "a puppy sleeps", "b/dogs/8": "the dog barks", "b/birds/9": "the bird sings", "b/birds/x": "the bird sings"}
+FIRST = {
+    "a/cats/1": "the cat purrs",
+    "a/cats/2": "a cat climbs",
+    "a/dogs/1": "the dog barks",
+    "a/dogs/2": "a puppy sleeps",
+}
+SECOND = {
+    "b/cats/7": "a puppy sleeps",
+    "b/dogs/8": "the dog barks",
+    "b/birds/9": "the bird sings",
+    "b/birds/x": "the bird sings",
+}
 THIRD = {"c/dogs/1": "the bird sings", "c/dogs/2": "the dog swims"}
 DAYS = {**FIRST, **SECOND, **THIRD}
 """Three days of documents, some of them met before."""
@@ -43,21 +57,34 @@ ADDITIVE: dict[str, dict[str, Any]] = {
     "log": {"weighting": "log", "surface_forms": True},
     "log complement": {"classifier": "complement", "weighting": "log"},
     "binary": {"classifier": "complement", "weighting": "binary", "smoothing": 1},
-    "average by evidence": {"classifier": "average", "members": "evidence:bernoulli:0.5+bernoulli:2"},
+    "average by evidence": {
+        "classifier": "average",
+        "members": "evidence:bernoulli:0.5+bernoulli:2",
+    },
     "average of counts": {"classifier": "average", "members": "multinomial:log+bernoulli"},
-    **{name: {"classifier": name} for name in CLASSIFIERS if not needs_documents(Settings(classifier=name))},
+    **{
+        name: {"classifier": name}
+        for name in CLASSIFIERS
+        if not needs_documents(Settings(classifier=name))
+    },
 }
 """Settings of models that are made of counts alone."""
 
 NOT_ADDITIVE: dict[str, dict[str, Any]] = {
-    **{name: {"classifier": name} for name in CLASSIFIERS if needs_documents(Settings(classifier=name))},
+    **{
+        name: {"classifier": name}
+        for name in CLASSIFIERS
+        if needs_documents(Settings(classifier=name))
+    },
     "gaussian": {"classifier": "gaussian", "latent": 2},
     "tf-idf": {"classifier": "complement", "weighting": "tfidf"},
 }
 
 WORDS = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "the", "running")
 
-documents = st.tuples(st.sampled_from("xyz"), st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join))
+documents = st.tuples(
+    st.sampled_from("xyz"), st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
+)
 """A label and a text; equal ones are likely."""
 
 corpora = st.lists(documents, min_size=1, max_size=14)

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 MODEL = "m"
 
-FOLDERS = {"pets": PETS, "more": {"dogs/3": "the puppy barks", "fish/1": "the goldfish swims round and round"}}
+FOLDERS = {
+    "pets": PETS,
+    "more": {"dogs/3": "the puppy barks", "fish/1": "the goldfish swims round and round"},
+}
 
 Arguments = tuple[str, ...]
 
@@ -42,16 +45,28 @@ TRAIN = Command(("train", "pets", "more", "-m", MODEL))
 WRITING = {
     "train": TRAIN,
     "update": Command(("update", "more", "-m", MODEL)),
-    "update once": Command(("update", "more", "-m", MODEL, "--once", "--backup"), (("train", "pets", "-m", MODEL, "--once"),), once=True),
+    "update once": Command(
+        ("update", "more", "-m", MODEL, "--once", "--backup"),
+        (("train", "pets", "-m", MODEL, "--once"),),
+        once=True,
+    ),
     "forget": Command(("forget", "more", "-m", MODEL), (TRAIN.arguments,)),
-    "merge": Command(("merge", MODEL, "other", "--to", MODEL), (("train", "pets", "-m", MODEL), ("train", "more", "-m", "other"))),
+    "merge": Command(
+        ("merge", MODEL, "other", "--to", MODEL),
+        (("train", "pets", "-m", MODEL), ("train", "more", "-m", "other")),
+    ),
     "promote": Command(
         ("promote", "new", "-m", MODEL, "--backup"),
-        (("train", "pets", "-m", MODEL, "--once"), ("train", "pets", "more", "-m", "new", "--once")),
+        (
+            ("train", "pets", "-m", MODEL, "--once"),
+            ("train", "pets", "more", "-m", "new", "--once"),
+        ),
     ),
 }
 READING = {
-    "classify": Command(("classify", "pets/cats/1", "pets/dogs/1", "pets/dogs/2", "-m", MODEL, "--output", "tsv")),
+    "classify": Command(
+        ("classify", "pets/cats/1", "pets/dogs/1", "pets/dogs/2", "-m", MODEL, "--output", "tsv")
+    ),
     "inspect": Command(("inspect", "-m", MODEL, "--output", "json")),
 }
 
@@ -137,7 +152,10 @@ class Setting:
 
     def left_over(self) -> set[str]:
         """Names of files that are there now and should be neither before nor after."""
-        return {path.name for path in self.folder.iterdir() if path.is_file()} - {*self.before, *self.after}
+        return {path.name for path in self.folder.iterdir() if path.is_file()} - {
+            *self.before,
+            *self.after,
+        }
 
     def run(self, **how: Any) -> Result:
         """Run the command to its end."""
@@ -149,7 +167,9 @@ class Setting:
         Where documents could not be read it may be another one, that of the others.
         """
         present = self.model.read_bytes()
-        says_written = any(note.startswith(f"nbtext: {MODEL}: written, but ") for note in result.notes)
+        says_written = any(
+            note.startswith(f"nbtext: {MODEL}: written, but ") for note in result.notes
+        )
         if result.status == 0 or says_written:
             assert present == self.new, result
         elif result.status == 1:
@@ -163,11 +183,19 @@ class Setting:
         assert not backup.exists() or backup.read_bytes() == self.old, result
         if self.command.once and result.status:
             again = self.run()
-            assert (again.status, self.model.read_bytes(), self.left_over()) == (0, self.new, set()), (result, again)
+            assert (again.status, self.model.read_bytes(), self.left_over()) == (
+                0,
+                self.new,
+                set(),
+            ), (result, again)
         elif self.left_over():
             self.restore_but(self.left_over())
             again = self.run()
-            assert (again.status, self.model.read_bytes(), self.left_over()) == (0, self.new, set()), (result, again)
+            assert (again.status, self.model.read_bytes(), self.left_over()) == (
+                0,
+                self.new,
+                set(),
+            ), (result, again)
 
     def restore_but(self, names: set[str]) -> None:
         """Put everything as it was before, and leave some files there."""

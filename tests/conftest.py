@@ -23,7 +23,12 @@ MOST_COLD_STARTS = 70
 
 settings.register_profile("nbtext", deadline=None, print_blob=True, max_examples=USUAL)
 # The same examples each time, so that a run fails only for what was changed; those of `make test` are new ones each time.
-settings.register_profile("exhaustive", settings.get_profile("nbtext"), max_examples=USUAL * EXHAUSTIVELY, derandomize=True)
+settings.register_profile(
+    "exhaustive",
+    settings.get_profile("nbtext"),
+    max_examples=USUAL * EXHAUSTIVELY,
+    derandomize=True,
+)
 settings.register_profile("room", settings.get_profile("nbtext"), max_examples=USUAL // OF_ROOM)
 settings.load_profile("nbtext")
 
@@ -36,7 +41,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left: list[pytest.Item] = []
     for item in items:
         marks = {mark.name for mark in item.iter_markers()}
-        (kept if (marks & wanted if exhaustive() else "exhaustive" not in marks) else left).append(item)
+        (kept if (marks & wanted if exhaustive() else "exhaustive" not in marks) else left).append(
+            item
+        )
     # The tests of a group come first: one worker begins with them, and others steal from its end, so that a group stays together.
     items[:] = sorted(kept, key=lambda item: item.get_closest_marker("xdist_group") is None)
     config.hook.pytest_deselected(items=left)
@@ -70,7 +77,10 @@ def pytest_testnodedown(node: Any) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say how many cold starts there were, in the last lines if these are why the run fails."""
     if Starts.count > MOST_COLD_STARTS:
-        terminalreporter.write_line(f"FAILED: {Starts.count} cold starts, at most {MOST_COLD_STARTS}: mark fewer tests with cold", red=True)
+        terminalreporter.write_line(
+            f"FAILED: {Starts.count} cold starts, at most {MOST_COLD_STARTS}: mark fewer tests with cold",
+            red=True,
+        )
     else:
         terminalreporter.write_line(f"cold starts: {Starts.count}, at most {MOST_COLD_STARTS}")
 

@@ -12,9 +12,21 @@ if TYPE_CHECKING:
     from nbtext.explain.explanation import Explanation
 
 TEXTS = {
-    "cats": ["the cat purrs on the red sofa", "cats climb and scratch the sofa", "a red cat sleeps, a white cat purrs"],
-    "dogs": ["the dog barks at the postman", "dogs fetch sticks and bark loudly", "a white dog runs after the postman"],
-    "fish": ["the fish swims in water", "red fish swim round and round", "fish sleep in cold water"],
+    "cats": [
+        "the cat purrs on the red sofa",
+        "cats climb and scratch the sofa",
+        "a red cat sleeps, a white cat purrs",
+    ],
+    "dogs": [
+        "the dog barks at the postman",
+        "dogs fetch sticks and bark loudly",
+        "a white dog runs after the postman",
+    ],
+    "fish": [
+        "the fish swims in water",
+        "red fish swim round and round",
+        "fish sleep in cold water",
+    ],
 }
 
 ADDITIVE: list[dict[str, Any]] = [
@@ -41,7 +53,9 @@ GAUSSIAN: dict[str, Any] = {"classifier": "gaussian", "latent": 3, "shrinkage": 
 def model(**parameters: Any) -> TextClassifier:
     """A model of `TEXTS`."""
     labelled = [(label, text) for label, texts in TEXTS.items() for text in texts]
-    return TextClassifier(**parameters).fit([text for _, text in labelled], [label for label, _ in labelled])
+    return TextClassifier(**parameters).fit(
+        [text for _, text in labelled], [label for label, _ in labelled]
+    )
 
 
 def document(text: str | bytes) -> Document:

@@ -83,16 +83,29 @@ GADGETS = {
 
 def array(shape: tuple[int, ...], dtype: str = "f8") -> bytes:
     """An array as joblib announces it, and one byte of it."""
-    return pickle.dumps(NumpyArrayWrapper(np.ndarray, shape, "C", np.dtype(dtype), allow_mmap=True), protocol=4) + b"\x01"
+    return (
+        pickle.dumps(
+            NumpyArrayWrapper(np.ndarray, shape, "C", np.dtype(dtype), allow_mmap=True), protocol=4
+        )
+        + b"\x01"
+    )
 
 
-SHAPES = {f"shape {shape}": array(shape) for shape in ((10**15,), (2**62,), (-5,), (2**32, 2**32), (1,) * 70)}
+SHAPES = {
+    f"shape {shape}": array(shape)
+    for shape in ((10**15,), (2**62,), (-5,), (2**32, 2**32), (1,) * 70)
+}
 SHAPES["itemsize"] = array((1,), "U500000000")
 
-FIELD_FAR_AWAY = Reduced(np.dtype, ("V8", False, True), (3, "|", None, ("a",), {"a": (np.dtype("f8"), 10**9)}, 8, 1, 16))
+FIELD_FAR_AWAY = Reduced(
+    np.dtype, ("V8", False, True), (3, "|", None, ("a",), {"a": (np.dtype("f8"), 10**9)}, 8, 1, 16)
+)
 OBJECT_UNFLAGGED = Reduced(np.dtype, ("O8", False, True), (3, "|", None, None, None, -1, -1, 0))
 
-TYPES = {name: pickle.dumps(value, protocol=4) for name, value in (("field far away", FIELD_FAR_AWAY), ("hidden object", OBJECT_UNFLAGGED))}
+TYPES = {
+    name: pickle.dumps(value, protocol=4)
+    for name, value in (("field far away", FIELD_FAR_AWAY), ("hidden object", OBJECT_UNFLAGGED))
+}
 
 LENGTHS = {
     "frame": b"\x80\x04\x95" + struct.pack("<Q", 3 * 10**9) + b"N.",
@@ -105,7 +118,9 @@ LENGTHS = {
 }
 
 DEPTH = {
-    "nested tuple as a key": b"\x80\x04}N\x85\x94" + b"".join(b"h" + bytes([j]) + b"\x86\x94" for j in range(60)) + b"K\x01s.",
+    "nested tuple as a key": b"\x80\x04}N\x85\x94"
+    + b"".join(b"h" + bytes([j]) + b"\x86\x94" for j in range(60))
+    + b"K\x01s.",
     "deep lists": b"\x80\x04" + b"]" * 1_000_000 + b"a" * 999_999 + b".",
 }
 
@@ -161,7 +176,12 @@ def loaded_under_watch(
     for number, (name, content) in enumerate(files.items()):
         paths[name] = folder / f"{number}.joblib"
         paths[name].write_bytes(content)
-    done = run([sys.executable, "-c", WATCHER.replace("HOW", how), honest, *paths.values()], cwd=folder, env=HOUSE, limits=MEMORY)
+    done = run(
+        [sys.executable, "-c", WATCHER.replace("HOW", how), honest, *paths.values()],
+        cwd=folder,
+        env=HOUSE,
+        limits=MEMORY,
+    )
     assert done.status == 0, done
     statuses, seen = json.loads(done.out.splitlines()[-1])
     return dict(zip(paths, statuses, strict=True)), seen, done

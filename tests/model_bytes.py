@@ -75,7 +75,9 @@ def put_together(
     text = index if isinstance(index, bytes) else json.dumps(index).encode()
     text += b" " * (-(HEAD + len(text) + 1) % 64)
     fields = FIELDS.size + len(text)
-    before = OPCODES.pack(b"\x80\x04B", fields if header_length is None else header_length) + FIELDS.pack(
+    before = OPCODES.pack(
+        b"\x80\x04B", fields if header_length is None else header_length
+    ) + FIELDS.pack(
         b"nbtext\r\n",
         version,
         len(text) if index_length is None else index_length,

@@ -51,13 +51,23 @@ def require_sound(path: str) -> None:
         np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-6)
 
 
-def count(labelled: Iterable[tuple[LabelOfDocument, bytes | Document]], analysis: Analysis, *, keep_all: bool = False) -> CorpusCounts:
+def count(
+    labelled: Iterable[tuple[LabelOfDocument, bytes | Document]],
+    analysis: Analysis,
+    *,
+    keep_all: bool = False,
+) -> CorpusCounts:
     """Return the counts of texts, or documents, with their labels."""
-    documents = (Document("", label, each) if isinstance(each, bytes) else each._replace(label=label) for label, each in labelled)
+    documents = (
+        Document("", label, each) if isinstance(each, bytes) else each._replace(label=label)
+        for label, each in labelled
+    )
     return counting.count(documents, analysis, keep_all=keep_all)
 
 
-def learnt(model: TextClassifier, labelled: Iterable[tuple[LabelOfDocument, bytes | Document]]) -> TextClassifier:
+def learnt(
+    model: TextClassifier, labelled: Iterable[tuple[LabelOfDocument, bytes | Document]]
+) -> TextClassifier:
     """Return a model that has learnt labels and documents as they are counted."""
     return model.learn(count(labelled, model.analysis))
 
@@ -67,7 +77,9 @@ def unlabelled(texts: Iterable[bytes]) -> list[Document]:
     return [Document("", None, text) for text in texts]
 
 
-def count_documents(labelled: Iterable[tuple[str, bytes]], analysis: Analysis) -> tuple[CountTable, CountedDocuments]:
+def count_documents(
+    labelled: Iterable[tuple[str, bytes]], analysis: Analysis
+) -> tuple[CountTable, CountedDocuments]:
     """Return the table of a corpus and all of its documents."""
     counts = count(labelled, analysis, keep_all=True)
     return counts.table, counts.documents

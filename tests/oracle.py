@@ -22,13 +22,23 @@ Labelled = tuple[str, list[str]]
 def words(text: str, *, unspaced: bool = False) -> list[str]:
     """Runs of letters, digits and marks with single apostrophes inside, of two characters or more and at most 255 bytes."""
     shown = "".join(character for character in text if category(character) != "Cf")
-    folded = normalize("NFKC", normalize("NFKC", stream_safe(shown)).casefold().replace("i\u0307", "i"))
-    visible = ["'" if character == "’" else character for character in folded if category(character) != "Cf"]
+    folded = normalize(
+        "NFKC", normalize("NFKC", stream_safe(shown)).casefold().replace("i\u0307", "i")
+    )
+    visible = [
+        "'" if character == "’" else character
+        for character in folded
+        if category(character) != "Cf"
+    ]
     found = []
     run: list[str] = []
     for position, character in enumerate([*visible, " "]):
         apostrophe = character == "'"
-        beside = apostrophe and "'" in visible[max(position - 1, 0) : position] + visible[position + 1 : position + 2]
+        beside = (
+            apostrophe
+            and "'"
+            in visible[max(position - 1, 0) : position] + visible[position + 1 : position + 2]
+        )
         if (apostrophe and not beside) or category(character)[0] in "LMN":
             run.append(character)
             continue
@@ -36,10 +46,14 @@ def words(text: str, *, unspaced: bool = False) -> list[str]:
             del run[0]
         while run and run[-1] == "'":
             del run[-1]
-        if (len(run) >= 2 and len("".join(run).encode()) <= 255) or (unspaced and run and unspaced_kind(run[0]) == "letter"):
+        if (len(run) >= 2 and len("".join(run).encode()) <= 255) or (
+            unspaced and run and unspaced_kind(run[0]) == "letter"
+        ):
             found.append("".join(run))
         run = []
-        if category(character) == "So" and (0x2600 <= ord(character) < 0x27C0 or ord(character) >= 0x1F000):  # a pictograph
+        if category(character) == "So" and (
+            0x2600 <= ord(character) < 0x27C0 or ord(character) >= 0x1F000
+        ):  # a pictograph
             found.append(character)
     return found
 
@@ -63,11 +77,16 @@ def surfaces(text: bytes) -> list[bytes]:
 
 
 def terms(
-    text: bytes, stop_words: Collection[str] = (), stem: Callable[[str], str] = str, split: Callable[[str], list[str]] = words
+    text: bytes,
+    stop_words: Collection[str] = (),
+    stem: Callable[[str], str] = str,
+    split: Callable[[str], list[str]] = words,
 ) -> list[str]:
     """The terms of a document: the words of each piece between ASCII separators, without stop words, stemmed."""
     pieces = re.split(rb"[^A-Za-z0-9'\x80-\xff]+", text)
-    return [stem(word) for piece in pieces for word in split(piece.decode()) if word not in stop_words]
+    return [
+        stem(word) for piece in pieces for word in split(piece.decode()) if word not in stop_words
+    ]
 
 
 def pairs(text: str) -> list[str]:
@@ -100,10 +119,21 @@ def pairs(text: str) -> list[str]:
 def unspaced_kind(character: str) -> str:
     """Of Han, Kana, Thai, Lao, Khmer and Myanmar: letter or mark; empty for all else."""
     code, kind = ord(character), category(character)[0]
-    if 0xFE00 <= code <= 0xFE0F or 0xE0100 <= code <= 0xE01EF or code in (0x3099, 0x309A, 0xFF9E, 0xFF9F, *range(0x302A, 0x3030)):
+    if (
+        0xFE00 <= code <= 0xFE0F
+        or 0xE0100 <= code <= 0xE01EF
+        or code in (0x3099, 0x309A, 0xFF9E, 0xFF9F, *range(0x302A, 0x3030))
+    ):
         return "mark"
     if any(
-        first <= code <= last for first, last in ((0xE00, 0xEFF), (0x1000, 0x109F), (0x1780, 0x17DF), (0xA9E0, 0xA9FF), (0xAA60, 0xAA7F))
+        first <= code <= last
+        for first, last in (
+            (0xE00, 0xEFF),
+            (0x1000, 0x109F),
+            (0x1780, 0x17DF),
+            (0xA9E0, 0xA9FF),
+            (0xAA60, 0xAA7F),
+        )
     ):
         return "mark" if kind == "M" or code in (0xE33, 0xEB3) else "letter" if kind == "L" else ""
     named = name(character, "")
@@ -114,7 +144,12 @@ def unspaced_kind(character: str) -> str:
 
 def ngrams(sequence: Sequence[str], order: int) -> list[str]:
     """Each term and the 2- to ``order``-grams that begin with it."""
-    return [" ".join(sequence[i : i + n]) for i in range(len(sequence)) for n in range(1, order + 1) if i + n <= len(sequence)]
+    return [
+        " ".join(sequence[i : i + n])
+        for i in range(len(sequence))
+        for n in range(1, order + 1)
+        if i + n <= len(sequence)
+    ]
 
 
 class Counts(NamedTuple):
@@ -132,11 +167,14 @@ class Counts(NamedTuple):
     def terms(self) -> list[str]:
         """Shorter n-grams first, then by UTF-8 bytes word by word."""
         return sorted(
-            {term for _, term in self.occurrences}, key=lambda term: (term.count(" "), [part.encode() for part in term.split(" ")])
+            {term for _, term in self.occurrences},
+            key=lambda term: (term.count(" "), [part.encode() for part in term.split(" ")]),
         )
 
     def tokens(self, label: str, over: Collection[str]) -> int:
-        return sum(count for (k, term), count in self.occurrences.items() if k == label and term in over)
+        return sum(
+            count for (k, term), count in self.occurrences.items() if k == label and term in over
+        )
 
 
 def count(documents: Sequence[Labelled], order: int = 1) -> Counts:
@@ -155,7 +193,10 @@ def count(documents: Sequence[Labelled], order: int = 1) -> Counts:
 def class_prior(counts: Counts, added: float = 0) -> dict[str, Fraction]:
     """(D_k + A) / (D + A K)."""
     a, total = Fraction(added), sum(counts.documents.values())
-    return {label: (counts.documents[label] + a) / (total + a * len(counts.documents)) for label in counts.classes}
+    return {
+        label: (counts.documents[label] + a) / (total + a * len(counts.documents))
+        for label in counts.classes
+    }
 
 
 Models = dict[tuple[str, str], Fraction]
@@ -163,7 +204,12 @@ Models = dict[tuple[str, str], Fraction]
 
 
 def language_models(
-    counts: Counts, over: Collection[str], smoothing: float, shape: str, estimate: str, own: Mapping[str, float] | None = None
+    counts: Counts,
+    over: Collection[str],
+    smoothing: float,
+    shape: str,
+    estimate: str,
+    own: Mapping[str, float] | None = None,
 ) -> Models:
     """Maximum likelihood, or the mode or mean of the posterior under α_j = pseudo-count (+ 1 for the mode); some terms have their own."""
     total = sum(counts.tokens(label, over) for label in counts.classes)
@@ -197,7 +243,10 @@ def log_evidence(counts: Counts, over: Collection[str], alpha: Mapping[str, floa
     for label in counts.classes:
         summands += [math.lgamma(alpha_0), -math.lgamma(counts.tokens(label, over) + alpha_0)]
         for term in over:
-            summands += [math.lgamma(counts.occurrences.get((label, term), 0) + alpha[term]), -math.lgamma(alpha[term])]
+            summands += [
+                math.lgamma(counts.occurrences.get((label, term), 0) + alpha[term]),
+                -math.lgamma(alpha[term]),
+            ]
     return math.fsum(summands)
 
 
@@ -206,10 +255,17 @@ def log(x: Fraction | float) -> float:
     return math.log(x) if x else -math.inf
 
 
-def joint_log_likelihood(models: Models, prior: Mapping[str, Fraction], sequence: Sequence[str]) -> dict[str, float]:
+def joint_log_likelihood(
+    models: Models, prior: Mapping[str, Fraction], sequence: Sequence[str]
+) -> dict[str, float]:
     """log π_k + Σ_j n_jd log φ_jk for each class; terms without φ count for nothing."""
     known = {term for _, term in models}
-    return {label: sum((log(models[label, term]) for term in sequence if term in known), log(prior[label])) for label in prior}
+    return {
+        label: sum(
+            (log(models[label, term]) for term in sequence if term in known), log(prior[label])
+        )
+        for label in prior
+    }
 
 
 def log_posterior(joint: Mapping[str, float]) -> dict[str, float]:
@@ -224,7 +280,9 @@ def x_log_ratio(x: Fraction, above: Fraction, below: Fraction) -> float:
     return float(x) * math.log(above / below) if x else 0.0
 
 
-def mutual_information(models: Models, prior: Mapping[str, Fraction], term: str) -> dict[str, float]:
+def mutual_information(
+    models: Models, prior: Mapping[str, Fraction], term: str
+) -> dict[str, float]:
     """What each class adds to Σ_k φ_jk π_k log(φ_jk / Σ_l φ_jl π_l)."""
     mixed = sum((models[label, term] * prior[label] for label in prior), Fraction(0))
     return {k: x_log_ratio(models[k, term] * prior[k], models[k, term], mixed) for k in prior}
@@ -234,7 +292,9 @@ def log_odds(models: Models, prior: Mapping[str, Fraction], term: str) -> dict[s
     """log of φ_jk over the mixture of the other classes."""
     odds = {}
     for k in prior:
-        rest = sum((models[label, term] * prior[label] for label in prior if label != k), Fraction(0))
+        rest = sum(
+            (models[label, term] * prior[label] for label in prior if label != k), Fraction(0)
+        )
         others = 1 - prior[k]
         phi = models[k, term]
         odds[k] = 0.0 if not phi else math.inf if not rest else math.log(phi * others / rest)
@@ -247,7 +307,9 @@ Cell = tuple[str, bool]
 def document_table(counts: Counts, term: str) -> dict[Cell, int]:
     """Documents by class and by whether they hold the term."""
     with_term = {label: counts.holding.get((label, term), 0) for label in counts.classes}
-    return {(k, True): with_term[k] for k in with_term} | {(k, False): counts.documents[k] - with_term[k] for k in with_term}
+    return {(k, True): with_term[k] for k in with_term} | {
+        (k, False): counts.documents[k] - with_term[k] for k in with_term
+    }
 
 
 def expected(table: Mapping[Cell, int], cell: Cell) -> Fraction:
@@ -261,10 +323,18 @@ def presence(counts: Counts, term: str) -> float:
     """Σ over the cells of N_cell/N log(N_cell / expected)."""
     table = document_table(counts, term)
     total = sum(table.values())
-    return math.fsum(x_log_ratio(Fraction(n, total), Fraction(n), expected(table, cell)) for cell, n in table.items())
+    return math.fsum(
+        x_log_ratio(Fraction(n, total), Fraction(n), expected(table, cell))
+        for cell, n in table.items()
+    )
 
 
 def chi2(counts: Counts, term: str) -> float:
     """Σ over the cells of (N_cell − expected)² / expected."""
     table = document_table(counts, term)
-    return float(sum(((n - e) ** 2 / e for cell, n in table.items() if (e := expected(table, cell))), Fraction(0)))
+    return float(
+        sum(
+            ((n - e) ** 2 / e for cell, n in table.items() if (e := expected(table, cell))),
+            Fraction(0),
+        )
+    )

@@ -54,11 +54,21 @@ def text_by_html_parser(markup: str) -> str:
     return "".join(parser.pieces)
 
 
-def text_by_email_package(body: bytes, names: Sequence[str], encoding: str = "auto") -> tuple[bytes, Doubts]:
+def text_by_email_package(
+    body: bytes, names: Sequence[str], encoding: str = "auto"
+) -> tuple[bytes, Doubts]:
     """Return the headers of these names, then the text of the parts to show, of a well-formed message; and what is doubtful about it."""
     message = message_from_bytes(body, policy=compat32)
-    headers = [(name.lower(), str(value).strip().encode("ascii", "surrogateescape")) for name, value in message.raw_items()]
-    parts = [decoded_header(value, encoding) for name in names for found, value in headers if found == name]
+    headers = [
+        (name.lower(), str(value).strip().encode("ascii", "surrogateescape"))
+        for name, value in message.raw_items()
+    ]
+    parts = [
+        decoded_header(value, encoding)
+        for name in names
+        for found, value in headers
+        if found == name
+    ]
     parts += [_text(part, encoding) for part in _shown(message)]
     return b"\n\n".join(text for text, _ in parts), joined_doubts(doubts for _, doubts in parts)
 
@@ -73,7 +83,8 @@ def _shown(message: Message) -> Iterator[Message]:
             plain = [
                 leaves
                 for leaves, part in zip(shown, parts, strict=True)
-                if part.get_content_type() == "text/plain" and any(str(leaf.get_payload()).strip() for leaf in leaves)
+                if part.get_content_type() == "text/plain"
+                and any(str(leaf.get_payload()).strip() for leaf in leaves)
             ]
             shown = plain[:1] or shown[-1:]
         yield from chain.from_iterable(shown)

@@ -17,7 +17,9 @@ def share(part: int, whole: int) -> float:
     return float(Fraction(part, whole)) if whole else 0.0
 
 
-def precision_recall_f1(truth: Sequence[str], answers: Sequence[str], label: str) -> tuple[float, float, float]:
+def precision_recall_f1(
+    truth: Sequence[str], answers: Sequence[str], label: str
+) -> tuple[float, float, float]:
     """Of the answers ``label`` those that are right; of the documents of ``label`` those that are found; their harmonic mean."""
     hits = sum(t == a == label for t, a in zip(truth, answers, strict=True))
     answered, support = list(answers).count(label), list(truth).count(label)
@@ -27,25 +29,36 @@ def precision_recall_f1(truth: Sequence[str], answers: Sequence[str], label: str
 def brier(truth: Sequence[str], probabilities: Sequence[Probabilities]) -> float:
     """Mean over documents of Σ over classes, the true one included, of (p − [it is the true one])²."""
     return math.fsum(
-        (given.get(label, 0.0) - (label == true)) ** 2 for true, given in zip(truth, probabilities, strict=True) for label in {*given, true}
+        (given.get(label, 0.0) - (label == true)) ** 2
+        for true, given in zip(truth, probabilities, strict=True)
+        for label in {*given, true}
     ) / len(truth)
 
 
 def log_loss(truth: Sequence[str], probabilities: Sequence[Probabilities]) -> float:
     """Mean over documents of −log p(true class)."""
     return math.fsum(
-        -math.log(given[true]) if given.get(true) else math.inf for true, given in zip(truth, probabilities, strict=True)
+        -math.log(given[true]) if given.get(true) else math.inf
+        for true, given in zip(truth, probabilities, strict=True)
     ) / len(truth)
 
 
-def expected_calibration_error(right: Sequence[bool], confidence: Sequence[float], bins: int) -> float:
+def expected_calibration_error(
+    right: Sequence[bool], confidence: Sequence[float], bins: int
+) -> float:
     """Σ over bins of equal width of (share of documents) × |accuracy − mean confidence|; a bin holds its lower end, the last both ends."""
     error = 0.0
     for number in range(bins):
-        inside = [i for i, c in enumerate(confidence) if min(math.floor(c * bins), bins - 1) == number]
+        inside = [
+            i for i, c in enumerate(confidence) if min(math.floor(c * bins), bins - 1) == number
+        ]
         if inside:
             accuracy = math.fsum(right[i] for i in inside) / len(inside)
-            error += len(inside) / len(right) * abs(accuracy - math.fsum(confidence[i] for i in inside) / len(inside))
+            error += (
+                len(inside)
+                / len(right)
+                * abs(accuracy - math.fsum(confidence[i] for i in inside) / len(inside))
+            )
     return error
 
 
@@ -57,16 +70,26 @@ def wilson(hits: int, n: int, z: float) -> tuple[float, float]:
     return (-b - root) / (2 * a), (-b + root) / (2 * a)
 
 
-def top_k_accuracy(truth: Sequence[str], classes: Sequence[str], rows: Sequence[Sequence[float]], k: int) -> float:
+def top_k_accuracy(
+    truth: Sequence[str], classes: Sequence[str], rows: Sequence[Sequence[float]], k: int
+) -> float:
     """Share of documents whose true class is among the k most probable, the first of equals first."""
-    best = [sorted(classes, key=lambda label, row=row: -row[classes.index(label)])[:k] for row in rows]  # type: ignore[misc]
+    best = [
+        sorted(classes, key=lambda label, row=row: -row[classes.index(label)])[:k] for row in rows
+    ]  # type: ignore[misc]
     return share(sum(label in found for label, found in zip(truth, best, strict=True)), len(truth))
 
 
 def area_under_roc(scores: Sequence[float], positive: Sequence[bool]) -> float:
     """Of all pairs of a document of the class and another, the share in which the former scores higher; equals count half."""
-    ours, others = ([s for s, p in zip(scores, positive, strict=True) if p == side] for side in (True, False))
-    wins = sum(Fraction(1) if a > b else Fraction(1, 2) if a == b else Fraction(0) for a in ours for b in others)
+    ours, others = (
+        [s for s, p in zip(scores, positive, strict=True) if p == side] for side in (True, False)
+    )
+    wins = sum(
+        Fraction(1) if a > b else Fraction(1, 2) if a == b else Fraction(0)
+        for a in ours
+        for b in others
+    )
     return float(wins / (len(ours) * len(others)))
 
 

@@ -27,7 +27,12 @@ REPRESENTATIVES: dict[str, tuple[Value, ...]] = {
     "min_df": (2,),
     "max_df": (0.7,),
     "top": (12,),
-    "weighting": ("counts", "binary", "log", "tfidf"),  # counts too: with a pool, what is not given is log
+    "weighting": (
+        "counts",
+        "binary",
+        "log",
+        "tfidf",
+    ),  # counts too: with a pool, what is not given is log
     "smoothing": ("evidence", "leave-one-out", 0.5, 0, "0.1,2", "smoothing.txt"),
     "members": (
         "multinomial+bernoulli",
@@ -80,7 +85,9 @@ def _values() -> dict[str, tuple[Value, ...]]:
         others: Iterable[Value] = REPRESENTATIVES.get(parameter.name, ())
         if not others:
             others = (
-                (not parameter.default,) if not parameter.metavar else [name for name in parameter.choices if name != parameter.default]
+                (not parameter.default,)
+                if not parameter.metavar
+                else [name for name in parameter.choices if name != parameter.default]
             )
         found[parameter.name] = (None, *others)
     return {**found, **INPUTS}
@@ -105,9 +112,19 @@ def among(name: str, *values: Value) -> Condition:
 
 COLUMNS = tuple(name for name, layout in FORMATS.items() if layout.columns)
 TABLES = among("format", None, *(name for name in COLUMNS if not FORMATS[name].decoded))
-MAIL = (among("document", "mail"), among("format", *(name for name, layout in FORMATS.items() if layout.mail)))
+MAIL = (
+    among("document", "mail"),
+    among("format", *(name for name, layout in FORMATS.items() if layout.mail)),
+)
 COLUMNED = among("format", None, *COLUMNS)
-FILES = among("format", *(name for name, layout in FORMATS.items() if layout.file_per_document or name in ("lines", "mbox")))
+FILES = among(
+    "format",
+    *(
+        name
+        for name, layout in FORMATS.items()
+        if layout.file_per_document or name in ("lines", "mbox")
+    ),
+)
 SEVERAL = (among("labels", "several"), given("label_separator"))
 BY_EVIDENCE = among("members", "evidence:multinomial:0.5+multinomial")
 OF_GAUSSIAN = (among("classifier", "gaussian"), among("members", "gaussian+logistic"))
@@ -116,17 +133,44 @@ NEEDS: tuple[tuple[Condition, tuple[Condition, ...]], ...] = (
     *((given(name), MAIL) for name in ("headers", "structure", "drop_quotes", "drop_signatures")),
     *(
         (given(name), (COLUMNED,))
-        for name in ("label_column", "text_column", "id_column", "categorical", "count", "numeric", "weight_column")
+        for name in (
+            "label_column",
+            "text_column",
+            "id_column",
+            "categorical",
+            "count",
+            "numeric",
+            "weight_column",
+        )
     ),
-    *((each, (TABLES,)) for each in (given("header"), given("delimiter"), among("label_column", "1"))),
+    *(
+        (each, (TABLES,))
+        for each in (given("header"), given("delimiter"), among("label_column", "1"))
+    ),
     (given("tag_fields"), (COLUMNED, *MAIL)),
-    (given("document"), (among("format", *(name for name, layout in FORMATS.items() if not layout.mail and not layout.counted), None),)),
+    (
+        given("document"),
+        (
+            among(
+                "format",
+                *(
+                    name
+                    for name, layout in FORMATS.items()
+                    if not layout.mail and not layout.counted
+                ),
+                None,
+            ),
+        ),
+    ),
     (among("text_column", "none"), (given("categorical"), given("count"), given("numeric"))),
     (given("by"), (given("top"),)),
     (given("members"), (among("classifier", "average"),)),
     (given("l2"), (among("classifier", "logistic"), among("members", None, "gaussian+logistic"))),
     (given("l2"), (among("classifier", "logistic", "average"),)),
-    *((given(name), OF_GAUSSIAN) for name in ("latent", "covariance", "covariance_shape", "shrinkage")),
+    *(
+        (given(name), OF_GAUSSIAN)
+        for name in ("latent", "covariance", "covariance_shape", "shrinkage")
+    ),
     (among("source", "from-folder"), (among("format", "mbox", "maildir"),)),
     (among("labels", "none"), (given("seeds"),)),
     (among("labels", "none"), (given("unlabelled"),)),
@@ -198,11 +242,20 @@ REFUSED: tuple[tuple[Condition, ...], ...] = (
 """What is refused together: conditions that must not all hold."""
 
 NOT_TRIED: tuple[tuple[Condition, ...], ...] = (
-    *((among("encoding", "utf-16"), each) for each in MAIL),  # the bytes of a message are not UTF-16
-    *((each, given("document"), among("text_column", None, "none")) for each in ATTRIBUTES),  # there is no text of that kind
+    *(
+        (among("encoding", "utf-16"), each) for each in MAIL
+    ),  # the bytes of a message are not UTF-16
+    *(
+        (each, given("document"), among("text_column", None, "none")) for each in ATTRIBUTES
+    ),  # there is no text of that kind
     *((several, among("source", "relabel")) for several in SEVERAL),  # a patch names one label
-    *((SEVERAL[1], each) for each in (among("labels", "none"), SEVERAL[0])),  # there are none to separate
-    (among("max_document_size", "2K"), among("on_error", "fail")),  # the first long document ends the run, with status 1
+    *(
+        (SEVERAL[1], each) for each in (among("labels", "none"), SEVERAL[0])
+    ),  # there are none to separate
+    (
+        among("max_document_size", "2K"),
+        among("on_error", "fail"),
+    ),  # the first long document ends the run, with status 1
 )
 """What has no meaning together."""
 
@@ -214,9 +267,17 @@ def holds(condition: Condition, configuration: Mapping[str, Value]) -> bool:
 
 def refused_alone() -> list[tuple[tuple[tuple[str, Value], ...], Configuration]]:
     """Return what is refused, value by value, each with the least configuration that has it."""
-    chosen = [values for conditions in REFUSED for values in product(*([(name, value) for value in values] for name, values in conditions))]
+    chosen = [
+        values
+        for conditions in REFUSED
+        for values in product(*([(name, value) for value in values] for name, values in conditions))
+    ]
     least = ((values, _least(dict(values))) for values in chosen)
-    return [(values, {name: value for name, value in found.items() if value is not None}) for values, found in least if found is not None]
+    return [
+        (values, {name: value for name, value in found.items() if value is not None})
+        for values, found in least
+        if found is not None
+    ]
 
 
 def _least(values: Configuration) -> Configuration | None:
@@ -241,8 +302,14 @@ class _Search:
         self.bit = {value: 1 << place for place, value in enumerate(self.values)}
         self.domain = {name: self.mask((name, values)) for name, values in VALUES.items()}
         self.needs = [(self.mask(condition), self.mask(*needed)) for condition, needed in NEEDS]
-        excluded = [[self.mask(condition) for condition in conditions] for conditions in (*REFUSED, *NOT_TRIED)]
-        self.excluded = [[conditions for conditions in excluded if any(bit & mask for mask in conditions)] for bit in self.bit.values()]
+        excluded = [
+            [self.mask(condition) for condition in conditions]
+            for conditions in (*REFUSED, *NOT_TRIED)
+        ]
+        self.excluded = [
+            [conditions for conditions in excluded if any(bit & mask for mask in conditions)]
+            for bit in self.bit.values()
+        ]
         """By value, the conditions of which it meets one and that must not all hold."""
         self.met = [0] * len(self.values)
         """By value, those that it meets in a configuration."""
@@ -257,11 +324,21 @@ class _Search:
 
     def excludes(self, value: int, chosen: int) -> bool:
         """Return whether a value excludes some of the chosen values, of which it is one."""
-        return any(all(chosen & condition for condition in conditions) for conditions in self.excluded[value])
+        return any(
+            all(chosen & condition for condition in conditions)
+            for conditions in self.excluded[value]
+        )
 
     def unmet_need(self, chosen: int, open_: int) -> int | None:
         """Return values of which one is needed, 0 if none is left; None if nothing is needed."""
-        return next((needed & open_ for condition, needed in self.needs if chosen & condition and not chosen & needed), None)
+        return next(
+            (
+                needed & open_
+                for condition, needed in self.needs
+                if chosen & condition and not chosen & needed
+            ),
+            None,
+        )
 
     def complete(self, chosen: int, open_: int) -> int | None:
         """Return the values chosen, with one of each name, such that many meet others for the first time; None if that cannot be.
@@ -272,11 +349,16 @@ class _Search:
         if wanted is None:
             if open_ == chosen:
                 return chosen
-            name, _ = self.values[max(places(open_ & ~chosen), key=lambda place: self.gain(place, chosen))]
+            name, _ = self.values[
+                max(places(open_ & ~chosen), key=lambda place: self.gain(place, chosen))
+            ]
             wanted = self.domain[name]
         for place in sorted(places(wanted), key=lambda place: -self.gain(place, chosen)):
             bit, domain = 1 << place, self.domain[self.values[place][0]]
-            if not self.excludes(place, chosen | bit) and (found := self.complete(chosen | bit, open_ & ~domain | bit)) is not None:
+            if (
+                not self.excludes(place, chosen | bit)
+                and (found := self.complete(chosen | bit, open_ & ~domain | bit)) is not None
+            ):
                 return found
         return None
 
@@ -290,7 +372,9 @@ class _Search:
 
     def run(self) -> Iterator[int]:
         """Yield configurations until every possible pair has met."""
-        for one, other in combinations(reversed(range(len(self.values))), 2):  # this way they are fewer
+        for one, other in combinations(
+            reversed(range(len(self.values))), 2
+        ):  # this way they are fewer
             if self.values[one][0] == self.values[other][0] or self.met[one] >> other & 1:
                 continue
             found = self.with_pair(one, other)
@@ -305,5 +389,10 @@ def configurations() -> tuple[Configuration, ...]:
     """Return configurations in which every possible pair of values meets, of each only what is given."""
     search = _Search()
     return tuple(
-        {name: value for name, value in map(search.values.__getitem__, places(found)) if value is not None} for found in search.run()
+        {
+            name: value
+            for name, value in map(search.values.__getitem__, places(found))
+            if value is not None
+        }
+        for found in search.run()
     )

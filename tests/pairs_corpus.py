@@ -22,11 +22,39 @@ TOPICS = {
 }
 """Words of each class, in three languages, one of them without spaces."""
 
-COMMON = ("the", "and", "in", "of", "don't", "house", "day", "street", "running", "runs", "rain", "3.5", "今天", "und", "nicht")
+COMMON = (
+    "the",
+    "and",
+    "in",
+    "of",
+    "don't",
+    "house",
+    "day",
+    "street",
+    "running",
+    "runs",
+    "rain",
+    "3.5",
+    "今天",
+    "und",
+    "nicht",
+)
 ENCODED = "TWFuIGlzIGRpc3Rpbmd1aXNoZWQsIG5vdCBvbmx5IGJ5IGhpcyByZWFzb24sIGJ1dCBieSB0aGlz"
 COLOURS = {"garden": "red green", "küche": "white red", "clock": "black white"}
 SENDERS = ("ann@example.org", "bob@example.org", "cid@example.com")
-COLUMNS = ("topic", "body", "subject", "sender", "id", "colour", "visits", "size", "weight", "file", "part")
+COLUMNS = (
+    "topic",
+    "body",
+    "subject",
+    "sender",
+    "id",
+    "colour",
+    "visits",
+    "size",
+    "weight",
+    "file",
+    "part",
+)
 
 SEEDS = "garden\trose\ngarden\tcompost\t3\nküche\tsoup\t5\nküche\tleek\nclock\tpendulum\nclock\tdial\t0.5\n"
 FILES = {
@@ -56,7 +84,10 @@ def documents(number: int, seed: int) -> list[Made]:
     found = []
     for place in range(number):
         label = list(TOPICS)[place % len(TOPICS)]
-        words = [draw.choice(TOPICS[label].split() if draw.random() < 0.5 else COMMON) for _ in range(draw.randrange(6, 14))]
+        words = [
+            draw.choice(TOPICS[label].split() if draw.random() < 0.5 else COMMON)
+            for _ in range(draw.randrange(6, 14))
+        ]
         middle, class_number = len(words) // 2, place % len(TOPICS)
         values = {
             "topic": label,
@@ -70,13 +101,19 @@ def documents(number: int, seed: int) -> list[Made]:
             "part": "test" if place % 11 == 4 else "train",
             "weight": ("1", "2", "0.5", "1", "0", "0.125", "3")[place % 7],
         }
-        lines = (" ".join(words[:middle]) + ",", *([ENCODED] if place % 5 == 0 else []), " ".join(words[middle:]) + ".")
+        lines = (
+            " ".join(words[:middle]) + ",",
+            *([ENCODED] if place % 5 == 0 else []),
+            " ".join(words[middle:]) + ".",
+        )
         found.append(Made(values, lines))
     found[1] = found[1]._replace(lines=("the and of",))
     found[2] = found[2]._replace(lines=("",))
     found[9] = found[9]._replace(lines=found[6].lines)
     for place in (3, number - 4):
-        found[place] = found[place]._replace(lines=found[place].lines + ("rose and tulip in the bed of leaves.",) * 60)
+        found[place] = found[place]._replace(
+            lines=found[place].lines + ("rose and tulip in the bed of leaves.",) * 60
+        )
     return found
 
 
@@ -86,7 +123,11 @@ class Writer:
     def __init__(self, configuration: Mapping[str, Any]) -> None:
         self.given = configuration
         self.format: str = configuration.get("format") or "csv"
-        self.kind = "mail" if self.format in ("mbox", "maildir") else configuration.get("document") or "text"
+        self.kind = (
+            "mail"
+            if self.format in ("mbox", "maildir")
+            else configuration.get("document") or "text"
+        )
         self.encoding: str = configuration.get("encoding") or "utf-8"
 
     def write(self, name: str, made: Sequence[Made], *, labelled: bool) -> tuple[str, ...]:
@@ -94,11 +135,16 @@ class Writer:
         if self.format in ("dir", "maildir"):
             return self.folders(name, made, labelled=labelled)
         if self.format == "lines" and labelled:
-            classes = {label: [document for document in made if document.values["topic"] == label] for label in TOPICS}
+            classes = {
+                label: [document for document in made if document.values["topic"] == label]
+                for label in TOPICS
+            }
             return tuple(
                 self.put(
                     f"{name}/{self.file_name(label, '')}.txt",
-                    "".join(f"{self.cell(each) or '.'}\n" for each in mine).encode(self.encoding, "replace"),
+                    "".join(f"{self.cell(each) or '.'}\n" for each in mine).encode(
+                        self.encoding, "replace"
+                    ),
                 )
                 for label, mine in classes.items()
             )
@@ -106,18 +152,34 @@ class Writer:
             boxes: dict[str, bytes] = {}
             for document in made:
                 box = self.file_name(document.values["topic"], "") if labelled else name
-                message = b"From ann@example.org Sat Jan  3 01:05:34 2026\n" + self.content(document) + b"\n\n"
+                message = (
+                    b"From ann@example.org Sat Jan  3 01:05:34 2026\n"
+                    + self.content(document)
+                    + b"\n\n"
+                )
                 boxes[box] = boxes.get(box, b"") + message
             return tuple(self.put(f"{name}/{box}.mbox", content) for box, content in boxes.items())
         rows = [
-            {**document.values, "topic": self.topic(document.values) if labelled else "", "body": self.cell(document)} for document in made
+            {
+                **document.values,
+                "topic": self.topic(document.values) if labelled else "",
+                "body": self.cell(document),
+            }
+            for document in made
         ]
         if self.given.get("file_column"):
             for document in made:
                 self.put_document(document.values["file"], document)
-        lines = self.table(rows) if self.format in ("csv", "tsv") else [self.line(row) for row in rows]
+        lines = (
+            self.table(rows) if self.format in ("csv", "tsv") else [self.line(row) for row in rows]
+        )
         suffix = {"fasttext": "ft", "svmlight": "svm", "lines": "txt"}.get(self.format, self.format)
-        return (self.put(f"{name}.{suffix}", "".join(f"{line}\n" for line in lines).encode(self.encoding, "replace")),)
+        return (
+            self.put(
+                f"{name}.{suffix}",
+                "".join(f"{line}\n" for line in lines).encode(self.encoding, "replace"),
+            ),
+        )
 
     def file_name(self, label: str, rest: str) -> str:
         """Return the name of a file of a class, which shows it where a pattern is given."""
@@ -143,7 +205,9 @@ class Writer:
             body = f"<html><title>{values['subject']}</title><body><p>{body}</p></body></html>"
         if self.kind != "mail":
             return body.encode(self.encoding, "replace")
-        head = f"Subject: {values['subject']}\nSender: {values['sender']}\nFrom: ann@example.org\n\n"
+        head = (
+            f"Subject: {values['subject']}\nSender: {values['sender']}\nFrom: ann@example.org\n\n"
+        )
         return head.encode() + f"{body}\n> old words\n-- \nAnn".encode(self.encoding, "replace")
 
     def cell(self, document: Made) -> str:
@@ -155,8 +219,13 @@ class Writer:
         """Write a file for each document."""
         for number, document in enumerate(made):
             folder = f"{name}/{document.values['topic']}" if labelled else name
-            file = self.file_name(document.values["topic"], str(number)) if labelled else str(number)
-            self.put(f"{folder}/cur/{file}" if self.format == "maildir" else f"{folder}/{file}", self.content(document))
+            file = (
+                self.file_name(document.values["topic"], str(number)) if labelled else str(number)
+            )
+            self.put(
+                f"{folder}/cur/{file}" if self.format == "maildir" else f"{folder}/{file}",
+                self.content(document),
+            )
             for other in ("new", "tmp") if self.format == "maildir" else ():
                 Path(folder, other).mkdir(exist_ok=True)
         return (name,)
@@ -167,11 +236,23 @@ class Writer:
         labels = self.labels(row) if label and self.given.get("labels") == "several" else []
         if self.format == "jsonl":
             values = (
-                {**row, "topic": labels, "label": labels} if label and self.given.get("labels") == "several" else {**row, "label": label}
+                {**row, "topic": labels, "label": labels}
+                if label and self.given.get("labels") == "several"
+                else {**row, "label": label}
             )
-            return json.dumps({**values, "text": row["body"]}, ensure_ascii=self.encoding != "utf-8")
+            return json.dumps(
+                {**values, "text": row["body"]}, ensure_ascii=self.encoding != "utf-8"
+            )
         if self.format == "svmlight":
-            return " ".join([label or "?", *(f"{word.strip(',.')}:{n}" for word, n in Counter(row["body"].split()).items())])
+            return " ".join(
+                [
+                    label or "?",
+                    *(
+                        f"{word.strip(',.')}:{n}"
+                        for word, n in Counter(row["body"].split()).items()
+                    ),
+                ]
+            )
         marked = " ".join(f"__label__{each}" for each in labels or [label] if each)
         return f"{marked} {row['body']}" if marked and self.format == "fasttext" else row["body"]
 
@@ -183,7 +264,11 @@ class Writer:
     def labels(self, row: Mapping[str, str]) -> list[str]:
         """Return the labels of a document that may have several: its class, the colour too, or none."""
         place = int(row["id"].rpartition("-")[2])
-        return [] if place % 7 == 5 and self.format != "fasttext" else [row["topic"], *row["colour"].split()[place % 2 :]]
+        return (
+            []
+            if place % 7 == 5 and self.format != "fasttext"
+            else [row["topic"], *row["colour"].split()[place % 2 :]]
+        )
 
     def table(self, rows: Sequence[Mapping[str, str]]) -> Iterator[str]:
         """Yield the lines of a table, with a header if a column is called by name."""
@@ -207,7 +292,10 @@ class Writer:
             cells = [row[column] for column in COLUMNS]
             if self.format == "csv":
                 yield delimiter.join(
-                    f'"{cell.replace(QUOTE, QUOTE * 2)}"' if {delimiter, QUOTE, "\n"} & set(cell) else cell for cell in cells
+                    f'"{cell.replace(QUOTE, QUOTE * 2)}"'
+                    if {delimiter, QUOTE, "\n"} & set(cell)
+                    else cell
+                    for cell in cells
                 )
             else:
                 yield delimiter.join(cell.replace(delimiter, ",") for cell in cells)

@@ -88,12 +88,20 @@ class Running(Protocol):
     @property
     def stderr(self) -> IO[bytes] | None: ...
     def __enter__(self) -> Self: ...
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None, /) -> None: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None: ...
     def poll(self) -> int | None: ...
     def wait(self, timeout: float | None = None) -> int: ...
     def send_signal(self, sig: int) -> None: ...
     def kill(self) -> None: ...
-    def communicate(self, stdin: bytes = b"", /, timeout: float | None = None) -> tuple[bytes, bytes]: ...
+    def communicate(
+        self, stdin: bytes = b"", /, timeout: float | None = None
+    ) -> tuple[bytes, bytes]: ...
 
 
 class Starts:
@@ -134,19 +142,34 @@ def start(
     streams: dict[str, Any] = {"stdin": stdin, "stdout": stdout, "stderr": stderr}
     if command[0] == sys.executable and command[1] in ("-m", "-c"):
         if not Starts.cold:
-            changed = {name for name, value in (env or {}).items() if name.startswith("PYTHON") and value != HOUSE.get(name)}
+            changed = {
+                name
+                for name, value in (env or {}).items()
+                if name.startswith("PYTHON") and value != HOUSE.get(name)
+            }
             assert not changed, f"{changed} matter at the start of Python: mark the test with cold"
             program = [os.fsdecode(word) for word in command[1:]]
-            return warm.start(program, cwd=cwd, env=environment, new_session=new_session, limits=limits, **streams)
+            return warm.start(
+                program, cwd=cwd, env=environment, new_session=new_session, limits=limits, **streams
+            )
         Starts.count += 1
     before = partial(limit, limits) if limits else None
-    return subprocess.Popen(command, cwd=cwd, env=environment, start_new_session=new_session, preexec_fn=before, **streams)  # noqa: PLW1509
+    return subprocess.Popen(
+        command,
+        cwd=cwd,
+        env=environment,
+        start_new_session=new_session,
+        preexec_fn=before,
+        **streams,
+    )  # noqa: PLW1509
 
 
 def limit(limits: Mapping[str, int]) -> None:
     """Limit this process, which is about to become Python; by names of `resource`, AS beyond what Python with numpy maps."""
     for name, value in limits.items():
-        resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (value + (300 << 20 if name == "AS" else 0),) * 2)
+        resource.setrlimit(
+            getattr(resource, f"RLIMIT_{name}"), (value + (300 << 20 if name == "AS" else 0),) * 2
+        )
 
 
 def run(
@@ -160,7 +183,9 @@ def run(
 ) -> Result:
     """Run a program to its end; see `start`."""
     pipe = subprocess.PIPE
-    with start(command, cwd=cwd, env=env, stdin=pipe, stdout=pipe, stderr=pipe, limits=limits) as child:
+    with start(
+        command, cwd=cwd, env=env, stdin=pipe, stdout=pipe, stderr=pipe, limits=limits
+    ) as child:
         try:
             out, err = child.communicate(stdin, patience)
         except BaseException:
@@ -178,7 +203,13 @@ def python(
     limits: Mapping[str, int] | None = None,
 ) -> Result:
     """Run some Python to its end; see `start`."""
-    return run([sys.executable, "-c", code, *arguments], cwd=cwd, stdin=stdin, env={**HOUSE, **(env or {})}, limits=limits)
+    return run(
+        [sys.executable, "-c", code, *arguments],
+        cwd=cwd,
+        stdin=stdin,
+        env={**HOUSE, **(env or {})},
+        limits=limits,
+    )
 
 
 def nbtext(
@@ -191,7 +222,13 @@ def nbtext(
     """Run nbtext to its end; see `start`. A first argument with blanks is a line for a shell, without the name of the command."""
     line, others = arguments[:1], arguments[1:]
     words = shlex.split(line[0]) if line and isinstance(line[0], str) and " " in line[0] else line
-    return run([sys.executable, "-m", "nbtext", *words, *others], cwd=cwd, stdin=stdin, env={**HOUSE, **(env or {})}, limits=limits)
+    return run(
+        [sys.executable, "-m", "nbtext", *words, *others],
+        cwd=cwd,
+        stdin=stdin,
+        env={**HOUSE, **(env or {})},
+        limits=limits,
+    )
 
 
 def at_terminal(
@@ -236,7 +273,11 @@ def at_terminal(
 
 def bash(command: str, *, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Result:
     """Run a line of bash in which $NBTEXT is the command."""
-    return run(["bash", "-c", command], cwd=cwd, env={"NBTEXT": f"{python_in_shell()} -m nbtext", **HOUSE, **(env or {})})
+    return run(
+        ["bash", "-c", command],
+        cwd=cwd,
+        env={"NBTEXT": f"{python_in_shell()} -m nbtext", **HOUSE, **(env or {})},
+    )
 
 
 def python_in_shell() -> str:
@@ -262,7 +303,10 @@ def drained(descriptor: int) -> bool:
 
 def asleep(process: int) -> bool:
     """Return whether a process waits for something."""
-    return Path(f"/proc/{process}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0] == "S"
+    return (
+        Path(f"/proc/{process}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0]
+        == "S"
+    )
 
 
 def succeeded(result: Result) -> Result:
@@ -271,7 +315,12 @@ def succeeded(result: Result) -> Result:
     return result
 
 
-def succeed(*arguments: str | bytes | Path, cwd: Path | None = None, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> Result:
+def succeed(
+    *arguments: str | bytes | Path,
+    cwd: Path | None = None,
+    stdin: bytes = b"",
+    env: Mapping[str, str] | None = None,
+) -> Result:
     """Run nbtext, which must succeed and have nothing to say."""
     return succeeded(nbtext(*arguments, cwd=cwd, stdin=stdin, env=env))
 
@@ -282,7 +331,11 @@ def in_json(*arguments: str | bytes | Path, cwd: Path | None = None, stdin: byte
 
 
 def fail(
-    status: int, *arguments: str | bytes | Path, cwd: Path | None = None, stdin: bytes = b"", env: Mapping[str, str] | None = None
+    status: int,
+    *arguments: str | bytes | Path,
+    cwd: Path | None = None,
+    stdin: bytes = b"",
+    env: Mapping[str, str] | None = None,
 ) -> str:
     """Run nbtext, which must fail with this status, and return its one line."""
     return error_line(nbtext(*arguments, cwd=cwd, stdin=stdin, env=env), status)

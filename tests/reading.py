@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from nbtext.prediction.labels import Label
 
 
-def documents(*paths: str | Path, labelled: bool = True, notices: Notices | None = None, **reading: Any) -> list[Document]:
+def documents(
+    *paths: str | Path, labelled: bool = True, notices: Notices | None = None, **reading: Any
+) -> list[Document]:
     """All documents of some paths."""
     names = [path if isinstance(path, str) else str(path) for path in paths]
     settings = Reading.of(reading)
@@ -24,7 +26,9 @@ def documents(*paths: str | Path, labelled: bool = True, notices: Notices | None
     return list(read_corpus(names, settings, notices or Notices(), labelled=labelled))
 
 
-def texts(*paths: str | Path, labelled: bool = True, **reading: Any) -> list[tuple[Label | None, str]]:
+def texts(
+    *paths: str | Path, labelled: bool = True, **reading: Any
+) -> list[tuple[Label | None, str]]:
     """Label and text of all documents, none of which may have a problem."""
     found = documents(*paths, labelled=labelled, **reading)
     assert [document.problem for document in found] == [None] * len(found)
@@ -34,4 +38,6 @@ def texts(*paths: str | Path, labelled: bool = True, **reading: Any) -> list[tup
 def problems(*paths: str | Path, labelled: bool = True, **reading: Any) -> dict[str, str]:
     """What is wrong with which document."""
     found = documents(*paths, labelled=labelled, **reading)
-    return {document.id: document.problem.line for document in found if document.problem is not None}
+    return {
+        document.id: document.problem.line for document in found if document.problem is not None
+    }

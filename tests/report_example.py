@@ -47,17 +47,26 @@ def matrix(labels: Sequence[str]) -> dict[str, dict[str, int]]:
     """Eight of ten documents of each class right, the others taken for the next class."""
     if len(labels) == 1:
         return {labels[0]: {labels[0]: 80}}
-    return {truth: {truth: 80, other: 20} for truth, other in zip(labels, [*labels[1:], labels[0]], strict=True)}
+    return {
+        truth: {truth: 80, other: 20}
+        for truth, other in zip(labels, [*labels[1:], labels[0]], strict=True)
+    }
 
 
-def evaluated(labels: Sequence[str], confusion: Mapping[str, Mapping[str, int]]) -> EvaluationResult:
+def evaluated(
+    labels: Sequence[str], confusion: Mapping[str, Mapping[str, int]]
+) -> EvaluationResult:
     """The result of a model with as many training documents of each label, on documents by true class and answer; "" is no answer."""
     evaluation = Evaluation(labels, shares=np.full(len(labels), 1 / len(labels)))
     for truth, row in confusion.items():
         for answer, n in row.items():
             number = labels.index(answer) if answer else -1
             posterior = ClassPosterior(np.log(np.full((n, len(labels)), 1 / len(labels))))
-            evaluation.add([truth] * n, posterior, DocumentLabels(np.full(n, number), single_labels(len(labels))))
+            evaluation.add(
+                [truth] * n,
+                posterior,
+                DocumentLabels(np.full(n, number), single_labels(len(labels))),
+            )
     return evaluation.result(Bootstrap(0))
 
 
@@ -67,16 +76,42 @@ def reliability(gap: float) -> ProbabilityResult:
     for number in range(BINS):
         confidence, n = (number + 0.5) / BINS, 10 + 20 * number
         right = round(n * max(confidence - gap, 0))
-        bins.append(ReliabilityBin(number / BINS, (number + 1) / BINS, n, confidence, right / n, wilson_interval(right, n)))
-    return ProbabilityResult(tuple(bins), log_loss=0.5 + gap, brier=0.3 + gap, ece=gap, confidence=0.8 + gap)
+        bins.append(
+            ReliabilityBin(
+                number / BINS,
+                (number + 1) / BINS,
+                n,
+                confidence,
+                right / n,
+                wilson_interval(right, n),
+            )
+        )
+    return ProbabilityResult(
+        tuple(bins), log_loss=0.5 + gap, brier=0.3 + gap, ece=gap, confidence=0.8 + gap
+    )
 
 
-def example(labels: Sequence[str] = ("cats", "dogs", "fish"), text: str = "a text of a document") -> ReportData:
+def example(
+    labels: Sequence[str] = ("cats", "dogs", "fish"), text: str = "a text of a document"
+) -> ReportData:
     """Everything that a page can show."""
     terms = (_TippingTerm(text, 2.5), _TippingTerm("other", float("inf")))
-    excerpt = (ExcerptPiece("… "), ExcerptPiece(text), ExcerptPiece(" "), ExcerptPiece(text, 2.5), ExcerptPiece(text, -1.5))
-    mistake = QuotedMistake(Misclassification(f"corpus/{text}", labels[0], labels[-1], 0.9996, 8.0, terms), 0.0001, excerpt)
-    points = ((n, 0.5 + n / 4000, (0.45 + n / 4000, 0.55 + n / 4000), 0.4 + n / 4000) for n in (100, 300, 1000))
+    excerpt = (
+        ExcerptPiece("… "),
+        ExcerptPiece(text),
+        ExcerptPiece(" "),
+        ExcerptPiece(text, 2.5),
+        ExcerptPiece(text, -1.5),
+    )
+    mistake = QuotedMistake(
+        Misclassification(f"corpus/{text}", labels[0], labels[-1], 0.9996, 8.0, terms),
+        0.0001,
+        excerpt,
+    )
+    points = (
+        (n, 0.5 + n / 4000, (0.45 + n / 4000, 0.55 + n / 4000), 0.4 + n / 4000)
+        for n in (100, 300, 1000)
+    )
     forecast = Forecast(2500, 0.8, (0.75, 0.85), 0.76)
     return ReportData(
         title=f"A report: {text}",
@@ -86,7 +121,12 @@ def example(labels: Sequence[str] = ("cats", "dogs", "fish"), text: str = "a tex
         mistakes=(mistake, QuotedMistake(replace(mistake.mistake, truth=text), None, excerpt)),
         top_terms=tuple(ClassTerms(label, ((text, 0.02), ("word", 0.01))) for label in labels),
         provenance=((f"Report {text}", ((text, text), ("documents", "corpus"))),),
-        learning_curve=LearningCurve(1250, 5, tuple(CurvePoint(*point, (0.3, 0.9), 0.95) for point in points), _Forecasts(forecast)),
+        learning_curve=LearningCurve(
+            1250,
+            5,
+            tuple(CurvePoint(*point, (0.3, 0.9), 0.95) for point in points),
+            _Forecasts(forecast),
+        ),
         risk=(RiskPoint(0.5, 0.9, 0.95, (0.9, 0.98)), RiskPoint(1.0, 0.4, 0.8, (0.75, 0.85))),
     )
 
@@ -95,7 +135,9 @@ def bare(data: ReportData) -> ReportData:
     """The same without mistakes, calibration, terms and learning curve."""
     labels = data.evaluation.classes
     right = evaluated(labels, {label: {label: 80} for label in labels})
-    return replace(data, evaluation=right, mistakes=(), before=None, top_terms=(), learning_curve=None, risk=())
+    return replace(
+        data, evaluation=right, mistakes=(), before=None, top_terms=(), learning_curve=None, risk=()
+    )
 
 
 class Page(HTMLParser):
@@ -147,7 +189,9 @@ class Page(HTMLParser):
         """Of what is drawn, listed or scrolled, those who do not see it are told."""
         assert self.all("html") == [{"lang": "en"}]
         for picture in self.all("svg"):
-            assert picture.get("aria-hidden") == "true" or (picture["role"] == "img" and len(picture["aria-label"]) > 20), picture
+            assert picture.get("aria-hidden") == "true" or (
+                picture["role"] == "img" and len(picture["aria-label"]) > 20
+            ), picture
         assert len(self.all("table")) == len(self.all("caption"))
         assert all("scope" in head for head in self.all("th"))
         identifiers = [attributes["id"] for _, attributes in self.elements if "id" in attributes]
@@ -158,15 +202,27 @@ class Page(HTMLParser):
         assert all(frame["aria-label"] and frame["tabindex"] == "0" for frame in frames)
 
     def assert_nothing_comes_from_elsewhere_or_runs(self) -> None:
-        assert not {name for name, _ in self.elements} & {"script", "img", "iframe", "object", "form"}
+        assert not {name for name, _ in self.elements} & {
+            "script",
+            "img",
+            "iframe",
+            "object",
+            "form",
+        }
         for _, attributes in self.elements:
-            assert not any(name.startswith("on") or name in ("src", "style", "srcset") for name in attributes)
+            assert not any(
+                name.startswith("on") or name in ("src", "style", "srcset") for name in attributes
+            )
             assert attributes.get("href", "#").startswith(("#", "data:,"))
 
     @property
     def shape(self) -> list[tuple[str, tuple[str, ...]]]:
         """The elements with the names of their attributes: what data must not change. Without breaks within names, and titles of long ones."""
-        return [(name, tuple(key for key in attributes if key != "title")) for name, attributes in self.elements if name != "wbr"]
+        return [
+            (name, tuple(key for key in attributes if key != "title"))
+            for name, attributes in self.elements
+            if name != "wbr"
+        ]
 
     @property
     def text(self) -> str:

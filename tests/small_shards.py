@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 size_of_shards = 0
 
 
-def small_shards(paths: Sequence[str], source: Any, size: int = 0, *, here: bool = True) -> Iterator[cutting.Shard]:
+def small_shards(
+    paths: Sequence[str], source: Any, size: int = 0, *, here: bool = True
+) -> Iterator[cutting.Shard]:
     """As `nbtext.corpus.parts.shards`, but small."""
     del size
     return cutting.shards(paths, source, size_of_shards, here=here)

@@ -18,11 +18,18 @@ HARD = (
 
 ALPHABET = st.one_of(
     st.sampled_from("abzABZ09'’ .,-_\t\n\0\x1f\u00ad\u0301\u0338"),
-    st.characters(codec="utf-8", exclude_characters="\x1b\x1c\x1d"),  # readers leave none in a text, and no sequence of a terminal
+    st.characters(
+        codec="utf-8", exclude_characters="\x1b\x1c\x1d"
+    ),  # readers leave none in a text, and no sequence of a terminal
 )
 
 texts = st.lists(
-    st.one_of(st.sampled_from(HARD), st.text(ALPHABET, max_size=12), st.sampled_from([" ", "-", "'", "", "\0"])), max_size=12
+    st.one_of(
+        st.sampled_from(HARD),
+        st.text(ALPHABET, max_size=12),
+        st.sampled_from([" ", "-", "'", "", "\0"]),
+    ),
+    max_size=12,
 ).map("".join)
 """Unicode text of any kind, without lone surrogates."""
 
@@ -42,14 +49,32 @@ ITEMS = (
 
 fields = st.builds(
     lambda words, items: [*words, (b"", b" ".join(items))] if items else words,
-    st.lists(st.tuples(st.sampled_from((b"subject", b"from", b"\xc3\xa9t\xc3\xa9")), documents), max_size=3),
+    st.lists(
+        st.tuples(st.sampled_from((b"subject", b"from", b"\xc3\xa9t\xc3\xa9")), documents),
+        max_size=3,
+    ),
     st.lists(st.sampled_from(ITEMS), max_size=4),
 )
 """What documents have beside their texts: words in fields, and items, of which some are terms of words too."""
 
-documents_with_fields = st.builds(Document, st.just("x"), st.none(), documents, fields=st.just([]) | fields)
+documents_with_fields = st.builds(
+    Document, st.just("x"), st.none(), documents, fields=st.just([]) | fields
+)
 
-WORDS = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "东京", "été", "don't", "pneumonoultramicroscopic")
+WORDS = (
+    "ant",
+    "bee",
+    "cat",
+    "dog",
+    "eel",
+    "fox",
+    "gnu",
+    "hen",
+    "东京",
+    "été",
+    "don't",
+    "pneumonoultramicroscopic",
+)
 
 sequences = st.lists(st.sampled_from(WORDS), max_size=8)
 """The terms of a document over a small vocabulary."""
@@ -59,14 +84,20 @@ labels = st.sampled_from(["", "birds", "fish", "Mammals", "été", "☃"])
 corpora = st.lists(st.tuples(labels.filter(bool), sequences), min_size=1, max_size=12)
 """Labelled documents as terms, one at least."""
 
-lettered_corpora = st.lists(st.tuples(st.sampled_from("xyz"), st.lists(st.sampled_from("abcdef"), max_size=6)), min_size=2, max_size=10)
+lettered_corpora = st.lists(
+    st.tuples(st.sampled_from("xyz"), st.lists(st.sampled_from("abcdef"), max_size=6)),
+    min_size=2,
+    max_size=10,
+)
 """Labelled documents of few terms, two at least: what is left without one of them differs."""
 
 keys = st.lists(
     st.one_of(
         st.integers(1, 2**64 - 1),
         st.integers(1, 50),
-        st.integers(0, 62).flatmap(lambda power: st.integers(1, 2 ** (64 - power) - 1).map(lambda n: n << power)),
+        st.integers(0, 62).flatmap(
+            lambda power: st.integers(1, 2 ** (64 - power) - 1).map(lambda n: n << power)
+        ),
         st.integers(1, 40).map(lambda n: n << 56),
     ),
     max_size=80,

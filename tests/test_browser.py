@@ -18,14 +18,18 @@ NARROW, WIDE = 360, 1200
 
 pytestmark = [
     pytest.mark.exhaustive,
-    pytest.mark.skipif(PROGRAM is None, reason=f"no browser on this machine: none of {', '.join(browser.NAMES)}"),
+    pytest.mark.skipif(
+        PROGRAM is None, reason=f"no browser on this machine: none of {', '.join(browser.NAMES)}"
+    ),
 ]
 
 MANY = [f"class.number-{number}_of_many" for number in range(77)]
 DATA = {
     "plain": example(),
     "bare": bare(example(("only",))),
-    "hostile": example([f"{number}{text}" for number, text in enumerate(HOSTILE)], " ".join(HOSTILE)),
+    "hostile": example(
+        [f"{number}{text}" for number, text in enumerate(HOSTILE)], " ".join(HOSTILE)
+    ),
     "many": example(MANY),
 }
 
@@ -48,26 +52,39 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 @pytest.mark.parametrize("name", DATA)
 @pytest.mark.parametrize("width", [NARROW, WIDE])
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_a_page_is_shown(reader: browser.Browser, pages: dict[str, Path], name: str, width: int, dark: bool) -> None:
+def test_a_page_is_shown(
+    reader: browser.Browser, pages: dict[str, Path], name: str, width: int, dark: bool
+) -> None:
     reader.open(pages[name], width=width, dark=dark)
     assert reader.log == []
     assert reader.requests == [pages[name].as_uri()]
     assert reader.value("document.documentElement.scrollWidth") == width
     assert reader.value("document.compatMode") == "CSS1Compat"
     assert distinct_bytes(reader.screenshot()) > 60
-    red, green, blue = reader.value("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)")
+    red, green, blue = reader.value(
+        "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)"
+    )
     assert max(red, green, blue) < 60 if dark else min(red, green, blue) > 200
 
 
 def test_hostile_text_does_nothing(reader: browser.Browser, pages: dict[str, Path]) -> None:
     reader.open(pages["hostile"], width=WIDE)
-    assert reader.value("document.title").startswith("A report: <script>document.title='owned'</script>")
-    assert reader.value("document.querySelectorAll('script, img, iframe, [onerror], [onmouseover], [onfocus], [autofocus]').length") == 0
+    assert reader.value("document.title").startswith(
+        "A report: <script>document.title='owned'</script>"
+    )
+    assert (
+        reader.value(
+            "document.querySelectorAll('script, img, iframe, [onerror], [onmouseover], [onfocus], [autofocus]').length"
+        )
+        == 0
+    )
     assert reader.value("document.querySelectorAll('style').length") == 1
     assert reader.value("document.querySelector('main').nextElementSibling") is None
 
 
-def test_the_policy_lets_no_script_in_and_nothing_load(reader: browser.Browser, tmp_path: Path) -> None:
+def test_the_policy_lets_no_script_in_and_nothing_load(
+    reader: browser.Browser, tmp_path: Path
+) -> None:
     page = tmp_path / "page.html"
     planted = "<script>document.title = 'owned'</script><img src='https://example.invalid/x.png'><p onclick='1'></p></main>"
     page.write_text(html_page(example()).replace("</main>", planted), encoding="utf-8")
@@ -85,29 +102,48 @@ def test_an_empty_page_would_be_noticed(reader: browser.Browser, tmp_path: Path)
     assert distinct_bytes(reader.screenshot()) < 10
 
 
-def test_wide_tables_scroll_in_frames_of_their_own(reader: browser.Browser, pages: dict[str, Path]) -> None:
+def test_wide_tables_scroll_in_frames_of_their_own(
+    reader: browser.Browser, pages: dict[str, Path]
+) -> None:
     reader.open(pages["many"], width=NARROW)
     frame = "document.querySelector('section.confusion figure .scroll')"
     assert reader.value(f"{frame}.scrollWidth > {frame}.clientWidth")
     assert reader.value("getComputedStyle(document.querySelector('.hint')).display") == "block"
-    assert reader.value(f"{frame}.scrollLeft = 300; {frame}.querySelector('tbody th').getBoundingClientRect().left") < NARROW / 4
+    assert (
+        reader.value(
+            f"{frame}.scrollLeft = 300; {frame}.querySelector('tbody th').getBoundingClientRect().left"
+        )
+        < NARROW / 4
+    )
 
 
-def test_bars_and_marks_are_as_long_as_they_say(reader: browser.Browser, pages: dict[str, Path]) -> None:
+def test_bars_and_marks_are_as_long_as_they_say(
+    reader: browser.Browser, pages: dict[str, Path]
+) -> None:
     reader.open(pages["plain"], width=WIDE)
     bar = "document.querySelector('table.bars svg')"
-    share = reader.value(f"{bar}.querySelector('.value').getBoundingClientRect().width / {bar}.getBoundingClientRect().width")
+    share = reader.value(
+        f"{bar}.querySelector('.value').getBoundingClientRect().width / {bar}.getBoundingClientRect().width"
+    )
     assert share == pytest.approx(0.8, abs=0.01)
     for pair in ("mark.for", "mark.against"):
         assert reader.value(f"document.querySelector('blockquote {pair}').title.endsWith(' nats')")
 
 
-def test_it_prints_in_dark_ink_on_light_paper(reader: browser.Browser, pages: dict[str, Path]) -> None:
+def test_it_prints_in_dark_ink_on_light_paper(
+    reader: browser.Browser, pages: dict[str, Path]
+) -> None:
     reader.open(pages["plain"], width=WIDE, dark=True)
     try:
-        reader.ask("Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+        reader.ask(
+            "Emulation.setEmulatedMedia",
+            media="print",
+            features=[{"name": "prefers-color-scheme", "value": "dark"}],
+        )
         assert reader.value("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
-        assert reader.value("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert (
+            reader.value("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        )
         assert reader.value("getComputedStyle(document.querySelector('nav')).display") == "none"
         assert reader.pdf().startswith(b"%PDF-")
     finally:

@@ -79,4 +79,7 @@ def test_bytes_that_windows_leaves_undefined_are_control_characters() -> None:
 
 
 def test_a_page_that_declares_utf_16_can_be_read_as_it_was_found() -> None:
-    assert text_of_html_document("<meta charset=utf-16>café!".encode(), "auto") == (" café!".encode(), NO_DOUBTS)
+    assert text_of_html_document("<meta charset=utf-16>café!".encode(), "auto") == (
+        " café!".encode(),
+        NO_DOUBTS,
+    )

@@ -42,7 +42,9 @@ def person(height: str, hair: str, eye: str) -> Row:
 
 
 def dating(**parameters: Any) -> TextClassifier:
-    return TextClassifier(categorical=LOOKS, **parameters).fit([person(*row[:3]) for row in DATING], [row[3] for row in DATING])
+    return TextClassifier(categorical=LOOKS, **parameters).fit(
+        [person(*row[:3]) for row in DATING], [row[3] for row in DATING]
+    )
 
 
 def joint(model: TextClassifier, row: Row) -> list[float]:
@@ -50,7 +52,9 @@ def joint(model: TextClassifier, row: Row) -> list[float]:
     return found
 
 
-def test_under_maximum_likelihood_a_value_never_seen_rules_both_classes_out_and_smoothing_mends_it() -> None:
+def test_under_maximum_likelihood_a_value_never_seen_rules_both_classes_out_and_smoothing_mends_it() -> (
+    None
+):
     stranger = person("t", "r", "w")
     assert joint(dating(estimate="ml"), stranger) == [0, 0]
     assert dating(estimate="ml").predict([stranger]).tolist() == [None]
@@ -64,13 +68,26 @@ def test_under_maximum_likelihood_a_value_never_seen_rules_both_classes_out_and_
 @pytest.mark.parametrize("beside", [{}, {"text": "the"}], ids=["no text", "stop words only"])
 @pytest.mark.parametrize("classifier", ["multinomial", "bernoulli", "gaussian"])
 @pytest.mark.parametrize(("estimate", "added"), [("mean", 1), ("map", 1), ("ml", 0)])
-def test_one_attribute_without_any_term_beside_it(classifier: ClassifierName, estimate: Estimate, added: int, beside: Row) -> None:
+def test_one_attribute_without_any_term_beside_it(
+    classifier: ClassifierName, estimate: Estimate, added: int, beside: Row
+) -> None:
     """By hand: 185 ham "no", 15 ham "yes" and 20 spam "yes". "yes" is spam: 20 of 35 without smoothing."""
     rows = [{"reply": "no", **beside}] * 185 + [{"reply": "yes", **beside}] * 35
-    model = TextClassifier(categorical="reply", classifier=classifier, estimate=estimate, smoothing=1, calibration="none")
+    model = TextClassifier(
+        categorical="reply",
+        classifier=classifier,
+        estimate=estimate,
+        smoothing=1,
+        calibration="none",
+    )
     model.fit(rows, ["ham"] * 200 + ["spam"] * 20)
-    ham, spam = 200 / 220 * (15 + added) / (200 + 2 * added), 20 / 220 * (20 + added) / (20 + 2 * added)
-    assert model.predict_proba([{"reply": "yes"}])[0] == pytest.approx([ham / (ham + spam), spam / (ham + spam)], rel=1e-12)
+    ham, spam = (
+        200 / 220 * (15 + added) / (200 + 2 * added),
+        20 / 220 * (20 + added) / (20 + 2 * added),
+    )
+    assert model.predict_proba([{"reply": "yes"}])[0] == pytest.approx(
+        [ham / (ham + spam), spam / (ham + spam)], rel=1e-12
+    )
     assert isinstance(model.fitted.classifier, AttributedClassifier)
     values = model.fitted.classifier.likelihoods.categorical[0].values
     assert values.class_tokens.tolist() == [200, 20]
@@ -79,8 +96,12 @@ def test_one_attribute_without_any_term_beside_it(classifier: ClassifierName, es
 
 def test_missing_and_unknown_values_say_nothing() -> None:
     model = dating()
-    assert model.predict_proba([{}])[0].tolist() == pytest.approx(model.fitted.classifier.prior.tolist())
-    of_hair = model.joint_log_likelihood([{"hair": "d"}, {"hair": "d", "eye": None}, {"hair": "d", "eye": "green", "height": ""}])
+    assert model.predict_proba([{}])[0].tolist() == pytest.approx(
+        model.fitted.classifier.prior.tolist()
+    )
+    of_hair = model.joint_log_likelihood(
+        [{"hair": "d"}, {"hair": "d", "eye": None}, {"hair": "d", "eye": "green", "height": ""}]
+    )
     assert of_hair[0].tolist() == of_hair[1].tolist() == of_hair[2].tolist()
 
 
@@ -91,8 +112,16 @@ def drawn(n: int, seed: int = 0) -> tuple[list[Row], list[str]]:
     for number in range(n):
         north = number % 2
         row: Row = {
-            "text": " ".join(random.choice(["snow", "sea", "fish", "wind"] if north else ["sun", "sea", "wine", "wind"], 6)),
-            "colour": str(random.choice(["blue", "grey"] if random.random() < 0.7 - 0.4 * north else ["red", "grey"])),
+            "text": " ".join(
+                random.choice(
+                    ["snow", "sea", "fish", "wind"] if north else ["sun", "sea", "wine", "wind"], 6
+                )
+            ),
+            "colour": str(
+                random.choice(
+                    ["blue", "grey"] if random.random() < 0.7 - 0.4 * north else ["red", "grey"]
+                )
+            ),
             "visits": int(random.poisson(2 + 2 * north)),
             "age": round(float(random.normal(40 - 10 * north, 5)), 2),
         }
@@ -124,14 +153,21 @@ def test_log_likelihoods_add() -> None:
         mine = [row for row, of in zip(ROWS, LABELS, strict=True) if of == label]
         colours = sorted({row["colour"] for row in ROWS if "colour" in row})
         of_colour = {value: sum(row.get("colour") == value for row in mine) for value in colours}
-        visits, all_visits = ([row["visits"] for row in rows if row["visits"] is not None] for rows in (mine, ROWS))
+        visits, all_visits = (
+            [row["visits"] for row in rows if row["visits"] is not None] for rows in (mine, ROWS)
+        )
         rate = (sum(visits) + alpha * np.mean(all_visits)) / (len(visits) + alpha)
         ages, all_ages = ([row["age"] for row in rows if "age" in row] for rows in (mine, ROWS))
         mean = (sum(ages) + alpha * np.mean(all_ages)) / (len(ages) + alpha)
-        square = (sum(age**2 for age in ages) + alpha * np.mean(np.square(all_ages))) / (len(ages) + alpha)
+        square = (sum(age**2 for age in ages) + alpha * np.mean(np.square(all_ages))) / (
+            len(ages) + alpha
+        )
         for place, row in enumerate(ASKED):
             if row.get("colour") in of_colour:
-                wanted[place, k] += math.log((of_colour[row["colour"]] + alpha) / (sum(of_colour.values()) + alpha * len(colours)))
+                wanted[place, k] += math.log(
+                    (of_colour[row["colour"]] + alpha)
+                    / (sum(of_colour.values()) + alpha * len(colours))
+                )
             if row["visits"] is not None:
                 wanted[place, k] += stats.poisson.logpmf(row["visits"], rate)
             if "age" in row:
@@ -142,7 +178,9 @@ def test_log_likelihoods_add() -> None:
 FLOWERS = [
     [
         round(float(value), 1)
-        for value in np.random.default_rng(number).normal([5 + number % 3, 3, 4 - number % 3], [0.5, 0.4, 0.3 + 0.2 * (number % 3)])
+        for value in np.random.default_rng(number).normal(
+            [5 + number % 3, 3, 4 - number % 3], [0.5, 0.4, 0.3 + 0.2 * (number % 3)]
+        )
     ]
     for number in range(90)
 ]
@@ -157,8 +195,12 @@ def of_sizes(**parameters: Any) -> NDArray[np.float64]:
 
 def test_discriminant_analysis_of_numbers_is_that_of_scikit_learn() -> None:
     """To the digits that a model keeps of means and covariances."""
-    linear = LinearDiscriminantAnalysis(solver="lsqr").fit(FLOWERS, SPECIES).predict_log_proba(FLOWERS)
-    np.testing.assert_allclose(of_sizes(classifier="gaussian", shrinkage=0), linear, rtol=1e-3, atol=1e-4)
+    linear = (
+        LinearDiscriminantAnalysis(solver="lsqr").fit(FLOWERS, SPECIES).predict_log_proba(FLOWERS)
+    )
+    np.testing.assert_allclose(
+        of_sizes(classifier="gaussian", shrinkage=0), linear, rtol=1e-3, atol=1e-4
+    )
     quadratic = QuadraticDiscriminantAnalysis().fit(FLOWERS, SPECIES).predict_log_proba(FLOWERS)
     found = of_sizes(classifier="gaussian", covariance="separate", shrinkage=0)
     sizes = np.bincount(np.unique(SPECIES, return_inverse=True)[1])
@@ -168,7 +210,9 @@ def test_discriminant_analysis_of_numbers_is_that_of_scikit_learn() -> None:
 
 
 def test_the_boundary_of_numbers_is_in_their_own_units() -> None:
-    model = TextClassifier(numeric="a,b,c", classifier="gaussian", shrinkage=0, calibration="none").fit(SIZES, SPECIES)
+    model = TextClassifier(
+        numeric="a,b,c", classifier="gaussian", shrinkage=0, calibration="none"
+    ).fit(SIZES, SPECIES)
     classifier = model.fitted.text_classifier
     assert isinstance(classifier, GaussianDiscriminantAnalysis)
     boundary = gaussian_boundary(classifier)
@@ -203,7 +247,9 @@ def test_a_class_without_spread_has_no_maximum_likelihood() -> None:
 
 
 def test_a_count_never_seen_in_a_class_rules_it_out_under_maximum_likelihood() -> None:
-    model = TextClassifier(count="visits", estimate="ml").fit([{"visits": 0}, {"visits": 2}], ["a", "b"])
+    model = TextClassifier(count="visits", estimate="ml").fit(
+        [{"visits": 0}, {"visits": 2}], ["a", "b"]
+    )
     assert model.predict([{"visits": 1}]).tolist() == ["b"]
     assert joint(model, {"visits": 1})[0] == 0
     assert model.predict_proba([{"visits": 0}])[0, 0] > 0.5
@@ -220,13 +266,19 @@ def test_attributes_are_parameters_that_copies_keep() -> None:
 
 
 def test_an_attribute_of_no_document_is_told() -> None:
-    model = TextClassifier(categorical="colour,shape", numeric="age").fit([{"colour": "red"}, {"colour": "blue"}], ["a", "b"])
-    assert warnings(model.fitted) == ["no document has a value of shape, age; leave it out, or name another column"]
+    model = TextClassifier(categorical="colour,shape", numeric="age").fit(
+        [{"colour": "red"}, {"colour": "blue"}], ["a", "b"]
+    )
+    assert warnings(model.fitted) == [
+        "no document has a value of shape, age; leave it out, or name another column"
+    ]
     assert model.predict([{"colour": "red", "shape": "round", "age": 3}]).tolist() == ["a"]
 
 
 @pytest.mark.parametrize("alpha", [0.5, 1.0, 3.0])
-def test_evidence_and_likelihood_of_counts_and_numbers_are_those_of_integration(alpha: float) -> None:
+def test_evidence_and_likelihood_of_counts_and_numbers_are_those_of_integration(
+    alpha: float,
+) -> None:
     x, k = np.array([1.0, 0, 4, 2, 7, 3]), np.array([0, 0, 0, 1, 1, 1])
     mean, variance, moments = x.mean(), x.var(), Moments.of(x[:, np.newaxis], k, 2)
     rates, numbers = poisson_fits(moments, alpha), normal_fits(moments, alpha)
@@ -235,18 +287,31 @@ def test_evidence_and_likelihood_of_counts_and_numbers_are_those_of_integration(
         factorials = sum(math.lgamma(value + 1) for value in own)
 
         def of_rate(rate: float, own: NDArray[np.float64] = own) -> float:
-            return float(stats.gamma.pdf(rate, alpha * mean, scale=1 / alpha) * np.prod(stats.poisson.pmf(own, rate)))
+            return float(
+                stats.gamma.pdf(rate, alpha * mean, scale=1 / alpha)
+                * np.prod(stats.poisson.pmf(own, rate))
+            )
 
-        assert rates[0][label, 0] - factorials == pytest.approx(math.log(integrate.quad(of_rate, 0, 60, limit=200)[0]), abs=1e-6)
-        assert rates[1][label, 0] - factorials == pytest.approx(stats.poisson.logpmf(own, own.mean()).sum())
+        assert rates[0][label, 0] - factorials == pytest.approx(
+            math.log(integrate.quad(of_rate, 0, 60, limit=200)[0]), abs=1e-6
+        )
+        assert rates[1][label, 0] - factorials == pytest.approx(
+            stats.poisson.logpmf(own, own.mean()).sum()
+        )
         mu, log_s2 = np.linspace(-60, 65, 2501), np.linspace(-4, 14, 451)[:, np.newaxis]
         s2 = np.exp(log_s2)
-        density = stats.invgamma.pdf(s2, alpha / 2, scale=alpha * variance / 2) * s2 * stats.norm.pdf(mu, mean, np.sqrt(s2 / alpha))
+        density = (
+            stats.invgamma.pdf(s2, alpha / 2, scale=alpha * variance / 2)
+            * s2
+            * stats.norm.pdf(mu, mean, np.sqrt(s2 / alpha))
+        )
         for value in own:
             density *= stats.norm.pdf(value, mu, np.sqrt(s2))
         total = integrate.trapezoid(integrate.trapezoid(density, mu), log_s2[:, 0])
         assert numbers[0][label, 0] == pytest.approx(math.log(total), abs=1e-3)
-        assert numbers[1][label, 0] == pytest.approx(stats.norm.logpdf(own, own.mean(), own.std()).sum())
+        assert numbers[1][label, 0] == pytest.approx(
+            stats.norm.logpdf(own, own.mean(), own.std()).sum()
+        )
 
 
 def test_the_evidence_of_a_prior_that_no_data_move_is_the_likelihood_of_its_mean() -> None:
@@ -256,18 +321,35 @@ def test_the_evidence_of_a_prior_that_no_data_move_is_the_likelihood_of_its_mean
     for label in range(2):
         own = x[k == label]
         factorials = sum(math.lgamma(value + 1) for value in own)
-        assert rates[label, 0] - factorials == pytest.approx(stats.poisson.logpmf(own, x.mean()).sum(), abs=1e-9)
-        assert numbers[label, 0] == pytest.approx(stats.norm.logpdf(own, x.mean(), x.std()).sum(), abs=1e-9)
+        assert rates[label, 0] - factorials == pytest.approx(
+            stats.poisson.logpmf(own, x.mean()).sum(), abs=1e-9
+        )
+        assert numbers[label, 0] == pytest.approx(
+            stats.norm.logpdf(own, x.mean(), x.std()).sum(), abs=1e-9
+        )
 
 
 @pytest.mark.parametrize(
-    "settings", [{"smoothing": 0.4}, {"estimate": "map", "smoothing": 2}, {"prior_shape": "background", "smoothing": 2}], ids=str
+    "settings",
+    [
+        {"smoothing": 0.4},
+        {"estimate": "map", "smoothing": 2},
+        {"prior_shape": "background", "smoothing": 2},
+    ],
+    ids=str,
 )
 @pytest.mark.parametrize("text_column", ["none", "about"])
-def test_leaving_a_record_out_is_training_on_all_others(settings: dict[str, Any], text_column: str, tmp_path: Path) -> None:
+def test_leaving_a_record_out_is_training_on_all_others(
+    settings: dict[str, Any], text_column: str, tmp_path: Path
+) -> None:
     random = np.random.default_rng(8)
     rows: list[Row] = [
-        {"face": "abcd"[random.integers(4)], "calls": int(random.poisson(3)), "size": random.normal(n % 3, 2), "far": 1e6 + n / 3}
+        {
+            "face": "abcd"[random.integers(4)],
+            "calls": int(random.poisson(3)),
+            "size": random.normal(n % 3, 2),
+            "far": 1e6 + n / 3,
+        }
         for n in range(15)
     ]
     rows[3] |= {"face": "once", "size": ""}
@@ -276,23 +358,65 @@ def test_leaving_a_record_out_is_training_on_all_others(settings: dict[str, Any]
     if text_column != "none":
         rows = [{**row, "text": f"word{n % 4} other other"} for n, row in enumerate(rows)]
     heads = [*rows[0], "label"]
-    lines = [",".join(map(str, (*row.values(), label))) for row, label in zip(rows, labels, strict=True)]
+    lines = [
+        ",".join(map(str, (*row.values(), label))) for row, label in zip(rows, labels, strict=True)
+    ]
     write("t.csv", "\n".join((",".join(heads).replace("text", "about"), *lines)) + "\n")
-    columns = ["--label-column", "label", "--categorical", "face=9", "--count", "calls", "--numeric", "size,far", "--text-column"]
-    options = [part for name, value in settings.items() for part in (f"--{name.replace('_', '-')}", str(value))]
-    asked = ["--calibration", "none", "--stop-words", "none", "--leave-one-out", "--output", "json", "--predictions", "p.jsonl"]
-    result = json.loads(nbtext("cross-validate", "t.csv", *columns, text_column, *options, *asked).out)
+    columns = [
+        "--label-column",
+        "label",
+        "--categorical",
+        "face=9",
+        "--count",
+        "calls",
+        "--numeric",
+        "size,far",
+        "--text-column",
+    ]
+    options = [
+        part
+        for name, value in settings.items()
+        for part in (f"--{name.replace('_', '-')}", str(value))
+    ]
+    asked = [
+        "--calibration",
+        "none",
+        "--stop-words",
+        "none",
+        "--leave-one-out",
+        "--output",
+        "json",
+        "--predictions",
+        "p.jsonl",
+    ]
+    result = json.loads(
+        nbtext("cross-validate", "t.csv", *columns, text_column, *options, *asked).out
+    )
     assert result["n"] == 15
     assert result["unknown_documents"] == {"alone": 1}
     said, squares = json_lines((tmp_path / "p.jsonl").read_text()), []
     for number, found in enumerate(said):
         others = [place for place in range(15) if place != number]
-        model = TextClassifier(categorical="face=9", count="calls", numeric="size,far", calibration="none", stop_words="none", **settings)
+        model = TextClassifier(
+            categorical="face=9",
+            count="calls",
+            numeric="size,far",
+            calibration="none",
+            stop_words="none",
+            **settings,
+        )
         model.fit([rows[place] for place in others], [labels[place] for place in others])
-        probabilities = dict(zip(model.classes, model.predict_proba([rows[number]])[0].tolist(), strict=True))
+        probabilities = dict(
+            zip(model.classes, model.predict_proba([rows[number]])[0].tolist(), strict=True)
+        )
         assert found["probability"] == pytest.approx(max(probabilities.values()), rel=1e-5)
         assert found["answer"] == max(probabilities, key=lambda label: probabilities[label])
-        squares.append(sum((probability - (label == labels[number])) ** 2 for label, probability in probabilities.items()))
+        squares.append(
+            sum(
+                (probability - (label == labels[number])) ** 2
+                for label, probability in probabilities.items()
+            )
+        )
     assert result["known"]["brier"] == pytest.approx(np.mean(squares[:-1]), rel=1e-9)
 
 
@@ -301,7 +425,9 @@ THROWS = [("a", face) for face in "1234123412"] + [("b", "1"), ("b", "2")]
 
 def thrown(n_faces: str, **parameters: Any) -> TextClassifier:
     rows = [{"face": face} for _, face in THROWS]
-    return TextClassifier(categorical=f"face{n_faces}", calibration="none", **parameters).fit(rows, [die for die, _ in THROWS])
+    return TextClassifier(categorical=f"face{n_faces}", calibration="none", **parameters).fit(
+        rows, [die for die, _ in THROWS]
+    )
 
 
 @pytest.mark.parametrize(
@@ -313,13 +439,19 @@ def thrown(n_faces: str, **parameters: Any) -> TextClassifier:
         ({"face=1": 3, "face=5": 2, "face=6": 0, "*": 1}, {"1": 3, "5": 2, "6": 0}),
     ],
 )
-def test_a_declared_value_that_nobody_had_has_its_share(smoothing: Any, own: dict[str, float]) -> None:
+def test_a_declared_value_that_nobody_had_has_its_share(
+    smoothing: Any, own: dict[str, float]
+) -> None:
     """Dirichlet-categorical: p(face | die) = (n_face + α_face)/(n + Σ α) over all faces declared."""
-    model, others = thrown("=6", smoothing=smoothing, class_prior="uniform"), smoothing["*"] if own else smoothing
+    model, others = (
+        thrown("=6", smoothing=smoothing, class_prior="uniform"),
+        smoothing["*"] if own else smoothing,
+    )
     alpha = {face: own.get(face, others) for face in "123456"}
     phi = {
         die: {
-            face: (THROWS.count((die, face)) + alpha[face]) / (sum(each == die for each, _ in THROWS) + sum(alpha.values()))
+            face: (THROWS.count((die, face)) + alpha[face])
+            / (sum(each == die for each, _ in THROWS) + sum(alpha.values()))
             for face in alpha
         }
         for die in "ab"
@@ -333,35 +465,56 @@ def test_a_declared_value_that_nobody_had_has_its_share(smoothing: Any, own: dic
             assert of_die.probability == pytest.approx(phi[die][face])
             total = sum(alpha.values()) + sum(each == die for each, _ in THROWS)
             a = phi[die][face] * total
-            wanted = pytest.approx(stats.beta(a, total - a).ppf([0.025, 0.975]).tolist()) if a else None
+            wanted = (
+                pytest.approx(stats.beta(a, total - a).ppf([0.025, 0.975]).tolist()) if a else None
+            )
             assert of_die.interval == wanted
-    assert np.sum([joint(model, {"face": face}) for face in alpha], axis=0) == pytest.approx([0.5, 0.5])
+    assert np.sum([joint(model, {"face": face}) for face in alpha], axis=0) == pytest.approx(
+        [0.5, 0.5]
+    )
     for row in ({"face": ""}, {}):
         assert joint(model, row) == [0.5, 0.5]
 
 
-@pytest.mark.parametrize("parameters", [{"estimate": "ml"}, {"prior_shape": "background", "smoothing": 2}], ids=str)
-def test_without_a_prior_for_it_a_value_that_nobody_had_says_nothing(parameters: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "parameters", [{"estimate": "ml"}, {"prior_shape": "background", "smoothing": 2}], ids=str
+)
+def test_without_a_prior_for_it_a_value_that_nobody_had_says_nothing(
+    parameters: dict[str, Any],
+) -> None:
     model = thrown("=6", class_prior="uniform", **parameters)
     assert joint(model, {"face": "5"}) == [0.5, 0.5]
     assert not term_details(model, ["face=5"])[0].terms[0].known
 
 
 @pytest.mark.parametrize(
-    ("n_faces", "smoothing", "unknown"), [("", 1.0, "5"), ("=4", 1.0, "5"), ("=6", {"face=5": 1, "face=6": 1, "*": 1}, "7")], ids=str
+    ("n_faces", "smoothing", "unknown"),
+    [("", 1.0, "5"), ("=4", 1.0, "5"), ("=6", {"face=5": 1, "face=6": 1, "*": 1}, "7")],
+    ids=str,
 )
-def test_a_value_beyond_those_declared_says_nothing(n_faces: str, smoothing: Any, unknown: str) -> None:
+def test_a_value_beyond_those_declared_says_nothing(
+    n_faces: str, smoothing: Any, unknown: str
+) -> None:
     model = thrown(n_faces, smoothing=smoothing, class_prior="uniform")
     assert joint(model, {"face": unknown}) == [0.5, 0.5]
     assert not term_details(model, [f"face={unknown}"])[0].terms[0].known
 
 
 def test_some_of_several_documents_and_columns_have_values_that_nobody_had() -> None:
-    rows = [{"face": face, "hand": "lr"[n % 2], "text": "word"} for n, (_, face) in enumerate(THROWS)]
-    model = TextClassifier(categorical="face=6,hand=3", calibration="none", smoothing=1).fit(rows, [die for die, _ in THROWS])
+    rows = [
+        {"face": face, "hand": "lr"[n % 2], "text": "word"} for n, (_, face) in enumerate(THROWS)
+    ]
+    model = TextClassifier(categorical="face=6,hand=3", calibration="none", smoothing=1).fit(
+        rows, [die for die, _ in THROWS]
+    )
     asked = [
         {"face": face, "hand": hand, "text": text}
-        for face, hand, text in (("5", "l", ""), ("1", "both", "word"), ("", "", "other"), ("6", "x", ""))
+        for face, hand, text in (
+            ("5", "l", ""),
+            ("1", "both", "word"),
+            ("", "", "other"),
+            ("6", "x", ""),
+        )
     ]
     alone = [model.joint_log_likelihood([row])[0].tolist() for row in asked]
     assert model.joint_log_likelihood(asked).tolist() == alone
@@ -372,7 +525,11 @@ def test_some_of_several_documents_and_columns_have_values_that_nobody_had() -> 
 
 
 def test_a_column_that_no_document_fills_has_declared_values_all_the_same() -> None:
-    model = TextClassifier(categorical="face=6", calibration="none", smoothing=1).fit([{"face": ""}] * 2, ["a", "b"])
+    model = TextClassifier(categorical="face=6", calibration="none", smoothing=1).fit(
+        [{"face": ""}] * 2, ["a", "b"]
+    )
     assert joint(model, {"face": "5"}) == pytest.approx([1 / 12, 1 / 12])
     [details] = term_details(model, ["face=5"])
-    assert [each.probability for each in details.terms[0].classes.values()] == pytest.approx([1 / 6, 1 / 6])
+    assert [each.probability for each in details.terms[0].classes.values()] == pytest.approx(
+        [1 / 6, 1 / 6]
+    )

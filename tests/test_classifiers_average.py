@@ -42,20 +42,37 @@ def pooled_by_hand(of: TextClassifier, texts: list[str]) -> Floats:
     total: Floats = np.zeros((len(texts), len(of.classes)))
     lengths = of.fitted.score([text.encode() for text in texts]).lengths
     for settings, scale, exponent in zip(of.settings.models, *average.pool, strict=True):
-        alone = model(classifier=settings.classifier, weighting=settings.weighting, calibration="none")
-        weights = np.where(lengths > 0, scale * np.maximum(lengths, 1.0) ** exponent, 1 / len(average.members))
+        alone = model(
+            classifier=settings.classifier, weighting=settings.weighting, calibration="none"
+        )
+        weights = np.where(
+            lengths > 0, scale * np.maximum(lengths, 1.0) ** exponent, 1 / len(average.members)
+        )
         total += weights[:, np.newaxis] * alone.joint_log_likelihood(texts)
     return total
 
 
-@pytest.mark.parametrize("members", ["multinomial:log+logistic", ADDITIVE, "bernoulli+complement:tfidf+multinomial"])
+@pytest.mark.parametrize(
+    "members", ["multinomial:log+logistic", ADDITIVE, "bernoulli+complement:tfidf+multinomial"]
+)
 def test_scores_are_weighted_sums_of_those_of_the_members(members: str) -> None:
     of = model(classifier="average", members=members)
-    texts = ["the red cat purrs", "dogs bark, fish swim", "cat", "unheard", "", "cat dog fish water postman sofa red white"]
-    np.testing.assert_allclose(of.joint_log_likelihood(texts), pooled_by_hand(of, texts), rtol=1e-5, atol=1e-5)
+    texts = [
+        "the red cat purrs",
+        "dogs bark, fish swim",
+        "cat",
+        "unheard",
+        "",
+        "cat dog fish water postman sofa red white",
+    ]
+    np.testing.assert_allclose(
+        of.joint_log_likelihood(texts), pooled_by_hand(of, texts), rtol=1e-5, atol=1e-5
+    )
 
 
-def drawn(seed: int, n_members: int = 2) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64], Floats]:
+def drawn(
+    seed: int, n_members: int = 2
+) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64], Floats]:
     """Scores of members that know something of the truth, the more the later the member, the true classes, lengths, and weights of documents."""
     random = np.random.default_rng(seed)
     truth, lengths = random.integers(0, 3, 120), random.integers(0, 60, 120)
@@ -80,7 +97,9 @@ def test_weights_are_the_best_that_scipy_finds(seed: int, n_members: int) -> Non
         weights = np.exp(logs + np.outer(x - centre, exponents))
         pooled = (weights[:, :, np.newaxis] * scores).sum(axis=1)
         penalty = ((logs + log(n_members)) ** 2).sum() + (exponents**2).sum()
-        return float(heavy @ (logsumexp(pooled, axis=1) - pooled[np.arange(truth.size), truth]) + penalty / 2)
+        return float(
+            heavy @ (logsumexp(pooled, axis=1) - pooled[np.arange(truth.size), truth]) + penalty / 2
+        )
 
     pool = fitted_pool(scores, truth, lengths, heavy)
     found = np.concatenate((np.log(pool.scale) + pool.exponent * centre, pool.exponent))
@@ -95,7 +114,10 @@ def test_weights_are_the_best_that_scipy_finds(seed: int, n_members: int) -> Non
 def test_the_weight_of_one_member_is_one_over_its_temperature(seed: int) -> None:
     """Both fits stop where a step gains next to nothing: the farthest apart of these seeds, 973, are 0.46 %."""
     scores, truth, lengths, heavy = drawn(seed)
-    calibration, pool = by_length(scores[:, 1], truth, lengths, heavy), fitted_pool(scores[:, 1:], truth, lengths, heavy)
+    calibration, pool = (
+        by_length(scores[:, 1], truth, lengths, heavy),
+        fitted_pool(scores[:, 1:], truth, lengths, heavy),
+    )
     n = np.array([5, 20, 50])
     assert pool.weights(n)[:, 0] == pytest.approx(1 / calibration.temperature(n), rel=5e-3)
 
@@ -106,7 +128,9 @@ def test_left_out_documents_are_answered_no_better_than_new_ones() -> None:
     losses = []
     for _ in range(24):
         texts = [" ".join(f"w{word}" for word in draw.integers(0, 40, 12)) for _ in range(60)]
-        found = left_out_posteriors(TextClassifier(classifier="average").fit(texts, list("ab") * 30).fitted)
+        found = left_out_posteriors(
+            TextClassifier(classifier="average").fit(texts, list("ab") * 30).fitted
+        )
         losses.append(-found.log_posterior[np.arange(len(found.truth)), found.truth.numbers].mean())
     assert np.mean(losses) > np.log(2)
 
@@ -115,18 +139,27 @@ def test_left_out_documents_are_answered_no_better_than_new_ones() -> None:
 def test_a_long_document_left_out_under_a_wrong_label_is_not_impossible(seed: int) -> None:
     """Temperatures fitted without the long ones would be extrapolated to their length: one document would then outweigh all others in `prevalence`."""
     draw = np.random.default_rng(seed)
-    short = [" ".join(f"w{word + 10 * (row % 2)}" for word in draw.integers(0, 30, draw.integers(3, 9))) for row in range(150)]
+    short = [
+        " ".join(f"w{word + 10 * (row % 2)}" for word in draw.integers(0, 30, draw.integers(3, 9)))
+        for row in range(150)
+    ]
     long = [" ".join(f"w{word + 10}" for word in draw.integers(0, 30, 200)) for _ in range(5)]
-    found = left_out_posteriors(TextClassifier(classifier="average").fit(short + long, list("ab") * 75 + ["a"] * 5).fitted)
+    found = left_out_posteriors(
+        TextClassifier(classifier="average").fit(short + long, list("ab") * 75 + ["a"] * 5).fitted
+    )
     assert found.log_posterior[np.arange(len(found.truth)), found.truth.numbers].min() > -5
 
 
 def test_without_documents_weights_are_equal() -> None:
-    pool = fitted_pool(np.empty((0, 3, 2)), np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+    pool = fitted_pool(
+        np.empty((0, 3, 2)), np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+    )
     assert (pool.scale.tolist(), pool.exponent.tolist()) == ([1 / 3] * 3, [0] * 3)
     of = model(classifier="average", members="multinomial+complement+bernoulli", sample=0)
     assert isinstance(of.fitted.classifier, PooledClassifier)
-    assert of.fitted.classifier.pool.scale.tolist() == [1 / len(of.fitted.classifier.members)] * len(of.fitted.classifier.members)
+    assert of.fitted.classifier.pool.scale.tolist() == [
+        1 / len(of.fitted.classifier.members)
+    ] * len(of.fitted.classifier.members)
 
 
 @pytest.mark.parametrize(
@@ -135,23 +168,40 @@ def test_without_documents_weights_are_equal() -> None:
         ("multinomial:log, LOGISTIC", "multinomial:log+logistic"),
         ("multinomial:counts+bernoulli", "multinomial+bernoulli"),
         ("multinomial+multinomial:log", "multinomial+multinomial:log"),
-        ("multinomial:1e3 + multinomial:1E+5+bernoulli:2e-7", "multinomial:1000+multinomial:100000+bernoulli:2e-07"),
-        ("Multinomial:0.1 + multinomial:counts:1+multinomial:log:2", "multinomial:0.1+multinomial:1+multinomial:log:2"),
+        (
+            "multinomial:1e3 + multinomial:1E+5+bernoulli:2e-7",
+            "multinomial:1000+multinomial:100000+bernoulli:2e-07",
+        ),
+        (
+            "Multinomial:0.1 + multinomial:counts:1+multinomial:log:2",
+            "multinomial:0.1+multinomial:1+multinomial:log:2",
+        ),
     ],
 )
 def test_members_are_named_in_one_way(members: str, wanted: str) -> None:
     settings = Settings(classifier="average", members=members)
     assert settings.members == wanted
-    own = [f":{each.smoothing:g}" if isinstance(each.smoothing, float) else "" for each in settings.models]
+    own = [
+        f":{each.smoothing:g}" if isinstance(each.smoothing, float) else ""
+        for each in settings.models
+    ]
     assert [
-        f"{each.classifier}:{each.weighting}".removesuffix(":counts") + a for each, a in zip(settings.models, own, strict=True)
+        f"{each.classifier}:{each.weighting}".removesuffix(":counts") + a
+        for each, a in zip(settings.models, own, strict=True)
     ] == wanted.split("+")
 
 
 @pytest.mark.parametrize(
     "members",
     [
-        *("multinomial", "multinomial+multinomial:counts", "average+logistic", "multinomial+svm", "multinomial:x+logistic", ""),
+        *(
+            "multinomial",
+            "multinomial+multinomial:counts",
+            "average+logistic",
+            "multinomial+svm",
+            "multinomial:x+logistic",
+            "",
+        ),
         *(
             "multinomial:1:2+logistic",
             "multinomial:-1+logistic",
@@ -168,7 +218,9 @@ def test_what_names_no_members_is_refused(members: str) -> None:
 
 
 def test_a_weighting_that_a_member_does_not_take_is_refused() -> None:
-    with pytest.raises(UsageError, match="classifier bernoulli and weighting tfidf exclude each other"):
+    with pytest.raises(
+        UsageError, match="classifier bernoulli and weighting tfidf exclude each other"
+    ):
         model(classifier="average", members="multinomial+bernoulli:tfidf")
 
 
@@ -181,7 +233,10 @@ def test_attributes_add_to_the_pool() -> None:
     ]
     labels = ["cats", "cats", "fish", "fish"]
     of = TextClassifier(classifier="average", numeric="legs").fit(rows, labels)
-    assert of.predict([{"text": "", "legs": 4}, {"text": "", "legs": 0.5}]).tolist() == ["cats", "fish"]
+    assert of.predict([{"text": "", "legs": 4}, {"text": "", "legs": 0.5}]).tolist() == [
+        "cats",
+        "fish",
+    ]
 
 
 def test_inspect_shows_the_weights(capsys: pytest.CaptureFixture[str]) -> None:
@@ -191,7 +246,9 @@ def test_inspect_shows_the_weights(capsys: pytest.CaptureFixture[str]) -> None:
     assert [(name, weight.scale, weight.exponent) for name, weight in found.members.items()] == [
         (name, *weight)
         for name, weight in zip(
-            ("multinomial:log", "logistic"), zip(*np.array(of.fitted.classifier.pool).tolist(), strict=True), strict=True
+            ("multinomial:log", "logistic"),
+            zip(*np.array(of.fitted.classifier.pool).tolist(), strict=True),
+            strict=True,
         )
     ]
     print_overview(found)
@@ -205,12 +262,24 @@ COINS = "multinomial:0.1+multinomial:1+multinomial"
 
 def by_evidence(members: str, rows: list[tuple[str, str]], **settings: Any) -> TextClassifier:
     """An average by p(m | data) without calibration."""
-    plain = {"stemmer": "none", "stop_words": "none", "calibration": "none", "smoothing": 3, **settings}
+    plain = {
+        "stemmer": "none",
+        "stop_words": "none",
+        "calibration": "none",
+        "smoothing": 3,
+        **settings,
+    }
     of = TextClassifier(classifier="average", members=f"evidence:{members}", **plain)
     return of.fit(*parted(rows))
 
 
-ROWS = [("a", "ant bee ant"), ("a", "ant cat"), ("b", "bee cow"), ("b", "cow"), ("c", "dog dog ant")]
+ROWS = [
+    ("a", "ant bee ant"),
+    ("a", "ant cat"),
+    ("b", "bee cow"),
+    ("b", "cow"),
+    ("c", "dog dog ant"),
+]
 ASKED = ["ant bee", "cow dog", "ant ant ant", "", "unheard"]
 
 
@@ -221,7 +290,13 @@ def test_a_mixture_weighs_the_posteriors_of_members_by_their_evidence(classifier
     posteriors: list[Floats] = []
     evidences: list[float] = []
     for a in (0.1, 1.0, 3.0):
-        alone = TextClassifier(classifier=classifier, stemmer="none", stop_words="none", calibration="none", smoothing=a)
+        alone = TextClassifier(
+            classifier=classifier,
+            stemmer="none",
+            stop_words="none",
+            calibration="none",
+            smoothing=a,
+        )
         alone.fit(*parted(ROWS))
         posteriors.append(alone.predict_proba(ASKED))
         predictions = []
@@ -230,10 +305,16 @@ def test_a_mixture_weighs_the_posteriors_of_members_by_their_evidence(classifier
             for token in " ".join(text for each, text in ROWS if each == label).split():
                 predictions.append(log((seen.count(token) + a) / (len(seen) + 5 * a)))
                 seen.append(token)
-        evidences.append(sum(predictions) if classifier == "multinomial" else criteria(classifier_of(alone)).evidence or 0.0)
+        evidences.append(
+            sum(predictions)
+            if classifier == "multinomial"
+            else criteria(classifier_of(alone)).evidence or 0.0
+        )
     shares = np.exp(np.array(evidences) - np.logaddexp.reduce(evidences))
     assert 0.05 < shares.max() < 0.95
-    np.testing.assert_allclose(of.predict_proba(ASKED), np.einsum("m,mdk->dk", shares, posteriors), rtol=1e-9)
+    np.testing.assert_allclose(
+        of.predict_proba(ASKED), np.einsum("m,mdk->dk", shares, posteriors), rtol=1e-9
+    )
     shown = own_parameters(of.fitted.classifier).members
     assert list(shown) == [f"{classifier}:0.1", f"{classifier}:1", classifier]
     assert [scale for scale, _ in shown.values()] == pytest.approx(shares.tolist(), rel=1e-9)
@@ -255,10 +336,15 @@ def test_weights_by_evidence_follow_documents_that_come_and_go(tmp_path: Path) -
     assert content("some") == content("same")
     weights = in_json("inspect --model all")["members"]
     assert sum(weight["scale"] for weight in weights.values()) == pytest.approx(1)
-    assert f"multinomial:1 {weights['multinomial:1']['scale']:.4g}, " in (shown := succeed("inspect --model all").text)
+    assert f"multinomial:1 {weights['multinomial:1']['scale']:.4g}, " in (
+        shown := succeed("inspect --model all").text
+    )
     assert ", p(m | data)\n" in shown
     require_sound("all")
-    assert f"--set members=evidence:{COINS}" in nbtext(f"tune some.tsv {options} --try ngrams=1,2 --folds 2 --model tuned").text
+    assert (
+        f"--set members=evidence:{COINS}"
+        in nbtext(f"tune some.tsv {options} --try ngrams=1,2 --folds 2 --model tuned").text
+    )
 
 
 @pytest.mark.parametrize(
@@ -271,7 +357,9 @@ def test_weights_by_evidence_follow_documents_that_come_and_go(tmp_path: Path) -
         ("multinomial:1+multinomial:2 --estimate ml", "maximum likelihood has no prior"),
     ],
 )
-def test_members_without_an_evidence_or_of_other_data_are_refused(pets: Path, members: str, why: str) -> None:
+def test_members_without_an_evidence_or_of_other_data_are_refused(
+    pets: Path, members: str, why: str
+) -> None:
     assert why in fail(2, f"train pets --classifier average --combine evidence --members {members}")
 
 
@@ -279,15 +367,21 @@ def test_a_model_that_evidence_rules_out_leaves_all_to_the_others() -> None:
     rows = [("a", "ant " * 3000), ("b", "bee " * 3000)]
     of = by_evidence("multinomial:0.1+multinomial:1000", rows)
     alone = TextClassifier(stemmer="none", calibration="none", smoothing=0.1).fit(*parted(rows))
-    assert of.predict_proba(["ant"])[0].tolist() == pytest.approx(alone.predict_proba(["ant"])[0].tolist())
+    assert of.predict_proba(["ant"])[0].tolist() == pytest.approx(
+        alone.predict_proba(["ant"])[0].tolist()
+    )
 
 
 @pytest.mark.usefixtures("tmp_path")
 def test_members_of_a_pool_have_pseudo_counts_of_their_own() -> None:
-    of = model(classifier="average", members="multinomial:0.1+multinomial:5+bernoulli", calibration="none")
+    of = model(
+        classifier="average", members="multinomial:0.1+multinomial:5+bernoulli", calibration="none"
+    )
     average = of.fitted.classifier
     assert isinstance(average, PooledClassifier)
     chosen = model(classifier="bernoulli").fitted.learnt.smoothing
     assert [member.training.smoothing for member in average.members] == [0.1, 5.0, chosen]
     of.save("m")
-    np.testing.assert_array_equal(TextClassifier.load("m").joint_log_likelihood(ASKED), of.joint_log_likelihood(ASKED))
+    np.testing.assert_array_equal(
+        TextClassifier.load("m").joint_log_likelihood(ASKED), of.joint_log_likelihood(ASKED)
+    )

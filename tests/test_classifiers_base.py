@@ -55,14 +55,18 @@ CORPUS: list[oracle.Labelled] = [("a", ["ant"]), ("b", []), ("a", ["bee"]), ("a"
         ({"b": 1, "a": 0, "other": 5}, [0, 1]),
     ],
 )
-def test_each_kind_of_prior_is_its_formula(kind: str | dict[str, float], prior: list[float]) -> None:
+def test_each_kind_of_prior_is_its_formula(
+    kind: str | dict[str, float], prior: list[float]
+) -> None:
     assert class_prior(kind, statistics_of(CORPUS)).tolist() == prior
 
 
 @given(strategies.corpora, st.sampled_from([0.0, 0.5, 1.0, 100.0]))
 def test_priors_are_those_of_the_slow_twin(corpus: list[oracle.Labelled], added: float) -> None:
     wanted = [float(p) for p in oracle.class_prior(oracle.count(corpus), added).values()]
-    assert class_prior(f"smoothed:{added}", statistics_of(corpus)).tolist() == pytest.approx(wanted, rel=1e-14)
+    assert class_prior(f"smoothed:{added}", statistics_of(corpus)).tolist() == pytest.approx(
+        wanted, rel=1e-14
+    )
 
 
 def test_weights_that_leave_no_class_possible_are_refused() -> None:
@@ -71,7 +75,13 @@ def test_weights_that_leave_no_class_possible_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("prior", "left"), [("empirical", True), ("smoothed:1", True), ({"a": 0, "b": 1}, False), ({"a": 1, "b": 0}, True)]
+    ("prior", "left"),
+    [
+        ("empirical", True),
+        ("smoothed:1", True),
+        ({"a": 0, "b": 1}, False),
+        ({"a": 1, "b": 0}, True),
+    ],
 )
 def test_a_class_without_documents_is_none_whatever_its_weight(prior: Any, left: bool) -> None:
     statistics = statistics_from_table([[1, 0]], [2, 0], [[1, 0]])
@@ -96,7 +106,9 @@ def test_a_corpus_of_one_document_is_calibrated(name: ClassifierName) -> None:
     ],
     ids=str,
 )
-def test_by_hand(parameters: dict[str, Any], symbol: str, chinese: list[float], tokyo: list[float]) -> None:
+def test_by_hand(
+    parameters: dict[str, Any], symbol: str, chinese: list[float], tokyo: list[float]
+) -> None:
     of = model_of_china(**parameters)
     found = class_conditionals(of.fitted.classifier)
     assert found is not None
@@ -120,7 +132,10 @@ def test_tokens_share_one_distribution_over_the_terms_that_count(weighting: str)
         assert a / (a + b) == pytest.approx(found.probability(selected))
         intervals = beta_intervals(a, b)
         assert intervals.shape == (4, 2, 2)
-        assert np.all((intervals[..., 0] < found.probability(selected)) & (found.probability(selected) < intervals[..., 1]))
+        assert np.all(
+            (intervals[..., 0] < found.probability(selected))
+            & (found.probability(selected) < intervals[..., 1])
+        )
 
 
 def test_coins_have_a_probability_of_their_own_that_they_are_not_there() -> None:
@@ -129,7 +144,9 @@ def test_coins_have_a_probability_of_their_own_that_they_are_not_there() -> None
     assert found is not None
     terms = np.arange(of.fitted.statistics.n_terms)
     assert found.absence is not None
-    assert found.probability(terms) + found.absence(terms) == pytest.approx(np.ones((terms.size, 2)))
+    assert found.probability(terms) + found.absence(terms) == pytest.approx(
+        np.ones((terms.size, 2))
+    )
     assert found.probability(terms).sum(axis=0) != pytest.approx(np.ones(2))
 
 
@@ -163,7 +180,10 @@ def test_a_classifier_that_says_nothing_more_has_an_answer_to_every_question() -
     assert fit_warnings(silent) == []
     assert own_parameters(silent).l2 is None
     assert own_parameters(silent).members == {}
-    assert silent.restored(silent.training, silent.arrays()).joint_log_likelihood(matrix)[0].tolist() == scores.tolist()
+    assert (
+        silent.restored(silent.training, silent.arrays()).joint_log_likelihood(matrix)[0].tolist()
+        == scores.tolist()
+    )
 
 
 def test_its_left_out_documents_are_scored_by_folds_and_calibrated() -> None:

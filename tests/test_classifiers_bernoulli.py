@@ -32,11 +32,18 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-def fitted(corpus: list[oracle.Labelled], smoothing: float = 1.0, over: list[str] | None = None, **options: Any) -> BernoulliNaiveBayes:
+def fitted(
+    corpus: list[oracle.Labelled],
+    smoothing: float = 1.0,
+    over: list[str] | None = None,
+    **options: Any,
+) -> BernoulliNaiveBayes:
     statistics = statistics_of(corpus)
     names = [statistics.vocabulary.term(number) for number in range(statistics.n_terms)]
     selected = np.array([over is None or name in over for name in names], np.bool_)
-    return BernoulliNaiveBayes.estimate(Training(statistics, selected, smoothing, Settings.of(options)))
+    return BernoulliNaiveBayes.estimate(
+        Training(statistics, selected, smoothing, Settings.of(options))
+    )
 
 
 def scores(model: BernoulliNaiveBayes, documents: list[list[str]]) -> Floats:
@@ -50,7 +57,9 @@ def coins(counts: oracle.Counts, smoothing: float) -> dict[tuple[str, str], Frac
     for label in counts.classes:
         for term in counts.terms:
             below = counts.documents[label] + 2 * added
-            theta[label, term] = (counts.holding.get((label, term), 0) + added) / below if below else Fraction(0)
+            theta[label, term] = (
+                (counts.holding.get((label, term), 0) + added) / below if below else Fraction(0)
+            )
     return theta
 
 
@@ -59,13 +68,23 @@ def slow(corpus: list[oracle.Labelled], smoothing: float, sequence: list[str]) -
     counts = oracle.count(corpus)
     theta, prior = coins(counts, smoothing), oracle.class_prior(counts)
     return [
-        sum((oracle.log(theta[k, term] if term in sequence else 1 - theta[k, term]) for term in counts.terms), oracle.log(prior[k]))
+        sum(
+            (
+                oracle.log(theta[k, term] if term in sequence else 1 - theta[k, term])
+                for term in counts.terms
+            ),
+            oracle.log(prior[k]),
+        )
         for k in counts.classes
     ]
 
 
 @pytest.mark.parametrize("estimate", ["mean", "map", "ml"])
-@given(corpus=strategies.corpora, smoothing=st.sampled_from([0.0, 0.01, 1.0, 20.0]), documents=strategies.asked)
+@given(
+    corpus=strategies.corpora,
+    smoothing=st.sampled_from([0.0, 0.01, 1.0, 20.0]),
+    documents=strategies.asked,
+)
 def test_scores_are_those_of_the_slow_twin(
     estimate: str, corpus: list[oracle.Labelled], smoothing: float, documents: list[list[str]]
 ) -> None:
@@ -85,27 +104,42 @@ def test_with_hardly_any_smoothing_what_is_missing_still_costs(estimate: str) ->
     assert joint[0].argmax() == 1
 
 
-@given(st.integers(0, 50).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.floats(1.01, 50), st.floats(1.01, 50))
-def test_estimates_are_mean_and_mode_of_scipys_beta(cases: tuple[int, int], a: float, b: float) -> None:
+@given(
+    st.integers(0, 50).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))),
+    st.floats(1.01, 50),
+    st.floats(1.01, 50),
+)
+def test_estimates_are_mean_and_mode_of_scipys_beta(
+    cases: tuple[int, int], a: float, b: float
+) -> None:
     successes, trials = cases
     posterior = stats.beta(successes + a, trials - successes + b)
     whole = np.array(float(successes)), np.array(float(trials))
     assert float(beta_mean(*whole, a, b)) == pytest.approx(posterior.mean(), rel=1e-12)
     mode = float(beta_mode(*whole, a, b))
-    assert posterior.logpdf(mode) >= max(posterior.logpdf(mode * (1 - 1e-3)), posterior.logpdf(mode + (1 - mode) * 1e-3))
+    assert posterior.logpdf(mode) >= max(
+        posterior.logpdf(mode * (1 - 1e-3)), posterior.logpdf(mode + (1 - mode) * 1e-3)
+    )
 
 
 def test_only_selected_terms_count() -> None:
     model = fitted(CHINA, over=["chinese", "japan"])
     assert scores(model, [["tokyo", "macao"], []]).tolist() == [model.bias.tolist()] * 2
-    assert np.exp(scores(model, [["japan", "tokyo"]])[0]) == pytest.approx([1 / 4 * 1 / 3 * 2 / 3, 3 / 4 * 1 / 5 * 1 / 5], rel=1e-12)
+    assert np.exp(scores(model, [["japan", "tokyo"]])[0]) == pytest.approx(
+        [1 / 4 * 1 / 3 * 2 / 3, 3 / 4 * 1 / 5 * 1 / 5], rel=1e-12
+    )
 
 
-def test_documents_stay_sparse_and_terms_are_asked_for_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_documents_stay_sparse_and_terms_are_asked_for_in_parts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Documents by terms would be 400 × 3,000; no question is for more cells than allowed."""
     random = np.random.default_rng(1)
     names = [f"term{number:04d}" for number in range(3000)]
-    corpus = [(f"c{number % 7}", [names[term] for term in random.integers(0, 3000, 30).tolist()]) for number in range(400)]
+    corpus = [
+        (f"c{number % 7}", [names[term] for term in random.integers(0, 3000, 30).tolist()])
+        for number in range(400)
+    ]
     whole = fitted(corpus, 0.1)
     wanted = scores(whole, [terms for _, terms in corpus])
     sizes: list[int] = []
@@ -127,19 +161,29 @@ def test_documents_stay_sparse_and_terms_are_asked_for_in_parts(monkeypatch: pyt
 def test_auto_is_by_evidence_and_a_tenth_where_no_class_has_two_documents() -> None:
     model = TextClassifier(classifier="bernoulli").fit(["ant bee", "cat"], ["a", "b"])
     assert model.fitted.learnt.smoothing == 0.1
-    model = TextClassifier(classifier="bernoulli").fit(["ant bee", "ant", "cat", "cat bee"], ["a", "a", "b", "b"])
+    model = TextClassifier(classifier="bernoulli").fit(
+        ["ant bee", "ant", "cat", "cat bee"], ["a", "a", "b", "b"]
+    )
     holding = np.array([[2, 0], [1, 1], [0, 2]])  # ant, bee, cat
     evidence = [
-        betaln(holding + a, 2 - holding + a).sum() - 6 * betaln(a, a) for a in model.fitted.learnt.smoothing * np.array([0.99, 1, 1.01])
+        betaln(holding + a, 2 - holding + a).sum() - 6 * betaln(a, a)
+        for a in model.fitted.learnt.smoothing * np.array([0.99, 1, 1.01])
     ]
     assert max(evidence) == evidence[1]
-    assert TextClassifier(classifier="bernoulli", smoothing=2).fit(["ant bee", "cat"], ["a", "b"]).fitted.learnt.smoothing == 2
+    assert (
+        TextClassifier(classifier="bernoulli", smoothing=2)
+        .fit(["ant bee", "cat"], ["a", "b"])
+        .fitted.learnt.smoothing
+        == 2
+    )
 
 
 def test_presence_and_absence_can_have_pseudo_counts_of_their_own(tmp_path: Path) -> None:
     """The four documents about China of IIR: θ of "Chinese" is (3 + 1)/(3 + 1 + 2) in the three of "yes" under Beta(1, 2)."""
     texts, labels = CHINA_TEXTS, CHINA_LABELS
-    model = TextClassifier(classifier="bernoulli", smoothing=(1, 2), stemmer="none").fit(texts, labels)
+    model = TextClassifier(classifier="bernoulli", smoothing=(1, 2), stemmer="none").fit(
+        texts, labels
+    )
     chinese = np.array(model.fitted.statistics.vocabulary.find(["chinese"]))
     coins = class_conditionals(model.fitted.classifier)
     assert coins is not None
@@ -147,12 +191,18 @@ def test_presence_and_absence_can_have_pseudo_counts_of_their_own(tmp_path: Path
     assert isinstance(model.fitted.classifier, BernoulliNaiveBayes)
     assert coins.probability(chinese)[0].tolist() == [2 / 4, 4 / 6]
     np.testing.assert_allclose(coins.absence(chinese)[0], [2 / 4, 2 / 6])
-    np.testing.assert_allclose(beta_intervals(*model.fitted.classifier.posteriors(chinese))[0, 1], stats.beta.ppf([0.025, 0.975], 4, 2))
+    np.testing.assert_allclose(
+        beta_intervals(*model.fitted.classifier.posteriors(chinese))[0, 1],
+        stats.beta.ppf([0.025, 0.975], 4, 2),
+    )
     model.save("m")
     loaded = TextClassifier.load("m")
     assert loaded.settings["smoothing"] == (1, 2)
     assert np.array_equal(loaded.predict_proba(texts), model.predict_proba(texts))
-    same, one = (TextClassifier(classifier="bernoulli", smoothing=smoothing).fit(texts, labels) for smoothing in ((0.3, 0.3), 0.3))
+    same, one = (
+        TextClassifier(classifier="bernoulli", smoothing=smoothing).fit(texts, labels)
+        for smoothing in ((0.3, 0.3), 0.3)
+    )
     assert np.array_equal(same.predict_proba(texts), one.predict_proba(texts))
 
 
@@ -162,13 +212,23 @@ def test_two_pseudo_counts_on_the_command_line(tmp_path: Path, pets: Path) -> No
 
 
 def test_two_classes_are_a_linear_model_which_inspect_lists(tmp_path: Path) -> None:
-    texts = {"spam": ["offer is secret", "click secret link", "secret sports link"], "ham": ["play sports today", "secret sports event"]}
-    write("t.tsv", "".join(f"{label}\t{text}\n" for label, of_class in texts.items() for text in of_class))
-    succeed("train t.tsv --classifier bernoulli --smoothing 1 --stop-words none --stemmer none --calibration none")
+    texts = {
+        "spam": ["offer is secret", "click secret link", "secret sports link"],
+        "ham": ["play sports today", "secret sports event"],
+    }
+    write(
+        "t.tsv",
+        "".join(f"{label}\t{text}\n" for label, of_class in texts.items() for text in of_class),
+    )
+    succeed(
+        "train t.tsv --classifier bernoulli --smoothing 1 --stop-words none --stemmer none --calibration none"
+    )
     linear = in_json("inspect", "--limit", "50")["linear"]
     words = {word for of_class in texts.values() for text in of_class for word in text.split()}
     theta = {
-        (label, word): Fraction(sum(word in text.split() for text in of_class) + 1, len(of_class) + 2)
+        (label, word): Fraction(
+            sum(word in text.split() for text in of_class) + 1, len(of_class) + 2
+        )
         for label, of_class in texts.items()
         for word in words
     }
@@ -176,7 +236,9 @@ def test_two_classes_are_a_linear_model_which_inspect_lists(tmp_path: Path) -> N
     for word, weight in linear["terms"].items():
         ham, spam = theta["ham", word], theta["spam", word]
         assert weight == pytest.approx(math.log(ham * (1 - spam) / (spam * (1 - ham))), abs=1e-12)
-    b = math.log(Fraction(2, 3)) + sum(math.log((1 - theta["ham", word]) / (1 - theta["spam", word])) for word in words)
+    b = math.log(Fraction(2, 3)) + sum(
+        math.log((1 - theta["ham", word]) / (1 - theta["spam", word])) for word in words
+    )
     assert linear["b"] == pytest.approx(b, abs=1e-12)
     odds = TextClassifier.load("nbtext.joblib").joint_log_likelihood(["secret sports link"])[0]
     found = linear["b"] + sum(linear["terms"][word] for word in ("secret", "sports", "link"))

@@ -35,19 +35,30 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 mixed = strategies.corpora.filter(
-    lambda corpus: len({term for _, terms in corpus for term in terms}) > 1 and len({k for k, _ in corpus}) > 1
+    lambda corpus: (
+        len({term for _, terms in corpus for term in terms}) > 1 and len({k for k, _ in corpus}) > 1
+    )
 )
 
 
-def training(corpus: list[Labelled], smoothing: float = 1.0, over: set[str] | None = None, **parameters: Any) -> Training:
+def training(
+    corpus: list[Labelled], smoothing: float = 1.0, over: set[str] | None = None, **parameters: Any
+) -> Training:
     values = Settings.of({"stemmer": "none", "unspaced": "pairs", **parameters})
-    table, documents = count_documents([(label, " ".join(terms).encode()) for label, terms in corpus], Analysis(values))
+    table, documents = count_documents(
+        [(label, " ".join(terms).encode()) for label, terms in corpus], Analysis(values)
+    )
     statistics = estimated(table)
-    selected = np.array([over is None or statistics.vocabulary.term(j) in over for j in range(statistics.n_terms)], np.bool_)
+    selected = np.array(
+        [over is None or statistics.vocabulary.term(j) in over for j in range(statistics.n_terms)],
+        np.bool_,
+    )
     return Training(statistics, selected, smoothing, values, documents)
 
 
-def scores(model: ComplementNaiveBayes | MultinomialNaiveBayes, documents: list[list[str]]) -> Floats:
+def scores(
+    model: ComplementNaiveBayes | MultinomialNaiveBayes, documents: list[list[str]]
+) -> Floats:
     return model.joint_log_likelihood(matrix_of(documents, model.counts.vocabulary))[0]
 
 
@@ -63,11 +74,16 @@ def test_scikit_learn_says_the_same_class_by_class(
     normalised = weighting == "tfidf"
     assert given_.documents is not None
     reference = ComplementNB(alpha=alpha, norm=normalised)
-    reference.fit(dense(given_.documents.matrix, weighting, given_), [statistics.classes[k] for k in given_.documents.classes])
+    reference.fit(
+        dense(given_.documents.matrix, weighting, given_),
+        [statistics.classes[k] for k in given_.documents.classes],
+    )
     weights = model.weights(np.arange(statistics.n_terms))
     constant = weights.sum(axis=0).mean() if normalised else 1.0
     assert list(statistics.classes) == reference.classes_.tolist()
-    np.testing.assert_allclose(weights / constant, reference.feature_log_prob_.T, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(
+        weights / constant, reference.feature_log_prob_.T, rtol=1e-5, atol=1e-7
+    )
     matrix = matrix_of(documents, statistics.vocabulary)
     wanted = reference.predict_joint_log_proba(dense(matrix, weighting, given_))
     np.testing.assert_allclose(scores(model, documents) / constant, wanted, rtol=1e-5, atol=1e-7)
@@ -87,8 +103,16 @@ def test_two_classes_are_compared_as_by_the_multinomial_without_prior(
 ) -> None:
     two = [("a" if label == corpus[0][0] else "b", terms) for label, terms in corpus]
     given_ = training(two, 0.3, weighting=weighting, class_prior="uniform")
-    complement, multinomial = (scores(kind.estimate(given_), documents) for kind in (ComplementNaiveBayes, MultinomialNaiveBayes))
-    np.testing.assert_allclose(complement[:, 0] - complement[:, 1], multinomial[:, 0] - multinomial[:, 1], rtol=1e-8, atol=1e-8)
+    complement, multinomial = (
+        scores(kind.estimate(given_), documents)
+        for kind in (ComplementNaiveBayes, MultinomialNaiveBayes)
+    )
+    np.testing.assert_allclose(
+        complement[:, 0] - complement[:, 1],
+        multinomial[:, 0] - multinomial[:, 1],
+        rtol=1e-8,
+        atol=1e-8,
+    )
 
 
 @pytest.mark.parametrize("shape", ["symmetric", "background"])
@@ -101,14 +125,20 @@ def test_the_weights_of_a_class_are_normalised_over_selected_terms(
     model, statistics = ComplementNaiveBayes.estimate(given_), given_.statistics
     terms = np.flatnonzero(given_.selected)
     counts = model.counts.counts_of(terms)
-    added = np.full(terms.size, 0.2) if shape == "symmetric" else 0.2 * counts.sum(axis=1) / max(counts.sum(), 1.0)
+    added = (
+        np.full(terms.size, 0.2)
+        if shape == "symmetric"
+        else 0.2 * counts.sum(axis=1) / max(counts.sum(), 1.0)
+    )
     total = 0.2 * terms.size if shape == "symmetric" else 0.2
     total = total if terms.size else 1.0
     plain = np.empty(counts.shape)
     for k in range(statistics.n_classes):
         others = np.delete(counts, k, axis=1).sum(axis=1)
         possible = others + added > 0  # the background of a term that weighs nothing is nothing
-        plain[:, k] = np.where(possible, -np.log(np.where(possible, others + added, 1) / (others.sum() + total)), 0)
+        plain[:, k] = np.where(
+            possible, -np.log(np.where(possible, others + added, 1) / (others.sum() + total)), 0
+        )
     sums = plain.sum(axis=0)
     constant = sums[sums > 1e-12].mean() if (sums > 1e-12).any() else 1.0
     wanted = plain * np.divide(constant, sums, out=np.ones_like(sums), where=sums > 1e-12)
@@ -117,7 +147,9 @@ def test_the_weights_of_a_class_are_normalised_over_selected_terms(
 
 
 @given(
-    scores=st.lists(st.lists(st.integers(-3000, 3000), min_size=4, max_size=4), min_size=1, max_size=4),
+    scores=st.lists(
+        st.lists(st.integers(-3000, 3000), min_size=4, max_size=4), min_size=1, max_size=4
+    ),
     size=st.sampled_from([0.3, 2.0, 40.0]),
 )
 def test_shares_are_in_the_order_of_the_scores(scores: list[list[int]], size: float) -> None:
@@ -126,18 +158,24 @@ def test_shares_are_in_the_order_of_the_scores(scores: list[list[int]], size: fl
     assert np.isfinite(found).all()
     for row, logs in zip(table, found, strict=True):
         for a in range(4):
-            assert [bool(logs[a] > logs[b]) for b in range(4)] == [bool(row[a] > row[b]) for b in range(4)]
+            assert [bool(logs[a] > logs[b]) for b in range(4)] == [
+                bool(row[a] > row[b]) for b in range(4)
+            ]
 
 
 def test_shares_are_found_again_from_what_is_not_of_a_class() -> None:
     shares = np.array([[0.5, 0.3, 0.2], [0.6, 0.2, 0.2]])
     scores = -7 * np.log(1 - shares) + 11
     linear = (scores - scores.max(axis=1, keepdims=True)) / 7 / 1000
-    np.testing.assert_allclose(np.exp(log_shares(scores, np.full(2, 7.0)) - linear), shares, rtol=1e-12)
+    np.testing.assert_allclose(
+        np.exp(log_shares(scores, np.full(2, 7.0)) - linear), shares, rtol=1e-12
+    )
     with_none = np.insert(scores, 1, -np.inf, axis=1)
     found = log_shares(with_none, np.full(2, 7.0))
     assert found[:, 1].tolist() == [-np.inf, -np.inf]
-    np.testing.assert_allclose(np.delete(found, 1, axis=1), log_shares(scores, np.full(2, 7.0)), rtol=1e-12)
+    np.testing.assert_allclose(
+        np.delete(found, 1, axis=1), log_shares(scores, np.full(2, 7.0)), rtol=1e-12
+    )
 
 
 def test_variants_score_alike_and_order_alike() -> None:
@@ -150,12 +188,17 @@ def test_variants_score_alike_and_order_alike() -> None:
     for variant in variants:
         assert scores(variant, asked_).tolist() == scores(model, asked_).tolist()
         logs = variant.log_scale(scores(model, asked_), lengths)
-        assert logs.argsort(axis=1, kind="stable").tolist() == scores(model, asked_).argsort(axis=1, kind="stable").tolist()
+        assert (
+            logs.argsort(axis=1, kind="stable").tolist()
+            == scores(model, asked_).argsort(axis=1, kind="stable").tolist()
+        )
 
 
 def test_only_selected_terms_make_up_the_length_of_a_document() -> None:
     corpus: list[Labelled] = [("x", ["ant", "bee"]), ("y", ["cat", "dog"]), ("z", ["eel"])]
-    model = ComplementNaiveBayes.estimate(training(corpus, over={"ant", "cat", "eel"}, weighting="tfidf"))
+    model = ComplementNaiveBayes.estimate(
+        training(corpus, over={"ant", "cat", "eel"}, weighting="tfidf")
+    )
     found = scores(model, [["ant"], ["ant", "bee", "dog"], ["bee"]])
     assert found[0].tolist() == found[1].tolist()
     assert found[2].tolist() == [0, 0, 0]
@@ -170,7 +213,9 @@ def test_without_smoothing_it_is_refused(weighting: str) -> None:
 
 def test_a_pseudo_count_that_is_lost_beside_the_counts_is_not_lost_where_there_are_none() -> None:
     many = 20_000
-    model = TextClassifier(classifier="complement", weighting="tfidf", smoothing=1e-12, calibration="none")
+    model = TextClassifier(
+        classifier="complement", weighting="tfidf", smoothing=1e-12, calibration="none"
+    )
     model.fit(["cat"] * many + ["dog", "dog bird"], ["a"] * many + ["b", "b"])
     assert model.predict(["cat", "dog"]).tolist() == ["a", "b"]
     assert np.isfinite(model.predict_proba(["cat", "dog", ""])).all()
@@ -180,7 +225,9 @@ def test_a_pseudo_count_that_is_lost_beside_the_counts_is_not_lost_where_there_a
 @pytest.mark.parametrize("kind", [ComplementNaiveBayes, MultinomialNaiveBayes])
 @examples(6)
 @given(corpus=mixed)
-def test_unseen_documents_are_scored_by_models_made_of_the_others(kind: Any, weighting: str, corpus: list[Labelled]) -> None:
+def test_unseen_documents_are_scored_by_models_made_of_the_others(
+    kind: Any, weighting: str, corpus: list[Labelled]
+) -> None:
     """Each document of the sample, here all of them, by the model of the documents outside its fold, idf and all; multinomial leaves one out."""
     from nbtext.counts.documents import DocumentSample
 
@@ -204,7 +251,9 @@ def test_unseen_documents_are_scored_by_models_made_of_the_others(kind: Any, wei
             found, (wanted,) = unseen.scores[row], scores(model, [corpus[number][1]])
             np.testing.assert_allclose(found[columns], wanted, rtol=1e-6, atol=1e-6)
             assert np.all(np.delete(found, columns) == -np.inf)
-            known = Counter(corpus[number][1]).keys() & {term for _, terms in rest for term in terms}
+            known = Counter(corpus[number][1]).keys() & {
+                term for _, terms in rest for term in terms
+            }
             assert unseen.lengths[row] == sum(corpus[number][1].count(term) for term in known)
             row += 1
     assert row == len(unseen.truth)

@@ -55,11 +55,16 @@ VARIANTS: list[Options] = [
 WEAK: list[Options] = [
     {"classifier": "complement", "weighting": "tfidf", "top": 9, "ngrams": 2},
     *({"classifier": "multinomial", "by": by, "top": 4} for by in CRITERIA),
-    *({"classifier": "multinomial", **settings} for settings in ({"estimate": "ml"}, {"smoothing": 0})),
+    *(
+        {"classifier": "multinomial", **settings}
+        for settings in ({"estimate": "ml"}, {"smoothing": 0})
+    ),
 ]
 """Settings with which a model of a small corpus knows too little for some tests."""
 EVERY, EVERY_AND_WEAK = (
-    pytest.mark.parametrize("options", variants, ids=lambda options: "-".join(map(str, options.values())))
+    pytest.mark.parametrize(
+        "options", variants, ids=lambda options: "-".join(map(str, options.values()))
+    )
     for variants in (VARIANTS, [*VARIANTS, *WEAK])
 )
 EVERY_NAME = pytest.mark.parametrize("name", CLASSIFIERS)
@@ -76,7 +81,8 @@ def drawn(n: int, seed: int) -> list[Labelled]:
     for number in range(n):
         label = CLASSES[number % len(CLASSES)]
         words = [
-            f"{label}{random.integers(8)}" if own else COMMON[random.integers(len(COMMON))] for own in (random.random(10) < 0.5).tolist()
+            f"{label}{random.integers(8)}" if own else COMMON[random.integers(len(COMMON))]
+            for own in (random.random(10) < 0.5).tolist()
         ]
         documents.append((label, " ".join(words)))
     return documents
@@ -111,7 +117,9 @@ def is_additive(options: Options) -> bool:
     return not needs_documents(TextClassifier(**options).settings)
 
 
-def assert_same_scores(found: NDArray[np.float64], wanted: NDArray[np.float64], options: Options) -> None:
+def assert_same_scores(
+    found: NDArray[np.float64], wanted: NDArray[np.float64], options: Options
+) -> None:
     """Equal but for rounding; what is fitted step by step may end a step apart, with the same answers."""
     if is_additive(options):
         np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
@@ -137,9 +145,16 @@ def test_the_order_of_documents_does_not_matter(options: Options, tmp_path: Path
     assert_same_scores(other.joint_log_likelihood(ASKED), one.joint_log_likelihood(ASKED), options)
     assert saved(one, tmp_path) == saved(other, tmp_path)
     together = one.joint_log_likelihood(ASKED)
-    np.testing.assert_array_equal(one.joint_log_likelihood(text.encode() for text in ASKED), together)
+    np.testing.assert_array_equal(
+        one.joint_log_likelihood(text.encode() for text in ASKED), together
+    )
     np.testing.assert_allclose(one.joint_log_likelihood(ASKED[::-1])[::-1], together, rtol=1e-12)
-    np.testing.assert_allclose(np.concatenate([one.joint_log_likelihood([text]) for text in ASKED]), together, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        np.concatenate([one.joint_log_likelihood([text]) for text in ASKED]),
+        together,
+        rtol=1e-9,
+        atol=1e-9,
+    )
 
 
 @EVERY
@@ -147,10 +162,18 @@ def test_without_the_words_of_why_not_it_predicts_the_label(options: Options) ->
     model = learnt(options)
     found: list[WhyNot] = []
     for wanted in model.classes:
-        found += WhyNotFinder(model.fitted, wanted).find(Document(text, None, text.encode()) for text in ASKED[:4])
-    changed = [(each.wanted, " ".join(word for word in each.id.split() if word not in each.words)) for each in found if each.words]
+        found += WhyNotFinder(model.fitted, wanted).find(
+            Document(text, None, text.encode()) for text in ASKED[:4]
+        )
+    changed = [
+        (each.wanted, " ".join(word for word in each.id.split() if word not in each.words))
+        for each in found
+        if each.words
+    ]
     assert len(changed) > 1
-    assert model.predict([text for _, text in changed]).tolist() == [wanted for wanted, _ in changed]
+    assert model.predict([text for _, text in changed]).tolist() == [
+        wanted for wanted, _ in changed
+    ]
     assert sum(each.why == ANSWERED_SO for each in found) == 4
 
 
@@ -161,8 +184,12 @@ def test_renamed_classes_are_renamed_answers(options: Options) -> None:
     other = fitted([(names[label], text) for label, text in CORPUS], options, calibration="none")
     columns = [other.classes.index(names[label]) for label in one.classes]
     assert columns == [2, 0, 1]
-    assert_same_scores(other.joint_log_likelihood(ASKED)[:, columns], one.joint_log_likelihood(ASKED), options)
-    assert other.predict(ASKED).tolist() == [names[str(label)] for label in one.predict(ASKED).tolist()]
+    assert_same_scores(
+        other.joint_log_likelihood(ASKED)[:, columns], one.joint_log_likelihood(ASKED), options
+    )
+    assert other.predict(ASKED).tolist() == [
+        names[str(label)] for label in one.predict(ASKED).tolist()
+    ]
 
 
 @EVERY
@@ -177,7 +204,9 @@ def test_renamed_terms_change_nothing(options: Options) -> None:
     one = fitted(CORPUS, options, calibration="none")
     other = fitted([(label, renamed(text)) for label, text in CORPUS], options, calibration="none")
     asked = [renamed(text) for text in ASKED]
-    if "members" in options:  # its weights are fitted by folds, and these go by the content of documents
+    if (
+        "members" in options
+    ):  # its weights are fitted by folds, and these go by the content of documents
         assert other.predict(asked).tolist() == one.predict(ASKED).tolist()
         return
     assert_same_scores(other.joint_log_likelihood(asked), one.joint_log_likelihood(ASKED), options)
@@ -186,7 +215,10 @@ def test_renamed_terms_change_nothing(options: Options) -> None:
 @EVERY
 def test_terms_that_it_has_not_seen_count_for_nothing(options: Options) -> None:
     model = learnt(options)
-    assert model.joint_log_likelihood(["unseen word", ""]).tolist() == [model.joint_log_likelihood([" "])[0].tolist()] * 2
+    assert (
+        model.joint_log_likelihood(["unseen word", ""]).tolist()
+        == [model.joint_log_likelihood([" "])[0].tolist()] * 2
+    )
     both = model.joint_log_likelihood(["alpha1 unseen beta2", "alpha1 beta2"])
     assert both[0].tolist() == both[1].tolist()
     assert np.isfinite(model.predict_proba(["unseen", ""])).all()
@@ -197,8 +229,15 @@ def test_selected_terms_alone_count(options: Options) -> None:
     model = fitted(CORPUS, options, top=5)
     kept = np.flatnonzero(model.fitted.learnt.selected).tolist()
     assert len(kept) == 5
-    others = [word for word in COMMON if word not in {model.fitted.statistics.vocabulary.term(number) for number in kept}]
-    assert model.joint_log_likelihood([" ".join(others)]).tolist() == model.joint_log_likelihood([""]).tolist()
+    others = [
+        word
+        for word in COMMON
+        if word not in {model.fitted.statistics.vocabulary.term(number) for number in kept}
+    ]
+    assert (
+        model.joint_log_likelihood([" ".join(others)]).tolist()
+        == model.joint_log_likelihood([""]).tolist()
+    )
 
 
 @EVERY
@@ -217,7 +256,9 @@ def test_documents_without_terms_leave_the_class_prior(options: Options, tmp_pat
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-9)
     assert probabilities[0].tolist() == probabilities[1].tolist()
     saved(model, tmp_path)
-    np.testing.assert_array_equal(TextClassifier.load("m").predict_proba(["", "anything"]), probabilities)
+    np.testing.assert_array_equal(
+        TextClassifier.load("m").predict_proba(["", "anything"]), probabilities
+    )
 
 
 @EVERY
@@ -241,9 +282,15 @@ def test_saved_and_loaded_it_is_the_same(options: Options, tmp_path: Path) -> No
     model = learnt(options)
     written = saved(model, tmp_path)
     loaded = TextClassifier.load("m")
-    assert (loaded.fitted.statistics, loaded.settings, loaded.reading) == (model.fitted.statistics, model.settings, model.reading)
+    assert (loaded.fitted.statistics, loaded.settings, loaded.reading) == (
+        model.fitted.statistics,
+        model.settings,
+        model.reading,
+    )
     assert saved(loaded, tmp_path) == written
-    np.testing.assert_array_equal(loaded.joint_log_likelihood(ASKED), model.joint_log_likelihood(ASKED))
+    np.testing.assert_array_equal(
+        loaded.joint_log_likelihood(ASKED), model.joint_log_likelihood(ASKED)
+    )
     np.testing.assert_array_equal(loaded.predict_proba(ASKED), model.predict_proba(ASKED))
 
 
@@ -255,7 +302,9 @@ def test_scores_that_are_sums_over_terms_are_these_sums(options: Options) -> Non
     if summed is None:
         pytest.skip("its scores are no sums over terms")
     texts = ["alpha1 beta2 beta2 common03", "gamma0 unseen", ""]
-    counts = DocumentCounter(model.analysis, model.fitted.statistics.vocabulary).count([text.encode() for text in texts])
+    counts = DocumentCounter(model.analysis, model.fitted.statistics.vocabulary).count(
+        [text.encode() for text in texts]
+    )
     matrix = counts.matrix().of_terms(summed.known())
     features, biases = summed.features(matrix), summed.biases(matrix)
     documents = features.entry_documents
@@ -264,7 +313,11 @@ def test_scores_that_are_sums_over_terms_are_these_sums(options: Options) -> Non
     scores = model.joint_log_likelihood(texts)
     np.testing.assert_allclose(sums - sums[:, :1], scores - scores[:, :1], atol=1e-9)
     answers, rivals = np.full(documents.size, 1), np.full(documents.size, 2)
-    ahead = biases[:, 1] - biases[:, 2] + np.bincount(documents, summed.advantages(features, answers, rivals), len(texts))
+    ahead = (
+        biases[:, 1]
+        - biases[:, 2]
+        + np.bincount(documents, summed.advantages(features, answers, rivals), len(texts))
+    )
     np.testing.assert_allclose(ahead, scores[:, 1] - scores[:, 2], atol=1e-9)
 
 
@@ -277,12 +330,19 @@ def test_its_probabilities_are_some(options: Options, tmp_path: Path) -> None:
 @EVERY
 def test_what_it_cannot_have_kept_is_refused(options: Options) -> None:
     model = learnt(options)
-    training = Training(model.fitted.statistics, model.fitted.learnt.selected, model.fitted.learnt.smoothing, model.settings)
+    training = Training(
+        model.fitted.statistics,
+        model.fitted.learnt.selected,
+        model.fitted.learnt.smoothing,
+        model.settings,
+    )
     kept, chosen = dict(model.fitted.learnt.fitted), classifier_class(options["classifier"])
     wrong = [{**kept, "more": np.ones(1)}]
     for name, array in kept.items():
         wrong += [{**kept, name: array.ravel()[:-1]}]
-        wrong += [{other: kept[other] for other in kept if other != name}] if name != SPREAD else []  # scores may be as they are
+        wrong += (
+            [{other: kept[other] for other in kept if other != name}] if name != SPREAD else []
+        )  # scores may be as they are
     for arrays in wrong:
         with pytest.raises(ModelError, match="the model is malformed"):
             chosen.restored(training, arrays)
@@ -290,7 +350,9 @@ def test_what_it_cannot_have_kept_is_refused(options: Options) -> None:
 
 
 @EVERY_AND_WEAK
-def test_fitted_in_parts_it_is_that_of_one_fit_or_says_that_it_cannot(options: Options, tmp_path: Path) -> None:
+def test_fitted_in_parts_it_is_that_of_one_fit_or_says_that_it_cannot(
+    options: Options, tmp_path: Path
+) -> None:
     whole, parts = learnt(options), fitted(CORPUS[:40], options)
     texts, labels = [text for _, text in CORPUS[40:]], [label for label, _ in CORPUS[40:]]
     if is_additive(options):
@@ -307,7 +369,9 @@ def test_calibration_leaves_the_answers(options: Options) -> None:
     asked = [*ASKED, "alpha1", "beta2 beta2 common03", "gamma0 alpha1"]
     plain = fitted(CORPUS, options, calibration="none")
     model = fitted(CORPUS, options, calibration="auto")
-    np.testing.assert_array_equal(model.joint_log_likelihood(asked), plain.joint_log_likelihood(asked))
+    np.testing.assert_array_equal(
+        model.joint_log_likelihood(asked), plain.joint_log_likelihood(asked)
+    )
     assert model.predict(asked).tolist() == plain.predict(asked).tolist()
     assert model.fitted.learnt.judgement is not None
     assert model.fitted.learnt.judgement["documents"] > 10
@@ -317,9 +381,13 @@ def test_calibration_leaves_the_answers(options: Options) -> None:
 @pytest.mark.parametrize("calibration", ["auto", "none"])
 def test_cross_validation_is_training_apart(options: Options, calibration: str) -> None:
     model = TextClassifier(**{**PLAIN, **options, "calibration": calibration})
-    statistics, documents = count_documents([(label, text.encode()) for label, text in CORPUS], model.analysis)
+    statistics, documents = count_documents(
+        [(label, text.encode()) for label, text in CORPUS], model.analysis
+    )
     test = np.arange(len(CORPUS)) % 5 == 2
-    _, blocks = train_and_score(Subsets(statistics, documents), looked_up(model.analysis), ~test, test)
+    _, blocks = train_and_score(
+        Subsets(statistics, documents), looked_up(model.analysis), ~test, test
+    )
     (block,) = blocks
     apart = fitted([CORPUS[row] for row in np.flatnonzero(~test)], options, calibration=calibration)
     wanted = apart.predict_log_proba([CORPUS[row][1] for row in np.flatnonzero(test)])
@@ -362,7 +430,12 @@ def test_commands_run_on_its_model(trained: Path) -> None:
         assert len(succeed("select-features --limit 5 --by", by, cwd=trained).rows) == 5
     succeed("report", test, "--to", "page.html", cwd=trained)
     assert b"</html>" in (trained / "page.html").read_bytes()
-    assert succeed("classify --lines", cwd=trained, stdin=b"the printer is broken\n\n").text.count("\n") == 2
+    assert (
+        succeed("classify --lines", cwd=trained, stdin=b"the printer is broken\n\n").text.count(
+            "\n"
+        )
+        == 2
+    )
 
 
 @pytest.mark.cold("what is imported")
@@ -380,7 +453,9 @@ def test_classifying_with_a_model_needs_numpy_alone(tmp_path: Path) -> None:
 @EVERY_NAME
 def test_a_weighting_that_it_does_not_take_is_refused(name: str) -> None:
     for weighting in set(WEIGHTINGS) - set(KINDS[name]):
-        with pytest.raises(UsageError, match=f"classifier {name} and weighting {weighting} exclude each other"):
+        with pytest.raises(
+            UsageError, match=f"classifier {name} and weighting {weighting} exclude each other"
+        ):
             fitted(CORPUS, {"classifier": name, "weighting": weighting})
 
 
@@ -388,7 +463,12 @@ def test_a_weighting_that_it_does_not_take_is_refused(name: str) -> None:
 def test_a_shape_of_the_prior_that_it_does_not_take_is_refused(name: str) -> None:
     for shape in ("symmetric", "background"):
         if shape == "symmetric" or traits.BACKGROUND in KINDS[name]["counts"]:
-            assert fitted(CORPUS, {"classifier": name}, prior_shape=shape).score(ASKED, [label for label, _ in drawn(30, 1)]) > 0.7
+            assert (
+                fitted(CORPUS, {"classifier": name}, prior_shape=shape).score(
+                    ASKED, [label for label, _ in drawn(30, 1)]
+                )
+                > 0.7
+            )
             continue
         with pytest.raises(UsageError, match=f"prior_shape={shape} and .* exclude each other"):
             fitted(CORPUS, {"classifier": name}, prior_shape=shape)

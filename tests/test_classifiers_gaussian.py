@@ -47,7 +47,8 @@ def drawn(seed: int = 1, sizes: tuple[int, ...] = (30, 20, 45), n_features: int 
     """Documents of classes of several sizes, shuffled; features far from 0 and of unlike spread."""
     random = np.random.default_rng(seed)
     parts = [
-        random.normal(size=(size, n_features)) @ random.normal(size=(n_features, n_features)) + random.normal(100, 3, n_features)
+        random.normal(size=(size, n_features)) @ random.normal(size=(n_features, n_features))
+        + random.normal(100, 3, n_features)
         for size in sizes
     ]
     order = random.permutation(sum(sizes))
@@ -55,11 +56,18 @@ def drawn(seed: int = 1, sizes: tuple[int, ...] = (30, 20, 45), n_features: int 
 
 
 def fitted(
-    data: Data, *, separate: bool = False, shape: str = "full", shrinkage: float | None = 0.0, n_classes: int | None = None
+    data: Data,
+    *,
+    separate: bool = False,
+    shape: str = "full",
+    shrinkage: float | None = 0.0,
+    n_classes: int | None = None,
 ) -> GaussianClasses:
     features, classes = data
     number = int(classes.max()) + 1 if n_classes is None else n_classes
-    return GaussianClasses.estimate(features, classes, number, separate=separate, shape=shape, shrinkage=shrinkage)
+    return GaussianClasses.estimate(
+        features, classes, number, separate=separate, shape=shape, shrinkage=shrinkage
+    )
 
 
 def prior_of(classes: NDArray[np.int64]) -> Floats:
@@ -88,7 +96,10 @@ def test_densities_are_those_of_scipy(separate: bool, shape: str, shrinkage: flo
     data = drawn()
     model = fitted(data, separate=separate, shape=shape, shrinkage=shrinkage)
     asked = drawn(2)[0]
-    wanted = [multivariate_normal(mean, cov).logpdf(asked) for mean, cov in zip(model.means, covariances_of(model), strict=True)]
+    wanted = [
+        multivariate_normal(mean, cov).logpdf(asked)
+        for mean, cov in zip(model.means, covariances_of(model), strict=True)
+    ]
     np.testing.assert_allclose(model.log_density(asked), np.transpose(wanted), rtol=1e-9)
 
 
@@ -98,22 +109,35 @@ def test_without_shrinkage_it_is_maximum_likelihood(shape: str) -> None:
     wanted = [np.cov(features[classes == k].T, bias=True) for k in range(3)]
     pooled = np.average(wanted, axis=0, weights=prior_of(classes))
     found = covariances_of(fitted((features, classes), separate=True, shape=shape))
-    np.testing.assert_allclose(found, [simplified(cov, shape) for cov in wanted], rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(covariances_of(fitted((features, classes), shape=shape))[0], simplified(pooled, shape), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        found, [simplified(cov, shape) for cov in wanted], rtol=1e-9, atol=1e-9
+    )
+    np.testing.assert_allclose(
+        covariances_of(fitted((features, classes), shape=shape))[0],
+        simplified(pooled, shape),
+        rtol=1e-9,
+        atol=1e-9,
+    )
 
 
 @pytest.mark.parametrize("shrinkage", [0.0, 0.25, 0.9])
 def test_shared_covariances_are_linear_discriminant_analysis(shrinkage: float) -> None:
     features, classes = drawn()
-    reference = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage).fit(features, classes)
+    reference = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage).fit(
+        features, classes
+    )
     model = fitted((features, classes), shrinkage=shrinkage)
     asked = drawn(3)[0]
     joint = model.log_density(asked) + np.log(prior_of(classes))
-    np.testing.assert_allclose(log_posterior(joint), reference.predict_log_proba(asked), rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(
+        log_posterior(joint), reference.predict_log_proba(asked), rtol=1e-7, atol=1e-7
+    )
     weights, bias = model.boundary(prior_of(classes))[:2]
     np.testing.assert_allclose(weights, reference.coef_, rtol=1e-7)
     np.testing.assert_allclose(bias, reference.intercept_, rtol=1e-7)
-    np.testing.assert_allclose(log_posterior(asked @ weights.T + bias), log_posterior(joint), rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(
+        log_posterior(asked @ weights.T + bias), log_posterior(joint), rtol=1e-7, atol=1e-7
+    )
 
 
 @EVERY_KIND
@@ -122,13 +146,17 @@ def test_shared_covariances_are_linear_discriminant_analysis(shrinkage: float) -
     n_features=st.integers(1, 30),
     equal=st.booleans(),
 )
-def test_with_shrinkage_there_is_always_an_inverse(separate: bool, shape: str, sizes: list[int], n_features: int, equal: bool) -> None:
+def test_with_shrinkage_there_is_always_an_inverse(
+    separate: bool, shape: str, sizes: list[int], n_features: int, equal: bool
+) -> None:
     """Fewer documents than features, classes of one document or none, documents that are all the same."""
     features = np.random.default_rng(7).normal(size=(sum(sizes), n_features))
     if equal:
         features[:] = features[0]
     classes = np.repeat(np.arange(len(sizes)), sizes)
-    model = fitted((features, classes), separate=separate, shape=shape, shrinkage=None, n_classes=len(sizes))
+    model = fitted(
+        (features, classes), separate=separate, shape=shape, shrinkage=None, n_classes=len(sizes)
+    )
     densities = model.log_density(features)
     assert np.isfinite(densities).all()
     for root in model.roots:
@@ -138,9 +166,14 @@ def test_with_shrinkage_there_is_always_an_inverse(separate: bool, shape: str, s
 @EVERY_KIND
 def test_without_an_inverse_it_says_so(separate: bool, shape: str) -> None:
     features = np.ones((6, 2))
-    for rows in (features, features * 0.1):  # means of equal numbers may differ from them in the last digit
+    for rows in (
+        features,
+        features * 0.1,
+    ):  # means of equal numbers may differ from them in the last digit
         with pytest.raises(UsageError, match=r"no inverse.*shrinkage=auto"):
-            fitted((rows, np.array([0, 0, 0, 1, 1, 1])), separate=separate, shape=shape, shrinkage=0.0)
+            fitted(
+                (rows, np.array([0, 0, 0, 1, 1, 1])), separate=separate, shape=shape, shrinkage=0.0
+            )
 
 
 def test_more_documents_than_features_are_needed_for_a_full_inverse() -> None:
@@ -151,9 +184,20 @@ def test_more_documents_than_features_are_needed_for_a_full_inverse() -> None:
 
 @EVERY_KIND
 def test_no_features_and_no_documents(separate: bool, shape: str) -> None:
-    model = fitted((np.empty((5, 0)), np.array([0, 1, 1, 0, 0])), separate=separate, shape=shape, shrinkage=None)
+    model = fitted(
+        (np.empty((5, 0)), np.array([0, 1, 1, 0, 0])),
+        separate=separate,
+        shape=shape,
+        shrinkage=None,
+    )
     assert model.log_density(np.empty((3, 0))).tolist() == [[0, 0]] * 3
-    nothing = fitted((np.empty((0, 2)), np.empty(0, np.int64)), separate=separate, shape=shape, shrinkage=None, n_classes=2)
+    nothing = fitted(
+        (np.empty((0, 2)), np.empty(0, np.int64)),
+        separate=separate,
+        shape=shape,
+        shrinkage=None,
+        n_classes=2,
+    )
     assert np.isfinite(nothing.log_density(np.zeros((1, 2)))).all()
 
 
@@ -198,7 +242,9 @@ def test_the_weight_is_the_papers_sum_over_documents(shape: str) -> None:
     whole = moments if shape == "full" else np.diag(moments)
     noise = sum((((np.outer(row, row) - whole) * only) ** 2).sum() for row in rows) / len(rows) ** 2
     signal = ((whole - np.eye(4) * np.trace(whole) / 4) ** 2).sum()
-    assert ledoit_wolf_weight(rows, moments) == pytest.approx(max(min(noise / signal, 1), 1 / 10), rel=1e-12)
+    assert ledoit_wolf_weight(rows, moments) == pytest.approx(
+        max(min(noise / signal, 1), 1 / 10), rel=1e-12
+    )
 
 
 def test_of_two_documents_the_weight_is_not_zero() -> None:
@@ -214,7 +260,9 @@ def test_a_class_is_drawn_towards_the_shared_covariance_the_more_the_smaller_it_
     own = covariances(rows, rows, classes, 2, separate=True, shape="full", shrinkage=None)
     added = 2 * PRIOR_DOCUMENTS_PER_FEATURE
     for label, size in enumerate(sizes):
-        wanted = (rows[classes == label].T @ rows[classes == label] + added * shared) / (size + added)
+        wanted = (rows[classes == label].T @ rows[classes == label] + added * shared) / (
+            size + added
+        )
         np.testing.assert_allclose(own[label], wanted, rtol=1e-12)
 
 
@@ -229,21 +277,34 @@ def test_a_given_weight_is_that_of_both_steps() -> None:
 
 def test_classes_of_one_document_each_are_as_wide_as_all_documents() -> None:
     rows = np.array([[0.0, 0.0], [2.0, 4.0]])
-    found = covariances(np.zeros((2, 2)), rows, np.array([0, 1]), 2, separate=False, shape="full", shrinkage=None)
+    found = covariances(
+        np.zeros((2, 2)), rows, np.array([0, 1]), 2, separate=False, shape="full", shrinkage=None
+    )
     assert found.tolist() == [[[2.5, 0], [0, 2.5]]]  # the mean of the variances 1 and 4
 
 
-PLAIN: dict[str, Any] = {"classifier": "gaussian", "stop_words": "none", "stemmer": "none", "calibration": "none"}
+PLAIN: dict[str, Any] = {
+    "classifier": "gaussian",
+    "stop_words": "none",
+    "stemmer": "none",
+    "calibration": "none",
+}
 TEXT_KINDS = [
     {"covariance": covariance, "covariance_shape": shape}
     for covariance in ("shared", "separate")
     for shape in ("full", "diagonal", "spherical")
 ]
-EVERY_TEXT_KIND = pytest.mark.parametrize("kind", TEXT_KINDS, ids=lambda kind: "-".join(kind.values()))
+EVERY_TEXT_KIND = pytest.mark.parametrize(
+    "kind", TEXT_KINDS, ids=lambda kind: "-".join(kind.values())
+)
 WORDS = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen")
 
 
-corpora = st.lists(st.tuples(st.sampled_from("xyz"), st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)), min_size=1, max_size=10)
+corpora = st.lists(
+    st.tuples(st.sampled_from("xyz"), st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)),
+    min_size=1,
+    max_size=10,
+)
 
 
 def drawn_texts(n_documents: int = 60) -> tuple[list[str], list[str]]:
@@ -252,7 +313,9 @@ def drawn_texts(n_documents: int = 60) -> tuple[list[str], list[str]]:
     words = np.array([f"word{number:02d}" for number in range(40)])
     topics = draw.dirichlet(np.full(words.size, 0.3), 3)
     labels = [f"c{number % 3}" for number in range(n_documents)]
-    return [" ".join(draw.choice(words, 20, p=topics[number % 3])) for number in range(n_documents)], labels
+    return [
+        " ".join(draw.choice(words, 20, p=topics[number % 3])) for number in range(n_documents)
+    ], labels
 
 
 def of(model: TextClassifier) -> GaussianDiscriminantAnalysis:
@@ -265,10 +328,16 @@ def test_scores_are_those_of_scikit_learn_on_the_same_features() -> None:
     texts, labels = drawn_texts()
     model = TextClassifier(**PLAIN, latent=8, shrinkage=0.1).fit(texts, labels)
     asked = drawn_texts(90)[0][60:]
-    rows, _ = of(model).space.features(model.fitted.counter.count([text.encode() for text in texts]).matrix())
-    others, _ = of(model).space.features(model.fitted.counter.count([text.encode() for text in asked]).matrix())
+    rows, _ = of(model).space.features(
+        model.fitted.counter.count([text.encode() for text in texts]).matrix()
+    )
+    others, _ = of(model).space.features(
+        model.fitted.counter.count([text.encode() for text in asked]).matrix()
+    )
     reference = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1).fit(rows, labels)
-    np.testing.assert_allclose(model.predict_log_proba(asked), reference.predict_log_proba(others), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        model.predict_log_proba(asked), reference.predict_log_proba(others), rtol=1e-4, atol=1e-5
+    )
     assert model.predict(asked).tolist() == reference.predict(others).tolist()
     boundary = gaussian_boundary(of(model))
     assert boundary is not None
@@ -280,19 +349,27 @@ def test_scores_are_those_of_scikit_learn_on_the_same_features() -> None:
 @EVERY_TEXT_KIND
 @examples(6)
 @given(corpus=corpora, calibrated=st.booleans())
-def test_any_corpus_gives_a_model(kind: dict[str, Any], corpus: list[tuple[str, str]], calibrated: bool) -> None:
+def test_any_corpus_gives_a_model(
+    kind: dict[str, Any], corpus: list[tuple[str, str]], calibrated: bool
+) -> None:
     """One class, a class of one document, documents without words, fewer documents than dimensions."""
     parameters = {**PLAIN, **kind, "calibration": "auto" if calibrated else "none"}
     model = TextClassifier(**parameters).fit(*parted(corpus))
-    probabilities = model.predict_proba(["ant bee", "unknown words", "", *(text for _, text in corpus)])
+    probabilities = model.predict_proba(
+        ["ant bee", "unknown words", "", *(text for _, text in corpus)]
+    )
     assert np.isfinite(probabilities).all()
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
     np.testing.assert_allclose(probabilities[1:3], [model.fitted.classifier.prior] * 2, rtol=1e-12)
 
 
 def test_maximum_likelihood_without_an_inverse_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"too few documents for so many features; use shrinkage=auto"):
-        TextClassifier(**PLAIN, shrinkage=0).fit(["a dog barks", "one cat purrs", "two birds sing"], ["x", "x", "y"])
+    with pytest.raises(
+        UsageError, match=r"too few documents for so many features; use shrinkage=auto"
+    ):
+        TextClassifier(**PLAIN, shrinkage=0).fit(
+            ["a dog barks", "one cat purrs", "two birds sing"], ["x", "x", "y"]
+        )
     write("c.tsv", "x\tdog barks\nx\tcat purrs\ny\tbirds sing\n")
     assert "--set shrinkage" in fail(2, "train c.tsv --classifier gaussian --shrinkage 0")
 
@@ -301,7 +378,9 @@ def test_covariances_beyond_memory_are_refused(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(discriminant, "MOST_ROOTS", 100)
     texts, labels = drawn_texts()
     TextClassifier(**PLAIN, latent=10).fit(texts, labels)
-    with pytest.raises(UsageError, match="3 covariances of 10 features are too many; use covariance=shared"):
+    with pytest.raises(
+        UsageError, match="3 covariances of 10 features are too many; use covariance=shared"
+    ):
         TextClassifier(**PLAIN, latent=10, covariance="separate").fit(texts, labels)
 
 
@@ -309,13 +388,27 @@ def test_inspect_shows_the_linear_boundary(tmp_path: Path) -> None:
     texts, labels = drawn_texts()
     write("c.tsv", "".join(f"{label}\t{text}\n" for text, label in zip(texts, labels, strict=True)))
     write("prior", "c0\t0\nc1\t1\nc2\t2\n")
-    train = ("train", "c.tsv", "--classifier", "gaussian", "--latent", "4", "--class-prior", "prior")
+    train = (
+        "train",
+        "c.tsv",
+        "--classifier",
+        "gaussian",
+        "--latent",
+        "4",
+        "--class-prior",
+        "prior",
+    )
     succeed(*train)
     shown = in_json("inspect")["boundary"]
     boundary = gaussian_boundary(of(TextClassifier.load("nbtext.joblib")))
     assert boundary is not None
-    np.testing.assert_allclose([shown[label]["w"] for label in ("c0", "c1", "c2")], boundary.weights, atol=1e-8)
-    assert [shown[label]["w_0"] for label in ("c0", "c1", "c2")] == [None, *np.round(boundary.bias[1:], 9).tolist()]
+    np.testing.assert_allclose(
+        [shown[label]["w"] for label in ("c0", "c1", "c2")], boundary.weights, atol=1e-8
+    )
+    assert [shown[label]["w_0"] for label in ("c0", "c1", "c2")] == [
+        None,
+        *np.round(boundary.bias[1:], 9).tolist(),
+    ]
     assert "linear in 4 features" in succeed("inspect").text
     succeed(*train, "--covariance", "separate")
     assert in_json("inspect")["boundary"] is None
@@ -324,10 +417,15 @@ def test_inspect_shows_the_linear_boundary(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("covariance", ["shared", "separate"])
 @pytest.mark.parametrize("shape", ["full", "diagonal", "spherical", "spherical-unscaled"])
-def test_inspect_shows_means_covariances_and_boundaries_of_numbers_in_their_units(covariance: str, shape: str, tmp_path: Path) -> None:
+def test_inspect_shows_means_covariances_and_boundaries_of_numbers_in_their_units(
+    covariance: str, shape: str, tmp_path: Path
+) -> None:
     points, classes = drawn(n_features=3)
     points *= [1.0, 10.0, 0.1]
-    lines = [",".join([f"c{label}", *map(repr, point)]) for point, label in zip(points.tolist(), classes.tolist(), strict=True)]
+    lines = [
+        ",".join([f"c{label}", *map(repr, point)])
+        for point, label in zip(points.tolist(), classes.tolist(), strict=True)
+    ]
     write("t.csv", "label,a,b,c\n" + "\n".join(lines) + "\n")
     asked = f"--label-column label --numeric a,b,c --classifier gaussian --covariance {covariance} --covariance-shape {shape} --shrinkage 0"
     succeed(f"train t.csv {asked}")
@@ -336,24 +434,42 @@ def test_inspect_shows_means_covariances_and_boundaries_of_numbers_in_their_unit
     means = np.array([points[classes == k].mean(axis=0) for k in range(3)])
     scores = []
     for k in range(3):
-        rows = (points - means[classes])[slice(None) if covariance == "shared" else classes == k] / scale
-        wanted = simplified(rows.T @ rows / len(rows), shape.partition("-")[0]) * np.outer(scale, scale)
+        rows = (points - means[classes])[
+            slice(None) if covariance == "shared" else classes == k
+        ] / scale
+        wanted = simplified(rows.T @ rows / len(rows), shape.partition("-")[0]) * np.outer(
+            scale, scale
+        )
         found = shown[f"c{k}"]
         np.testing.assert_allclose(found["mean"], means[k], rtol=1e-5)
-        np.testing.assert_allclose(found["covariance"], wanted, rtol=1e-4, atol=1e-5 * float(np.abs(wanted).max()))
-        exact = multivariate_normal(found["mean"], found["covariance"]).logpdf(points) + np.log(prior_of(classes)[k])
+        np.testing.assert_allclose(
+            found["covariance"], wanted, rtol=1e-4, atol=1e-5 * float(np.abs(wanted).max())
+        )
+        exact = multivariate_normal(found["mean"], found["covariance"]).logpdf(points) + np.log(
+            prior_of(classes)[k]
+        )
         linear = points @ found["w"] + found["w_0"]
         assert ("matrix" in found) == (covariance == "separate")
-        quadratic = np.einsum("np,pq,nq->n", points, found["matrix"], points) if "matrix" in found else 0.0
+        quadratic = (
+            np.einsum("np,pq,nq->n", points, found["matrix"], points) if "matrix" in found else 0.0
+        )
         scores.append((exact, linear + quadratic))
-    said = TextClassifier.load("nbtext.joblib").joint_log_likelihood([dict(zip("abc", point, strict=True)) for point in points.tolist()])
-    np.testing.assert_allclose(said, np.transpose([exact for exact, _ in scores]), rtol=1e-4, atol=1e-4)
+    said = TextClassifier.load("nbtext.joblib").joint_log_likelihood(
+        [dict(zip("abc", point, strict=True)) for point in points.tolist()]
+    )
+    np.testing.assert_allclose(
+        said, np.transpose([exact for exact, _ in scores]), rtol=1e-4, atol=1e-4
+    )
     for k in (1, 2):
-        np.testing.assert_allclose(scores[k][1] - scores[0][1], scores[k][0] - scores[0][0], rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(
+            scores[k][1] - scores[0][1], scores[k][0] - scores[0][0], rtol=1e-5, atol=1e-5
+        )
     if (covariance, shape) == ("shared", "full"):
         oracle = LinearDiscriminantAnalysis(solver="lsqr").fit(points, classes)
         of_classes = np.array([shown[f"c{k}"]["w"] for k in range(3)])
-        np.testing.assert_allclose(of_classes - of_classes[0], oracle.coef_ - oracle.coef_[0], rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(
+            of_classes - of_classes[0], oracle.coef_ - oracle.coef_[0], rtol=1e-3, atol=1e-4
+        )
     table = succeed("inspect").text
     assert ("W a" in table) == (covariance == "separate")
     assert all(f"c{k}, w_0 " in table for k in range(3))

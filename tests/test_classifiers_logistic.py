@@ -57,13 +57,20 @@ def drawn(seed: int, n: int = 60, labels: str = "ABC") -> tuple[list[str], list[
     generator = np.random.default_rng(seed)
     classes = generator.integers(len(labels), size=n)
     chances = generator.dirichlet(np.ones(len(WORDS)), len(labels))
-    texts = [" ".join(generator.choice(WORDS, 1 + generator.integers(8), p=chances[k])) for k in classes]
+    texts = [
+        " ".join(generator.choice(WORDS, 1 + generator.integers(8), p=chances[k])) for k in classes
+    ]
     return texts, [labels[k] for k in classes]
 
 
-def training(texts: list[str], labels: list[str], smoothing: float = 1.0, **parameters: Any) -> Training:
+def training(
+    texts: list[str], labels: list[str], smoothing: float = 1.0, **parameters: Any
+) -> Training:
     values = Settings.of({**PLAIN, **parameters})
-    table, documents = count_documents([(label, text.encode()) for label, text in zip(labels, texts, strict=True)], Analysis(values))
+    table, documents = count_documents(
+        [(label, text.encode()) for label, text in zip(labels, texts, strict=True)],
+        Analysis(values),
+    )
     statistics = estimated(table)
     return Training(statistics, np.ones(statistics.n_terms, np.bool_), smoothing, values, documents)
 
@@ -82,23 +89,35 @@ def by_hand(texts: list[str], labels: list[str], alpha: float) -> tuple[Floats, 
     terms, classes = sorted(set().union(*counts)), sorted(set(labels))
     x = np.zeros((len(texts), len(terms)))
     for d, count in enumerate(counts):
-        weights = {t: log(1 + n) * log(len(texts) / sum(t in other for other in counts)) for t, n in count.items()}
+        weights = {
+            t: log(1 + n) * log(len(texts) / sum(t in other for other in counts))
+            for t, n in count.items()
+        }
         length = sqrt(sum(weight**2 for weight in weights.values()))
         for t, weight in weights.items():
             x[d, terms.index(t)] = weight / length if length else 0.0
     scale = np.empty((len(terms), len(classes)))
     for k, label in enumerate(classes):
-        own: Counter[str] = sum((c for c, of in zip(counts, labels, strict=True) if of == label), Counter())
-        rest: Counter[str] = sum((c for c, of in zip(counts, labels, strict=True) if of != label), Counter())
+        own: Counter[str] = sum(
+            (c for c, of in zip(counts, labels, strict=True) if of == label), Counter()
+        )
+        rest: Counter[str] = sum(
+            (c for c, of in zip(counts, labels, strict=True) if of != label), Counter()
+        )
         for j, t in enumerate(terms):
-            shares = [(side[t] + alpha) / (sum(side.values()) + alpha * len(terms)) for side in (own, rest)]
+            shares = [
+                (side[t] + alpha) / (sum(side.values()) + alpha * len(terms))
+                for side in (own, rest)
+            ]
             scale[j, k] = 1 + abs(log(shares[0] / shares[1]))
     return x, scale
 
 
 @examples(6)
 @given(seed=st.integers(0, 1000), l2=st.sampled_from([0.1, 1.0]), alpha=st.sampled_from([0.5, 1.0]))
-def test_the_fit_is_the_minimum_of_the_objective_written_out(seed: int, l2: float, alpha: float) -> None:
+def test_the_fit_is_the_minimum_of_the_objective_written_out(
+    seed: int, l2: float, alpha: float
+) -> None:
     texts, labels = drawn(seed, 30)
     given_ = training(texts, labels, alpha, l2=l2)
     model = LogisticRegression.estimate(given_)
@@ -110,15 +129,21 @@ def test_the_fit_is_the_minimum_of_the_objective_written_out(seed: int, l2: floa
         return len(truth) * loss(x @ (w * scale) + b, truth) + l2 / 2 * float((w**2).sum())
 
     options = {"maxiter": 1000, "maxfun": 10**6, "ftol": 1e-12}
-    least = minimize(objective, np.zeros(scale.size + len(model.bias)), method="L-BFGS-B", options=options).fun
+    least = minimize(
+        objective, np.zeros(scale.size + len(model.bias)), method="L-BFGS-B", options=options
+    ).fun
     weights = model.weights(np.arange(len(scale)))
     of_model = objective(np.concatenate((weights / scale, [model.bias]), axis=0).ravel())
     assert of_model <= least + 3 * SETTLED * len(texts)
     assert given_.documents is not None
-    assert model.joint_log_likelihood(given_.documents.matrix)[0] == pytest.approx(x @ weights + model.bias, abs=1e-9)
+    assert model.joint_log_likelihood(given_.documents.matrix)[0] == pytest.approx(
+        x @ weights + model.bias, abs=1e-9
+    )
 
 
-def test_a_large_corpus_is_not_fitted_beyond_what_it_takes_to_compare_strengths(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_corpus_is_not_fitted_beyond_what_it_takes_to_compare_strengths(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     texts, labels = drawn(1, 200)
     settled = LogisticRegression.estimate(training(texts, labels))
     monkeypatch.setattr(logistic, "CHEAP", 1000)
@@ -133,20 +158,31 @@ def test_auto_takes_a_strength_under_which_held_out_documents_are_most_probable(
     """After calibration; each strength is fitted by itself, from the start."""
     texts, labels = drawn(seed, 150)
     model = TextClassifier(**PLAIN).fit(texts, labels)
-    (chosen, _, _), grid = model.fitted.learnt.fitted["outcome"].tolist(), sorted({STRENGTH, *WEAKER[:6], *STRONGER})
+    (chosen, _, _), grid = (
+        model.fitted.learnt.fitted["outcome"].tolist(),
+        sorted({STRENGTH, *WEAKER[:6], *STRONGER}),
+    )
     losses = []
     for l2 in grid:
         given_ = training(texts, labels, l2=l2)
         assert given_.documents is not None
-        scores, lengths, _, held_out, _ = unseen_scores(LogisticRegression.estimate(given_), given_, given_.documents)
+        scores, lengths, _, held_out, _ = unseen_scores(
+            LogisticRegression.estimate(given_), given_, given_.documents
+        )
         truth = held_out.numbers
         assert truth.size == 30
-        losses.append(-by_length(scores, truth, lengths).log_posterior(scores, lengths)[np.arange(30), truth].mean())
+        losses.append(
+            -by_length(scores, truth, lengths)
+            .log_posterior(scores, lengths)[np.arange(30), truth]
+            .mean()
+        )
     assert chosen in grid
     assert losses[grid.index(chosen)] <= min(losses) + 2e-3
 
 
-def test_a_strength_goes_below_the_usual_ones_where_that_is_better(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_strength_goes_below_the_usual_ones_where_that_is_better(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     texts, labels = drawn(5, 100)
     falling = iter(np.linspace(1, 0, 20).tolist())
     monkeypatch.setattr(logistic, "WEAKER", (0.3, 1e-4))
@@ -158,7 +194,9 @@ def test_a_strength_goes_below_the_usual_ones_where_that_is_better(monkeypatch: 
 
 def test_held_out_documents_have_no_part_in_the_model_that_scores_them() -> None:
     texts, labels = drawn(2, 150)
-    given_ = training([f"{text} own{number}" for number, text in enumerate(texts)], labels, l2=0.001)
+    given_ = training(
+        [f"{text} own{number}" for number, text in enumerate(texts)], labels, l2=0.001
+    )
     assert given_.documents is not None
     model = LogisticRegression.estimate(given_)
     unseen = unseen_scores(model, given_, given_.documents)
@@ -168,7 +206,9 @@ def test_held_out_documents_have_no_part_in_the_model_that_scores_them() -> None
 
 
 def test_few_documents_are_fitted_with_the_usual_strength() -> None:
-    model = TextClassifier(**PLAIN).fit(["a cat", "the dog", "cat cat", "dog dog"], ["x", "y", "x", "y"])
+    model = TextClassifier(**PLAIN).fit(
+        ["a cat", "the dog", "cat cat", "dog dog"], ["x", "y", "x", "y"]
+    )
     assert model.fitted.learnt.fitted["outcome"][0] == 1.0
     assert model.predict(["cat", "dog"]).tolist() == ["x", "y"]
 
@@ -201,7 +241,9 @@ def test_classes_of_one_document_are_learnt_even_if_it_was_held_out() -> None:
 
 def test_a_model_without_terms_can_be_loaded(tmp_path: Path) -> None:
     TextClassifier(**PLAIN).fit(["", "", ""], ["x", "y", "y"]).save("m")
-    assert TextClassifier.load("m").predict_proba(["word"])[0] == pytest.approx([1 / 3, 2 / 3], abs=1e-6)
+    assert TextClassifier.load("m").predict_proba(["word"])[0] == pytest.approx(
+        [1 / 3, 2 / 3], abs=1e-6
+    )
 
 
 def test_another_class_prior_moves_the_scores() -> None:
@@ -210,10 +252,14 @@ def test_another_class_prior_moves_the_scores() -> None:
     moved = fitted(calibration="none", class_prior={"A": 8, "B": 1, "C": 1})
     shares = plain.fitted.statistics.class_documents / plain.fitted.statistics.n_documents
     by = moved.joint_log_likelihood(asked) - plain.joint_log_likelihood(asked)
-    assert by == pytest.approx(np.tile(np.log([0.8, 0.1, 0.1]) - np.log(shares), (len(asked), 1)), abs=1e-9)
+    assert by == pytest.approx(
+        np.tile(np.log([0.8, 0.1, 0.1]) - np.log(shares), (len(asked), 1)), abs=1e-9
+    )
 
 
-def test_a_fit_that_does_not_converge_warns_now_and_later(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_fit_that_does_not_converge_warns_now_and_later(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     assert warnings(fitted().fitted) == []
     monkeypatch.setattr(logistic, "minimise", partial(minimise, most_iterations=1))
     model = fitted(l2=0.001)
@@ -223,9 +269,14 @@ def test_a_fit_that_does_not_converge_warns_now_and_later(monkeypatch: pytest.Mo
         assert warning.startswith("the fit did not converge in 1 iterations")
 
 
-def test_a_fit_that_cannot_have_the_memory_is_refused_with_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fit_that_cannot_have_the_memory_is_refused_with_what_it_needs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(logistic, "VECTORS", 1 << 50)
-    with pytest.raises(UsageError, match=r"needs about [\d,]+ GiB for 60 documents, 8 terms and 3 classes, and this machine has \d+; use"):
+    with pytest.raises(
+        UsageError,
+        match=r"needs about [\d,]+ GiB for 60 documents, 8 terms and 3 classes, and this machine has \d+; use",
+    ):
         fitted()
 
 
@@ -239,7 +290,13 @@ strengths = st.sampled_from([0.01, 0.3, 1.0, 20.0])
 
 
 def drawn_rows(
-    seed: int, documents: int = 25, terms: int = 12, *, absent: bool = False, equal: bool = False, alone: bool = True
+    seed: int,
+    documents: int = 25,
+    terms: int = 12,
+    *,
+    absent: bool = False,
+    equal: bool = False,
+    alone: bool = True,
 ) -> tuple[Floats, Floats, Any]:
     """Features, scales and classes; ``absent`` leaves class 1 without documents, ``equal`` scales a term alike in all classes."""
     generator = np.random.default_rng(seed)
@@ -247,25 +304,39 @@ def drawn_rows(
     if alone:  # three terms that at most one document has
         features[1:, terms // 2] = 0.0
         features[:-1, [0, -1]] = 0.0
-    scales = np.tile(1 + generator.random((terms, 1)), CLASSES) if equal else 1 + 3 * generator.random((terms, CLASSES))
+    scales = (
+        np.tile(1 + generator.random((terms, 1)), CLASSES)
+        if equal
+        else 1 + 3 * generator.random((terms, CLASSES))
+    )
     classes = generator.choice([0, 2] if absent else CLASSES, documents)
     return features, scales, np.concatenate((np.array([0, 2, 2 if absent else 1]), classes[3:]))
 
 
-def objective(weights: Floats, bias: Floats, features: Floats, scales: Floats, classes: Any, l2: float) -> float:
+def objective(
+    weights: Floats, bias: Floats, features: Floats, scales: Floats, classes: Any, l2: float
+) -> float:
     """Σ_d −log p(truth | d) + l2/2 · Σ w², as it is written."""
     scores = features @ (weights * scales) + bias
-    return float(-log_softmax(scores, axis=1)[np.arange(len(classes)), classes].sum() + l2 / 2 * (weights**2).sum())
+    return float(
+        -log_softmax(scores, axis=1)[np.arange(len(classes)), classes].sum()
+        + l2 / 2 * (weights**2).sum()
+    )
 
 
 def weights_of(problem: Problem, vector: _Vector, scales: Floats) -> Floats:
     return np.asarray(problem.scaled_weights(vector.coefficients) / scales, np.float64)
 
 
-def problem_of(features: Floats, scales: Floats, classes: Any, dtype: type[Any] = np.float64) -> Problem:
+def problem_of(
+    features: Floats, scales: Floats, classes: Any, dtype: type[Any] = np.float64
+) -> Problem:
     scales = scales.astype(dtype)
     return Problem.of(
-        csr_array(features.astype(dtype)), lambda terms: scales[terms], scales.shape[1], Softmax(np.asarray(classes, np.int64))
+        csr_array(features.astype(dtype)),
+        lambda terms: scales[terms],
+        scales.shape[1],
+        Softmax(np.asarray(classes, np.int64)),
     )
 
 
@@ -274,11 +345,16 @@ def test_the_gradient_is_that_of_differences(seed: int, l2: float) -> None:
     features, scales, classes = drawn_rows(seed)
     problem = problem_of(features, scales, classes)
     generator = np.random.default_rng(seed)
-    point, way = (problem.vector(generator.normal(size=problem.shape), generator.normal(size=CLASSES)) for _ in range(2))
+    point, way = (
+        problem.vector(generator.normal(size=problem.shape), generator.normal(size=CLASSES))
+        for _ in range(2)
+    )
 
     def along(length: float) -> float:
         here = point.plus(way, length)
-        return objective(weights_of(problem, here, scales), here.bias, features, scales, classes, l2)
+        return objective(
+            weights_of(problem, here, scales), here.bias, features, scales, classes, l2
+        )
 
     slope = problem.gradient(problem.residual(point), point, l2).dot(way)
     assert slope == pytest.approx((along(1e-5) - along(-1e-5)) / 2e-5, rel=1e-5, abs=1e-4)
@@ -296,15 +372,23 @@ def test_scipy_finds_the_same_minimum_and_the_excess_is_about_right(seed: int, l
         posterior = np.exp(log_softmax(features @ (weights * scales) + bias, axis=1))
         posterior[np.arange(len(classes)), classes] -= 1
         slope = (features.T @ posterior) * scales + l2 * weights
-        return objective(weights, bias, features, scales, classes, l2), np.concatenate((slope.ravel(), posterior.sum(axis=0)))
+        return objective(weights, bias, features, scales, classes, l2), np.concatenate(
+            (slope.ravel(), posterior.sum(axis=0))
+        )
 
     found = minimize(
-        plain, np.zeros(scales.size + CLASSES), jac=True, method="L-BFGS-B", options={"maxiter": 5000, "ftol": 1e-15, "gtol": 1e-9}
+        plain,
+        np.zeros(scales.size + CLASSES),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": 5000, "ftol": 1e-15, "gtol": 1e-9},
     )
     for precision in (1e-7, 1e-3):
         fit = minimise(problem, l2, problem.start(), precision, 10_000)
         assert fit.excess <= precision
-        here = objective(weights_of(problem, fit.point, scales), fit.point.bias, features, scales, classes, l2)
+        here = objective(
+            weights_of(problem, fit.point, scales), fit.point.bias, features, scales, classes, l2
+        )
         assert -1e-8 <= (here - found.fun) / len(classes) <= 3 * precision + 1e-8
 
 
@@ -316,7 +400,9 @@ def test_settled_probabilities_are_those_of_scikit_learn_in_single_precision_too
         problem = problem_of(features, scales, classes, np.float32)
         point = minimise(problem, l2, problem.start(), SETTLED).point
         oracle = Oracle(C=1 / l2, tol=1e-10, max_iter=10_000).fit(features * scales[:, 0], classes)
-        assert softmax(point.products + point.bias, axis=1) == pytest.approx(oracle.predict_proba(features * scales[:, 0]), abs=5e-4)
+        assert softmax(point.products + point.bias, axis=1) == pytest.approx(
+            oracle.predict_proba(features * scales[:, 0]), abs=5e-4
+        )
 
 
 def test_more_iterations_never_give_a_worse_point_where_single_precision_ends() -> None:
@@ -348,7 +434,9 @@ def test_a_strong_penalty_leaves_the_shares_of_the_classes() -> None:
     problem = problem_of(features, scales, classes)
     fit = minimise(problem, 1e9, problem.start())
     assert np.abs(problem.scaled_weights(fit.point.coefficients)).max() < 1e-6
-    assert np.exp(fit.point.bias) / np.exp(fit.point.bias).sum() == pytest.approx(np.bincount(classes) / 40)
+    assert np.exp(fit.point.bias) / np.exp(fit.point.bias).sum() == pytest.approx(
+        np.bincount(classes) / 40
+    )
 
 
 @examples(6)
@@ -357,8 +445,12 @@ def test_a_class_without_documents_is_impossible_and_changes_nothing(seed: int) 
     features, scales, classes = drawn_rows(seed, absent=True)
     problem = problem_of(features, scales, classes)
     others = problem_of(features, scales[:, [0, 2]], classes // 2)
-    one, other = (minimise(each, 0.3, each.start(), 1e-10, 10_000).point for each in (problem, others))
+    one, other = (
+        minimise(each, 0.3, each.start(), 1e-10, 10_000).point for each in (problem, others)
+    )
     assert one.bias[1] == -np.inf
     assert one.bias[[0, 2]] == pytest.approx(other.bias, abs=1e-3)
-    assert problem.scaled_weights(one.coefficients)[:, [0, 2]] == pytest.approx(others.scaled_weights(other.coefficients), abs=1e-3)
+    assert problem.scaled_weights(one.coefficients)[:, [0, 2]] == pytest.approx(
+        others.scaled_weights(other.coefficients), abs=1e-3
+    )
     assert not problem.scaled_weights(one.coefficients)[:, 1].any()

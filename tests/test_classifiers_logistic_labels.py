@@ -31,14 +31,21 @@ def of_model(model: TextClassifier) -> LogisticLabels:
 
 @pytest.mark.parametrize("weights", [None, [1.0, 2.0, 0.5] * 20])
 def test_each_label_is_fitted_as_by_another_implementation(weights: list[float] | None) -> None:
-    model = TextClassifier(classifier="logistic", l2=0.3, calibration="none", stemmer="none").fit(TEXTS, SETS, weights)
+    model = TextClassifier(classifier="logistic", l2=0.3, calibration="none", stemmer="none").fit(
+        TEXTS, SETS, weights
+    )
     fitted, sample = of_model(model), model.counts.sample.documents
     features = fitted.features(sample.matrix)
-    x = csr_array((features.counts, features.terms, features.offsets), shape=(len(sample), len(fitted.training.selected)))
+    x = csr_array(
+        (features.counts, features.terms, features.offsets),
+        shape=(len(sample), len(fitted.training.selected)),
+    )
     of_documents = sample.natural_weights(model.fitted.statistics)
     scores, _ = fitted.joint_log_likelihood(sample.matrix)
     for label, truth in enumerate(sample.truth(len(LABELS)).mask(len(LABELS)).T):
-        oracle = LogisticRegression(C=1 / 0.3, tol=1e-10, max_iter=10_000).fit(x, truth, of_documents)
+        oracle = LogisticRegression(C=1 / 0.3, tol=1e-10, max_iter=10_000).fit(
+            x, truth, of_documents
+        )
         assert scores[:, label] == pytest.approx(oracle.decision_function(x), abs=2e-3)
 
 
@@ -60,12 +67,15 @@ def test_the_strength_makes_held_out_labels_most_probable() -> None:
 
 
 def test_the_loss_is_a_sum_over_labels_of_documents_whose_labels_are_known() -> None:
-    scores, truth = np.array([[1.0, -2.0], [0.5, -np.inf], [3.0, -np.inf]]), DocumentLabels.of_sets([[0], [1], []], 2)
+    scores, truth = (
+        np.array([[1.0, -2.0], [0.5, -np.inf], [3.0, -np.inf]]),
+        DocumentLabels.of_sets([[0], [1], []], 2),
+    )
     nobody = np.zeros(3, np.int64)
     wanted = [np.log1p(np.exp(-1)) + np.log1p(np.exp(-2)), np.log1p(np.exp(3))]
-    assert LogisticLabels.judge(Unseen(scores, nobody, nobody, truth, np.array([1.0, 5.0, 3.0]))) == pytest.approx(
-        np.average(wanted, weights=[1, 3])
-    )
+    assert LogisticLabels.judge(
+        Unseen(scores, nobody, nobody, truth, np.array([1.0, 5.0, 3.0]))
+    ) == pytest.approx(np.average(wanted, weights=[1, 3]))
 
 
 def test_a_label_with_one_document_or_with_all_stays_finite(tmp_path: Path) -> None:
@@ -80,7 +90,10 @@ def test_a_label_with_one_document_or_with_all_stays_finite(tmp_path: Path) -> N
 def test_left_out_answers_stay_in_the_file(tmp_path: Path) -> None:
     model = TextClassifier(classifier="logistic").fit(TEXTS, SETS)
     model.save(str(tmp_path / "m"))
-    before, after = model.fitted.learnt.left_out, TextClassifier.load(str(tmp_path / "m")).fitted.learnt.left_out
+    before, after = (
+        model.fitted.learnt.left_out,
+        TextClassifier.load(str(tmp_path / "m")).fitted.learnt.left_out,
+    )
     assert before is not None
     assert after is not None
     assert before.truth.named(LABELS) == after.truth.named(LABELS)
@@ -88,17 +101,23 @@ def test_left_out_answers_stay_in_the_file(tmp_path: Path) -> None:
     hashes = np.sort(content_hashes([text.encode() for text in TEXTS]))
     truth = dict(zip(content_hashes([text.encode() for text in TEXTS]).tolist(), SETS, strict=True))
     held_out = hashes[2::5].tolist()
-    assert [list(labels) for labels in after.truth.named(LABELS)] == [truth[content] for content in held_out]
+    assert [list(labels) for labels in after.truth.named(LABELS)] == [
+        truth[content] for content in held_out
+    ]
 
 
 def test_a_uniform_prior_takes_the_shares_of_labels_away() -> None:
     empirical, uniform = (
-        TextClassifier(classifier="logistic", l2=0.3, calibration="none", class_prior=prior).fit(TEXTS, SETS)
+        TextClassifier(classifier="logistic", l2=0.3, calibration="none", class_prior=prior).fit(
+            TEXTS, SETS
+        )
         for prior in ("empirical", "uniform")
     )
     holding = np.array([sum(label in own for own in SETS) for label in LABELS])
     moved = empirical.joint_log_likelihood(TEXTS) - uniform.joint_log_likelihood(TEXTS)
-    assert moved == pytest.approx(np.tile(np.log((holding + 0.5) / (len(SETS) - holding + 0.5)), (len(TEXTS), 1)))
+    assert moved == pytest.approx(
+        np.tile(np.log((holding + 0.5) / (len(SETS) - holding + 0.5)), (len(TEXTS), 1))
+    )
 
 
 def test_it_cannot_be_updated() -> None:

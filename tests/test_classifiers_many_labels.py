@@ -25,7 +25,10 @@ def documents(n: int) -> tuple[list[str], list[list[str]]]:
     texts, labels = [], []
     for _ in range(n):
         own = [label for label in LABELS if RANDOM.random() < 0.35]
-        drawn = [*RANDOM.choice(WORDS, 12), *(f"{label}{RANDOM.integers(4)}" for label in own for _ in range(3))]
+        drawn = [
+            *RANDOM.choice(WORDS, 12),
+            *(f"{label}{RANDOM.integers(4)}" for label in own for _ in range(3)),
+        ]
         texts.append(" ".join(map(str, drawn)))
         labels.append(own)
     return texts, labels
@@ -34,7 +37,9 @@ def documents(n: int) -> tuple[list[str], list[list[str]]]:
 TEXTS, SETS = documents(60)
 
 
-def trained(texts: Sequence[str] = TEXTS, labels: Sequence[Any] = SETS, **settings: Any) -> TextClassifier:
+def trained(
+    texts: Sequence[str] = TEXTS, labels: Sequence[Any] = SETS, **settings: Any
+) -> TextClassifier:
     return TextClassifier(**{"smoothing": 0.3, "stemmer": "none", **settings}).fit(texts, labels)
 
 
@@ -52,15 +57,26 @@ def test_leaving_one_out_is_training_without_it(weighting: str) -> None:
     rows = {content: row for row, content in enumerate(sample.hashes.tolist())}
     for left in range(0, len(TEXTS), 7):
         others = [place for place in range(len(TEXTS)) if place != left]
-        apart = trained([TEXTS[n] for n in others], [SETS[n] for n in others], weighting=weighting, calibration="none")
-        wanted, scored = apart.joint_log_likelihood([TEXTS[left]])[0], apart.fitted.score([TEXTS[left].encode()])
+        apart = trained(
+            [TEXTS[n] for n in others],
+            [SETS[n] for n in others],
+            weighting=weighting,
+            calibration="none",
+        )
+        wanted, scored = (
+            apart.joint_log_likelihood([TEXTS[left]])[0],
+            apart.fitted.score([TEXTS[left].encode()]),
+        )
         row = rows[int(content_hashes([TEXTS[left].encode()])[0])]
         assert found.scores[row] == pytest.approx(wanted, rel=1e-9, abs=1e-9)
         assert found.truth[np.array([row])].named(LABELS) == [tuple(SETS[left])]
         assert (found.lengths[row], found.unknown[row]) == (scored.lengths[0], scored.unknown[0])
 
 
-@pytest.mark.parametrize("settings", [{}, {"weighting": "log"}, {"classifier": "bernoulli"}, {"prior_shape": "background"}])
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"weighting": "log"}, {"classifier": "bernoulli"}, {"prior_shape": "background"}],
+)
 def test_changes_are_exact(settings: dict[str, Any]) -> None:
     more, others = documents(20)
     whole = trained([*TEXTS, *more], [*SETS, *others], **settings)
@@ -75,11 +91,16 @@ def test_a_label_is_weighed_against_the_documents_without_it() -> None:
     statistics, everything = model.fitted.statistics, model.fitted.statistics.all_documents
     assert everything is not None
     terms = np.arange(statistics.n_terms)
-    own, rest = statistics.counts_of(terms) + 0.3, everything.counts_of(terms) - statistics.counts_of(terms) + 0.3
+    own, rest = (
+        statistics.counts_of(terms) + 0.3,
+        everything.counts_of(terms) - statistics.counts_of(terms) + 0.3,
+    )
     ratios = np.log(own / own.sum(axis=0)) - np.log(rest / rest.sum(axis=0))
     assert of_models(model).weights(terms) == pytest.approx(ratios)
     holding = np.array([sum(label in labels for labels in SETS) for label in LABELS])
-    assert of_models(model).bias == pytest.approx(np.log((holding + 0.5) / (len(SETS) - holding + 0.5)))
+    assert of_models(model).bias == pytest.approx(
+        np.log((holding + 0.5) / (len(SETS) - holding + 0.5))
+    )
     assert statistics.n_documents == len(SETS)
 
 
@@ -95,10 +116,13 @@ def test_words_of_documents_without_labels_alone_are_known(classifier: str) -> N
     shares = np.array([sum(label in each for each in labels) for label in LABELS])
     assert nothing == pytest.approx((shares + 0.5) / (len(texts) + 1), rel=1e-6)
     explained, unknown = (
-        next(iter(Explainer(model.fitted).explain([Document("-", None, text)]))) for text in (b"hello there", b"nothing known")
+        next(iter(Explainer(model.fitted).explain([Document("-", None, text)])))
+        for text in (b"hello there", b"nothing known")
     )
     assert explained.explanation is not None
-    assert [(word.nats < 0, word.note) for word in explained.explanation.words] == [(True, None)] * 2
+    assert [(word.nats < 0, word.note) for word in explained.explanation.words] == [
+        (True, None)
+    ] * 2
     assert (explained.notice, unknown.notice) == (None, "no-known-terms")
     pruned = trained(texts, labels, classifier=classifier, stop_words="none", max_df=0.2)
     assert pruned.fitted.score([b"hello there"]).lengths.tolist() == [0]  # 20 of 80 documents
@@ -108,7 +132,9 @@ def test_leaving_out_a_document_that_shares_its_words_with_unlabelled_ones_alone
     texts, labels = [*TEXTS, "hello there word1", "hello you"], [*SETS, ["corn"], []]
     whole = trained(texts, labels, calibration="none", stop_words="none")
     found = of_models(whole).leave_one_out(whole.counts.sample.documents)
-    rows = {content: row for row, content in enumerate(whole.counts.sample.documents.hashes.tolist())}
+    rows = {
+        content: row for row, content in enumerate(whole.counts.sample.documents.hashes.tolist())
+    }
     row = rows[int(content_hashes([b"hello there word1"])[0])]
     apart = trained([*TEXTS, "hello you"], [*SETS, []], calibration="none", stop_words="none")
     assert found.scores[row] == pytest.approx(apart.joint_log_likelihood(["hello there word1"])[0])
@@ -149,10 +175,19 @@ def test_a_background_prior_changes_with_the_document_left_out_so_folds_are() ->
     with pytest.raises(UsageError, match="leave-one-out is not exact for several labels"):
         models.leave_one_out(sample)
     unseen = unseen_scores(models, models.training, sample)
-    place_of = {content: place for place, content in enumerate(content_hashes([text.encode() for text in TEXTS]).tolist())}
+    place_of = {
+        content: place
+        for place, content in enumerate(content_hashes([text.encode() for text in TEXTS]).tolist())
+    }
     places = [place_of[content] for content in sample.hashes.tolist()]
     held_out = places[::HELD_OUT_FOLDS]
     others = [place for place in range(len(TEXTS)) if place not in held_out]
-    apart = trained([TEXTS[n] for n in others], [SETS[n] for n in others], prior_shape="background", smoothing=5, calibration="none")
+    apart = trained(
+        [TEXTS[n] for n in others],
+        [SETS[n] for n in others],
+        prior_shape="background",
+        smoothing=5,
+        calibration="none",
+    )
     wanted = apart.joint_log_likelihood([TEXTS[n] for n in held_out])
     np.testing.assert_allclose(unseen.scores[: len(held_out)], wanted, rtol=1e-9)

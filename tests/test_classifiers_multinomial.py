@@ -26,23 +26,38 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-def fitted(corpus: list[oracle.Labelled], smoothing: float, estimate: str = "mean") -> MultinomialNaiveBayes:
+def fitted(
+    corpus: list[oracle.Labelled], smoothing: float, estimate: str = "mean"
+) -> MultinomialNaiveBayes:
     return multinomial(language_models(statistics_of(corpus), smoothing, estimate=estimate))
 
 
 def scores(model: MultinomialNaiveBayes, documents: list[list[str]]) -> Floats:
-    return model.joint_log_likelihood(matrix_of(documents, model.language_models.statistics.vocabulary))[0]
+    return model.joint_log_likelihood(
+        matrix_of(documents, model.language_models.statistics.vocabulary)
+    )[0]
 
 
 @pytest.mark.parametrize("estimate", get_args(Estimate))
-@given(corpus=strategies.corpora, smoothing=st.sampled_from([0.01, 1.0, 20.0]), documents=strategies.asked)
+@given(
+    corpus=strategies.corpora,
+    smoothing=st.sampled_from([0.01, 1.0, 20.0]),
+    documents=strategies.asked,
+)
 def test_scores_are_those_of_the_slow_twin(
     estimate: str, corpus: list[oracle.Labelled], smoothing: float, documents: list[list[str]]
 ) -> None:
     counts = oracle.count(corpus)
-    models, prior = oracle.language_models(counts, counts.terms, smoothing, "symmetric", estimate), oracle.class_prior(counts)
-    wanted = [list(oracle.joint_log_likelihood(models, prior, terms).values()) for terms in documents]
-    assert scores(fitted(corpus, smoothing, estimate), documents).tolist() == [pytest.approx(row, rel=1e-12) for row in wanted]
+    models, prior = (
+        oracle.language_models(counts, counts.terms, smoothing, "symmetric", estimate),
+        oracle.class_prior(counts),
+    )
+    wanted = [
+        list(oracle.joint_log_likelihood(models, prior, terms).values()) for terms in documents
+    ]
+    assert scores(fitted(corpus, smoothing, estimate), documents).tolist() == [
+        pytest.approx(row, rel=1e-12) for row in wanted
+    ]
 
 
 def test_scores_do_not_depend_on_how_many_weights_are_held_at_once() -> None:
@@ -54,9 +69,15 @@ def test_scores_do_not_depend_on_how_many_weights_are_held_at_once() -> None:
     model = fitted(corpus, 0.5)
     assert matrix.TERM_WEIGHTS_AT_ONCE < 1500 * 2000
     together = scores(model, draw[:100])
-    np.testing.assert_allclose(together, np.concatenate([scores(model, [terms]) for terms in draw[:100]]), rtol=1e-12)
+    np.testing.assert_allclose(
+        together, np.concatenate([scores(model, [terms]) for terms in draw[:100]]), rtol=1e-12
+    )
     counts = [Counter(terms) for terms in draw[:3]]
     known = np.array(model.language_models.statistics.vocabulary.find(names.tolist()))
     weights = model.language_models.log_probability(known)
-    wanted = [np.log(model.prior) + sum(n * weights[names.tolist().index(term)] for term, n in counter.items()) for counter in counts]
+    wanted = [
+        np.log(model.prior)
+        + sum(n * weights[names.tolist().index(term)] for term, n in counter.items())
+        for counter in counts
+    ]
     np.testing.assert_allclose(together[:3], wanted, rtol=1e-12)

@@ -36,7 +36,18 @@ b,birds sing songs,14.25,7,
 c,cars drive,50,1,Oslo
 c,a car,,2,Bonn
 """
-ALL = ("--label-column", "label", "--text-column", "text", "--categorical", "city", "--count", "visits", "--numeric", "age")
+ALL = (
+    "--label-column",
+    "label",
+    "--text-column",
+    "text",
+    "--categorical",
+    "city",
+    "--count",
+    "visits",
+    "--numeric",
+    "age",
+)
 
 
 @pytest.fixture
@@ -57,7 +68,9 @@ def test_columns_without_a_text_are_said(people: Path) -> None:
         "people.csv: class in column 'label', no text, the first line is a header; if not, give --label-column, --text-column or --no-header"
         in notes[0]
     )
-    assert "no text" not in "".join(nbtext("train -v people.csv --numeric age --text-column text").notes)
+    assert "no text" not in "".join(
+        nbtext("train -v people.csv --numeric age --text-column text").notes
+    )
 
 
 def test_a_table_without_a_text(dating: Path) -> None:
@@ -68,7 +81,11 @@ def test_a_table_without_a_text(dating: Path) -> None:
     assert first["label"] == "-"
     assert first["probability"] == pytest.approx((1 / 6) / (1 / 6 + 0.06))
     assert second["abstained"] == "impossible"
-    assert third["abstained"] == "no known terms" if "abstained" in third else third["probability"] == pytest.approx(5 / 8)
+    assert (
+        third["abstained"] == "no known terms"
+        if "abstained" in third
+        else third["probability"] == pytest.approx(5 / 8)
+    )
 
 
 def test_without_a_header_columns_have_numbers(dating: Path) -> None:
@@ -78,7 +95,10 @@ def test_without_a_header_columns_have_numbers(dating: Path) -> None:
     succeed("train bare.tsv --label-column 4 --categorical 1,2,3 -m numbered")
     ours, theirs = (
         [row[1:] for row in succeed("classify bare.tsv -m", model, *more).rows]
-        for model, *more in (("named", "--categorical", "1,2,3", "--format", "tsv", "--no-header"), ("numbered",))
+        for model, *more in (
+            ("named", "--categorical", "1,2,3", "--format", "tsv", "--no-header"),
+            ("numbered",),
+        )
     )
     assert ours == theirs
 
@@ -87,7 +107,9 @@ def test_a_value_of_the_wrong_kind_is_a_document_that_cannot_be_read(people: Pat
     write("people.csv", PEOPLE + "c,a cart,old,1,Bonn\n")
     done = nbtext("train people.csv", *ALL)
     assert done.status == 1
-    assert done.notes == ["nbtext: people.csv:8: the value 'old' at 'age' is not a number; leave it empty where it is not known"]
+    assert done.notes == [
+        "nbtext: people.csv:8: the value 'old' at 'age' is not a number; leave it empty where it is not known"
+    ]
 
 
 def test_attributes_need_columns_and_as_many_as_the_model_has(people: Path) -> None:
@@ -107,7 +129,9 @@ def test_the_same_values_come_again_without_being_a_leak(dating: Path) -> None:
 
 def test_values_that_are_declared_and_never_occur_have_a_pseudo_count(tmp_path: Path) -> None:
     throws = {"fair": "12341", "loaded": "4441"}
-    table = "die,face\n" + "".join(f"{die},{face}\n" for die, faces in throws.items() for face in faces)
+    table = "die,face\n" + "".join(
+        f"{die},{face}\n" for die, faces in throws.items() for face in faces
+    )
     write("dice.csv", table)
     train = ("train", "dice.csv", "--label-column", "die", "--smoothing", "0.5")
     for declared, n_values in (("face=6", 6), ("face=4", 4), ("face", 4)):
@@ -115,13 +139,22 @@ def test_values_that_are_declared_and_never_occur_have_a_pseudo_count(tmp_path: 
             succeed(*train, "--categorical", declared, "--estimate", estimate)
             found = in_json("inspect")["attributes"]["face"]
             for die, faces in throws.items():
-                shares = {face: (faces.count(face) + 0.5) / (len(faces) + n_values * 0.5) for face in "1234"}
+                shares = {
+                    face: (faces.count(face) + 0.5) / (len(faces) + n_values * 0.5)
+                    for face in "1234"
+                }
                 if n_values > 4:
                     shares["(2 never seen)"] = 2 * 0.5 / (len(faces) + n_values * 0.5)
-                assert found["classes"][die]["probability"] == pytest.approx(shares), (declared, more)
+                assert found["classes"][die]["probability"] == pytest.approx(shares), (
+                    declared,
+                    more,
+                )
     write("thrown.csv", "face\n4\n6\n")
     four, six = succeed("classify thrown.csv").rows
-    assert (four[1], six[1]) == ("loaded", "fair")  # a value never seen adds nothing, and more throws were fair
+    assert (four[1], six[1]) == (
+        "loaded",
+        "fair",
+    )  # a value never seen adds nothing, and more throws were fair
     said = fail(2, *train, "--categorical", "face=3")
     assert "'face' has 4 values, and 3 are declared; declare at least face=4" in said
     assert "none twice" in fail(2, *train, "--categorical", "face=6,face")
@@ -136,7 +169,10 @@ def test_evidence_knows_of_declared_values(tmp_path: Path, declared: int) -> Non
     def evidence(alpha: float) -> float:
         counts = ((7, 4), (3, 6))
         rising = sum(lgamma(n + alpha) - lgamma(alpha) for of_class in counts for n in of_class)
-        return rising + sum(lgamma(declared * alpha) - lgamma(sum(of_class) + declared * alpha) for of_class in counts)
+        return rising + sum(
+            lgamma(declared * alpha) - lgamma(sum(of_class) + declared * alpha)
+            for of_class in counts
+        )
 
     best = found["smoothing"]
     assert evidence(best) > max(evidence(0.99 * best), evidence(1.01 * best))

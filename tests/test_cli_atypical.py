@@ -18,7 +18,10 @@ def lines(seed: int, words: list[str], number: int) -> list[str]:
     """Lines of random words, the first ones more often."""
     draw = np.random.default_rng(seed)
     shares = 1 / np.arange(1, len(words) + 1)
-    return [" ".join(draw.choice(words, draw.integers(3, 40), p=shares / shares.sum())) for _ in range(number)]
+    return [
+        " ".join(draw.choice(words, draw.integers(3, 40), p=shares / shares.sum()))
+        for _ in range(number)
+    ]
 
 
 ENGLISH = [f"{a}{b}ing" for a in "bcdfgh" for b in "aeiou"]
@@ -29,7 +32,9 @@ GERMAN = [f"{a}{b}ung" for a in "zwpq" for b in "aeiou"]
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with a model of mail in one language, and new mail in that and in another."""
     home = tmp_path_factory.mktemp("atypical")
-    training = [f"{'xy'[number % 2]}\t{line}\n" for number, line in enumerate(lines(1, ENGLISH, 300))]
+    training = [
+        f"{'xy'[number % 2]}\t{line}\n" for number, line in enumerate(lines(1, ENGLISH, 300))
+    ]
     (home / "mail.tsv").write_text("".join(training))
     (home / "english.txt").write_text("\n".join(lines(2, ENGLISH, 200)) + "\n")
     (home / "german.txt").write_text("\n".join(lines(3, [*GERMAN, *ENGLISH[-3:]], 100)) + "\n")
@@ -38,7 +43,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def abstained(home: Path, document: str, *options: str) -> list[str | None]:
-    out = succeed("classify", document, "--format", "lines", "--output", "jsonl", *options, cwd=home).text
+    out = succeed(
+        "classify", document, "--format", "lines", "--output", "jsonl", *options, cwd=home
+    ).text
     return [json.loads(line).get("abstained") for line in out.splitlines()]
 
 
@@ -51,7 +58,10 @@ def test_documents_of_another_kind_get_no_answer_but_a_reason(home: Path) -> Non
 
 
 def test_a_larger_share_abstains_more_often(home: Path) -> None:
-    counts = [abstained(home, "english.txt", "--min-typicality", share).count("atypical") for share in ("0", "0.1", "0.5", "1")]
+    counts = [
+        abstained(home, "english.txt", "--min-typicality", share).count("atypical")
+        for share in ("0", "0.1", "0.5", "1")
+    ]
     assert counts[0] == 0
     assert 5 <= counts[1] <= 40
     assert 60 <= counts[2] <= 140
@@ -62,13 +72,22 @@ def test_the_third_column_says_why(home: Path) -> None:
     (home / "one.txt").write_text("zaung weung wiung zaung poung puung weung")
     result = succeed("classify one.txt --format lines --min-typicality 0.01", cwd=home)
     assert result.rows == [["one.txt:1", "", "atypical"]]
-    assert nbtext("classify one.txt --format lines --min-typicality 0.01 --exit-status-abstained 7", cwd=home).status == 7
+    assert (
+        nbtext(
+            "classify one.txt --format lines --min-typicality 0.01 --exit-status-abstained 7",
+            cwd=home,
+        ).status
+        == 7
+    )
 
 
 @pytest.mark.parametrize("options", ["--sample 0", "--calibration none", "--estimate ml"], ids=str)
 def test_a_model_that_cannot_tell_says_so(home: Path, options: str) -> None:
     succeed(f"train mail.tsv -m other {options}", cwd=home)
     line = fail(2, "classify english.txt -m other --min-typicality 0.1", cwd=home)
-    assert "the model does not know what is typical; train --classifier multinomial on counts, with" in line
+    assert (
+        "the model does not know what is typical; train --classifier multinomial on counts, with"
+        in line
+    )
     assert line.endswith("and without values beside the text")
     assert "typical" not in nbtext("classify english.txt --format lines -m other", cwd=home).text

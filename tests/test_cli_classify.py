@@ -30,7 +30,9 @@ def strictly(line: str) -> Any:
 def test_one_record_for_each_document_in_order(service_desk_model: Path) -> None:
     files = sorted((SERVICE_DESK / "test").rglob("*.txt"), key=os.fsencode, reverse=True)
     for paths in ([SERVICE_DESK / "test"], files, [*files[:3], SERVICE_DESK / "test", files[0]]):
-        expected = [name for path in paths for name in ([path] if path.is_file() else reversed(files))]
+        expected = [
+            name for path in paths for name in ([path] if path.is_file() else reversed(files))
+        ]
         rows = succeed("classify -m", service_desk_model, *paths).rows
         assert [row[0] for row in rows] == [str(name) for name in expected]
         assert all(0 < float(probability) <= 1 for _, _, probability in rows)
@@ -47,14 +49,26 @@ def test_further_classes_are_columns_of_csv_and_rows_of_a_table(service_desk_mod
     assert "tsv always has three columns" in fail(2, *command, "tsv")
 
 
-def test_csv_has_numbers_as_probabilities_and_a_column_of_reasons(service_desk_model: Path, tmp_path: Path) -> None:
-    corpus(tmp_path, {"in/1": "my bin", "in/2": b"\0", "in/3": "my bin was not emptied by the bin lorry"})
+def test_csv_has_numbers_as_probabilities_and_a_column_of_reasons(
+    service_desk_model: Path, tmp_path: Path
+) -> None:
+    corpus(
+        tmp_path,
+        {"in/1": "my bin", "in/2": b"\0", "in/3": "my bin was not emptied by the bin lorry"},
+    )
     done = nbtext("classify in --min-probability 0.7 -o csv -m", service_desk_model)
     head, *rows = csv.reader(io.StringIO(done.text))
     assert head == ["id", "label", "probability", "reason"]
-    assert [(row[1], row[2] != "" and float(row[2]) > 0.7) for row in rows] == [("", False), ("", False), ("waste-collection", True)]
+    assert [(row[1], row[2] != "" and float(row[2]) > 0.7) for row in rows] == [
+        ("", False),
+        ("", False),
+        ("waste-collection", True),
+    ]
     assert [row[3].partition(" ")[0] for row in rows] == ["low-probability", "binary,", ""]
-    assert [row[2].partition(" ")[0] for row in nbtext("classify in --min-probability 0.7 -m", service_desk_model).rows[:2]] == [
+    assert [
+        row[2].partition(" ")[0]
+        for row in nbtext("classify in --min-probability 0.7 -m", service_desk_model).rows[:2]
+    ] == [
         "low-probability",
         "binary,",
     ]
@@ -62,21 +76,30 @@ def test_csv_has_numbers_as_probabilities_and_a_column_of_reasons(service_desk_m
 
 def test_several_texts(service_desk_model: Path) -> None:
     texts = ("my bin", "the tax", "")
-    several = succeed("classify -m", service_desk_model, *(part for text in texts for part in ("--text", text))).rows
+    several = succeed(
+        "classify -m", service_desk_model, *(part for text in texts for part in ("--text", text))
+    ).rows
     alone = [succeed("classify -m", service_desk_model, "--text", text).rows[0] for text in texts]
     assert several == [[str(number), *row[1:]] for number, row in enumerate(alone, 1)]
     assert [row[0] for row in alone] == ["-"] * 3
 
 
 def test_records_of_json_lines_are_kept_whole(pets: Path) -> None:
-    records = [{"text": "it barks", "n": 5, "label": "x", "meta": {"a": [1, None]}}, {"text": "it purrs", "reason": "\u00e9"}]
+    records = [
+        {"text": "it barks", "n": 5, "label": "x", "meta": {"a": [1, None]}},
+        {"text": "it purrs", "reason": "\u00e9"},
+    ]
     write("in.jsonl", "".join(f"{json.dumps(record)}\n" for record in records) + "nothing\n")
     done = nbtext("classify in.jsonl --keep all")
     first, second, third = map(strictly, done.text.splitlines())
     answer = {key: first.pop(key) for key in ("label", "probability")}
     assert answer["label"] == "dogs"
     assert first == {"text": "it barks", "n": 5, "given_label": "x", "meta": {"a": [1, None]}}
-    assert (second["text"], second["given_reason"], second["label"]) == ("it purrs", "\u00e9", "cats")
+    assert (second["text"], second["given_reason"], second["label"]) == (
+        "it purrs",
+        "\u00e9",
+        "cats",
+    )
     assert (done.status, sorted(third)) == (1, ["error", "label", "probability"])
     assert "name the columns" in fail(2, "classify in.jsonl --keep all -o csv")
 
@@ -95,8 +118,12 @@ def test_what_cannot_be_read_is_a_record_too(pets: Path) -> None:
     assert done.notes == [f"nbtext: {name}: {why}" for name, label, why in done.rows if not label]
     again = nbtext("classify", *paths, "--output", "jsonl")
     records = [strictly(line) for line in again.text.split("\n")[:-1]]
-    assert [record.get("error", "") for record in records] == [why if not label else "" for _, label, why in done.rows]
-    assert [record["probability"] is None for record in records] == [not label for _, label, _ in done.rows]
+    assert [record.get("error", "") for record in records] == [
+        why if not label else "" for _, label, why in done.rows
+    ]
+    assert [record["probability"] is None for record in records] == [
+        not label for _, label, _ in done.rows
+    ]
     table = nbtext("classify", *paths, "--output", "table")
     assert (table.status, table.notes, table.text.count("\n")) == (1, done.notes, len(ids) + 2)
 
@@ -106,7 +133,9 @@ def test_empty_documents_and_unknown_words_get_the_prior_and_a_notice(pets: Path
     arguments = ("classify", "empty", "stop", "unknown", "known")
     assert [row[1:] for row in succeed(*arguments).rows[:3]] == [["cats", "0.5"]] * 3
     verbose = nbtext(*arguments, "-v")
-    assert verbose.notes == ["nbtext: answered like an empty document, since the model knows none of its terms: 3 documents"]
+    assert verbose.notes == [
+        "nbtext: answered like an empty document, since the model knows none of its terms: 3 documents"
+    ]
     records = [strictly(line) for line in succeed(*arguments, "-o", "jsonl").text.split("\n")[:-1]]
     assert [bool(record.get("notice")) for record in records] == [True, True, True, False]
 
@@ -122,7 +151,10 @@ def test_an_impossible_document_gets_no_answer(pets: Path) -> None:
 def test_standard_input_is_one_document_unless_it_is_lines_or_a_table(pets: Path) -> None:
     said = b"cats\tpurr\ndogs\tbark\n"
     assert [row[0] for row in succeed("classify -", stdin=said).rows] == ["-"]
-    assert [row[0] for row in succeed("classify - --format lines", stdin=said).rows] == ["-:1", "-:2"]
+    assert [row[0] for row in succeed("classify - --format lines", stdin=said).rows] == [
+        "-:1",
+        "-:2",
+    ]
     by_table = succeed("classify - --format tsv --id-column 1", stdin=said)
     assert [row[:2] for row in by_table.rows] == [["cats", "cats"], ["dogs", "dogs"]]
     assert succeed("classify - --format lines").out == b""
@@ -136,22 +168,43 @@ def test_files_with_the_names_of_options(pets: Path) -> None:
 
 
 def test_names_of_any_bytes_are_given_back(pets: Path) -> None:
-    names = [b"\xff\xfe", b"new\nline", b"tab\there", b"back\\slash\r", b"\x1b[31m", "語\u202e".encode(), b"x" * 255]
+    names = [
+        b"\xff\xfe",
+        b"new\nline",
+        b"tab\there",
+        b"back\\slash\r",
+        b"\x1b[31m",
+        "語\u202e".encode(),
+        b"x" * 255,
+    ]
     for name in names:
         (pets / os.fsdecode(name)).write_text("a cat")
     lines = succeed("classify", *names).out.split(b"\n")[:-1]
-    escaped = [n.replace(b"\\", b"\\\\").replace(b"\n", b"\\n").replace(b"\t", b"\\t").replace(b"\r", b"\\r") for n in names]
+    escaped = [
+        n.replace(b"\\", b"\\\\")
+        .replace(b"\n", b"\\n")
+        .replace(b"\t", b"\\t")
+        .replace(b"\r", b"\\r")
+        for n in names
+    ]
     assert [line.split(b"\t")[0] for line in lines] == escaped
     out = succeed("classify", *names, "-o", "jsonl").out
-    assert [os.fsencode(strictly(line)["id"]) for line in out.decode("ascii" if b"\xe8" not in out else "utf-8").split("\n")[:-1]] == names
+    assert [
+        os.fsencode(strictly(line)["id"])
+        for line in out.decode("ascii" if b"\xe8" not in out else "utf-8").split("\n")[:-1]
+    ] == names
     assert b"\x1b" not in out
     failed = nbtext("classify", b"no\x1b[31m\n\xff\xc2\x9b\xe2\x80\xae")
-    assert failed.notes == ["nbtext: no\\x1b[31m\\x0a\\xff\\x9b\\u202e: cannot read: no such file or directory"]
+    assert failed.notes == [
+        "nbtext: no\\x1b[31m\\x0a\\xff\\x9b\\u202e: cannot read: no such file or directory"
+    ]
 
 
 @pytest.mark.parametrize("make", ["nothing", "directory", "fifo", "text", "loop"])
 @pytest.mark.parametrize(
-    "command", [["classify", "pets"], ["evaluate", "pets"], ["select-features"], ["inspect"]], ids=lambda command: command[0]
+    "command",
+    [["classify", "pets"], ["evaluate", "pets"], ["select-features"], ["inspect"]],
+    ids=lambda command: command[0],
 )
 def test_a_model_that_is_none(pets: Path, make: str, command: list[str]) -> None:
     path = pets / "model"

@@ -13,13 +13,24 @@ from tests.test_cli_terminal import on_terminal
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMANDS = [["classify", "pets", "-o", "table"], ["evaluate", "pets"], ["select-features", "-o", "table"], ["inspect"]]
+COMMANDS = [
+    ["classify", "pets", "-o", "table"],
+    ["evaluate", "pets"],
+    ["select-features", "-o", "table"],
+    ["inspect"],
+]
 COLOUR = re.compile(r"\x1b\[(?:[0-9;]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0-9;]*)?m")
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_no_escapes_in_a_pipe_or_on_a_dumb_terminal(pets: Path, command: list[str]) -> None:
-    forced = {"FORCE_COLOR": "1", "CLICOLOR_FORCE": "1", "TERM": "xterm-256color", "COLORTERM": "truecolor", "TTY_COMPATIBLE": "1"}
+    forced = {
+        "FORCE_COLOR": "1",
+        "CLICOLOR_FORCE": "1",
+        "TERM": "xterm-256color",
+        "COLORTERM": "truecolor",
+        "TTY_COMPATIBLE": "1",
+    }
     done = nbtext(*command, env=forced)
     assert (done.status, b"\x1b" in done.out + done.err) == (0, False)
     assert nbtext("none", env=forced).err.count(b"\x1b") == 0
@@ -37,7 +48,11 @@ def test_a_terminal_gets_what_it_can_show(pets: Path) -> None:
     assert "\x1b[1m" in on_terminal("inspect", env={"NO_COLOR": ""})[1]
 
 
-@pytest.mark.parametrize("command", [["inspect"], ["classify", "pets", "-o", "table"], ["--help"], ["train", "--help"]], ids=str)
+@pytest.mark.parametrize(
+    "command",
+    [["inspect"], ["classify", "pets", "-o", "table"], ["--help"], ["train", "--help"]],
+    ids=str,
+)
 def test_colours_always_and_never(pets: Path, command: list[str]) -> None:
     name, *others = command
     always = [name, "--color", "always", *others] if name[0] != "-" else ["--color", "always", name]

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import PETS, SERVICE_DESK, bash, corpus, fail, in_json, json_lines, nbtext, succeed, write
+from tests.process import (
+    PETS,
+    SERVICE_DESK,
+    bash,
+    corpus,
+    fail,
+    in_json,
+    json_lines,
+    nbtext,
+    succeed,
+    write,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +34,9 @@ def pairs_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_figures_are_those_of_evaluate_and_classify(service_desk_model: Path, pairs_model: Path, tmp_path: Path) -> None:
+def test_figures_are_those_of_evaluate_and_classify(
+    service_desk_model: Path, pairs_model: Path, tmp_path: Path
+) -> None:
     test, changed = SERVICE_DESK / "test", tmp_path / "changed.jsonl"
     compare = ("compare", service_desk_model, pairs_model, test)
     said = in_json(*compare, "--changed", changed)
@@ -38,7 +51,10 @@ def test_figures_are_those_of_evaluate_and_classify(service_desk_model: Path, pa
         rows = succeed("classify", test, "-m", path).rows
         truth = {row[0]: row[0].split("/")[-2] for row in rows}
         answers.append({row[0]: (row[1], float(row[2])) for row in rows})
-    right = [(answers[0][name][0] == label, answers[1][name][0] == label) for name, label in truth.items()]
+    right = [
+        (answers[0][name][0] == label, answers[1][name][0] == label)
+        for name, label in truth.items()
+    ]
     assert said["table"] == {
         "both_right": right.count((True, True)),
         "only_a_right": right.count((True, False)),
@@ -46,8 +62,17 @@ def test_figures_are_those_of_evaluate_and_classify(service_desk_model: Path, pa
         "both_wrong": right.count((False, False)),
     }
     expected = [
-        {"id": name, "truth": label, "a": a[0], "probability_a": a[1], "b": b[0], "probability_b": b[1]}
-        for (name, label), a, b in zip(truth.items(), answers[0].values(), answers[1].values(), strict=True)
+        {
+            "id": name,
+            "truth": label,
+            "a": a[0],
+            "probability_a": a[1],
+            "b": b[0],
+            "probability_b": b[1],
+        }
+        for (name, label), a, b in zip(
+            truth.items(), answers[0].values(), answers[1].values(), strict=True
+        )
         if a[0] != b[0]
     ]
     assert expected
@@ -56,14 +81,27 @@ def test_figures_are_those_of_evaluate_and_classify(service_desk_model: Path, pa
     table = succeed(*compare).text
     assert f"{said['differences']['accuracy']['difference']:+.4f}" in table
     assert f"for {len(expected)} of 78 documents" in table
-    assert succeed(*compare, "--output", "json").out == succeed(*compare, "--output", "json", "--seed", "0").out
-    assert succeed(*compare, "--output", "json").out != succeed(*compare, "--output", "json", "--seed", "1").out
+    assert (
+        succeed(*compare, "--output", "json").out
+        == succeed(*compare, "--output", "json", "--seed", "0").out
+    )
+    assert (
+        succeed(*compare, "--output", "json").out
+        != succeed(*compare, "--output", "json", "--seed", "1").out
+    )
 
 
 def test_a_model_and_itself(service_desk_model: Path, tmp_path: Path) -> None:
     changed = tmp_path / "changed.jsonl"
     changed.write_text("of another day\n")
-    done = succeed("compare", service_desk_model, service_desk_model, SERVICE_DESK / "test", "--changed", changed)
+    done = succeed(
+        "compare",
+        service_desk_model,
+        service_desk_model,
+        SERVICE_DESK / "test",
+        "--changed",
+        changed,
+    )
     assert "The two models give the same answers with the same probabilities." in done.text
     assert "changes" not in done.text
     assert changed.read_bytes() == b""
@@ -79,33 +117,55 @@ def test_labels_that_one_model_does_not_know_are_named(pets: Path) -> None:
     assert nbtext("compare nbtext.joblib more.joblib test -q").notes == []
 
 
-def test_documents_are_read_as_those_of_the_first_model_and_it_is_said_where_the_other_read_otherwise(pets: Path) -> None:
-    mail = {f"mail/{name}": f"Subject: {text}\nFrom: a@example.org\n\nhello\n" for name, text in PETS.items()}
+def test_documents_are_read_as_those_of_the_first_model_and_it_is_said_where_the_other_read_otherwise(
+    pets: Path,
+) -> None:
+    mail = {
+        f"mail/{name}": f"Subject: {text}\nFrom: a@example.org\n\nhello\n"
+        for name, text in PETS.items()
+    }
     corpus(pets, mail)
     succeed("train mail --document mail -m mail.joblib")
     succeed("train mail --document mail --headers from --drop-quotes -m from.joblib")
     warning = "nbtext: warning: B was trained with {}, but documents are read with {}, as for A"
-    assert nbtext("compare nbtext.joblib mail.joblib mail").notes == [warning.format("--document mail", "text")]
+    assert nbtext("compare nbtext.joblib mail.joblib mail").notes == [
+        warning.format("--document mail", "text")
+    ]
     assert nbtext("compare mail.joblib from.joblib mail").notes == [
         warning.format("--headers from", "auto"),
         warning.format("--set drop-quotes=true", "false"),
     ]
-    assert nbtext("compare mail.joblib from.joblib mail --headers subject --no-drop-quotes").notes == []
+    assert (
+        nbtext("compare mail.joblib from.joblib mail --headers subject --no-drop-quotes").notes
+        == []
+    )
 
 
 def test_a_model_without_the_columns_of_the_other_leaves_them_out(tmp_path: Path) -> None:
     table = "".join(
-        f"{label},{word} word,{size}\n" for label, word, size in [("a", "cat", 1), ("b", "dog", 5), ("a", "cat", 2), ("b", "dog", 6)] * 4
+        f"{label},{word} word,{size}\n"
+        for label, word, size in [
+            ("a", "cat", 1),
+            ("b", "dog", 5),
+            ("a", "cat", 2),
+            ("b", "dog", 6),
+        ]
+        * 4
     )
     write("table.csv", "label,text,size\n" + table)
     succeed("train table.csv --text-column text --numeric size -m with.joblib")
     succeed("train table.csv --text-column text -m without.joblib")
-    alone = {name: in_json(f"evaluate table.csv -q -m {name}.joblib")["log_loss"] for name in ("with", "without")}
+    alone = {
+        name: in_json(f"evaluate table.csv -q -m {name}.joblib")["log_loss"]
+        for name in ("with", "without")
+    }
     found = in_json("compare with.joblib without.joblib table.csv")
     assert [found[model]["log_loss"] for model in "ab"] == [alone["with"], alone["without"]]
 
 
-def test_a_gate_for_a_model_that_is_not_better_beyond_chance(service_desk_model: Path, tmp_path: Path) -> None:
+def test_a_gate_for_a_model_that_is_not_better_beyond_chance(
+    service_desk_model: Path, tmp_path: Path
+) -> None:
     test = SERVICE_DESK / "test"
     succeed("train", SERVICE_DESK / "train", "--top", "2", "-m", "worse")
     said = succeed("compare worse", service_desk_model, test, "--fail-unless-better").text
@@ -113,7 +173,9 @@ def test_a_gate_for_a_model_that_is_not_better_beyond_chance(service_desk_model:
     for a, b in ((service_desk_model, "worse"), (service_desk_model, service_desk_model)):
         refused = nbtext("compare", a, b, test, "--fail-unless-better")
         assert refused.status == 6
-        assert refused.notes == ["nbtext: gate not met: B is not right more often than A beyond chance"]
+        assert refused.notes == [
+            "nbtext: gate not met: B is not right more often than A beyond chance"
+        ]
         assert refused.text == succeed("compare", a, b, test).text
 
 

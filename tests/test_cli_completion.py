@@ -19,7 +19,18 @@ from nbtext.cli.completion import SHELLS
 from nbtext.cli.help import TOPICS
 from nbtext.cli.main import COMMANDS
 from nbtext.settings import CRITERIA, FORMATS, LANGUAGES, UNSPACED_LANGUAGES
-from tests.process import HOUSE, content, fail, python_in_shell, run, start, succeed, succeeded, until, write
+from tests.process import (
+    HOUSE,
+    content,
+    fail,
+    python_in_shell,
+    run,
+    start,
+    succeed,
+    succeeded,
+    until,
+    write,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +55,13 @@ def completed(words: list[str], home: Path) -> list[str]:
     if shell is None:
         pytest.skip("there is no bash")
     env = {**HOUSE, "PATH": f"{home / 'bin'}:{os.environ['PATH']}"}
-    if run([shell, "-c", "((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)) && complete -o nosort -F none none"]).status:
+    if run(
+        [
+            shell,
+            "-c",
+            "((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)) && complete -o nosort -F none none",
+        ]
+    ).status:
         pytest.skip("this bash is older than 4.4 or has no programmable completion")
     line = " ".join(shlex.quote(word) for word in words)
     script = (
@@ -65,7 +82,10 @@ def completed(words: list[str], home: Path) -> list[str]:
         (["nbtext", "train", "--language", ""], [*LANGUAGES, *UNSPACED_LANGUAGES]),
         (["nbtext", "train", "--stop-words", "no"], ["none", "norwegian"]),
         (["nbtext", "train", "--stemmer", "por"], ["portuguese", "porter"]),
-        (["nbtext", "classify", "--format", "m"], [name for name in FORMATS if name.startswith("m")]),
+        (
+            ["nbtext", "classify", "--format", "m"],
+            [name for name in FORMATS if name.startswith("m")],
+        ),
         (["nbtext", "classify", "--output", ""], ["table", "tsv", "csv", "jsonl"]),
         (["nbtext", "select-features", "--by", ""], list(CRITERIA)),
         (["nbtext", "evaluate", "--log-format", "j"], ["json"]),
@@ -89,7 +109,13 @@ def test_bash_completes(words: list[str], expected: list[str], home: Path) -> No
     assert completed(words, home) == expected
 
 
-EVIL = ("evil$(touch${IFS}ran)", "it's; touch ran", 'bin "lorry" `touch ran`', "*, a", "!!touch ran")
+EVIL = (
+    "evil$(touch${IFS}ran)",
+    "it's; touch ran",
+    'bin "lorry" `touch ran`',
+    "*, a",
+    "!!touch ran",
+)
 """Names of classes that a shell would not take for one word, or would do something at."""
 
 INTERACTIVE = {
@@ -101,18 +127,28 @@ INTERACTIVE = {
 
 @pytest.mark.parametrize("quote", ["", "'", '"'])
 @pytest.mark.parametrize("shell", INTERACTIVE)
-def test_names_of_classes_are_inserted_as_one_word_that_does_nothing(shell: str, quote: str, home: Path) -> None:
+def test_names_of_classes_are_inserted_as_one_word_that_does_nothing(
+    shell: str, quote: str, home: Path
+) -> None:
     found = shutil.which(shell)
     if found is None:
         pytest.skip(f"there is no {shell}")
-    TextClassifier(stemmer="none").fit([f"cat {row}" for row in range(len(EVIL))], list(EVIL)).save("nbtext.joblib")
+    TextClassifier(stemmer="none").fit([f"cat {row}" for row in range(len(EVIL))], list(EVIL)).save(
+        "nbtext.joblib"
+    )
     program = home / "bin" / "nbtext"
     program.write_text(
         '#!/bin/sh\n[ -z "$_NBTEXT_COMPLETE" ] && [ "$1" = relabel ] && { printf "%s\\0" "$@" > new; mv new args; exit; }\n'
         f'exec {python_in_shell()} -m nbtext "$@"\n'
     )
     arguments, setup = INTERACTIVE[shell]
-    env = {**HOUSE, "PATH": f"{home / 'bin'}:{os.environ['PATH']}", "HOME": str(home), "TERM": "xterm", "LC_ALL": "C.UTF-8"}
+    env = {
+        **HOUSE,
+        "PATH": f"{home / 'bin'}:{os.environ['PATH']}",
+        "HOME": str(home),
+        "TERM": "xterm",
+        "LC_ALL": "C.UTF-8",
+    }
     ours, theirs = pty.openpty()
     os.set_blocking(ours, False)
     shown = b""
@@ -127,7 +163,9 @@ def test_names_of_classes_are_inserted_as_one_word_that_does_nothing(shell: str,
         os.write(ours, keys.encode())
         until(done, keys)
 
-    with start(["setsid", "--ctty", found, *arguments], env=env, stdin=theirs, stdout=theirs, stderr=theirs) as child:
+    with start(
+        ["setsid", "--ctty", found, *arguments], env=env, stdin=theirs, stdout=theirs, stderr=theirs
+    ) as child:
         try:
             typed(f"{setup}; echo rea''dy\r", lambda: b"ready" in shown)
             for begun, expected in (("ev", EVIL[0]), ("it", EVIL[1]), ("bin", EVIL[2])):
@@ -153,14 +191,20 @@ def test_the_script_is_good_for_its_shell(shell: str, home: Path) -> None:
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_what_the_script_asks_for_is_answered(shell: str) -> None:
     assert f"_NBTEXT_COMPLETE={shell}_complete" in succeed("completion", shell).text
-    asked = {"_NBTEXT_COMPLETE": f"{shell}_complete", "COMP_WORDS": "nbtext tr", "COMP_CWORD": "tr" if shell == "fish" else "1"}
+    asked = {
+        "_NBTEXT_COMPLETE": f"{shell}_complete",
+        "COMP_WORDS": "nbtext tr",
+        "COMP_CWORD": "tr" if shell == "fish" else "1",
+    }
     assert "train" in succeed(env=asked).text
 
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_names_with_control_characters_are_left_out(shell: str, tmp_path: Path) -> None:
     labels = ["concern", "con\x1b[31mtrol", "con\nplain,trol", "con\u202egnp"]
-    TextClassifier(stemmer="none").fit([f"cat {label}" for label in labels], labels).save("nbtext.joblib")
+    TextClassifier(stemmer="none").fit([f"cat {label}" for label in labels], labels).save(
+        "nbtext.joblib"
+    )
     asked = {
         "_NBTEXT_COMPLETE": f"{shell}_complete",
         "COMP_WORDS": "nbtext relabel con",

@@ -41,13 +41,22 @@ def trained(folder: Path, *arguments: str, **environment: str) -> bytes:
     return (folder / "here.joblib").read_bytes()
 
 
-def test_a_model_made_under_defaults_is_that_of_the_same_options(tmp_path: Path, below: Path) -> None:
+def test_a_model_made_under_defaults_is_that_of_the_same_options(
+    tmp_path: Path, below: Path
+) -> None:
     (tmp_path / "stops.txt").write_text("street road")
     write(
         tmp_path,
         'language = "german"\n[train]\nngrams = 2\nsurface-forms = true\ndocument = "mail"\nheaders = ["from", "subject"]\nsmoothing = 0.5\n',
     )
-    options = ("--language=german", "--ngrams=2", "--surface-forms", "--document=mail", "--headers=from,subject", "--smoothing=0.5")
+    options = (
+        "--language=german",
+        "--ngrams=2",
+        "--surface-forms",
+        "--document=mail",
+        "--headers=from,subject",
+        "--smoothing=0.5",
+    )
     made = trained(below)
     assert made == trained(below, "--no-config", *options)
     assert made != trained(below, "--no-config")
@@ -63,12 +72,14 @@ def test_the_environment_comes_between_command_line_and_file(tmp_path: Path, bel
     write(tmp_path, "ngrams = 3\nmin-df = 2\n")
     three = trained(below, "--no-config", "--ngrams=3", "--min-df=2")
     assert trained(below) == three
-    assert trained(below, NBTEXT_NGRAMS="2") == trained(below, "--no-config", "--ngrams=2", "--min-df=2")
+    assert trained(below, NBTEXT_NGRAMS="2") == trained(
+        below, "--no-config", "--ngrams=2", "--min-df=2"
+    )
     assert trained(below, NBTEXT_NGRAMS="2", NBTEXT_TRAIN_NGRAMS="3") == three
     assert trained(below, "--ngrams=3", NBTEXT_NGRAMS="2", NBTEXT_TRAIN_MIN_DF="") == three
-    assert trained(below, "--no-config", NBTEXT_SURFACE_FORMS="yes", NBTEXT_NOTHING_KNOWN="1") == trained(
-        below, "--no-config", "--surface-forms"
-    )
+    assert trained(
+        below, "--no-config", NBTEXT_SURFACE_FORMS="yes", NBTEXT_NOTHING_KNOWN="1"
+    ) == trained(below, "--no-config", "--surface-forms")
 
 
 def test_paths_are_those_beside_the_file(tmp_path: Path, below: Path) -> None:
@@ -87,9 +98,21 @@ def test_paths_are_those_beside_the_file(tmp_path: Path, below: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "status", "message"),
     [
-        ("languag = 'german'", 2, "there is no option or command 'languag'; did you mean 'language'?"),
-        ("[train]\nonc = true", 2, "nbtext.toml [train]: there is no option or command 'onc'; did you mean 'once'?"),
-        ("[train]\nngrams = 'x'", 2, "nbtext.toml [train]: --ngrams must be a whole number from 1 to 10, not 'x'"),
+        (
+            "languag = 'german'",
+            2,
+            "there is no option or command 'languag'; did you mean 'language'?",
+        ),
+        (
+            "[train]\nonc = true",
+            2,
+            "nbtext.toml [train]: there is no option or command 'onc'; did you mean 'once'?",
+        ),
+        (
+            "[train]\nngrams = 'x'",
+            2,
+            "nbtext.toml [train]: --ngrams must be a whole number from 1 to 10, not 'x'",
+        ),
         ("[train]\nngrams = true", 2, "nbtext.toml [train]: --ngrams takes no truth value"),
         ("[train]\nngrams = {a = 1}", 2, "nbtext.toml [train]: --ngrams takes no table"),
         ("once = 3", 2, "nbtext.toml: --once is true or false, not 3"),
@@ -106,7 +129,9 @@ def test_paths_are_those_beside_the_file(tmp_path: Path, below: Path) -> None:
         ('model = "a\\u0000b"', 2, "nbtext.toml: --model: a path has no NUL"),
     ],
 )
-def test_what_is_wrong_is_told_with_the_place(tmp_path: Path, text: str, status: int, message: str) -> None:
+def test_what_is_wrong_is_told_with_the_place(
+    tmp_path: Path, text: str, status: int, message: str
+) -> None:
     write(tmp_path, text)
     assert message in fail(status, "train", TRAIN)
     assert nbtext("train --help").status == 0
@@ -160,9 +185,16 @@ ELSEWHERE = {
 
 
 @pytest.mark.parametrize(
-    ("case", "name"), [*((case, "nbtext.toml") for case in ELSEWHERE), ("model", "pyproject.toml"), ("drift", "pyproject.toml")]
+    ("case", "name"),
+    [
+        *((case, "nbtext.toml") for case in ELSEWHERE),
+        ("model", "pyproject.toml"),
+        ("drift", "pyproject.toml"),
+    ],
 )
-def test_a_found_file_names_no_path_outside_its_folder(tmp_path: Path, case: str, name: str) -> None:
+def test_a_found_file_names_no_path_outside_its_folder(
+    tmp_path: Path, case: str, name: str
+) -> None:
     command, line, *table = ELSEWHERE[case]
     folder = tmp_path / "sent"
     (folder / "below").mkdir(parents=True)
@@ -170,7 +202,9 @@ def test_a_found_file_names_no_path_outside_its_folder(tmp_path: Path, case: str
     for link, target in {"link": "../rc", "up": "..", "dangling": "../new"}.items():
         (folder / link).symlink_to(target)
     (folder / "list").write_text(f"pool\n{tmp_path}/rc\n")
-    section = ".".join(filter(None, ["tool.nbtext" if name == "pyproject.toml" else "", *(table or [command])]))
+    section = ".".join(
+        filter(None, ["tool.nbtext" if name == "pyproject.toml" else "", *(table or [command])])
+    )
     write(folder, (f"[{section}]\n" if section else "") + line.format(above=tmp_path) + "\n", name)
     before = sorted(tmp_path.rglob("*"))
     for place in (folder, folder / "below"):
@@ -178,11 +212,18 @@ def test_a_found_file_names_no_path_outside_its_folder(tmp_path: Path, case: str
         assert "outside the folder of this file; give --config" in told
     assert (tmp_path / "rc").read_text() == "# mine\n"
     assert sorted(tmp_path.rglob("*")) == before
-    assert "outside" not in nbtext(command, TRAIN, "--config", name, cwd=folder, env={"HOME": str(tmp_path)}).err.decode()
+    assert (
+        "outside"
+        not in nbtext(
+            command, TRAIN, "--config", name, cwd=folder, env={"HOME": str(tmp_path)}
+        ).err.decode()
+    )
 
 
 @pytest.mark.parametrize("command", ["train", "doctor", "cross-validate --folds 2"])
-def test_files_named_by_a_table_stay_in_the_folder_of_a_found_file(tmp_path: Path, command: str) -> None:
+def test_files_named_by_a_table_stay_in_the_folder_of_a_found_file(
+    tmp_path: Path, command: str
+) -> None:
     folder = tmp_path / "sent"
     folder.mkdir()
     write(folder, 'file-column = "path"\n')
@@ -225,7 +266,9 @@ OUTPUTS = {
 
 
 @pytest.mark.parametrize("case", OUTPUTS)
-def test_an_output_of_a_found_file_replaces_only_what_nbtext_wrote_for_it(tmp_path: Path, written: Path, case: str) -> None:
+def test_an_output_of_a_found_file_replaces_only_what_nbtext_wrote_for_it(
+    tmp_path: Path, written: Path, case: str
+) -> None:
     shutil.copytree(written, tmp_path, dirs_exist_ok=True)
     command, option = OUTPUTS[case][0], case.rsplit(maxsplit=1)[-1]
     write(tmp_path, f'[{command}]\n{option} = "out"\n')
@@ -238,7 +281,10 @@ def test_an_output_of_a_found_file_replaces_only_what_nbtext_wrote_for_it(tmp_pa
     ):
         (tmp_path / "out").write_bytes(begins)
         told = fail(2, *OUTPUTS[case])
-        assert f"[{command}]: --{option}: out is not a file that nbtext wrote for this option; give --config nbtext.toml" in told
+        assert (
+            f"[{command}]: --{option}: out is not a file that nbtext wrote for this option; give --config nbtext.toml"
+            in told
+        )
         assert content("out") == begins
     (tmp_path / "out").write_bytes(b"")
     for _ in range(2):  # the second time it is there
@@ -252,7 +298,9 @@ def test_every_option_that_is_a_path_has_a_type_that_knows_it() -> None:
         command: click.Command = import_module(f"nbtext.cli.{name.replace('-', '_')}").command
         for option in command.params:
             if isinstance(option, click.Option) and option.name != "config":
-                is_path = {"FILE", "PATH", "CORPUS"} & set(re.split(r"\W", option.make_metavar(click.Context(command))))
+                is_path = {"FILE", "PATH", "CORPUS"} & set(
+                    re.split(r"\W", option.make_metavar(click.Context(command)))
+                )
                 assert isinstance(option.type, InputPath) == bool(is_path), (name, option.opts)
                 assert isinstance(option.type, OutputPath) == (
                     bool(is_path) and (option.opts[-1] == "--model" or option.name in WRITTEN)
@@ -261,17 +309,25 @@ def test_every_option_that_is_a_path_has_a_type_that_knows_it() -> None:
 
 def test_a_found_file_names_no_machine(tmp_path: Path) -> None:
     write(tmp_path, 'backend = "dask"\nscheduler = "tcp://192.0.2.1:8786"\n')
-    assert "--scheduler: an address is not taken from a file that was found" in fail(2, "train", TRAIN)
+    assert "--scheduler: an address is not taken from a file that was found" in fail(
+        2, "train", TRAIN
+    )
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
 @pytest.mark.parametrize("name", ["nbtext.toml", "pyproject.toml"])
-def test_a_found_file_of_another_user_is_ignored_with_a_warning(tmp_path: Path, below: Path, name: str) -> None:
+def test_a_found_file_of_another_user_is_ignored_with_a_warning(
+    tmp_path: Path, below: Path, name: str
+) -> None:
     write(tmp_path, "ngrams = 3\n")
-    write(below, "[tool.nbtext]\nngrams = 2\n" if name == "pyproject.toml" else "ngrams = 2\n", name)
+    write(
+        below, "[tool.nbtext]\nngrams = 2\n" if name == "pyproject.toml" else "ngrams = 2\n", name
+    )
     os.chown(below / name, 12345, 12345)
     done = nbtext("train", TRAIN, cwd=below)
-    assert done.notes == [f"nbtext: warning: {name}: it belongs to another user and is ignored; --config {name} reads it"]
+    assert done.notes == [
+        f"nbtext: warning: {name}: it belongs to another user and is ignored; --config {name} reads it"
+    ]
     assert (below / "nbtext.joblib").read_bytes() == trained(below, "--no-config", "--ngrams=3")
     assert trained(below, "--config", name) == trained(below, "--no-config", "--ngrams=2")
     assert not nbtext("inspect -q", cwd=below).err

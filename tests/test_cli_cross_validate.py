@@ -14,7 +14,18 @@ import pytest
 
 from nbtext.metrics.intervals import wilson_interval
 from nbtext.settings import CLASSIFIERS
-from tests.process import SERVICE_DESK, corpus, error_line, fail, in_json, json_lines, nbtext, succeed, succeeded, write
+from tests.process import (
+    SERVICE_DESK,
+    corpus,
+    error_line,
+    fail,
+    in_json,
+    json_lines,
+    nbtext,
+    succeed,
+    succeeded,
+    write,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +40,10 @@ def said_of(*arguments: str | Path) -> dict[str, Any]:
 
 def table(folder: Path, rows: list[tuple[str, str, str, str]]) -> Path:
     path = folder / "t.csv"
-    path.write_text("".join(",".join(row) + "\n" for row in [("topic", "body", "who", "day"), *rows]), encoding="utf-8")
+    path.write_text(
+        "".join(",".join(row) + "\n" for row in [("topic", "body", "who", "day"), *rows]),
+        encoding="utf-8",
+    )
     return path
 
 
@@ -39,10 +53,19 @@ COLUMNS = ("--label-column", "topic", "--text-column", "body")
 def test_every_document_is_judged_once() -> None:
     said, table_of_said = said_of(DESK), succeed("cross-validate", DESK).text
     assert said["n"] == 222
-    assert Counter({truth: sum(row.values()) for truth, row in said["confusion"].items()}) == Counter(dict.fromkeys(said["classes"], 37))
-    assert {"macro_f1", "log_loss", "brier", "ece", "per_class", "intervals", "baselines"} <= set(said)
+    assert Counter(
+        {truth: sum(row.values()) for truth, row in said["confusion"].items()}
+    ) == Counter(dict.fromkeys(said["classes"], 37))
+    assert {"macro_f1", "log_loss", "brier", "ece", "per_class", "intervals", "baselines"} <= set(
+        said
+    )
     folds = said["folds"]
-    assert (folds["method"], folds["n"], folds["repeats"], folds["seed"]) == ("stratified", 10, 1, 0)
+    assert (folds["method"], folds["n"], folds["repeats"], folds["seed"]) == (
+        "stratified",
+        10,
+        1,
+        0,
+    )
     assert sum(fold["documents"] for fold in folds["each"]) == 222
     assert all(fold["training_documents"] + fold["documents"] == 222 for fold in folds["each"])
     hits = sum(fold["accuracy"] * fold["documents"] for fold in folds["each"])
@@ -50,7 +73,10 @@ def test_every_document_is_judged_once() -> None:
     assert said["intervals"]["accuracy"] == pytest.approx(wilson_interval(round(hits), 222))
     assert 0.4 < said["accuracy"] < 0.8
     assert f"{said['accuracy']:.4f}" in table_of_said
-    assert f"{folds['accuracy']['mean']:.4f} on average, standard deviation {folds['accuracy']['sd']:.4f}" in table_of_said
+    assert (
+        f"{folds['accuracy']['mean']:.4f} on average, standard deviation {folds['accuracy']['sd']:.4f}"
+        in table_of_said
+    )
 
 
 def test_the_same_seed_says_the_same_and_another_something_else() -> None:
@@ -86,7 +112,11 @@ PETS = {
 
 def test_a_group_is_never_on_both_sides(tmp_path: Path) -> None:
     """Each writer has words of his own and one class: with them in training every answer is right, without them a guess."""
-    rows = [(f"c{who % 2}", f"w{who}a w{who}b", f"writer {who}", str(n)) for who in range(8) for n in range(5)]
+    rows = [
+        (f"c{who % 2}", f"w{who}a w{who}b", f"writer {who}", str(n))
+        for who in range(8)
+        for n in range(5)
+    ]
     path = table(tmp_path, rows)
     assert said_of(path, *COLUMNS, "--folds", "4")["accuracy"] == 1
     grouped = said_of(path, *COLUMNS, "--folds", "4", "--group-column", "who")
@@ -99,19 +129,26 @@ def test_a_group_is_never_on_both_sides(tmp_path: Path) -> None:
 
 def test_time_runs_forward(tmp_path: Path) -> None:
     """The words of every month are new in it: nothing can be known of a fold from what came before."""
-    rows = [(f"c{n % 2}", f"m{month}x{n % 2}", "x", f"2024-{month:02}-{1 + n:02}") for month in range(1, 7) for n in range(8)]
+    rows = [
+        (f"c{n % 2}", f"m{month}x{n % 2}", "x", f"2024-{month:02}-{1 + n:02}")
+        for month in range(1, 7)
+        for n in range(8)
+    ]
     path = table(tmp_path, rows)
     assert said_of(path, *COLUMNS, "--folds", "4")["accuracy"] == 1
     said = said_of(path, *COLUMNS, "--folds", "5", "--time-column", "day")
     assert (said["n"], said["accuracy"]) == (40, 0.5)
     assert said["folds"]["method"] == "time"
-    assert [(fold["training_documents"], fold["documents"], fold["terms"]) for fold in said["folds"]["each"]] == [
-        (8 * n, 8, 2 * n) for n in range(1, 6)
-    ]
+    assert [
+        (fold["training_documents"], fold["documents"], fold["terms"])
+        for fold in said["folds"]["each"]
+    ] == [(8 * n, 8, 2 * n) for n in range(1, 6)]
 
 
 @pytest.mark.parametrize("classifier", CLASSIFIERS)
-def test_small_classes_are_warned_of_and_vanished_ones_are_unknown(classifier: str, pets: Path) -> None:
+def test_small_classes_are_warned_of_and_vanished_ones_are_unknown(
+    classifier: str, pets: Path
+) -> None:
     corpus(pets, {"pets/birds/1": "a bird sings"})
     done = nbtext("cross-validate pets --folds 2 --output json --classifier", classifier)
     assert (done.status, done.notes) == (
@@ -122,30 +159,56 @@ def test_small_classes_are_warned_of_and_vanished_ones_are_unknown(classifier: s
         ],
     )
     said = json.loads(done.out)
-    assert (said["unknown_documents"], said["log_loss"], said["known"]["n"]) == ({"birds": 1}, None, 4)
+    assert (said["unknown_documents"], said["log_loss"], said["known"]["n"]) == (
+        {"birds": 1},
+        None,
+        4,
+    )
     assert nbtext("cross-validate pets --folds 2 -q").notes == []
 
 
 def test_gates() -> None:
-    done = nbtext("cross-validate", DESK, "--folds", "3", "--fail-under", "accuracy=0.99", "--output", "json")
+    done = nbtext(
+        "cross-validate", DESK, "--folds", "3", "--fail-under", "accuracy=0.99", "--output", "json"
+    )
     accuracy = json.loads(done.out)["accuracy"]
-    assert (done.status, done.notes) == (6, [f"nbtext: gate not met: accuracy is {accuracy:.6g}, under 0.99"])
-    succeed("cross-validate", DESK, "--leave-one-out", "--fail-under", "accuracy=0.2", "--fail-over", "log_loss=3")
+    assert (done.status, done.notes) == (
+        6,
+        [f"nbtext: gate not met: accuracy is {accuracy:.6g}, under 0.99"],
+    )
+    succeed(
+        "cross-validate",
+        DESK,
+        "--leave-one-out",
+        "--fail-under",
+        "accuracy=0.2",
+        "--fail-over",
+        "log_loss=3",
+    )
 
 
 def test_costs_and_least_probability(tmp_path: Path) -> None:
     costs = tmp_path / "costs.toml"
     costs.write_text("[cats]\ndogs = 5\n[dogs]\ncats = 1\n")
-    pets = corpus(tmp_path, {f"pets/{name}": text for name, text in PETS.items() if "birds" not in name}) / "pets"
+    pets = (
+        corpus(
+            tmp_path, {f"pets/{name}": text for name, text in PETS.items() if "birds" not in name}
+        )
+        / "pets"
+    )
     said = said_of(pets, "--folds", "3", "--costs", costs)
     confusion = said["confusion"]
-    assert said["mean_cost"] == pytest.approx((5 * confusion["cats"].get("dogs", 0) + confusion["dogs"].get("cats", 0)) / 6)
+    assert said["mean_cost"] == pytest.approx(
+        (5 * confusion["cats"].get("dogs", 0) + confusion["dogs"].get("cats", 0)) / 6
+    )
     assert said_of(pets, "--folds", "3", "--min-probability", "1")["coverage"] == 0
 
 
 def test_a_column_that_there_is_not_and_documents_without_a_time(tmp_path: Path) -> None:
     path = table(tmp_path, [("a", "ant", "x", "1"), ("b", "bee", "y", "")])
-    assert "t.csv:3 has no time" in fail(2, "cross-validate", path.name, *COLUMNS, "--time-column", "day")
+    assert "t.csv:3 has no time" in fail(
+        2, "cross-validate", path.name, *COLUMNS, "--time-column", "day"
+    )
     assert "nope" in fail(4, "cross-validate", path.name, *COLUMNS, "--group-column", "nope")
     fail(2, "cross-validate", DESK, "--group-column", "nope")
 
@@ -167,8 +230,13 @@ def test_predictions_are_the_answers_judged(tmp_path: Path) -> None:
     assert [of["id"] for of in records] == [str(name) for name in sorted(DESK.rglob("*.txt"))]
     assert all(of["truth"] == of["id"].split("/")[-2] for of in records)
     answers = Counter((of["truth"], of["answer"]) for of in records)
-    assert {(truth, answer): n for truth, row in said["confusion"].items() for answer, n in row.items()} == answers
-    assert said["brier"] > sum((1 - of["probability"]) ** 2 for of in records if of["truth"] == of["answer"]) / 222
+    assert {
+        (truth, answer): n for truth, row in said["confusion"].items() for answer, n in row.items()
+    } == answers
+    assert (
+        said["brier"]
+        > sum((1 - of["probability"]) ** 2 for of in records if of["truth"] == of["answer"]) / 222
+    )
     said_of(DESK, "--folds", "4", "--repeats", "2", "--min-probability", "1", "--predictions", path)
     twice = json_lines(path.read_bytes())
     assert [of["id"] for of in twice] == 2 * [of["id"] for of in records]
@@ -181,7 +249,9 @@ def test_predictions_overwrite_nothing_that_is_read(tmp_path: Path) -> None:
     before = path.read_bytes()
     done = nbtext("cross-validate", path, "--leave-one-out", *COLUMNS, "--predictions", path)
     assert "choose another --predictions" in error_line(done, 2)
-    assert "--predictions needs the name of a file" in fail(2, "cross-validate", path, "--predictions", "-")
+    assert "--predictions needs the name of a file" in fail(
+        2, "cross-validate", path, "--predictions", "-"
+    )
     fail(4, "cross-validate", path, "--predictions", tmp_path / "none" / "x")
     assert path.read_bytes() == before
 
@@ -200,7 +270,9 @@ def test_leaving_one_out_of_selected_terms_is_warned_of(tmp_path: Path) -> None:
     """Terms chosen with the label of every document in sight foretell labels that were drawn by chance; those chosen for each fold do not."""
     draw = random.Random(5)
     texts = (" ".join(f"w{draw.randrange(2000)}" for _ in range(20)) for _ in range(200))
-    write("chance.tsv", "".join(f"{'ab'[number % 2]}\t{text}\n" for number, text in enumerate(texts)))
+    write(
+        "chance.tsv", "".join(f"{'ab'[number % 2]}\t{text}\n" for number, text in enumerate(texts))
+    )
     done = nbtext("cross-validate chance.tsv --top 300 --leave-one-out --output json")
     assert (done.status, json.loads(done.out)["accuracy"] > 0.9) == (0, True)
     assert done.notes[0].startswith("nbtext: warning: --top saw all labels")

@@ -29,11 +29,18 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (home / "corpus" / label).mkdir(parents=True, exist_ok=True)
             (home / "corpus" / label / f"{number}.txt").write_text(text)
     assert nbtext("train corpus --smoothing 1", cwd=home).status == 0
-    for name, text in {"sure": "purr purr purr sleep", "torn": "purr bark", "blank": " \n", "strange": "zyzzyva"}.items():
+    for name, text in {
+        "sure": "purr purr purr sleep",
+        "torn": "purr bark",
+        "blank": " \n",
+        "strange": "zyzzyva",
+    }.items():
         (home / f"{name}.txt").write_text(text)
     (home / "binary.txt").write_bytes(b"\0\1\2")
     (home / "costs.toml").write_text("[dogs]\ncats = 50\n")
-    (home / "shy.toml").write_text("[cats]\nabstain = 0.3\n[dogs]\nabstain = 0.3\n[fish]\nabstain = 0.3\n")
+    (home / "shy.toml").write_text(
+        "[cats]\nabstain = 0.3\n[dogs]\nabstain = 0.3\n[fish]\nabstain = 0.3\n"
+    )
     return home
 
 
@@ -44,9 +51,15 @@ def records(home: Path, *arguments: str) -> list[dict[str, Any]]:
 
 
 def test_below_the_probability_asked_for_there_is_no_answer_but_a_reason(home: Path) -> None:
-    result = nbtext("classify sure.txt torn.txt blank.txt strange.txt --min-probability 0.8", cwd=home)
+    result = nbtext(
+        "classify sure.txt torn.txt blank.txt strange.txt --min-probability 0.8", cwd=home
+    )
     assert result.status == 0
-    assert [row[1:] for row in result.rows][1:] == [["", "low-probability"], ["", "empty"], ["", "no-known-terms"]]
+    assert [row[1:] for row in result.rows][1:] == [
+        ["", "low-probability"],
+        ["", "empty"],
+        ["", "no-known-terms"],
+    ]
     assert result.rows[0][1] == "cats"
 
 
@@ -59,18 +72,27 @@ def test_an_exit_status_for_documents_without_an_answer(home: Path) -> None:
 
 
 def test_costs_turn_an_answer_and_are_printed(home: Path) -> None:
-    [plain], [dear] = records(home, "torn.txt"), records(home, "torn.txt", "--costs", "costs.toml", "--limit", "3")
+    [plain], [dear] = (
+        records(home, "torn.txt"),
+        records(home, "torn.txt", "--costs", "costs.toml", "--limit", "3"),
+    )
     assert plain["label"] == "cats"
     assert dear["label"] != "cats"
     p = {ranked["label"]: ranked["probability"] for ranked in dear["labels"]}
-    assert dear["expected_cost"] == pytest.approx(min(1 - p["dogs"], 1 - p["fish"], 50 * p["dogs"] + p["fish"]), rel=1e-4)
+    assert dear["expected_cost"] == pytest.approx(
+        min(1 - p["dogs"], 1 - p["fish"], 50 * p["dogs"] + p["fish"]), rel=1e-4
+    )
     assert "expected_cost" not in plain
 
 
 def test_abstaining_that_costs_less_than_an_answer(home: Path) -> None:
     sure, torn, blank = records(home, "sure.txt", "torn.txt", "blank.txt", "--costs", "shy.toml")
     assert sure["label"] == "cats"
-    assert (torn["label"], torn["abstained"], torn["expected_cost"]) == (None, "low-probability", 0.3)
+    assert (torn["label"], torn["abstained"], torn["expected_cost"]) == (
+        None,
+        "low-probability",
+        0.3,
+    )
     assert blank["abstained"] == "empty"
 
 
@@ -81,17 +103,31 @@ def test_ranked_classes_with_scores_whose_softmax_is_the_posterior(home: Path) -
     assert sorted(ranked["label"] for ranked in answer["labels"]) == sorted(CORPUS)
     assert sum(ranked["probability"] for ranked in answer["labels"]) == pytest.approx(1, abs=1e-5)
     best, second = answer["labels"][:2]
-    assert best["probability"] / second["probability"] == pytest.approx(2.718281828 ** (best["score"] - second["score"]), rel=1e-4)
+    assert best["probability"] / second["probability"] == pytest.approx(
+        2.718281828 ** (best["score"] - second["score"]), rel=1e-4
+    )
     for ranked in records(home, "torn.txt", "--scores")[0]["labels"]:
-        assert ranked["probability"] == pytest.approx(1 / (1 + 2.718281828 ** -ranked["log_odds"]), rel=1e-4)
+        assert ranked["probability"] == pytest.approx(
+            1 / (1 + 2.718281828 ** -ranked["log_odds"]), rel=1e-4
+        )
     [two] = records(home, "torn.txt", "--limit", "2")
     assert [list(ranked) for ranked in two["labels"]] == [["label", "probability"]] * 2
 
 
 def test_csv_has_a_column_for_everything_asked_for(home: Path) -> None:
-    result = nbtext("classify sure.txt binary.txt --output csv --limit 2 --costs costs.toml", cwd=home)
+    result = nbtext(
+        "classify sure.txt binary.txt --output csv --limit 2 --costs costs.toml", cwd=home
+    )
     head, sure, binary = csv.reader(io.StringIO(result.text))
-    assert head == ["id", "label", "probability", "label_2", "probability_2", "expected_cost", "reason"]
+    assert head == [
+        "id",
+        "label",
+        "probability",
+        "label_2",
+        "probability_2",
+        "expected_cost",
+        "reason",
+    ]
     assert sure[1] == "cats"
     assert len(sure) == len(binary) == len(head)
     assert (binary[2], binary[6][:6]) == ("", "binary")
@@ -113,24 +149,38 @@ def test_scores_of_the_only_possible_class_are_valid_json(home: Path, classifier
     first, *others = answer["labels"]
     assert (first["label"], first["probability"], first["log_odds"]) == ("fish", 1.0, None)
     assert first["score"] < 0
-    assert [(other["probability"], other["score"], other["log_odds"]) for other in others] == [(0.0, None, None)] * 2
+    assert [(other["probability"], other["score"], other["log_odds"]) for other in others] == [
+        (0.0, None, None)
+    ] * 2
 
 
 def test_log_odds_of_a_single_class_are_valid_json(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/only/1": "some words", "doc": "words"})
     assert nbtext("train c -q").status == 0
     [answer] = records(tmp_path, "doc", "--scores")
-    assert [(ranked["label"], ranked["probability"], ranked["log_odds"]) for ranked in answer["labels"]] == [("only", 1.0, None)]
+    assert [
+        (ranked["label"], ranked["probability"], ranked["log_odds"]) for ranked in answer["labels"]
+    ] == [("only", 1.0, None)]
 
 
 def test_a_class_called_abstain_is_an_answer_in_a_file_of_costs(tmp_path: Path) -> None:
-    corpus(tmp_path, {"c/abstain/1": "purr purr", "c/dogs/1": "bark", "torn": "purr purr bark", "t/dogs/1": "purr bark"})
+    corpus(
+        tmp_path,
+        {
+            "c/abstain/1": "purr purr",
+            "c/dogs/1": "bark",
+            "torn": "purr purr bark",
+            "t/dogs/1": "purr bark",
+        },
+    )
     write("costs.toml", "[dogs]\nabstain = 90\n[abstain]\ndogs = 30\n")
     assert nbtext("train c --smoothing 1").status == 0
     [plain], [dear] = records(tmp_path, "torn"), records(tmp_path, "torn", "--costs", "costs.toml")
     assert (dear["label"], "abstained" in dear) == ("dogs", False)
     assert dear["expected_cost"] == pytest.approx(30 * plain["probability"], rel=1e-4)
-    assert dear["expected_cost"] > 1  # what giving none costs where only other classes have a cost of it
+    assert (
+        dear["expected_cost"] > 1
+    )  # what giving none costs where only other classes have a cost of it
     assert plain["label"] == "abstain"
     line = "nbtext: the model has a class named abstain: costs.toml prices that class, and giving no answer is free"
     for command in (["classify", "torn"], ["evaluate", "t"]):
@@ -157,7 +207,9 @@ def test_more_classes_than_there_are_are_all_of_them(home: Path) -> None:
         "--exit-status-abstained 256",
     ],
 )
-def test_options_that_do_not_go_together_are_refused_in_one_line(arguments: str, home: Path) -> None:
+def test_options_that_do_not_go_together_are_refused_in_one_line(
+    arguments: str, home: Path
+) -> None:
     result = nbtext(f"classify sure.txt {arguments}", cwd=home)
     assert (result.status, result.out, len(result.notes)) == (2, b"", 1)
 
@@ -171,6 +223,8 @@ def test_costs_of_unknown_classes_are_refused(home: Path) -> None:
 
 def test_many_lines_at_once_get_the_answers_of_lines_one_by_one(home: Path) -> None:
     text = "\n".join(["purr", "", "bark postman", "swim zyzzyva", "sleep"] * 50).encode()
-    one_by_one, batch = (nbtext("classify --lines", *extra, stdin=text, cwd=home) for extra in ((), ("--batch",)))
+    one_by_one, batch = (
+        nbtext("classify --lines", *extra, stdin=text, cwd=home) for extra in ((), ("--batch",))
+    )
     assert one_by_one.out == batch.out
     assert len(batch.rows) == 250

@@ -29,7 +29,10 @@ LOOKED_AT = ["python", "packages", "optional", "model", "folder", "lock"]
 def found(result: Result) -> dict[str, dict[str, Any]]:
     """The findings by what was looked at, the worst of each."""
     checks = json.loads(result.out)["checks"]
-    return {of["check"]: of for of in sorted(checks, key=lambda of: ("ok", "warning", "failed").index(of["result"]))}
+    return {
+        of["check"]: of
+        for of in sorted(checks, key=lambda of: ("ok", "warning", "failed").index(of["result"]))
+    }
 
 
 def test_all_is_well(pets: Path) -> None:
@@ -45,7 +48,10 @@ def test_all_is_well(pets: Path) -> None:
         assert f"{name} {said['versions'][name]}" in found(done)["packages"]["detail"]
     assert {path.name for path in pets.iterdir()} == before
     table = succeed("doctor").text
-    assert f"{(pets / 'nbtext.joblib').stat().st_size:,} bytes, loaded: 2 classes, 4 documents" in " ".join(table.split())
+    assert (
+        f"{(pets / 'nbtext.joblib').stat().st_size:,} bytes, loaded: 2 classes, 4 documents"
+        in " ".join(table.split())
+    )
     assert "→" not in table
 
 
@@ -57,7 +63,9 @@ def test_no_model_yet_is_a_warning_and_one_that_was_named_a_failure(tmp_path: Pa
         done = nbtext("doctor -o json", *arguments, env=env)
         assert (done.status, json.loads(done.out)["exit_status"]) == (3, 3)
         assert found(done)["model"]["result"] == "failed"
-        assert done.notes == ["nbtext: mine: there is no model; make one with nbtext train, or name one with --model"]
+        assert done.notes == [
+            "nbtext: mine: there is no model; make one with nbtext train, or name one with --model"
+        ]
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", None])
@@ -75,16 +83,27 @@ def test_a_model_that_is_damaged_or_none(pets: Path, content: bytes | None) -> N
 
 def test_stems_of_another_version(pets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed = health._version("PyStemmer")
-    monkeypatch.setattr(health, "_version", lambda name: "99.9" if name == "PyStemmer" else "9999.0")
+    monkeypatch.setattr(
+        health, "_version", lambda name: "99.9" if name == "PyStemmer" else "9999.0"
+    )
     findings = [of for of in health.health("nbtext.joblib", named=True) if of.result != "ok"]
     assert [of.check for of in findings] == ["model"]
-    assert f"its stems are those of PyStemmer {installed}, and PyStemmer 99.9 is installed" in findings[0].detail
+    assert (
+        f"its stems are those of PyStemmer {installed}, and PyStemmer 99.9 is installed"
+        in findings[0].detail
+    )
     assert not isinstance(findings[0], health.Failure)
 
 
 def test_packages_that_are_missing_or_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health, "_version", lambda name: {"nltk": None, "numpy": "1.26.4"}.get(name, "9999.0"))
-    monkeypatch.setattr(health, "requires", lambda _: ["numpy>=2.0", "nltk>=3.9", "scikit-learn>=1.5; extra == 'dev'"])
+    monkeypatch.setattr(
+        health, "_version", lambda name: {"nltk": None, "numpy": "1.26.4"}.get(name, "9999.0")
+    )
+    monkeypatch.setattr(
+        health,
+        "requires",
+        lambda _: ["numpy>=2.0", "nltk>=3.9", "scikit-learn>=1.5; extra == 'dev'"],
+    )
     fixes = {of.detail: of.fix for of in health._packages() if of.result == "warning"}
     assert fixes == {
         "nltk is not installed": "pip install 'nltk>=3.9'",
@@ -93,7 +112,9 @@ def test_packages_that_are_missing_or_too_old(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("place", ["check_replaceable", "tempfile.TemporaryFile"])
-def test_a_folder_that_cannot_be_written(pets: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+def test_a_folder_that_cannot_be_written(
+    pets: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -144,4 +165,7 @@ def test_a_whole_file_that_training_cannot_have_made(pets: Path) -> None:
 def test_a_package_without_which_nothing_goes(pets: Path) -> None:
     write("numpy.py", "raise ModuleNotFoundError('gone', name='numpy')")
     message = fail(70, "doctor")
-    assert message == "nbtext: the package numpy cannot be imported; pip install nbtext brings what it needs"
+    assert (
+        message
+        == "nbtext: the package numpy cannot be imported; pip install nbtext brings what it needs"
+    )

@@ -47,16 +47,28 @@ def jsonl(*arguments: str) -> list[dict[str, Any]]:
 
 def test_the_last_runs_of_a_log_are_one_run(desk: Path) -> None:
     singly, [together], [at_once] = jsonl("log"), jsonl("log", "--last", "9"), jsonl("all")
-    assert [(run["runs"], run["documents"]) for run in (*singly, together)] == [(1, 3), (1, 3), (1, 3), (3, 9)]
+    assert [(run["runs"], run["documents"]) for run in (*singly, together)] == [
+        (1, 3),
+        (1, 3),
+        (1, 3),
+        (3, 9),
+    ]
     assert (together["since"], together["time"]) == (singly[0]["time"], singly[2]["time"])
     assert together["model"] == at_once["model"] == str(desk / "nbtext.joblib")
     for name in (*FIGURES, ANSWERS):
-        assert together[name] == {key: value if value is None else pytest.approx(value, rel=1e-7) for key, value in at_once[name].items()}
+        assert together[name] == {
+            key: value if value is None else pytest.approx(value, rel=1e-7)
+            for key, value in at_once[name].items()
+        }
     assert jsonl("log", "--last", "1") == singly[2:]
     [last_two] = jsonl("log", "--last", "2")
     assert (last_two["documents"], last_two["since"]) == (6, singly[1]["time"])
     shown = succeed("drift log --last 2").text.splitlines()
-    assert [line.split()[:2] for line in shown[2:5]] == [[singly[1]["time"], "3"], [singly[2]["time"], "3"], ["together", "6"]]
+    assert [line.split()[:2] for line in shown[2:5]] == [
+        [singly[1]["time"], "3"],
+        [singly[2]["time"], "3"],
+        ["together", "6"],
+    ]
     assert shown[-1].startswith("together  ")
 
 
@@ -70,7 +82,9 @@ def test_gates_judge_the_last_runs_together(desk: Path) -> None:
     done = nbtext("drift log", *gate)
     assert (done.status, done.notes) == (
         6,
-        [f"nbtext: gate not met: the distance of unknown is {newest['unknown']['distance']:.6g}, over {between:g}"],
+        [
+            f"nbtext: gate not met: the distance of unknown is {newest['unknown']['distance']:.6g}, over {between:g}"
+        ],
     )
     succeed("drift log --last 4", *gate)
     done = nbtext("drift log --last 4 --fail-over unknown=0.01")
@@ -103,7 +117,10 @@ def test_where_no_run_had_documents_nothing_passes(desk: Path) -> None:
     assert content("new") == b""
     for options in ([], ["--last", "3"], ["--fail-over", "any=1"]):
         line = fail(4, "drift new", *options)
-        assert line == "nbtext: new: there is no run with documents in the log; classify --drift adds one"
+        assert (
+            line
+            == "nbtext: new: there is no run with documents in the log; classify --drift adds one"
+        )
     assert "cannot write" in fail(4, "classify empty --drift no/new")
 
 
@@ -112,12 +129,21 @@ def test_models_in_one_log_are_told_apart_by_their_files(desk: Path) -> None:
     succeed("classify day0 -m other --drift log")
     [other] = jsonl("log", "--last", "9")
     assert (other["model"], other["runs"], other["documents"]) == (str(desk / "other"), 1, 3)
-    assert succeed("drift log --last 9").text.endswith("left out  3 runs of another model file, or of an older nbtext\n")
+    assert succeed("drift log --last 9").text.endswith(
+        "left out  3 runs of another model file, or of an older nbtext\n"
+    )
     lines = json_lines(content("log"))
     for line in lines[:2]:
         del line["model"]
-    write("log", "".join(json.dumps(line) + "\n" for line in [lines[0], lines[1], lines[3], lines[2]]))
-    assert [run["model"] for run in jsonl("log")] == [None, None, str(desk / "other"), str(desk / "nbtext.joblib")]
+    write(
+        "log", "".join(json.dumps(line) + "\n" for line in [lines[0], lines[1], lines[3], lines[2]])
+    )
+    assert [run["model"] for run in jsonl("log")] == [
+        None,
+        None,
+        str(desk / "other"),
+        str(desk / "nbtext.joblib"),
+    ]
     assert jsonl("log", "--last", "2")[0]["runs"] == 1
 
 
@@ -129,7 +155,11 @@ def test_runs_before_and_after_an_update_count_together(desk: Path) -> None:
     assert (together["runs"], together["documents"]) == (4, 12)
     assert "left out" not in succeed("drift log --last 4").text
     singly = [run["unknown"] for run in jsonl("log")[-4:]]
-    assert min(one["distance"] for one in singly) <= together["unknown"]["distance"] <= max(one["distance"] for one in singly)
+    assert (
+        min(one["distance"] for one in singly)
+        <= together["unknown"]["distance"]
+        <= max(one["distance"] for one in singly)
+    )
 
 
 @pytest.mark.parametrize("value", ["-1", "1e400", "NaN", '"x"', "null", "1e10", "true, 2"])
@@ -146,7 +176,10 @@ def test_numbers_that_no_run_has_are_no_line_of_a_log(desk: Path, value: str) ->
 
 def test_runs_from_a_time_on(desk: Path) -> None:
     times = ("2026-03-01T10:00:00+00:00", "2026-03-02T00:00:00+00:00", "2026-03-02T10:00:00+00:00")
-    lines = [json.loads(line) | {"time": time} for line, time in zip((desk / "log").read_text().splitlines(), times, strict=True)]
+    lines = [
+        json.loads(line) | {"time": time}
+        for line, time in zip((desk / "log").read_text().splitlines(), times, strict=True)
+    ]
     write("log", "".join(json.dumps(line) + "\n" for line in lines))
     for begin, runs in (
         ("2026-03-01", 3),
@@ -156,13 +189,23 @@ def test_runs_from_a_time_on(desk: Path) -> None:
         ("2026-03-01T23:00-01:00", 2),
     ):
         [together] = jsonl("log", "--since", begin)
-        assert (together["runs"], together["since"], together["time"]) == (runs, times[-runs], times[-1])
+        assert (together["runs"], together["since"], together["time"]) == (
+            runs,
+            times[-runs],
+            times[-1],
+        )
     [together] = jsonl("log", "--since", "2026-03-01", "--last", "2")
     assert together["runs"] == 2
     line = fail(4, "drift log --since 2026-03-03 --fail-over any=1")
-    assert line == "nbtext: log: there is no run with documents since 2026-03-03T00:00:00+00:00 in the log"
+    assert (
+        line
+        == "nbtext: log: there is no run with documents since 2026-03-03T00:00:00+00:00 in the log"
+    )
     line = fail(2, "drift log --since yesterday")
-    assert line == "nbtext: --since must be a date or a time, not 'yesterday'; such as 2026-05-31 or 2026-05-31T18:00+02:00"
+    assert (
+        line
+        == "nbtext: --since must be a date or a time, not 'yesterday'; such as 2026-05-31 or 2026-05-31T18:00+02:00"
+    )
     for wrong in ("yesterday", "2026-03-01", 7, None):
         write("wrong", json.dumps(lines[0] | {"time": wrong}) + "\n")
         assert fail(4, "drift wrong") == "nbtext: wrong:1: not a line of classify --drift"
@@ -177,7 +220,10 @@ def test_every_run_adds_a_line_and_the_newest_can_gate(fresh: Path) -> None:
     classified(fresh, SERVICE_DESK / "test")
     classified(fresh, "strange.txt")
     records = json_lines(content("log"))
-    assert [record["documents"] for record in records] == [len(list((SERVICE_DESK / "test").glob("*/*"))), 1]
+    assert [record["documents"] for record in records] == [
+        len(list((SERVICE_DESK / "test").glob("*/*"))),
+        1,
+    ]
     assert records[1]["unknown"]["run"][1] == 1
     shown = succeed("drift log").text
     assert "unknown tokens" in shown
@@ -192,14 +238,22 @@ def test_every_run_adds_a_line_and_the_newest_can_gate(fresh: Path) -> None:
 
 
 def test_lines_answered_at_once_are_noted_too(fresh: Path) -> None:
-    succeed("classify --lines --drift log", stdin=b"the lamp is broken\nrubbish was not collected\n")
+    succeed(
+        "classify --lines --drift log", stdin=b"the lamp is broken\nrubbish was not collected\n"
+    )
     assert json.loads((fresh / "log").read_text())["documents"] == 2
 
 
 def test_what_is_no_log(tmp_path: Path, fresh: Path) -> None:
     classified(fresh, SERVICE_DESK / "test")
     good = (fresh / "log").read_text()
-    for wrong in ("x\n", "{}\n", good.replace('"counts"', '"count"'), "[]\n", good.replace('"unknown"', '"other"')):
+    for wrong in (
+        "x\n",
+        "{}\n",
+        good.replace('"counts"', '"count"'),
+        "[]\n",
+        good.replace('"unknown"', '"other"'),
+    ):
         write("wrong", "\n" + wrong + wrong)
         assert fail(4, "drift wrong") == "nbtext: wrong:2: not a line of classify --drift"
     write("empty", "\n")
@@ -208,18 +262,28 @@ def test_what_is_no_log(tmp_path: Path, fresh: Path) -> None:
     assert "cannot read" in fail(4, "drift none")
     write("bytes", b"\xff\n")
     assert fail(4, "drift bytes") == "nbtext: bytes:1: not a line of classify --drift"
-    assert "cannot write" in nbtext("classify", SERVICE_DESK / "test", "--drift", tmp_path).notes[-1]
+    assert (
+        "cannot write" in nbtext("classify", SERVICE_DESK / "test", "--drift", tmp_path).notes[-1]
+    )
 
 
 def test_lines_that_cannot_be_read_are_named_and_the_others_are_read(fresh: Path) -> None:
     classified(fresh, SERVICE_DESK / "test")
     good = content("log")
-    bad = [good[:100] + good[:-1], b"\xff", b'{"documents": ' + b"9" * 5000 + b"}", *[b"x"] * 8, good[:100]]
+    bad = [
+        good[:100] + good[:-1],
+        b"\xff",
+        b'{"documents": ' + b"9" * 5000 + b"}",
+        *[b"x"] * 8,
+        good[:100],
+    ]
     write("log", good + b"\n".join(bad))  # without a line break at the end
     classified(fresh, SERVICE_DESK / "test")
     found, unreadable = read_history(str(fresh / "log"))
     assert (len(found), found[0][2:]) == (2, found[1][2:])
-    assert [problem.where for problem in unreadable] == [f"{fresh / 'log'}:{number}" for number in range(2, 14)]
+    assert [problem.where for problem in unreadable] == [
+        f"{fresh / 'log'}:{number}" for number in range(2, 14)
+    ]
     done = nbtext("drift log --fail-over any=100 --output jsonl")
     assert (done.status, len(done.text.splitlines()), len(done.notes)) == (1, 2, 11)
     assert done.notes[0] == "nbtext: log:2: not a line of classify --drift"
@@ -230,6 +294,8 @@ def test_lines_that_cannot_be_read_are_named_and_the_others_are_read(fresh: Path
 def test_a_disk_that_is_full_costs_one_line_and_says_so(fresh: Path) -> None:
     classified(fresh, SERVICE_DESK / "test")
     good = content("log")
-    done = nbtext("classify", SERVICE_DESK / "test", "--drift", "log", limits={"FSIZE": len(good) + 100})
+    done = nbtext(
+        "classify", SERVICE_DESK / "test", "--drift", "log", limits={"FSIZE": len(good) + 100}
+    )
     assert (done.status, done.notes) == (4, ["nbtext: log: cannot write (file too large)"])
     assert content("log") == good

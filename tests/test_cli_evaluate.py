@@ -18,7 +18,18 @@ from nbtext.classifiers.base import LinearClassifier
 from nbtext.cli.gates import GateOptions, gates
 from nbtext.metrics.outcomes import METRICS
 from nbtext.metrics.ranking import RANKING
-from tests.process import SERVICE_DESK, content, corpus, fail, in_json, json_lines, nbtext, succeed, succeeded, write
+from tests.process import (
+    SERVICE_DESK,
+    content,
+    corpus,
+    fail,
+    in_json,
+    json_lines,
+    nbtext,
+    succeed,
+    succeeded,
+    write,
+)
 from tests.report_example import evaluated, matrix
 
 if TYPE_CHECKING:
@@ -33,7 +44,9 @@ def test_labels_that_the_model_does_not_know_are_mistakes_and_named(pets: Path) 
     names = ", ".join(f"bird{n:02}" for n in range(10))
     assert (done.status, done.notes) == (
         0,
-        [f"nbtext: warning: the model does not know the labels {names} and others: 12 documents, counted as mistakes"],
+        [
+            f"nbtext: warning: the model does not know the labels {names} and others: 12 documents, counted as mistakes"
+        ],
     )
     said = json.loads(done.out)
     assert said["accuracy"] == pytest.approx(1 / 13)
@@ -66,20 +79,32 @@ def answers(model: Path, *arguments: str | Path) -> list[tuple[str, str, str, st
     return [(row[0], row[0].split("/")[-2], row[1], row[2]) for row in rows]
 
 
-def test_errors_are_the_wrong_answers_surest_first(service_desk_model: Path, tmp_path: Path) -> None:
+def test_errors_are_the_wrong_answers_surest_first(
+    service_desk_model: Path, tmp_path: Path
+) -> None:
     file = tmp_path / "errors.jsonl"
     file.write_text("of last week\n")
     said = judged(service_desk_model, "--errors", file)
     assert said == judged(service_desk_model)
     errors = json_lines(file.read_bytes())
-    wrong = [(name, truth, answer, float(p)) for name, truth, answer, p in answers(service_desk_model) if truth != answer]
+    wrong = [
+        (name, truth, answer, float(p))
+        for name, truth, answer, p in answers(service_desk_model)
+        if truth != answer
+    ]
     assert errors
-    assert sorted((of["id"], of["truth"], of["answer"], of["probability"]) for of in errors) == sorted(wrong)
-    assert [of["probability"] for of in errors] == sorted((of["probability"] for of in errors), reverse=True)
+    assert sorted(
+        (of["id"], of["truth"], of["answer"], of["probability"]) for of in errors
+    ) == sorted(wrong)
+    assert [of["probability"] for of in errors] == sorted(
+        (of["probability"] for of in errors), reverse=True
+    )
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_the_terms_of_an_error_are_those_of_the_model(service_desk_model: Path, tmp_path: Path) -> None:
+def test_the_terms_of_an_error_are_those_of_the_model(
+    service_desk_model: Path, tmp_path: Path
+) -> None:
     judged(service_desk_model, "--errors", tmp_path / "errors.jsonl")
     model = TextClassifier.load(str(service_desk_model))
     for line in (tmp_path / "errors.jsonl").read_text().splitlines():
@@ -91,7 +116,9 @@ def test_the_terms_of_an_error_are_those_of_the_model(service_desk_model: Path, 
         for of in error["terms"]:
             linear = model.fitted.classifier
             assert isinstance(linear, LinearClassifier)
-            [weights] = linear.weights(np.array(model.fitted.statistics.vocabulary.find([of["term"]])))
+            [weights] = linear.weights(
+                np.array(model.fitted.statistics.vocabulary.find([of["term"]]))
+            )
             times = of["nats"] / (weights[answer] - weights[truth])
             assert times == pytest.approx(round(times), rel=1e-4)
             assert round(times) >= 1
@@ -102,7 +129,12 @@ def test_errors_of_unknown_labels_and_odd_names_are_lines_too(pets: Path) -> Non
     assert nbtext("evaluate test -q --errors errors").status == 0
     [line] = content("errors").splitlines()
     error = json.loads(line)
-    assert (error["id"], error["truth"], error["answer"], error["against"]) == ("test/birds/\udcff\n1", "birds", "cats", "dogs")
+    assert (error["id"], error["truth"], error["answer"], error["against"]) == (
+        "test/birds/\udcff\n1",
+        "birds",
+        "cats",
+        "dogs",
+    )
     assert error["terms"][0]["term"] in {"cat", "purr"}
 
 
@@ -117,11 +149,14 @@ def test_answers_are_withheld_as_classify_withholds_them(service_desk_model: Pat
     given = answers(service_desk_model, "--min-probability", "0.7")
     answered = [(truth, answer) for _, truth, answer, _ in given if answer]
     assert 0 < len(answered) < 78
-    assert {(truth, answer): n for truth, row in said["confusion"].items() for answer, n in row.items()} == Counter(
-        (truth, answer) for _, truth, answer, _ in given
-    )
+    assert {
+        (truth, answer): n for truth, row in said["confusion"].items() for answer, n in row.items()
+    } == Counter((truth, answer) for _, truth, answer, _ in given)
     hits = sum(truth == answer for truth, answer in answered)
-    assert (said["coverage"], said["answered_accuracy"]) == (pytest.approx(len(answered) / 78), pytest.approx(hits / len(answered)))
+    assert (said["coverage"], said["answered_accuracy"]) == (
+        pytest.approx(len(answered) / 78),
+        pytest.approx(hits / len(answered)),
+    )
     assert said["accuracy"] == pytest.approx(hits / 78)
     assert said["log_loss"] == judged(service_desk_model)["log_loss"]
     table = succeed("evaluate", TEST, "-m", service_desk_model, "--min-probability", "0.7").text
@@ -131,15 +166,23 @@ def test_answers_are_withheld_as_classify_withholds_them(service_desk_model: Pat
 
 def test_costs_turn_answers_and_are_added_up(service_desk_model: Path, tmp_path: Path) -> None:
     file = tmp_path / "costs.toml"
-    file.write_text("[waste-collection]\nparks-and-trees = 9\nabstain = 0.3\n[parks-and-trees]\nabstain = 0.2\n")
+    file.write_text(
+        "[waste-collection]\nparks-and-trees = 9\nabstain = 0.3\n[parks-and-trees]\nabstain = 0.2\n"
+    )
     said = judged(service_desk_model, "--costs", file, "--fail-over", "mean_cost=1")
     given = answers(service_desk_model, "--costs", file)
-    price = {("waste-collection", "parks-and-trees"): 9, ("waste-collection", ""): 0.3, ("parks-and-trees", ""): 0.2}
+    price = {
+        ("waste-collection", "parks-and-trees"): 9,
+        ("waste-collection", ""): 0.3,
+        ("parks-and-trees", ""): 0.2,
+    }
     paid = [price.get((truth, answer), float(truth != answer)) for _, truth, answer, _ in given]
     assert said["mean_cost"] == pytest.approx(sum(paid) / 78)
     low, high = said["intervals"]["mean_cost"]
     assert low < said["mean_cost"] < high
-    assert said["coverage"] == pytest.approx(sum(bool(answer) for _, _, answer, _ in given) / 78) != 1
+    assert (
+        said["coverage"] == pytest.approx(sum(bool(answer) for _, _, answer, _ in given) / 78) != 1
+    )
     assert "mean cost" in succeed("evaluate", TEST, "-m", service_desk_model, "--costs", file).text
 
 
@@ -159,7 +202,10 @@ def table(pets: Path) -> Path:
 def test_parts_of_the_documents_are_judged_apart(table: Path) -> None:
     columns = ("--label-column", "topic", "--text-column", "body", "--by", "source", "--by", "year")
     said = in_json("evaluate test.csv", *columns)
-    assert {column: {value: of["n"] for value, of in parts.items()} for column, parts in said["slices"].items()} == {
+    assert {
+        column: {value: of["n"] for value, of in parts.items()}
+        for column, parts in said["slices"].items()
+    } == {
         "source": {"mail": 1, "web": 3},
         "year": {"": 1, "2024": 2, "2025": 1},
     }
@@ -175,7 +221,12 @@ def test_parts_of_the_documents_are_judged_apart(table: Path) -> None:
 def test_a_column_may_be_called_as_a_figure_is(pets: Path) -> None:
     write("test.csv", "label,text,accuracy\ncats,it purrs,high\ndogs,it barks,low\n")
     lines = succeed("evaluate test.csv --by accuracy").text.partition("by accuracy")[2].splitlines()
-    assert [line.split()[0] for line in lines if line.strip()] == ["accuracy", "─" * len(lines[3].strip()), "high", "low"]
+    assert [line.split()[0] for line in lines if line.strip()] == [
+        "accuracy",
+        "─" * len(lines[3].strip()),
+        "high",
+        "low",
+    ]
 
 
 def test_a_column_that_is_not_there_is_told(table: Path) -> None:
@@ -185,13 +236,22 @@ def test_a_column_that_is_not_there_is_told(table: Path) -> None:
 
 def test_the_threshold_between_two_classes_is_that_of_the_answers(tmp_path: Path) -> None:
     letters = tmp_path / "letters.tsv"
-    letters.write_text("pets\tthe cat sleeps\npets\tcats bark\ntown\tthe cat of the mayor\ntown\tthe bin is full\ntown\ta bin\n")
+    letters.write_text(
+        "pets\tthe cat sleeps\npets\tcats bark\ntown\tthe cat of the mayor\ntown\tthe bin is full\ntown\ta bin\n"
+    )
     write("costs.toml", "[town]\npets = 10\n")
     succeed("train", letters, "--calibration", "none")
     asked = ("evaluate", str(letters), "--costs", "costs.toml")
-    assert "p(d | pets) / p(d | town) > 15, so if p(pets | d) > 0.9091" in nbtext(*asked).out.decode()
+    assert (
+        "p(d | pets) / p(d | town) > 15, so if p(pets | d) > 0.9091" in nbtext(*asked).out.decode()
+    )
     found = json.loads(nbtext(*asked, "--output", "json").out)
-    assert found["threshold"] == {"answer": "pets", "against": "town", "likelihood_ratio": 15, "probability": pytest.approx(10 / 11)}
+    assert found["threshold"] == {
+        "answer": "pets",
+        "against": "town",
+        "likelihood_ratio": 15,
+        "probability": pytest.approx(10 / 11),
+    }
     assert "threshold" not in json.loads(nbtext("evaluate", letters, "--output", "json").out)
 
 
@@ -199,7 +259,16 @@ def gated(model: Path, *arguments: str | Path) -> Result:
     return nbtext("evaluate", TEST, "-m", model, "--output", "json", *arguments)
 
 
-IF_ASKED = {"mean_cost", "set_coverage", "set_size", "subset_accuracy", "document_f1", "labels_per_document", "labels_per_answer", *RANKING}
+IF_ASKED = {
+    "mean_cost",
+    "set_coverage",
+    "set_size",
+    "subset_accuracy",
+    "document_f1",
+    "labels_per_document",
+    "labels_per_answer",
+    *RANKING,
+}
 """Figures of --costs, of --coverage, and of several labels."""
 
 
@@ -212,20 +281,39 @@ def figures(service_desk_model: Path) -> dict[str, Any]:
 def test_every_figure_can_be_a_gate(figures: dict[str, Any]) -> None:
     plain = {name for name, value in figures.items() if isinstance(value, (int, float))}
     assert plain == METRICS.keys() - IF_ASKED
-    assert plain & set(figures["intervals"]) == {name for name in plain if METRICS[name].has_interval}
+    assert plain & set(figures["intervals"]) == {
+        name for name in plain if METRICS[name].has_interval
+    }
     assert all(METRICS[name].least <= figures[name] <= METRICS[name].most for name in plain)
 
 
 def test_gates_that_are_met_say_nothing(service_desk_model: Path, figures: dict[str, Any]) -> None:
-    asked = [f"--fail-under={name}={figures[name]!r}" for name, metric in METRICS.items() if metric.more_is_better and name not in IF_ASKED]
+    asked = [
+        f"--fail-under={name}={figures[name]!r}"
+        for name, metric in METRICS.items()
+        if metric.more_is_better and name not in IF_ASKED
+    ]
     asked += [
-        f"--fail-over={name}={figures[name]!r}" for name, metric in METRICS.items() if not metric.more_is_better and name not in IF_ASKED
+        f"--fail-over={name}={figures[name]!r}"
+        for name, metric in METRICS.items()
+        if not metric.more_is_better and name not in IF_ASKED
     ]
     assert json.loads(succeeded(gated(service_desk_model, *asked)).out) == figures
 
 
-def test_a_line_for_each_gate_that_is_not_met_and_all_is_printed(service_desk_model: Path, figures: dict[str, Any]) -> None:
-    gates = ("--fail-under", "accuracy=0.99", "--fail-under", "macro_f1=0.1", "--fail-over", "log_loss=0.01", "--fail-under", "n=79")
+def test_a_line_for_each_gate_that_is_not_met_and_all_is_printed(
+    service_desk_model: Path, figures: dict[str, Any]
+) -> None:
+    gates = (
+        "--fail-under",
+        "accuracy=0.99",
+        "--fail-under",
+        "macro_f1=0.1",
+        "--fail-over",
+        "log_loss=0.01",
+        "--fail-under",
+        "n=79",
+    )
     done = gated(service_desk_model, *gates)
     assert done.status == 6
     assert json.loads(done.out) == figures
@@ -237,9 +325,14 @@ def test_a_line_for_each_gate_that_is_not_met_and_all_is_printed(service_desk_mo
     assert gated(service_desk_model, "-q", *gates).notes == done.notes
 
 
-def test_the_end_of_the_interval_is_what_counts_if_wanted(service_desk_model: Path, figures: dict[str, Any]) -> None:
+def test_the_end_of_the_interval_is_what_counts_if_wanted(
+    service_desk_model: Path, figures: dict[str, Any]
+) -> None:
     low, high = figures["intervals"]["macro_f1"][0], figures["intervals"]["brier"][1]
-    between = (f"--fail-under=macro_f1={(low + figures['macro_f1']) / 2}", f"--fail-over=brier={(high + figures['brier']) / 2}")
+    between = (
+        f"--fail-under=macro_f1={(low + figures['macro_f1']) / 2}",
+        f"--fail-over=brier={(high + figures['brier']) / 2}",
+    )
     assert gated(service_desk_model, *between).status == 0
     done = gated(service_desk_model, *between, "--fail-under-interval")
     assert done.status == 6
@@ -247,7 +340,11 @@ def test_the_end_of_the_interval_is_what_counts_if_wanted(service_desk_model: Pa
         f"nbtext: gate not met: the lower end of the interval of macro_f1 is {low:.6g}",
         f"nbtext: gate not met: the upper end of the interval of brier is {high:.6g}",
     ]
-    exact = (f"--fail-under=macro_f1={low!r}", f"--fail-over=brier={high!r}", "--fail-under-interval")
+    exact = (
+        f"--fail-under=macro_f1={low!r}",
+        f"--fail-over=brier={high!r}",
+        "--fail-under-interval",
+    )
     assert gated(service_desk_model, *exact).status == 0
 
 
@@ -256,12 +353,22 @@ def test_a_gate_on_an_interval_that_is_missing_does_not_call_the_figure_infinite
     result = evaluated(labels, matrix(labels))
     gate = gates(GateOptions(fail_over=("brier=2",), fail_under_interval=True), has_costs=False)[0]
     assert gate.failure(replace(result, intervals={"brier": (0.4, 0.6)})) is None
-    assert gate.failure(replace(result, intervals={})) == "the interval of brier is not known, so it is not at most 2"
+    assert (
+        gate.failure(replace(result, intervals={}))
+        == "the interval of brier is not known, so it is not at most 2"
+    )
 
 
 def test_what_is_infinite_or_not_known_never_passes(pets: Path) -> None:
     corpus(pets, {"test/birds/1": "a bird"})
-    gates = ("--fail-over", "log_loss=1e9", "--fail-under", "macro_roc_auc=0", "--fail-over", "ece=1")
+    gates = (
+        "--fail-over",
+        "log_loss=1e9",
+        "--fail-under",
+        "macro_roc_auc=0",
+        "--fail-over",
+        "ece=1",
+    )
     done = nbtext("evaluate test -q", *gates)
     assert (done.status, len(done.notes)) == (6, 2)
     assert "gate not met: macro_roc_auc is not known" in done.notes[0]

@@ -23,7 +23,9 @@ def rows(result: Result) -> list[list[str]]:
 def test_fault_74_ids_and_labels(tmp_path: Path) -> None:
     labels = [*FORMULAS, "\rx", "plain"]
     table = "".join(f'"{label}",word{number}\n' for number, label in [*enumerate(labels)] * 2)
-    corpus(tmp_path, {"t.csv": table, "=1+1": "word0", "in/-2": "word0", "-3": "word9", "\t4": "word9"})
+    corpus(
+        tmp_path, {"t.csv": table, "=1+1": "word0", "in/-2": "word0", "-3": "word9", "\t4": "word9"}
+    )
     succeed("train t.csv")
     files = ["--", "=1+1", "in", "-3", "\t4"]
     asked = ["classify", "--format", "dir", "--output", "csv", "--limit", "10"]
@@ -33,9 +35,17 @@ def test_fault_74_ids_and_labels(tmp_path: Path) -> None:
     assert safe[0] == plain[0]
     for before, after in zip(plain[1:], safe[1:], strict=True):
         assert [cell.removeprefix("'") for cell in after] == before
-        assert not [cell for cell in after if cell.startswith(("=", "+", "-", "@", *"\uff1d\uff0b\uff0d\uff20", "\t", "\r"))]
+        assert not [
+            cell
+            for cell in after
+            if cell.startswith(("=", "+", "-", "@", *"\uff1d\uff0b\uff0d\uff20", "\t", "\r"))
+        ]
         assert [cell for cell in after[2::2] if cell.startswith("'")] == []
-    assert {cell for row in safe[1:] for cell in row[1::2]} == {*(f"'{label}" for label in labels[:-1]), "plain", ""}
+    assert {cell for row in safe[1:] for cell in row[1::2]} == {
+        *(f"'{label}" for label in labels[:-1]),
+        "plain",
+        "",
+    }
 
 
 def test_fault_74_terms_but_not_numbers(tmp_path: Path) -> None:

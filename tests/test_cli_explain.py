@@ -31,25 +31,48 @@ def test_lines_of_tsv_sum_up(service_desk_model: Path) -> None:
         parts = [row for row in rows if row[0] == name]
         assert parts[0][3] == "prior"
         assert [row[3] for row in parts][-2:] == ["log-odds", "calibrated"]
-        assert math.fsum(float(row[5]) for row in parts[:-2]) == pytest.approx(float(parts[-2][5]), abs=1e-9)
+        assert math.fsum(float(row[5]) for row in parts[:-2]) == pytest.approx(
+            float(parts[-2][5]), abs=1e-9
+        )
         assert {row[8] for row in parts if row[3] == "word" and float(row[5])} <= {""}
 
 
 def test_documents_are_read_as_the_model_has_them(tmp_path: Path) -> None:
     rows = "".join(f"{name.partition('/')[0]},{text},{name},4\n" for name, text in PETS.items())
-    corpus(tmp_path, {"pets.csv": f"topic,body,sender,legs\n{rows}", "letter": "Subject: the cat\nFrom: a dog\n\npurrs"})
+    corpus(
+        tmp_path,
+        {
+            "pets.csv": f"topic,body,sender,legs\n{rows}",
+            "letter": "Subject: the cat\nFrom: a dog\n\npurrs",
+        },
+    )
     columns = ["--label-column", "topic", "--text-column", "body", "--id-column", "sender"]
     succeed("train pets.csv", *columns, "--count", "legs", "-m", "m")
     of = records("explain", "pets.csv", "-m", "m")
     assert [each["id"] for each in of] == list(PETS)
-    assert [each["attributes"] for each in of] == [[{"name": "legs", "value": "4", "nats": 0.0}]] * 4
+    assert [each["attributes"] for each in of] == [
+        [{"name": "legs", "value": "4", "nats": 0.0}]
+    ] * 4
     succeed("train pets.csv", *columns, "-m", "n")
-    [mail] = records("explain", "letter", "-m", "n", "--format", "dir", "--document", "mail", "--headers", "subject")
+    [mail] = records(
+        "explain",
+        "letter",
+        "-m",
+        "n",
+        "--format",
+        "dir",
+        "--document",
+        "mail",
+        "--headers",
+        "subject",
+    )
     assert mail["text"].split() == ["the", "cat", "purrs"]
 
 
 @pytest.mark.parametrize("output", ["table", "tsv", "jsonl"])
-def test_a_document_that_cannot_be_read_is_told_and_the_others_explained(pets: Path, output: str) -> None:
+def test_a_document_that_cannot_be_read_is_told_and_the_others_explained(
+    pets: Path, output: str
+) -> None:
     write("mail", b"\x00\x01")
     done = nbtext("explain pets/cats/1 none -o", output)
     assert (done.status, len(done.notes)) == (1, 1)
@@ -85,7 +108,9 @@ def test_a_pipe_gets_marks_for_a_table(pets: Path) -> None:
 def test_texts_cannot_move_the_cursor(pets: Path) -> None:
     corpus(pets, {"letter": f"{EVIL} the cat\x9b2J purrs\u202e"})
     for arguments in (["-o", "table"], ["-o", "tsv"], ["-o", "jsonl"]):
-        _, screen = on_terminal("explain", "letter", *arguments, env={"NO_COLOR": "1", "TERM": "dumb"})
+        _, screen = on_terminal(
+            "explain", "letter", *arguments, env={"NO_COLOR": "1", "TERM": "dumb"}
+        )
         assert not set(screen) & set("\x1b\x07\x9b\u202e\u2028")
         assert "purrs" in screen
 
@@ -94,17 +119,33 @@ def test_impossible_documents_have_no_explanation(pets: Path) -> None:
     corpus(pets, {"letter": "the cat barks"})
     succeed("train pets --estimate ml -m ml")
     [impossible] = records("explain", "letter", "-m", "ml")
-    assert {name: impossible[name] for name in ("id", "label", "abstained")} == {"id": "letter", "label": None, "abstained": "impossible"}
+    assert {name: impossible[name] for name in ("id", "label", "abstained")} == {
+        "id": "letter",
+        "label": None,
+        "abstained": "impossible",
+    }
     assert impossible["ruled_out"] == [
         {"class": "cats", "by": "word", "word": "barks", "term": "bark"},
         {"class": "dogs", "by": "word", "word": "cat", "term": "cat"},
     ]
     [certain] = records("explain", "pets/cats/1", "-m", "ml")
     assert certain["log_odds"] is None
-    assert {"word": "purrs", "nats": None, "rules_out": "dogs", "count": 1, "places": [[8, 13]], "terms": ["purr"]} in certain["words"]
-    assert nbtext("explain letter -m ml").rows == [["letter", "", "", "none", "", "", "", "", "impossible"]]
+    assert {
+        "word": "purrs",
+        "nats": None,
+        "rules_out": "dogs",
+        "count": 1,
+        "places": [[8, 13]],
+        "terms": ["purr"],
+    } in certain["words"]
+    assert nbtext("explain letter -m ml").rows == [
+        ["letter", "", "", "none", "", "", "", "", "impossible"]
+    ]
     table = succeed("explain letter -m ml -o table").text
-    assert [line.split() for line in table.splitlines()[-2:]] == [["cats", "barks,", "the", "term", "bark"], ["dogs", "cat"]]
+    assert [line.split() for line in table.splitlines()[-2:]] == [
+        ["cats", "barks,", "the", "term", "bark"],
+        ["dogs", "cat"],
+    ]
     assert "impossible" in table
     assert "+∞" in nbtext("explain pets/cats/1 -m ml -o table").text
 

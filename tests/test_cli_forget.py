@@ -11,10 +11,22 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_document_that_was_never_learnt_is_named_and_nothing_is_forgotten(pets_and_more: Path) -> None:
-    corpus(pets_and_more, {"odd/cats/1": PETS["cats/1"], "odd/cats/2": PETS["dogs/1"], "lines.tsv": "dogs\tthe dog barks\n"})
+def test_a_document_that_was_never_learnt_is_named_and_nothing_is_forgotten(
+    pets_and_more: Path,
+) -> None:
+    corpus(
+        pets_and_more,
+        {
+            "odd/cats/1": PETS["cats/1"],
+            "odd/cats/2": PETS["dogs/1"],
+            "lines.tsv": "dogs\tthe dog barks\n",
+        },
+    )
     before = content("nbtext.joblib")
-    assert fail(2, "forget odd") == "nbtext: odd/cats/2: was never learnt as 'cats'; nothing is forgotten"
+    assert (
+        fail(2, "forget odd")
+        == "nbtext: odd/cats/2: was never learnt as 'cats'; nothing is forgotten"
+    )
     line = fail(2, "forget lines.tsv --format tsv")
     assert line == "nbtext: lines.tsv:1: was never learnt as 'dogs'; nothing is forgotten"
     assert fail(2, "forget pets").startswith("nbtext: the model has learnt no other documents")
@@ -40,7 +52,10 @@ def test_forgetting_once_is_no_error_the_second_time(days: Path) -> None:
     assert nbtext("forget c --once -v").notes[0] == "nbtext: forgot 0 documents; not known: 2"
     assert "was never learnt" in fail(2, "forget c")
     line = fail(2, "forget b --once")
-    assert line == "nbtext: b/cats/7: was never learnt as 'cats'; it was learnt as 'dogs'; nothing is forgotten"
+    assert (
+        line
+        == "nbtext: b/cats/7: was never learnt as 'cats'; it was learnt as 'dogs'; nothing is forgotten"
+    )
     assert content("nbtext.joblib") == before
 
 

@@ -35,7 +35,9 @@ ROWS = {
 def test_rows_are_the_same_in_every_form(pets: Path, command: str) -> None:
     if command == "drift":
         succeed("classify pets --drift drift.log")
-    forms = {form: nbtext(command, *ROWS[command], "--output", form) for form in ("tsv", "csv", "jsonl")}
+    forms = {
+        form: nbtext(command, *ROWS[command], "--output", form) for form in ("tsv", "csv", "jsonl")
+    }
     assert {done.status for done in forms.values()} == {0}
     head, *cells = csv.reader(io.StringIO(forms["csv"].text))
     assert cells
@@ -45,7 +47,9 @@ def test_rows_are_the_same_in_every_form(pets: Path, command: str) -> None:
     records = forms["jsonl"].records
     assert set(head) & set(records[0])
     for name in set(head) & set(records[0]):
-        if command not in {"explain", "why-not", "tokens", "tune"} and not isinstance(records[0][name], (list, dict)):
+        if command not in {"explain", "why-not", "tokens", "tune"} and not isinstance(
+            records[0][name], (list, dict)
+        ):
             for row, record in zip(cells, records, strict=True):
                 cell, value = row[head.index(name)], record[name]
                 assert (
@@ -54,7 +58,10 @@ def test_rows_are_the_same_in_every_form(pets: Path, command: str) -> None:
                     else cell == str("" if value is None else value)
                 )
     if command in {"classify", "select-features"}:
-        assert [line.split() for line in succeed(command, *ROWS[command], "--output", "table").text.splitlines()[2:]] == of_tsv
+        assert [
+            line.split()
+            for line in succeed(command, *ROWS[command], "--output", "table").text.splitlines()[2:]
+        ] == of_tsv
 
 
 def test_rows_of_classes_have_the_figures_of_json(pets: Path) -> None:

@@ -22,13 +22,22 @@ ASKED = ("-n", "4", "--length", "6", "--seed", "7")
 
 
 def test_every_output_holds_the_same_documents(pets: Path) -> None:
-    said = {output: succeed("generate", *ASKED, "--output", output).text for output in ("text", "tsv", "jsonl")}
+    said = {
+        output: succeed("generate", *ASKED, "--output", output).text
+        for output in ("text", "tsv", "jsonl")
+    }
     assert succeed("generate", *ASKED).text == said["text"]
     records = [json.loads(line) for line in said["jsonl"].splitlines()]
-    assert [[record["label"], record["text"]] for record in records] == [line.split("\t") for line in said["tsv"].splitlines()]
+    assert [[record["label"], record["text"]] for record in records] == [
+        line.split("\t") for line in said["tsv"].splitlines()
+    ]
     assert [record["text"] for record in records] == said["text"].splitlines()
-    generated = DocumentGenerator(TextClassifier.load("nbtext.joblib"), seed=7).documents(4, length=6)
-    assert [(record["label"], record["text"].split()) for record in records] == [document[:2] for document in generated]
+    generated = DocumentGenerator(TextClassifier.load("nbtext.joblib"), seed=7).documents(
+        4, length=6
+    )
+    assert [(record["label"], record["text"].split()) for record in records] == [
+        document[:2] for document in generated
+    ]
 
 
 def test_one_document_of_one_class_by_default_of_its_words(pets: Path) -> None:
@@ -46,7 +55,10 @@ def test_what_is_generated_can_be_trained_on(pets: Path, output: str, classifier
     succeed("train pets --stop-words default --classifier", classifier)
     write(f"drawn.{output}", succeed("generate -n 300 --output", output).out)
     succeed("train", f"drawn.{output}", "--stemmer", "none", "--stop-words", "none", "-m", "again")
-    before, after = (TextClassifier.load(str(pets / name)).fitted.statistics.vocabulary for name in ("nbtext.joblib", "again"))
+    before, after = (
+        TextClassifier.load(str(pets / name)).fitted.statistics.vocabulary
+        for name in ("nbtext.joblib", "again")
+    )
     assert after == before
 
 
@@ -68,7 +80,11 @@ def test_counted_features_are_drawn_as_they_are_called(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("training", "arguments", "message"),
     [
-        ("--estimate ml", "--draw", "--draw needs a posterior, and maximum likelihood has none; train with --set estimate=mean or map"),
+        (
+            "--estimate ml",
+            "--draw",
+            "--draw needs a posterior, and maximum likelihood has none; train with --set estimate=mean or map",
+        ),
         (
             "--classifier bernoulli",
             "--length 5",
@@ -76,7 +92,9 @@ def test_counted_features_are_drawn_as_they_are_called(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_cannot_be_done_is_told_in_one_line(pets: Path, training: str, arguments: str, message: str) -> None:
+def test_what_cannot_be_done_is_told_in_one_line(
+    pets: Path, training: str, arguments: str, message: str
+) -> None:
     corpus(pets / "pets", PETS)
     succeed(f"train pets {training}")
     assert message in fail(2, f"generate {arguments}")
@@ -84,16 +102,24 @@ def test_what_cannot_be_done_is_told_in_one_line(pets: Path, training: str, argu
 
 @pytest.mark.parametrize("output", ["csv", "tsv", "jsonl"])
 @pytest.mark.parametrize("text", ["", "--text-column about"])
-def test_a_model_with_columns_is_evaluated_on_its_own_records(tmp_path: Path, output: str, text: str) -> None:
+def test_a_model_with_columns_is_evaluated_on_its_own_records(
+    tmp_path: Path, output: str, text: str
+) -> None:
     rows = [
-        f"{'tall' if n % 2 else 'short'},{n % 3},{50 + 20 * (n % 2) + n},word{n % 2} thing,{'yes' if n % 2 else 'no'}" for n in range(12)
+        f"{'tall' if n % 2 else 'short'},{n % 3},{50 + 20 * (n % 2) + n},word{n % 2} thing,{'yes' if n % 2 else 'no'}"
+        for n in range(12)
     ]
     write("people.csv", "size,children,kg,about,likes\n" + "\n".join(rows) + "\n")
-    succeed("train people.csv --label-column likes --categorical size --count children --numeric kg", *text.split())
+    succeed(
+        "train people.csv --label-column likes --categorical size --count children --numeric kg",
+        *text.split(),
+    )
     write(f"drawn.{output}", succeed("generate -n 100 --seed 2 --output", output).out)
     result = in_json("evaluate", f"drawn.{output}")
     assert result["n"] == 100
     assert result["accuracy"] > 0.9
-    succeed(f"train drawn.{output} --label-column likes --categorical size --count children --numeric kg -m again")
+    succeed(
+        f"train drawn.{output} --label-column likes --categorical size --count children --numeric kg -m again"
+    )
     first = succeed("generate --seed 2").text.split()
     assert [cell.partition("=")[0] for cell in first[-3:]] == ["size", "children", "kg"]

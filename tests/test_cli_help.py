@@ -21,7 +21,18 @@ from nbtext.cli.main import nbtext as program
 from nbtext.cli.panels import Option
 from nbtext.model.choosing import ALTERNATIVES
 from nbtext.settings import GROUPS
-from tests.process import PETS, REPOSITORY, bash, corpus, fail, nbtext, python, succeed, succeeded, write
+from tests.process import (
+    PETS,
+    REPOSITORY,
+    bash,
+    corpus,
+    fail,
+    nbtext,
+    python,
+    succeed,
+    succeeded,
+    write,
+)
 from tests.test_cli_terminal import on_terminal
 
 if TYPE_CHECKING:
@@ -40,10 +51,21 @@ def test_help_by_either_name(command: list[str]) -> None:
 def helps(width: int) -> dict[str, str]:
     """All that is said of commands and topics on a terminal so wide, by one process; `test_help_by_either_name` has one for each."""
     names = (*COMMANDS, *OLD_COMMANDS)
-    lines = ["-h", "help", *(f"help {name}" for name in ("commands", *TOPICS, *COMMANDS)), *(f"{name} --help" for name in names)]
+    lines = [
+        "-h",
+        "help",
+        *(f"help {name}" for name in ("commands", *TOPICS, *COMMANDS)),
+        *(f"{name} --help" for name in names),
+    ]
     lines += [f"{name} --help-all" for name in names]
     code = "import sys; from nbtext.cli.main import run; sys.exit(max(run(line.split()) or print(end='\\f') or 0 for line in sys.argv[1:]))"
-    return dict(zip(lines, succeeded(python(code, *lines, env={"COLUMNS": str(width)})).text.split("\f")[:-1], strict=True))
+    return dict(
+        zip(
+            lines,
+            succeeded(python(code, *lines, env={"COLUMNS": str(width)})).text.split("\f")[:-1],
+            strict=True,
+        )
+    )
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])
@@ -53,10 +75,20 @@ def test_no_help_is_wider_than_the_terminal(width: int) -> None:
 
 
 def test_a_narrow_help_has_the_same_words_and_its_commands_can_be_pasted() -> None:
-    for command in ("tune -h", "help smoothing", "help cron", "help exit-status", "help formats", "help commands"):
+    for command in (
+        "tune -h",
+        "help smoothing",
+        "help cron",
+        "help exit-status",
+        "help formats",
+        "help commands",
+    ):
         wide, narrow = (succeed(command, env={"COLUMNS": str(width)}).text for width in (80, 60))
         assert "".join(narrow.replace("\\\n", "").split()) == "".join(wide.split())
-    assert "--try ngrams=1,2 \\\n      --try top=500,none\n" in succeed("tune -h", env={"COLUMNS": "60"}).text
+    assert (
+        "--try ngrams=1,2 \\\n      --try top=500,none\n"
+        in succeed("tune -h", env={"COLUMNS": "60"}).text
+    )
 
 
 def test_the_first_screen_fits_a_terminal_and_names_every_command() -> None:
@@ -64,13 +96,19 @@ def test_the_first_screen_fits_a_terminal_and_names_every_command() -> None:
     assert len(text.splitlines()) <= 23  # the prompt is the 24th
     first, *others = GROUPS_OF_COMMANDS.values()
     assert list(first) == ["train", "classify", "evaluate", "explain", "label", "update", "doctor"]
-    assert all(re.search(rf"^  {name} +{re.escape(line)}$", text, re.MULTILINE) for name, line in first.items())
+    assert all(
+        re.search(rf"^  {name} +{re.escape(line)}$", text, re.MULTILINE)
+        for name, line in first.items()
+    )
     assert all(f"  {', '.join(commands)}\n" in text for commands in others)
 
 
 def test_help_commands_has_a_line_for_each_and_the_options() -> None:
     text = succeed("help commands", env={"COLUMNS": "80"}).text
-    assert all(re.search(rf"^  {name} +{re.escape(line)}$", text, re.MULTILINE) for name, line in COMMANDS.items())
+    assert all(
+        re.search(rf"^  {name} +{re.escape(line)}$", text, re.MULTILINE)
+        for name, line in COMMANDS.items()
+    )
     assert all(f"--{option.name}".replace("_", "-") in text for option in program.params)
 
 
@@ -78,7 +116,11 @@ def test_help_commands_has_a_line_for_each_and_the_options() -> None:
 def test_help_shows_what_is_used_most_and_help_all_the_rest(command: str) -> None:
     short, everything = (helps(80)[f"{command} {option}"] for option in ("--help", "--help-all"))
     assert len(short.splitlines()) <= 63
-    options = [each for each in command_named(command).params if isinstance(each, click.Option) and not each.hidden]
+    options = [
+        each
+        for each in command_named(command).params
+        if isinstance(each, click.Option) and not each.hidden
+    ]
     used = set(" ".join(examples(command)).replace("=", " ").split())
     for each in options:
         assert isinstance(each, Option)
@@ -107,14 +149,45 @@ def test_help_has_colours_on_a_terminal_that_has_them(tmp_path: Path) -> None:
 
 
 RENAMED = {
-    ("explain", "pets/cats/1", "-o", "jsonl", "--html", "page.html"): ("explain", "pets/cats/1", "-o", "jsonl", "--to", "page.html"),
-    ("classify", "pets", "-o", "jsonl", "--top-k=1"): ("classify", "pets", "-o", "jsonl", "--limit=1"),
+    ("explain", "pets/cats/1", "-o", "jsonl", "--html", "page.html"): (
+        "explain",
+        "pets/cats/1",
+        "-o",
+        "jsonl",
+        "--to",
+        "page.html",
+    ),
+    ("classify", "pets", "-o", "jsonl", "--top-k=1"): (
+        "classify",
+        "pets",
+        "-o",
+        "jsonl",
+        "--limit=1",
+    ),
     ("select-features", "--top", "3"): ("select-features", "-n", "3"),
     ("inspect", "--top", "1"): ("inspect", "--limit", "1"),
-    ("explain", "pets/cats/1", "-o", "table", "--top", "1"): ("explain", "pets/cats/1", "-o", "table", "-n", "1"),
+    ("explain", "pets/cats/1", "-o", "table", "--top", "1"): (
+        "explain",
+        "pets/cats/1",
+        "-o",
+        "table",
+        "-n",
+        "1",
+    ),
     ("generate", "--number", "2"): ("generate", "-n", "2"),
-    ("merge", "nbtext.joblib", "other", "-o", "merged"): ("merge", "nbtext.joblib", "other", "--to", "merged"),
-    ("classify", "pets", "--label-header", "x-topic"): ("classify", "pets", "--label-column", "x-topic"),
+    ("merge", "nbtext.joblib", "other", "-o", "merged"): (
+        "merge",
+        "nbtext.joblib",
+        "other",
+        "--to",
+        "merged",
+    ),
+    ("classify", "pets", "--label-header", "x-topic"): (
+        "classify",
+        "pets",
+        "--label-column",
+        "x-topic",
+    ),
     ("report", "pets", "-opage.html"): ("report", "pets", "--to", "page.html"),
 }
 """Commands with old names of options, and with those of today."""
@@ -122,7 +195,13 @@ RENAMED = {
 
 def test_old_names_of_options_do_the_same_with_a_notice_on_a_terminal(pets: Path) -> None:
     succeed("train pets -m other")
-    named = {old for name in COMMANDS for each in command_named(name).params if isinstance(each, Option) for old in each.old_names}
+    named = {
+        old
+        for name in COMMANDS
+        for each in command_named(name).params
+        if isinstance(each, Option)
+        for old in each.old_names
+    }
     for old, new in RENAMED.items():
         done = nbtext(*old)
         assert (done.status, done.out, done.err) == ((now := nbtext(*new)).status, now.out, now.err)
@@ -157,7 +236,15 @@ def test_version() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["trane"], ["--verbos"], ["train", "--nothing"], ["\x1b[31m"], ["inspect", "more"], ["inspect", "--limit", "x"]]
+    "arguments",
+    [
+        ["trane"],
+        ["--verbos"],
+        ["train", "--nothing"],
+        ["\x1b[31m"],
+        ["inspect", "more"],
+        ["inspect", "--limit", "x"],
+    ],
 )
 def test_what_is_unknown_is_told_in_one_line(arguments: list[str]) -> None:
     assert "; see nbtext" in fail(2, *arguments)
@@ -176,7 +263,9 @@ def run_examples(command: str, folder: Path) -> None:
         if line.startswith("nbtext label ") and "rows" not in line:  # which asks
             assert on_terminal(*line.split()[1:], cwd=folder, typed=b"q")[0] == 0
             continue
-        done = bash(f'nbtext() {{ $NBTEXT "$@"; }}; tail() {{ cat "${{@: -1}}"; }}; {line}', cwd=folder)
+        done = bash(
+            f'nbtext() {{ $NBTEXT "$@"; }}; tail() {{ cat "${{@: -1}}"; }}; {line}', cwd=folder
+        )
         assert done.status == 0, (line, done)
 
 
@@ -184,10 +273,25 @@ def run_examples(command: str, folder: Path) -> None:
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder as a reader has it who has run the examples of train."""
     folder: Path = tmp_path_factory.mktemp("trained")
-    table = "topic,body,sender\n" + "".join(f"{name.partition('/')[0]},{text},{name}\n" for name, text in PETS.items())
+    table = "topic,body,sender\n" + "".join(
+        f"{name.partition('/')[0]},{text},{name}\n" for name, text in PETS.items()
+    )
     (folder / "corpora").symlink_to(REPOSITORY / "corpora")
-    letters = {"letter.txt": "the bin was not emptied", "inbox/1": "a street lamp is out", "messages.txt": "one\ntwo\n", "log": "a\nb\n"}
-    corpus(folder, {**letters, "messages.csv": table, "test.csv": table, "withdrawn.csv": table[: table.index("\n", 20) + 1]})
+    letters = {
+        "letter.txt": "the bin was not emptied",
+        "inbox/1": "a street lamp is out",
+        "messages.txt": "one\ntwo\n",
+        "log": "a\nb\n",
+    }
+    corpus(
+        folder,
+        {
+            **letters,
+            "messages.csv": table,
+            "test.csv": table,
+            "withdrawn.csv": table[: table.index("\n", 20) + 1],
+        },
+    )
     run_examples("train", folder)
     return folder
 
@@ -202,6 +306,9 @@ def test_the_examples_of_the_help_run(command: str, trained: Path, tmp_path: Pat
 
 def test_help_smoothing_names_what_auto_compares() -> None:
     said = " ".join(succeed("help smoothing").text.split())
-    assert f"evidence, or {', '.join(f'{each:g}' for each in ALTERNATIVES[:-1])} or {ALTERNATIVES[-1]:g} if left-out documents" in said
+    assert (
+        f"evidence, or {', '.join(f'{each:g}' for each in ALTERNATIVES[:-1])} or {ALTERNATIVES[-1]:g} if left-out documents"
+        in said
+    )
     for value in ("auto", "evidence", "leave-one-out", "FILE"):
         assert f"--smoothing {value} " in said

@@ -29,7 +29,10 @@ def test_lists_of_any_names(pets: Path, end: bytes) -> None:
         (pets / os.fsdecode(name)).write_text("the cat")
     listed = b"\0".join(names) + end
     write("list", listed)
-    shown = [os.fsdecode(name).replace("\n", "\\n").replace("\t", "\\t") for name in (*names[:3], b"./-", *names[4:])]
+    shown = [
+        os.fsdecode(name).replace("\n", "\\n").replace("\t", "\\t")
+        for name in (*names[:3], b"./-", *names[4:])
+    ]
     assert ids("--files-from", "-", "-0", stdin=listed) == shown
     assert ids("--files-from", "list", "--null") == shown
     assert ids("pets/dogs/1", "--files-from", "list", "--null") == ["pets/dogs/1", *shown]
@@ -37,13 +40,21 @@ def test_lists_of_any_names(pets: Path, end: bytes) -> None:
 
 
 def test_with_find(pets: Path) -> None:
-    result = succeeded(bash("find pets -type f -print0 | sort -z | $NBTEXT classify --files-from - -0"))
-    assert [row[:2] for row in result.rows] == [[f"pets/{label}/{n}", label] for label in ("cats", "dogs") for n in (1, 2)]
+    result = succeeded(
+        bash("find pets -type f -print0 | sort -z | $NBTEXT classify --files-from - -0")
+    )
+    assert [row[:2] for row in result.rows] == [
+        [f"pets/{label}/{n}", label] for label in ("cats", "dogs") for n in (1, 2)
+    ]
 
 
 def test_an_empty_list_has_no_rows_and_a_warning(pets: Path) -> None:
     result = nbtext("classify --files-from - -0")
-    assert (result.status, result.out, result.notes) == (0, b"", ["nbtext: warning: the list of files is empty"])
+    assert (result.status, result.out, result.notes) == (
+        0,
+        b"",
+        ["nbtext: warning: the list of files is empty"],
+    )
     assert nbtext("classify --files-from - -q").notes == []
     for command in ("train", "evaluate"):
         result = nbtext(command, "--files-from", "-")
@@ -96,23 +107,47 @@ def test_training_and_evaluating_with_a_document_that_cannot_be_read(pets: Path)
     ["evaluate in", "compare nbtext.joblib nbtext.joblib in", "cross-validate in --folds 2", "learning-curve in --folds 2", "suspects in",
      "report in", "tokens in", "tune in --folds 2 --try ngrams=1,2", "update in", "prevalence in"],
 )  # fmt: skip
-def test_a_document_that_cannot_be_read_is_named_once_and_the_others_are_read_as_without_it(pets: Path, line: str) -> None:
-    corpus(pets, {f"in/{label}/{n}": f"the {label} {n}" for label in ("cats", "dogs") for n in range(30)})
+def test_a_document_that_cannot_be_read_is_named_once_and_the_others_are_read_as_without_it(
+    pets: Path, line: str
+) -> None:
+    corpus(
+        pets,
+        {f"in/{label}/{n}": f"the {label} {n}" for label in ("cats", "dogs") for n in range(30)},
+    )
     succeed("train in")
     whole = nbtext(line)
     corpus(pets, {"in/dogs/bad": b"\0"})
     done = nbtext(line)
     note = "nbtext: in/dogs/bad: binary, not text (control bytes, the first at 0)"
-    assert (done.status, sorted(done.notes), done.out) == (1, sorted([*whole.notes, note]), whole.out)
+    assert (done.status, sorted(done.notes), done.out) == (
+        1,
+        sorted([*whole.notes, note]),
+        whole.out,
+    )
 
 
 @pytest.mark.parametrize(
     "command",
-    ["train", "evaluate", "cross-validate", "learning-curve", "tune", "suspects", "report", "update", "forget", "classify", "tokens"],
+    [
+        "train",
+        "evaluate",
+        "cross-validate",
+        "learning-curve",
+        "tune",
+        "suspects",
+        "report",
+        "update",
+        "forget",
+        "classify",
+        "tokens",
+    ],
 )
 def test_a_corpus_that_is_not_there_or_holds_nothing(pets: Path, command: str) -> None:
     (pets / "hollow/class").mkdir(parents=True)
-    assert f"Missing argument 'CORPUS...', or - for standard input; see nbtext {command} --help" in fail(2, command)
+    assert (
+        f"Missing argument 'CORPUS...', or - for standard input; see nbtext {command} --help"
+        in fail(2, command)
+    )
     if command not in ("classify", "tokens"):
         assert "nothere: cannot read: no such file or directory" in fail(4, command, "nothere")
         if command not in ("update", "forget"):
@@ -120,20 +155,27 @@ def test_a_corpus_that_is_not_there_or_holds_nothing(pets: Path, command: str) -
 
 
 @pytest.mark.parametrize("command", ["classify", "explain", "explain --why-not dogs", "tokens"])
-def test_what_is_piped_into_a_command_that_answers_is_read_without_a_path(pets: Path, command: str) -> None:
+def test_what_is_piped_into_a_command_that_answers_is_read_without_a_path(
+    pets: Path, command: str
+) -> None:
     for piped in (b"it purrs", b"it purrs\n" * 3):
         assert nbtext(command, stdin=piped) == nbtext(f"{command} -", stdin=piped)
     assert "Missing argument" in fail(2, command, stdin=b"")
 
 
 @pytest.mark.parametrize("command", ["evaluate", "train", "update", "forget", "prevalence"])
-def test_a_command_that_learns_or_judges_asks_for_a_path_also_in_a_pipe(pets: Path, command: str) -> None:
+def test_a_command_that_learns_or_judges_asks_for_a_path_also_in_a_pipe(
+    pets: Path, command: str
+) -> None:
     assert "or - for standard input" in fail(2, command, stdin=b"cats,it purrs\n")
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_so_many_documents_may_be_unreadable(pets: Path, jobs: str) -> None:
-    corpus(pets, {f"in/{label}/{n}": f"the {label} {n}" for label in ("cats", "dogs") for n in range(20)})
+    corpus(
+        pets,
+        {f"in/{label}/{n}": f"the {label} {n}" for label in ("cats", "dogs") for n in range(20)},
+    )
     succeed("train in -m whole")
     corpus(pets, {"in/dogs/bad": b"\0", "in/cats/bad": b"\0"})
     for allowed in ("2", "5%", "4.9%"):
@@ -144,8 +186,17 @@ def test_so_many_documents_may_be_unreadable(pets: Path, jobs: str) -> None:
         write("new", b"old")
         done = nbtext("train in -m new --jobs", jobs, "--allow-unreadable", allowed)
         assert (done.status, content("new")) == (1, b"old"), allowed
-        assert done.notes[-1] == f"nbtext: 2 of 42 documents could not be read, more than --allow-unreadable {allowed}"
-    for command in ("evaluate in", "classify in", "cross-validate in --folds 2", "update in", "tokens in"):
+        assert (
+            done.notes[-1]
+            == f"nbtext: 2 of 42 documents could not be read, more than --allow-unreadable {allowed}"
+        )
+    for command in (
+        "evaluate in",
+        "classify in",
+        "cross-validate in --folds 2",
+        "update in",
+        "tokens in",
+    ):
         assert nbtext("train in -m m --allow-unreadable 2").status == 0
         model = "" if "cross" in command else " -m m"
         assert nbtext(command + model, "--allow-unreadable", "5%").status == 0, command
@@ -155,14 +206,29 @@ def test_so_many_documents_may_be_unreadable(pets: Path, jobs: str) -> None:
 
 @pytest.mark.parametrize("value", ["", "x", "-1", "101%", "1.5", "%"])
 def test_a_wrong_allowance_is_refused(pets: Path, value: str) -> None:
-    assert "--allow-unreadable must be a number of documents, or a percentage such as 1%" in fail(2, "train pets --allow-unreadable", value)
+    assert "--allow-unreadable must be a number of documents, or a percentage such as 1%" in fail(
+        2, "train pets --allow-unreadable", value
+    )
 
 
-@pytest.mark.parametrize("typed", ["--headers subject", "--set structure=true", "--set drop-quotes=true", "--set drop-signatures=true"])
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "--headers subject",
+        "--set structure=true",
+        "--set drop-quotes=true",
+        "--set drop-signatures=true",
+    ],
+)
 def test_options_of_mail_are_refused_where_there_is_none(pets: Path, typed: str) -> None:
     write("t.csv", "label,text\ncats,it purrs\ndogs,it barks\n")
     succeed("train pets -m m")
-    for command in ("train t.csv", "cross-validate t.csv --folds 2", "classify t.csv -m m", "tokens t.csv --model none"):
+    for command in (
+        "train t.csv",
+        "cross-validate t.csv --folds 2",
+        "classify t.csv -m m",
+        "tokens t.csv --model none",
+    ):
         said = fail(2, command, *typed.split())
         option = typed.partition("=")[0] if "=" in typed else "--headers"
         assert f"{option} is for mail, and these documents are text" in said, command

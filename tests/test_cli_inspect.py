@@ -33,20 +33,31 @@ def test_the_overview(service_desk_model: Path) -> None:
     assert [len(of["top_terms"]) for of in said["classes"].values()] == [3] * 6
     text = succeed("inspect -m", service_desk_model, "--limit", "3").text
     for label, of in said["classes"].items():
-        assert any(label in line and ", ".join(of["top_terms"]) in line for line in text.split("\n"))
-    assert in_json("inspect -m", service_desk_model, "--limit", "0")["classes"][label]["top_terms"] == []
+        assert any(
+            label in line and ", ".join(of["top_terms"]) in line for line in text.split("\n")
+        )
+    assert (
+        in_json("inspect -m", service_desk_model, "--limit", "0")["classes"][label]["top_terms"]
+        == []
+    )
 
 
-def test_the_model_is_compared_with_others_of_its_counts(service_desk_model: Path, tmp_path: Path) -> None:
+def test_the_model_is_compared_with_others_of_its_counts(
+    service_desk_model: Path, tmp_path: Path
+) -> None:
     said = in_json("inspect -m", service_desk_model, "--criteria")
     models = said["models"]
-    assert [each["log_evidence"] for each in models] == sorted((each["log_evidence"] for each in models), reverse=True)
+    assert [each["log_evidence"] for each in models] == sorted(
+        (each["log_evidence"] for each in models), reverse=True
+    )
     assert sum(each["probability"] for each in models) == pytest.approx(1)
     assert models[0]["smoothing"] == said["smoothing"]
     assert models[0]["log_evidence"] == pytest.approx(said["criteria"]["evidence"])
     [pooled] = [each for each in models if each["language_models"] == "one for all classes"]
     for each in models[1:]:
-        assert each["log_bayes_factor"] == pytest.approx(models[0]["log_evidence"] - each["log_evidence"])
+        assert each["log_bayes_factor"] == pytest.approx(
+            models[0]["log_evidence"] - each["log_evidence"]
+        )
         assert each["evidence_for_best"] == "very strong"
         if each is not pooled:
             succeed("train", SERVICE_DESK / "train", "--smoothing", str(each["smoothing"]))
@@ -75,13 +86,17 @@ def test_criteria_count_the_columns_beside_the_texts(tmp_path: Path) -> None:
     said = in_json("inspect --criteria")
     found = said["criteria"]
     assert found["parameters"] == 2 * (1 + 2 + 1) + 1
-    assert [found[name] for name in ("log_likelihood", "aic", "bic")] == pytest.approx([-19.207, 56.41, 57.13], abs=0.005)
-    assert [each["log_evidence"] for each in said["models"][:2]] == pytest.approx([-20.808, -21.887], abs=5e-4)
+    assert [found[name] for name in ("log_likelihood", "aic", "bic")] == pytest.approx(
+        [-19.207, 56.41, 57.13], abs=0.005
+    )
+    assert [each["log_evidence"] for each in said["models"][:2]] == pytest.approx(
+        [-20.808, -21.887], abs=5e-4
+    )
     assert found["evidence"] == pytest.approx(sum(each["evidence"] or 0 for each in found["parts"]))
     assert [each["part"] for each in found["parts"]] == ["class prior", "height", "hair", "eye"]
-    assert [sum(each[name] for each in found["parts"]) for name in ("parameters", "aic", "bic")] == pytest.approx(
-        [9, found["aic"], found["bic"]]
-    )
+    assert [
+        sum(each[name] for each in found["parts"]) for name in ("parameters", "aic", "bic")
+    ] == pytest.approx([9, found["aic"], found["bic"]])
     assert "hair" in succeed("inspect --criteria").text
 
 
@@ -111,7 +126,10 @@ def test_every_term_that_the_model_prints_can_be_asked_for(tmp_path: Path) -> No
     assert by_word["two hors"] == ["two hors", "two"]
     assert "un*  " in succeed("inspect --term un*").text
     unknown, no_text = in_json("inspect --term zz* --term", b"h\xff*")["words"]
-    assert [(term["term"], term["known"]) for term in unknown["terms"] + no_text["terms"]] == [("zz*", False), ("h?*", False)]
+    assert [(term["term"], term["known"]) for term in unknown["terms"] + no_text["terms"]] == [
+        ("zz*", False),
+        ("h?*", False),
+    ]
 
 
 def test_an_asterisk_is_no_pattern_where_there_are_none(pets: Path) -> None:
@@ -126,7 +144,10 @@ def test_a_term_may_be_called_as_a_column_is(tmp_path: Path) -> None:
     lines = succeed("inspect --term count").text.splitlines()
     place = next(place for place, line in enumerate(lines) if "95 % credible" in line)
     assert lines[place].split()[:2] == ["count", "count"]
-    assert [line.split()[:2] for line in lines[place + 2 : place + 4]] == [["cats", "2"], ["dogs", "1"]]
+    assert [line.split()[:2] for line in lines[place + 2 : place + 4]] == [
+        ["cats", "2"],
+        ["dogs", "1"],
+    ]
 
 
 def test_what_the_model_knows_of_words(pets: Path) -> None:
@@ -139,18 +160,27 @@ def test_what_the_model_knows_of_words(pets: Path) -> None:
     tokens, n_terms = said["classes"]["dogs"]["tokens"], said["terms"]
     assert (dogs["count"], dogs["documents"]) == (2, 2)
     assert dogs["probability"] == pytest.approx(2.5 / (tokens + 0.5 * n_terms))
-    assert dogs["interval"] == pytest.approx(beta.ppf([0.025, 0.975], 2.5, tokens - 2 + 0.5 * (n_terms - 1)))
+    assert dogs["interval"] == pytest.approx(
+        beta.ppf([0.025, 0.975], 2.5, tokens - 2 + 0.5 * (n_terms - 1))
+    )
     assert dogs["posterior"] == pytest.approx([2.5, tokens - 2 + 0.5 * (n_terms - 1)])
     assert barking["terms"][0]["classes"]["cats"]["count"] == 0
     assert the["terms"] == []
-    assert unicorns["terms"] == [{"term": "unicorn", "forms": {}, "known": False, "selected": False, "classes": {}}]
+    assert unicorns["terms"] == [
+        {"term": "unicorn", "forms": {}, "known": False, "selected": False, "classes": {}}
+    ]
     text = succeed(*arguments).text
-    assert f"{dogs['probability']:.3g}   {dogs['interval'][0]:.3g} to {dogs['interval'][1]:.3g}" in text
+    assert (
+        f"{dogs['probability']:.3g}   {dogs['interval'][0]:.3g} to {dogs['interval'][1]:.3g}"
+        in text
+    )
     head, first, second = text[text.index("posterior density of φ from 0 to ") :].splitlines()[:3]
     assert head.endswith(f"from 0 to {1.25 * dogs['interval'][1]:.3g}, each class on its own scale")
     assert (first.split()[0], second.split()[0]) == ("dogs", "cats")
     assert max(map(len, (first, second))) <= 80
-    assert first.index("█") > second.index("█")  # the class that uses the term has its mode further to the right
+    assert first.index("█") > second.index(
+        "█"
+    )  # the class that uses the term has its mode further to the right
     assert "none: it is a stop word" in text
     assert "no training document holds it" in text
 
@@ -176,18 +206,31 @@ parameters of their Beta posteriors."""
 
 
 @pytest.mark.parametrize("classifier", CHINESE)
-def test_the_probability_is_that_which_the_classifier_scores_by(classifier: str, tmp_path: Path) -> None:
+def test_the_probability_is_that_which_the_classifier_scores_by(
+    classifier: str, tmp_path: Path
+) -> None:
     symbol, meaning, probability, posteriors = CHINESE[classifier]
     write("china.csv", "".join(f"{label},{' '.join(terms)}\n" for label, terms in CHINA))
     smoothing = () if "ml" in classifier.split() else ("--smoothing", "1")
-    train = ("train", "china.csv", "--no-header", "--stemmer", "none", "--stop-words", "none", *smoothing)
+    train = (
+        "train",
+        "china.csv",
+        "--no-header",
+        "--stemmer",
+        "none",
+        "--stop-words",
+        "none",
+        *smoothing,
+    )
     assert nbtext(*train, "--classifier", *classifier.split()).status == 0
     shown = nbtext("inspect --term Chinese --class yes -o json")
     word = json.loads(succeeded(shown).out)["words"][0]
     assert word["probability_of"] == {"symbol": symbol, "meaning": meaning}
     classes = word["terms"][0]["classes"]
     assert [classes[label]["probability"] for label in ("no", "yes")] == pytest.approx(probability)
-    intervals: list[Any] = [pytest.approx(beta.ppf([0.025, 0.975], *parameters)) for parameters in posteriors or []]
+    intervals: list[Any] = [
+        pytest.approx(beta.ppf([0.025, 0.975], *parameters)) for parameters in posteriors or []
+    ]
     assert [classes[label]["interval"] for label in ("no", "yes")] == (intervals or [None, None])
     of_class = json.loads(shown.out)["class_terms"]["yes"]
     assert of_class["probability_of"] == word["probability_of"]
@@ -207,7 +250,9 @@ def test_words_that_are_several_terms_and_terms_that_do_not_count(pets: Path) ->
     ]  # fmt: skip
     assert {term["selected"] for term in terms if term["known"]} == {True, False}
     left_out = next(term for term in terms if term["known"] and not term["selected"])
-    assert [(of["probability"], of["interval"]) for of in left_out["classes"].values()] == [(None, None)] * 2
+    assert [(of["probability"], of["interval"]) for of in left_out["classes"].values()] == [
+        (None, None)
+    ] * 2
     assert "left out of the model" in succeed("inspect --term 'the dog barks'").text
     succeed("train pets --estimate ml")
     assert "density" not in succeed("inspect --term dog").text
@@ -220,14 +265,23 @@ def test_features_by_their_names(tmp_path: Path) -> None:
     assert [of["count"] for of in word["terms"][0]["classes"].values()] == [2, 0]
 
 
-def test_the_strength_of_the_penalty_and_the_loss_by_which_it_was_chosen(service_desk_model: Path, tmp_path: Path) -> None:
+def test_the_strength_of_the_penalty_and_the_loss_by_which_it_was_chosen(
+    service_desk_model: Path, tmp_path: Path
+) -> None:
     for options, words in (((), "automatic"), (("--l2", "0.5"), "given")):
         model = ("-m", tmp_path / "m")
         succeed("train", SERVICE_DESK / "train", "--classifier", "logistic", *options, *model)
         said = in_json("inspect", *model)
-        (line,) = (line for line in succeed("inspect", *model).out.decode().splitlines() if line.startswith("penalty"))
+        (line,) = (
+            line
+            for line in succeed("inspect", *model).out.decode().splitlines()
+            if line.startswith("penalty")
+        )
         loss = said["calibration"]["after"]["log_loss"]
-        assert line.split(maxsplit=1)[1] == f"l2 {said['l2']:g} ({words}): log loss {loss:.4g} nats, calibrated, on 44 documents left out"
+        assert (
+            line.split(maxsplit=1)[1]
+            == f"l2 {said['l2']:g} ({words}): log loss {loss:.4g} nats, calibrated, on 44 documents left out"
+        )
     assert "l2" not in in_json("inspect -m", service_desk_model)
 
 
@@ -236,17 +290,36 @@ def inspected(*arguments: str | Path) -> Any:
 
 
 def test_perplexity_of_held_out_documents(tmp_path: Path) -> None:
-    train = {f"train/{label}/{number}": " ".join(terms) for number, (label, terms) in enumerate(CHINA)}
-    corpus(tmp_path, {**train, "test/yes/1": "Chinese Chinese Chinese Tokyo Japan", "test/yes/2": "Peking", "test/maybe/1": "Macao"})
+    train = {
+        f"train/{label}/{number}": " ".join(terms) for number, (label, terms) in enumerate(CHINA)
+    }
+    corpus(
+        tmp_path,
+        {
+            **train,
+            "test/yes/1": "Chinese Chinese Chinese Tokyo Japan",
+            "test/yes/2": "Peking",
+            "test/maybe/1": "Macao",
+        },
+    )
     succeed("train train --stemmer none --stop-words none --smoothing 1")
     done = nbtext("inspect --perplexity test -o json")
-    assert (done.status, done.notes) == (0, ["nbtext: warning: the model does not know the labels maybe"])
+    assert (done.status, done.notes) == (
+        0,
+        ["nbtext: warning: the model does not know the labels maybe"],
+    )
     said = json.loads(done.out)["perplexity"]
     log_likelihood = 3 * math.log(3 / 7) + 3 * math.log(1 / 14)
     assert said["classes"]["yes"] == {
         "documents": 2, "tokens": 6, "unknown": 1, "log_likelihood": pytest.approx(log_likelihood), "perplexity": pytest.approx(math.exp(-log_likelihood / 6)),
     }  # fmt: skip
-    assert said["classes"]["no"] == {"documents": 0, "tokens": 0, "unknown": 0, "log_likelihood": 0, "perplexity": None}
+    assert said["classes"]["no"] == {
+        "documents": 0,
+        "tokens": 0,
+        "unknown": 0,
+        "log_likelihood": 0,
+        "perplexity": None,
+    }
     assert said["all"] == said["classes"]["yes"]
     assert said["unknown_labels"] == {"maybe": 1}
     text = nbtext("inspect --perplexity test").text
@@ -263,9 +336,20 @@ def test_perplexity_is_infinite_where_maximum_likelihood_says_never(pets: Path) 
     assert "infinite" in succeed("inspect -m ml --perplexity test").text
 
 
-def test_held_out_documents_are_read_as_options_say_and_attributes_have_no_part(tmp_path: Path) -> None:
+def test_held_out_documents_are_read_as_options_say_and_attributes_have_no_part(
+    tmp_path: Path,
+) -> None:
     write("t.csv", "label,text,city,age\na,the dog,Rome,3\nb,cats,Oslo,4\na,dogs,Rome,3\n")
-    columns = ("--label-column", "label", "--text-column", "text", "--categorical", "city", "--numeric", "age")
+    columns = (
+        "--label-column",
+        "label",
+        "--text-column",
+        "text",
+        "--categorical",
+        "city",
+        "--numeric",
+        "age",
+    )
     succeed("train t.csv", *columns)
     write("new.csv", "klass,text,city,age\na,dog,Rome,7\nb,,Bonn,1\n")
     said = inspected("--perplexity", "new.csv", "--label-column", "klass")["perplexity"]

@@ -20,17 +20,37 @@ if TYPE_CHECKING:
 
 JOBS = some(("1", "2", "3", "0"), 2)
 TEXTS = {
-    "cats": ("the cat purrs on the sofa", "cats climb and scratch", "a kitten sleeps", "café au lait for the naïve cat"),
-    "dogs": ("the dog barks at the postman", "dogs fetch sticks", "a puppy plays", "the hound howls"),
+    "cats": (
+        "the cat purrs on the sofa",
+        "cats climb and scratch",
+        "a kitten sleeps",
+        "café au lait for the naïve cat",
+    ),
+    "dogs": (
+        "the dog barks at the postman",
+        "dogs fetch sticks",
+        "a puppy plays",
+        "the hound howls",
+    ),
     "mice": ("the mouse squeaks",),
 }
-ROWS = [(label, f"{text} {number}") for number in range(12) for label, texts in TEXTS.items() for text in texts]
+ROWS = [
+    (label, f"{text} {number}")
+    for number in range(12)
+    for label, texts in TEXTS.items()
+    for text in texts
+]
 random.Random(1).shuffle(ROWS)
 
 
 def small(*arguments: str | Path, size: str = "100", cwd: Path, stdin: bytes = b"") -> Result:
     """The command with shards of ``size`` bytes."""
-    return run([sys.executable, "-m", "tests.small_shards", size, *arguments], cwd=cwd, env=HOUSE, stdin=stdin)
+    return run(
+        [sys.executable, "-m", "tests.small_shards", size, *arguments],
+        cwd=cwd,
+        env=HOUSE,
+        stdin=stdin,
+    )
 
 
 def table(separator: str = "\t", end: str = "\n", *, last_end: bool = True) -> bytes:
@@ -39,7 +59,10 @@ def table(separator: str = "\t", end: str = "\n", *, last_end: bool = True) -> b
 
 
 def directory(folder: Path) -> None:
-    corpus(folder, {f"{label}/{number // 10}/{number}": text for number, (label, text) in enumerate(ROWS)})
+    corpus(
+        folder,
+        {f"{label}/{number // 10}/{number}": text for number, (label, text) in enumerate(ROWS)},
+    )
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +70,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with one corpus in many forms, and a model of it."""
     tmp_path = tmp_path_factory.mktemp("corpora")
     directory(tmp_path / "dir")
-    corpus(tmp_path / "classes", {f"{label}.txt": "".join(f"{text}\n" for name, text in ROWS if name == label) for label in TEXTS})
+    corpus(
+        tmp_path / "classes",
+        {
+            f"{label}.txt": "".join(f"{text}\n" for name, text in ROWS if name == label)
+            for label in TEXTS
+        },
+    )
     files = {
         "plain.tsv": table(),
         "cut.tsv": table(last_end=False),
@@ -55,15 +84,26 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "header.tsv": b"topic\tbody\n" + table(),
         "long.tsv": table() + b"cats\t" + b"a very long story " * 500 + b"\n" + table(),
         "table.csv": table(","),
-        "texts.jsonl": "".join(json.dumps({"label": label, "text": text}) + "\n\n" for label, text in ROWS).encode(),
+        "texts.jsonl": "".join(
+            json.dumps({"label": label, "text": text}) + "\n\n" for label, text in ROWS
+        ).encode(),
         "array.json": json.dumps([{"label": label, "text": text} for label, text in ROWS]).encode(),
-        "files.csv": b"topic,file\n" + "".join(f"{label},dir/{label}/{n // 10}/{n}\n" for n, (label, _) in enumerate(ROWS)).encode(),
+        "files.csv": b"topic,file\n"
+        + "".join(
+            f"{label},dir/{label}/{n // 10}/{n}\n" for n, (label, _) in enumerate(ROWS)
+        ).encode(),
         "texts.ft": "".join(f"__label__{label} {text}\n" for label, text in ROWS).encode(),
-        "counts.svm": "".join(f"{label} {' '.join(f'{word}:1' for word in text.split())}\n" for label, text in ROWS).encode(),
-        "quoted.csv": "".join(f'{label},"said ""{text}""\n, and so on"\n' for label, text in ROWS).encode(),
+        "counts.svm": "".join(
+            f"{label} {' '.join(f'{word}:1' for word in text.split())}\n" for label, text in ROWS
+        ).encode(),
+        "quoted.csv": "".join(
+            f'{label},"said ""{text}""\n, and so on"\n' for label, text in ROWS
+        ).encode(),
         "packed.tsv.gz": gzip.compress(table()[:999]) + gzip.compress(table()[999:]),
         **{
-            f"{name}.mbox": "".join(f"From me\nSubject: {text}\n\n{text}\n\n" for label, text in ROWS if label == name).encode()
+            f"{name}.mbox": "".join(
+                f"From me\nSubject: {text}\n\n{text}\n\n" for label, text in ROWS if label == name
+            ).encode()
             for name in TEXTS
         },
         "latin.tsv": table().decode().encode("latin-1"),
@@ -93,7 +133,9 @@ def trained(folder: Path, jobs: str, *arguments: str, size: str = "100") -> tupl
         for note in result.notes
         if not note.startswith((f"nbtext: {path.name}: ", "nbtext: Learnt "))
     ]
-    return Result(result.status, result.out, "\n".join(notes).encode()), path.read_bytes() if path.exists() else b""
+    return Result(
+        result.status, result.out, "\n".join(notes).encode()
+    ), path.read_bytes() if path.exists() else b""
 
 
 @pytest.mark.repeated
@@ -128,7 +170,9 @@ def trained(folder: Path, jobs: str, *arguments: str, size: str = "100") -> tupl
     ],
     ids=" ".join,
 )
-def test_the_model_is_the_same_for_any_number_of_processes(corpora: Path, arguments: tuple[str, ...]) -> None:
+def test_the_model_is_the_same_for_any_number_of_processes(
+    corpora: Path, arguments: tuple[str, ...]
+) -> None:
     first, model = trained(corpora, "1", *arguments)
     assert first.status == 0
     assert model
@@ -137,7 +181,9 @@ def test_the_model_is_the_same_for_any_number_of_processes(corpora: Path, argume
 
 
 def test_the_size_of_shards_does_not_show(corpora: Path) -> None:
-    models = {trained(corpora, "2", "plain.tsv", size=size)[1] for size in ("1", "10", "1000", "1000000")}
+    models = {
+        trained(corpora, "2", "plain.tsv", size=size)[1] for size in ("1", "10", "1000", "1000000")
+    }
     assert models == {trained(corpora, "1", "plain.tsv")[1]}
 
 
@@ -147,19 +193,49 @@ def test_files_from_a_list_and_standard_input(corpora: Path) -> None:
     assert trained(corpora, "2", *listed) == trained(corpora, "1", *listed)
     models = []
     for jobs in ("1", "2"):
-        succeeded(small("train", "-", "plain.tsv", "--format", "tsv", "-m", jobs, "-j", jobs, cwd=corpora, stdin=table()))
+        succeeded(
+            small(
+                "train",
+                "-",
+                "plain.tsv",
+                "--format",
+                "tsv",
+                "-m",
+                jobs,
+                "-j",
+                jobs,
+                cwd=corpora,
+                stdin=table(),
+            )
+        )
         models.append((corpora / jobs).read_bytes())
     assert models[0] == models[1]
 
 
-UNREADABLE = ("bad.tsv", "worse.tsv"), ("bad.tsv", "missing.tsv"), ("baddir",), ("baddir", "missing"), ("--id-column", "2", "bad.tsv")
+UNREADABLE = (
+    ("bad.tsv", "worse.tsv"),
+    ("bad.tsv", "missing.tsv"),
+    ("baddir",),
+    ("baddir", "missing"),
+    ("--id-column", "2", "bad.tsv"),
+)
 
 
 @pytest.mark.repeated
 @pytest.mark.parametrize(
-    ("on_error", "arguments"), some([(on_error, arguments) for on_error in ("record", "skip", "fail") for arguments in UNREADABLE], 7)
+    ("on_error", "arguments"),
+    some(
+        [
+            (on_error, arguments)
+            for on_error in ("record", "skip", "fail")
+            for arguments in UNREADABLE
+        ],
+        7,
+    ),
 )
-def test_documents_that_cannot_be_read_are_told_of_as_by_one_process(corpora: Path, on_error: str, arguments: tuple[str, ...]) -> None:
+def test_documents_that_cannot_be_read_are_told_of_as_by_one_process(
+    corpora: Path, on_error: str, arguments: tuple[str, ...]
+) -> None:
     rows = table().splitlines(keepends=True)
     rows[3:3], rows[40:40], rows[90:90] = (
         [b"\tno label\n"],
@@ -171,7 +247,8 @@ def test_documents_that_cannot_be_read_are_told_of_as_by_one_process(corpora: Pa
     directory(corpora / "baddir")
     corpus(
         corpora / "baddir",
-        {f"cats/bad{number:02}": b"\0" for number in range(13)} | {"loose": "x", "other": "y", "mice/caf\xe9": b"\xe9\xe8"},
+        {f"cats/bad{number:02}": b"\0" for number in range(13)}
+        | {"loose": "x", "other": "y", "mice/caf\xe9": b"\xe9\xe8"},
     )
     (corpora / "baddir" / "empty").mkdir()
     first = trained(corpora, "1", *arguments, "--on-error", on_error)
@@ -182,9 +259,16 @@ def test_documents_that_cannot_be_read_are_told_of_as_by_one_process(corpora: Pa
 
 @pytest.mark.parametrize(
     "arguments",
-    [("empty.tsv",), ("plain.tsv", "--label-column", "topic"), ("one.tsv", "--format", "svmlight"), ("plain.tsv", "--encoding", "utf-16")],
+    [
+        ("empty.tsv",),
+        ("plain.tsv", "--label-column", "topic"),
+        ("one.tsv", "--format", "svmlight"),
+        ("plain.tsv", "--encoding", "utf-16"),
+    ],
 )
-def test_what_cannot_be_trained_on_fails_as_in_one_process(corpora: Path, arguments: tuple[str, ...]) -> None:
+def test_what_cannot_be_trained_on_fails_as_in_one_process(
+    corpora: Path, arguments: tuple[str, ...]
+) -> None:
     first = trained(corpora, "1", *arguments)
     assert first[0].status in (2, 4)
     assert trained(corpora, "2", *arguments) == first
@@ -215,9 +299,25 @@ def test_what_cannot_be_trained_on_fails_as_in_one_process(corpora: Path, argume
 def test_answers_come_in_order_and_are_the_same(corpora: Path, arguments: tuple[str, ...]) -> None:
     (corpora / "bad").mkdir()
     write("bad.tsv", table().replace(b"a kitten", b"\0" * 9 + b"a\tkitten", 3))
-    corpus(corpora / "bad", {f"{number}": "\0" if number in (7, 8) else "a cat" for number in range(12)})
+    corpus(
+        corpora / "bad",
+        {f"{number}": "\0" if number in (7, 8) else "a cat" for number in range(12)},
+    )
     results = [
-        small("classify", *arguments, "-m", "model", "--output", "jsonl", "--scores", "-v", "-j", jobs, cwd=corpora) for jobs in JOBS
+        small(
+            "classify",
+            *arguments,
+            "-m",
+            "model",
+            "--output",
+            "jsonl",
+            "--scores",
+            "-v",
+            "-j",
+            jobs,
+            cwd=corpora,
+        )
+        for jobs in JOBS
     ]
     assert results[0].out or results[0].notes
     assert results[1:] == [results[0]] * (len(results) - 1)
@@ -228,7 +328,9 @@ def test_evaluation_is_the_same_to_the_last_digit(corpora: Path) -> None:
     runs = []
     for jobs in JOBS:
         more = ("--errors", "mistakes", "--training", "plain.tsv", "--by", "1", "-o", "json")
-        result = small("evaluate", "long.tsv", "latin.tsv", "-m", "model", *more, "-v", "-j", jobs, cwd=corpora)
+        result = small(
+            "evaluate", "long.tsv", "latin.tsv", "-m", "model", *more, "-v", "-j", jobs, cwd=corpora
+        )
         runs.append((result, (corpora / "mistakes").read_bytes()))
     assert json.loads(runs[0][0].out)["n"] == 3 * len(ROWS) + 1
     assert runs[1:] == [runs[0]] * (len(runs) - 1)
@@ -236,16 +338,41 @@ def test_evaluation_is_the_same_to_the_last_digit(corpora: Path) -> None:
 
 @pytest.mark.repeated
 @pytest.mark.parametrize(
-    "arguments", [(), ("--classifier", "logistic"), ("--leave-one-out",), ("--group-column", "2"), ("--time-column", "day")], ids=str
+    "arguments",
+    [
+        (),
+        ("--classifier", "logistic"),
+        ("--leave-one-out",),
+        ("--group-column", "2"),
+        ("--time-column", "day"),
+    ],
+    ids=str,
 )
-def test_cross_validation_is_the_same_to_the_last_digit(corpora: Path, arguments: tuple[str, ...]) -> None:
-    write("days.tsv", "label\ttext\tday\n" + "".join(f"{label}\t{text}\t{number}\n" for number, (label, text) in enumerate(ROWS)))
+def test_cross_validation_is_the_same_to_the_last_digit(
+    corpora: Path, arguments: tuple[str, ...]
+) -> None:
+    write(
+        "days.tsv",
+        "label\ttext\tday\n"
+        + "".join(f"{label}\t{text}\t{number}\n" for number, (label, text) in enumerate(ROWS)),
+    )
     columns = ("--label-column", "label", "--text-column", "text")
     runs: list[tuple[Any, ...]] = []
     for jobs in JOBS[:3]:
         options = ("--folds", "3") if "--leave-one-out" not in arguments else ()
         result = small(
-            "cross-validate", "days.tsv", *columns, *arguments, *options, "-o", "json", "--predictions", "p", "-j", jobs, cwd=corpora
+            "cross-validate",
+            "days.tsv",
+            *columns,
+            *arguments,
+            *options,
+            "-o",
+            "json",
+            "--predictions",
+            "p",
+            "-j",
+            jobs,
+            cwd=corpora,
         )
         assert result.status == 0
         runs.append((result, (corpora / "p").read_bytes()))
@@ -257,7 +384,10 @@ def test_cross_validation_is_the_same_to_the_last_digit(corpora: Path, arguments
 def test_new_interpreters_and_no_other_process_give_the_same(corpora: Path, change: str) -> None:
     size = f"1000:{change}"
     assert trained(corpora, "2", "plain.tsv", size=size) == trained(corpora, "1", "plain.tsv")
-    answers = [small("classify", "plain.tsv", "-m", "model", "-j", jobs, cwd=corpora, size=size) for jobs in ("1", "2")]
+    answers = [
+        small("classify", "plain.tsv", "-m", "model", "-j", jobs, cwd=corpora, size=size)
+        for jobs in ("1", "2")
+    ]
     assert succeeded(answers[0]).out == succeeded(answers[1]).out
 
 
@@ -288,7 +418,12 @@ def test_a_model_is_changed_in_the_same_way(corpora: Path, once: tuple[str, ...]
     seen = []
     for jobs in JOBS[:3]:
         (corpora / "m").unlink(missing_ok=True)
-        steps = [("train", "one.tsv", *once), ("update", "half.tsv", *once), ("update", "latin.tsv", *once), ("forget", "half.tsv", *once)]
+        steps = [
+            ("train", "one.tsv", *once),
+            ("update", "half.tsv", *once),
+            ("update", "latin.tsv", *once),
+            ("forget", "half.tsv", *once),
+        ]
         for command, path, *options in steps:
             result = small(command, path, "-m", "m", *options, "-v", "-j", jobs, cwd=corpora)
             assert result.status == 0, result

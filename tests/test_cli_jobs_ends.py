@@ -45,7 +45,11 @@ class Running:
     def children(self) -> list[int]:
         """Process ids of its living children."""
         found = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
-        return [int(number) for number in found.read_text(encoding="ascii").split()] if found.exists() else []
+        return (
+            [int(number) for number in found.read_text(encoding="ascii").split()]
+            if found.exists()
+            else []
+        )
 
     def ended(self, *, group: bool = True) -> tuple[int, list[str]]:
         """Exit status and the lines of standard error; nothing of its group is left."""
@@ -96,7 +100,10 @@ def settled(folder: Path, arguments: Sequence[str], workers: int) -> Running:
     if "stall" in arguments[0]:
         until(lambda: len([*folder.glob("stalled-*")]) >= workers, "the stall")
     else:
-        until(lambda: all(asleep(process) for process in (running.process.pid, *running.workers)), "the wait for rows")
+        until(
+            lambda: all(asleep(process) for process in (running.process.pid, *running.workers)),
+            "the wait for rows",
+        )
     return running
 
 
@@ -111,23 +118,36 @@ def test_a_worker_killed_in_training_leaves_the_old_model(folder: Path) -> None:
     assert len(notes) == 1
     assert notes[0].startswith("nbtext: a worker process ended before its work was done; ")
     assert content("model") == before
-    assert sorted(path.name for path in folder.iterdir() if "lock" not in path.name) == ["model", "one", "other", "rows.tsv"]
+    assert sorted(path.name for path in folder.iterdir() if "lock" not in path.name) == [
+        "model",
+        "one",
+        "other",
+        "rows.tsv",
+    ]
 
 
 @pytest.mark.parametrize(("arguments", "workers"), [(CLASSIFY, 2), (EVALUATE, 3)])
-def test_a_worker_killed_while_scoring_ends_the_command(folder: Path, arguments: tuple[str, ...], workers: int) -> None:
+def test_a_worker_killed_while_scoring_ends_the_command(
+    folder: Path, arguments: tuple[str, ...], workers: int
+) -> None:
     running = settled(folder, arguments, workers)
     os.kill(running.workers[-1], signal.SIGKILL)
     status, notes = running.ended()
     assert status == 4
-    assert [note.partition(";")[0] for note in notes] == ["nbtext: a worker process ended before its work was done"]
+    assert [note.partition(";")[0] for note in notes] == [
+        "nbtext: a worker process ended before its work was done"
+    ]
 
 
 @pytest.mark.parametrize(("arguments", "workers"), [(TRAIN, 1), (CLASSIFY, 2), (EVALUATE, 3)])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("send", [os.kill, os.killpg])
 def test_a_signal_ends_all_processes_at_once(
-    folder: Path, arguments: tuple[str, ...], workers: int, number: signal.Signals, send: Callable[[int, int], None]
+    folder: Path,
+    arguments: tuple[str, ...],
+    workers: int,
+    number: signal.Signals,
+    send: Callable[[int, int], None],
 ) -> None:
     before = content("model")
     running = settled(folder, arguments, workers)
@@ -139,7 +159,10 @@ def test_a_signal_ends_all_processes_at_once(
 def test_workers_end_after_their_parent_was_killed(folder: Path) -> None:
     running = settled(folder, CLASSIFY, 2)
     os.kill(running.process.pid, signal.SIGKILL)
-    assert running.ended(group=False) == (-signal.SIGKILL, [])  # both streams are closed when the last worker has gone
+    assert running.ended(group=False) == (
+        -signal.SIGKILL,
+        [],
+    )  # both streams are closed when the last worker has gone
 
 
 def test_new_interpreters_end_as_forked_processes_do(folder: Path) -> None:

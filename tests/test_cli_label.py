@@ -21,7 +21,10 @@ TEXTS = labelled_texts(40)
 @pytest.fixture
 def pool(tmp_path: Path) -> Path:
     """A folder with a folder of documents, ``pool``."""
-    return corpus(tmp_path, {f"pool/{row:02}.txt": f"{text}\n\x1b]0;x\x07" for row, (_, text) in enumerate(TEXTS)})
+    return corpus(
+        tmp_path,
+        {f"pool/{row:02}.txt": f"{text}\n\x1b]0;x\x07" for row, (_, text) in enumerate(TEXTS)},
+    )
 
 
 def truth(name: str) -> str:
@@ -32,13 +35,17 @@ def filled(printed: str, form: str) -> str:
     """Rows with true labels."""
     if form == "jsonl":
         records = [json.loads(line) for line in printed.splitlines()]
-        return "".join(json.dumps({**record, "label": truth(record["id"])}) + "\n" for record in records)
+        return "".join(
+            json.dumps({**record, "label": truth(record["id"])}) + "\n" for record in records
+        )
     delimiter = "," if form == "csv" else "\t"
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if form == "csv" else csv.QUOTE_NONE
     head, *rows = csv.reader(io.StringIO(printed, newline=""), delimiter=delimiter, quoting=quoting)
     assert head == ["id", "label", "suggested", "probability", "text"]
     out = io.StringIO(newline="")
-    writer = csv.writer(out, delimiter=delimiter, quoting=quoting, quotechar=None if form == "tsv" else '"')
+    writer = csv.writer(
+        out, delimiter=delimiter, quoting=quoting, quotechar=None if form == "tsv" else '"'
+    )
     writer.writerows([head, *([name, truth(name), *others] for name, _, *others in rows)])
     return out.getvalue()
 
@@ -50,16 +57,23 @@ def test_suggested_rows_are_taken_back_and_train_reads_the_labels(pool: Path, fo
         (pool / f"rows.{form}").write_text(filled(rows, form), encoding="utf-8", newline="")
         done = nbtext("label pool --take", f"rows.{form}", "-v")
         assert done.status == 0
-        assert done.notes[-1].startswith(f"nbtext: labels.jsonl: 8 new labels, {8 * number} in all, ")
+        assert done.notes[-1].startswith(
+            f"nbtext: labels.jsonl: 8 new labels, {8 * number} in all, "
+        )
     labels = json_lines((pool / "labels.jsonl").read_bytes())
     assert len({record["id"] for record in labels}) == 24
-    assert all(record["label"] == truth(record["id"]) and set(record) == {"id", "label", "text"} for record in labels)
+    assert all(
+        record["label"] == truth(record["id"]) and set(record) == {"id", "label", "text"}
+        for record in labels
+    )
     succeed("train labels.jsonl")
     answers = succeed("classify pool").rows
     assert sum(label == truth(name) for name, label, _ in answers) >= 32
 
 
-def test_suggestions_have_a_class_and_its_probability_as_soon_as_there_are_labels(pool: Path) -> None:
+def test_suggestions_have_a_class_and_its_probability_as_soon_as_there_are_labels(
+    pool: Path,
+) -> None:
     rows = succeed("label pool --suggest 3").rows
     assert [row[1:4] for row in rows[1:]] == [["", "", ""]] * 3
     write("rows.csv", "id,label\npool/00.txt,cats\npool/01.txt,dogs\n")
@@ -111,7 +125,11 @@ def test_wrong_options_are_told_in_one_line(pool: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content"), [("pool.csv", "text,n\na cat,1\na dog,2\n"), ("pool.jsonl", '{"text": "a cat"}\n{"text": "a dog"}\n')]
+    ("name", "content"),
+    [
+        ("pool.csv", "text,n\na cat,1\na dog,2\n"),
+        ("pool.jsonl", '{"text": "a cat"}\n{"text": "a dog"}\n'),
+    ],
 )
 def test_a_pool_may_be_a_table(pool: Path, name: str, content: str) -> None:
     (pool / name).write_text(content, encoding="utf-8")
@@ -130,21 +148,28 @@ def test_fields_of_mail_stay_fields_in_the_file_of_labels(tmp_path: Path) -> Non
     answers = "".join(f"mail/{name}\t{name[0]}\n" for name in mails)
     write("filled.tsv", f"id\tlabel\n{answers}")
     succeed("label mail --document mail --take filled.tsv")
-    assert nbtext("label mail --document mail --suggest 9").out.count(b"\n") == 1  # all are known again
+    assert (
+        nbtext("label mail --document mail --suggest 9").out.count(b"\n") == 1
+    )  # all are known again
     seen = []
     for trained in (("labels.jsonl",), ("mail", "--document", "mail")):
         assert nbtext("train", *trained).status == 0
         seen.append(nbtext("select-features -o tsv").out)
     assert seen[0] == seen[1]
     assert b"subject:offer" in seen[0]
-    write("odd.jsonl", '{"label": "a", "text": "x", "nbtext_fields": [["subject"]]}\n{"label": "a", "text": "y"}\n')
+    write(
+        "odd.jsonl",
+        '{"label": "a", "text": "x", "nbtext_fields": [["subject"]]}\n{"label": "a", "text": "y"}\n',
+    )
     assert b"is not a list of names and contents" in nbtext("train odd.jsonl").err
 
 
 def test_rows_with_several_labels_are_suggested_and_taken(pool: Path) -> None:
     write(
         "rows.csv",
-        "id,label\n" + "".join(f"pool/{row:02}.txt,{truth(f'pool/{row:02}')}|pets\n" for row in range(8)) + "pool/08.txt,|\npool/09.txt,\n",
+        "id,label\n"
+        + "".join(f"pool/{row:02}.txt,{truth(f'pool/{row:02}')}|pets\n" for row in range(8))
+        + "pool/08.txt,|\npool/09.txt,\n",
     )
     assert (
         nbtext("label pool --take rows.csv --label-separator | -v")
@@ -153,14 +178,25 @@ def test_rows_with_several_labels_are_suggested_and_taken(pool: Path) -> None:
     )
     sets = [record["label"] for record in json_lines((pool / "labels.jsonl").read_bytes())]
     assert sets[-1] == []
-    assert all(each == sorted([truth(f"pool/{row:02}"), "pets"]) for row, each in enumerate(sets[:-1]))
-    assert nbtext("label pool --take rows.csv -v").notes[-1].startswith("nbtext: labels.jsonl: 0 new documents, 9 in all, ")
+    assert all(
+        each == sorted([truth(f"pool/{row:02}"), "pets"]) for row, each in enumerate(sets[:-1])
+    )
+    assert (
+        nbtext("label pool --take rows.csv -v")
+        .notes[-1]
+        .startswith("nbtext: labels.jsonl: 0 new documents, 9 in all, ")
+    )
     for _, label, suggested, probability, _ in succeed("label pool --suggest 5").rows[1:]:
         assert label == ""
         assert suggested == "|" or len(suggested.split("|")) == len(probability.split("|"))
     write("changed.csv", "id,label\npool/00.txt,pets\n")
-    assert f"pool/00.txt has the label '{'|'.join(sets[0])}' already" in nbtext("label pool --take changed.csv").notes[0]
+    assert (
+        f"pool/00.txt has the label '{'|'.join(sets[0])}' already"
+        in nbtext("label pool --take changed.csv").notes[0]
+    )
     write("seeds.tsv", "cats\tcat\n")
-    assert "documents of several labels and --seeds exclude each other" in fail(2, "label pool --suggest 2 --seeds seeds.tsv")
+    assert "documents of several labels and --seeds exclude each other" in fail(
+        2, "label pool --suggest 2 --seeds seeds.tsv"
+    )
     succeed("train labels.jsonl")
     assert "pets" in succeed("classify pool").rows[0][1]

@@ -22,7 +22,17 @@ import pytest
 from nbtext.cli.label_drawing import LONGEST, class_lines, text_lines
 from tests import test_classifiers_many_labels as made
 from tests.labelling import labelled_texts
-from tests.process import HOUSE, TIME_LIMIT, content, corpus, fail, json_lines, start, succeed, until
+from tests.process import (
+    HOUSE,
+    TIME_LIMIT,
+    content,
+    corpus,
+    fail,
+    json_lines,
+    start,
+    succeed,
+    until,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,14 +104,27 @@ class Screen:
 
 
 @contextmanager
-def screen(folder: Path, *arguments: str, size: tuple[int, int] = (80, 24), env: dict[str, str] | None = None) -> Iterator[Screen]:
+def screen(
+    folder: Path,
+    *arguments: str,
+    size: tuple[int, int] = (80, 24),
+    env: dict[str, str] | None = None,
+) -> Iterator[Screen]:
     ours, theirs = pty.openpty()
     os.set_blocking(ours, False)
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
     environment = {**HOUSE, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **(env or {})}
     command = [sys.executable, "-m", "nbtext", "label", *(arguments or ("pool",))]
     before = termios.tcgetattr(theirs)
-    with start(command, cwd=folder, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, new_session=True) as child:
+    with start(
+        command,
+        cwd=folder,
+        env=environment,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        new_session=True,
+    ) as child:
         found = Screen(ours, theirs, child)
         try:
             yield found
@@ -152,7 +175,10 @@ def test_a_session_from_the_first_class_to_a_model(pool: Path) -> None:
         assert "engine" in "\n".join(shown.type("\r", "found without a label")[3:])
         shown.type("q", "")
         assert shown.end() == 0
-        assert b"labels.jsonl: 5 labels, 2 classes; learn them with nbtext train labels.jsonl" in b" ".join(shown.raw.split())
+        assert (
+            b"labels.jsonl: 5 labels, 2 classes; learn them with nbtext train labels.jsonl"
+            in b" ".join(shown.raw.split())
+        )
     done = labels(pool)
     assert done[0] == (first, "cats")
     assert [label for _, label in done[:4]] == ["cats", "dogs", "cats", "cats"]
@@ -168,7 +194,8 @@ def test_the_accuracy_is_estimated_from_five_documents_at_random_on(pool: Path) 
         shown.type("1", "3 labels")
         assert "at random" not in shown.type("1", "4 labels")[0]
         assert re.fullmatch(
-            r"5 labels, 35 left \| accuracy about \d\.\d\d \(\d\.\d\d to \d\.\d\d, 5 at random\)", shown.type("2", "5 labels")[0]
+            r"5 labels, 35 left \| accuracy about \d\.\d\d \(\d\.\d\d to \d\.\d\d, 5 at random\)",
+            shown.type("2", "5 labels")[0],
         )
         shown.type("q", "")
         assert shown.end() == 0
@@ -190,7 +217,10 @@ def test_a_session_goes_on_where_the_last_one_was_killed(pool: Path) -> None:
         assert shown.end() == 0
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130), (signal.SIGQUIT, -3)])
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130), (signal.SIGQUIT, -3)],
+)
 def test_signals_give_the_terminal_back(pool: Path, number: int, status: int) -> None:
     with screen(pool) as shown:
         shown.wait("0 labels")
@@ -210,7 +240,10 @@ def test_a_failure_gives_the_terminal_back(pool: Path) -> None:
         shown.wait("0 labels")
         with screen(pool) as second:
             assert second.end() == 5
-            assert b"labels.jsonl: another session has this file open; end it, or give another file" in b" ".join(second.raw.split())
+            assert (
+                b"labels.jsonl: another session has this file open; end it, or give another file"
+                in b" ".join(second.raw.split())
+            )
         shown.type("q", "")
         assert shown.end() == 0
 
@@ -223,7 +256,10 @@ def test_a_file_that_is_replaced_meanwhile_ends_the_session_in_one_line(pool: Pa
         os.write(shown.ours, b"ndogs\r")
         assert shown.end() == 4
     after = b" ".join(shown.raw.rpartition(b"\x1b[?1049l")[2].split())
-    assert after == b"nbtext: labels.jsonl: was removed or replaced meanwhile; the answers before are in the old file; begin again"
+    assert (
+        after
+        == b"nbtext: labels.jsonl: was removed or replaced meanwhile; the answers before are in the old file; begin again"
+    )
     assert len(content("old").splitlines()) == 1
     assert not (pool / "labels.jsonl").exists()
 
@@ -231,7 +267,9 @@ def test_a_file_that_is_replaced_meanwhile_ends_the_session_in_one_line(pool: Pa
 def test_stopping_gives_the_terminal_back_and_going_on_draws_again(pool: Path) -> None:
     with screen(pool) as shown:
         shown.wait("0 labels")
-        shown.child.send_signal(signal.SIGTSTP)  # the group has no shell, so the kernel lets it go on at once
+        shown.child.send_signal(
+            signal.SIGTSTP
+        )  # the group has no shell, so the kernel lets it go on at once
 
         def again() -> bool:
             shown.read()
@@ -252,11 +290,16 @@ def test_the_screen_fits(pool: Path, size: tuple[int, int]) -> None:
             os.write(shown.ours, f"n{label}\r".encode())
         os.write(shown.ours, b"/unbroken\r b    q")
         assert shown.end() == 0
-    frames = [CODES.sub("", frame.partition(b"\x1b[J")[0].decode()).split("\r\n") for frame in shown.raw.split(b"\x1b[H")[1:]]
+    frames = [
+        CODES.sub("", frame.partition(b"\x1b[J")[0].decode()).split("\r\n")
+        for frame in shown.raw.split(b"\x1b[H")[1:]
+    ]
     assert len(frames) > 10
     for frame in frames:
         assert len(frame) <= size[1]
-        assert all(len(line) + sum(character > "\u2fff" for character in line) < size[0] for line in frame)
+        assert all(
+            len(line) + sum(character > "\u2fff" for character in line) < size[0] for line in frame
+        )
 
 
 def test_another_size_draws_again(pool: Path) -> None:
@@ -272,10 +315,20 @@ def test_another_size_draws_again(pool: Path) -> None:
         assert shown.end() == 0
 
 
-@pytest.mark.parametrize("env", [{}, {"NO_COLOR": "1"}, {"LC_ALL": "C"}, {"TERM": "dumb", "LC_ALL": "C"}], ids=str)
-def test_documents_cannot_move_the_cursor_and_terminals_without_colours_or_unicode_do(pool: Path, env: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "env", [{}, {"NO_COLOR": "1"}, {"LC_ALL": "C"}, {"TERM": "dumb", "LC_ALL": "C"}], ids=str
+)
+def test_documents_cannot_move_the_cursor_and_terminals_without_colours_or_unicode_do(
+    pool: Path, env: dict[str, str]
+) -> None:
     words = ("alpha beta", "gamma delta", "alpha gamma", "beta delta")
-    corpus(pool, {f"evil/{EVIL}{number}": f"{EVIL} \u00e9t\u00e9 {both}" for number, both in enumerate(words)})
+    corpus(
+        pool,
+        {
+            f"evil/{EVIL}{number}": f"{EVIL} \u00e9t\u00e9 {both}"
+            for number, both in enumerate(words)
+        },
+    )
     with screen(pool, "evil", env=env) as shown:
         until(lambda: b"q quit" in shown.read(), "the screen")
         for keys in (b"ncats\r", b"ndogs\r"):
@@ -292,7 +345,11 @@ def test_documents_cannot_move_the_cursor_and_terminals_without_colours_or_unico
 
 def test_a_review_walks_the_suspects_and_writes_a_patch_alone(tmp_path: Path) -> None:
     wrong = {3: "cars", 11: "cars"}
-    texts = {f"corpus/{wrong.get(row, label)}/{row:02}.txt": text for row, (label, text) in enumerate(TEXTS) if label != "cars" or row > 20}
+    texts = {
+        f"corpus/{wrong.get(row, label)}/{row:02}.txt": text
+        for row, (label, text) in enumerate(TEXTS)
+        if label != "cars" or row > 20
+    }
     corpus(tmp_path, texts)
     suspects = [row[0] for row in succeed("suspects corpus --stop-words default").rows]
     assert len(suspects) > 2
@@ -308,13 +365,20 @@ def test_a_review_walks_the_suspects_and_writes_a_patch_alone(tmp_path: Path) ->
         shown.type("n", "class: _")
         shown.type("dogs", "dogs_")
         shown.type("\r", "2 reviewed")
-        shown.type("s", f"2 reviewed, {1 - ('/dogs/' in suspects[1])} changed, {len(suspects) - 3} left")
+        shown.type(
+            "s", f"2 reviewed, {1 - ('/dogs/' in suspects[1])} changed, {len(suspects) - 3} left"
+        )
         shown.type("q", "")
         assert shown.end() == 0
-    lines = [line.split("\t") for line in (tmp_path / "review.tsv").read_text(encoding="utf-8").splitlines()]
+    lines = [
+        line.split("\t")
+        for line in (tmp_path / "review.tsv").read_text(encoding="utf-8").splitlines()
+    ]
     labels_of = [name.split("/")[1] for name in suspects]
     assert lines == [[suspects[0], labels_of[0], labels_of[0]], [suspects[1], labels_of[1], "dogs"]]
-    assert {str(path.relative_to(tmp_path)) for path in (tmp_path / "corpus").rglob("*.txt")} == set(texts)
+    assert {
+        str(path.relative_to(tmp_path)) for path in (tmp_path / "corpus").rglob("*.txt")
+    } == set(texts)
     succeed("train corpus --relabel review.tsv")
     with screen(tmp_path, "corpus", "--review") as shown:
         shown.wait(f"{len(suspects) - 2} left")
@@ -323,7 +387,10 @@ def test_a_review_walks_the_suspects_and_writes_a_patch_alone(tmp_path: Path) ->
 
 
 def test_without_a_terminal_there_is_a_way_said(pool: Path) -> None:
-    assert fail(2, "label pool") == "nbtext: nbtext label needs a terminal; without one use --suggest and --take"
+    assert (
+        fail(2, "label pool")
+        == "nbtext: nbtext label needs a terminal; without one use --suggest and --take"
+    )
     assert not (pool / "labels.jsonl").exists()
 
 
@@ -360,7 +427,8 @@ def test_classes_stand_in_columns_and_of_too_many_the_most_probable() -> None:
 def tagged(tmp_path: Path) -> Path:
     """A pool whose documents have some of two labels, or none."""
     texts = {
-        f"pool/{row:02}.txt": f"{'purrs cat milk ' * (row % 2)}{'engine road wheel ' * (row // 2 % 2)}plain {row}" for row in range(24)
+        f"pool/{row:02}.txt": f"{'purrs cat milk ' * (row % 2)}{'engine road wheel ' * (row // 2 % 2)}plain {row}"
+        for row in range(24)
     }
     return corpus(tmp_path, texts)
 
@@ -411,37 +479,56 @@ def test_several_labels_are_switched_on_and_off_and_stored_together(tagged: Path
             shown.type("\r", f"{n} documents, {24 - n} left")
         shown.type("q", "")
         assert shown.end() == 0
-        assert b"labels.jsonl: 16 documents, 2 labels; learn them with nbtext train labels.jsonl" in b" ".join(shown.raw.split())
+        assert (
+            b"labels.jsonl: 16 documents, 2 labels; learn them with nbtext train labels.jsonl"
+            in b" ".join(shown.raw.split())
+        )
     records = json_lines((tagged / "labels.jsonl").read_bytes())
-    assert [(record["id"], record["label"]) for record in records[:2]] == [(first, ["cats"]), (second, ["engines"])]
+    assert [(record["id"], record["label"]) for record in records[:2]] == [
+        (first, ["cats"]),
+        (second, ["engines"]),
+    ]
     assert {len(record["label"]) for record in records} == {0, 1, 2}
     assert all(record["label"] == set_of(record["id"]) for record in records[2:])
     assert all(record["who"] == "ada" and record["time"].endswith("Z") for record in records)
     with screen(tagged) as shown:  # the file says that there may be several
         left = name(shown.wait("16 documents, 8 left"))
-        on = [label for key, label in (("1", "cats"), ("2", "engines")) if f">{key} " in shown.frame[-2]]
+        on = [
+            label
+            for key, label in (("1", "cats"), ("2", "engines"))
+            if f">{key} " in shown.frame[-2]
+        ]
         shown.type("\r", "17 documents, 7 left")
         shown.type("q", "")
         assert shown.end() == 0
     assert json_lines((tagged / "labels.jsonl").read_bytes())[-1]["label"] == on == set_of(left)
     succeed("train labels.jsonl --min-df 1")
-    assert json.loads(succeed("classify --text purrs -o jsonl -n 2").text)["labels"][0]["label"] == "cats"
+    assert (
+        json.loads(succeed("classify --text purrs -o jsonl -n 2").text)["labels"][0]["label"]
+        == "cats"
+    )
 
 
 def test_a_review_of_several_labels_proposes_what_is_suspected(tmp_path: Path) -> None:
-    rows = [{"label": labels, "text": text} for text, labels in zip(made.TEXTS, made.SETS, strict=True)]
+    rows = [
+        {"label": labels, "text": text} for text, labels in zip(made.TEXTS, made.SETS, strict=True)
+    ]
     rows += [
         {"label": ["corn", "oil"], "text": "corn0 corn1 corn2 corn0"},
         {"label": [], "text": "corn1 corn2 grain1 grain2 grain0 grain3"},
     ]
     lines = [json.dumps({"id": f"d{number}", **row}) for number, row in enumerate(rows)]
     corpus(tmp_path, {"all.jsonl": "\n".join(lines) + "\n"})
-    found = [row[:3] for row in succeed("suspects all.jsonl --stop-words default --id-column id").rows]
+    found = [
+        row[:3] for row in succeed("suspects all.jsonl --stop-words default --id-column id").rows
+    ]
     assert {tuple(row) for row in found} >= {("d60", "corn|oil", "corn")}
     with screen(tmp_path, "all.jsonl", "--review", "--id-column", "id") as shown:
         for n, (_, label, suggested) in enumerate(found):
             shown.wait(f"{n} reviewed")
-            assert shown.frame[1].startswith(f"is {label or 'without a label'}, looks like {suggested or 'without a label'}, ")
+            assert shown.frame[1].startswith(
+                f"is {label or 'without a label'}, looks like {suggested or 'without a label'}, "
+            )
             if n == 0:
                 shown.type("k", "1 reviewed, 0 changed")
             elif n < len(found) - 1:
@@ -450,5 +537,8 @@ def test_a_review_of_several_labels_proposes_what_is_suspected(tmp_path: Path) -
                 os.write(shown.ours, b"\r")
         assert shown.end() == 0
     patch = [line.split("\t") for line in (tmp_path / "review.tsv").read_text("utf-8").splitlines()]
-    assert patch == [[row, label or "|", (label if n == 0 else suggested) or "|"] for n, (row, label, suggested) in enumerate(found)]
+    assert patch == [
+        [row, label or "|", (label if n == 0 else suggested) or "|"]
+        for n, (row, label, suggested) in enumerate(found)
+    ]
     succeed("train all.jsonl --id-column id --relabel review.tsv")

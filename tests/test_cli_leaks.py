@@ -13,7 +13,9 @@ from tests.process import SERVICE_DESK, Result, corpus, nbtext, succeed
 if TYPE_CHECKING:
     from pathlib import Path
 
-WORDS = [f"{first}{second}{third}" for first in "bdfgk" for second in "aeiou" for third in "lmnprst"]
+WORDS = [
+    f"{first}{second}{third}" for first in "bdfgk" for second in "aeiou" for third in "lmnprst"
+]
 
 
 def texts(seed: int, n: int) -> list[str]:
@@ -30,7 +32,10 @@ def planted(tmp_path: Path) -> Path:
     test[1] = f"Somebody wrote yesterday:\n{training[1]}"
     test[12] = training[12][: len(training[12]) // 2]
     for name, documents in (("train", training), ("test", test)):
-        corpus(tmp_path / name, {f"{'ab'[row % 2]}/{row:02}": text for row, text in enumerate(documents)})
+        corpus(
+            tmp_path / name,
+            {f"{'ab'[row % 2]}/{row:02}": text for row, text in enumerate(documents)},
+        )
     succeed("train train")
     return tmp_path
 
@@ -49,10 +54,15 @@ def test_planted_leaks_are_found_named_and_left_out(planted: Path) -> None:
     said = figures(done)
     leaks = said["leaks"]
     without = f"{leaks['without']['accuracy']:.4f}"
-    assert warnings(done) == [f"in the training corpus too: 4 of 30 documents; accuracy without them {without}"]
+    assert warnings(done) == [
+        f"in the training corpus too: 4 of 30 documents; accuracy without them {without}"
+    ]
     assert leaks["found"] == 4
     # directories are read class by class: even rows are in a, odd ones in b
-    assert leaks["examples"] == [{"id": f"test/{place}", "training_id": f"train/{place}"} for place in ("a/00", "a/10", "b/05", "b/15")]
+    assert leaks["examples"] == [
+        {"id": f"test/{place}", "training_id": f"train/{place}"}
+        for place in ("a/00", "a/10", "b/05", "b/15")
+    ]
     for found in leaks["examples"]:
         (planted / found["id"]).unlink()
     alone = figures(nbtext("evaluate test --training train --output json"))
@@ -62,7 +72,9 @@ def test_planted_leaks_are_found_named_and_left_out(planted: Path) -> None:
         assert leaks["without"][name] == pytest.approx(alone[name], abs=1e-12)
     assert {name: value for name, value in said.items() if name != "leaks"} == {
         name: value
-        for name, value in figures(nbtext("evaluate test -q --output json", cwd=_again(planted, leaks))).items()
+        for name, value in figures(
+            nbtext("evaluate test -q --output json", cwd=_again(planted, leaks))
+        ).items()
         if name != "sampled_leaks"
     }
 
@@ -82,16 +94,30 @@ def test_the_table_has_them_too(planted: Path) -> None:
 
 
 def test_several_training_corpora_and_quiet(planted: Path) -> None:
-    corpus(planted, {"half/a/x": (planted / "train/a/00").read_text(), "rest/b/y": (planted / "train/b/05").read_text()})
+    corpus(
+        planted,
+        {
+            "half/a/x": (planted / "train/a/00").read_text(),
+            "rest/b/y": (planted / "train/b/05").read_text(),
+        },
+    )
     done = nbtext("evaluate test --training half --training rest --output json -q")
     assert done.notes == []
-    assert [found["training_id"] for found in figures(done)["leaks"]["examples"]] == ["half/a/x", "rest/b/y"]
+    assert [found["training_id"] for found in figures(done)["leaks"]["examples"]] == [
+        "half/a/x",
+        "rest/b/y",
+    ]
 
 
 def test_the_training_corpus_is_read_as_the_model_says(tmp_path: Path) -> None:
     rows = texts(3, 6)
     corpus(
-        tmp_path, {"train.csv": "text;topic\n" + "".join(f"{text};{'ab'[row % 2]}\n" for row, text in enumerate(rows)), "test/a/1": rows[3]}
+        tmp_path,
+        {
+            "train.csv": "text;topic\n"
+            + "".join(f"{text};{'ab'[row % 2]}\n" for row, text in enumerate(rows)),
+            "test/a/1": rows[3],
+        },
     )
     succeed("train train.csv --delimiter ';' --label-column topic --text-column text")
     said = figures(nbtext("evaluate test --format dir --training train.csv --output json"))
@@ -114,7 +140,9 @@ def test_counted_features(tmp_path: Path) -> None:
 
 def test_the_models_sample_tells_of_the_same_texts(planted: Path) -> None:
     done = nbtext("evaluate test --output json")
-    assert warnings(done) == ["in the training corpus too: 4 of 30 documents; use --training CORPUS for the figures without them"]
+    assert warnings(done) == [
+        "in the training corpus too: 4 of 30 documents; use --training CORPUS for the figures without them"
+    ]
     assert figures(done)["sampled_leaks"] == {"checked": 30, "found": 4}
     succeed("train train --sample 20")
     done = nbtext("evaluate train --output json")

@@ -17,7 +17,12 @@ TRAIN = SERVICE_DESK / "train"
 
 def words(n: int) -> str:
     """A table of documents of two topics, some of whose words tell which."""
-    rows = [("a", f"alpha{i % 7} both{i % 5} both{i % 3}") if i % 2 else ("b", f"beta{i % 9} both{i % 4} both{i % 3}") for i in range(n)]
+    rows = [
+        ("a", f"alpha{i % 7} both{i % 5} both{i % 3}")
+        if i % 2
+        else ("b", f"beta{i % 9} both{i % 4} both{i % 3}")
+        for i in range(n)
+    ]
     return "topic,body\n" + "".join(f"{topic},{body}\n" for topic, body in rows)
 
 
@@ -39,17 +44,34 @@ def test_the_curve_of_a_corpus() -> None:
 
 def test_the_table_has_the_same_figures_and_says_what_more_would_bring(tmp_path: Path) -> None:
     corpus(tmp_path, {"words.csv": words(200)})
-    command = ("learning-curve", "words.csv", "--label-column", "topic", "--text-column", "body", "--folds", "4", "--repeats", "2")
+    command = (
+        "learning-curve",
+        "words.csv",
+        "--label-column",
+        "topic",
+        "--text-column",
+        "body",
+        "--folds",
+        "4",
+        "--repeats",
+        "2",
+    )
     said = in_json(*command)
     table = succeed(*command).text
     assert (said["runs"], said["points"][-1]["documents"]) == (8, 150)
     for point in said["points"]:
         assert f"{point['documents']:,}" in table
-        assert f"{point['accuracy']:.4f}   {point['accuracy_band'][0]:.4f} to {point['accuracy_band'][1]:.4f}" in table
+        assert (
+            f"{point['accuracy']:.4f}   {point['accuracy_band'][0]:.4f} to {point['accuracy_band'][1]:.4f}"
+            in table
+        )
     forecast = said["forecast"]["accuracy"]
     low, high = forecast["interval"]
     assert low <= forecast["value"] <= high
-    assert f"Twice the documents, 400, would bring accuracy {forecast['value']:.4f} (95 % interval {low:.4f} to {high:.4f})" in table
+    assert (
+        f"Twice the documents, 400, would bring accuracy {forecast['value']:.4f} (95 % interval {low:.4f} to {high:.4f})"
+        in table
+    )
     more, as_many = (succeed(*command, "--more", n).text.splitlines() for n in ("50", "200"))
     assert as_many == table.splitlines()
     assert more[:-1] == as_many[:-1]
@@ -60,4 +82,7 @@ def test_the_table_has_the_same_figures_and_says_what_more_would_bring(tmp_path:
 
 def test_a_curve_that_is_too_short_for_a_forecast_says_so() -> None:
     done = succeed("learning-curve", TRAIN, "--steps", "3", "--repeats", "1", "--folds", "2")
-    assert "No forecast of accuracy: a curve of fewer than 4 points is too short for a forecast." in done.text
+    assert (
+        "No forecast of accuracy: a curve of fewer than 4 points is too short for a forecast."
+        in done.text
+    )

@@ -33,21 +33,33 @@ def said(result: Result) -> list[dict[str, Any]]:
 
 def test_a_document_that_cannot_be_read(pets: Path) -> None:
     corpus(pets, {"bin\x1b[31m\n\u202e": b"\0", "large": "x" * 20})
-    done = nbtext("classify pets", "bin\x1b[31m\n\u202e", "large", "--max-document-size", "16", *AS_JSON)
+    done = nbtext(
+        "classify pets", "bin\x1b[31m\n\u202e", "large", "--max-document-size", "16", *AS_JSON
+    )
     assert done.status == 1
     assert not any(byte < 0x20 and byte != 0x0A for byte in done.err)
     lines = said(done)
     assert [line["level"] for line in lines] == ["error"] * 5
-    assert lines[3] == {"level": "error", "message": "binary, not text (control bytes, the first at 0)", "document": "bin\x1b[31m\n\u202e"}
+    assert lines[3] == {
+        "level": "error",
+        "message": "binary, not text (control bytes, the first at 0)",
+        "document": "bin\x1b[31m\n\u202e",
+    }
     assert lines[0]["hint"] == "give --set max-document-size=SIZE"
-    assert lines[4] == {"level": "error", "message": "2 more documents could not be read: larger than 16 bytes"}
+    assert lines[4] == {
+        "level": "error",
+        "message": "2 more documents could not be read: larger than 16 bytes",
+    }
 
 
 def test_warnings_and_notices(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/only/1": b"caf\xe9"})
     lines = said(nbtext("train c -v", *AS_JSON))
     assert [line["level"] for line in lines] == ["notice", "warning", "notice", "notice"]
-    assert lines[1]["message"] == "there is only one class, only; every answer will be that; add documents of another class"
+    assert (
+        lines[1]["message"]
+        == "there is only one class, only; every answer will be that; add documents of another class"
+    )
     assert nbtext("train c -q", *AS_JSON).err == b""
 
 
@@ -55,7 +67,11 @@ def test_warnings_and_notices(tmp_path: Path) -> None:
     ("arguments", "status", "expected"),
     [
         (["inspect", "-m", "none"], 3, {"where": "none"}),
-        (["classify", "none.csv", "--format", "csv"], 4, {"where": "none.csv", "message": "cannot read: no such file or directory"}),
+        (
+            ["classify", "none.csv", "--format", "csv"],
+            4,
+            {"where": "none.csv", "message": "cannot read: no such file or directory"},
+        ),
         (["train", "pets", "--ngrams", "x"], 2, {"level": "error"}),
         (["train"], 2, {"hint": "see nbtext train --help"}),
         (["train", "pets", "--nope"], 2, {"hint": "see nbtext train --help"}),
@@ -64,8 +80,14 @@ def test_warnings_and_notices(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_failures_by_the_option_anywhere(pets: Path, arguments: list[str], status: int, expected: dict[str, str]) -> None:
-    for given in ([*AS_JSON, *arguments], [*arguments[:1], *AS_JSON, *arguments[1:]], [*arguments, "--log-format=json"]):
+def test_failures_by_the_option_anywhere(
+    pets: Path, arguments: list[str], status: int, expected: dict[str, str]
+) -> None:
+    for given in (
+        [*AS_JSON, *arguments],
+        [*arguments[:1], *AS_JSON, *arguments[1:]],
+        [*arguments, "--log-format=json"],
+    ):
         if given[:1] == ["trane"]:
             continue  # whatever follows an unknown command is its own
         done = nbtext(*given)
@@ -77,7 +99,9 @@ def test_failures_by_the_option_anywhere(pets: Path, arguments: list[str], statu
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_it(command: str) -> None:
     assert b"--log-format" in nbtext(command, "--help-all").out
-    assert "--log-format must be one of text, json, not 'xml'" in fail(2, command, "--log-format", "xml")
+    assert "--log-format must be one of text, json, not 'xml'" in fail(
+        2, command, "--log-format", "xml"
+    )
 
 
 def test_text_is_the_default_and_can_be_said(pets: Path) -> None:
@@ -96,8 +120,14 @@ def test_an_internal_error_with_its_traceback(pets: Path) -> None:
     done = python(code, "--debug", *AS_JSON, "inspect")
     lines = said(done)
     assert done.status == 70
-    assert (lines[0]["level"], lines[0]["message"]) == ("notice", "Traceback (most recent call last):")
-    assert (lines[-1]["level"], lines[-1]["message"]) == ("error", "internal error: ZeroDivisionError: a\x1b[31m\nb")
+    assert (lines[0]["level"], lines[0]["message"]) == (
+        "notice",
+        "Traceback (most recent call last):",
+    )
+    assert (lines[-1]["level"], lines[-1]["message"]) == (
+        "error",
+        "internal error: ZeroDivisionError: a\x1b[31m\nb",
+    )
 
 
 LONG = "x" * 5_000
@@ -114,7 +144,9 @@ LONG = "x" * 5_000
     ],
 )
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_a_message_is_never_as_long_as_what_is_wrong(pets: Path, arguments: str, listed: str | None, form: str) -> None:
+def test_a_message_is_never_as_long_as_what_is_wrong(
+    pets: Path, arguments: str, listed: str | None, form: str
+) -> None:
     if listed is not None:
         write("list", listed)
     done = nbtext(arguments, "-m", "m", f"--log-format={form}")

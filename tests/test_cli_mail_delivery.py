@@ -11,19 +11,35 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import HOUSE, REPOSITORY, Result, content, corpus, fail, nbtext, python_in_shell, run, succeed
+from tests.process import (
+    HOUSE,
+    REPOSITORY,
+    Result,
+    content,
+    corpus,
+    fail,
+    nbtext,
+    python_in_shell,
+    run,
+    succeed,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-SPAM, HAM = b"From: a@example.com\nSubject: You win\n\nClaim the prize\n", b"From: ann@example.org\nSubject: lunch\n\nat noon?\n"
+SPAM, HAM = (
+    b"From: a@example.com\nSubject: You win\n\nClaim the prize\n",
+    b"From: ann@example.org\nSubject: lunch\n\nat noon?\n",
+)
 FOLDERS = ("--from-folder", "spam=Maildir/.Junk", "--from-folder", "ham=Maildir")
 
 
 def configuration(title: str) -> str:
     """What stands on the page under this title."""
     page = (REPOSITORY / "docs/mail.md").read_text(encoding="utf-8")
-    found = re.search(rf"^```text\n(# {re.escape(title)}\n.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    found = re.search(
+        rf"^```text\n(# {re.escape(title)}\n.*?)^```$", page, re.MULTILINE | re.DOTALL
+    )
     assert found
     return found[1]
 
@@ -33,7 +49,9 @@ def install(kind: str, title: str, home: Path) -> None:
     if shutil.which(kind) is None:
         pytest.skip(f"{kind} is not installed")
     variables = " ".join(f"{name}='{value}'" for name, value in HOUSE.items())
-    corpus(home, {"bin/nbtext": f'#!/bin/sh\n{variables} exec {python_in_shell()} -m nbtext "$@"\n'})
+    corpus(
+        home, {"bin/nbtext": f'#!/bin/sh\n{variables} exec {python_in_shell()} -m nbtext "$@"\n'}
+    )
     (home / "bin/nbtext").chmod(0o755)
     quote = '"' if kind == "maildrop" else ""
     written = configuration(title).replace("$HOME", str(home))
@@ -56,7 +74,10 @@ def agent(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     maildirs(tmp_path, "Maildir", "Maildir/.Junk")
     corpus(
         tmp_path,
-        {"Maildir/.Junk/cur/1:2,S": "Subject: win\n\na prize for you\n", "Maildir/cur/2:2,S": "Subject: minutes\n\nof our lunch\n"},
+        {
+            "Maildir/.Junk/cur/1:2,S": "Subject: win\n\na prize for you\n",
+            "Maildir/cur/2:2,S": "Subject: minutes\n\nof our lunch\n",
+        },
     )
     succeed("train --once", *FOLDERS, "-m", "mail.joblib")
     return kind
@@ -64,7 +85,12 @@ def agent(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 def deliver(agent: str, home: Path, message: bytes) -> Result:
     """Have a message delivered."""
-    return run([agent, *(["-m"] if agent == "procmail" else []), str(home / "rules")], cwd=home, stdin=message, env={"HOME": str(home)})
+    return run(
+        [agent, *(["-m"] if agent == "procmail" else []), str(home / "rules")],
+        cwd=home,
+        stdin=message,
+        env={"HOME": str(home)},
+    )
 
 
 def new(folder: Path) -> list[bytes]:
@@ -82,7 +108,9 @@ def test_mail_is_marked_and_delivered_by_its_mark(agent: str, tmp_path: Path) ->
         assert rest.rstrip(b"\n") == message.rstrip(b"\n")  # procmail ends mail with an empty line
 
 
-def test_without_a_model_mail_is_delivered_whole_and_a_forged_mark_moves_nothing(agent: str, tmp_path: Path) -> None:
+def test_without_a_model_mail_is_delivered_whole_and_a_forged_mark_moves_nothing(
+    agent: str, tmp_path: Path
+) -> None:
     (tmp_path / "mail.joblib").unlink()
     forged = b"X-Nbtext: spam; probability=1\n" + HAM
     done = deliver(agent, tmp_path, forged)
@@ -93,7 +121,9 @@ def test_without_a_model_mail_is_delivered_whole_and_a_forged_mark_moves_nothing
     assert b"mail.joblib: there is no model" in (log.read_bytes() if log.exists() else done.err)
 
 
-def test_what_is_moved_is_learnt_anew_and_the_rest_stays_as_it_was(agent: str, tmp_path: Path) -> None:
+def test_what_is_moved_is_learnt_anew_and_the_rest_stays_as_it_was(
+    agent: str, tmp_path: Path
+) -> None:
     for message in (SPAM, HAM):
         deliver(agent, tmp_path, message)
 
@@ -102,12 +132,23 @@ def test_what_is_moved_is_learnt_anew_and_the_rest_stays_as_it_was(agent: str, t
         assert done.status == 0
         return done.notes[0].removeprefix("nbtext: ")
 
-    assert update() == "learnt 2 documents; moved from another class: 0, known already: 2, repeated: 0"
+    assert (
+        update() == "learnt 2 documents; moved from another class: 0, known already: 2, repeated: 0"
+    )
     [letter] = (tmp_path / "Maildir/new").iterdir()
-    for target in ("Maildir/cur/3:2,", "Maildir/cur/3:2,S", "Maildir/.Junk/cur/3:2,FS", "Maildir/.Junk/cur/9:2,FS", "Maildir/cur/3:2,RS"):
+    for target in (
+        "Maildir/cur/3:2,",
+        "Maildir/cur/3:2,S",
+        "Maildir/.Junk/cur/3:2,FS",
+        "Maildir/.Junk/cur/9:2,FS",
+        "Maildir/cur/3:2,RS",
+    ):
         letter = letter.rename(tmp_path / target)
         moved = int(target.endswith(("cur/3:2,FS", ",RS")))
-        assert update() == f"learnt 0 documents; moved from another class: {moved}, known already: {4 - moved}, repeated: 0"
+        assert (
+            update()
+            == f"learnt 0 documents; moved from another class: {moved}, known already: {4 - moved}, repeated: 0"
+        )
     succeed("train --once", *FOLDERS, "-m", "again")
     assert content("again") == content("mail.joblib")
     rows = succeed("select-features --top 100 -m mail.joblib -o tsv").rows
@@ -119,19 +160,40 @@ def test_mail_is_sorted_into_the_folder_of_its_class(tmp_path: Path) -> None:
     install("procmail", "~/.procmailrc, to sort", tmp_path)
     maildirs(tmp_path, "Maildir", "Maildir/.Bills", "Maildir/.Friends")
     corpus(
-        tmp_path, {"Maildir/.Bills/cur/1": "Subject: invoice\n\nto pay by May\n", "Maildir/.Friends/cur/1": "Subject: lunch\n\nat noon?\n"}
+        tmp_path,
+        {
+            "Maildir/.Bills/cur/1": "Subject: invoice\n\nto pay by May\n",
+            "Maildir/.Friends/cur/1": "Subject: lunch\n\nat noon?\n",
+        },
     )
     succeed("train Maildir/.Bills Maildir/.Friends -m sorter.joblib")
-    for message in (b"Subject: invoice\n\ninvoice of May to pay, second invoice\n", b"Subject: zyzzyva\n\n"):
+    for message in (
+        b"Subject: invoice\n\ninvoice of May to pay, second invoice\n",
+        b"Subject: zyzzyva\n\n",
+    ):
         assert deliver("procmail", tmp_path, message).status == 0
-    assert [len(new(tmp_path / "Maildir" / folder)) for folder in ("", ".Bills", ".Friends")] == [1, 1, 0]
+    assert [len(new(tmp_path / "Maildir" / folder)) for folder in ("", ".Bills", ".Friends")] == [
+        1,
+        1,
+        0,
+    ]
 
 
 def test_a_mark_does_not_change_which_document_a_message_is(tmp_path: Path) -> None:
-    corpus(tmp_path, {"Maildir/.Junk/1": SPAM, "Maildir/1": HAM, "marked/1": b"X-Nbtext: ham; probability=1\n" + SPAM})
+    corpus(
+        tmp_path,
+        {
+            "Maildir/.Junk/1": SPAM,
+            "Maildir/1": HAM,
+            "marked/1": b"X-Nbtext: ham; probability=1\n" + SPAM,
+        },
+    )
     succeed("train --once", *FOLDERS)
     done = nbtext("update --once --from-folder spam=marked -v")
-    assert done.notes[0] == "nbtext: learnt 0 documents; moved from another class: 0, known already: 1, repeated: 0"
+    assert (
+        done.notes[0]
+        == "nbtext: learnt 0 documents; moved from another class: 0, known already: 1, repeated: 0"
+    )
 
 
 def test_a_folder_is_learnt_while_unlabelled_documents_are_forgotten(tmp_path: Path) -> None:
@@ -142,11 +204,15 @@ def test_a_folder_is_learnt_while_unlabelled_documents_are_forgotten(tmp_path: P
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_folders_of_mail_of_any_kind_have_the_class_that_is_given(tmp_path: Path, jobs: str) -> None:
+def test_folders_of_mail_of_any_kind_have_the_class_that_is_given(
+    tmp_path: Path, jobs: str
+) -> None:
     corpus(tmp_path, {"junk/1": SPAM, "junk/more/2": SPAM, "inbox": b"From ann Sat\n" + HAM})
     (tmp_path / "mail").mkdir()
     shutil.move(tmp_path / "junk", tmp_path / "mail/junk")
-    succeed("train --from-folder", "Müll=~/mail/junk", "-q", "-j", jobs, env={"HOME": str(tmp_path)})
+    succeed(
+        "train --from-folder", "Müll=~/mail/junk", "-q", "-j", jobs, env={"HOME": str(tmp_path)}
+    )
     succeed("update --from-folder gut=inbox -j", jobs)
     succeed("train --from-folder", "Müll=mail/junk", "-m", "other", "-q")
     rows = succeed("classify inbox mail --format dir").rows
@@ -156,11 +222,21 @@ def test_folders_of_mail_of_any_kind_have_the_class_that_is_given(tmp_path: Path
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
-        ("--from-folder spam", 2, "--from-folder needs LABEL=PATH, such as spam=Maildir/.Junk, not 'spam'"),
-        ("--from-folder =x", 2, "--from-folder needs LABEL=PATH, such as spam=Maildir/.Junk, not '=x'"),
+        (
+            "--from-folder spam",
+            2,
+            "--from-folder needs LABEL=PATH, such as spam=Maildir/.Junk, not 'spam'",
+        ),
+        (
+            "--from-folder =x",
+            2,
+            "--from-folder needs LABEL=PATH, such as spam=Maildir/.Junk, not '=x'",
+        ),
         ("--from-folder a=nothere", 4, "nothere: cannot read: no such file or directory"),
     ],
 )
-def test_what_is_wrong_with_a_folder_is_one_line(tmp_path: Path, arguments: str, status: int, said: str) -> None:
+def test_what_is_wrong_with_a_folder_is_one_line(
+    tmp_path: Path, arguments: str, status: int, said: str
+) -> None:
     corpus(tmp_path, {"mail/1": HAM})
     assert fail(status, f"train {arguments}") == f"nbtext: {said}"

@@ -36,7 +36,13 @@ def mail(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "ham/2": "Subject: minutes\n\nof our meeting\n",
         },
     )
-    corpus(folder, {"all/ham/1": (folder / "ham/1").read_bytes(), "all/spam/1": (folder / "spam/1").read_bytes()})
+    corpus(
+        folder,
+        {
+            "all/ham/1": (folder / "ham/1").read_bytes(),
+            "all/spam/1": (folder / "spam/1").read_bytes(),
+        },
+    )
     succeed("train all --document mail --headers subject", cwd=folder)
     return folder
 
@@ -60,14 +66,20 @@ def test_a_message_comes_out_with_its_answer(mail: Path) -> None:
 
 def test_a_header_that_the_sender_wrote_is_not_believed(mail: Path) -> None:
     forged = b"X-Nbtext: ham; probability=1\n"
-    assert nbtext("classify --mail-filter", cwd=mail, stdin=forged + LETTER).out.count(b"X-Nbtext") == 1
+    assert (
+        nbtext("classify --mail-filter", cwd=mail, stdin=forged + LETTER).out.count(b"X-Nbtext")
+        == 1
+    )
     failed = nbtext("classify --mail-filter -m none", cwd=mail, stdin=forged + LETTER)
     assert parted(failed.out) == ("; reason=error", LETTER)
 
 
 def test_the_header_in_a_message_does_not_change_its_answer(mail: Path) -> None:
     once = succeed("classify --mail-filter", cwd=mail, stdin=LETTER).out
-    assert succeed("classify --mail-filter", cwd=mail, stdin=b"From ann Sat\n" + once).out == b"From ann Sat\n" + once
+    assert (
+        succeed("classify --mail-filter", cwd=mail, stdin=b"From ann Sat\n" + once).out
+        == b"From ann Sat\n" + once
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,14 +101,18 @@ def test_the_header_in_a_message_does_not_change_its_answer(mail: Path) -> None:
         ("--min-probability 2", 2),
     ],
 )
-def test_a_message_comes_out_whole_whatever_fails_and_the_status_says_so(mail: Path, arguments: str, status: int) -> None:
+def test_a_message_comes_out_whole_whatever_fails_and_the_status_says_so(
+    mail: Path, arguments: str, status: int
+) -> None:
     (mail / "damaged").write_bytes((mail / "nbtext.joblib").read_bytes()[:-9] + b"x" * 9)
     done = nbtext(f"classify --mail-filter {arguments}", cwd=mail, stdin=LETTER)
     assert parted(done.out) == ("; reason=error", LETTER)
     error_line(done._replace(out=b""), status)
 
 
-def test_a_file_of_defaults_for_other_runs_does_not_stop_the_filter(mail: Path, tmp_path: Path) -> None:
+def test_a_file_of_defaults_for_other_runs_does_not_stop_the_filter(
+    mail: Path, tmp_path: Path
+) -> None:
     write("nbtext.toml", '[classify]\noutput = "jsonl"\nformat = "dir"\n')
     model = str(mail / "nbtext.joblib")
     assert parted(succeed("classify --mail-filter -m", model, stdin=LETTER).out)[1] == LETTER
@@ -104,13 +120,27 @@ def test_a_file_of_defaults_for_other_runs_does_not_stop_the_filter(mail: Path, 
 
 def test_an_answer_that_is_not_given_has_its_reason(mail: Path) -> None:
     asked = ("classify", "--mail-filter", "--min-probability", "0.99")
-    assert parted(succeed(*asked, cwd=mail, stdin=LETTER).out) == ("; reason=low-probability", LETTER)
+    assert parted(succeed(*asked, cwd=mail, stdin=LETTER).out) == (
+        "; reason=low-probability",
+        LETTER,
+    )
     assert parted(succeed(*asked[:2], cwd=mail, stdin=b"\n").out)[0].endswith("; reason=empty")
-    assert parted(succeed(*asked[:2], cwd=mail, stdin=b"\nzzz").out)[0].endswith("; reason=no-known-terms")
+    assert parted(succeed(*asked[:2], cwd=mail, stdin=b"\nzzz").out)[0].endswith(
+        "; reason=no-known-terms"
+    )
 
 
 @pytest.mark.parametrize(
-    "message", [b"", b"\n", b"\0", b"no header\n\nprize", b"Subject: prize", b"To: a\r\n\r\nprize\r\n", b"\xff\xfe: \x1b\n\n\x1c\x1d\x1e"]
+    "message",
+    [
+        b"",
+        b"\n",
+        b"\0",
+        b"no header\n\nprize",
+        b"Subject: prize",
+        b"To: a\r\n\r\nprize\r\n",
+        b"\xff\xfe: \x1b\n\n\x1c\x1d\x1e",
+    ],
 )
 def test_odd_messages_come_out_byte_for_byte(mail: Path, message: bytes) -> None:
     done = nbtext("classify --mail-filter", cwd=mail, stdin=message)
@@ -121,7 +151,12 @@ def test_odd_messages_come_out_byte_for_byte(mail: Path, message: bytes) -> None
 
 def test_a_message_larger_than_memory_is_streamed_through(mail: Path) -> None:
     message = LETTER + b"0123456789abcde\n" * (5 << 20)
-    done = nbtext("classify --mail-filter --max-document-size 1M", cwd=mail, stdin=message, limits=LITTLE_MEMORY)
+    done = nbtext(
+        "classify --mail-filter --max-document-size 1M",
+        cwd=mail,
+        stdin=message,
+        limits=LITTLE_MEMORY,
+    )
     assert (done.status, parted(done.out)) == (1, ("; reason=error", message))
 
 
@@ -131,12 +166,18 @@ def test_a_message_longer_than_its_head_is_read_to_its_end(mail: Path) -> None:
     assert (value.startswith("spam; "), message == letter) == (True, True)
 
 
-def test_a_model_of_files_reads_a_message_as_it_read_those_and_one_of_a_table_reads_mail(mail: Path) -> None:
-    corpus(mail, {"raw/a/1": "Sender: sun", "raw/b/1": "Sender: moon", "table.csv": "a,sun\nb,moon\n"})
+def test_a_model_of_files_reads_a_message_as_it_read_those_and_one_of_a_table_reads_mail(
+    mail: Path,
+) -> None:
+    corpus(
+        mail, {"raw/a/1": "Sender: sun", "raw/b/1": "Sender: moon", "table.csv": "a,sun\nb,moon\n"}
+    )
     letter = b"Sender: moon\nContent-Transfer-Encoding: base64\n\nc3Vu\n"
     succeed("train raw -m raw.joblib", cwd=mail)
     succeed("train table.csv -m table.joblib", cwd=mail)
-    assert parted(succeed("classify --mail-filter -m raw.joblib", cwd=mail, stdin=letter).out)[0].startswith("b; ")
+    assert parted(succeed("classify --mail-filter -m raw.joblib", cwd=mail, stdin=letter).out)[
+        0
+    ].startswith("b; ")
     table = ("classify", "--mail-filter", "-m", "table.joblib", "--headers", "subject")
     assert parted(succeed(*table, cwd=mail, stdin=letter).out)[0].startswith("a; ")
 
@@ -159,7 +200,10 @@ def test_a_header_is_ascii_in_short_lines_and_keeps_the_label(label: str) -> Non
     assert all(line.startswith(" ") for line in lines[1:])
     written, probability, reason = value.replace("\n ", " ").rsplit("; ", 2)
     assert (probability, reason) == ("probability=0.25", "reason=empty")
-    pieces = [piece.encode() if isinstance(piece, str) else piece for piece, _ in email.header.decode_header(written)]
+    pieces = [
+        piece.encode() if isinstance(piece, str) else piece
+        for piece, _ in email.header.decode_header(written)
+    ]
     assert b"".join(pieces).decode() == label
 
 

@@ -28,7 +28,10 @@ def test_models_merged_have_their_ledgers_merged(days: Path, output: str) -> Non
     succeed("merge first second --to", output)
     assert content(output) == content("whole")
     notes = nbtext("update a e c --once -v -m", output).notes
-    assert notes[0] == "nbtext: learnt 0 documents; moved from another class: 1, known already: 5, repeated: 2"
+    assert (
+        notes[0]
+        == "nbtext: learnt 0 documents; moved from another class: 1, known already: 5, repeated: 2"
+    )
     succeed("train a e c --once -m whole")
     assert content(output) == content("whole")
 
@@ -39,10 +42,15 @@ def test_a_model_that_was_put_back_after_merging_has_its_own_ledger_again(days: 
     assert nbtext("merge first second --to first --backup -q").status == 0
     (days / "first.1").replace(days / "first")
     notes = nbtext("update a c --once -v -m first").notes
-    assert notes[0] == "nbtext: learnt 2 documents; moved from another class: 0, known already: 4, repeated: 0"
+    assert (
+        notes[0]
+        == "nbtext: learnt 2 documents; moved from another class: 0, known already: 4, repeated: 0"
+    )
 
 
-def test_a_document_in_two_ledgers_is_told_of_and_stands_there_once_under_the_last_label(days: Path) -> None:
+def test_a_document_in_two_ledgers_is_told_of_and_stands_there_once_under_the_last_label(
+    days: Path,
+) -> None:
     succeed("train a --once -m first")
     succeed("train b --once -m second")
     done = nbtext("merge first second --to first")
@@ -61,7 +69,11 @@ def test_merge_tells_of_models_that_have_no_ledger(days: Path, output: str) -> N
     told = "second, third: no ledger that can be used, so nbtext update --once may learn again what is in there: 4 documents"
     done = nbtext("merge first second third --to", output)
     assert (done.status, done.notes) == (0, [f"nbtext: warning: {told}"])
-    assert nbtext("update a c --once -v -m", output).notes[0].startswith("nbtext: learnt 2 documents; moved from another")
+    assert (
+        nbtext("update a c --once -v -m", output)
+        .notes[0]
+        .startswith("nbtext: learnt 2 documents; moved from another")
+    )
 
 
 def test_a_damaged_ledger_is_as_good_as_none_to_merge(days: Path) -> None:
@@ -71,4 +83,8 @@ def test_a_damaged_ledger_is_as_good_as_none_to_merge(days: Path) -> None:
     told = "second: no ledger that can be used, so nbtext update --once may learn again what is in there: 2 documents"
     for output in ("new", "first"):
         assert nbtext("merge first second --to", output).notes == [f"nbtext: warning: {told}"]
-        assert nbtext("update a --once -v -m", output).notes[0].startswith("nbtext: learnt 0 documents;")
+        assert (
+            nbtext("update a --once -v -m", output)
+            .notes[0]
+            .startswith("nbtext: learnt 0 documents;")
+        )

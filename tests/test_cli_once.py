@@ -24,13 +24,31 @@ def test_days_learnt_once_are_the_model_learnt_once_at_once(days: Path) -> None:
         for again in (False, True):
             before = content("nbtext.joblib")
             notes = nbtext("update", day, "--once", "-v").notes
-            assert notes[0].startswith("nbtext: learnt 0 documents; moved from another class: 0, " if again else f"nbtext: {said}")
+            assert notes[0].startswith(
+                "nbtext: learnt 0 documents; moved from another class: 0, "
+                if again
+                else f"nbtext: {said}"
+            )
             assert len(notes) == (3 if day == "b" and not again else 2)  # a new class is named
             assert (content("nbtext.joblib") == before) == again
     succeed("train a b c --once -m at-once")
     assert content("nbtext.joblib") == content("at-once")
-    corpus(days, {"all/cats/1": "the cat purrs", "all/cats/2": "a cat climbs", "all/cats/3": "a puppy sleeps"})
-    corpus(days, {"all/dogs/1": "the dog barks", "all/dogs/2": "the bird sings", "all/dogs/3": "the dog swims"})
+    corpus(
+        days,
+        {
+            "all/cats/1": "the cat purrs",
+            "all/cats/2": "a cat climbs",
+            "all/cats/3": "a puppy sleeps",
+        },
+    )
+    corpus(
+        days,
+        {
+            "all/dogs/1": "the dog barks",
+            "all/dogs/2": "the bird sings",
+            "all/dogs/3": "the dog swims",
+        },
+    )
     succeed("train all -m plain")
     assert content("nbtext.joblib") != content("plain")
     succeed("prune --ledger")
@@ -45,7 +63,10 @@ def test_without_once_duplicates_count_and_the_ledger_goes_along(days: Path) -> 
         assert (done.status, done.notes) == (0, [f"nbtext: warning: {told}"])
     assert in_json("inspect")["documents"] == 12
     notes = nbtext("update a b --once -v").notes
-    assert notes[0] == "nbtext: learnt 1 document; moved from another class: 1, known already: 3, repeated: 3"
+    assert (
+        notes[0]
+        == "nbtext: learnt 1 document; moved from another class: 1, known already: 3, repeated: 3"
+    )
 
 
 def test_a_model_without_a_ledger_gets_one_and_it_is_said_what_that_cannot_know(days: Path) -> None:
@@ -53,19 +74,26 @@ def test_a_model_without_a_ledger_gets_one_and_it_is_said_what_that_cannot_know(
     done = nbtext("update c --once")
     assert (done.status, done.notes) == (
         0,
-        ["nbtext: warning: the model had no ledger, so 4 documents that it learnt before may be learnt again"],
+        [
+            "nbtext: warning: the model had no ledger, so 4 documents that it learnt before may be learnt again"
+        ],
     )
     succeed("update c --once")
 
 
-def test_the_ledger_follows_a_class_that_is_relabelled_and_a_model_that_is_pruned(days: Path) -> None:
+def test_the_ledger_follows_a_class_that_is_relabelled_and_a_model_that_is_pruned(
+    days: Path,
+) -> None:
     succeed("train a --once")
     succeed("relabel dogs hounds")
     corpus(days, {"d/hounds/1": FIRST["a/dogs/1"], "d/hounds/2": FIRST["a/dogs/2"]})
     assert ", known already: 2," in nbtext("update d --once -v").notes[0]
     succeed("prune --min-df 2")
     notes = nbtext("update b --once -v").notes
-    assert notes[0] == "nbtext: learnt 1 document; moved from another class: 2, known already: 0, repeated: 1"
+    assert (
+        notes[0]
+        == "nbtext: learnt 1 document; moved from another class: 2, known already: 0, repeated: 1"
+    )
 
 
 def test_the_model_before_the_last_change_still_has_its_ledger(days: Path) -> None:
@@ -78,7 +106,15 @@ def test_the_model_before_the_last_change_still_has_its_ledger(days: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "command", ["update c", "update c --once", "forget c", "forget a --once", "relabel cats kittens", "prune --min-df 1"]
+    "command",
+    [
+        "update c",
+        "update c --once",
+        "forget c",
+        "forget a --once",
+        "relabel cats kittens",
+        "prune --min-df 1",
+    ],
 )
 def test_no_change_loses_a_damaged_ledger(days: Path, command: str) -> None:
     succeed("train a c --once")
@@ -105,9 +141,14 @@ def test_a_malformed_ledger_is_refused(days: Path, command: str) -> None:
     succeed("classify a")  # reads no ledger
     succeed("prune --ledger")
     assert "had no ledger" in nbtext("update c --once").notes[0]
-    TextClassifier.load("nbtext.joblib").save("nbtext.joblib", b"\x02\0\0\0{}")  # with a true checksum
+    TextClassifier.load("nbtext.joblib").save(
+        "nbtext.joblib", b"\x02\0\0\0{}"
+    )  # with a true checksum
     reason = "its labels are not a list of text"
-    assert fail(3, command) == f"nbtext: nbtext.joblib: the ledger is damaged: {reason}; nbtext prune --ledger takes it out"
+    assert (
+        fail(3, command)
+        == f"nbtext: nbtext.joblib: the ledger is damaged: {reason}; nbtext prune --ledger takes it out"
+    )
 
 
 def test_who_may_read_the_model_may_read_its_ledger_and_nobody_else(days: Path) -> None:
@@ -115,7 +156,9 @@ def test_who_may_read_the_model_may_read_its_ledger_and_nobody_else(days: Path) 
     for mode, day in ((0o600, "b"), (0o640, "c"), (0o664, "a")):
         (days / "nbtext.joblib").chmod(mode)
         succeed("update", day, "--once")
-        assert {path.name: path.stat().st_mode & 0o777 for path in days.glob("nbtext.joblib*")} == {"nbtext.joblib": mode}
+        assert {path.name: path.stat().st_mode & 0o777 for path in days.glob("nbtext.joblib*")} == {
+            "nbtext.joblib": mode
+        }
 
 
 def test_through_a_link_the_ledger_is_in_the_file(days: Path) -> None:
@@ -131,17 +174,35 @@ SEVERAL = "1 text under several labels: first c/cats/2 (cats) and c/zebras/copy 
 
 
 def test_equal_documents_of_one_class_count_once_in_training(tmp_path: Path) -> None:
-    corpus(tmp_path, {**{f"c/{name}": text for name, text in PETS.items()}, "c/cats/copy": PETS["cats/1"], "c/zebras/copy": PETS["cats/2"]})
+    corpus(
+        tmp_path,
+        {
+            **{f"c/{name}": text for name, text in PETS.items()},
+            "c/cats/copy": PETS["cats/1"],
+            "c/zebras/copy": PETS["cats/2"],
+        },
+    )
     succeed("train c --once")
     assert f"nbtext: {SEVERAL}" in nbtext("train c --once -v").notes
     assert f"nbtext: {SEVERAL}" in nbtext("update c --once -v").notes
     classes = in_json("inspect")["classes"]
-    assert {label: of["documents"] for label, of in classes.items()} == {"cats": 1, "dogs": 2, "zebras": 1}
+    assert {label: of["documents"] for label, of in classes.items()} == {
+        "cats": 1,
+        "dogs": 2,
+        "zebras": 1,
+    }
 
 
 def test_models_of_all_documents_can_be_trained_once_too(days: Path) -> None:
     succeed("train a b --once --classifier logistic")
-    corpus(days, {"all/cats/1": "the cat purrs", "all/cats/2": "a cat climbs", "all/cats/3": "a puppy sleeps"})
+    corpus(
+        days,
+        {
+            "all/cats/1": "the cat purrs",
+            "all/cats/2": "a cat climbs",
+            "all/cats/3": "a puppy sleeps",
+        },
+    )
     corpus(days, {"all/dogs/1": "the dog barks", "all/birds/2": "the bird sings"})
     succeed("train all --classifier logistic -m plain")
     rows = [succeed("classify all -m", model).rows for model in ("nbtext.joblib", "plain")]
@@ -155,5 +216,8 @@ def test_a_ledger_that_knows_what_the_model_does_not_is_found_out(days: Path) ->
         file.replace(file.load(), Ledger.empty().changed(known, ["cats"]))
     before = content("nbtext.joblib")
     line = fail(2, "update c --once")
-    assert line == "nbtext: c/dogs/1: was never learnt as 'cats'; the ledger says otherwise; begin a new one with nbtext train --once"
+    assert (
+        line
+        == "nbtext: c/dogs/1: was never learnt as 'cats'; the ledger says otherwise; begin a new one with nbtext train --once"
+    )
     assert content("nbtext.joblib") == before

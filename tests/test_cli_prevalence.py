@@ -35,15 +35,24 @@ def test_every_form_has_the_same_shares(desk: Path) -> None:
     assert list(found) == ["documents", "prevalence", "drift"]
     assert found["documents"] == sum(file.is_file() for file in Path(TEST).rglob("*"))
     assert list(found["prevalence"]) == LABELS
-    assert sum(share["share"] for share in found["prevalence"].values()) == pytest.approx(1, abs=1e-4)
+    assert sum(share["share"] for share in found["prevalence"].values()) == pytest.approx(
+        1, abs=1e-4
+    )
     lines = succeed("prevalence", TEST, "-o", "jsonl").records
     assert lines == [{"label": label, **share} for label, share in found["prevalence"].items()]
     rows = succeed("prevalence", TEST, "-o", "tsv").rows
-    assert rows == [[label, *map(str, share.values())] for label, share in found["prevalence"].items()]
-    assert succeed("prevalence", TEST, "-o", "csv").text.startswith("label,share,low,high,counted\n")
+    assert rows == [
+        [label, *map(str, share.values())] for label, share in found["prevalence"].items()
+    ]
+    assert succeed("prevalence", TEST, "-o", "csv").text.startswith(
+        "label,share,low,high,counted\n"
+    )
     table = succeed("prevalence", TEST).text
     largest = max(found["prevalence"], key=lambda label: found["prevalence"][label]["share"])
-    assert table.splitlines()[4].split()[:2] == [largest, f"{found['prevalence'][largest]['share']:.3f}"]
+    assert table.splitlines()[4].split()[:2] == [
+        largest,
+        f"{found['prevalence'][largest]['share']:.3f}",
+    ]
 
 
 def test_few_labels_end_in_one_line(tmp_path: Path) -> None:
@@ -84,11 +93,22 @@ def test_documents_of_another_kind_are_warned_of(desk: Path) -> None:
     write("other.txt", "".join(f"quantum flux capacitor number{n} warp\n" for n in range(60)))
     done = nbtext("prevalence other.txt --format lines")
     assert done.status == 0
-    assert "differ from those of training by more than class shares (unknown tokens" in done.notes[0]
+    assert (
+        "differ from those of training by more than class shares (unknown tokens" in done.notes[0]
+    )
 
 
 def test_a_model_without_a_sample_estimates_without_correction(desk: Path) -> None:
-    succeed("train", str(SERVICE_DESK / "train"), "--sample", "0", "--calibration", "none", "-m", "bare.joblib")
+    succeed(
+        "train",
+        str(SERVICE_DESK / "train"),
+        "--sample",
+        "0",
+        "--calibration",
+        "none",
+        "-m",
+        "bare.joblib",
+    )
     done = nbtext("prevalence", TEST, "-m", "bare.joblib", "-o", "json")
     assert done.status == 0
     assert "not corrected by left-out documents" in done.notes[0]
@@ -102,15 +122,23 @@ def test_answers_for_the_shares_of_other_documents(desk: Path) -> None:
     shifted = succeed("classify --text hello --prior-from", waste, "-o", "jsonl").text
     assert json.loads(shifted)["label"] == "waste-collection"
     assert json.loads(shifted)["probability"] > json.loads(plain)["probability"]
-    before, after = (in_json("evaluate", TEST, *more)["log_loss"] for more in ((), ("--prior-from", waste)))
+    before, after = (
+        in_json("evaluate", TEST, *more)["log_loss"] for more in ((), ("--prior-from", waste))
+    )
     assert after > before
     fail(2, "classify --text hello --prior-from -")
     fail(2, "classify --text hello --prior-from", waste, "--coverage", "0.9")
 
 
 def test_documents_whose_shares_count_are_read_as_those_that_are_answered(desk: Path) -> None:
-    bins, cars = "the bin was not emptied again so please empty it", "no place to park a car near the station"
+    bins, cars = (
+        "the bin was not emptied again so please empty it",
+        "no place to park a car near the station",
+    )
     write("two.csv", f"one,two\n{cars},{bins}\n{cars},{bins}\n")
     write("one.csv", f"one\n{cars}\n{cars}\n")
-    of_both, of_one = (succeed("classify two.csv --text-column one -o jsonl --prior-from", path).text for path in ("two.csv", "one.csv"))
+    of_both, of_one = (
+        succeed("classify two.csv --text-column one -o jsonl --prior-from", path).text
+        for path in ("two.csv", "one.csv")
+    )
     assert of_both == of_one

@@ -45,7 +45,9 @@ def feed(fifo: Path, bad: bytes = b"") -> None:
     """Rows with pauses between them, half a second in all."""
     with contextlib.suppress(BrokenPipeError), fifo.open("wb", buffering=0) as stream:
         for number in range(ROWS):
-            stream.write(b"cats\tthe cat purrs\n" if number % 2 == 0 else bad or b"dogs\tthe dog barks\n")
+            stream.write(
+                b"cats\tthe cat purrs\n" if number % 2 == 0 else bad or b"dogs\tthe dog barks\n"
+            )
             time.sleep(PAUSE)
 
 
@@ -61,16 +63,26 @@ def slow_table(bad: bytes = b"") -> Iterator[None]:
     fifo.unlink()
 
 
-def screen_of(*arguments: str, env: dict[str, str] | None = None, answers: bool = False, bad: bytes = b"") -> tuple[str, bytes]:
+def screen_of(
+    *arguments: str, env: dict[str, str] | None = None, answers: bool = False, bad: bytes = b""
+) -> tuple[str, bytes]:
     """What a terminal on standard error is sent while a slow ``slow.tsv`` is read, and standard output, a pipe unless ``answers``."""
     with slow_table(bad):
-        done = at_terminal(*arguments, code=SOON, env={"NO_COLOR": "", **(env or {})}, answers=answers)
+        done = at_terminal(
+            *arguments, code=SOON, env={"NO_COLOR": "", **(env or {})}, answers=answers
+        )
     assert done.status == (1 if bad else 0), done
     return done.err.decode(), done.out
 
 
 @pytest.mark.parametrize(
-    "arguments", [["train", "slow.tsv", "-m", "new", *COLUMNS], ["classify", "slow.tsv"], ["evaluate", "slow.tsv", *COLUMNS]], ids=str
+    "arguments",
+    [
+        ["train", "slow.tsv", "-m", "new", *COLUMNS],
+        ["classify", "slow.tsv"],
+        ["evaluate", "slow.tsv", *COLUMNS],
+    ],
+    ids=str,
 )
 def test_a_slow_input_shows_progress_and_leaves_none(pets: Path, arguments: list[str]) -> None:
     screen, out = screen_of(*arguments)
@@ -91,7 +103,9 @@ def test_answers_on_the_same_terminal_are_not_drawn_over(pets: Path) -> None:
 
 
 @pytest.mark.parametrize("env", [{"TERM": "dumb"}, {"TERM": ""}], ids=str)
-def test_no_progress_on_a_terminal_that_cannot_take_it_back(pets: Path, env: dict[str, str]) -> None:
+def test_no_progress_on_a_terminal_that_cannot_take_it_back(
+    pets: Path, env: dict[str, str]
+) -> None:
     screen, _ = screen_of("classify", "slow.tsv", env=env)
     assert screen == ""
 
@@ -103,11 +117,19 @@ def test_no_progress_if_quiet_or_for_programs(pets: Path) -> None:
 
 def test_no_progress_in_a_pipe(pets: Path) -> None:
     with slow_table():
-        succeeded(python(SOON, *["train", "slow.tsv", "-m", "new"], env={"TERM": "xterm-256color", "FORCE_COLOR": "1"}))
+        succeeded(
+            python(
+                SOON,
+                *["train", "slow.tsv", "-m", "new"],
+                env={"TERM": "xterm-256color", "FORCE_COLOR": "1"},
+            )
+        )
 
 
 def test_a_line_takes_the_progress_off_first(pets: Path) -> None:
-    screen, _ = screen_of("train", "slow.tsv", "-m", "new", *COLUMNS, bad=b"a row without a second column\n")
+    screen, _ = screen_of(
+        "train", "slow.tsv", "-m", "new", *COLUMNS, bad=b"a row without a second column\n"
+    )
     assert screen.count("nbtext: slow.tsv:") == 3  # of the same problem
     for before in screen.split("nbtext: ")[1:-1]:
         shown = before.split("\n")[-1]
@@ -116,7 +138,9 @@ def test_a_line_takes_the_progress_off_first(pets: Path) -> None:
 
 def test_ctrl_c_takes_the_progress_off(pets: Path) -> None:
     with slow_table():
-        done = at_terminal("train", "slow.tsv", "-m", "new", *COLUMNS, code=SOON, interrupt_at=b"per second")
+        done = at_terminal(
+            "train", "slow.tsv", "-m", "new", *COLUMNS, code=SOON, interrupt_at=b"per second"
+        )
     assert done.status == 128 + signal.SIGINT
     assert done.err.decode().endswith(ERASED)
     assert not (pets / "new").exists()
@@ -132,14 +156,34 @@ WORK = [
     ["merge", "nbtext.joblib", "copy.joblib", "--to", "both.joblib"],
     ["report", "many.tsv", "--training", "many.tsv"],
 ]
-SHOWN = ["of 3 folds", "of 2 folds, ", "of .* models", "of 3 settings", "iteration", "of 10 folds", "of 2 models", "of .* models"]
+SHOWN = [
+    "of 3 folds",
+    "of 2 folds, ",
+    "of .* models",
+    "of 3 settings",
+    "iteration",
+    "of 10 folds",
+    "of 2 models",
+    "of .* models",
+]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "shown"), list(zip(WORK, SHOWN, strict=True)), ids=lambda value: value[0] if isinstance(value, list) else ""
+    ("arguments", "shown"),
+    list(zip(WORK, SHOWN, strict=True)),
+    ids=lambda value: value[0] if isinstance(value, list) else "",
 )
-def test_whatever_takes_long_shows_progress_and_leaves_none(pets: Path, arguments: list[str], shown: str) -> None:
-    corpus(pets, {"many.tsv": "".join(f"{label}\t{label} number {n}\n" for n in range(12) for label in ("cats", "dogs"))})
+def test_whatever_takes_long_shows_progress_and_leaves_none(
+    pets: Path, arguments: list[str], shown: str
+) -> None:
+    corpus(
+        pets,
+        {
+            "many.tsv": "".join(
+                f"{label}\t{label} number {n}\n" for n in range(12) for label in ("cats", "dogs")
+            )
+        },
+    )
     shutil.copy(pets / "nbtext.joblib", pets / "copy.joblib")
     at_once = "import sys; from nbtext.cli import main, progress; progress.WAIT = progress.INTERVAL = 0; main.main()"
     done = at_terminal(*arguments, code=at_once, answers=False)
@@ -150,22 +194,33 @@ def test_whatever_takes_long_shows_progress_and_leaves_none(pets: Path, argument
     assert "━" not in done.text
 
 
-def drawn(share: float | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], **env: str) -> str:
+def drawn(
+    share: float | None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    **env: str,
+) -> str:
     for name, value in {"TERM": "xterm-256color", "COLUMNS": "80", "NO_COLOR": "", **env}.items():
         monkeypatch.setenv(name, value)
     ProgressBar().show((Step("document", 1500, share=lambda: share),), 3.0)
     return capsys.readouterr().err.removeprefix(ERASED)
 
 
-def test_time_left_where_the_end_is_known(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    assert drawn(0.25, monkeypatch, capsys).endswith(" 1,500 documents, 500 per second, 0:00:09 left")
+def test_time_left_where_the_end_is_known(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert drawn(0.25, monkeypatch, capsys).endswith(
+        " 1,500 documents, 500 per second, 0:00:09 left"
+    )
     assert drawn(None, monkeypatch, capsys) == "1,500 documents, 500 per second"
     assert drawn(0.25, monkeypatch, capsys, COLUMNS="30") == "1,500 documents, 500 per seco"
     ProgressBar().show((Step("fold", 1, 4), Step("iteration", 30)), 10.0)
     assert capsys.readouterr().err == ERASED + "1 of 4 folds, 30 iterations, "
 
 
-def test_no_colour_if_it_is_not_wanted(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_colour_if_it_is_not_wanted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     line = drawn(0.5, monkeypatch, capsys, NO_COLOR="1")
     assert not re.search(r"\x1b\[[0-9;]*m", line)
     assert "━" in line

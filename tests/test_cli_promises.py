@@ -26,12 +26,23 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for number in range(120):
         label = list(WORDS)[number % 3]
         own, other = WORDS[label].split(), WORDS[list(WORDS)[(number // 3) % 3]].split()
-        rows.append({"label": label, "text": " ".join([*own[: 1 + number % 3], *other[: number % 2], f"w{number % 7}"])})
+        rows.append(
+            {
+                "label": label,
+                "text": " ".join([*own[: 1 + number % 3], *other[: number % 2], f"w{number % 7}"]),
+            }
+        )
         if number % 10 == 0:
-            rows.append({"label": list(WORDS)[(number // 10) % 3], "text": f"sofa dog sun w{number % 7}"})
+            rows.append(
+                {"label": list(WORDS)[(number // 10) % 3], "text": f"sofa dog sun w{number % 7}"}
+            )
     (home / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     succeed("train train.jsonl", cwd=home)
-    for name, text in {"sure": "sofa cat purr cat", "torn": "sofa dog sun", "strange": "zyzzyva"}.items():
+    for name, text in {
+        "sure": "sofa cat purr cat",
+        "torn": "sofa dog sun",
+        "strange": "zyzzyva",
+    }.items():
         (home / name).write_text(text)
     return home
 
@@ -49,7 +60,9 @@ def test_sets_in_every_form(home: Path) -> None:
     assert probabilities == sorted(probabilities, reverse=True)
     assert torn["probability"] == probabilities[0]
     assert strange["notice"] == "no-known-terms"
-    names = "|".join(each["label"].replace("\\", "\\\\").replace("|", "\\|") for each in torn["labels"])
+    names = "|".join(
+        each["label"].replace("\\", "\\\\").replace("|", "\\|") for each in torn["labels"]
+    )
     asked = ("classify", "torn", "--coverage", "0.95", "-o")
     assert succeed(*asked, "tsv", cwd=home).text.split("\t")[1] == names.replace("\\", "\\\\")
     [heads, row] = csv.reader(io.StringIO(succeed(*asked, "csv", cwd=home).text))
@@ -64,7 +77,10 @@ def test_empty_and_full_sets_are_named(home: Path) -> None:
     [_, tsv, _] = nbtext("classify sure torn strange --coverage 0.1 -o tsv", cwd=home).rows
     assert tsv == ["torn", "", "empty-set"]
     (home / "even").write_text("sofa dog sun w1")
-    assert succeed("classify even --coverage 0.99 -o jsonl", cwd=home).records[0]["notice"] == "full-set"
+    assert (
+        succeed("classify even --coverage 0.99 -o jsonl", cwd=home).records[0]["notice"]
+        == "full-set"
+    )
 
 
 def test_too_few_documents_for_a_promise(home: Path) -> None:
@@ -120,12 +136,18 @@ def test_evaluate_says_how_far_promises_were_kept(service_desk_model: Path) -> N
     sets = said["sets"]
     assert sets["coverage"] == said["set_coverage"]
     assert (
-        sum(group["n"] for group in sets["per_size"].values()) == sum(group["n"] for group in sets["per_class"].values()) == sets["n"] == 78
+        sum(group["n"] for group in sets["per_size"].values())
+        == sum(group["n"] for group in sets["per_class"].values())
+        == sets["n"]
+        == 78
     )
     table = succeed(*asked, "--coverage", "0.8", "--by-class").text
     assert "promised coverage  0.8 of the documents of each class" in table
     result = nbtext(*asked, "--coverage", "0.8", "--fail-over", "set_size=1")
-    assert (result.status, result.notes) == (6, [f"nbtext: gate not met: set_size is {said['set_size']:.6g}, over 1"])
+    assert (result.status, result.notes) == (
+        6,
+        [f"nbtext: gate not met: set_size is {said['set_size']:.6g}, over 1"],
+    )
     risk = in_json(*asked, "--min-precision", "0.6")
     assert risk["risk_curve"][-1]["precision"] == pytest.approx(said["accuracy"])
     assert 0 < risk["coverage"] < 1

@@ -19,7 +19,19 @@ from nbtext.store.model_file import read_model_bytes
 from tests.budget import exhaustive, rounds
 from tests.changing import damage_the_ledger
 from tests.commands import files_in
-from tests.process import HOUSE, PET_FILES, TIME_LIMIT, content, corpus, fail, names, nbtext, start, succeed, write
+from tests.process import (
+    HOUSE,
+    PET_FILES,
+    TIME_LIMIT,
+    content,
+    corpus,
+    fail,
+    names,
+    nbtext,
+    start,
+    succeed,
+    write,
+)
 from tests.test_model_locked_model import DYING
 
 MORE = {"more/birds/1": "the bird sings", "more/cats/9": "a cat sleeps"}
@@ -60,11 +72,17 @@ def test_the_model_before_still_has_its_ledger_and_can_be_promoted_back(once: Pa
     old, new = content("nbtext.joblib"), content("new")
     succeed("promote new --backup")
     line = fail(2, "promote nbtext.joblib.1 --backup")
-    assert line == "nbtext: nbtext.joblib.1: is where --backup keeps the model that is replaced; leave out --backup"
+    assert (
+        line
+        == "nbtext: nbtext.joblib.1: is where --backup keeps the model that is replaced; leave out --backup"
+    )
     succeed("promote nbtext.joblib.1")
     assert sorted(files_in(once)) == ["nbtext.joblib"]
     assert content("nbtext.joblib") == old
-    assert learnt("pets", "more") == "nbtext: learnt 2 documents; moved from another class: 0, known already: 4, repeated: 0"
+    assert (
+        learnt("pets", "more")
+        == "nbtext: learnt 2 documents; moved from another class: 0, known already: 4, repeated: 0"
+    )
     assert content("nbtext.joblib") == new
 
 
@@ -87,7 +105,10 @@ def test_a_new_model_without_a_ledger_does_not_orphan_one(tmp_path: Path, damage
     before = files_in(tmp_path)
     line = fail(2, "promote new")
     why = "has no ledger of documents learnt once, but nbtext.joblib has one"
-    assert line == f"nbtext: new: {why}; train it with nbtext train --once, or nbtext prune --ledger -m nbtext.joblib"
+    assert (
+        line
+        == f"nbtext: new: {why}; train it with nbtext train --once, or nbtext prune --ledger -m nbtext.joblib"
+    )
     assert files_in(tmp_path) == before
     succeed("prune --ledger")
     succeed("promote new")
@@ -97,13 +118,21 @@ def test_a_new_model_without_a_ledger_does_not_orphan_one(tmp_path: Path, damage
 def test_what_is_refused_changes_nothing(once: Path) -> None:
     whole = files_in(once)
     for name, damaged, message in (
-        ("new", whole["new"][:-1], "new: the ledger is damaged: it has 148 bytes, the index says 149"),
+        (
+            "new",
+            whole["new"][:-1],
+            "new: the ledger is damaged: it has 148 bytes, the index says 149",
+        ),
         (
             "new",
             whole["new"][:200] + bytes([whole["new"][200] ^ 1]) + whole["new"][201:],
             "new: the model is damaged: its checksum is wrong",
         ),
-        ("new", whole["new"][:-1] + bytes([whole["new"][-1] ^ 1]), "new: the ledger is damaged: its checksum is wrong"),
+        (
+            "new",
+            whole["new"][:-1] + bytes([whole["new"][-1] ^ 1]),
+            "new: the ledger is damaged: its checksum is wrong",
+        ),
         ("new", b"x", "new: not an nbtext model"),
     ):
         write(name, damaged)
@@ -134,7 +163,9 @@ def test_what_is_refused_changes_nothing(once: Path) -> None:
         ("new --lock-timeout -1", 2, "--lock-timeout"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_done_is_told_in_one_line(once: Path, arguments: str, status: int, message: str) -> None:
+def test_what_cannot_be_done_is_told_in_one_line(
+    once: Path, arguments: str, status: int, message: str
+) -> None:
     (once / "link").symlink_to("new")
     write("x.lock", content("new"))
     before = files_in(once)
@@ -165,7 +196,11 @@ def test_from_another_file_system(once: Path) -> None:
     import tempfile
 
     shared = Path("/dev/shm")
-    if not shared.is_dir() or not os.access(shared, os.W_OK) or shared.stat().st_dev == once.stat().st_dev:
+    if (
+        not shared.is_dir()
+        or not os.access(shared, os.W_OK)
+        or shared.stat().st_dev == once.stat().st_dev
+    ):
         pytest.skip("there is no second file system")
     with tempfile.TemporaryDirectory(dir=shared) as folder:
         elsewhere = Path(folder)
@@ -181,7 +216,9 @@ def test_an_equal_model_is_taken_away_and_the_backup_stays(once: Path) -> None:
     succeed("promote new --backup")
     before = files_in(once)
     succeed("promote again --backup")
-    assert files_in(once) == {name: of_file for name, of_file in before.items() if not name.startswith("again")}
+    assert files_in(once) == {
+        name: of_file for name, of_file in before.items() if not name.startswith("again")
+    }
 
 
 def test_an_equal_model_with_another_ledger_brings_it(tmp_path: Path) -> None:
@@ -200,7 +237,9 @@ def test_both_models_are_locked(once: Path, held: str) -> None:
     assert files_in(once) == before
 
 
-def test_a_new_model_that_is_replaced_while_it_is_read(once: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_model_that_is_replaced_while_it_is_read(
+    once: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def and_then_replaced(path: str) -> bytes:
         model = read_model_bytes(path)
         write(path, content("nbtext.joblib"))
@@ -213,7 +252,9 @@ def test_a_new_model_that_is_replaced_while_it_is_read(once: Path, monkeypatch: 
     assert content("nbtext.joblib") == before == content("new")
 
 
-def test_a_new_model_that_cannot_be_removed_is_in_its_place_and_done_with_later(once: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_model_that_cannot_be_removed_is_in_its_place_and_done_with_later(
+    once: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real, new = Path.unlink, content("new")
 
     def unlink(path: Path, **how: bool) -> None:
@@ -222,7 +263,9 @@ def test_a_new_model_that_cannot_be_removed_is_in_its_place_and_done_with_later(
         real(path, **how)
 
     monkeypatch.setattr(Path, "unlink", unlink)
-    with pytest.raises(NbtextError, match=r"nbtext.joblib: written, but .*new cannot be removed: permission denied"):
+    with pytest.raises(
+        NbtextError, match=r"nbtext.joblib: written, but .*new cannot be removed: permission denied"
+    ):
         promote("new", "nbtext.joblib", lock_timeout=0, backup=True)
     monkeypatch.undo()
     assert content("nbtext.joblib") == new == content("new")
@@ -232,7 +275,9 @@ def test_a_new_model_that_cannot_be_removed_is_in_its_place_and_done_with_later(
 
 @pytest.mark.repeated
 @pytest.mark.parametrize("old", [None, [], ONCE], ids=["first", "plain", "once"])
-def test_killed_at_any_step_the_pair_is_the_old_one_or_the_new_and_the_next_run_finishes(tmp_path: Path, old: list[str] | None) -> None:
+def test_killed_at_any_step_the_pair_is_the_old_one_or_the_new_and_the_next_run_finishes(
+    tmp_path: Path, old: list[str] | None
+) -> None:
     prepared(tmp_path, old, ONCE)
     before = files_in(tmp_path)
     outcomes = set()
@@ -257,7 +302,10 @@ def test_killed_at_any_step_the_pair_is_the_old_one_or_the_new_and_the_next_run_
         left = files_in(tmp_path)
         assert left["nbtext.joblib"] == before["new"]
         assert left.get("nbtext.joblib.1") == before.get("nbtext.joblib")
-        assert set(left) - {"new.lock", "nbtext.joblib.lock"} == {"nbtext.joblib", *(["nbtext.joblib.1"] if old is not None else [])}
+        assert set(left) - {"new.lock", "nbtext.joblib.lock"} == {
+            "nbtext.joblib",
+            *(["nbtext.joblib.1"] if old is not None else []),
+        }
         assert learnt("pets", "more").endswith("known already: 6, repeated: 0")
         if status == 0:
             break

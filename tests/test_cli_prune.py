@@ -15,10 +15,15 @@ def test_a_pruned_model_is_smaller_and_can_be_updated(pets_and_more: Path) -> No
     write("nbtext.joblib", content("both"))
     done = nbtext("prune --min-df 2 -v")
     assert done.notes[0] == "nbtext: removed 13 of 17 terms"
-    assert (pets_and_more / "nbtext.joblib").stat().st_size < (pets_and_more / "both").stat().st_size
+    assert (pets_and_more / "nbtext.joblib").stat().st_size < (
+        pets_and_more / "both"
+    ).stat().st_size
     corpus(pets_and_more, {"new/fish/1": "the fish and the cat", "gone/cats/1": PETS["cats/1"]})
     succeed("update new")
-    assert (inspected(pets_and_more)["terms"], inspected(pets_and_more)["closed_vocabulary"]) == (4, True)
+    assert (inspected(pets_and_more)["terms"], inspected(pets_and_more)["closed_vocabulary"]) == (
+        4,
+        True,
+    )
     assert "vocabulary   4; pruned, so no others are learnt\n" in succeed("inspect").text
     assert succeed("forget new gone").out == b""
     assert inspected(pets_and_more)["documents"] == 6

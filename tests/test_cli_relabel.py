@@ -14,14 +14,19 @@ if TYPE_CHECKING:
 
 def test_a_class_relabelled_on_the_command_line(pets_and_more: Path) -> None:
     rows = "".join(
-        f"{'animals' if name.startswith('dogs') else name.partition('/')[0]}\t{text}\n" for name, text in {**PETS, **MORE}.items()
+        f"{'animals' if name.startswith('dogs') else name.partition('/')[0]}\t{text}\n"
+        for name, text in {**PETS, **MORE}.items()
     )
     write("rows.tsv", rows)
     write("nbtext.joblib", content("both"))
     succeed("relabel dogs animals")
-    expected = TextClassifier().fit([*PETS.values(), *MORE.values()], [row.partition("\t")[0] for row in rows.splitlines()])
+    expected = TextClassifier().fit(
+        [*PETS.values(), *MORE.values()], [row.partition("\t")[0] for row in rows.splitlines()]
+    )
     expected.reading = TextClassifier.load("both").reading
     expected.save("expected")
     assert content("nbtext.joblib") == content("expected")
     succeed("relabel cats animals")
-    assert {label: of["documents"] for label, of in inspected(pets_and_more)["classes"].items()} == {"animals": 6, "birds": 1}
+    assert {
+        label: of["documents"] for label, of in inspected(pets_and_more)["classes"].items()
+    } == {"animals": 6, "birds": 1}

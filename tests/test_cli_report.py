@@ -24,7 +24,9 @@ def test_a_report_holds_the_figures_of_evaluate(service_desk_model: Path, tmp_pa
     assert str(service_desk_model) in page.text
 
 
-def test_the_training_corpus_adds_a_learning_curve_and_shows_leaks(service_desk_model: Path, tmp_path: Path) -> None:
+def test_the_training_corpus_adds_a_learning_curve_and_shows_leaks(
+    service_desk_model: Path, tmp_path: Path
+) -> None:
     corpora = (SERVICE_DESK / "train", "--training", SERVICE_DESK / "train")
     succeed("report", *corpora, "-m", service_desk_model)
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
@@ -41,16 +43,23 @@ def test_a_training_corpus_that_is_too_small_has_no_curve(pets: Path) -> None:
     assert [note for note in done.notes if "no learning curve" in note] == [
         "nbtext: warning: no learning curve: 4 documents are too few for 5 folds"
     ]
-    assert "learning" not in {section["class"] for section in Page((pets / "report.html").read_text(encoding="utf-8")).all("section")}
+    assert "learning" not in {
+        section["class"]
+        for section in Page((pets / "report.html").read_text(encoding="utf-8")).all("section")
+    }
 
 
-def test_the_same_corpus_and_model_give_the_same_bytes(service_desk_model: Path, tmp_path: Path) -> None:
+def test_the_same_corpus_and_model_give_the_same_bytes(
+    service_desk_model: Path, tmp_path: Path
+) -> None:
     pages = []
     for number in range(2):
         folder = tmp_path / str(number)
         folder.mkdir()
         environment = {"LC_ALL": ("C", "C.UTF-8")[number], "TZ": ("UTC", "Asia/Tokyo")[number]}
-        succeed("report", SERVICE_DESK / "test", "-m", service_desk_model, cwd=folder, env=environment)
+        succeed(
+            "report", SERVICE_DESK / "test", "-m", service_desk_model, cwd=folder, env=environment
+        )
         pages.append((folder / "report.html").read_bytes())
     assert pages[0] == pages[1]
 
@@ -65,14 +74,23 @@ def test_title_and_place(pets: Path) -> None:
 def test_unknown_labels_are_named(pets: Path) -> None:
     corpus(pets, {"test/newts/1": "a newt on the sofa", "test/cats/1": PETS["cats/1"]})
     done = nbtext("report test")
-    assert (done.status, done.notes) == (0, ["nbtext: warning: the model does not know the labels newts"])
+    assert (done.status, done.notes) == (
+        0,
+        ["nbtext: warning: the model does not know the labels newts"],
+    )
     assert "newts" in Page((pets / "report.html").read_text(encoding="utf-8")).text
 
 
 def test_a_model_card_is_a_recipe_of_the_docs(pets: Path) -> None:
     recipe = "docs/model-card.md fills a model card with the JSON of nbtext inspect and evaluate"
     told = fail(2, "report pets --to card.md")
-    assert told == f"nbtext: --to card.md would not be Markdown: report writes a page of HTML; {recipe}"
+    assert (
+        told
+        == f"nbtext: --to card.md would not be Markdown: report writes a page of HTML; {recipe}"
+    )
     assert not (pets / "card.md").exists()
     for option in ("--evaluation saved.json", "--license mit", "--dataset pets", "--card"):
-        assert fail(2, "report pets", *option.split()) == f"nbtext: there is no option {option.split()[0]} any more; {recipe}"
+        assert (
+            fail(2, "report pets", *option.split())
+            == f"nbtext: there is no option {option.split()[0]} any more; {recipe}"
+        )

@@ -28,13 +28,20 @@ STEM = Stemmer("english").stemWord
 def test_a_model_that_keeps_words_has_a_last_column_of_them(pets: Path) -> None:
     succeed("train", SERVICE_DESK / "train", "--ngrams", "2", "--surface-forms", "-m", "forms")
     succeed("train", SERVICE_DESK / "train", "--ngrams", "2", "-m", "stems")
-    said, plain = (succeed("select-features --limit 60 -m", name).rows for name in ("forms", "stems"))
+    said, plain = (
+        succeed("select-features --limit 60 -m", name).rows for name in ("forms", "stems")
+    )
     assert [row[:4] for row in said] == plain
     words = {row[1]: row[4] for row in said}
     assert words["recycl"] == "recycling"
     assert words["council tax"] == "council tax"
     for stem, word in words.items():
-        counts = Counter(found for text in TEXTS for found in re.findall(r"[a-z0-9]+", text) if STEM(found) == stem)
+        counts = Counter(
+            found
+            for text in TEXTS
+            for found in re.findall(r"[a-z0-9]+", text)
+            if STEM(found) == stem
+        )
         assert " " in stem or counts[word] == max(counts.values())
     table = succeed("select-features --limit 60 -m forms -o table").text.split("\n")
     assert table[0].split() == ["rank", "term", "score", "class", "word"]

@@ -20,18 +20,25 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def asked(labels_model: Path) -> Path:
     path = labels_model.parent / "asked.txt"
-    path.write_text("corn1 corn2 corn0 grain0 grain1 grain3\noil0 oil1 oil2\nword1 word2 word3\nunheard\n", "utf-8")
+    path.write_text(
+        "corn1 corn2 corn0 grain0 grain1 grain3\noil0 oil1 oil2\nword1 word2 word3\nunheard\n",
+        "utf-8",
+    )
     return path
 
 
 def test_a_set_of_labels_is_one_record(labels_model: Path, asked: Path) -> None:
     rows = succeed("classify --format lines", asked, "-m", labels_model).rows
-    lines = succeed("classify --format lines --output jsonl", asked, "-m", labels_model).text.splitlines()
+    lines = succeed(
+        "classify --format lines --output jsonl", asked, "-m", labels_model
+    ).text.splitlines()
     assert [row[0] for row in rows] == [json.loads(line)["id"] for line in lines]
     for (_, labels, probabilities), line in zip(rows, lines, strict=True):
         record = json.loads(line)
         given = {each["label"]: f"{each['probability']:.6g}" for each in record["labels"]}
-        assert given == (dict(zip(labels.split("|"), probabilities.split("|"), strict=True)) if labels else {})
+        assert given == (
+            dict(zip(labels.split("|"), probabilities.split("|"), strict=True)) if labels else {}
+        )
         assert labels or probabilities == record["abstained"]
     assert set(rows[0][1].split("|")) >= {"corn", "grain"}
     assert rows[1][1] == "oil"
@@ -39,13 +46,17 @@ def test_a_set_of_labels_is_one_record(labels_model: Path, asked: Path) -> None:
 
 
 def test_the_most_probable_labels_whether_given_or_not(labels_model: Path, asked: Path) -> None:
-    for line in succeed("classify --format lines --output jsonl --limit 3", asked, "-m", labels_model).text.splitlines():
+    for line in succeed(
+        "classify --format lines --output jsonl --limit 3", asked, "-m", labels_model
+    ).text.splitlines():
         each = [entry["probability"] for entry in json.loads(line)["labels"]]
         assert len(each) == 3
         assert each == sorted(each, reverse=True)
 
 
-def test_labels_are_given_from_a_probability_or_a_threshold_of_their_own(labels_model: Path, asked: Path) -> None:
+def test_labels_are_given_from_a_probability_or_a_threshold_of_their_own(
+    labels_model: Path, asked: Path
+) -> None:
     def given(decide: str) -> list[set[str]]:
         rows = succeed("classify --format lines --decide", decide, asked, "-m", labels_model).rows
         return [set(labels.split("|")) - {""} for _, labels, _ in rows]
@@ -54,10 +65,14 @@ def test_labels_are_given_from_a_probability_or_a_threshold_of_their_own(labels_
     assert all(few <= many for few, many in zip(given("0.6"), given("0.2"), strict=True))
     assert given("1") == [set()] * 4
     assert given("label")[1] == {"oil"}
-    assert "must be a number from 0 to 1, not 'best'" in fail(2, "classify --decide best --text x -m", labels_model)
+    assert "must be a number from 0 to 1, not 'best'" in fail(
+        2, "classify --decide best --text x -m", labels_model
+    )
 
 
-def test_a_path_that_is_not_there_is_reported_before_a_model_of_few_documents(tmp_path: Path) -> None:
+def test_a_path_that_is_not_there_is_reported_before_a_model_of_few_documents(
+    tmp_path: Path,
+) -> None:
     TextClassifier().fit(["cat", "dog"], ["cats", "dogs"]).save(str(tmp_path / "few"))
     path, few = nbtext("prevalence nowhere.txt -m few").notes
     assert path == "nbtext: nowhere.txt: cannot read: no such file or directory"
@@ -72,48 +87,81 @@ ROWS = [
 
 
 def of_rows(name: str, rows: list[dict[str, Any]]) -> Path:
-    return write(name, "".join(f"{json.dumps({'id': f'd{number}', **row})}\n" for number, row in enumerate(rows)))
+    return write(
+        name,
+        "".join(f"{json.dumps({'id': f'd{number}', **row})}\n" for number, row in enumerate(rows)),
+    )
 
 
 def test_a_document_moves_to_another_set_of_labels(tmp_path: Path) -> None:
-    first, moved = of_rows("first.jsonl", ROWS), of_rows("moved.jsonl", [ROWS[0], {**ROWS[1], "label": ["crude", "fuel"]}, ROWS[2]])
+    first, moved = (
+        of_rows("first.jsonl", ROWS),
+        of_rows("moved.jsonl", [ROWS[0], {**ROWS[1], "label": ["crude", "fuel"]}, ROWS[2]]),
+    )
     succeed("train --once -m expected", moved)
     succeed("train --once", first)
-    assert "moved from another class: 1, known already: 2" in nbtext("update --once -v", moved).notes[0]
+    assert (
+        "moved from another class: 1, known already: 2"
+        in nbtext("update --once -v", moved).notes[0]
+    )
     assert content("nbtext.joblib") == content("expected")
-    assert "was never learnt as 'crude'; it was learnt as 'crude|fuel'" in fail(2, "forget --once", first)
+    assert "was never learnt as 'crude'; it was learnt as 'crude|fuel'" in fail(
+        2, "forget --once", first
+    )
     succeed("relabel fuel energy")
     other = of_rows("other.jsonl", [ROWS[0], {**ROWS[1], "label": ["crude", "energy"]}, ROWS[2]])
-    assert "moved from another class: 0, known already: 3" in nbtext("update --once -v", other).notes[0]
+    assert (
+        "moved from another class: 0, known already: 3"
+        in nbtext("update --once -v", other).notes[0]
+    )
     assert "relabel to a label that is there exclude each other" in fail(2, "relabel wheat grain")
     assert "exclude each other" in fail(2, "inspect --criteria")
 
 
 def test_a_review_changes_sets_of_labels(tmp_path: Path) -> None:
-    first, review = of_rows("first.jsonl", ROWS), write("review.tsv", "d0\tgrain|wheat\twheat\nd1\tcrude\t|\nd2\t|\train\n")
-    changed = of_rows("changed.jsonl", [{**ROWS[0], "label": ["wheat"]}, {**ROWS[1], "label": []}, {**ROWS[2], "label": ["rain"]}])
+    first, review = (
+        of_rows("first.jsonl", ROWS),
+        write("review.tsv", "d0\tgrain|wheat\twheat\nd1\tcrude\t|\nd2\t|\train\n"),
+    )
+    changed = of_rows(
+        "changed.jsonl",
+        [{**ROWS[0], "label": ["wheat"]}, {**ROWS[1], "label": []}, {**ROWS[2], "label": ["rain"]}],
+    )
     succeed("train -m expected", changed)
     succeed("train --id-column id --relabel", review, first)
-    assert TextClassifier.load("nbtext.joblib").counts.table == TextClassifier.load("expected").counts.table
+    assert (
+        TextClassifier.load("nbtext.joblib").counts.table
+        == TextClassifier.load("expected").counts.table
+    )
 
 
 def test_a_model_is_described_by_documents_and_labels(labels_model: Path) -> None:
     found = in_json("inspect -m", labels_model)
-    assert found["classes"]["corn"]["prior"] == pytest.approx((sum("corn" in labels for labels in made.SETS) + 0.5) / (len(made.SETS) + 1))
+    assert found["classes"]["corn"]["prior"] == pytest.approx(
+        (sum("corn" in labels for labels in made.SETS) + 0.5) / (len(made.SETS) + 1)
+    )
     assert found["tokens"] == sum(len(text.split()) for text in made.TEXTS)
     assert "not score" not in succeed("inspect --term corn1 -m", labels_model).text
 
 
 def test_a_ledger_knows_sets_of_labels(tmp_path: Path) -> None:
-    rows = [{"labels": labels, "text": text} for text, labels in zip(made.TEXTS, made.SETS, strict=True)]
-    first, more = ("".join(json.dumps(row) + "\n" for row in part) for part in (rows[:40], rows[30:]))
+    rows = [
+        {"labels": labels, "text": text} for text, labels in zip(made.TEXTS, made.SETS, strict=True)
+    ]
+    first, more = (
+        "".join(json.dumps(row) + "\n" for row in part) for part in (rows[:40], rows[30:])
+    )
     write("first.jsonl", first)
     write("more.jsonl", more)
     write("all.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     for name, *paths in (("whole", "all"), ("updated", "first", "more")):
         command = "train"
         for path in paths:
-            succeed(f"{command} --once --label-column labels -m", tmp_path / name, tmp_path / f"{path}.jsonl")
+            succeed(
+                f"{command} --once --label-column labels -m",
+                tmp_path / name,
+                tmp_path / f"{path}.jsonl",
+            )
             command = "update"
     assert content("updated") == content("whole")
     succeed("forget --once -m", tmp_path / "updated", tmp_path / "more.jsonl")
@@ -135,40 +183,60 @@ def test_each_label_of_an_answer_is_explained_against_the_rest(labels_model: Pat
     for each in explained:
         number = fitted.classes.index(each["label"])
         assert each["log_odds"] == pytest.approx(scored.scores[0, number])
-        assert each["prior"] + sum(word["nats"] for word in each["words"]) == pytest.approx(each["log_odds"])
-        assert (
-            each["probability"] == pytest.approx(1 - each["against_probability"]) == pytest.approx(np.exp(scored.log_posterior[0, number]))
+        assert each["prior"] + sum(word["nats"] for word in each["words"]) == pytest.approx(
+            each["log_odds"]
         )
-    compared = json.loads(succeed("explain --against oil --output jsonl -m", labels_model, "--text", text).text)
-    assert compared["log_odds"] == pytest.approx(scored.scores[0, fitted.classes.index(compared["label"])] - scored.scores[0, 2])
+        assert (
+            each["probability"]
+            == pytest.approx(1 - each["against_probability"])
+            == pytest.approx(np.exp(scored.log_posterior[0, number]))
+        )
+    compared = json.loads(
+        succeed("explain --against oil --output jsonl -m", labels_model, "--text", text).text
+    )
+    assert compared["log_odds"] == pytest.approx(
+        scored.scores[0, fitted.classes.index(compared["label"])] - scored.scores[0, 2]
+    )
 
 
 def test_without_some_words_a_label_is_among_those_of_the_answer(labels_model: Path) -> None:
     text = "corn1 corn2 grain0 grain1 grain3 oil0"
     before, wanted = succeed("classify -m", labels_model, "--text", text).rows[0][1], "oil"
     assert wanted not in before.split("|")
-    [*rows] = succeed("explain --output tsv --why-not", wanted, "-m", labels_model, "--text", text).rows
+    [*rows] = succeed(
+        "explain --output tsv --why-not", wanted, "-m", labels_model, "--text", text
+    ).rows
     assert {(row[1], row[2], row[6]) for row in rows} == {(before, wanted, "")}
     left = " ".join(word for word in text.split() if word not in {row[3] for row in rows})
     [answer] = succeed("classify -m", labels_model, "--text", left).rows
     given = dict(zip(answer[1].split("|"), answer[2].split("|"), strict=True))
     assert {row[5] for row in rows} == {given[wanted]}
-    [already] = succeed("explain --output tsv --why-not", wanted, "-m", labels_model, "--text", left).rows
+    [already] = succeed(
+        "explain --output tsv --why-not", wanted, "-m", labels_model, "--text", left
+    ).rows
     assert already[1:] == [answer[1], wanted, "", "", "", "answered-so"]
 
 
 def test_a_label_too_many_and_a_label_that_is_missing_are_suspect(tmp_path: Path) -> None:
-    rows = [{"label": labels, "text": text} for text, labels in zip(made.TEXTS, made.SETS, strict=True)]
+    rows = [
+        {"label": labels, "text": text} for text, labels in zip(made.TEXTS, made.SETS, strict=True)
+    ]
     rows += [
         {"label": ["corn", "oil"], "text": "corn0 corn1 corn2 corn0"},
         {"label": ["corn"], "text": "corn1 corn2 grain1 grain2 grain0 grain3"},
     ]
     rows.append({"label": ["rare"], "text": "corn1 corn2 corn0"})
-    found = {row[0].rpartition(":")[2]: row[1:] for row in succeed("suspects", of_rows("all.jsonl", rows)).rows}
+    found = {
+        row[0].rpartition(":")[2]: row[1:]
+        for row in succeed("suspects", of_rows("all.jsonl", rows)).rows
+    }
     assert found["61"][:2] == ["corn|oil", "corn"]
     assert found["62"][:2] == ["corn", "corn|grain"]
     assert "63" not in found  # no other document has its label
-    for command in ("suspects --classifier bernoulli --min-log-odds 1", "suspects --weighting log --min-log-odds 1"):
+    for command in (
+        "suspects --classifier bernoulli --min-log-odds 1",
+        "suspects --weighting log --min-log-odds 1",
+    ):
         above = succeed(command, "all.jsonl").rows
         assert all(float(row[3]) > 1 for row in above)
         assert all(len(set(row[1].split("|")) ^ set(row[2].split("|"))) <= 2 for row in above)
@@ -179,7 +247,10 @@ def test_promises_for_sets_of_labels(labels_model: Path, asked: Path) -> None:
 
     def given(*options: str) -> list[set[str]]:
         return [
-            set(labels.split("|")) - {""} for _, labels, _ in succeed("classify --format lines", *options, asked, "-m", labels_model).rows
+            set(labels.split("|")) - {""}
+            for _, labels, _ in succeed(
+                "classify --format lines", *options, asked, "-m", labels_model
+            ).rows
         ]
 
     few, many = given("--coverage", "0.5"), given("--coverage", "0.95")
@@ -190,7 +261,11 @@ def test_promises_for_sets_of_labels(labels_model: Path, asked: Path) -> None:
     assert all("grain" in labels for labels in given("--costs", str(costs)))
     rows = labels_model.parent / "rows.jsonl"
     rows.write_text(
-        "".join(json.dumps({"text": text, "labels": own}) + "\n" for text, own in zip(made.TEXTS, made.SETS, strict=True)), "utf-8"
+        "".join(
+            json.dumps({"text": text, "labels": own}) + "\n"
+            for text, own in zip(made.TEXTS, made.SETS, strict=True)
+        ),
+        "utf-8",
     )
     found = in_json("cross-validate --label-column labels --folds 3", rows, "--costs", costs)
     assert found["per_class"]["grain"]["recall"] == 1
@@ -201,18 +276,38 @@ def test_promises_for_sets_of_labels(labels_model: Path, asked: Path) -> None:
     assert "costs.toml: the costs of 'grain' must be `missed`, `false` or both" in fail(
         2, "classify --text x --costs", costs, "-m", labels_model
     )
-    assert "exclude each other" in fail(2, "classify --format lines", asked, "--prior-from", asked, "-m", labels_model)
-    assert "exclude each other" in fail(2, "classify --text x --decide label --coverage 0.9 -m", labels_model)
+    assert "exclude each other" in fail(
+        2, "classify --format lines", asked, "--prior-from", asked, "-m", labels_model
+    )
+    assert "exclude each other" in fail(
+        2, "classify --text x --decide label --coverage 0.9 -m", labels_model
+    )
 
 
 def test_a_report_knows_that_there_are_several(labels_model: Path, tmp_path: Path) -> None:
-    rows = "".join(json.dumps({"labels": labels, "text": text}) + "\n" for text, labels in zip(made.TEXTS, made.SETS, strict=True))
+    rows = "".join(
+        json.dumps({"labels": labels, "text": text}) + "\n"
+        for text, labels in zip(made.TEXTS, made.SETS, strict=True)
+    )
     write("all.jsonl", rows)
-    nbtext("report --label-column labels --to", tmp_path / "page.html", tmp_path / "all.jsonl", "-m", labels_model)
+    nbtext(
+        "report --label-column labels --to",
+        tmp_path / "page.html",
+        tmp_path / "all.jsonl",
+        "-m",
+        labels_model,
+    )
     page = (tmp_path / "page.html").read_text("utf-8")
     assert "the model has no calibration" not in page
     assert "Label by label" in page
     assert "It finds exactly the labels of <strong>" in page
-    record = json.loads(nbtext("evaluate -o json --label-column labels", tmp_path / "all.jsonl", "-m", labels_model).text)
+    record = json.loads(
+        nbtext(
+            "evaluate -o json --label-column labels", tmp_path / "all.jsonl", "-m", labels_model
+        ).text
+    )
     assert f"{100 * record['precision_at_1']:.1f} % are right" in page.replace("\xa0", " ")
-    assert not re.search("class(es)? ", re.sub("(?s)<style.*?</style>|<[^>]*>", "", page[: page.index("How it was made</h2>")]))
+    assert not re.search(
+        "class(es)? ",
+        re.sub("(?s)<style.*?</style>|<[^>]*>", "", page[: page.index("How it was made</h2>")]),
+    )

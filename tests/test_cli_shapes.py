@@ -18,43 +18,76 @@ from tests.process import corpus, fail, in_json, nbtext, succeed, write
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-TEXTS = {"pos": ["good film", "good music here", "a good end"], "neg": ["bad film", "bad music here", "a bad end"]}
+TEXTS = {
+    "pos": ["good film", "good music here", "a good end"],
+    "neg": ["bad film", "bad music here", "a bad end"],
+}
 
 
 def classes_of(*training: str | Path) -> dict[str, int]:
     """Train, and return the numbers of documents by class."""
     succeed("train", *training)
-    return {name: found["documents"] for name, found in in_json("inspect -o json")["classes"].items()}
+    return {
+        name: found["documents"] for name, found in in_json("inspect -o json")["classes"].items()
+    }
 
 
 @pytest.fixture
 def class_files(tmp_path: Path) -> Path:
     """A folder with a file for each class, one document a line."""
-    corpus(tmp_path / "c", {f"{label}.txt": "".join(f"{text}\n" for text in texts) for label, texts in TEXTS.items()})
+    corpus(
+        tmp_path / "c",
+        {f"{label}.txt": "".join(f"{text}\n" for text in texts) for label, texts in TEXTS.items()},
+    )
     return tmp_path / "c"
 
 
 def test_the_name_of_a_file_of_lines_is_its_class(class_files: Path) -> None:
     of_folder = classes_of(class_files)
-    assert of_folder == classes_of(class_files / "pos.txt", class_files / "neg.txt") == {"neg": 3, "pos": 3}
-    named = ("--from-folder", f"pos={class_files}/neg.txt", "--from-folder", f"neg={class_files}/pos.txt", "--format", "lines")
+    assert (
+        of_folder
+        == classes_of(class_files / "pos.txt", class_files / "neg.txt")
+        == {"neg": 3, "pos": 3}
+    )
+    named = (
+        "--from-folder",
+        f"pos={class_files}/neg.txt",
+        "--from-folder",
+        f"neg={class_files}/pos.txt",
+        "--format",
+        "lines",
+    )
     assert classes_of(*named) == of_folder
     assert succeed("classify --text", "good film").rows[0][1] == "neg"
 
 
 def test_files_that_may_be_documents_are_no_classes(tmp_path: Path) -> None:
-    corpus(tmp_path / "numbered", {"letter1.txt": "one\ntwo\nthree\n", "letter2.txt": "one\ntwo\nthree\n"})
+    corpus(
+        tmp_path / "numbered",
+        {"letter1.txt": "one\ntwo\nthree\n", "letter2.txt": "one\ntwo\nthree\n"},
+    )
     corpus(tmp_path / "paragraphs", {"a.txt": "one\n\ntwo\n", "b.txt": "one\n\ntwo\n"})
-    rows = "label,text\n" + "".join(f"{label},{text}\n" for label, texts in TEXTS.items() for text in texts)
+    rows = "label,text\n" + "".join(
+        f"{label},{text}\n" for label, texts in TEXTS.items() for text in texts
+    )
     corpus(tmp_path / "tables", {"train.csv": rows, "test.csv": rows})
-    corpus(tmp_path / "unnamed", {name: rows.replace(",", "\t") for name in ("train.txt", "test.txt")})
+    corpus(
+        tmp_path / "unnamed", {name: rows.replace(",", "\t") for name in ("train.txt", "test.txt")}
+    )
     for folder in ("numbered", "paragraphs", "tables", "unnamed"):
         line = fail(2, "train", folder)
         assert "has no sub-directories; a corpus has one sub-directory per class" in line
 
 
 def test_parts_of_a_corpus_are_hardly_classes(tmp_path: Path) -> None:
-    corpus(tmp_path / "c", {f"{part}/{label}/1": text for part in ("train", "test") for label, (text, *_) in TEXTS.items()})
+    corpus(
+        tmp_path / "c",
+        {
+            f"{part}/{label}/1": text
+            for part in ("train", "test")
+            for label, (text, *_) in TEXTS.items()
+        },
+    )
     notes = nbtext("train c").notes
     assert (
         "nbtext: warning: the classes are named like parts of a corpus: test, train; give the folder of one part, or of a table --where"
@@ -67,11 +100,18 @@ def test_an_empty_corpus_is_called_empty(tmp_path: Path) -> None:
     (tmp_path / "c.txt").touch()
     for path in ("c.txt", "-"):
         assert fail(2, "train", path).startswith(f"nbtext: {path} is empty; ")
-    assert "- is not a directory with one sub-directory per class" in nbtext("train -", stdin=b"text").notes[0]
+    assert (
+        "- is not a directory with one sub-directory per class"
+        in nbtext("train -", stdin=b"text").notes[0]
+    )
 
 
 def test_a_pattern_finds_the_class_in_the_name_of_a_file(tmp_path: Path) -> None:
-    files = {f"{label}_{number}.txt": text for label, texts in TEXTS.items() for number, text in enumerate(texts)}
+    files = {
+        f"{label}_{number}.txt": text
+        for label, texts in TEXTS.items()
+        for number, text in enumerate(texts)
+    }
     corpus(tmp_path / "c", files)
     assert classes_of("c", "--label-pattern", "([a-z]+)_") == {"neg": 3, "pos": 3}
     assert in_json("evaluate -q c")["n"] == 6
@@ -83,8 +123,19 @@ def test_a_pattern_finds_the_class_in_the_name_of_a_file(tmp_path: Path) -> None
 
 
 def test_a_table_names_files_from_its_own_folder(tmp_path: Path) -> None:
-    corpus(tmp_path / "c", {f"texts/{label}{number}": text for label, texts in TEXTS.items() for number, text in enumerate(texts)})
-    rows = [f"{label},texts/{label}{number}\n" for label, texts in TEXTS.items() for number in range(len(texts))]
+    corpus(
+        tmp_path / "c",
+        {
+            f"texts/{label}{number}": text
+            for label, texts in TEXTS.items()
+            for number, text in enumerate(texts)
+        },
+    )
+    rows = [
+        f"{label},texts/{label}{number}\n"
+        for label, texts in TEXTS.items()
+        for number in range(len(texts))
+    ]
     Path("c/table.csv").write_text("label,path\n" + "".join(rows), encoding="utf-8")
     assert "give --file-column path" in nbtext("train c/table.csv").err.decode()
     assert (
@@ -96,14 +147,20 @@ def test_a_table_names_files_from_its_own_folder(tmp_path: Path) -> None:
     succeed("train c/table.csv --file-column path --jobs 2")
     assert Path("nbtext.joblib").read_bytes() == one_process
     assert succeed("classify --text", "good film").rows[0][1] == "pos"
-    Path("c/table.csv").write_text("label,path\npos,texts/nowhere\npos,texts/pos0\n", encoding="utf-8")
+    Path("c/table.csv").write_text(
+        "label,path\npos,texts/nowhere\npos,texts/pos0\n", encoding="utf-8"
+    )
     result = nbtext("update c/table.csv")
     assert result.status == 1
     assert "there is no file c/texts/nowhere" in result.notes[0]
 
 
 def test_rows_are_chosen_by_a_value_each_time(tmp_path: Path) -> None:
-    rows = [f"{'test' if number == 2 else 'train'},{label},{text}\n" for label, texts in TEXTS.items() for number, text in enumerate(texts)]
+    rows = [
+        f"{'test' if number == 2 else 'train'},{label},{text}\n"
+        for label, texts in TEXTS.items()
+        for number, text in enumerate(texts)
+    ]
     write("all.csv", "split,label,text\n" + "".join(rows))
     assert classes_of("all.csv", "--where", "split=train") == {"neg": 2, "pos": 2}
     assert in_json("evaluate -q all.csv --where split=test")["n"] == 2
@@ -111,7 +168,9 @@ def test_rows_are_chosen_by_a_value_each_time(tmp_path: Path) -> None:
     assert in_json("doctor all.csv --where split=train")["corpus"]["documents"] == 4
     assert classes_of("all.csv", "--where", "split!=test") == {"neg": 2, "pos": 2}
     for where in ("split=test", "split!=test"):  # no text is in both
-        assert in_json("evaluate -q all.csv --training all.csv --where", where)["leaks"]["found"] == 0
+        assert (
+            in_json("evaluate -q all.csv --training all.csv --where", where)["leaks"]["found"] == 0
+        )
         succeed("report -q all.csv --training all.csv --to page.html --where", where)
         assert "These figures may flatter the model" not in Path("page.html").read_text("utf-8")
     fail(2, "train all.csv --where split")
@@ -119,23 +178,49 @@ def test_rows_are_chosen_by_a_value_each_time(tmp_path: Path) -> None:
 
 
 def test_what_a_table_has_beside_the_columns_read_is_warned_of(tmp_path: Path) -> None:
-    rows = [f"{'test' if number == 2 else 'train'},{label},{text}\n" for label, texts in TEXTS.items() for number, text in enumerate(texts)]
+    rows = [
+        f"{'test' if number == 2 else 'train'},{label},{text}\n"
+        for label, texts in TEXTS.items()
+        for number, text in enumerate(texts)
+    ]
     write("parts.csv", "split,label,text\n" + "".join(rows))
-    write("titles.csv", "".join(f"{number % 2},no {number},a much longer text {number}\n" for number in range(9)))
+    write(
+        "titles.csv",
+        "".join(f"{number % 2},no {number},a much longer text {number}\n" for number in range(9)),
+    )
     parts, titles = nbtext("train parts.csv"), nbtext("train titles.csv")
-    assert parts.notes == ["nbtext: warning: parts.csv: column split names parts of a corpus, and all are read; give --where split=train"]
-    assert titles.notes == ["nbtext: warning: titles.csv: column 3 has longer texts than column 2, which is read; give --text-column 3"]
-    for quiet in ("train parts.csv --where split=train", "train titles.csv --text-column 2,3", "classify titles.csv"):
+    assert parts.notes == [
+        "nbtext: warning: parts.csv: column split names parts of a corpus, and all are read; give --where split=train"
+    ]
+    assert titles.notes == [
+        "nbtext: warning: titles.csv: column 3 has longer texts than column 2, which is read; give --text-column 3"
+    ]
+    for quiet in (
+        "train parts.csv --where split=train",
+        "train titles.csv --text-column 2,3",
+        "classify titles.csv",
+    ):
         succeed(quiet)
 
 
 def test_an_array_of_json_and_keys_by_their_names(tmp_path: Path) -> None:
-    records = [{"meta": {"category": label}, "content": text} for label, texts in TEXTS.items() for text in texts]
+    records = [
+        {"meta": {"category": label}, "content": text}
+        for label, texts in TEXTS.items()
+        for text in texts
+    ]
     Path("c.json").write_text(json.dumps(records), encoding="utf-8")
-    Path("c.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    Path("c.jsonl").write_text(
+        "".join(json.dumps(record) + "\n" for record in records), encoding="utf-8"
+    )
     assert classes_of("c.json") == classes_of("c.jsonl") == {"neg": 3, "pos": 3}
-    assert [row[1] for row in succeed("classify -", stdin=json.dumps(records, indent=2).encode()).rows] == ["pos"] * 3 + ["neg"] * 3
-    assert in_json("doctor c.json")["corpus"]["columns"] == "class at the key 'meta.category', text at the key 'content'"
+    assert [
+        row[1] for row in succeed("classify -", stdin=json.dumps(records, indent=2).encode()).rows
+    ] == ["pos"] * 3 + ["neg"] * 3
+    assert (
+        in_json("doctor c.json")["corpus"]["columns"]
+        == "class at the key 'meta.category', text at the key 'content'"
+    )
     assert succeed("classify -v c.json --text-column content").notes == []
     Path("other.jsonl").write_text('{"kind": "a", "words": "b c"}\n', encoding="utf-8")
     assert "the keys are kind, words; see --label-column" in nbtext("train other.jsonl").notes[0]
@@ -153,8 +238,17 @@ def test_the_note_of_a_spreadsheet_is_no_row(tmp_path: Path) -> None:
         ("c.tar.xz", lzma.compress), ("c.txz", lzma.compress), ("bare", bytes), ("bare.gz", gzip.compress),
     ],
 )  # fmt: skip
-def test_an_archive_is_to_be_unpacked_first(tmp_path: Path, name: str, compress: Callable[[bytes], bytes]) -> None:
-    corpus(tmp_path / "c", {f"{label}/{number}": text for label, texts in TEXTS.items() for number, text in enumerate(texts)})
+def test_an_archive_is_to_be_unpacked_first(
+    tmp_path: Path, name: str, compress: Callable[[bytes], bytes]
+) -> None:
+    corpus(
+        tmp_path / "c",
+        {
+            f"{label}/{number}": text
+            for label, texts in TEXTS.items()
+            for number, text in enumerate(texts)
+        },
+    )
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         archive.add("c")
@@ -167,7 +261,10 @@ def test_an_archive_is_to_be_unpacked_first(tmp_path: Path, name: str, compress:
         assert fail(2, "classify", name) == fail(2, "classify c/neg/0", name) == line
     else:
         answered = nbtext("classify", name)
-        assert (answered.status, answered.rows) == (1, [[name, "", "binary, not text (a tar archive)"]])
+        assert (answered.status, answered.rows) == (
+            1,
+            [[name, "", "binary, not text (a tar archive)"]],
+        )
 
 
 def test_compression_that_cannot_be_unpacked_says_what_to_install(tmp_path: Path) -> None:
@@ -186,7 +283,9 @@ def test_compression_that_cannot_be_unpacked_says_what_to_install(tmp_path: Path
     ],
     ids=["database", "feather", "pickle", "json", "pdf"],
 )
-def test_what_is_no_corpus_is_refused_with_what_to_do(tmp_path: Path, name: str, content: bytes, hint: str) -> None:
+def test_what_is_no_corpus_is_refused_with_what_to_do(
+    tmp_path: Path, name: str, content: bytes, hint: str
+) -> None:
     (tmp_path / name).write_bytes(content)
     line = fail(2, "train", name)
     assert line.startswith(f"nbtext: {name} cannot be read; ")

@@ -11,7 +11,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nbtext import TextClassifier
-from tests.process import PET_FILES, PETS, Result, content, corpus, fail, in_json, nbtext, succeed, succeeded, write
+from tests.process import (
+    PET_FILES,
+    PETS,
+    Result,
+    content,
+    corpus,
+    fail,
+    in_json,
+    nbtext,
+    succeed,
+    succeeded,
+    write,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,15 +47,22 @@ def test_the_model_is_that_of_the_library_and_says_what_it_was_given(pets: Path)
     model = TextClassifier(smoothing={"*": 0.5, "sofas": 4, "bark": 0.25, "nowhere": 2})
     model.fit(PETS.values(), [name.split("/")[0] for name in PETS])
     answers = succeed("classify pets -m one --scores --output jsonl").text.splitlines()
-    posterior = model.predict_proba([PETS[json.loads(line)["id"].removeprefix("pets/")] for line in answers])
-    assert [json.loads(line)["probability"] for line in answers] == pytest.approx(posterior.max(axis=1))
+    posterior = model.predict_proba(
+        [PETS[json.loads(line)["id"].removeprefix("pets/")] for line in answers]
+    )
+    assert [json.loads(line)["probability"] for line in answers] == pytest.approx(
+        posterior.max(axis=1)
+    )
     found = in_json("inspect -m one")
     assert (found["smoothing"], found["terms_with_own_smoothing"]) == (0.5, 2)
     assert found["training"]["smoothing"] == {"*": 0.5, "bark": 0.25, "nowhere": 2, "sofas": 4}
     shown = succeed("inspect -m one").text
     assert "0.5, 2 terms with their own" in shown
     assert "smoothing * 0.5, bark 0.25, nowhere 2, sofas 4" in shown
-    assert "smoothing 0.5, 2 terms with their own" in nbtext("train pets --smoothing alpha -v").notes[-1]
+    assert (
+        "smoothing 0.5, 2 terms with their own"
+        in nbtext("train pets --smoothing alpha -v").notes[-1]
+    )
 
 
 def test_an_update_learns_with_the_numbers_that_the_model_remembers(pets: Path) -> None:
@@ -53,8 +72,15 @@ def test_an_update_learns_with_the_numbers_that_the_model_remembers(pets: Path) 
     corpus(pets, {"more/dogs/3": "a kennel in the garden"})
     succeed("update more")
     model = TextClassifier.load("nbtext.joblib")
-    names = [model.fitted.statistics.vocabulary.term(term) for term in model.fitted.learnt.own.terms.tolist()]
-    assert dict(zip(names, model.fitted.learnt.own.numbers.tolist(), strict=True)) == {"bark": 0.25, "kennel": 3.0, "sofa": 4.0}
+    names = [
+        model.fitted.statistics.vocabulary.term(term)
+        for term in model.fitted.learnt.own.terms.tolist()
+    ]
+    assert dict(zip(names, model.fitted.learnt.own.numbers.tolist(), strict=True)) == {
+        "bark": 0.25,
+        "kennel": 3.0,
+        "sofa": 4.0,
+    }
 
 
 def test_a_number_beside_the_text_has_no_pseudo_count_of_its_own(pets: Path) -> None:
@@ -71,7 +97,9 @@ def test_a_number_beside_the_text_has_no_pseudo_count_of_its_own(pets: Path) -> 
     succeed("train", *options, "--categorical", "face=6")
     found = in_json("inspect --term face=1 --term red --term face")
     assert [word["terms"][0]["term"] for word in found["words"]] == ["face=1", "red", "face"]
-    assert found["words"][0]["terms"][0]["classes"]["fair"]["probability"] == pytest.approx((1 + 3) / (1 + 3 + 5))
+    assert found["words"][0]["terms"][0]["classes"]["fair"]["probability"] == pytest.approx(
+        (1 + 3) / (1 + 3 + 5)
+    )
     assert found["words"][0]["terms"][0]["classes"]["fair"]["posterior"] == [4, 5]
     assert found["attributes"]["face"]["classes"]["loaded"]["probability"] == pytest.approx(
         {"1": 3 / 9, "2": 2 / 9, "(4 never seen)": 4 / 9}
@@ -83,10 +111,14 @@ def json_of(result: Result) -> Any:
 
 
 @pytest.mark.parametrize("options", ["--folds 2", "--leave-one-out"])
-def test_cross_validation_of_a_file_of_equal_numbers_is_that_of_the_number(pets: Path, options: str) -> None:
+def test_cross_validation_of_a_file_of_equal_numbers_is_that_of_the_number(
+    pets: Path, options: str
+) -> None:
     write("equal", "*\t0.3\ndogs\t0.3\nsofa\t0.3\n")
     found, wanted, other = (
-        json_of(nbtext(f"cross-validate pets {options}", "--smoothing", smoothing, "--output", "json"))
+        json_of(
+            nbtext(f"cross-validate pets {options}", "--smoothing", smoothing, "--output", "json")
+        )
         for smoothing in ("equal", "0.3", "alpha")
     )
     assert found == wanted
@@ -95,8 +127,13 @@ def test_cross_validation_of_a_file_of_equal_numbers_is_that_of_the_number(pets:
 
 def test_tune_tries_files_as_it_tries_numbers(pets: Path) -> None:
     write("equal", "*\t3\ndogs\t3\n")
-    tried = json_of(nbtext("tune pets --try smoothing=alpha,3,equal --folds 2 --output json"))["settings"]
-    of = {setting["setting"].get("smoothing"): {**setting, "rank": 0, "setting": {}, "command": ""} for setting in tried}
+    tried = json_of(nbtext("tune pets --try smoothing=alpha,3,equal --folds 2 --output json"))[
+        "settings"
+    ]
+    of = {
+        setting["setting"].get("smoothing"): {**setting, "rank": 0, "setting": {}, "command": ""}
+        for setting in tried
+    }
     assert of["equal"] == of["3"] != of["alpha"]
     succeed("tune pets --smoothing alpha --try estimate=mean,map --folds 2 -m tuned")
     assert TextClassifier.load("tuned").settings["smoothing"]["sofas"] == 4
@@ -105,7 +142,12 @@ def test_tune_tries_files_as_it_tries_numbers(pets: Path) -> None:
 @pytest.mark.parametrize(
     ("smoothing", "options", "status", "message"),
     [
-        ("missing", [], 2, "--smoothing does not know 'missing'; use auto, evidence, leave-one-out, a number or a file"),
+        (
+            "missing",
+            [],
+            2,
+            "--smoothing does not know 'missing'; use auto, evidence, leave-one-out, a number or a file",
+        ),
         ("pets", [], 4, "pets: cannot read"),
         ("latin", [], 4, "latin: cannot read: not UTF-8"),
         ("malformed", [], 4, "malformed: line 2 is not a term, a tab and a number from 0"),
@@ -124,6 +166,10 @@ def test_what_is_wrong_with_a_file_is_told_in_one_line(
         "twice": "*\t1\nsofa\t2\nsofas\t3\n", "stop": "*\t1\nthe\t2\n",
     }  # fmt: skip
     corpus(pets, files)
-    folds = {"cross-validate": ["--folds", "2"], "tune": ["--folds", "2"], "learning-curve": ["--folds", "2"]}.get(command, [])
+    folds = {
+        "cross-validate": ["--folds", "2"],
+        "tune": ["--folds", "2"],
+        "learning-curve": ["--folds", "2"],
+    }.get(command, [])
     assert message in fail(status, command, "pets", *folds, "--smoothing", smoothing, *options)
     assert not (pets / "nbtext.joblib").exists()

@@ -61,13 +61,18 @@ def test_standard_output_that_takes_nothing(pets: Path, command: str) -> None:
 
 
 def test_a_full_disk_after_an_error_keeps_the_status_of_the_error(pets: Path) -> None:
-    done = bash("printf 'a cat\\n\"open' | $NBTEXT classify - --format csv --text-column 1 >/dev/full")
+    done = bash(
+        "printf 'a cat\\n\"open' | $NBTEXT classify - --format csv --text-column 1 >/dev/full"
+    )
     assert (done.status, len(done.notes)) == (4, 1)
 
 
 def test_standard_input_closed(pets: Path) -> None:
     for arguments in ("classify -", "classify - --format lines", "train - --format csv"):
-        assert error_line(bash(f"$NBTEXT {arguments} <&-"), 4) == "nbtext: standard input: cannot read: it is closed"
+        assert (
+            error_line(bash(f"$NBTEXT {arguments} <&-"), 4)
+            == "nbtext: standard input: cannot read: it is closed"
+        )
     assert bash("$NBTEXT classify pets <&-") == nbtext("classify pets")
 
 
@@ -130,10 +135,28 @@ def test_modules_in_the_current_directory_are_not_imported(pets: Path) -> None:
     script = Path(sys.executable).with_name("nbtext")
     if not script.exists():
         pytest.skip("nbtext is not installed beside this Python")
-    for name in ("numpy", "joblib", "click", "rich", "nbtext", "re", "csv", "email", "Stemmer", "scipy", "stop_words"):
+    for name in (
+        "numpy",
+        "joblib",
+        "click",
+        "rich",
+        "nbtext",
+        "re",
+        "csv",
+        "email",
+        "Stemmer",
+        "scipy",
+        "stop_words",
+    ):
         write(f"{name}.py", "raise SystemExit('imported')")
     env = {**os.environ, "PYTHONPATH": ""}
-    for arguments in (["train", "pets"], ["classify", "pets"], ["evaluate", "-q", "pets"], ["inspect"], ["select-features", "-o", "table"]):
+    for arguments in (
+        ["train", "pets"],
+        ["classify", "pets"],
+        ["evaluate", "-q", "pets"],
+        ["inspect"],
+        ["select-features", "-o", "table"],
+    ):
         done = run([script, *arguments], env=env)
         assert (done.status, done.err) == (0, b"")
 
@@ -148,7 +171,11 @@ def test_an_internal_error_is_one_line_and_status_70(pets: Path) -> None:
     line = "nbtext: internal error: ZeroDivisionError: a\\x1b[31m\\x0ab; please report it, with what nbtext --debug prints"
     assert (done.status, done.out, done.notes) == (70, b"", [line])
     debugged = run([sys.executable, "-c", code, "--debug", "inspect"], env=HOUSE)
-    assert (debugged.status, debugged.notes[0], debugged.notes[-1]) == (70, "nbtext: Traceback (most recent call last):", line)
+    assert (debugged.status, debugged.notes[0], debugged.notes[-1]) == (
+        70,
+        "nbtext: Traceback (most recent call last):",
+        line,
+    )
     assert b"\x1b" not in debugged.err
 
 
@@ -158,7 +185,10 @@ def test_running_out_of_memory_is_told(pets: Path) -> None:
         "def greedy(*_): return bytearray(1 << 60)\n"
         "o.overview = greedy; sys.exit(run(sys.argv[1:]))"
     )
-    assert error_line(run([sys.executable, "-c", code, "inspect"], env=HOUSE), 4) == "nbtext: out of memory"
+    assert (
+        error_line(run([sys.executable, "-c", code, "inspect"], env=HOUSE), 4)
+        == "nbtext: out of memory"
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
@@ -172,7 +202,9 @@ def test_signals_while_classifying(pets: Path, number: signal.Signals) -> None:
     ) as child:
         assert child.stdin is not None
         assert child.stderr is not None
-        child.stdin.write(b"a cat and a dog\n" * 50_000)  # more than a pipe holds: when the write returns, documents are being read
+        child.stdin.write(
+            b"a cat and a dog\n" * 50_000
+        )  # more than a pipe holds: when the write returns, documents are being read
         child.stdin.flush()
         child.send_signal(number)
         assert child.wait(TIME_LIMIT) == 128 + number

@@ -18,15 +18,22 @@ DESK = SERVICE_DESK / "train"
 def misfiled(tmp_path: Path) -> Path:
     """The small corpus with two documents in a wrong folder."""
     files = {str(path.relative_to(DESK)): path.read_bytes() for path in sorted(DESK.rglob("*.txt"))}
-    files["parks-and-trees/misfiled one.txt"] = files.pop("taxes-and-fees/direct-debit-taken-twice.txt")
-    files["parks-and-trees/misfiled-two.txt"] = files.pop("taxes-and-fees/living-alone-since-april.txt")
+    files["parks-and-trees/misfiled one.txt"] = files.pop(
+        "taxes-and-fees/direct-debit-taken-twice.txt"
+    )
+    files["parks-and-trees/misfiled-two.txt"] = files.pop(
+        "taxes-and-fees/living-alone-since-april.txt"
+    )
     return corpus(tmp_path / "desk", files)
 
 
 def test_what_is_in_the_wrong_folder_is_found(misfiled: Path) -> None:
     rows = succeed("suspects desk", cwd=misfiled.parent).rows
     first = [row[0] for row in rows[: len(rows) // 4]]
-    assert {"desk/parks-and-trees/misfiled one.txt", "desk/parks-and-trees/misfiled-two.txt"} <= set(first)
+    assert {
+        "desk/parks-and-trees/misfiled one.txt",
+        "desk/parks-and-trees/misfiled-two.txt",
+    } <= set(first)
     assert {row[2] for row in rows if "/misfiled" in row[0]} == {"taxes-and-fees"}
     log_odds = [float(row[3]) for row in rows]
     assert log_odds == sorted(log_odds, reverse=True)
@@ -37,7 +44,12 @@ def test_what_is_in_the_wrong_folder_is_found(misfiled: Path) -> None:
 def test_as_many_as_leave_one_out_answers_wrongly() -> None:
     rows = succeed("suspects", DESK).rows
     judged = in_json("cross-validate", DESK, "--leave-one-out")
-    mistakes = {(truth, answer): n for truth, row in judged["confusion"].items() for answer, n in row.items() if truth != answer}
+    mistakes = {
+        (truth, answer): n
+        for truth, row in judged["confusion"].items()
+        for answer, n in row.items()
+        if truth != answer
+    }
     assert sum(mistakes.values()) == len(rows)
     assert {pair: sum((row[1], row[2]) == pair for row in rows) for pair in mistakes} == mistakes
 
@@ -60,7 +72,9 @@ def test_names_alone(misfiled: Path) -> None:
 def test_names_that_are_no_text_pass_through(pets: Path) -> None:
     misplaced = b"pets/cats/d\xffg\n1"
     (pets / "pets" / "cats").joinpath("x").write_text("dogs fetch sticks and bark at the postman")
-    (pets / "pets" / "cats" / "x").rename(str(pets).encode().decode() + "/" + misplaced.decode(errors="surrogateescape"))
+    (pets / "pets" / "cats" / "x").rename(
+        str(pets).encode().decode() + "/" + misplaced.decode(errors="surrogateescape")
+    )
     assert misplaced + b"\0" in succeed("suspects pets --print0").out
     assert b"pets/cats/d\xffg\\n1\t" in succeed("suspects pets").out
 
@@ -91,5 +105,8 @@ def test_the_beginning_of_the_text_is_shown(misfiled: Path) -> None:
     assert rows[0][4] == records[0]["text"] == text[:70].rstrip()
     lines = succeed("suspects", misfiled, "-o", "table").text.split("\n")
     assert lines[0::4] == [record["id"] for record in records[:20]]
-    assert lines[1] == f"  {rows[0][1]}, more like {rows[0][2]} ({100 * records[0]['probability']:.1f}\u00a0%)"
+    assert (
+        lines[1]
+        == f"  {rows[0][1]}, more like {rows[0][2]} ({100 * records[0]['probability']:.1f}\u00a0%)"
+    )
     assert lines[2] == f"  {rows[0][4]}"

@@ -17,7 +17,10 @@ from tests.test_cli_help import command_named
     [("predict", "classify"), ("test", "evaluate"), ("info", "inspect"), ("diff", "compare"), ("undo", "forget"), ("why", "explain"), ("FIT", "train"), ("version", "--version")],
 )  # fmt: skip
 def test_what_other_tools_call_a_command_is_asked_about(wrong: str, right: str) -> None:
-    assert fail(2, wrong, "x") == f"nbtext: No such command '{wrong}' (did you mean '{right}'?); see nbtext --help"
+    assert (
+        fail(2, wrong, "x")
+        == f"nbtext: No such command '{wrong}' (did you mean '{right}'?); see nbtext --help"
+    )
     assert f"(did you mean '{right}'?)" in fail(2, "help", wrong)
 
 
@@ -39,10 +42,15 @@ def test_what_other_tools_call_a_command_is_asked_about(wrong: str, right: str) 
         ("train --smothing 1 x", "'--smoothing'"),
     ],
 )
-def test_what_other_tools_call_an_option_is_asked_about_where_the_command_has_it(line: str, right: str | None) -> None:
+def test_what_other_tools_call_an_option_is_asked_about_where_the_command_has_it(
+    line: str, right: str | None
+) -> None:
     command, wrong = line.split()[:2]
     question = f" (did you mean {right}?)" if right else ""
-    assert fail(2, *line.split()) == f"nbtext: No such option '{wrong}'{question}; see nbtext {command} --help"
+    assert (
+        fail(2, *line.split())
+        == f"nbtext: No such option '{wrong}'{question}; see nbtext {command} --help"
+    )
 
 
 def test_no_word_is_a_command_and_two_stand_for_two() -> None:
@@ -54,7 +62,13 @@ def test_no_word_is_a_command_and_two_stand_for_two() -> None:
 
 def test_each_option_that_is_meant_is_one_of_a_command_that_lacks_each_of_its_words() -> None:
     options = {
-        name: {opt for each in command_named(name).params if isinstance(each, click.Option) for opt in each.opts} for name in COMMANDS
+        name: {
+            opt
+            for each in command_named(name).params
+            if isinstance(each, click.Option)
+            for opt in each.opts
+        }
+        for name in COMMANDS
     }
     for meant, words in OPTIONS.items():
         having = [names for names in options.values() if meant.partition(" ")[0] in names]

@@ -15,7 +15,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import HOUSE, bash, content, corpus, fail, in_json, nbtext, start, succeed, succeeded, write
+from tests.process import (
+    HOUSE,
+    bash,
+    content,
+    corpus,
+    fail,
+    in_json,
+    nbtext,
+    start,
+    succeed,
+    succeeded,
+    write,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +48,12 @@ SWAPPED = "".join(f"{text} {number}\t{label}\n" for number, (text, label) in enu
 @pytest.fixture
 def tables(tmp_path: Path) -> Path:
     return corpus(
-        tmp_path, {"headed.csv": HEADED, "swapped.tsv": SWAPPED, "plain.tsv": "".join(f"{label}\t{text}\n" for text, label in PETS)}
+        tmp_path,
+        {
+            "headed.csv": HEADED,
+            "swapped.tsv": SWAPPED,
+            "plain.tsv": "".join(f"{label}\t{text}\n" for text, label in PETS),
+        },
     )
 
 
@@ -73,7 +90,13 @@ def test_text_before_label(tables: Path) -> None:
 
 def test_every_command_that_trains_sees_the_same(tables: Path) -> None:
     for command in ("cross-validate", "suspects", "learning-curve", "tune"):
-        options = ["--try", "min-df=1"] if command == "tune" else ["--folds", "2"] if command == "cross-validate" else []
+        options = (
+            ["--try", "min-df=1"]
+            if command == "tune"
+            else ["--folds", "2"]
+            if command == "cross-validate"
+            else []
+        )
         done = nbtext(command, "headed.csv", *options, "-v")
         assert done.status == 0, done
         assert sum("class in column 'category'" in note for note in done.notes) == 1, done
@@ -95,7 +118,12 @@ def test_a_pipe_is_read_once(tables: Path) -> None:
 
 def test_in_doubt_the_columns_are_shown(tables: Path) -> None:
     lines = SWAPPED.splitlines()
-    write("three.tsv", "".join(f"{line}\t{'odd' if number % 2 else 'even'}\n" for number, line in enumerate(lines)))
+    write(
+        "three.tsv",
+        "".join(
+            f"{line}\t{'odd' if number % 2 else 'even'}\n" for number, line in enumerate(lines)
+        ),
+    )
     line = fail(2, "train three.tsv")
     assert line == (
         "nbtext: three.tsv: it is not clear which column is the class: 1 ('it purrs, on the sofa 0'), 2 ('cats'), 3 ('even'); give --label-column"
@@ -115,22 +143,38 @@ def warnings(result: Result) -> list[str]:
 
 def test_columns_that_were_named_wrongly_are_warned_of(tables: Path) -> None:
     wrong = warnings(nbtext("train swapped.tsv --label-column 1 --text-column 2"))
-    assert wrong == ["nearly every document is a class of its own: 24 classes, 24 documents; see --label-column and --text-column"]
+    assert wrong == [
+        "nearly every document is a class of its own: 24 classes, 24 documents; see --label-column and --text-column"
+    ]
     line = fail(2, "train headed.csv --label-column 2 --text-column 1")
-    assert line.endswith("the first row looks like a header: text, category; give --header or --no-header")
+    assert line.endswith(
+        "the first row looks like a header: text, category; give --header or --no-header"
+    )
     headless = warnings(nbtext("train headed.csv --label-column 2 --text-column 1 --no-header"))
-    write("few.csv", "animal,sound\n" + "".join(f"cat {number},sound {number}\n" for number in range(6)))
-    assert warnings(nbtext("train few.csv"))[0].startswith("nearly every document is a class of its own: 7 classes, 7 documents")
-    assert headless == ["the only document of class 'category' looks like the header of the table; if it is, give --header"]
+    write(
+        "few.csv",
+        "animal,sound\n" + "".join(f"cat {number},sound {number}\n" for number in range(6)),
+    )
+    assert warnings(nbtext("train few.csv"))[0].startswith(
+        "nearly every document is a class of its own: 7 classes, 7 documents"
+    )
+    assert headless == [
+        "the only document of class 'category' looks like the header of the table; if it is, give --header"
+    ]
 
 
 def test_tables_of_paths_are_warned_of(tables: Path) -> None:
     (tables / "files").mkdir()
     for number, (text, _) in enumerate(PETS):
         (tables / "files" / str(number)).write_text(text)
-    write("files/list.csv", "path,label\n" + "".join(f"{number},{label}\n" for number, (_, label) in enumerate(PETS)))
+    write(
+        "files/list.csv",
+        "path,label\n" + "".join(f"{number},{label}\n" for number, (_, label) in enumerate(PETS)),
+    )
     (said,) = warnings(nbtext("train files/list.csv --text-column path --label-column label"))
-    assert said.startswith("files/list.csv: the texts are names of files, and the names are counted, not the files; give --file-column ")
+    assert said.startswith(
+        "files/list.csv: the texts are names of files, and the names are counted, not the files; give --file-column "
+    )
 
 
 def test_semicolons_are_recognised(tables: Path) -> None:
@@ -140,19 +184,35 @@ def test_semicolons_are_recognised(tables: Path) -> None:
 
 
 STREAMS = {
-    "jsonl": (['{"id": "t1", "text": "it purrs"}', '{"id": "t2", "text": "it barks"}'], ["--format", "jsonl", "--id-column", "id"]),
-    "csv": (["id,text", '"t1","it, purrs"', "t2,it barks"], ["--format", "csv", "--id-column", "id"]),
+    "jsonl": (
+        ['{"id": "t1", "text": "it purrs"}', '{"id": "t2", "text": "it barks"}'],
+        ["--format", "jsonl", "--id-column", "id"],
+    ),
+    "csv": (
+        ["id,text", '"t1","it, purrs"', "t2,it barks"],
+        ["--format", "csv", "--id-column", "id"],
+    ),
     "lines": (["it purrs", "it barks"], []),
-    "tsv": (["t1\tit purrs", "t2\tit barks"], ["--format", "tsv", "--id-column", "1", "--text-column", "2", "--no-header"]),
+    "tsv": (
+        ["t1\tit purrs", "t2\tit barks"],
+        ["--format", "tsv", "--id-column", "1", "--text-column", "2", "--no-header"],
+    ),
 }
 
 
 @pytest.mark.parametrize("name", STREAMS)
-def test_records_of_a_stream_are_answered_each_at_once_with_their_ids(tables: Path, name: str) -> None:
+def test_records_of_a_stream_are_answered_each_at_once_with_their_ids(
+    tables: Path, name: str
+) -> None:
     succeed("train headed.csv")
     lines, options = STREAMS[name]
     pipe = subprocess.PIPE
-    with start([sys.executable, "-m", "nbtext", "classify", "--lines", *options], env=HOUSE, stdin=pipe, stdout=pipe) as child:
+    with start(
+        [sys.executable, "-m", "nbtext", "classify", "--lines", *options],
+        env=HOUSE,
+        stdin=pipe,
+        stdout=pipe,
+    ) as child:
         assert child.stdin is not None
         assert child.stdout is not None
         answers = []
@@ -160,7 +220,9 @@ def test_records_of_a_stream_are_answered_each_at_once_with_their_ids(tables: Pa
             child.stdin.write(line.encode() + b"\n")
             if not line.startswith("id,"):  # which is written together with the first record
                 child.stdin.flush()
-                answers.append(child.stdout.readline().decode().split("\t")[:2])  # comes before the next line is written
+                answers.append(
+                    child.stdout.readline().decode().split("\t")[:2]
+                )  # comes before the next line is written
         child.stdin.close()
         assert (child.stdout.read(), child.wait()) == (b"", 0)
     first, second = ("-:1", "-:2") if name == "lines" else ("t1", "t2")
@@ -169,7 +231,11 @@ def test_records_of_a_stream_are_answered_each_at_once_with_their_ids(tables: Pa
 
 def test_lines_are_documents_unless_an_option_names_a_format_or_a_column(tables: Path) -> None:
     succeed("train headed.csv")
-    for options, ids in (([], ["-:1", "-:2"]), (["--id-column", "id"], ["a"]), (["--format", "fasttext"], ["-:1", "-:2"])):
+    for options, ids in (
+        ([], ["-:1", "-:2"]),
+        (["--id-column", "id"], ["a"]),
+        (["--format", "fasttext"], ["-:1", "-:2"]),
+    ):
         done = succeed("classify --lines", *options, stdin=b"id,text\na,it barks\n")
         assert [row[0] for row in done.rows] == ids
 
@@ -180,23 +246,36 @@ def test_one_text_is_given_on_the_command_line(tables: Path) -> None:
     assert succeed("explain --text 'it barks'").rows[0][:2] == ["-", "dogs"]
     assert succeed("why-not cats --text 'it barks'").rows[0][:3] == ["-", "dogs", "cats"]
     assert [row[4] for row in succeed("tokens --text 'it barks'").rows] == ["it", "barks"]
-    assert [row[4] for row in succeed("tokens --no-model --text 'it barks'").rows] == ["it", "barks"]
-    corpus(tables, {"legs.csv": "label,text,legs\ncats,it purrs,4\nbirds,it sings,2\n", "counts.svm": "cats purrs:2\ndogs barks:3\n"})
+    assert [row[4] for row in succeed("tokens --no-model --text 'it barks'").rows] == [
+        "it",
+        "barks",
+    ]
+    corpus(
+        tables,
+        {
+            "legs.csv": "label,text,legs\ncats,it purrs,4\nbirds,it sings,2\n",
+            "counts.svm": "cats purrs:2\ndogs barks:3\n",
+        },
+    )
     succeed("train legs.csv --label-column label --text-column text --count legs")
     assert succeed("classify --text 'it sings'").rows[0][:2] == ["-", "birds"]
     succeed("train counts.svm")
     assert "trained on counted features" in fail(2, "classify --text barks")
 
 
-MAIL = (
-    "From a@b Sat Nov 21 10:00:00 2026\nSubject: the dog\n\nIt barks.\n\nFrom c@d Sun Nov 22 10:00:00 2026\nSubject: the cat\n\nIt purrs.\n"
-)
+MAIL = "From a@b Sat Nov 21 10:00:00 2026\nSubject: the dog\n\nIt barks.\n\nFrom c@d Sun Nov 22 10:00:00 2026\nSubject: the cat\n\nIt purrs.\n"
 
 
 def test_what_a_file_is_beats_what_the_model_was_trained_on(pets: Path) -> None:
     corpus(
         pets,
-        {"headed.csv": HEADED, "inbox": MAIL, "inbox.mbox": MAIL, "letter": "the dog, it barks", "list.jsonl": '{"text": "it barks"}\n'},
+        {
+            "headed.csv": HEADED,
+            "inbox": MAIL,
+            "inbox.mbox": MAIL,
+            "letter": "the dog, it barks",
+            "list.jsonl": '{"text": "it barks"}\n',
+        },
     )
     succeed("train pets")
     for name, ids in (
@@ -205,19 +284,28 @@ def test_what_a_file_is_beats_what_the_model_was_trained_on(pets: Path) -> None:
     ):  # fmt: skip
         done = nbtext("classify", name, "-v")
         assert [row[0] for row in done.rows] == ids
-        assert any("like the training documents; if not, give --format" in note for note in done.notes) == (name != "letter")
+        assert any(
+            "like the training documents; if not, give --format" in note for note in done.notes
+        ) == (name != "letter")
     assert [row[0] for row in succeed("classify inbox.mbox --format dir").rows] == ["inbox.mbox"]
     mixed = nbtext("classify letter headed.csv")
-    assert mixed.notes == ["nbtext: warning: headed.csv: read as dir like letter, but it looks like csv; give it alone, or --format"]
+    assert mixed.notes == [
+        "nbtext: warning: headed.csv: read as dir like letter, but it looks like csv; give it alone, or --format"
+    ]
 
 
 def test_a_text_alone_needs_no_columns(tables: Path) -> None:
     corpus(tables, {"in/1": "it barks", "in/2": "it purrs", "letter": "Hello, it barks"})
     for table in ("headed.csv", "swapped.tsv", "plain.tsv"):
         succeed("train", table)
-        assert [row[:2] for row in succeed("classify -", stdin=b"it barks\n").rows] == [["-", "dogs"]]
+        assert [row[:2] for row in succeed("classify -", stdin=b"it barks\n").rows] == [
+            ["-", "dogs"]
+        ]
         assert [row[:2] for row in succeed("classify letter").rows] == [["letter", "dogs"]]
-        assert [row[:2] for row in succeed("classify in").rows] == [["in/1", "dogs"], ["in/2", "cats"]]
+        assert [row[:2] for row in succeed("classify in").rows] == [
+            ["in/1", "dogs"],
+            ["in/2", "cats"],
+        ]
     assert len(succeed("classify -", stdin=b"dogs\tit barks\ncats\tit purrs\n").rows) == 2
     succeed("train headed.csv")
     assert "no column is called 'text'" in fail(4, "classify -", stdin=b"id,body\n1,it barks\n")
@@ -225,12 +313,23 @@ def test_a_text_alone_needs_no_columns(tables: Path) -> None:
 
 def test_mail_and_pages_in_folders_are_read_as_what_they_are(tmp_path: Path) -> None:
     """As with the option; by what was read in training, later commands read too."""
-    letters = {"a/1.eml": "Subject: lunch\n\nat noon", "a/2.eml": "Subject: tea\n\nat five", "b/1.eml": "Subject: prize\n\nyou win"}
+    letters = {
+        "a/1.eml": "Subject: lunch\n\nat noon",
+        "a/2.eml": "Subject: tea\n\nat five",
+        "b/1.eml": "Subject: prize\n\nyou win",
+    }
     corpus(tmp_path, {"mail/" + name: text for name, text in letters.items()})
-    corpus(tmp_path, {"mixed/" + name: text for name, text in {**letters, "b/2.html": "<p>w<b>in</b>"}.items()})
-    corpus(tmp_path, {"plain/" + name.replace(".eml", ".txt"): text for name, text in letters.items()})
+    corpus(
+        tmp_path,
+        {"mixed/" + name: text for name, text in {**letters, "b/2.html": "<p>w<b>in</b>"}.items()},
+    )
+    corpus(
+        tmp_path, {"plain/" + name.replace(".eml", ".txt"): text for name, text in letters.items()}
+    )
     notes = nbtext("train mail -v").notes
-    assert notes[0] == "nbtext: mail: by their names, all files are mail; if not, give --document text"
+    assert (
+        notes[0] == "nbtext: mail: by their names, all files are mail; if not, give --document text"
+    )
     assert "by their names" not in notes[1]
     succeed("train mail --document mail -m given")
     assert content("given") == content("nbtext.joblib")
@@ -240,7 +339,9 @@ def test_mail_and_pages_in_folders_are_read_as_what_they_are(tmp_path: Path) -> 
     succeed("train plain -m of-text")
     assert content("as-text") == content("of-text")
     notes = nbtext("train mixed -v").notes
-    assert notes[0].startswith("nbtext: mixed: each file is read by its name, .eml as mail, .emlx as mail, .html as html, ")
+    assert notes[0].startswith(
+        "nbtext: mixed: each file is read by its name, .eml as mail, .emlx as mail, .html as html, "
+    )
     found = in_json("inspect")
     assert found["reading"]["document"] == "by-name"
     page = nbtext("tokens mixed/b/2.html").text
@@ -251,13 +352,21 @@ def test_mail_and_pages_in_folders_are_read_as_what_they_are(tmp_path: Path) -> 
 
 
 def test_a_file_of_lines_is_asked_about(pets: Path) -> None:
-    corpus(pets, {"messages.txt": "the cat purrs\nit barks\na dog that barks at the postman\n", "letter": "the cat\n\npurrs\n"})
+    corpus(
+        pets,
+        {
+            "messages.txt": "the cat purrs\nit barks\na dog that barks at the postman\n",
+            "letter": "the cat\n\npurrs\n",
+        },
+    )
     succeed("train pets")
     asked = "nbtext: messages.txt: read as one document of 3 lines or more; if each line is a document, give --format lines"
     assert asked in nbtext("classify messages.txt -v").notes
     assert asked in nbtext("label messages.txt --suggest 1 -v").notes
     for arguments in (["messages.txt", "--format", "dir"], ["messages.txt", "letter"], ["letter"]):
-        assert not any("if each line" in note for note in nbtext("classify", *arguments, "-v").notes)
+        assert not any(
+            "if each line" in note for note in nbtext("classify", *arguments, "-v").notes
+        )
     assert len(nbtext("classify messages.txt --format lines -v").rows) == 3
 
 
@@ -275,16 +384,26 @@ def test_pipes_are_documents(pets: Path) -> None:
 def test_a_folder_of_maildirs_is_recognised(tmp_path: Path) -> None:
     for name, text in (("ham", "At noon?"), ("spam", "A prize!")):
         corpus(
-            tmp_path / "Mail" / name, {"cur/1": f"Subject: {name}\n\n{text}", "new/2": f"Subject: more {name}\n\n{text}", "tmp/3": "half"}
+            tmp_path / "Mail" / name,
+            {
+                "cur/1": f"Subject: {name}\n\n{text}",
+                "new/2": f"Subject: more {name}\n\n{text}",
+                "tmp/3": "half",
+            },
         )
     succeed("train Mail")
     assert classes(tmp_path) == ["ham", "spam"]
     rows = succeed("classify Mail").rows
-    assert [row[:2] for row in rows] == [[f"Mail/{name}/{file}", name] for name in ("ham", "spam") for file in ("cur/1", "new/2")]
+    assert [row[:2] for row in rows] == [
+        [f"Mail/{name}/{file}", name] for name in ("ham", "spam") for file in ("cur/1", "new/2")
+    ]
 
 
 def test_tables_of_other_programs_are_named(tables: Path) -> None:
-    for name, remedy in (("t.parquet", "make it jsonl first"), ("t.xlsx", "save the sheet as csv first")):
+    for name, remedy in (
+        ("t.parquet", "make it jsonl first"),
+        ("t.xlsx", "save the sheet as csv first"),
+    ):
         (tables / name).write_bytes(b"PAR1")
         assert remedy in fail(2, "train", name)
     for name, begins, remedy in (
@@ -310,14 +429,27 @@ def test_tables_of_other_programs_are_named(tables: Path) -> None:
 
 def test_columns_of_the_input_are_kept_beside_the_answers(tables: Path) -> None:
     succeed("train headed.csv")
-    corpus(tables, {"new.csv": 'id,text,date\n7,"it purrs, ""loudly""",2024\n8,"it\nbarks",2025\n9,short\n'})
+    corpus(
+        tables,
+        {"new.csv": 'id,text,date\n7,"it purrs, ""loudly""",2024\n8,"it\nbarks",2025\n9,short\n'},
+    )
     kept = nbtext("classify new.csv --keep all --limit 1")
     head, *rows = csv.reader(io.StringIO(kept.text))
     assert head == ["id", "text", "date", "label", "probability", "reason"]
-    assert [row[:4] for row in rows[:2]] == [["7", 'it purrs, "loudly"', "2024", "cats"], ["8", "it\nbarks", "2025", "dogs"]]
-    assert (kept.status, rows[2]) == (1, ["", "", "", "", "", "expected 3 columns, found 2; check --delimiter"])
+    assert [row[:4] for row in rows[:2]] == [
+        ["7", 'it purrs, "loudly"', "2024", "cats"],
+        ["8", "it\nbarks", "2025", "dogs"],
+    ]
+    assert (kept.status, rows[2]) == (
+        1,
+        ["", "", "", "", "", "expected 3 columns, found 2; check --delimiter"],
+    )
     lines = nbtext("classify new.csv --keep date,id -o tsv").rows
-    assert [row[:3] for row in lines[:3]] == [["date", "id", "label"], ["2024", "7", "cats"], ["2025", "8", "dogs"]]
+    assert [row[:3] for row in lines[:3]] == [
+        ["date", "id", "label"],
+        ["2024", "7", "cats"],
+        ["2025", "8", "dogs"],
+    ]
     record = json.loads(nbtext("classify new.csv --keep date -o jsonl").text.splitlines()[0])
     assert list(record) == ["date", "label", "probability"]
     write("new.jsonl", '{"n": 1, "text": "it barks"}\n')
@@ -331,7 +463,9 @@ def test_columns_of_the_input_are_kept_beside_the_answers(tables: Path) -> None:
     judged = succeed("classify judged.csv --keep label -o jsonl").records[0]
     assert (judged["given_label"], judged["label"]) == ("cats", "dogs")
     succeed("train plain.tsv")
-    assert nbtext("classify plain.tsv --keep all").text.startswith("1,2,label,probability,reason\ncats,")
+    assert nbtext("classify plain.tsv --keep all").text.startswith(
+        "1,2,label,probability,reason\ncats,"
+    )
 
 
 def test_a_colon_in_the_name_of_a_kept_column_is_part_of_its_head(tables: Path) -> None:
@@ -350,7 +484,16 @@ def test_several_columns_are_joined_or_counted_as_fields(tables: Path) -> None:
     for name in ("news.csv", "news.jsonl"):
         succeed("train", name, "--label-column", "label", "--text-column", "title,text")
         assert [row[1] for row in succeed("classify", name).rows] == ["cats", "dogs"]
-        succeed("train", name, "--label-column", "label", "--text-column", "title,text", "--tag-fields", "title")
+        succeed(
+            "train",
+            name,
+            "--label-column",
+            "label",
+            "--text-column",
+            "title,text",
+            "--tag-fields",
+            "title",
+        )
         assert [row[1] for row in succeed("classify", name).rows] == ["cats", "dogs"]
         assert "title:bark" in succeed("select-features").text
         assert succeed("classify --text 'it sleeps'").rows[0][0] == "-"
@@ -360,9 +503,18 @@ def test_what_looks_odd_is_said_by_train_and_doctor_in_the_same_words(tmp_path: 
     texts = [f"{'cat purrs' if n % 2 else 'dog barks'} number{n}" for n in range(40)]
     labels = ["cats" if n % 2 else "dogs" for n in range(40)]
     rows = list(zip(labels, texts, strict=True))
-    split = [{"text": text, "label": label, "split": "train" if n % 3 else "test"} for n, (label, text) in enumerate(rows)]
-    judged = [{"text": text, "label": label, "answer": "accept" if n % 3 else "reject"} for n, (label, text) in enumerate(rows)]
-    stray = "".join(f"{label},{chr(34) * (n == 10)}{text}{chr(34) * (n == 30)}\n" for n, (label, text) in enumerate(rows))
+    split = [
+        {"text": text, "label": label, "split": "train" if n % 3 else "test"}
+        for n, (label, text) in enumerate(rows)
+    ]
+    judged = [
+        {"text": text, "label": label, "answer": "accept" if n % 3 else "reject"}
+        for n, (label, text) in enumerate(rows)
+    ]
+    stray = "".join(
+        f"{label},{chr(34) * (n == 10)}{text}{chr(34) * (n == 30)}\n"
+        for n, (label, text) in enumerate(rows)
+    )
     corpus(
         tmp_path,
         {
@@ -372,9 +524,18 @@ def test_what_looks_odd_is_said_by_train_and_doctor_in_the_same_words(tmp_path: 
         },
     )
     for file, said in (
-        ("split.jsonl", "column split names parts of a corpus, and all are read; give --where split=train"),
-        ("judged.json", "column answer says that annotators rejected some rows, and all are read; give --where answer=accept"),
-        ("stray.csv", "stray.csv:12: a cell in quotes holds lines that look like rows, and is read as one cell"),
+        (
+            "split.jsonl",
+            "column split names parts of a corpus, and all are read; give --where split=train",
+        ),
+        (
+            "judged.json",
+            "column answer says that annotators rejected some rows, and all are read; give --where answer=accept",
+        ),
+        (
+            "stray.csv",
+            "stray.csv:12: a cell in quotes holds lines that look like rows, and is read as one cell",
+        ),
     ):
         [note] = nbtext("train", file, "-m", "m").notes
         assert said in note
@@ -384,14 +545,20 @@ def test_what_looks_odd_is_said_by_train_and_doctor_in_the_same_words(tmp_path: 
 
 
 def test_text_in_several_lines_is_no_row(tmp_path: Path) -> None:
-    rows = "".join(f'{"ab"[n % 2]},"Dear all,\nthe cat is back\nand so, it seems, is the dog\nBye\nword{n}"\n' for n in range(20))
+    rows = "".join(
+        f'{"ab"[n % 2]},"Dear all,\nthe cat is back\nand so, it seems, is the dog\nBye\nword{n}"\n'
+        for n in range(20)
+    )
     corpus(tmp_path, {"t.csv": f"label,text\n{rows}"})
     assert nbtext("train t.csv -m m").notes == []
 
 
 def test_lines_above_the_header_are_refused_with_what_removes_them(tmp_path: Path) -> None:
     rows = "".join(f"{'ab'[n % 2]},text number {n}\n" for n in range(20))
-    corpus(tmp_path, {"t.csv": f"Report of May\n\nlabel,text\n{rows}", "plain.csv": f"label,text\n{rows}"})
+    corpus(
+        tmp_path,
+        {"t.csv": f"Report of May\n\nlabel,text\n{rows}", "plain.csv": f"label,text\n{rows}"},
+    )
     for options in ("", "--header", "--label-column label --text-column text"):
         said = fail(2, "train t.csv -m m", *options.split())
         assert (
@@ -402,16 +569,49 @@ def test_lines_above_the_header_are_refused_with_what_removes_them(tmp_path: Pat
 
 
 def test_records_inside_an_object_are_named_and_read(tmp_path: Path) -> None:
-    intents = {"intents": [{"tag": tag, "patterns": [f"{tag} word{n}" for n in range(6)]} for tag in ("hello", "bye")]}
-    rasa = {"rasa_nlu_data": {"common_examples": [{"text": f"{'ab'[n % 2]} word{n}", "intent": "ab"[n % 2]} for n in range(8)]}}
-    issues = [{"title": f"it {'fails' if n % 2 else 'hangs'} {n}", "labels": [{"name": "bug"}] if n % 2 else []} for n in range(8)]
-    corpus(tmp_path, {"i.json": json.dumps(intents, indent=1), "r.json": json.dumps(rasa, indent=1), "gh.json": json.dumps(issues)})
-    assert fail(2, "train i.json").endswith("give --set records=KEY with the key of the documents: intents")
+    intents = {
+        "intents": [
+            {"tag": tag, "patterns": [f"{tag} word{n}" for n in range(6)]}
+            for tag in ("hello", "bye")
+        ]
+    }
+    rasa = {
+        "rasa_nlu_data": {
+            "common_examples": [
+                {"text": f"{'ab'[n % 2]} word{n}", "intent": "ab"[n % 2]} for n in range(8)
+            ]
+        }
+    }
+    issues = [
+        {
+            "title": f"it {'fails' if n % 2 else 'hangs'} {n}",
+            "labels": [{"name": "bug"}] if n % 2 else [],
+        }
+        for n in range(8)
+    ]
+    corpus(
+        tmp_path,
+        {
+            "i.json": json.dumps(intents, indent=1),
+            "r.json": json.dumps(rasa, indent=1),
+            "gh.json": json.dumps(issues),
+        },
+    )
+    assert fail(2, "train i.json").endswith(
+        "give --set records=KEY with the key of the documents: intents"
+    )
     succeed("train i.json --records intents -m m")
-    assert "12 documents" in succeed("inspect -m m --output json").text or "12" in succeed("inspect -m m").text
+    assert (
+        "12 documents" in succeed("inspect -m m --output json").text
+        or "12" in succeed("inspect -m m").text
+    )
     assert "rasa_nlu_data.common_examples" in fail(2, "train r.json")
     succeed("train r.json --records rasa_nlu_data.common_examples -m m")
-    assert "no array at the key 'x'" in fail(4, "train r.json --records x --label-column a --text-column b")
+    assert "no array at the key 'x'" in fail(
+        4, "train r.json --records x --label-column a --text-column b"
+    )
     succeed("train gh.json --label-column labels.name --text-column title -m m")
-    corpus(tmp_path, {"nlu.yml": 'version: "3.1"\nnlu:\n- intent: hello\n  examples: |\n    - hi\n'})
+    corpus(
+        tmp_path, {"nlu.yml": 'version: "3.1"\nnlu:\n- intent: hello\n  examples: |\n    - hi\n'}
+    )
     assert "rasa data convert nlu" in fail(2, "train nlu.yml")

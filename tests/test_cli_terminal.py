@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def on_terminal(*arguments: str, cwd: Path | None = None, typed: bytes = b"", env: dict[str, str] | None = None) -> tuple[int, str]:
+def on_terminal(
+    *arguments: str, cwd: Path | None = None, typed: bytes = b"", env: dict[str, str] | None = None
+) -> tuple[int, str]:
     """Exit status, and what a terminal was sent on standard output and standard error."""
     done = at_terminal(*arguments, cwd=cwd, typed=typed, env=env)
     return done.status, done.err.decode()
@@ -22,7 +24,9 @@ def on_terminal(*arguments: str, cwd: Path | None = None, typed: bytes = b"", en
 def test_training_says_what_was_made(pets: Path) -> None:
     status, screen = on_terminal("train", "pets")
     assert status == 0
-    assert screen.splitlines() == ["nbtext: Learnt 4 documents of 2 classes (cats 2, dogs 2): nbtext.joblib. Next: nbtext evaluate TEST"]
+    assert screen.splitlines() == [
+        "nbtext: Learnt 4 documents of 2 classes (cats 2, dogs 2): nbtext.joblib. Next: nbtext evaluate TEST"
+    ]
     assert on_terminal("train", "pets", "-q") == (0, "")
 
 
@@ -30,7 +34,10 @@ def test_training_says_what_was_made(pets: Path) -> None:
 def test_messages_fit_the_terminal(pets: Path, columns: int) -> None:
     screen = at_terminal("train", "pets", columns=columns).err.decode()
     assert max(map(len, screen.splitlines())) <= columns
-    assert " ".join(screen.split()) == "nbtext: Learnt 4 documents of 2 classes (cats 2, dogs 2): nbtext.joblib. Next: nbtext evaluate TEST"
+    assert (
+        " ".join(screen.split())
+        == "nbtext: Learnt 4 documents of 2 classes (cats 2, dogs 2): nbtext.joblib. Next: nbtext evaluate TEST"
+    )
     assert all(line.startswith(("nbtext: ", "  ")) for line in screen.splitlines())
 
 
@@ -50,16 +57,32 @@ EVIL = "\x1b]0;title\x07\x1b[31mred\x9b2J\u202egnp.exe\u2028end"
 @pytest.mark.parametrize("output", ["table", "tsv", "csv", "jsonl"])
 def test_names_cannot_move_the_cursor(pets: Path, output: str) -> None:
     corpus(pets, {EVIL: "a cat", f"evil/{EVIL}/1": "a cat purrs", "evil/dogs/1": "a dog barks"})
-    status, screen = on_terminal("classify", EVIL, EVIL + "none", "--output", output, env={"NO_COLOR": "1", "TERM": "dumb"})
+    status, screen = on_terminal(
+        "classify", EVIL, EVIL + "none", "--output", output, env={"NO_COLOR": "1", "TERM": "dumb"}
+    )
     assert status == 1
     assert not set(screen) & set("\x1b\x07\x9b\u202e\u2028")
     assert "2J" in screen
     assert on_terminal("train", "evil", "-m", "evil.joblib")[0] == 0
     for arguments in (["classify", "evil"], ["select-features"]):
-        _, screen = on_terminal(*arguments, "-m", "evil.joblib", "--output", output, env={"NO_COLOR": "1", "TERM": "dumb"})
+        _, screen = on_terminal(
+            *arguments,
+            "-m",
+            "evil.joblib",
+            "--output",
+            output,
+            env={"NO_COLOR": "1", "TERM": "dumb"},
+        )
         assert not set(screen) & set("\x1b\x07\x9b\u202e\u2028")
-    for arguments in (["inspect"], ["inspect", "-o", "json"], ["evaluate", "evil"], ["evaluate", "evil", "-o", "json"]):
-        _, screen = on_terminal(*arguments, "-m", "evil.joblib", env={"NO_COLOR": "1", "TERM": "dumb"})
+    for arguments in (
+        ["inspect"],
+        ["inspect", "-o", "json"],
+        ["evaluate", "evil"],
+        ["evaluate", "evil", "-o", "json"],
+    ):
+        _, screen = on_terminal(
+            *arguments, "-m", "evil.joblib", env={"NO_COLOR": "1", "TERM": "dumb"}
+        )
         assert not set(screen) & set("\x1b\x07\x9b\u202e\u2028")
 
 
@@ -88,15 +111,23 @@ def test_a_narrow_terminal_cuts_long_names_in_the_middle_and_folds_none(pets: Pa
 
 
 def test_of_many_classes_evaluate_shows_the_worst_first_and_all_if_asked(pets: Path) -> None:
-    rows = [f"class-{number:02}\tword{min(9, number)} again\n" for number in range(14) for _ in range(3)]
+    rows = [
+        f"class-{number:02}\tword{min(9, number)} again\n" for number in range(14) for _ in range(3)
+    ]
     corpus(pets, {"many.tsv": "".join(rows)})
     assert on_terminal("train", "many.tsv", "-m", "many", "-q") == (0, "")
-    _, screen = on_terminal("evaluate", "many.tsv", "-m", "many", "-q", env={"COLUMNS": "80", "NO_COLOR": "1"})
-    table = screen.partition("10 of 14 classes, those of least F1; --all shows all")[2].partition("most frequent confusions")[0]
+    _, screen = on_terminal(
+        "evaluate", "many.tsv", "-m", "many", "-q", env={"COLUMNS": "80", "NO_COLOR": "1"}
+    )
+    table = screen.partition("10 of 14 classes, those of least F1; --all shows all")[2].partition(
+        "most frequent confusions"
+    )[0]
     shown = [line.split() for line in table.split("\n") if line.startswith(" class-")]
     f1 = [float(row[3]) for row in shown]
     assert len(shown) == 10
     assert f1 == sorted(f1)
     assert f1[0] == 0 < f1[-1]
-    _, screen = on_terminal("evaluate", "many.tsv", "-m", "many", "-q", "--all", env={"COLUMNS": "80", "NO_COLOR": "1"})
+    _, screen = on_terminal(
+        "evaluate", "many.tsv", "-m", "many", "-q", "--all", env={"COLUMNS": "80", "NO_COLOR": "1"}
+    )
     assert len(set(re.findall(r"(?m)^ (class-\d+)(?=(?:  +[\d.]+){6}$)", screen))) == 14

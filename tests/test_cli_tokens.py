@@ -28,7 +28,9 @@ def test_each_word_with_its_place_and_what_became_of_it(pets: Path) -> None:
     (cat,) = model.fitted.statistics.vocabulary.find(["cat"])
     tokens = said("doc.txt")
     assert {token["id"] for token in tokens} == {"doc.txt"}
-    assert all(TEXT.encode()[token["start"] : token["end"]].decode() == token["form"] for token in tokens)
+    assert all(
+        TEXT.encode()[token["start"] : token["end"]].decode() == token["form"] for token in tokens
+    )
     became = [(token["form"], token["word"], token["term"], token["dropped"]) for token in tokens]
     assert became == [
         ("The", "the", None, "stop-word"),
@@ -58,9 +60,28 @@ def test_ngrams_and_character_ngrams_stand_with_the_word_that_begins_them(pets: 
     assert [of["term"] for of in cat["char_ngrams"]] == ["ca*", "*cat*", "*at"]
     assert all(of["dropped"] is None and of["term_id"] >= 0 for of in cat["char_ngrams"])
     rows = succeed("tokens - -m more -o tsv", stdin=b"the cat purrs on ice").rows
-    assert [row[3] for row in rows if row[1] == "4"] == ["word", "ngram", "ngram", "char-ngram", "char-ngram", "char-ngram"]
-    assert ["-", "4", "13", "ngram", "", "", "cat purr", str(cat["ngrams"][0]["term_id"]), ""] in rows
-    assert [row for row in rows if row[4] == "the"] == [["-", "0", "3", "word", "the", "the", "", "", "stop-word"]]
+    assert [row[3] for row in rows if row[1] == "4"] == [
+        "word",
+        "ngram",
+        "ngram",
+        "char-ngram",
+        "char-ngram",
+        "char-ngram",
+    ]
+    assert [
+        "-",
+        "4",
+        "13",
+        "ngram",
+        "",
+        "",
+        "cat purr",
+        str(cat["ngrams"][0]["term_id"]),
+        "",
+    ] in rows
+    assert [row for row in rows if row[4] == "the"] == [
+        ["-", "0", "3", "word", "the", "the", "", "", "stop-word"]
+    ]
 
 
 def test_terms_that_training_left_out(pets: Path) -> None:
@@ -72,13 +93,29 @@ def test_terms_that_training_left_out(pets: Path) -> None:
 
 
 def test_without_a_model(tmp_path: Path) -> None:
-    analysis = ("--no-model", "--language", "german", "--stop-words", "none", "--stemmer", "none", "--ngrams", "2", "--char-ngrams", "4")
+    analysis = (
+        "--no-model",
+        "--language",
+        "german",
+        "--stop-words",
+        "none",
+        "--stemmer",
+        "none",
+        "--ngrams",
+        "2",
+        "--char-ngrams",
+        "4",
+    )
     tokens = said(*analysis, "-", stdin="Die Häuser".encode())
-    assert [(token["word"], token["term"], token["term_id"], token["dropped"]) for token in tokens] == [
+    assert [
+        (token["word"], token["term"], token["term_id"], token["dropped"]) for token in tokens
+    ] == [
         ("die", "die", None, None),
         ("häuser", "häuser", None, None),
     ]
-    assert tokens[0]["ngrams"] == [{"term": "die häuser", "term_id": None, "dropped": None, "end": 11}]
+    assert tokens[0]["ngrams"] == [
+        {"term": "die häuser", "term_id": None, "dropped": None, "end": 11}
+    ]
     assert [of["term"] for of in tokens[0]["char_ngrams"]] == ["die*", "*die"]
 
 
@@ -93,10 +130,21 @@ def test_documents_are_read_as_the_training_documents_were(pets: Path) -> None:
 
 def test_values_beside_the_text_and_counted_features(tmp_path: Path) -> None:
     write("t.csv", "label,text,city,age\na,the dog,Rome,3\nb,cats,Oslo,4\n")
-    columns = ("--label-column", "label", "--text-column", "text", "--categorical", "city", "--numeric", "age")
+    columns = (
+        "--label-column",
+        "label",
+        "--text-column",
+        "text",
+        "--categorical",
+        "city",
+        "--numeric",
+        "age",
+    )
     succeed("train t.csv", *columns, "-m", "t")
     write("new.csv", "text,city,age\ndog,Rome,7\n,Paris,\n,,1\n")
-    found = [(of["kind"], of["form"], of["term"], of["dropped"]) for of in said("new.csv", "-m", "t")]
+    found = [
+        (of["kind"], of["form"], of["term"], of["dropped"]) for of in said("new.csv", "-m", "t")
+    ]
     assert found == [
         ("word", "dog", "dog", None), ("category", "Rome", "city=Rome", None), ("number", "7.0", "age", None),
         ("category", "Paris", "city=Paris", "not-in-model"), ("number", "", "age", "missing"),
@@ -127,5 +175,7 @@ def test_a_table_on_a_terminal_and_lines_in_a_pipe(pets: Path) -> None:
     assert "\u202e" not in screen
     assert "counts: 2 of 2" in screen
     lines = screen.splitlines()
-    assert [head in lines[1] for head in ("bytes", "as written", "word", "term id", "dropped")] == [True] * 5
+    assert [head in lines[1] for head in ("bytes", "as written", "word", "term id", "dropped")] == [
+        True
+    ] * 5
     assert succeed("tokens pets/cats/1").rows[0][1:6] == ["0", "3", "word", "the", "the"]

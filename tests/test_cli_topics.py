@@ -31,7 +31,9 @@ def test_each_topic_has_its_text(topic: str) -> None:
 
 
 def test_each_text_is_a_topic() -> None:
-    assert {f"{topic}.txt" for topic in TOPICS} == {entry.name for entry in (files("nbtext.cli") / "topics").iterdir()}
+    assert {f"{topic}.txt" for topic in TOPICS} == {
+        entry.name for entry in (files("nbtext.cli") / "topics").iterdir()
+    }
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -53,6 +55,9 @@ def test_the_formats_are_all_there() -> None:
 
 def test_the_exit_statuses_are_those_of_the_guide() -> None:
     page = (REPOSITORY / "docs/command-line.md").read_text(encoding="utf-8")
-    shown = {row.split("|")[1].strip() for row in page.split("| status | meaning |\n|---|---|\n")[1].split("\n\n")[0].splitlines()}
+    shown = {
+        row.split("|")[1].strip()
+        for row in page.split("| status | meaning |\n|---|---|\n")[1].split("\n\n")[0].splitlines()
+    }
     text = succeed("help exit-status").text
     assert shown == {line[4:13].strip() for line in text.split("\n\n")[1].splitlines()} - {""}

@@ -10,7 +10,18 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.settings import READING, TRAINING
 from tests.changing import inspected
-from tests.process import PETS, SERVICE_DESK, content, corpus, fail, in_json, names, nbtext, succeed, write
+from tests.process import (
+    PETS,
+    SERVICE_DESK,
+    content,
+    corpus,
+    fail,
+    in_json,
+    names,
+    nbtext,
+    succeed,
+    write,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +32,10 @@ def test_training_is_silent_and_says_with_verbose_what_was_made(pets: Path) -> N
     verbose = nbtext("train pets -m m -v")
     assert (verbose.status, verbose.out) == (0, b"")
     learnt, described = verbose.notes
-    assert learnt == "nbtext: Learnt 4 documents of 2 classes (cats 2, dogs 2): m. Next: nbtext evaluate TEST --model m"
+    assert (
+        learnt
+        == "nbtext: Learnt 4 documents of 2 classes (cats 2, dogs 2): m. Next: nbtext evaluate TEST --model m"
+    )
     assert described.startswith("nbtext: m: 2 classes, 4 documents, ")
 
 
@@ -38,9 +52,13 @@ def test_training_is_silent_and_says_with_verbose_what_was_made(pets: Path) -> N
     ],
     ids=str,
 )
-def test_another_name_of_a_value_makes_the_same_model(other: dict[str, str], same: dict[str, str], pets: Path) -> None:
+def test_another_name_of_a_value_makes_the_same_model(
+    other: dict[str, str], same: dict[str, str], pets: Path
+) -> None:
     for name, options in {"other": other, "same": same}.items():
-        succeed("train pets -m", name, *(f"--{option}={value}" for option, value in options.items()))
+        succeed(
+            "train pets -m", name, *(f"--{option}={value}" for option, value in options.items())
+        )
     assert content("other") == content("same")
     write("nbtext.toml", "".join(f'{option} = "{value}"\n' for option, value in other.items()))
     succeed("train pets -m by-file")
@@ -78,7 +96,9 @@ def test_one_class_works_and_warns(tmp_path: Path) -> None:
     done = nbtext("train c")
     assert (done.status, done.notes) == (
         0,
-        ["nbtext: warning: there is only one class, only; every answer will be that; add documents of another class"],
+        [
+            "nbtext: warning: there is only one class, only; every answer will be that; add documents of another class"
+        ],
     )
     assert nbtext("train c -q").notes == []
     assert succeed("classify -", stdin=b"anything").rows == [["-", "only", "1"]]
@@ -93,7 +113,9 @@ def test_documents_without_terms(tmp_path: Path) -> None:
     done = nbtext("train c")
     assert (done.status, done.notes) == (
         0,
-        ["nbtext: warning: the documents hold no terms; every answer will be the same; nbtext tokens shows why a word is dropped"],
+        [
+            "nbtext: warning: the documents hold no terms; every answer will be the same; nbtext tokens shows why a word is dropped"
+        ],
     )
     assert succeed("classify -", stdin=b"anything").rows == [["-", "b", "0.666667"]]
     assert succeed("select-features").out == b""
@@ -102,14 +124,27 @@ def test_documents_without_terms(tmp_path: Path) -> None:
 
 
 def test_documents_that_cannot_be_read_are_named_and_the_rest_is_learnt(tmp_path: Path) -> None:
-    corpus(tmp_path, {"c/a/1": "red apple", "c/b/1": "green pear", "c/b/bin": b"\0", **{f"c/b/bad{n:02}": b"\0" for n in range(14)}})
+    corpus(
+        tmp_path,
+        {
+            "c/a/1": "red apple",
+            "c/b/1": "green pear",
+            "c/b/bin": b"\0",
+            **{f"c/b/bad{n:02}": b"\0" for n in range(14)},
+        },
+    )
     (tmp_path / "c/a/\x1b[31m\n").symlink_to("nowhere")
     for quiet in ([], ["-q"]):
         done = nbtext("train c", *quiet)
         assert (done.status, len(done.notes)) == (1, 5)
         assert done.notes[0] == "nbtext: c/a/\\x1b[31m\\x0a: cannot read: no such file or directory"
-        assert done.notes[1] == "nbtext: c/b/bad00: binary, not text (control bytes, the first at 0)"
-        assert done.notes[-1] == "nbtext: 12 more documents could not be read: binary, not text (control bytes, the first at 0)"
+        assert (
+            done.notes[1] == "nbtext: c/b/bad00: binary, not text (control bytes, the first at 0)"
+        )
+        assert (
+            done.notes[-1]
+            == "nbtext: 12 more documents could not be read: binary, not text (control bytes, the first at 0)"
+        )
     assert inspected(tmp_path)["documents"] == 2
 
 
@@ -126,7 +161,15 @@ def test_what_is_noticed_is_said_when_asked(tmp_path: Path) -> None:
 
 def test_documents_with_bytes_that_do_not_fit_their_charset_are_counted(tmp_path: Path) -> None:
     part = b"Content-Type: text/plain; charset=gb2312\n\nword "
-    corpus(tmp_path, {"c/a/1.eml": part + b"\xff", "c/a/2.eml": part, "c/b/1.eml": part + b"\xff\xff", "c/b/2.eml": part})
+    corpus(
+        tmp_path,
+        {
+            "c/a/1.eml": part + b"\xff",
+            "c/a/2.eml": part,
+            "c/b/1.eml": part + b"\xff\xff",
+            "c/b/2.eml": part,
+        },
+    )
     notice = "with bytes that do not fit their charset, read as U+FFFD: 2 documents"
     for jobs in ("1", "2"):
         assert f"nbtext: {notice}" in nbtext(f"train c -v --jobs {jobs}").notes
@@ -137,11 +180,24 @@ def test_documents_with_bytes_that_do_not_fit_their_charset_are_counted(tmp_path
 
 
 def test_how_documents_were_read_is_remembered_and_can_be_overridden(tmp_path: Path) -> None:
-    corpus(tmp_path, {"t.csv": "topic;body\nx;red apple\ny;green pear\n", "new.csv": "body;topic\nred;?\n", "line.txt": "an apple\n"})
+    corpus(
+        tmp_path,
+        {
+            "t.csv": "topic;body\nx;red apple\ny;green pear\n",
+            "new.csv": "body;topic\nred;?\n",
+            "line.txt": "an apple\n",
+        },
+    )
     succeed("train t.csv --label-column topic --text-column body --delimiter ';'")
     assert succeed("classify new.csv").rows[0][:2] == ["new.csv:2", "x"]
     assert succeed("classify line.txt --format dir").rows[0][:2] == ["line.txt", "x"]
-    remembered = {"format": "csv", "label_column": "topic", "text_column": "body", "delimiter": ";", "encoding": "auto"}
+    remembered = {
+        "format": "csv",
+        "label_column": "topic",
+        "text_column": "body",
+        "delimiter": ";",
+        "encoding": "auto",
+    }
     assert remembered.items() <= inspected(tmp_path)["reading"].items()
 
 
@@ -163,7 +219,11 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("parameter", [p for p in (*READING, *TRAINING) if p.metavar], ids=lambda parameter: parameter.name)
+@pytest.mark.parametrize(
+    "parameter",
+    [p for p in (*READING, *TRAINING) if p.metavar],
+    ids=lambda parameter: parameter.name,
+)
 def test_wrong_values_are_refused_with_the_name_of_the_option(pets: Path, parameter: Any) -> None:
     for value in WRONG[parameter.name]:
         line = fail(2, "train pets", f"{parameter.option}={value}")
@@ -186,5 +246,15 @@ def test_class_names_of_any_kind(tmp_path: Path) -> None:
     assert TextClassifier.load("nbtext.joblib").classes == sorted([*names, "café"])
     rows = succeed("classify c").rows
     assert len(rows) == 9
-    assert {row[1] for row in rows} == {"=cmd()", "new\\nline", "tab\\there", "\x1b[31m", " ", "a..", "語", "<script>", "café"}
+    assert {row[1] for row in rows} == {
+        "=cmd()",
+        "new\\nline",
+        "tab\\there",
+        "\x1b[31m",
+        " ",
+        "a..",
+        "語",
+        "<script>",
+        "café",
+    }
     assert b"\x1b" not in succeed("inspect").out

@@ -45,10 +45,17 @@ def settings_of(said: dict[str, Any]) -> list[dict[str, str]]:
     return [trial["setting"] for trial in said["settings"]]
 
 
-def test_the_default_and_every_combination_is_tried_and_the_best_comes_first(tmp_path: Path) -> None:
+def test_the_default_and_every_combination_is_tried_and_the_best_comes_first(
+    tmp_path: Path,
+) -> None:
     tries = ("--try", "smoothing=0.01,1,1", "--try", "ngrams=1,2", "--folds", "4")
     said = tuned(tmp_path, *tries)
-    assert (said["folds"], said["seed"], said["documents"], said["settings_in_all"]) == (4, 0, 222, 5)
+    assert (said["folds"], said["seed"], said["documents"], said["settings_in_all"]) == (
+        4,
+        0,
+        222,
+        5,
+    )
     assert sorted(map(sorted, (setting.items() for setting in settings_of(said)))) == [
         [],
         *([("ngrams", n), ("smoothing", smoothing)] for n in "12" for smoothing in ("0.01", "1")),
@@ -68,14 +75,30 @@ def test_the_default_and_every_combination_is_tried_and_the_best_comes_first(tmp
     assert "No setting is significantly better than the default; the default is kept." in lines
 
 
-def test_the_figures_are_those_of_cross_validate_and_the_model_that_of_train(tmp_path: Path) -> None:
+def test_the_figures_are_those_of_cross_validate_and_the_model_that_of_train(
+    tmp_path: Path,
+) -> None:
     said = tuned(
-        tmp_path, "--try", "smoothing=0.02,auto", "--try", "ngrams=2,1", "--folds", "5", "--seed", "3", "--top", "400", "-m", "tuned"
+        tmp_path,
+        "--try",
+        "smoothing=0.02,auto",
+        "--try",
+        "ngrams=2,1",
+        "--folds",
+        "5",
+        "--seed",
+        "3",
+        "--top",
+        "400",
+        "-m",
+        "tuned",
     )
     assert len(said["settings"]) == 4
     for trial in said["settings"]:
         options = [f"--{name}={value}" for name, value in trial["setting"].items()]
-        judged = in_json("cross-validate", DESK, "--folds", "5", "--seed", "3", "--top", "400", *options)
+        judged = in_json(
+            "cross-validate", DESK, "--folds", "5", "--seed", "3", "--top", "400", *options
+        )
         found = (judged["accuracy"], judged["macro_f1"], judged["log_loss"])
         assert (trial["accuracy"], trial["macro_f1"], trial["log_loss"]) == found
         succeed("train", DESK, "--top", "400", *options, "-m", "trained")
@@ -96,17 +119,43 @@ def test_the_figures_are_those_of_cross_validate_and_the_model_that_of_train(tmp
 )
 def test_one_setting_is_train(tmp_path: Path, arguments: list[str]) -> None:
     succeed("train", DESK, *arguments, "-m", "trained")
-    assert len(tuned(tmp_path, *arguments, "--folds", "2", "--try", "max-df=1", "-m", "tuned")["settings"]) == 1
+    assert (
+        len(
+            tuned(tmp_path, *arguments, "--folds", "2", "--try", "max-df=1", "-m", "tuned")[
+                "settings"
+            ]
+        )
+        == 1
+    )
     assert content("tuned") == content("trained")
 
 
 def test_a_corpus_that_is_read_in_another_way(tmp_path: Path) -> None:
-    table = "topic;body\n" + "".join(f"{'xy'[n % 2]};{'red' if n % 2 else 'green'} apple number{n}\n" for n in range(12))
+    table = "topic;body\n" + "".join(
+        f"{'xy'[n % 2]};{'red' if n % 2 else 'green'} apple number{n}\n" for n in range(12)
+    )
     corpus(tmp_path, {"t.csv": table, "weights": "x\t1\ny\t3\n"})
     options = ("t.csv", "--label-column", "topic", "--text-column", "body", "--delimiter", ";")
-    said = in_json("tune", *options, "--try", "class-prior=weights,uniform", "--folds", "3", "-m", "tuned")
-    assert {str(trial["setting"]) for trial in said["settings"]} == {"{}", "{'class-prior': 'weights'}", "{'class-prior': 'uniform'}"}
-    succeed("tune", *options, "--class-prior", "weights", "--try", "smoothing=1", "--folds", "3", "-m", "tuned")
+    said = in_json(
+        "tune", *options, "--try", "class-prior=weights,uniform", "--folds", "3", "-m", "tuned"
+    )
+    assert {str(trial["setting"]) for trial in said["settings"]} == {
+        "{}",
+        "{'class-prior': 'weights'}",
+        "{'class-prior': 'uniform'}",
+    }
+    succeed(
+        "tune",
+        *options,
+        "--class-prior",
+        "weights",
+        "--try",
+        "smoothing=1",
+        "--folds",
+        "3",
+        "-m",
+        "tuned",
+    )
     succeed("train", *options, "--class-prior", "weights", "-m", "trained")
     assert content("tuned") == content("trained")
 
@@ -114,17 +163,28 @@ def test_a_corpus_that_is_read_in_another_way(tmp_path: Path) -> None:
 def test_what_cannot_be_is_left_out_with_a_warning(pets: Path) -> None:
     done = nbtext("tune pets --folds 2 --try min-df=1,9 --try classifier=multinomial,nothing")
     assert done.status == 2  # a wrong value is no combination
-    done = nbtext("tune pets --folds 2 --try classifier=multinomial,bernoulli --try weighting=counts,log")
+    done = nbtext(
+        "tune pets --folds 2 --try classifier=multinomial,bernoulli --try weighting=counts,log"
+    )
     assert done.status == 0
-    assert [note for note in done.notes if "left out: with classifier=bernoulli weighting=log" in note]
+    assert [
+        note for note in done.notes if "left out: with classifier=bernoulli weighting=log" in note
+    ]
 
 
 def test_settings_known_to_be_good_are_tried_without_naming_any(tmp_path: Path) -> None:
     said = tuned(tmp_path, "--within", "none", "--updatable", "--folds", "3")
     assert (said["for"], said["folds"], len(said["settings"])) == ("accuracy", 3, 8)
-    assert (said["chosen"]["documents"], said["chosen"]["folds"], said["chosen"]["p_value"]) == (222, 3, None)
+    assert (said["chosen"]["documents"], said["chosen"]["folds"], said["chosen"]["p_value"]) == (
+        222,
+        3,
+        None,
+    )
     others = [trial for trial in said["settings"] if trial["setting"]]
-    assert all(0 < trial["p_value"] <= 1 and trial["better"] is (trial["p_value"] < 0.05) for trial in others)
+    assert all(
+        0 < trial["p_value"] <= 1 and trial["better"] is (trial["p_value"] < 0.05)
+        for trial in others
+    )
     assert 0 < said["corrected"] <= 1
     assert not any("seconds" in setting for setting in said["settings"])
     best = content("nbtext.joblib")
@@ -135,48 +195,87 @@ def test_settings_known_to_be_good_are_tried_without_naming_any(tmp_path: Path) 
 
 
 def test_without_a_clock_the_search_gives_the_same_bytes_again(tmp_path: Path) -> None:
-    commands = [("tune", DESK, "--within", "none", "--updatable", "--folds", "2", "-m", "m", *jobs) for jobs in ((), (), ("--jobs", "2"))]
+    commands = [
+        ("tune", DESK, "--within", "none", "--updatable", "--folds", "2", "-m", "m", *jobs)
+        for jobs in ((), (), ("--jobs", "2"))
+    ]
     found = [(succeed(*command).text, content("m")) for command in commands]
     assert found[0] == found[1] == found[2]
     assert len([line for line in found[0][0].splitlines() if line.startswith("nbtext train ")]) == 1
 
 
 def test_at_80_columns_a_setting_is_one_line(tmp_path: Path) -> None:
-    shown = at_terminal("tune", str(DESK), "--within", "none", "--folds", "2", "-m", "m", env={"COLUMNS": "80"}).err.decode()
+    shown = at_terminal(
+        "tune", str(DESK), "--within", "none", "--folds", "2", "-m", "m", env={"COLUMNS": "80"}
+    ).err.decode()
     rows = [line for line in shown.splitlines() if line.split()[:1] and line.split()[0].isdigit()]
     assert len(rows) == len(PORTFOLIO)
     assert all(len(line) <= 80 for line in rows)
-    assert any(line.endswith("  ngrams 2, min-df 2, stop-words none, complement, tfidf") for line in rows)
+    assert any(
+        line.endswith("  ngrams 2, min-df 2, stop-words none, complement, tfidf") for line in rows
+    )
     assert shown.count("nbtext train ") == 1
 
 
 def test_another_setting_is_kept_only_if_it_is_significantly_better(tmp_path: Path) -> None:
-    write("t.tsv", "".join(f"{'xy'[n % 2]}\t{('red apple', 'apple red')[n % 2]} number{n}\n" for n in range(60)))
+    write(
+        "t.tsv",
+        "".join(
+            f"{'xy'[n % 2]}\t{('red apple', 'apple red')[n % 2]} number{n}\n" for n in range(60)
+        ),
+    )
     for tries, name, said in (
-        ("ngrams=1,2", "--ngrams 2", "Kept is ngrams 2: it is significantly better than the default (p = "),
-        ("min-df=1,2", "", "No setting is significantly better than the default; the default is kept."),
-        ("class-prior=uniform,smoothed:1", "", "No setting is significantly better than the default; the default is kept."),
+        (
+            "ngrams=1,2",
+            "--ngrams 2",
+            "Kept is ngrams 2: it is significantly better than the default (p = ",
+        ),
+        (
+            "min-df=1,2",
+            "",
+            "No setting is significantly better than the default; the default is kept.",
+        ),
+        (
+            "class-prior=uniform,smoothed:1",
+            "",
+            "No setting is significantly better than the default; the default is kept.",
+        ),
     ):
         assert said in succeed("tune t.tsv --folds 3 -m tuned --try", tries).text, tries
         succeed("train t.tsv -m trained", *name.split())
         assert content("tuned") == content("trained"), tries
     found = in_json("tune t.tsv --folds 3 --try ngrams=1,2")
     assert found["chosen"] == found["settings"][0]
-    assert (found["chosen"]["better"], found["chosen"]["setting"], found["chosen"]["accuracy"]) == (True, {"ngrams": "2"}, 1.0)
+    assert (found["chosen"]["better"], found["chosen"]["setting"], found["chosen"]["accuracy"]) == (
+        True,
+        {"ngrams": "2"},
+        1.0,
+    )
 
 
 def test_every_form_says_of_how_many_documents_and_folds_the_figures_are(tmp_path: Path) -> None:
-    write("t.tsv", "".join(f"{'xy'[n % 2]}\t{('red', 'green')[n % 2]} word{n % 7} number{n}\n" for n in range(2000)))
+    write(
+        "t.tsv",
+        "".join(
+            f"{'xy'[n % 2]}\t{('red', 'green')[n % 2]} word{n % 7} number{n}\n" for n in range(2000)
+        ),
+    )
     options = ("t.tsv", "--try", "smoothing=1,2", "--within", "none", "--folds", "2", "-m", "m")
     text = succeed("tune", *options).text
     assert "judged on 800 of 2,000 documents, 1 of 2 folds\n" in text
     assert "judged on 2,000 of 2,000 documents, 2 of 2 folds\n" in text
     records = succeed("tune", *options, "--output", "jsonl").records
     names = ("documents", "documents_in_all", "folds", "folds_in_all")
-    assert [[record[name] for name in names] for record in records] == [[2000, 2000, 2, 2]] * 2 + [[800, 2000, 1, 2]]
+    assert [[record[name] for name in names] for record in records] == [[2000, 2000, 2, 2]] * 2 + [
+        [800, 2000, 1, 2]
+    ]
     assert in_json("tune", *options)["settings"] == records
-    head, *rows = (line.split(",") for line in succeed("tune", *options, "--output", "csv").text.splitlines())
-    assert [[row[head.index(name)] for name in names] for row in rows] == [[str(record[name]) for name in names] for record in records]
+    head, *rows = (
+        line.split(",") for line in succeed("tune", *options, "--output", "csv").text.splitlines()
+    )
+    assert [[row[head.index(name)] for name in names] for row in rows] == [
+        [str(record[name]) for name in names] for record in records
+    ]
 
 
 def test_without_a_limit_settings_are_tried_for_a_minute_at_most(pets: Path) -> None:
@@ -205,7 +304,10 @@ def test_the_best_is_best_in_what_is_wanted(tmp_path: Path, goal: str) -> None:
 
 
 def test_one_class_and_one_document(tmp_path: Path) -> None:
-    corpus(tmp_path, {"one.tsv": "a\tred apple\na\tgreen pear\na\tblue sky\n", "single.tsv": "a\tred apple\n"})
+    corpus(
+        tmp_path,
+        {"one.tsv": "a\tred apple\na\tgreen pear\na\tblue sky\n", "single.tsv": "a\tred apple\n"},
+    )
     said = json.loads(nbtext("tune one.tsv --try ngrams=1,2 --within none -o json").out)
     assert (said["chosen"]["accuracy"], said["folds"]) == (1.0, 3)
     assert "only 1 document" in fail(2, "tune single.tsv --try ngrams=1,2 --within none")
@@ -218,16 +320,37 @@ AT_ONCE = "import sys; from nbtext.cli import main, progress; progress.WAIT = pr
 @pytest.fixture
 def many_settings(pets: Path) -> tuple[str, ...]:
     """A search that takes long."""
-    rows = (f"{'abc'[n % 3]}\tword{n % 97} word{n % 89} {'abc'[n % 3]}{n % 7} name{n}\n" for n in range(900))
+    rows = (
+        f"{'abc'[n % 3]}\tword{n % 97} word{n % 89} {'abc'[n % 3]}{n % 7} name{n}\n"
+        for n in range(900)
+    )
     (pets / "large.tsv").write_text("".join(rows))
-    return ("tune", "large.tsv", "--folds", "2", "--try", f"smoothing={','.join(map(str, range(1, 300)))}")
+    return (
+        "tune",
+        "large.tsv",
+        "--folds",
+        "2",
+        "--try",
+        f"smoothing={','.join(map(str, range(1, 300)))}",
+    )
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize("form", ["json", "table"])
-def test_ctrl_c_prints_what_was_tried_and_writes_no_model(many_settings: tuple[str, ...], jobs: str, form: str) -> None:
+def test_ctrl_c_prints_what_was_tried_and_writes_no_model(
+    many_settings: tuple[str, ...], jobs: str, form: str
+) -> None:
     old = content("nbtext.joblib")
-    done = at_terminal(*many_settings, "--jobs", jobs, "-o", form, code=AT_ONCE, answers=False, interrupt_at=b"accuracy 0.")
+    done = at_terminal(
+        *many_settings,
+        "--jobs",
+        jobs,
+        "-o",
+        form,
+        code=AT_ONCE,
+        answers=False,
+        interrupt_at=b"accuracy 0.",
+    )
     assert done.status == 128 + signal.SIGINT
     assert content("nbtext.joblib") == old
     if form == "json":
@@ -235,7 +358,10 @@ def test_ctrl_c_prints_what_was_tried_and_writes_no_model(many_settings: tuple[s
         assert found["model"] is None
         assert 1 <= len(found["settings"]) < found["settings_in_all"] == 300
         assert found["chosen"] in found["settings"]
-        assert all(setting["documents"] == setting["documents_in_all"] == 900 for setting in found["settings"])
+        assert all(
+            setting["documents"] == setting["documents_in_all"] == 900
+            for setting in found["settings"]
+        )
     else:
         assert "model      none: the search was interrupted\n" in done.text
         assert done.text.endswith("nbtext train large.tsv --model nbtext.joblib\n")
@@ -246,17 +372,28 @@ def test_an_interrupt_before_anything_was_tried_prints_nothing(pets: Path) -> No
     with start(command, env=HOUSE, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdin is not None
         assert child.stdout is not None
-        child.stdin.write(b"x\ta cat and a dog\n" * 50_000)  # more than a pipe holds: when the write returns, documents are being read
+        child.stdin.write(
+            b"x\ta cat and a dog\n" * 50_000
+        )  # more than a pipe holds: when the write returns, documents are being read
         child.stdin.flush()
         child.send_signal(signal.SIGINT)
         assert child.wait(TIME_LIMIT) == 128 + signal.SIGINT
         assert child.stdout.read() == b""
 
 
-def test_the_end_of_the_search_from_outside_leaves_the_old_model(many_settings: tuple[str, ...]) -> None:
+def test_the_end_of_the_search_from_outside_leaves_the_old_model(
+    many_settings: tuple[str, ...],
+) -> None:
     old = content("nbtext.joblib")
-    with start([sys.executable, "-m", "nbtext", *many_settings, "--jobs", "2"], env=HOUSE, stdout=subprocess.PIPE) as child:
-        until(Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text, "a worker that judges settings")
+    with start(
+        [sys.executable, "-m", "nbtext", *many_settings, "--jobs", "2"],
+        env=HOUSE,
+        stdout=subprocess.PIPE,
+    ) as child:
+        until(
+            Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text,
+            "a worker that judges settings",
+        )
         child.send_signal(signal.SIGTERM)
         assert child.communicate(timeout=TIME_LIMIT)[0] == b""
         assert child.returncode == 128 + signal.SIGTERM
@@ -265,7 +402,10 @@ def test_the_end_of_the_search_from_outside_leaves_the_old_model(many_settings: 
 
 def test_small_classes_are_warned_of_once(pets: Path) -> None:
     done = nbtext("tune pets --try ngrams=1,2 --folds 3")
-    assert (done.status, done.notes) == (0, ["nbtext: warning: classes with fewer documents than there are folds: cats, dogs"])
+    assert (done.status, done.notes) == (
+        0,
+        ["nbtext: warning: classes with fewer documents than there are folds: cats, dogs"],
+    )
 
 
 def test_a_pipe_is_read_once_for_all_settings(pets: Path) -> None:

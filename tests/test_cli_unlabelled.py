@@ -19,7 +19,13 @@ def desk(tmp_path: Path) -> Path:
     """Six training documents of each of two classes in ``few`` and two in ``more``, and others in ``pool`` without their classes."""
     for folder in [SERVICE_DESK / "train" / name for name in ("parks-and-trees", "taxes-and-fees")]:
         for number, file in enumerate(sorted(folder.iterdir())[:30]):
-            part = f"few/{folder.name}" if number < 6 else f"more/{folder.name}" if number < 8 else "pool"
+            part = (
+                f"few/{folder.name}"
+                if number < 6
+                else f"more/{folder.name}"
+                if number < 8
+                else "pool"
+            )
             corpus(tmp_path, {f"{part}/{folder.name}-{file.name}": file.read_bytes()})
     return tmp_path
 
@@ -44,7 +50,13 @@ def test_training_with_a_pool_says_what_came_from_where(desk: Path) -> None:
 
 def test_a_file_of_the_pool_has_a_document_in_each_line(desk: Path) -> None:
     texts = [" ".join(file.read_text().split()) for file in sorted((desk / "pool").iterdir())]
-    corpus(desk, {"lines.txt": "".join(f"{text}\n" for text in texts), **{f"each/{n:03d}": text for n, text in enumerate(texts)}})
+    corpus(
+        desk,
+        {
+            "lines.txt": "".join(f"{text}\n" for text in texts),
+            **{f"each/{n:03d}": text for n, text in enumerate(texts)},
+        },
+    )
     notes = nbtext("train few --unlabelled lines.txt -v").notes
     said = "lines.txt: read as lines, a document each; for files that are one document each, give their folder"
     assert notes[0] == f"nbtext: {said}"
@@ -65,19 +77,36 @@ def test_the_part_of_unlabelled_documents_goes_and_comes_back(desk: Path) -> Non
 
 def test_a_pool_that_does_not_help_leaves_the_model_of_labelled_documents(tmp_path: Path) -> None:
     """Its documents have the words of both classes."""
-    draw, words = np.random.default_rng(3), np.array([["red", "rose", "ruby", "wine"], ["blue", "sea", "sky", "ice"]])
+    draw, words = (
+        np.random.default_rng(3),
+        np.array([["red", "rose", "ruby", "wine"], ["blue", "sea", "sky", "ice"]]),
+    )
     rows = [
-        f"{'ab'[number % 2]}\t{' '.join([*draw.choice(words[number % 2], 3), *draw.choice(words.ravel(), 2)])}\n" for number in range(60)
+        f"{'ab'[number % 2]}\t{' '.join([*draw.choice(words[number % 2], 3), *draw.choice(words.ravel(), 2)])}\n"
+        for number in range(60)
     ]
     corpus(tmp_path, {"few.tsv": "".join(rows[:40]), "more.tsv": "".join(rows[40:])})
-    corpus(tmp_path, {f"pool/{number}": " ".join(draw.choice(words.ravel(), 12)) for number in range(200)})
+    corpus(
+        tmp_path,
+        {f"pool/{number}": " ".join(draw.choice(words.ravel(), 12)) for number in range(200)},
+    )
     succeed("train few.tsv -m alone -q")
     done = nbtext("train few.tsv --unlabelled pool -v")
-    assert b"200 unlabelled documents not used: left-out documents are answered best without them" in done.err
+    assert (
+        b"200 unlabelled documents not used: left-out documents are answered best without them"
+        in done.err
+    )
     found = inspected(tmp_path)
     assert (found["unlabelled"]["weight"], found["training"]["weighting"]) == (0, "counts")
-    for command in (("classify", "--output", "jsonl", "--scores"), ("evaluate", "--output", "json"), ("explain", "--output", "jsonl")):
-        ours, theirs = (nbtext(command[0], "more.tsv", *command[1:], "-m", model) for model in ("nbtext.joblib", "alone"))
+    for command in (
+        ("classify", "--output", "jsonl", "--scores"),
+        ("evaluate", "--output", "json"),
+        ("explain", "--output", "jsonl"),
+    ):
+        ours, theirs = (
+            nbtext(command[0], "more.tsv", *command[1:], "-m", model)
+            for model in ("nbtext.joblib", "alone")
+        )
         assert succeeded(ours).out == succeeded(theirs).out
     for model in ("nbtext.joblib", "alone"):
         succeed("update more.tsv -q -m", model)
@@ -92,12 +121,20 @@ def test_wrong_usage(desk: Path) -> None:
 
 
 def test_a_model_of_seed_words_says_what_it_is(desk: Path) -> None:
-    corpus(desk, {"seeds": "parks-and-trees\ttree\nparks-and-trees\tpark\ntaxes-and-fees\ttax\ntaxes-and-fees\tfee\t3\n"})
+    corpus(
+        desk,
+        {
+            "seeds": "parks-and-trees\ttree\nparks-and-trees\tpark\ntaxes-and-fees\ttax\ntaxes-and-fees\tfee\t3\n"
+        },
+    )
     done = nbtext("train --seeds seeds --unlabelled pool")
     assert b"not calibrated" in done.err
     found = inspected(desk)
     assert found["documents"] == 0
-    assert found["seeds"] == {"parks-and-trees": {"tree": 10, "park": 10}, "taxes-and-fees": {"tax": 10, "fee": 3}}
+    assert found["seeds"] == {
+        "parks-and-trees": {"tree": 10, "park": 10},
+        "taxes-and-fees": {"tax": 10, "fee": 3},
+    }
     shown = nbtext("inspect", env={"COLUMNS": "300"}).out
     assert b"fee 3 in taxes-and-fees" in shown
     assert b"no labelled ones to judge by" in shown
@@ -123,7 +160,10 @@ def test_a_seed_word_that_no_document_holds_speaks_for_its_class(seeded: Path) -
         succeed("train few --seeds seeds", *more)
         found = inspected(seeded)
         assert found["documents"] == 12
-        assert found["seeds"] == {"parks-and-trees": {"marmot": 10, "park": 10, "tree": 10}, "taxes-and-fees": {"tax": 30}}
+        assert found["seeds"] == {
+            "parks-and-trees": {"marmot": 10, "park": 10, "tree": 10},
+            "taxes-and-fees": {"tax": 30},
+        }
         explained = succeed("explain - -o tsv", stdin=b"a marmot").rows
         assert explained[0][1] == "parks-and-trees"
         assert any("100% of its counts from seed words" in row[-1] for row in explained), explained
@@ -145,7 +185,11 @@ def test_seed_words_are_no_documents_and_no_occurrences_of_the_term(seeded: Path
 
 def test_a_model_with_seed_words_changes_as_one_that_is_trained_again(seeded: Path) -> None:
     seeds = ("--seeds", "seeds")
-    for name, corpora in (("few.model", ("few",)), ("more.model", ("more",)), ("both.model", ("few", "more"))):
+    for name, corpora in (
+        ("few.model", ("few",)),
+        ("more.model", ("more",)),
+        ("both.model", ("few", "more")),
+    ):
         succeed("train", *corpora, *seeds, "-m", name)
     succeed("merge few.model more.model --to merged.model")
     assert content("merged.model") == content("both.model")

@@ -14,8 +14,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.mark.parametrize("setting", [ADDITIVE[name] for name in ("multinomial", "bigrams", "binary")], ids=str)
-def test_updates_make_the_file_that_training_makes_and_forgetting_unmakes_it(setting: dict[str, Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "setting", [ADDITIVE[name] for name in ("multinomial", "bigrams", "binary")], ids=str
+)
+def test_updates_make_the_file_that_training_makes_and_forgetting_unmakes_it(
+    setting: dict[str, Any], tmp_path: Path
+) -> None:
     given = options(setting)
     folders = [SERVICE_DESK / "train", SERVICE_DESK / "test"]
     corpus(tmp_path / "c", {**PETS, **MORE})
@@ -45,7 +49,10 @@ def test_documents_that_were_learnt_before_are_counted_in_a_notice(tmp_path: Pat
         succeed("train a.tsv --sample", sample)
         notes = [note for note in nbtext("update b.tsv -v").notes if again in note]
         assert len(notes) == (found is not None)
-        assert all(str(found) in note and note.endswith("use --once, here and in training, to skip them") for note in notes)
+        assert all(
+            str(found) in note and note.endswith("use --once, here and in training, to skip them")
+            for note in notes
+        )
 
 
 def write_table(path: Path, texts: list[str]) -> None:
@@ -53,7 +60,11 @@ def write_table(path: Path, texts: list[str]) -> None:
 
 
 def test_documents_are_read_as_those_of_training_but_for_what_options_say(tmp_path: Path) -> None:
-    rows = {"a.csv": "topic;body\nx;red apple\n", "b.csv": "topic;body\ny;green pear\n", "c.jsonl": '{"label": "y", "text": "a plum"}\n'}
+    rows = {
+        "a.csv": "topic;body\nx;red apple\n",
+        "b.csv": "topic;body\ny;green pear\n",
+        "c.jsonl": '{"label": "y", "text": "a plum"}\n',
+    }
     corpus(tmp_path, rows)
     reading = ["--label-column", "topic", "--text-column", "body", "--delimiter", ";"]
     succeed("train a.csv b.csv", *reading, "-m", "both")
@@ -83,17 +94,25 @@ def test_a_given_class_prior_has_to_know_a_new_class(pets_and_more: Path) -> Non
     assert "the class prior has no number for class 'birds'" in fail(2, "update more")
     assert content("nbtext.joblib") == before
     succeed("relabel dogs birds")
-    assert {label: of["prior"] for label, of in inspected(pets_and_more)["classes"].items()} == {"birds": 0.75, "cats": 0.25}
+    assert {label: of["prior"] for label, of in inspected(pets_and_more)["classes"].items()} == {
+        "birds": 0.75,
+        "cats": 0.25,
+    }
 
 
 def test_one_message_is_learnt_and_forgotten(tmp_path: Path, service_desk_model: Path) -> None:
     write("nbtext.joblib", service_desk_model.read_bytes())
     before, letter = content("nbtext.joblib"), b"the goldfish swims in the fountain"
-    corpus(tmp_path, {"letter.txt": letter, "c/fish/1": letter, "two/1": letter, "two/2": "a bench"})
+    corpus(
+        tmp_path, {"letter.txt": letter, "c/fish/1": letter, "two/1": letter, "two/2": "a bench"}
+    )
     succeed("train", SERVICE_DESK / "train", "c", "-m", "trained")
     assert nbtext("update --label fish --new-class letter.txt").status == 0
     assert content("nbtext.joblib") == content("trained")
-    assert fail(2, "forget --label cats letter.txt") == "nbtext: letter.txt: was never learnt as 'cats'; nothing is forgotten"
+    assert (
+        fail(2, "forget --label cats letter.txt")
+        == "nbtext: letter.txt: was never learnt as 'cats'; nothing is forgotten"
+    )
     assert nbtext("forget --label fish -", stdin=letter).status == 0
     assert content("nbtext.joblib") == before
     assert "6 classes, 224 documents" in nbtext("update --label parks-and-trees two -v").notes[-1]
@@ -102,8 +121,17 @@ def test_one_message_is_learnt_and_forgotten(tmp_path: Path, service_desk_model:
     assert "cannot be a label" in fail(2, "update letter.txt --label", "")
 
 
-def test_a_model_of_tables_learns_one_text_and_leaves_out_what_cannot_be_read(tmp_path: Path) -> None:
-    corpus(tmp_path, {"t.tsv": "a\tant ape\nb\tbee bat\n" * 4, "letter.txt": "the ape\nand the ant", "bad.txt": b"\0"})
+def test_a_model_of_tables_learns_one_text_and_leaves_out_what_cannot_be_read(
+    tmp_path: Path,
+) -> None:
+    corpus(
+        tmp_path,
+        {
+            "t.tsv": "a\tant ape\nb\tbee bat\n" * 4,
+            "letter.txt": "the ape\nand the ant",
+            "bad.txt": b"\0",
+        },
+    )
     succeed("train t.tsv -m m")
     for jobs in ("1", "2"):
         done = nbtext("update --label a letter.txt bad.txt -m m -v -j", jobs)
@@ -112,19 +140,30 @@ def test_a_model_of_tables_learns_one_text_and_leaves_out_what_cannot_be_read(tm
 
 
 def test_a_label_that_the_model_does_not_know_is_named(tmp_path: Path) -> None:
-    corpus(tmp_path, {"t.tsv": "a\tant ape\nb\tbee bat\n" * 4, "more.tsv": "c\tcow\n", "letter": "the ape"})
+    corpus(
+        tmp_path,
+        {"t.tsv": "a\tant ape\nb\tbee bat\n" * 4, "more.tsv": "c\tcow\n", "letter": "the ape"},
+    )
     succeed("train t.tsv -m m")
     before = content("m")
     wanted = "nbtext: --label: the model has no class 'aa'; its classes are a, b; nbtext update --new-class adds one"
     assert fail(2, "update --label aa letter -m m") == wanted
     assert content("m") == before
     assert "nbtext: new class: aa" in nbtext("update --label aa --new-class letter -m m -v").notes
-    assert nbtext("update --label a letter -m m").notes == nbtext("update more.tsv -m m").notes == []
-    assert "nbtext: new class: d" in nbtext("update -v -", "--format", "tsv", "-m", "m", stdin=b"d\tdog\n").notes
+    assert (
+        nbtext("update --label a letter -m m").notes == nbtext("update more.tsv -m m").notes == []
+    )
+    assert (
+        "nbtext: new class: d"
+        in nbtext("update -v -", "--format", "tsv", "-m", "m", stdin=b"d\tdog\n").notes
+    )
 
 
 def test_the_labels_of_one_message(tmp_path: Path) -> None:
-    rows = [{"label": labels, "text": text} for labels, text in ((["x"], "ant"), (["x", "y"], "ant bee"), ([], "cow"))]
+    rows = [
+        {"label": labels, "text": text}
+        for labels, text in ((["x"], "ant"), (["x", "y"], "ant bee"), ([], "cow"))
+    ]
     write("t.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows * 3))
     write("more.jsonl", json.dumps(rows[1]) + "\n")
     corpus(tmp_path, {"letter": "ant bee"})

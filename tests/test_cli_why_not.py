@@ -17,7 +17,9 @@ WANTED = "noise-and-neighbours"
 
 
 def test_without_the_words_the_label_is_predicted(service_desk_model: Path, tmp_path: Path) -> None:
-    found = succeed("why-not", WANTED, TEST / "waste-collection", "-m", service_desk_model, "-o", "jsonl").records
+    found = succeed(
+        "why-not", WANTED, TEST / "waste-collection", "-m", service_desk_model, "-o", "jsonl"
+    ).records
     texts, probabilities = {}, []
     for number, of in enumerate(found):
         assert ("remove" in of) != ("why" in of)
@@ -26,7 +28,10 @@ def test_without_the_words_the_label_is_predicted(service_desk_model: Path, tmp_
             continue
         text = (TEST / "waste-collection" / of["id"].rpartition("/")[2]).read_text(encoding="utf-8")
         gone = of["remove"]["words"]
-        left = ["" if word.strip(".,?!:;()\"'").casefold() in gone else word for word in text.replace("-", " ").split()]
+        left = [
+            "" if word.strip(".,?!:;()\"'").casefold() in gone else word
+            for word in text.replace("-", " ").split()
+        ]
         texts[f"{number:02d}"] = " ".join(left)
         probabilities.append(f"{of['remove']['probability']:.6g}")
         assert left.count("") == of["remove"]["occurrences"]
@@ -60,7 +65,14 @@ def test_words_that_are_not_enough_are_an_answer(pets: Path) -> None:
     done = nbtext("why-not cats -m m --text dog -o table")
     assert (done.status, done.notes) == (0, [])
     assert "why not   up to 20 words are not enough" in done.text
-    assert succeed("why-not cats -m m --text dog").rows[0][1:] == ["dogs", "cats", "", "", "", "not-enough"]
+    assert succeed("why-not cats -m m --text dog").rows[0][1:] == [
+        "dogs",
+        "cats",
+        "",
+        "",
+        "",
+        "not-enough",
+    ]
     [record] = succeed("why-not cats -m m --text dog -o jsonl").records
     assert record.keys() == {"id", "label", "probability", "wanted", "wanted_probability", "why"}
     assert record["why"] == "not-enough"

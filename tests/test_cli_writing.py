@@ -35,10 +35,18 @@ def test_what_makes_the_model_less_useful_than_it_was_is_told_once(pets_and_more
     assert "there is only one class" in nbtext("forget pets c").notes[0]
 
 
-@pytest.mark.parametrize("setting", [NOT_ADDITIVE[name] for name in ("logistic", "tf-idf")], ids=str)
-def test_models_that_are_not_made_of_counts_alone_offer_training(setting: dict[str, Any], pets_and_more: Path) -> None:
+@pytest.mark.parametrize(
+    "setting", [NOT_ADDITIVE[name] for name in ("logistic", "tf-idf")], ids=str
+)
+def test_models_that_are_not_made_of_counts_alone_offer_training(
+    setting: dict[str, Any], pets_and_more: Path
+) -> None:
     succeed("train pets more", *options(setting))
-    kind = "--weighting tfidf" if setting.get("weighting") == "tfidf" else f"--classifier {setting['classifier']}"
+    kind = (
+        "--weighting tfidf"
+        if setting.get("weighting") == "tfidf"
+        else f"--classifier {setting['classifier']}"
+    )
     for command in (
         ["update", "nothing-there"],
         ["forget", "nothing-there"],
@@ -46,7 +54,9 @@ def test_models_that_are_not_made_of_counts_alone_offer_training(setting: dict[s
         ["prune", "--min-df", "2"],
     ):
         line = fail(2, *command)
-        assert line.startswith(f"nbtext: an exact change of a model and {kind} exclude each other: ")
+        assert line.startswith(
+            f"nbtext: an exact change of a model and {kind} exclude each other: "
+        )
         assert line.endswith("; train it again on all documents")
     line = fail(2, "merge both nbtext.joblib --to new")
     assert line.startswith(f"nbtext: nbtext.joblib: an exact change of a model and {kind}")
@@ -55,7 +65,9 @@ def test_models_that_are_not_made_of_counts_alone_offer_training(setting: dict[s
 def test_another_version_of_the_stemmer_is_told_of_once(pets_and_more: Path) -> None:
     model = TextClassifier.load("nbtext.joblib")
     now = model.fitted.written_by["PyStemmer"]
-    model._fitted = replace(model.fitted, written_by={**model.fitted.written_by, "PyStemmer": "1.0"})
+    model._fitted = replace(
+        model.fitted, written_by={**model.fitted.written_by, "PyStemmer": "1.0"}
+    )
     model.save("nbtext.joblib")
     done = nbtext("update more")
     text = f"the words of the model were stemmed by PyStemmer 1.0, these are by {now}; where stems differ, train again"
@@ -65,9 +77,16 @@ def test_another_version_of_the_stemmer_is_told_of_once(pets_and_more: Path) -> 
 
 
 def test_several_processes_count_for_an_update(pets_and_more: Path) -> None:
-    rows = [f"{label}\t{words} {number // 2}\n" for number in range(60) for label, words in (("x", "ant bee"), ("y", "cat"))]
+    rows = [
+        f"{label}\t{words} {number // 2}\n"
+        for number in range(60)
+        for label, words in (("x", "ant bee"), ("y", "cat"))
+    ]
     write("rows.tsv", "".join(rows))
-    before, earlier = content("nbtext.joblib"), TextClassifier.load("nbtext.joblib").fitted.statistics
+    before, earlier = (
+        content("nbtext.joblib"),
+        TextClassifier.load("nbtext.joblib").fitted.statistics,
+    )
     for once in ([], ["--once"]):
         files = []
         for shards in ([], [sys.executable, "-m", "tests.small_shards", "200"]):

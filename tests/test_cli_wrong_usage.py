@@ -24,20 +24,41 @@ if TYPE_CHECKING:
     ("arguments", "said"),
     [
         ("clasify", "No such command 'clasify' (did you mean 'classify'?); see nbtext --help"),
-        ("cross-valdate corpus", "No such command 'cross-valdate' (did you mean 'cross-validate'?); see nbtext --help"),
+        (
+            "cross-valdate corpus",
+            "No such command 'cross-valdate' (did you mean 'cross-validate'?); see nbtext --help",
+        ),
         ("select", "No such command 'select' (did you mean 'select-features'?); see nbtext --help"),
         ("inspekt", "No such command 'inspekt' (did you mean 'inspect'?); see nbtext --help"),
         ("xyzzy", "No such command 'xyzzy'; see nbtext --help"),
         ("", "No such command ''; see nbtext --help"),
         ("--versio", "No such option '--versio' (did you mean '--version'?); see nbtext --help"),
-        ("train pets --stemer none", "No such option '--stemer' (did you mean '--stemmer'?); see nbtext train --help"),
-        ("evaluate --mdel x", "No such option '--mdel' (did you mean '--model'?); see nbtext evaluate --help"),
-        ("train --ngram", "No such option '--ngram' (did you mean '--ngrams'?); see nbtext train --help"),
+        (
+            "train pets --stemer none",
+            "No such option '--stemer' (did you mean '--stemmer'?); see nbtext train --help",
+        ),
+        (
+            "evaluate --mdel x",
+            "No such option '--mdel' (did you mean '--model'?); see nbtext evaluate --help",
+        ),
+        (
+            "train --ngram",
+            "No such option '--ngram' (did you mean '--ngrams'?); see nbtext train --help",
+        ),
         ("train --xyzzy", "No such option '--xyzzy'; see nbtext train --help"),
         ("classify -Z", "No such option '-Z'; see nbtext classify --help"),
-        ("classify x -j x", "--jobs must be a whole number from 0, not 'x'; see nbtext classify --help"),
-        ("classify x --jobs -1", "--jobs must be a whole number from 0, not '-1'; see nbtext classify --help"),
-        ("classify x --limit 1.5", "--limit must be a whole number from 1, not '1.5'; see nbtext classify --help"),
+        (
+            "classify x -j x",
+            "--jobs must be a whole number from 0, not 'x'; see nbtext classify --help",
+        ),
+        (
+            "classify x --jobs -1",
+            "--jobs must be a whole number from 0, not '-1'; see nbtext classify --help",
+        ),
+        (
+            "classify x --limit 1.5",
+            "--limit must be a whole number from 1, not '1.5'; see nbtext classify --help",
+        ),
         (
             "classify x --min-probability 2",
             "--min-probability must be a number from 0 to 1, not '2'; see nbtext classify --help",
@@ -46,14 +67,22 @@ if TYPE_CHECKING:
             "classify x --min-probability nan",
             "--min-probability must be a number from 0 to 1, not 'nan'; see nbtext classify --help",
         ),
-        ("generate -n 0", "--limit must be a whole number from 1, not '0'; see nbtext generate --help"),
-        ("update x --lock-timeout soon", "--lock-timeout must be a number from 0, not 'soon'; see nbtext update --help"),
+        (
+            "generate -n 0",
+            "--limit must be a whole number from 1, not '0'; see nbtext generate --help",
+        ),
+        (
+            "update x --lock-timeout soon",
+            "--lock-timeout must be a number from 0, not 'soon'; see nbtext update --help",
+        ),
         ("classify -m", "Option '--model' requires an argument; see nbtext classify --help"),
         ("classify --model", "Option '--model' requires an argument; see nbtext classify --help"),
         ("--log-format", "Option '--log-format' requires an argument; see nbtext --help"),
     ],
 )
-def test_a_mistyped_name_is_told_with_those_that_are_near_and_a_number_with_what_is_wanted(arguments: str, said: str) -> None:
+def test_a_mistyped_name_is_told_with_those_that_are_near_and_a_number_with_what_is_wanted(
+    arguments: str, said: str
+) -> None:
     assert fail(2, arguments) == f"nbtext: {said}"
 
 
@@ -82,7 +111,12 @@ def test_a_name_that_is_nearly_one_is_asked_about(pets: Path, arguments: str, ne
 
 
 def test_short_options_are_read_as_everywhere(pets: Path) -> None:
-    for arguments in (["-q", "-mpets.joblib"], ["-qm", "pets.joblib"], ["-m=pets.joblib", "-q"], ["-qmpets.joblib"]):
+    for arguments in (
+        ["-q", "-mpets.joblib"],
+        ["-qm", "pets.joblib"],
+        ["-m=pets.joblib", "-q"],
+        ["-qmpets.joblib"],
+    ):
         assert nbtext("train pets", *arguments).status == 0
         (pets / "pets.joblib").unlink()
     assert nbtext("train pets -m -q").status == 0
@@ -99,7 +133,8 @@ def test_every_option_that_takes_a_number_says_what_it_wants(command: str) -> No
             convert: Any = parameter.type.convert
             for wrong in ("x", "-1"):
                 with pytest.raises(
-                    click.UsageError, match=rf"^{max(parameter.opts, key=len)} must be a .*number (from|above) \d+.*, not '{wrong}'$"
+                    click.UsageError,
+                    match=rf"^{max(parameter.opts, key=len)} must be a .*number (from|above) \d+.*, not '{wrong}'$",
                 ):
                     convert(wrong, parameter, context)
 
@@ -296,8 +331,18 @@ FILES = {"open.csv": 'a,text\nb,"c\n', "prior": "cats\t1\n", "list": "pets\n"}
         ("train pets --numeric age", 2, "--format dir has no columns, such as age"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: str, status: int, message: str) -> None:
-    corpus(pets, {**{f"more/{name}": text for name, text in MORE.items()}, "birds/robin/1": "sings", "doc": "a cat", **FILES})
+def test_what_cannot_be_done_is_told_in_one_line(
+    pets: Path, arguments: str, status: int, message: str
+) -> None:
+    corpus(
+        pets,
+        {
+            **{f"more/{name}": text for name, text in MORE.items()},
+            "birds/robin/1": "sings",
+            "doc": "a cat",
+            **FILES,
+        },
+    )
     (pets / "hollow/class").mkdir(parents=True)
     (pets / "empty").mkdir()
     (pets / "link").symlink_to("open.csv")
@@ -317,21 +362,33 @@ def test_a_file_of_an_option_has_a_limit(pets: Path, option: str) -> None:
     assert "large: is larger than 64 MiB" in fail(4, "train pets", option, "large")
 
 
-@pytest.mark.parametrize("pattern", ["(" * 500 + ")" * 500, "(a{4294967295})", "(" * 100_000, "((a)"])
+@pytest.mark.parametrize(
+    "pattern", ["(" * 500 + ")" * 500, "(a{4294967295})", "(" * 100_000, "((a)"]
+)
 def test_a_pattern_that_cannot_be_compiled_is_refused(pets: Path, pattern: str) -> None:
-    assert fail(2, "train pets --label-pattern", pattern).startswith("nbtext: --label-pattern must be a regular expression with one group")
+    assert fail(2, "train pets --label-pattern", pattern).startswith(
+        "nbtext: --label-pattern must be a regular expression with one group"
+    )
 
 
 @pytest.mark.cold("the directory in which it starts")
 def test_a_working_directory_that_is_gone(pets: Path) -> None:
     del pets
     done = bash("mkdir gone && cd gone && rmdir ../gone && $NBTEXT train corpus -m m")
-    assert (done.status, done.notes) == (4, ["nbtext: the working directory is gone; change to one that is there"])
+    assert (done.status, done.notes) == (
+        4,
+        ["nbtext: the working directory is gone; change to one that is there"],
+    )
 
 
 @pytest.mark.parametrize(
     "command",
-    ["relabel cats", "update pets/cats/1 --new-class --label", "forget pets/cats/1 --label", "train -m new --unlabelled pets/cats --seeds"],
+    [
+        "relabel cats",
+        "update pets/cats/1 --new-class --label",
+        "forget pets/cats/1 --label",
+        "train -m new --unlabelled pets/cats --seeds",
+    ],
 )
 def test_a_label_has_no_separator_of_labels(pets: Path, command: str) -> None:
     """Such a text passes for a set of labels: of U+001Fb U+001Fc for b and c."""

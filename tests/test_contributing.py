@@ -16,7 +16,10 @@ from tests.process import PET_FILES, REPOSITORY, SERVICE_DESK, corpus, run
 if TYPE_CHECKING:
     from pathlib import Path
 
-ADDITION = re.compile(r"^   ```python\n   # (?P<file>[\w/]+\.py)(?:, in (?P<table>\w+))?\n(?P<code>.*?)^   ```$", re.MULTILINE | re.DOTALL)
+ADDITION = re.compile(
+    r"^   ```python\n   # (?P<file>[\w/]+\.py)(?:, in (?P<table>\w+))?\n(?P<code>.*?)^   ```$",
+    re.MULTILINE | re.DOTALL,
+)
 RUN = """
 import contextlib, io, json, sys
 from nbtext.cli.main import run
@@ -44,7 +47,12 @@ class Done(NamedTuple):
 
 def add(section: str, folder: Path) -> None:
     """Add what a section of CONTRIBUTING.md shows to a copy of the package; a line of a table goes to its end, other code to the end of the file."""
-    text = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8").split(f"## {section}\n")[1].split("\n## ")[0]
+    text = (
+        (REPOSITORY / "CONTRIBUTING.md")
+        .read_text(encoding="utf-8")
+        .split(f"## {section}\n")[1]
+        .split("\n## ")[0]
+    )
     additions = list(ADDITION.finditer(text))
     assert len(additions) == 2, "one function and one line"
     for addition in additions:
@@ -52,12 +60,17 @@ def add(section: str, folder: Path) -> None:
         before = path.read_text(encoding="utf-8") if path.exists() else ""
         code = dedent(addition["code"])
         if addition["table"] is None:
-            place = re.search(r"^METRICS = ", before, re.MULTILINE)  # a table that names the function
+            place = re.search(
+                r"^METRICS = ", before, re.MULTILINE
+            )  # a table that names the function
             at = place.start() if place else len(before)
             after = f"{before[:at]}{code}\n\n{before[at:]}"
         else:
             head, table, rest = re.split(
-                rf"(^{addition['table']} = [({{]\n.*?)(?=^[)}}]$)", before, maxsplit=1, flags=re.MULTILINE | re.DOTALL
+                rf"(^{addition['table']} = [({{]\n.*?)(?=^[)}}]$)",
+                before,
+                maxsplit=1,
+                flags=re.MULTILINE | re.DOTALL,
             )
             after = head + table + indent(code, "    ") + rest
         path.write_text(after, encoding="utf-8")
@@ -65,7 +78,12 @@ def add(section: str, folder: Path) -> None:
 
 def add_classifier(folder: Path) -> None:
     """Add the classifier of CONTRIBUTING.md to a copy of the package: one file and two lines."""
-    section = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Add a classifier\n")[2].partition("\n## ")[0]
+    section = (
+        (REPOSITORY / "CONTRIBUTING.md")
+        .read_text(encoding="utf-8")
+        .partition("## Add a classifier\n")[2]
+        .partition("\n## ")[0]
+    )
     (code,) = re.findall(r"^   ```python\n(.*?)^   ```$", section, flags=re.DOTALL | re.MULTILINE)
     (line,) = re.findall(r'here `("[a-z-]+": "[A-Za-z]+",)`', section)
     (folder / "nbtext/classifiers/nearest_centroid.py").write_text(dedent(code), encoding="utf-8")
@@ -73,7 +91,10 @@ def add_classifier(folder: Path) -> None:
     for file, table, entry in (("settings", "CLASSIFIERS", line), ("exclusions", "KINDS", kind)):
         path = folder / f"nbtext/{file}.py"
         before = path.read_text(encoding="utf-8")
-        path.write_text(re.sub(rf"^{table}\b.* = {{\n", rf"\g<0>    {entry}\n", before, flags=re.MULTILINE), encoding="utf-8")
+        path.write_text(
+            re.sub(rf"^{table}\b.* = {{\n", rf"\g<0>    {entry}\n", before, flags=re.MULTILINE),
+            encoding="utf-8",
+        )
 
 
 COMMANDS = {
@@ -98,21 +119,35 @@ COMMANDS = {
 
 
 @pytest.mark.cold("imports a copy of the package")
-def test_a_format_a_metric_a_criterion_and_a_classifier(tmp_path: Path, service_desk_model: Path) -> None:
+def test_a_format_a_metric_a_criterion_and_a_classifier(
+    tmp_path: Path, service_desk_model: Path
+) -> None:
     shutil.copytree(REPOSITORY / "nbtext", tmp_path / "nbtext")
     for section in ("Add a format of corpora", "Add a metric", "Add a criterion of features"):
         add(section, tmp_path)
     add_classifier(tmp_path)
-    corpus(tmp_path, {"pets.dash": "cats - it purrs\ndogs - it barks\ndogs - wags and barks\n", "bad.dash": "cats - it purrs\nno label\n"})
+    corpus(
+        tmp_path,
+        {
+            "pets.dash": "cats - it purrs\ndogs - it barks\ndogs - wags and barks\n",
+            "bad.dash": "cats - it purrs\nno label\n",
+        },
+    )
     corpus(tmp_path, PET_FILES | {"letter": "a cat that purrs", "more/birds/1": "sing"})
     places = {"TEST": str(SERVICE_DESK / "test"), "MODEL": str(service_desk_model)}
-    words = json.dumps([[places.get(word, word) for word in command] for command in COMMANDS.values()])
+    words = json.dumps(
+        [[places.get(word, word) for word in command] for command in COMMANDS.values()]
+    )
     env = {"PYTHONPATH": f"{tmp_path}:{REPOSITORY}", "PYTHONWARNINGS": "error", "COLUMNS": "200"}
     ended = run([sys.executable, "-c", RUN, words], env=env)
     assert ended.status == 0, ended.notes
     results, variants = json.loads(ended.text)
     done = {name: Done(*result) for name, result in zip(COMMANDS, results, strict=True)}
-    assert {name: status for name, (status, _) in done.items() if status} == {"evaluate dashes": 1, "gate": 6, "wrong gate": 2}
+    assert {name: status for name, (status, _) in done.items() if status} == {
+        "evaluate dashes": 1,
+        "gate": 6,
+        "wrong gate": 2,
+    }
     check_the_format(done)
     check_the_metric(done)
     check_the_criterion(done)
@@ -133,7 +168,9 @@ def check_the_metric(done: dict[str, Done]) -> None:
     said = json.loads(done["evaluate"].out)
     low, high = said["intervals"]["kappa"]
     assert low <= said["kappa"] <= high
-    assert f"Cohen's kappa {said['kappa']:.4f} ({low:.4f} to {high:.4f})" in " ".join(done["evaluate table"].out.split())
+    assert f"Cohen's kappa {said['kappa']:.4f} ({low:.4f} to {high:.4f})" in " ".join(
+        done["evaluate table"].out.split()
+    )
 
 
 def check_the_criterion(done: dict[str, Done]) -> None:

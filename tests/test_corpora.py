@@ -22,7 +22,9 @@ CORPORA = REPOSITORY / "corpora"
         ("banking77/test.csv.bz2", 3_080, 77),
     ],
 )
-def test_a_corpus_has_the_documents_that_its_page_names(path: str, documents: int, classes: int) -> None:
+def test_a_corpus_has_the_documents_that_its_page_names(
+    path: str, documents: int, classes: int
+) -> None:
     rows = texts(CORPORA / path)
     assert (len(rows), len({label for label, _ in rows})) == (documents, classes)
 

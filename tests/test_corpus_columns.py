@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 
 def read(path: Path, *columns: str, labelled: bool = True, **reading: Any) -> list[Document]:
-    return list(read_corpus([str(path)], Reading.of(reading), Notices(), labelled=labelled, columns=columns))
+    return list(
+        read_corpus([str(path)], Reading.of(reading), Notices(), labelled=labelled, columns=columns)
+    )
 
 
 def values(path: Path, *columns: str, **reading: Any) -> list[tuple[str, ...]]:
@@ -39,18 +41,27 @@ def values(path: Path, *columns: str, **reading: Any) -> list[tuple[str, ...]]:
 
 
 def problems(path: Path, *columns: str, **reading: Any) -> dict[str, str]:
-    return {document.id: document.problem.line for document in read(path, *columns, **reading) if document.problem is not None}
+    return {
+        document.id: document.problem.line
+        for document in read(path, *columns, **reading)
+        if document.problem is not None
+    }
 
 
 TABLE = "topic,text,year,team\na,hello,1999,\nb,bye,2001,east\n"
 
 
 @pytest.mark.parametrize(("name", "comma"), [("t.csv", ","), ("t.tsv", "\t")])
-def test_columns_of_tables_by_name_and_by_number_in_the_order_asked_for(tmp_path: Path, name: str, comma: str) -> None:
+def test_columns_of_tables_by_name_and_by_number_in_the_order_asked_for(
+    tmp_path: Path, name: str, comma: str
+) -> None:
     path = corpus(tmp_path, {name: TABLE.replace(",", comma)}) / name
     assert values(path, "team", "year") == [("", "1999"), ("east", "2001")]
     assert values(path, "4", "3", header=True) == [("", "1999"), ("east", "2001")]
-    assert values(path, "3", "team", "1", "2", "3") == [("1999", "", "a", "hello", "1999"), ("2001", "east", "b", "bye", "2001")]
+    assert values(path, "3", "team", "1", "2", "3") == [
+        ("1999", "", "a", "hello", "1999"),
+        ("2001", "east", "b", "bye", "2001"),
+    ]
     assert values(path, "3", header=False) == [("year",), ("1999",), ("2001",)]
     assert values(path, "year", labelled=False) == [("1999",), ("2001",)]
     assert values(path) == [(), ()]
@@ -60,18 +71,28 @@ def test_a_columns_name_implies_a_header_and_changes_nothing_else(tmp_path: Path
     path = corpus(tmp_path, {"t.csv": TABLE}) / "t.csv"
     for columns in (("team",), ("4",)):
         found = read(path, *columns, header=True, id_column="year")
-        assert [(d.id, d.label, d.text) for d in found] == [("1999", "a", b"hello"), ("2001", "b", b"bye")]
+        assert [(d.id, d.label, d.text) for d in found] == [
+            ("1999", "a", b"hello"),
+            ("2001", "b", b"bye"),
+        ]
 
 
 @pytest.mark.parametrize(
     ("column", "reading", "kind", "why"),
     [
         ("x", {}, PathError, r"no column is called 'x'; the header has topic, text, year, team"),
-        ("year", {"header": False}, UsageError, "no column is called 'year': the table has no header line; give its number, or header"),
+        (
+            "year",
+            {"header": False},
+            UsageError,
+            "no column is called 'year': the table has no header line; give its number, or header",
+        ),
         ("0", {}, UsageError, "there is no column 0; columns are numbered from 1"),
     ],
 )
-def test_columns_that_a_table_has_not(tmp_path: Path, column: str, reading: dict[str, Any], kind: type[Exception], why: str) -> None:
+def test_columns_that_a_table_has_not(
+    tmp_path: Path, column: str, reading: dict[str, Any], kind: type[Exception], why: str
+) -> None:
     path = corpus(tmp_path, {"t.csv": TABLE}) / "t.csv"
     with pytest.raises(kind, match=why):
         read(path, column, **reading)
@@ -87,25 +108,51 @@ def test_short_rows_are_problems_with_their_line(tmp_path: Path) -> None:
     path = corpus(tmp_path, {"t.csv": "a,x,1\nb,y\nc,z,3\n"}) / "t.csv"
     assert problems(path, "3") == {f"{path}:2": "expected 3 columns, found 2; check --delimiter"}
     assert [document.columns for document in read(path, "3")] == [("1",), (), ("3",)]
-    assert problems(path, "4")[f"{path}:1"] == "expected at least 4 columns, found 3; check --delimiter and --text-column"
+    assert (
+        problems(path, "4")[f"{path}:1"]
+        == "expected at least 4 columns, found 3; check --delimiter and --text-column"
+    )
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv"])
 def test_values_are_decoded_as_labels_are(tmp_path: Path, name: str) -> None:
     comma = b"," if name == "t.csv" else b"\t"
-    path = corpus(tmp_path, {name: b"\n".join(b"a" + comma + b"x" + comma + city for city in (b"Orl\xe9ans", "Orléans".encode()))}) / name
+    path = (
+        corpus(
+            tmp_path,
+            {
+                name: b"\n".join(
+                    b"a" + comma + b"x" + comma + city
+                    for city in (b"Orl\xe9ans", "Orléans".encode())
+                )
+            },
+        )
+        / name
+    )
     assert values(path, "3") == [("Orléans",), ("Orléans",)]
     assert list(problems(path, "3", encoding="utf-8")) == [f"{path}:1"]
 
 
 def test_keys_of_jsonl(tmp_path: Path) -> None:
     records = [
-        {"label": "a", "text": "x", "from": {"team": "east", "x.y": 2}, "year": 1999, "new": True, "score": 0.5, "none": None, "4": "four"},
+        {
+            "label": "a",
+            "text": "x",
+            "from": {"team": "east", "x.y": 2},
+            "year": 1999,
+            "new": True,
+            "score": 0.5,
+            "none": None,
+            "4": "four",
+        },
         {"label": "b", "text": "y", "from.team": "Ost\u2028"},
         {"label": "c", "text": "z", "from": {"team": ["east"]}},
         {"label": "d", "text": "z", "from": 1},
     ]
-    path = corpus(tmp_path, {"c.jsonl": "\n".join(json.dumps(record) for record in records)}) / "c.jsonl"
+    path = (
+        corpus(tmp_path, {"c.jsonl": "\n".join(json.dumps(record) for record in records)})
+        / "c.jsonl"
+    )
     first = read(path, "year", "from.team", "from.x.y", "new", "score", "none", "4", "text")[0]
     assert first.columns == ("1999", "east", "2", "true", "0.5", "", "four", "x")
     found = read(path, "from.team")
@@ -114,12 +161,16 @@ def test_keys_of_jsonl(tmp_path: Path) -> None:
         f"{path}:3": "the value at the key 'from.team' is not text, a number, true or false; from.team.0 is its first item",
         f"{path}:4": "no value at the key 'from.team'",
     }
-    assert problems(path, "none", labelled=False) == {f"{path}:{line}": "no value at the key 'none'" for line in (2, 3, 4)}
+    assert problems(path, "none", labelled=False) == {
+        f"{path}:{line}": "no value at the key 'none'" for line in (2, 3, 4)
+    }
     assert values(path) == [()] * 4
 
 
 def test_values_survive_another_kind_of_document(tmp_path: Path) -> None:
-    path = corpus(tmp_path, {"c.jsonl": '{"label": "a", "text": "<p>x</p>", "by": "é"}\n'}) / "c.jsonl"
+    path = (
+        corpus(tmp_path, {"c.jsonl": '{"label": "a", "text": "<p>x</p>", "by": "é"}\n'}) / "c.jsonl"
+    )
     (document,) = read(path, "by", document="html")
     assert (document.text.split(), document.columns) == ([b"x"], ("é",))
 
@@ -137,7 +188,10 @@ OTHERS = {
 @pytest.mark.parametrize("file_format", OTHERS)
 def test_other_formats_have_no_columns(tmp_path: Path, file_format: str) -> None:
     path = corpus(tmp_path, {"c/a/1": "hello"}) / OTHERS[file_format]
-    with pytest.raises(UsageError, match=rf"format {file_format} has no columns, such as team; use csv, tsv or jsonl"):
+    with pytest.raises(
+        UsageError,
+        match=rf"format {file_format} has no columns, such as team; use csv, tsv or jsonl",
+    ):
         read(path, "team", format=file_format, labelled=False)
 
 
@@ -153,9 +207,13 @@ TEXT = st.characters(exclude_categories=("Cs", "Cc"), include_characters="\n\t\r
 
 
 @example(
-    [["", "", "", ""], ["", "", "", ""], ["", "", "", ":"], ["0", "", "", "0"], [":", "", "", ""]], [0, 1, 2, 3]
+    [["", "", "", ""], ["", "", "", ""], ["", "", "", ":"], ["0", "", "", "0"], [":", "", "", ""]],
+    [0, 1, 2, 3],
 )  # no column looks like the text
-@given(st.lists(st.lists(st.text(TEXT), min_size=4, max_size=4), min_size=1, max_size=6), st.permutations(range(4)))
+@given(
+    st.lists(st.lists(st.text(TEXT), min_size=4, max_size=4), min_size=1, max_size=6),
+    st.permutations(range(4)),
+)
 def test_what_was_written_comes_back_in_any_order(
     tmp_path_factory: pytest.TempPathFactory, rows: list[list[str]], order: list[int]
 ) -> None:
@@ -164,9 +222,22 @@ def test_what_was_written_comes_back_in_any_order(
     csv.writer(out, quoting=csv.QUOTE_ALL).writerows(rows)
     folder = tmp_path_factory.mktemp("columns")
     (folder / "t.csv").write_bytes(out.getvalue().encode())
-    (folder / "t.jsonl").write_text("".join(json.dumps({"text": "", **dict(zip("abcd", row, strict=True))}) + "\n" for row in rows))
+    (folder / "t.jsonl").write_text(
+        "".join(
+            json.dumps({"text": "", **dict(zip("abcd", row, strict=True))}) + "\n" for row in rows
+        )
+    )
     wanted = [tuple(row[place] for place in order) for row in rows]
-    assert values(folder / "t.csv", *(str(place + 1) for place in order), labelled=False, header=False, text_column="1") == wanted
+    assert (
+        values(
+            folder / "t.csv",
+            *(str(place + 1) for place in order),
+            labelled=False,
+            header=False,
+            text_column="1",
+        )
+        == wanted
+    )
     assert values(folder / "t.jsonl", *("abcd"[place] for place in order), labelled=False) == wanted
 
 
@@ -208,7 +279,9 @@ TWELVE = [f"{('cats', 'dogs')[n % 2]}|a longer text, number {n}" for n in range(
         ([f"{n % 5}th|{'' if n % 6 else 'ok'}" for n in range(12)], None, None, None),
     ],
 )  # fmt: skip
-def test_what_first_rows_show(lines: list[str], label: str | None, text: str | None, header: bool | None) -> None:
+def test_what_first_rows_show(
+    lines: list[str], label: str | None, text: str | None, header: bool | None
+) -> None:
     found = recognise(rows(*lines), Reading(format="csv"), labelled=True)
     assert (found.label_column, found.text_column, found.header) == (label, text, header)
     assert recognise(rows(*lines), found, labelled=True) == found
@@ -235,7 +308,10 @@ def test_without_labels_only_the_text_is_looked_for() -> None:
     ],
 )
 def test_in_doubt_nothing_is_guessed(lines: list[str]) -> None:
-    with pytest.raises(UsageError, match=r"it is not clear which column is the (class|text).*give (--)?(label|text)[-_]column"):
+    with pytest.raises(
+        UsageError,
+        match=r"it is not clear which column is the (class|text).*give (--)?(label|text)[-_]column",
+    ):
         recognise(rows(*lines), Reading(format="csv"), labelled=True)
 
 
@@ -263,7 +339,10 @@ def test_quoted_cells_in_tsv(lines: bytes, are_quoted: bool) -> None:
 def test_each_of_many_columns_is_found_at_once(tmp_path: Path) -> None:
     """Each column looked for in the whole header took the square of their number: of these, more than a minute."""
     names = tuple(f"c{number}" for number in range(60_000))
-    corpus(tmp_path, {"t.csv": "".join(",".join(row) + "\n" for row in (("text", *names), ("moon", *names)))})
+    corpus(
+        tmp_path,
+        {"t.csv": "".join(",".join(row) + "\n" for row in (("text", *names), ("moon", *names)))},
+    )
     reading = Reading(format="csv", text_column="text")
     (document,) = read_corpus(["t.csv"], reading, Notices(), labelled=False, columns=names)
     assert (document.text, document.columns) == (b"moon", names)

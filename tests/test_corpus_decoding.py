@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.corpus.decoding import Doubts, decoded_name, detect_encoding, from_charset, is_ascii_compatible, is_wide, refuse_binary, to_utf8
+from nbtext.corpus.decoding import (
+    Doubts,
+    decoded_name,
+    detect_encoding,
+    from_charset,
+    is_ascii_compatible,
+    is_wide,
+    refuse_binary,
+    to_utf8,
+)
 from nbtext.errors import DocumentError, UsageError
 
 TEXT = "Ärger – “naïve” 語 🙂 a"
@@ -19,7 +28,10 @@ def test_a_byte_order_mark_is_believed(encoding: str) -> None:
     assert to_utf8(*detect_encoding(TEXT.encode(encoding), "auto")) == (TEXT.encode(), False)
 
 
-@pytest.mark.parametrize(("mark", "encoding"), [(b"\xfe\xff", "utf-16-be"), (b"\xff\xfe", "utf-16-le"), (b"\x00\x00\xfe\xff", "utf-32-be")])
+@pytest.mark.parametrize(
+    ("mark", "encoding"),
+    [(b"\xfe\xff", "utf-16-be"), (b"\xff\xfe", "utf-16-le"), (b"\x00\x00\xfe\xff", "utf-32-be")],
+)
 def test_marks_of_either_order(mark: bytes, encoding: str) -> None:
     assert to_utf8(*detect_encoding(mark + TEXT.encode(encoding), "auto")) == (TEXT.encode(), False)
 
@@ -33,7 +45,12 @@ def test_what_is_not_utf8_is_windows_1252() -> None:
     assert to_utf8(b"\xe9\x81", "auto") == ("é\ufffd".encode(), True)
 
 
-@given(st.binary(max_size=60), st.sampled_from(["auto", "utf-8", "latin-1", "cp1252", "utf-16", "utf-7", "shift_jis", "unicode_escape"]))
+@given(
+    st.binary(max_size=60),
+    st.sampled_from(
+        ["auto", "utf-8", "latin-1", "cp1252", "utf-16", "utf-7", "shift_jis", "unicode_escape"]
+    ),
+)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_every_document_becomes_utf8_or_is_refused(body: bytes, encoding: str) -> None:
     with contextlib.suppress(DocumentError):
@@ -68,20 +85,38 @@ GUESSED, REPLACED = Doubts(transcoded=True), Doubts(replaced=True)
         (b"caf\xe9", "iso-2022-cn", "café", GUESSED), (b"a\x00b", "utf-16", "a\ufffd", REPLACED),
     ],
 )  # fmt: skip
-def test_a_declared_charset_wins_and_what_does_not_fit_is_replaced(body: bytes, charset: str | None, text: str, doubts: Doubts) -> None:
+def test_a_declared_charset_wins_and_what_does_not_fit_is_replaced(
+    body: bytes, charset: str | None, text: str, doubts: Doubts
+) -> None:
     assert from_charset(body, charset, "auto") == (text.encode(), doubts)
 
 
 @given(
     st.binary(max_size=60),
-    st.sampled_from(["", "us-ascii", "utf-8", "gb2312", "iso-2022-jp", "utf-7", "utf-16", "hz", "big5", "cp1252", "punycode"]),
+    st.sampled_from(
+        [
+            "",
+            "us-ascii",
+            "utf-8",
+            "gb2312",
+            "iso-2022-jp",
+            "utf-7",
+            "utf-16",
+            "hz",
+            "big5",
+            "cp1252",
+            "punycode",
+        ]
+    ),
 )
 def test_no_declared_charset_ever_fails(body: bytes, charset: str) -> None:
     from_charset(body, charset, "auto")[0].decode()
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-@pytest.mark.parametrize("text", ["the cat purrs", "Über „Katzen“", "кошка мурлычет", "η γάτα κοιμάται", "1\n2\n3\n4"])
+@pytest.mark.parametrize(
+    "text", ["the cat purrs", "Über „Katzen“", "кошка мурлычет", "η γάτα κοιμάται", "1\n2\n3\n4"]
+)
 def test_utf16_is_known_without_a_mark(text: str, encoding: str) -> None:
     body = text.encode(encoding)
     assert is_wide(body)
@@ -89,7 +124,18 @@ def test_utf16_is_known_without_a_mark(text: str, encoding: str) -> None:
     assert detect_encoding(body, "latin-1") == (body, "latin-1")
 
 
-@pytest.mark.parametrize("body", [b"", b"\0", b"a\0b\0c", b"v\0i\0a\0gra", b"\0\0\0\0\0\0\0\0", b"one\0two\0three\0four", b"12345678"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"\0",
+        b"a\0b\0c",
+        b"v\0i\0a\0gra",
+        b"\0\0\0\0\0\0\0\0",
+        b"one\0two\0three\0four",
+        b"12345678",
+    ],
+)
 def test_zero_bytes_alone_are_no_utf16(body: bytes) -> None:
     assert not is_wide(body)
     assert detect_encoding(body, "auto") == (body, "auto")
@@ -127,7 +173,9 @@ def test_texts_with_some_control_bytes_do_not_raise(what: str) -> None:
 
 
 @given(st.text(min_size=20), st.lists(st.sampled_from("\0\x1e\x1f\1"), max_size=4), st.randoms())
-def test_a_few_control_bytes_in_a_text_never_raise(text: str, control: list[str], chance: random.Random) -> None:
+def test_a_few_control_bytes_in_a_text_never_raise(
+    text: str, control: list[str], chance: random.Random
+) -> None:
     characters = [*re.sub("[\0-\x1f\x7f]", "", text + "word"), *control]
     chance.shuffle(characters)
     refuse_binary("".join(characters).encode())
@@ -147,4 +195,8 @@ def test_encodings_that_are_not_of_text_are_refused(encoding: str) -> None:
 
 def test_encodings_in_which_lines_can_be_found() -> None:
     compatible = ("auto", "utf-8", "latin-1", "cp1252", "koi8-r", "euc_jp", "gb18030")
-    assert [name for name in (*compatible, "utf-16", "utf-32-le", "cp037", "base64") if is_ascii_compatible(name)] == list(compatible)
+    assert [
+        name
+        for name in (*compatible, "utf-16", "utf-32-le", "cp037", "base64")
+        if is_ascii_compatible(name)
+    ] == list(compatible)

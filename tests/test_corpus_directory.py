@@ -19,7 +19,9 @@ from tests.reading import documents, problems, texts
 def test_a_class_is_a_directory_with_its_documents_at_any_depth(tmp_path: Path) -> None:
     corpus(tmp_path, {"b/2": "four", "a/z/deep/1": "two", "a/b": "one", "b/10": "three"})
     assert texts(tmp_path) == [("a", "one"), ("a", "two"), ("b", "three"), ("b", "four")]
-    assert [document.id for document in documents(tmp_path)] == [f"{tmp_path}/{name}" for name in ("a/b", "a/z/deep/1", "b/10", "b/2")]
+    assert [document.id for document in documents(tmp_path)] == [
+        f"{tmp_path}/{name}" for name in ("a/b", "a/z/deep/1", "b/10", "b/2")
+    ]
 
 
 def test_several_directories_are_read_as_one(tmp_path: Path) -> None:
@@ -29,8 +31,13 @@ def test_several_directories_are_read_as_one(tmp_path: Path) -> None:
 
 def test_hidden_files_and_files_outside_classes_are_passed_over(tmp_path: Path) -> None:
     notices = Notices()
-    corpus(tmp_path, {"a/1": "x", "a/.hidden": "h", "a/.git/config": "h", ".cache/1": "h", "README": "r"})
-    assert [document.id for document in documents(tmp_path, notices=notices)] == [str(tmp_path / "a/1")]
+    corpus(
+        tmp_path,
+        {"a/1": "x", "a/.hidden": "h", "a/.git/config": "h", ".cache/1": "h", "README": "r"},
+    )
+    assert [document.id for document in documents(tmp_path, notices=notices)] == [
+        str(tmp_path / "a/1")
+    ]
     assert notices.unlabelled == [str(tmp_path / "README")]
 
 
@@ -39,14 +46,20 @@ def test_an_empty_class_is_warned_of(tmp_path: Path) -> None:
     corpus(tmp_path, {"a/1": "x"})
     (tmp_path / "b/deeper").mkdir(parents=True)
     assert len(documents(tmp_path, notices=notices)) == 1
-    assert [found.line for found in notices.warnings] == [f"{tmp_path / 'b'}: no documents in this class; add some, or leave it out"]
+    assert [found.line for found in notices.warnings] == [
+        f"{tmp_path / 'b'}: no documents in this class; add some, or leave it out"
+    ]
 
 
 def test_what_is_no_corpus_is_told(tmp_path: Path) -> None:
     corpus(tmp_path, {"flat/1": "x"})
     for path, kind, why in (
         (tmp_path / "none", PathError, "none: cannot read: no such file or directory"),
-        (tmp_path / "flat", UsageError, "has no sub-directories; a corpus has one sub-directory per class"),
+        (
+            tmp_path / "flat",
+            UsageError,
+            "has no sub-directories; a corpus has one sub-directory per class",
+        ),
         (tmp_path / "flat/1", UsageError, "for a table use format csv or tsv"),
     ):
         with pytest.raises(kind, match=why):
@@ -77,7 +90,9 @@ def test_what_cannot_be_read_has_a_problem_and_the_others_are_read(tmp_path: Pat
         "socket": "not a regular file",
         "huge": "larger than 64 MiB; give --set max-document-size=SIZE",
     }
-    assert [text for _, text in ((d.label, d.text) for d in documents(tmp_path) if d.problem is None)] == [b"x", b"e", b"y"]
+    assert [
+        text for _, text in ((d.label, d.text) for d in documents(tmp_path) if d.problem is None)
+    ] == [b"x", b"e", b"y"]
 
 
 def test_directories_nested_more_deeply_than_python_calls(tmp_path: Path) -> None:
@@ -118,7 +133,9 @@ def test_without_labels_files_and_directories_are_taken_as_given(tmp_path: Path)
     found = documents(*paths, labelled=False)
     assert [Path(document.id).name for document in found] == ["x", "c", "b", "none", "x"]
     assert [document.text for document in found] == [b"3", b"2", b"1", b"", b"3"]
-    assert [document.problem.line for document in found if document.problem] == ["cannot read: no such file or directory"]
+    assert [document.problem.line for document in found if document.problem] == [
+        "cannot read: no such file or directory"
+    ]
 
 
 def test_links_to_folders_of_classes_are_followed_with_labels_and_without(tmp_path: Path) -> None:
@@ -132,12 +149,18 @@ def test_links_to_folders_of_classes_are_followed_with_labels_and_without(tmp_pa
     assert [document.id.removeprefix(f"{tmp_path}/in/") for document in found] == names
     assert [document.problem is None for document in found] == problems
     found = documents(tmp_path / "in")
-    assert [document.id.removeprefix(f"{tmp_path}/in/") for document in found] == [*names[:4], *names[5:]]
+    assert [document.id.removeprefix(f"{tmp_path}/in/") for document in found] == [
+        *names[:4],
+        *names[5:],
+    ]
     assert found[1].label == label_set(["b", "back"])
 
 
 def test_a_file_in_several_class_folders_is_one_document_with_their_labels(tmp_path: Path) -> None:
-    corpus(tmp_path, {"c/a/1": "one", "c/a/deep/2": "two", "c/b/3": "three", "c/b/4": "four", "other/5": "five"})
+    corpus(
+        tmp_path,
+        {"c/a/1": "one", "c/a/deep/2": "two", "c/b/3": "three", "c/b/4": "four", "other/5": "five"},
+    )
     (tmp_path / "c/b/one").hardlink_to(tmp_path / "c/a/1")
     (tmp_path / "c/d").mkdir()
     (tmp_path / "c/d/1").symlink_to("../a/1")
@@ -146,10 +169,21 @@ def test_a_file_in_several_class_folders_is_one_document_with_their_labels(tmp_p
     (tmp_path / "c/d/gone").symlink_to("nowhere")
     (tmp_path / "c/b/again").hardlink_to(tmp_path / "c/b/4")
     found = [document for document in documents(tmp_path / "c") if document.problem is None]
-    labels = {Path(document.id).name: " ".join(labels_in(document.label or "")) for document in found}
-    assert list(labels.items()) == [("1", "a b d"), ("2", "a"), ("3", "b d"), ("4", "b"), ("again", "b"), ("5", "d")]
+    labels = {
+        Path(document.id).name: " ".join(labels_in(document.label or "")) for document in found
+    }
+    assert list(labels.items()) == [
+        ("1", "a b d"),
+        ("2", "a"),
+        ("3", "b d"),
+        ("4", "b"),
+        ("again", "b"),
+        ("5", "d"),
+    ]
     alone, shared_out = (TextClassifier().fit_corpus(tmp_path / "c", jobs=jobs) for jobs in (1, 2))
-    assert alone.predict_proba(["one two"]).tolist() == shared_out.predict_proba(["one two"]).tolist()
+    assert (
+        alone.predict_proba(["one two"]).tolist() == shared_out.predict_proba(["one two"]).tolist()
+    )
     assert alone.classes == ["a", "b", "d"]
 
 

@@ -37,7 +37,11 @@ Rows = list[tuple[str, str]]
 ROWS: Rows = [
     ("ham", "see you at lunch lunch"), ("spam", "win a prize"), ("ham", "the café is open"), ("spam", "prize prize 世界 win"), ("ham", "at noon"),
 ]  # fmt: skip
-COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".xz": partial(lzma.compress, preset=0), ".bz2": bz2.compress}
+COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.compress,
+    ".xz": partial(lzma.compress, preset=0),
+    ".bz2": bz2.compress,
+}
 
 
 def write_dir(folder: Path, rows: Rows) -> list[Path]:
@@ -60,26 +64,44 @@ def of_table(name: str, delimiter: str) -> Callable[[Path, Rows], list[Path]]:
 
 def write_jsonl(folder: Path, rows: Rows) -> list[Path]:
     path = folder / "c.jsonl"
-    path.write_text("".join(json.dumps({"text": text, "label": label}) + "\n" for label, text in rows), encoding="utf-8")
+    path.write_text(
+        "".join(json.dumps({"text": text, "label": label}) + "\n" for label, text in rows),
+        encoding="utf-8",
+    )
     return [path]
 
 
 def write_json(folder: Path, rows: Rows) -> list[Path]:
     path = folder / "c.json"
-    path.write_text(json.dumps([{"text": text, "label": label} for label, text in rows], indent=2), encoding="utf-8")
+    path.write_text(
+        json.dumps([{"text": text, "label": label} for label, text in rows], indent=2),
+        encoding="utf-8",
+    )
     return [path]
 
 
 def write_lines(folder: Path, rows: Rows) -> list[Path]:
     labels = {label for label, _ in rows}
-    corpus(folder / "c", {f"{label}.txt": "".join(f"{text}\n" for other, text in rows if other == label) for label in labels})
+    corpus(
+        folder / "c",
+        {
+            f"{label}.txt": "".join(f"{text}\n" for other, text in rows if other == label)
+            for label in labels
+        },
+    )
     return [folder / "c"]
 
 
 def write_svmlight(folder: Path, rows: Rows) -> list[Path]:
     path = folder / "c.svmlight"
-    counted = [(label, " ".join(f"{word}:{count}" for word, count in Counter(text.split()).items())) for label, text in rows]
-    path.write_text("".join(f"{label} {features} # {label}:1\n" for label, features in counted), encoding="utf-8")
+    counted = [
+        (label, " ".join(f"{word}:{count}" for word, count in Counter(text.split()).items()))
+        for label, text in rows
+    ]
+    path.write_text(
+        "".join(f"{label} {features} # {label}:1\n" for label, features in counted),
+        encoding="utf-8",
+    )
     return [path]
 
 
@@ -87,7 +109,9 @@ def mail(text: str) -> bytes:
     return f"Subject: \nContent-Type: text/plain; charset=utf-8\n\n{text}".encode()
 
 
-def of_mailbox(kind: type[mailbox.mbox | mailbox.Maildir], suffix: str) -> Callable[[Path, Rows], list[Path]]:
+def of_mailbox(
+    kind: type[mailbox.mbox | mailbox.Maildir], suffix: str
+) -> Callable[[Path, Rows], list[Path]]:
     def write(folder: Path, rows: Rows) -> list[Path]:
         paths = [folder / f"{label}{suffix}" for label in sorted({label for label, _ in rows})]
         for path in paths:
@@ -117,7 +141,10 @@ LABELLED = pytest.mark.parametrize("name", sorted(WRITERS))
 
 
 def written(name: str, folder: Path, rows: Rows) -> list[Path]:
-    return WRITERS[name](folder, [(f"__label__{label}", text) for label, text in rows] if name == "fasttext" else rows)
+    return WRITERS[name](
+        folder,
+        [(f"__label__{label}", text) for label, text in rows] if name == "fasttext" else rows,
+    )
 
 
 def files_of(paths: list[Path]) -> list[Path]:
@@ -129,7 +156,9 @@ def bag(name: str, text: str) -> Counter[str]:
     """The words of a text, so that formats with and without order compare."""
     if name != "svmlight":
         return Counter(text.split())
-    return Counter({word: int(count) for word, _, count in (item.rpartition(":") for item in text.split())})
+    return Counter(
+        {word: int(count) for word, _, count in (item.rpartition(":") for item in text.split())}
+    )
 
 
 def counts(paths: list[Path], *more: str) -> Counts:
@@ -147,18 +176,22 @@ def test_every_format_is_read_and_written_here() -> None:
 @LABELLED
 def test_labels_and_texts_are_those_written(tmp_path: Path, name: str) -> None:
     found = texts(*written(name, tmp_path, ROWS), headers="subject")
-    assert sorted((label or "", sorted(bag(name, text).items())) for label, text in found) == sorted(
-        (label, sorted(Counter(text.split()).items())) for label, text in ROWS
-    )
+    assert sorted(
+        (label or "", sorted(bag(name, text).items())) for label, text in found
+    ) == sorted((label, sorted(Counter(text.split()).items())) for label, text in ROWS)
 
 
 @LABELLED
 def test_the_same_documents_give_the_same_statistics(tmp_path: Path, name: str) -> None:
     (tmp_path / "as").mkdir()
-    rows = [(label, " ".join(word for word in text.split() if len(word) > 1)) for label, text in ROWS]
+    rows = [
+        (label, " ".join(word for word in text.split() if len(word) > 1)) for label, text in ROWS
+    ]
     pairs = ("--unspaced", "pairs")  # counted features have none
     of_mail = ("--headers", "subject") if name in ("mbox", "maildir") else ()
-    found = counts(written(name, tmp_path / "as", rows), *of_mail, *(() if name == "svmlight" else pairs))
+    found = counts(
+        written(name, tmp_path / "as", rows), *of_mail, *(() if name == "svmlight" else pairs)
+    )
     assert found == counts(write_dir(tmp_path, rows), *pairs)
 
 
@@ -166,7 +199,9 @@ def test_the_same_documents_give_the_same_statistics(tmp_path: Path, name: str) 
 def test_a_format_is_found_and_remembered(tmp_path: Path, name: str) -> None:
     paths = written(name, tmp_path, ROWS)
     succeed("train", *paths)
-    assert TextClassifier.load("nbtext.joblib").reading["format"] == ("jsonl" if name == "json" else name)
+    assert TextClassifier.load("nbtext.joblib").reading["format"] == (
+        "jsonl" if name == "json" else name
+    )
     result = succeed("classify", *paths)
     assert len(result.rows) == len(ROWS)
     assert {len(row) for row in result.rows} == {3}
@@ -176,24 +211,33 @@ def test_a_format_is_found_and_remembered(tmp_path: Path, name: str) -> None:
 
 @LABELLED
 @pytest.mark.parametrize("suffix", sorted(COMPRESSORS))
-def test_compressed_files_are_read_as_if_they_were_not(tmp_path: Path, name: str, suffix: str) -> None:
+def test_compressed_files_are_read_as_if_they_were_not(
+    tmp_path: Path, name: str, suffix: str
+) -> None:
     paths = written(name, tmp_path, ROWS)
     expected = texts(*paths)
     for path in files_of(paths):
         path.with_name(path.name + suffix).write_bytes(COMPRESSORS[suffix](path.read_bytes()))
         path.unlink()
-    assert texts(*(path if path.is_dir() else path.with_name(path.name + suffix) for path in paths)) == expected
+    assert (
+        texts(*(path if path.is_dir() else path.with_name(path.name + suffix) for path in paths))
+        == expected
+    )
 
 
 @LABELLED
-def test_a_document_beyond_the_limit_is_a_problem_and_the_others_are_read(tmp_path: Path, name: str) -> None:
+def test_a_document_beyond_the_limit_is_a_problem_and_the_others_are_read(
+    tmp_path: Path, name: str
+) -> None:
     rows = [("a", "x1 " * 10), ("a", "word " * 5000), ("a", "y2 y3")]
     if name == "svmlight":
         rows[1] = ("a", " ".join(f"word{number}" for number in range(5000)))
     given: dict[str, Any] = {"format": name} if name == "lines" else {}
     found = documents(*written(name, tmp_path, rows), max_document_size="1K", **given)
     assert sorted(document.problem is None for document in found) == [False, True, True]
-    assert {document.problem.line for document in found if document.problem} == {"larger than 1 KiB; give --set max-document-size=SIZE"}
+    assert {document.problem.line for document in found if document.problem} == {
+        "larger than 1 KiB; give --set max-document-size=SIZE"
+    }
     again = tmp_path / "again"
     again.mkdir()
     assert len(texts(*written(name, again, rows), max_document_size="1M", **given)) == 3
@@ -203,17 +247,31 @@ def test_a_document_beyond_the_limit_is_a_problem_and_the_others_are_read(tmp_pa
 def test_a_named_encoding_is_strict(tmp_path: Path, name: str) -> None:
     paths = written(name, tmp_path, [("a", "caf\xe9 one"), ("a", "two three")])
     for path in files_of(paths):
-        path.write_bytes(path.read_bytes().replace("é".encode(), b"\xe9").replace(b"\\u00e9", b"\xe9").replace(b"utf-8", b"us-ascii"))
-    assert sorted(bag(name, text)["café"] for _, text in texts(*paths, encoding="latin-1")) == [0, 1]
+        path.write_bytes(
+            path.read_bytes()
+            .replace("é".encode(), b"\xe9")
+            .replace(b"\\u00e9", b"\xe9")
+            .replace(b"utf-8", b"us-ascii")
+        )
+    assert sorted(bag(name, text)["café"] for _, text in texts(*paths, encoding="latin-1")) == [
+        0,
+        1,
+    ]
     assert sorted(bag(name, text)["café"] for _, text in texts(*paths)) == [0, 1]
-    assert [document.problem.line for document in documents(*paths, encoding="utf-8") if document.problem]
+    assert [
+        document.problem.line
+        for document in documents(*paths, encoding="utf-8")
+        if document.problem
+    ]
 
 
 @pytest.mark.parametrize(
     ("first", "name"),
     [(b'{"a": 1}', "jsonl"), (b"__label__x y", "fasttext"), (b"From a@b Sat", "mbox"), (b"{nothing", "dir"), (b"a,b", "dir"), (b"", "dir"), (b"[1]", "dir"), (b'[ {"a": 1},', "jsonl")],
 )  # fmt: skip
-def test_for_training_the_first_line_tells_where_it_is_beyond_doubt(tmp_path: Path, first: bytes, name: str) -> None:
+def test_for_training_the_first_line_tells_where_it_is_beyond_doubt(
+    tmp_path: Path, first: bytes, name: str
+) -> None:
     path = tmp_path / "corpus"
     for content in (first, gzip.compress(first)):
         path.write_bytes(content + b"\n")
@@ -224,9 +282,15 @@ def test_for_training_the_first_line_tells_where_it_is_beyond_doubt(tmp_path: Pa
     assert resolve_format([str(path)], "auto", labelled=True) == name
 
 
-@pytest.mark.parametrize(("suffix", "name"), [(suffix, name) for name, layout in FORMATS.items() for suffix in layout.suffixes])
+@pytest.mark.parametrize(
+    ("suffix", "name"),
+    [(suffix, name) for name, layout in FORMATS.items() for suffix in layout.suffixes],
+)
 def test_suffixes_tell_the_format_compressed_or_not(suffix: str, name: str) -> None:
-    assert [resolve_format([f"x{ending}"], "auto") for ending in (suffix, suffix.upper(), f"{suffix}.gz", f"{suffix}.XZ")] == [name] * 4
+    assert [
+        resolve_format([f"x{ending}"], "auto")
+        for ending in (suffix, suffix.upper(), f"{suffix}.gz", f"{suffix}.XZ")
+    ] == [name] * 4
     assert resolve_format([f"x{suffix}"], "lines") == "lines"
 
 
@@ -243,7 +307,9 @@ def test_suffixes_tell_the_format_compressed_or_not(suffix: str, name: str) -> N
         ([], "text"),
     ],
 )
-def test_what_documents_are_by_the_names_of_their_files(tmp_path: Path, names: list[str], kind: str) -> None:
+def test_what_documents_are_by_the_names_of_their_files(
+    tmp_path: Path, names: list[str], kind: str
+) -> None:
     (tmp_path / "in").mkdir()
     corpus(tmp_path / "in", dict.fromkeys(names, "x"))
     path = "in"
@@ -251,7 +317,10 @@ def test_what_documents_are_by_the_names_of_their_files(tmp_path: Path, names: l
     assert resolved(Reading(), [path, path], labelled=False).document == kind
     assert resolved(Reading(document="html"), [path], labelled=True).document == "html"
     assert resolved(Reading(document="by-name"), [path], labelled=True).document == "by-name"
-    assert resolved(Reading(document="by-name", format="jsonl"), [path], labelled=True).document == "text"
+    assert (
+        resolved(Reading(document="by-name", format="jsonl"), [path], labelled=True).document
+        == "text"
+    )
     files = [str(tmp_path / "in" / name) for name in names if "/." not in name]
     assert resolved(Reading(), [*files, "-"][: len(files) or 1], labelled=False).document == kind
     (tmp_path / "outside").mkdir()
@@ -263,7 +332,11 @@ def test_what_documents_are_by_the_names_of_their_files(tmp_path: Path, names: l
 
 
 def test_documents_of_all_kinds_side_by_side(tmp_path: Path) -> None:
-    files = {"a/1.eml": "Subject: lunch\n\nat noon", "a/2.html": "<p>at <b>one</b><script>no()</script>", "a/3": "<p>x"}
+    files = {
+        "a/1.eml": "Subject: lunch\n\nat noon",
+        "a/2.html": "<p>at <b>one</b><script>no()</script>",
+        "a/3": "<p>x",
+    }
     corpus(tmp_path, files)
     found = dict(zip(files, (d.text.decode().split() for d in documents(tmp_path)), strict=True))
     assert found == {"a/1.eml": ["lunch", "at", "noon"], "a/2.html": ["at", "one"], "a/3": ["<p>x"]}
@@ -275,11 +348,18 @@ def test_messages_of_apple_mail(tmp_path: Path) -> None:
     packed = b"%-10d\n%b<plist/>\n" % (len(message), message)
     corpus(
         tmp_path / "box",
-        {"ham/1.emlx": packed, "ham/2.partial.EMLX.gz": gzip.compress(packed), "spam/3.emlx": message, "spam/4.emlx": b"9" * 5000},
+        {
+            "ham/1.emlx": packed,
+            "ham/2.partial.EMLX.gz": gzip.compress(packed),
+            "spam/3.emlx": message,
+            "spam/4.emlx": b"9" * 5000,
+        },
     )
     read = ["tea\n\nat five\n"] * 3
     assert [text for _, text in texts(tmp_path / "box", headers="subject")] == [*read, "9" * 5000]
-    assert [text for _, text in texts(tmp_path / "box/ham/1.emlx", labelled=False, headers="subject")] == read[:1]
+    assert [
+        text for _, text in texts(tmp_path / "box/ham/1.emlx", labelled=False, headers="subject")
+    ] == read[:1]
     succeed("train box -m m")
     assert succeed("classify box/ham/1.emlx -m m").rows[0][1] == "ham"
     corpus(tmp_path / "box", {"spam/5": packed})
@@ -294,11 +374,19 @@ def test_messages_of_apple_mail(tmp_path: Path) -> None:
         ("x" * 300 + "\n" + "y" * 280 + "\n" + "z" * 290, 3),
         ("a\nbbbb\n", None),
         ("my bin is full\n\nthe lamp is out\na tree fell on the road\n", None),
-        (textwrap.fill("who wrote this letter did not know how many lines it has, but broke them " * 9, 72) + "\nyours", None),
+        (
+            textwrap.fill(
+                "who wrote this letter did not know how many lines it has, but broke them " * 9, 72
+            )
+            + "\nyours",
+            None,
+        ),
         ("", None),
     ],
 )
-def test_files_of_lines_that_look_like_documents(tmp_path: Path, content: str, lines: int | None) -> None:
+def test_files_of_lines_that_look_like_documents(
+    tmp_path: Path, content: str, lines: int | None
+) -> None:
     write("f", content)
     assert lines_of_document("f") == lines
 
@@ -313,5 +401,9 @@ def test_a_list_of_documents_is_none_of_corpora(tmp_path: Path) -> None:
 
 
 def test_a_pipe_is_looked_into_and_read_once(tmp_path: Path) -> None:
-    succeeded(bash("$NBTEXT train <(printf '__label__a cats\\n__label__b dogs\\n') && $NBTEXT classify --text cats"))
+    succeeded(
+        bash(
+            "$NBTEXT train <(printf '__label__a cats\\n__label__b dogs\\n') && $NBTEXT classify --text cats"
+        )
+    )
     assert "no value at the key 'label'" in bash('$NBTEXT train <(echo \'{"text": "x"}\')').notes[0]

@@ -39,15 +39,26 @@ def test_what_a_browser_shows(markup: str, read: str) -> None:
 
 @pytest.mark.parametrize("zeros", [0, 1, 8, 9, 5000])
 @pytest.mark.parametrize(
-    ("number", "read"), [("65", "A"), ("0", "\ufffd"), ("128512", "\U0001f600"), ("1114112", "\ufffd"), ("9" * 4301, "\ufffd")]
+    ("number", "read"),
+    [
+        ("65", "A"),
+        ("0", "\ufffd"),
+        ("128512", "\U0001f600"),
+        ("1114112", "\ufffd"),
+        ("9" * 4301, "\ufffd"),
+    ],
 )
 def test_a_character_by_its_number_however_long(number: str, read: str, zeros: int) -> None:
     """Python converts 4,300 digits at most; one page with more ended the run."""
-    assert text_of_html(f"<p title='&#{'0' * zeros}{number};'>a&#{'0' * zeros}{number};b&#{number}").split() == [f"a{read}b{read}"]
+    assert text_of_html(
+        f"<p title='&#{'0' * zeros}{number};'>a&#{'0' * zeros}{number};b&#{number}"
+    ).split() == [f"a{read}b{read}"]
 
 
 def test_quotations_can_be_dropped() -> None:
-    assert text_of_html("<p>new<blockquote>old<blockquote>older</blockquote></blockquote>end", drop_quotes=True).split() == ["new", "end"]
+    assert text_of_html(
+        "<p>new<blockquote>old<blockquote>older</blockquote></blockquote>end", drop_quotes=True
+    ).split() == ["new", "end"]
 
 
 @pytest.mark.parametrize(
@@ -67,14 +78,23 @@ def test_as_a_kind_of_document(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     write("a/1.html", "<p>see<script>not</script> you")
     write("c.csv", 'a,"<b>s</b>ee you"\n')
-    assert [text.split() for _, text in texts(tmp_path, document="html", format="dir")] == [["see", "you"]]
+    assert [text.split() for _, text in texts(tmp_path, document="html", format="dir")] == [
+        ["see", "you"]
+    ]
     assert texts(tmp_path / "c.csv", document="html")[0][1].split() == ["see", "you"]
 
 
-@given(st.lists(st.sampled_from(["word", "<p>", "</p>", "<b>", "</b>", " ", "<br>", "&amp;"]), max_size=30))
+@given(
+    st.lists(
+        st.sampled_from(["word", "<p>", "</p>", "<b>", "</b>", " ", "<br>", "&amp;"]), max_size=30
+    )
+)
 def test_against_a_slow_twin(pieces: list[str]) -> None:
     shown = {"word": "word", "<b>": "", "</b>": "", "&amp;": "&"}
-    assert text_of_html("".join(pieces)).split() == "".join(shown.get(piece, " ") for piece in pieces).split()
+    assert (
+        text_of_html("".join(pieces)).split()
+        == "".join(shown.get(piece, " ") for piece in pieces).split()
+    )
 
 
 def test_a_page_of_twice_the_open_elements_takes_twice_the_work() -> None:

@@ -26,15 +26,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@given(st.lists(st.sampled_from([b"a", b"bc", b"\n", b"\r\n", b"\r"]), max_size=30).map(b"".join), st.integers(1, 6))
+@given(
+    st.lists(st.sampled_from([b"a", b"bc", b"\n", b"\r\n", b"\r"]), max_size=30).map(b"".join),
+    st.integers(1, 6),
+)
 def test_lines_against_a_slow_twin(content: bytes, limit: int) -> None:
     wanted = [line.removesuffix(b"\r") for line in content.split(b"\n")]
     wanted = wanted[:-1] if content.endswith(b"\n") or not content else wanted
     found = numbered_lines(io.BufferedReader(io.BytesIO(content)), limit)
-    assert list(found) == [(number, line if len(line) <= limit else None) for number, line in enumerate(wanted, 1)]
+    assert list(found) == [
+        (number, line if len(line) <= limit else None) for number, line in enumerate(wanted, 1)
+    ]
 
 
-@given(st.lists(st.lists(st.text('ab," \n', max_size=30), min_size=2, max_size=2), max_size=6), st.integers(20, 60))
+@given(
+    st.lists(st.lists(st.text('ab," \n', max_size=30), min_size=2, max_size=2), max_size=6),
+    st.integers(20, 60),
+)
 def test_rows_of_csv_beyond_the_limit_are_read_over(rows: list[list[str]], limit: int) -> None:
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(rows)
@@ -43,15 +51,27 @@ def test_rows_of_csv_beyond_the_limit_are_read_over(rows: list[list[str]], limit
         record = io.StringIO()
         csv.writer(record, lineterminator="\n").writerow(row)
         records.append(record.getvalue())
-    source = source_of(Reading.of({"format": "csv", "max_document_size": str(limit)}), Notices(), labelled=True)
+    source = source_of(
+        Reading.of({"format": "csv", "max_document_size": str(limit)}), Notices(), labelled=True
+    )
     found = list(_rows_of_csv(io.BufferedReader(io.BytesIO(out.getvalue().encode())), source, 0, 0))
-    wanted = [None if len(record) > limit + 2 else [field.encode() for field in row] for row, record in zip(rows, records, strict=True)]
+    wanted = [
+        None if len(record) > limit + 2 else [field.encode() for field in row]
+        for row, record in zip(rows, records, strict=True)
+    ]
     assert [fields for _, fields in found] == wanted
     assert [number for number, _ in found] == list(range(1, len(records) + 1))
 
 
 @pytest.mark.parametrize(
-    ("name", "start"), [("c.csv", b'a,"'), ("c.tsv", b"a\t"), ("c.jsonl", b'{"text": "'), ("c.ft", b"__label__a "), ("c.svm", b"a x")]
+    ("name", "start"),
+    [
+        ("c.csv", b'a,"'),
+        ("c.tsv", b"a\t"),
+        ("c.jsonl", b'{"text": "'),
+        ("c.ft", b"__label__a "),
+        ("c.svm", b"a x"),
+    ],
 )
 def test_a_line_without_end_takes_no_memory(pets: Path, name: str, start: bytes) -> None:
     with (pets / name).open("wb") as file:
@@ -63,8 +83,12 @@ def test_a_line_without_end_takes_no_memory(pets: Path, name: str, start: bytes)
         result = nbtext("train", name, "--max-document-size", "1M", "-m", "m", limits=LITTLE_MEMORY)
         assert "larger than 1 MiB; give --set max-document-size=SIZE" in result.notes[0]
         return
-    result = nbtext("classify", name, "--format", form, "--max-document-size", "1M", limits=LITTLE_MEMORY)
-    assert result.rows == [[f"{name}:1", "", "larger than 1 MiB; give --set max-document-size=SIZE"]]
+    result = nbtext(
+        "classify", name, "--format", form, "--max-document-size", "1M", limits=LITTLE_MEMORY
+    )
+    assert result.rows == [
+        [f"{name}:1", "", "larger than 1 MiB; give --set max-document-size=SIZE"]
+    ]
     assert result.status == 1
 
 
@@ -72,8 +96,14 @@ def test_a_file_and_standard_input_beyond_the_limit(pets: Path) -> None:
     write("large", b"cat " * 1000)
     for arguments, stdin in ((["large"], b""), (["-"], b"cat " * 1000)):
         result = nbtext("classify", *arguments, "--max-document-size", "3999", stdin=stdin)
-        assert (result.status, result.rows) == (1, [[arguments[0], "", "larger than 3,999 bytes; give --set max-document-size=SIZE"]])
-        assert nbtext("classify", *arguments, "--max-document-size", "4000", stdin=stdin).rows[0][1] == "cats"
+        assert (result.status, result.rows) == (
+            1,
+            [[arguments[0], "", "larger than 3,999 bytes; give --set max-document-size=SIZE"]],
+        )
+        assert (
+            nbtext("classify", *arguments, "--max-document-size", "4000", stdin=stdin).rows[0][1]
+            == "cats"
+        )
 
 
 def test_an_unclosed_quote_swallows_no_memory_and_is_told(tmp_path: Path) -> None:
@@ -87,15 +117,26 @@ def test_an_unclosed_quote_swallows_no_memory_and_is_told(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("size", "text"), [(64 << 20, "64 MiB"), (1000, "1,000 bytes"), (1024, "1 KiB"), (3 << 30, "3 GiB"), (1, "1 bytes")]
+    ("size", "text"),
+    [
+        (64 << 20, "64 MiB"),
+        (1000, "1,000 bytes"),
+        (1024, "1 KiB"),
+        (3 << 30, "3 GiB"),
+        (1, "1 bytes"),
+    ],
 )
 def test_sizes_in_words(size: int, text: str) -> None:
     assert size_in_words(size) == text
 
 
 @pytest.mark.parametrize("name", ["c.csv.gz", "c.tsv.gz"])
-def test_a_file_that_is_cut_short_is_no_corpus_where_documents_may_be_smaller_than_a_block_of_lines(pets: Path, name: str) -> None:
-    rows = "".join(f"c{n % 2}{',' if 'csv' in name else chr(9)}word{n} some text\n" for n in range(60_000))
+def test_a_file_that_is_cut_short_is_no_corpus_where_documents_may_be_smaller_than_a_block_of_lines(
+    pets: Path, name: str
+) -> None:
+    rows = "".join(
+        f"c{n % 2}{',' if 'csv' in name else chr(9)}word{n} some text\n" for n in range(60_000)
+    )
     content = gzip.compress(rows.encode(), mtime=0)
     (pets / name).write_bytes(content[: len(content) * 2 // 3])
     line = error_line(nbtext("train", name, "--max-document-size", "100K", "--jobs", "1"), 4)

@@ -32,10 +32,20 @@ if TYPE_CHECKING:
 
 
 def test_fasttext_lines(tmp_path: Path) -> None:
-    path = write("c.ft", "\ufeff__label__a b c\r\n\n__label__café\t x\n y __label__z\n__label__empty\n")
+    path = write(
+        "c.ft", "\ufeff__label__a b c\r\n\n__label__café\t x\n y __label__z\n__label__empty\n"
+    )
     assert texts(path) == [("a", "b c"), ("café", "x"), ("z", "y"), ("empty", "")]
-    assert texts(path, labelled=False) == [(None, "b c"), (None, ""), (None, "x"), (None, "y"), (None, "")]
-    assert [document.id for document in documents(path)] == [f"{path}:{number}" for number in (1, 3, 4, 5)]
+    assert texts(path, labelled=False) == [
+        (None, "b c"),
+        (None, ""),
+        (None, "x"),
+        (None, "y"),
+        (None, ""),
+    ]
+    assert [document.id for document in documents(path)] == [
+        f"{path}:{number}" for number in (1, 3, 4, 5)
+    ]
 
 
 def test_fasttext_lines_with_several_labels(tmp_path: Path) -> None:
@@ -70,10 +80,14 @@ def test_svmlight_lines(tmp_path: Path) -> None:
     assert texts(write("d.svm", "3:2 10:1\n"), labelled=False) == [(None, "3:2 10:1")]
 
 
-@pytest.mark.parametrize("item", ["a:0", "a:-1", "a:1.5", "a:x", "a", ":3", "a:", "a:1000000000", "a:1e3", "a:٣", "a:00"])
+@pytest.mark.parametrize(
+    "item", ["a:0", "a:-1", "a:1.5", "a:x", "a", ":3", "a:", "a:1000000000", "a:1e3", "a:٣", "a:00"]
+)
 def test_counts_are_whole_and_positive(tmp_path: Path, item: str) -> None:
     path = write("c.svmlight", f"x a:1\nx b:2 {item}\ny c:007\n")
-    assert problems(path) == {f"{path}:2": f"{item!r} is not name:count with a whole count from 1 to 999,999,999"}
+    assert problems(path) == {
+        f"{path}:2": f"{item!r} is not name:count with a whole count from 1 to 999,999,999"
+    }
     assert len(documents(path)) == 3
 
 
@@ -87,7 +101,14 @@ def test_names_are_terms_as_they_stand_and_large_counts_cost_no_memory(tmp_path:
     succeeded(nbtext("train", path, "-m", "m", limits=MEMORY))
     counts = plain(TextClassifier.load("m").fitted.statistics)
     assert counts.occurrences[("x", "The")] == 999_999_999 * 50
-    assert {term for _, term in counts.occurrences} == {"The", "running", "1", "the", "runs", "it's,odd"}
+    assert {term for _, term in counts.occurrences} == {
+        "The",
+        "running",
+        "1",
+        "the",
+        "runs",
+        "it's,odd",
+    }
     answers = succeed("classify", path, "-m", "m")
     assert [row[1] for row in answers.rows] == ["x", "y"] * 50
     bare = nbtext("classify - --format lines -m", "m", stdin=b"runs the\nThe The:2\n")
@@ -106,7 +127,9 @@ def test_names_are_terms_as_they_stand_and_large_counts_cost_no_memory(tmp_path:
     ],
     ids=" ".join,
 )
-def test_settings_of_words_are_refused_for_counted_features(options: list[str], tmp_path: Path) -> None:
+def test_settings_of_words_are_refused_for_counted_features(
+    options: list[str], tmp_path: Path
+) -> None:
     write("c.svm", "x red:2 round:1\ny green:3\n" * 4)
     expected = f"nbtext: svmlight's features are counted already, so {' '.join(options)} would change nothing; leave it out"
     commands = [["train"], ["cross-validate", "--folds", "2"], ["tokens", "--no-model"]][
@@ -117,22 +140,41 @@ def test_settings_of_words_are_refused_for_counted_features(options: list[str], 
     assert not (tmp_path / "nbtext.joblib").exists()
 
 
-def test_settings_that_leave_out_and_stem_no_words_do_not_raise_for_counted_features(tmp_path: Path) -> None:
+def test_settings_that_leave_out_and_stem_no_words_do_not_raise_for_counted_features(
+    tmp_path: Path,
+) -> None:
     write("c.svm", "x red:2 round:1\ny green:3\n")
     succeed("train c.svm --stop-words none --stemmer none --ngrams 1 --min-df 1")
 
 
-@given(st.lists(st.lists(st.tuples(st.sampled_from(["a", "b:c", "é", "zz", "9"]), st.integers(1, 10**9)), max_size=6), max_size=5))
+@given(
+    st.lists(
+        st.lists(
+            st.tuples(st.sampled_from(["a", "b:c", "é", "zz", "9"]), st.integers(1, 10**9)),
+            max_size=6,
+        ),
+        max_size=5,
+    )
+)
 def test_counting_equals_adding_up(rows: list[list[tuple[str, int]]]) -> None:
     vocabulary = Vocabulary.of(["a", "b:c", "é"])
     lines = [" ".join(f"{name}:{count}" for name, count in row).encode() for row in rows]
-    matrix = DocumentCounter(Analysis(Settings(reading=Reading(format="svmlight"))), vocabulary).count(lines).matrix()
+    matrix = (
+        DocumentCounter(Analysis(Settings(reading=Reading(format="svmlight"))), vocabulary)
+        .count(lines)
+        .matrix()
+    )
     for number, row in enumerate(rows):
         wanted: Counter[str] = Counter()
         for name, count in row:
             wanted[name] += count
         entries = slice(matrix.offsets[number], matrix.offsets[number + 1])
-        found = {vocabulary.term(term): count for term, count in zip(matrix.terms[entries], matrix.counts[entries].tolist(), strict=True)}
+        found = {
+            vocabulary.term(term): count
+            for term, count in zip(
+                matrix.terms[entries], matrix.counts[entries].tolist(), strict=True
+            )
+        }
         assert found == {name: count for name, count in wanted.items() if name in ("a", "b:c", "é")}
         assert matrix.unknown[number] == wanted["zz"] + wanted["9"]
 

@@ -26,7 +26,10 @@ BAD = {
     b'{"label": "a", "text": "x", "n": -Infinity}': "not valid JSON (-Infinity is not a JSON number)",
     b'{"label": "a", "text": "x", "text": "y"}': "not valid JSON (the key 'text' is repeated)",
     b'{"label": "a", "text": "x", "in": {"b": 1, "b": 1}}': "not valid JSON (the key 'b' is repeated)",
-    b'{"label": "a", "text": "x", "n": ' + b"[" * 100_000 + b"]" * 100_000 + b"}": "JSON nested too deeply",
+    b'{"label": "a", "text": "x", "n": '
+    + b"[" * 100_000
+    + b"]" * 100_000
+    + b"}": "JSON nested too deeply",
     b'{"label": "a", "text": "x", "n": ' + b"9" * 5000 + b"}": "not valid JSON (Exceeds the limit",
     b'{"label": "a"}': "no value at the key 'text'; see --text-column",
     b'{"label": "a", "text": null}': "no value at the key 'text'; see --text-column",
@@ -55,8 +58,16 @@ def test_a_bad_line_is_one_problem_and_the_others_are_read(tmp_path: Path, line:
     path = lines(GOOD, line, GOOD)
     found = problems(path)
     assert list(found) == [f"{path}:2"]
-    assert found[f"{path}:2"].replace("the keys are label; ", "").replace("the keys are text; ", "").startswith(BAD[line])
-    assert [document.id for document in documents(path) if document.problem is None] == [f"{path}:1", f"{path}:3"]
+    assert (
+        found[f"{path}:2"]
+        .replace("the keys are label; ", "")
+        .replace("the keys are text; ", "")
+        .startswith(BAD[line])
+    )
+    assert [document.id for document in documents(path) if document.problem is None] == [
+        f"{path}:1",
+        f"{path}:3",
+    ]
 
 
 def test_a_key_repeated_at_the_end_of_many_is_found_at_once(tmp_path: Path) -> None:
@@ -70,26 +81,51 @@ def test_bad_lines_in_a_real_process(pets: Path) -> None:
     path = lines(GOOD, *BAD, GOOD)
     result = nbtext("classify", path.name, "--format", "jsonl")
     assert result.status == 1
-    assert [row[0] for row in result.rows] == [f"c.jsonl:{number}" for number in range(1, len(BAD) + 3)]
+    assert [row[0] for row in result.rows] == [
+        f"c.jsonl:{number}" for number in range(1, len(BAD) + 3)
+    ]
     needs_no_label = [why for why in BAD.values() if "label" in why]
     assert sum(row[1] == "" for row in result.rows) == len(BAD) - len(needs_no_label)
     assert 8 <= len(result.notes) <= 11  # of the same problem three have a line
 
 
 def test_keys_of_any_depth(tmp_path: Path) -> None:
-    record = {"a": {"b": {"c": "deep"}, "x.y": "dots"}, "a.b.d": "flat", "n": 7, "yes": True, "half": 0.5}
+    record = {
+        "a": {"b": {"c": "deep"}, "x.y": "dots"},
+        "a.b.d": "flat",
+        "n": 7,
+        "yes": True,
+        "half": 0.5,
+    }
     path = lines(json.dumps(record).encode())
-    for key, label in (("a.b.c", "deep"), ("a.x.y", "dots"), ("a.b.d", "flat"), ("n", "7"), ("yes", "true"), ("half", "0.5")):
+    for key, label in (
+        ("a.b.c", "deep"),
+        ("a.x.y", "dots"),
+        ("a.b.d", "flat"),
+        ("n", "7"),
+        ("yes", "true"),
+        ("half", "0.5"),
+    ):
         assert texts(path, label_column=key, text_column="a.b.c") == [(label, "deep")]
         assert documents(path, label_column="n", text_column="a.b.c", id_column=key)[0].id == label
-    assert documents(path, label_column="n", text_column="a.b.c", id_column="none")[0].id == f"{path}:1"
-    objects = {"labels": [{"name": "bug"}, {"name": "ui"}, {}], "value": [{"choices": ["a", "b"]}, {"choices": ["c"]}], "none": []}
+    assert (
+        documents(path, label_column="n", text_column="a.b.c", id_column="none")[0].id
+        == f"{path}:1"
+    )
+    objects = {
+        "labels": [{"name": "bug"}, {"name": "ui"}, {}],
+        "value": [{"choices": ["a", "b"]}, {"choices": ["c"]}],
+        "none": [],
+    }
     for key, value in (
         ("labels.name", ["bug", "ui"]), ("labels.1.name", "ui"), ("labels.name.1", "ui"), ("value.choices", ["a", "b", "c"]),
         ("value.1.choices.0", "c"), ("value.choices.2", "c"), ("none.name", []),
     ):  # fmt: skip
         assert _value_at(objects, key) == value
-    assert all(_value_at(objects, key) is _ABSENT for key in ("labels.2.name", "labels.3", "labels.id", "none.0", "none.name.0"))
+    assert all(
+        _value_at(objects, key) is _ABSENT
+        for key in ("labels.2.name", "labels.3", "labels.id", "none.0", "none.name.0")
+    )
     assert _value_at({"a": None}, "a.b") is not None
     assert _value_at({"a": None}, "a") is None
 
@@ -112,7 +148,10 @@ def test_keys_of_half_a_character_are_shown(pets: Path) -> None:
     lines(b'{"\\udfaa": 0}')
     succeed("train pets -m m")
     [[_, label, why]] = nbtext("classify c.jsonl --text-column text -m m").rows
-    assert (label, why) == ("", "no value at the key 'text'; the keys are \\\\udfaa; see --text-column")
+    assert (label, why) == (
+        "",
+        "no value at the key 'text'; the keys are \\\\udfaa; see --text-column",
+    )
     assert "the keys are \\udfaa; see --label-column" in nbtext("train c.jsonl").notes[0]
 
 
@@ -123,28 +162,61 @@ def test_zeros_inside_json_text_separate_words(tmp_path: Path) -> None:
 unicode_texts = st.text(st.characters(exclude_characters="\x1b"))
 """Without the character that begins the control sequences of terminals, which are dropped."""
 
-scalars = unicode_texts | st.integers(-(10**30), 10**30) | st.booleans() | st.floats(allow_nan=False, allow_infinity=False)
+scalars = (
+    unicode_texts
+    | st.integers(-(10**30), 10**30)
+    | st.booleans()
+    | st.floats(allow_nan=False, allow_infinity=False)
+)
 
 
 @pytest.mark.usefixtures("tmp_path")
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])  # each example writes the file anew
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture]
+)  # each example writes the file anew
 @given(
     st.lists(
-        st.tuples(scalars.filter(lambda value: value != ""), unicode_texts, st.dictionaries(st.text(), st.none() | scalars)), max_size=6
+        st.tuples(
+            scalars.filter(lambda value: value != ""),
+            unicode_texts,
+            st.dictionaries(st.text(), st.none() | scalars),
+        ),
+        max_size=6,
     ),
     st.booleans(),
 )
-def test_what_the_json_module_writes_is_read_back(rows: list[tuple[Any, str, dict[str, Any]]], ascii_only: bool) -> None:
+def test_what_the_json_module_writes_is_read_back(
+    rows: list[tuple[Any, str, dict[str, Any]]], ascii_only: bool
+) -> None:
     records = [{**more, "label": label, "text": text} for label, text, more in rows]
-    path = lines(*(json.dumps(record, ensure_ascii=ascii_only).encode("utf-8", "replace") for record in records))
+    path = lines(
+        *(
+            json.dumps(record, ensure_ascii=ascii_only).encode("utf-8", "replace")
+            for record in records
+        )
+    )
     spaces = str.maketrans("\0\x1c\x1d\x1e\x1f", "     ")
-    labels = [one_label(label) if isinstance(label, str) else json.dumps(label) for label, *_ in rows]
-    wanted = [(label, text.translate(spaces)) for label, (_, text, _) in zip(labels, rows, strict=True)]
-    assert texts(path) == [tuple(part.encode("utf-8", "replace").decode() for part in row) for row in wanted]
+    labels = [
+        one_label(label) if isinstance(label, str) else json.dumps(label) for label, *_ in rows
+    ]
+    wanted = [
+        (label, text.translate(spaces)) for label, (_, text, _) in zip(labels, rows, strict=True)
+    ]
+    assert texts(path) == [
+        tuple(part.encode("utf-8", "replace").decode() for part in row) for row in wanted
+    ]
 
 
 def test_a_list_has_several_labels_one_or_none(tmp_path: Path) -> None:
-    given = [["wheat", "grain", "wheat"], ["corn"], [], "corn", [7, True], "\x1fcorn", {"corn": 1, "oil": 0.4, "wheat": 0.5}]
+    given = [
+        ["wheat", "grain", "wheat"],
+        ["corn"],
+        [],
+        "corn",
+        [7, True],
+        "\x1fcorn",
+        {"corn": 1, "oil": 0.4, "wheat": 0.5},
+    ]
     path = lines(*(json.dumps({"label": label, "text": "x"}).encode() for label in given))
     expected = [
         label_set(["grain", "wheat"]),
@@ -159,9 +231,17 @@ def test_a_list_has_several_labels_one_or_none(tmp_path: Path) -> None:
 
 
 def test_lists_of_labels_are_learnt_as_python_learns_them(tmp_path: Path) -> None:
-    given = [("corn rose", ["corn", "grain"]), ("oil fell", ["crude"]), ("wheat corn", ["grain"]), ("hello", [])] * 3
+    given = [
+        ("corn rose", ["corn", "grain"]),
+        ("oil fell", ["crude"]),
+        ("wheat corn", ["grain"]),
+        ("hello", []),
+    ] * 3
     path = lines(*(json.dumps({"label": labels, "text": text}).encode() for text, labels in given))
-    read, fitted = TextClassifier().fit_corpus(path), TextClassifier().fit(*zip(*given, strict=True))
+    read, fitted = (
+        TextClassifier().fit_corpus(path),
+        TextClassifier().fit(*zip(*given, strict=True)),
+    )
     assert read.classes == ["corn", "crude", "grain"]
     assert read.predict_proba(["corn"]).tolist() == fitted.predict_proba(["corn"]).tolist()
 
@@ -169,11 +249,21 @@ def test_lists_of_labels_are_learnt_as_python_learns_them(tmp_path: Path) -> Non
 EXPORTS: dict[str, object] = {
     "GitHub": {"title": "x", "body": "it purrs", "labels": [{"id": "7", "name": "cats"}]},
     "doccano": {"id": 7, "text": "it purrs", "label": ["cats"]},
-    "Label Studio": {"id": 7, "data": {"text": "it purrs"}, "annotations": [{"result": [{"value": {"choices": ["cats"]}}]}]},
+    "Label Studio": {
+        "id": 7,
+        "data": {"text": "it purrs"},
+        "annotations": [{"result": [{"value": {"choices": ["cats"]}}]}],
+    },
     "Label Studio, several": {"id": 7, "text": "it purrs", "topic": {"choices": ["cats"]}},
     "Argilla": {"inputs": {"text": "it purrs"}, "annotation": ["cats"], "prediction": None},
-    "Argilla 2": {"fields": {"text": "it purrs"}, "responses": {"label": [{"value": "cats", "user_id": "7"}]}},
-    "Argilla 2, answered": {"fields": {"text": "it purrs"}, "responses": [{"values": {"label": {"value": "cats"}}}]},
+    "Argilla 2": {
+        "fields": {"text": "it purrs"},
+        "responses": {"label": [{"value": "cats", "user_id": "7"}]},
+    },
+    "Argilla 2, answered": {
+        "fields": {"text": "it purrs"},
+        "responses": [{"values": {"label": {"value": "cats"}}}],
+    },
 }
 
 
@@ -184,14 +274,33 @@ def test_what_annotation_tools_write_is_read(tmp_path: Path, name: str) -> None:
 
 
 def test_the_keys_are_those_of_the_record_with_the_most(tmp_path: Path) -> None:
-    write("issues.json", json.dumps([{"body": "it", "labels": []}, {"body": "purrs", "labels": [{"name": "cats"}]}]))
+    write(
+        "issues.json",
+        json.dumps([{"body": "it", "labels": []}, {"body": "purrs", "labels": [{"name": "cats"}]}]),
+    )
     assert texts("issues.json") == [(label_set([]), "it"), (label_set(["cats"]), "purrs")]
 
 
 def test_a_record_with_no_examples_is_reported(tmp_path: Path) -> None:
-    write("bot.json", json.dumps({"intents": [{"tag": "cats", "patterns": ["it", "purrs"]}, {"tag": "dogs", "patterns": []}]}))
-    assert [document.problem is None for document in documents("bot.json", records="intents")] == [True, True, False]
-    assert problems("bot.json", records="intents") == {"bot.json:2": "no value at the key 'patterns'; see --text-column"}
+    write(
+        "bot.json",
+        json.dumps(
+            {
+                "intents": [
+                    {"tag": "cats", "patterns": ["it", "purrs"]},
+                    {"tag": "dogs", "patterns": []},
+                ]
+            }
+        ),
+    )
+    assert [document.problem is None for document in documents("bot.json", records="intents")] == [
+        True,
+        True,
+        False,
+    ]
+    assert problems("bot.json", records="intents") == {
+        "bot.json:2": "no value at the key 'patterns'; see --text-column"
+    }
     assert "give --set records=KEY with the key of the documents: intents" in fail(
         2, "train bot.json --text-column intents.patterns --label-column intents.tag"
     )

@@ -25,18 +25,34 @@ CASINO = "casino bonus lottery prize"
 
 
 def sentence(chance: random.Random, charset: str) -> str:
-    return " ".join(chance.choices(WORDS[charset].split() + WORDS["us-ascii"].split(), k=chance.randint(5, 30)))
+    return " ".join(
+        chance.choices(WORDS[charset].split() + WORDS["us-ascii"].split(), k=chance.randint(5, 30))
+    )
 
 
 def encoding_for(chance: random.Random, charset: str) -> str:
-    return chance.choice(["base64", "quoted-printable"] if charset in ("utf-16", "utf-7") else ["base64", "quoted-printable", "8bit"])
-
-
-def filled(message: EmailMessage, chance: random.Random, text: str, charset: str, subtype: str = "plain") -> None:
-    content = (
-        f"<p>{text.replace(' ', chance.choice([' ', '&nbsp;', '<br>', ' <i>x</i> '.replace('x', '')]))}</p>" if subtype == "html" else text
+    return chance.choice(
+        ["base64", "quoted-printable"]
+        if charset in ("utf-16", "utf-7")
+        else ["base64", "quoted-printable", "8bit"]
     )
-    message.set_content(content.encode(charset), "text", subtype, cte=encoding_for(chance, charset), params={"charset": charset})
+
+
+def filled(
+    message: EmailMessage, chance: random.Random, text: str, charset: str, subtype: str = "plain"
+) -> None:
+    content = (
+        f"<p>{text.replace(' ', chance.choice([' ', '&nbsp;', '<br>', ' <i>x</i> '.replace('x', '')]))}</p>"
+        if subtype == "html"
+        else text
+    )
+    message.set_content(
+        content.encode(charset),
+        "text",
+        subtype,
+        cte=encoding_for(chance, charset),
+        params={"charset": charset},
+    )
 
 
 def with_subject(message: EmailMessage, subject: str, charset: str) -> bytes:
@@ -49,7 +65,9 @@ def made(chance: random.Random) -> tuple[bytes, str]:
     charset = chance.choice(list(WORDS))
     message = EmailMessage()
     text = sentence(chance, charset)
-    kind = chance.choice(["plain", "html", "alternative", "mixed", "related", "forwarded", "attached"])
+    kind = chance.choice(
+        ["plain", "html", "alternative", "mixed", "related", "forwarded", "attached"]
+    )
     if kind in ("plain", "html"):
         filled(message, chance, text, charset, kind)
     elif kind == "alternative":
@@ -75,7 +93,9 @@ def made(chance: random.Random) -> tuple[bytes, str]:
         filled(other, chance, CASINO, "utf-8")
         message.add_attachment(other, disposition="inline" if kind == "forwarded" else "attachment")
         text = f"{text} {CASINO}" if kind == "forwarded" else text
-    of_subject = chance.choice([each for each in WORDS if not each.startswith("utf-") or each == "utf-8"])
+    of_subject = chance.choice(
+        [each for each in WORDS if not each.startswith("utf-") or each == "utf-8"]
+    )
     subject = sentence(chance, of_subject)
     return with_subject(message, subject, of_subject), f"{subject} {text}"
 
@@ -120,7 +140,9 @@ def test_usual_mail_is_read_as_the_email_package_reads_it(seed: int) -> None:
     assert by_nbtext(message) == by_email(message) == words(text)
 
 
-def part(text: str, kind: str = "plain", charset: str = "utf-8", cte: str = "base64") -> EmailMessage:
+def part(
+    text: str, kind: str = "plain", charset: str = "utf-8", cte: str = "base64"
+) -> EmailMessage:
     message = EmailMessage()
     message.set_content(text.encode(charset), "text", kind, cte=cte, params={"charset": charset})
     return message
@@ -136,18 +158,30 @@ def alternative(*parts: EmailMessage) -> bytes:
 
 def labelled(text: str, codec: str, label: str) -> bytes:
     message = EmailMessage()
-    message.set_content(text.encode(codec), "text", "plain", cte="base64", params={"charset": label})
+    message.set_content(
+        text.encode(codec), "text", "plain", cte="base64", params={"charset": label}
+    )
     return message.as_bytes()
 
 
 def declared(encoding: str, before: bytes = b"") -> bytes:
-    return part(CASINO).as_bytes().replace(b": base64\n", b": " + encoding.encode() + b"\n").replace(b"\n\n", b"\n\n" + before, 1)
+    return (
+        part(CASINO)
+        .as_bytes()
+        .replace(b": base64\n", b": " + encoding.encode() + b"\n")
+        .replace(b"\n\n", b"\n\n" + before, 1)
+    )
 
 
 def cut(text: str, charset: str, size: int) -> bytes:
     content = text.encode(charset)
-    pieces = [base64.b64encode(content[start : start + size]).decode() for start in range(0, len(content), size)]
-    return ("Subject: " + "\n ".join(f"=?{charset}?b?{piece}?=" for piece in pieces) + "\n\n").encode()
+    pieces = [
+        base64.b64encode(content[start : start + size]).decode()
+        for start in range(0, len(content), size)
+    ]
+    return (
+        "Subject: " + "\n ".join(f"=?{charset}?b?{piece}?=" for piece in pieces) + "\n\n"
+    ).encode()
 
 
 PAGE = f"<p>{CASINO}</p>"
@@ -184,4 +218,6 @@ DIFFERENCES = {
 def test_where_the_email_package_reads_something_else_there_is_a_reason(name: str) -> None:
     message, text, reason = DIFFERENCES[name]
     assert by_nbtext(message) == words(text)
-    assert reason or by_email(message) == words(text)  # later versions of the package may have fewer differences
+    assert reason or by_email(message) == words(
+        text
+    )  # later versions of the package may have fewer differences

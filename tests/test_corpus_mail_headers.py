@@ -2,7 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from nbtext.corpus.mail.headers import Headers, all_fields, chosen_fields, domain_of, names_to_read, split_headers
+from nbtext.corpus.mail.headers import (
+    Headers,
+    all_fields,
+    chosen_fields,
+    domain_of,
+    names_to_read,
+    split_headers,
+)
 
 MESSAGE = b"""Received: from mx.Example.ORG (mx.example.org [10.20.30.40]) by b.example.co.uk (8.11.6/8.11.6) id g7M; Thu, 22 Aug 2002 12:36:23
 From: "Ann B." <Ann@mail.example.org>

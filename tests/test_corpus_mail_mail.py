@@ -13,7 +13,9 @@ SUBJECT = MailReading()
 
 
 def text(body: bytes, *headers: str) -> str:
-    return read_mail(body, MailReading([name.encode() for name in headers or ("subject",)]))[0].decode()
+    return read_mail(body, MailReading([name.encode() for name in headers or ("subject",)]))[
+        0
+    ].decode()
 
 
 def words(body: bytes, *headers: str) -> list[str]:
@@ -23,13 +25,34 @@ def words(body: bytes, *headers: str) -> list[str]:
 def test_chosen_headers_then_the_body() -> None:
     body = b"From: Ann <ann@example.org>\nsubject: Hello\n there\nReceived: x\nSUBJECT: Again\n\nBody: text\n"
     assert words(body) == ["Hello", "there", "Again", "Body:", "text"]
-    assert words(body, "from", "subject") == ["Ann", "<ann@example.org>", "Hello", "there", "Again", "Body:", "text"]
+    assert words(body, "from", "subject") == [
+        "Ann",
+        "<ann@example.org>",
+        "Hello",
+        "there",
+        "Again",
+        "Body:",
+        "text",
+    ]
     assert words(body, "none") == ["Body:", "text"]
 
 
 def test_a_newsgroup_message_as_it_was_sent() -> None:
     body = b"Newsgroups: sci.space\nPath: a!b\nSubject: Re: Moon\nLines: 2\n\nIn article <1@x> he says:\n> the moon\nNo \xa3.\n"
-    assert words(body, "subject") == ["Re:", "Moon", "In", "article", "<1@x>", "he", "says:", ">", "the", "moon", "No", "£."]
+    assert words(body, "subject") == [
+        "Re:",
+        "Moon",
+        "In",
+        "article",
+        "<1@x>",
+        "he",
+        "says:",
+        ">",
+        "the",
+        "moon",
+        "No",
+        "£.",
+    ]
     assert read_mail(body, SUBJECT)[1].transcoded
 
 
@@ -59,13 +82,20 @@ def test_encoded_headers(raw: bytes, read: str) -> None:
 def test_transfer_encodings_and_charsets(encoding: str, charset: str) -> None:
     message = EmailMessage()
     message["Subject"] = "Größe"
-    message.set_content("naïve café €\n" if encoding != "7bit" else "plain\n", charset=charset, cte=encoding)
-    assert words(message.as_bytes()) == ["Größe", *(["naïve", "café", "€"] if encoding != "7bit" else ["plain"])]
+    message.set_content(
+        "naïve café €\n" if encoding != "7bit" else "plain\n", charset=charset, cte=encoding
+    )
+    assert words(message.as_bytes()) == [
+        "Größe",
+        *(["naïve", "café", "€"] if encoding != "7bit" else ["plain"]),
+    ]
 
 
 def test_mail_in_utf_16() -> None:
     body = base64.encodebytes("naïve".encode("utf-16"))
-    assert words(b"Content-Type: text/plain; charset=utf-16\nContent-Transfer-Encoding: base64\n\n" + body) == ["naïve"]
+    assert words(
+        b"Content-Type: text/plain; charset=utf-16\nContent-Transfer-Encoding: base64\n\n" + body
+    ) == ["naïve"]
 
 
 CASINO = "<p>Casino bonus lottery prize"
@@ -73,11 +103,24 @@ MEETING = "Meeting agenda minutes report"
 
 
 def alternatives(*parts: tuple[str, str]) -> bytes:
-    pieces = "".join(f"--b\nContent-Type: {kind}; charset=utf-8\n\n{content}\n" for kind, content in parts)
+    pieces = "".join(
+        f"--b\nContent-Type: {kind}; charset=utf-8\n\n{content}\n" for kind, content in parts
+    )
     return f"Content-Type: multipart/alternative; boundary=b\n\n{pieces}--b--\n".encode()
 
 
-@pytest.mark.parametrize("blank", ["", " \n\t", "\u00a0 \u00a0", "\u200b\u200c\ufeff", "\u3164\u115f", "____ -- !!", "&nbsp;&zwnj;&#847;"])
+@pytest.mark.parametrize(
+    "blank",
+    [
+        "",
+        " \n\t",
+        "\u00a0 \u00a0",
+        "\u200b\u200c\ufeff",
+        "\u3164\u115f",
+        "____ -- !!",
+        "&nbsp;&zwnj;&#847;",
+    ],
+)
 def test_an_alternative_without_words_hides_none(blank: str) -> None:
     kind = "text/html" if "&" in blank else "text/plain"
     assert (
@@ -88,7 +131,17 @@ def test_an_alternative_without_words_hides_none(blank: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", ["text/calendar", "text/css", "text/vcard", "text/x-vcard", "text/rtf", "text/javascript", "application/pdf", "image/png"]
+    "kind",
+    [
+        "text/calendar",
+        "text/css",
+        "text/vcard",
+        "text/x-vcard",
+        "text/rtf",
+        "text/javascript",
+        "application/pdf",
+        "image/png",
+    ],
 )
 def test_what_is_no_text_for_people_is_not_read_and_hides_nothing(kind: str) -> None:
     assert words(alternatives(("text/html", CASINO), (kind, MEETING))) == CASINO[3:].split()
@@ -96,10 +149,23 @@ def test_what_is_no_text_for_people_is_not_read_and_hides_nothing(kind: str) -> 
 
 
 @pytest.mark.parametrize(
-    "kind", ["text/markdown", "text/x-notes", "text/csv", "TEXT/X-Amp-HTML", "text/enriched", "text/richtext", "text/xml"]
+    "kind",
+    [
+        "text/markdown",
+        "text/x-notes",
+        "text/csv",
+        "TEXT/X-Amp-HTML",
+        "text/enriched",
+        "text/richtext",
+        "text/xml",
+    ],
 )
 def test_all_other_text_is_read_without_tags(kind: str) -> None:
-    text = MEETING if kind in ("text/markdown", "text/x-notes", "text/csv") else f"<bold>{MEETING}</bold>"
+    text = (
+        MEETING
+        if kind in ("text/markdown", "text/x-notes", "text/csv")
+        else f"<bold>{MEETING}</bold>"
+    )
     assert words(f"Content-Type: {kind}\n\n{text}".encode()) == MEETING.split()
 
 
@@ -111,14 +177,21 @@ def test_all_other_text_is_read_without_tags(kind: str) -> None:
         ("会議の議事録を送ります", "<p>会議の議事\n録を送ります", False), ("会議の議事録を送ります", "<p>賞金を獲得しました今すぐ", True), ("การประชุม", "<p>รางวัลใหญ่", True),
     ],
 )  # fmt: skip
-def test_alternatives_that_say_something_else_are_both_read(plain: str, page: str, both: bool) -> None:
+def test_alternatives_that_say_something_else_are_both_read(
+    plain: str, page: str, both: bool
+) -> None:
     shown = [*plain.split(), *(page[3:].split() if both else [])]
     assert words(alternatives(("text/plain", plain), ("text/html", page))) == shown
     assert words(alternatives(("text/html", page), ("text/plain", plain))) == shown
 
 
 def test_of_many_alternatives_each_that_adds_something_is_read() -> None:
-    parts = (("text/plain", MEETING), ("text/markdown", f"*{MEETING}*"), ("text/html", CASINO), ("text/html", "<p>" + CASINO))
+    parts = (
+        ("text/plain", MEETING),
+        ("text/markdown", f"*{MEETING}*"),
+        ("text/html", CASINO),
+        ("text/html", "<p>" + CASINO),
+    )
     assert words(alternatives(*parts)) == [*MEETING.split(), *CASINO[3:].split()]
 
 
@@ -137,7 +210,9 @@ def test_many_alternatives_take_no_square_of_their_number() -> None:
 def test_a_page_without_a_charset_in_its_headers_declares_it_itself() -> None:
     page = "<meta charset=koi8-r>мир".encode("koi8-r")
     assert words(b"Content-Type: text/html\n\n" + page) == ["мир"]
-    assert words(b"Content-Type: text/html; charset=koi8-r\n\n" + page.replace(b"koi8-r", b"cp1251")) == ["мир"]
+    assert words(
+        b"Content-Type: text/html; charset=koi8-r\n\n" + page.replace(b"koi8-r", b"cp1251")
+    ) == ["мир"]
 
 
 @pytest.mark.parametrize("charset", [b"klingon", b"base64", b"us-ascii", b'"', b"utf-8", b"=?x?="])
@@ -180,12 +255,18 @@ def test_mail_that_takes_long_elsewhere_takes_no_time_here() -> None:
 
 
 @pytest.mark.parametrize("parameters", [b"; a=b", b"; charset*%d*=x", b"\\;", b";"])
-@pytest.mark.parametrize("begin", [b"Content-Type: text/html", b'Content-Type: multipart/mixed; a="'])
-def test_a_header_of_twice_the_parameters_takes_twice_the_work(begin: bytes, parameters: bytes) -> None:
+@pytest.mark.parametrize(
+    "begin", [b"Content-Type: text/html", b'Content-Type: multipart/mixed; a="']
+)
+def test_a_header_of_twice_the_parameters_takes_twice_the_work(
+    begin: bytes, parameters: bytes
+) -> None:
     """The email package takes the square of their number: 2 MB took 21 seconds."""
 
     def work(n: int) -> int:
-        header = b"".join(parameters % number if b"%d" in parameters else parameters for number in range(n))
+        header = b"".join(
+            parameters % number if b"%d" in parameters else parameters for number in range(n)
+        )
         message = begin + header + b"\n\n<p>hello\n"
         return steps(lambda: read_mail(message, SUBJECT))
 
@@ -194,20 +275,29 @@ def test_a_header_of_twice_the_parameters_takes_twice_the_work(begin: bytes, par
 
 def test_a_header_as_long_as_headers_are_is_read_whole() -> None:
     name = "; ".join(f"name*{number}*={'x' * 60}" for number in range(40))
-    message = f'Content-Type: text/plain; {name}; charset="koi8-r"\nX-Kind: plain\n\n'.encode() + "мир".encode("koi8-r")
+    message = (
+        f'Content-Type: text/plain; {name}; charset="koi8-r"\nX-Kind: plain\n\n'.encode()
+        + "мир".encode("koi8-r")
+    )
     assert words(message) == ["мир"]
 
 
 def test_a_number_in_a_parameter_may_have_any_number_of_digits() -> None:
     """Of 4,301 digits it was an internal error."""
-    assert words(b"Content-Type: multipart/mixed; boundary*" + b"9" * 4301 + b"*=x\n\nhello") in ([], ["hello"])
+    assert words(b"Content-Type: multipart/mixed; boundary*" + b"9" * 4301 + b"*=x\n\nhello") in (
+        [],
+        ["hello"],
+    )
 
 
 @pytest.mark.parametrize(
     "body",
     [
         b"Content-Type: message/rfc822\n\n" * 3000 + b"word",
-        b"".join(b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (n, n) for n in range(3000)) + b"\nword",
+        b"".join(
+            b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (n, n) for n in range(3000)
+        )
+        + b"\nword",
     ],
     ids=["messages", "multiparts"],
 )

@@ -15,7 +15,17 @@ VALUE = "spam; probability=0.98"
 FORGED = b"x-NBTEXT \t: ham; probability=1\r\n\t; folded\n"
 
 lines = st.sampled_from(
-    [b"Subject: prize", b" folded", b"no header", b"", b"From ann Sat", b">From bob", b"Received: \0\xff", b"\tx", b"\r"]
+    [
+        b"Subject: prize",
+        b" folded",
+        b"no header",
+        b"",
+        b"From ann Sat",
+        b">From bob",
+        b"Received: \0\xff",
+        b"\tx",
+        b"\r",
+    ]
 )
 messages = st.one_of(
     st.binary(max_size=60),
@@ -27,7 +37,9 @@ messages = st.one_of(
 
 def unmarked(message: bytes) -> bytes:
     """The message without the first header of nbtext, which must be there."""
-    without, n = re.subn(rb"^X-Nbtext: spam; probability=0\.98\r?\n", b"", message, count=1, flags=re.MULTILINE)
+    without, n = re.subn(
+        rb"^X-Nbtext: spam; probability=0\.98\r?\n", b"", message, count=1, flags=re.MULTILINE
+    )
     assert n == 1
     return without
 
@@ -36,7 +48,9 @@ def unmarked(message: bytes) -> bytes:
 @example(b" ")
 def test_the_header_is_put_in_and_no_other_byte_changes(message: bytes) -> None:
     found = Message.of(message)
-    between = b"\n" if found.content.startswith((b" ", b"\t")) else b""  # else the message would continue the header
+    between = (
+        b"\n" if found.content.startswith((b" ", b"\t")) else b""
+    )  # else the message would continue the header
     assert unmarked(found.marked(VALUE)) == found.envelope + between + found.content
     assert found.envelope + found.content == message
 
@@ -45,7 +59,9 @@ def test_the_header_is_put_in_and_no_other_byte_changes(message: bytes) -> None:
     st.lists(st.sampled_from([b"Subject: a\n", FORGED, b"To: b\r\n", b"broken\n"]), max_size=6),
     st.sampled_from([b"", b"\nbody\n", b"\r\n" + FORGED]),
 )
-def test_headers_of_that_name_leave_the_head_with_their_folded_lines_and_stay_in_the_body(head: list[bytes], body: bytes) -> None:
+def test_headers_of_that_name_leave_the_head_with_their_folded_lines_and_stay_in_the_body(
+    head: list[bytes], body: bytes
+) -> None:
     found = Message.of(b"".join(head) + body).marked(VALUE)
     assert unmarked(found) == b"".join(line for line in head if line != FORGED) + body
 
@@ -57,7 +73,10 @@ def test_marking_again_replaces_the_header(message: bytes) -> None:
     assert Message.of(once).marked(VALUE) == once
 
 
-@given(st.lists(st.sampled_from([b"Subject: a", b" b", b"To: c"]), min_size=1, max_size=4), st.sampled_from([b"\n", b"\r\n"]))
+@given(
+    st.lists(st.sampled_from([b"Subject: a", b" b", b"To: c"]), min_size=1, max_size=4),
+    st.sampled_from([b"\n", b"\r\n"]),
+)
 def test_the_email_package_finds_the_value_unharmed(head: list[bytes], end: bytes) -> None:
     message = end.join([b"From ann Sat", *head, b"", b"body", b""])
     found = email.message_from_bytes(Message.of(message).marked(VALUE))

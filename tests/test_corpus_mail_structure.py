@@ -18,7 +18,11 @@ def page(markup: str) -> list[str]:
 
 def test_parts_of_a_message() -> None:
     message = EmailMessage()
-    message.set_content("see http://ann@www.Shop.example.org:80/x and ftp://10.2.3.4/", charset="iso-8859-1", cte="quoted-printable")
+    message.set_content(
+        "see http://ann@www.Shop.example.org:80/x and ftp://10.2.3.4/",
+        charset="iso-8859-1",
+        cte="quoted-printable",
+    )
     message.add_alternative("<p>hello", subtype="html")
     message.add_attachment(b"\0\1", maintype="application", subtype="zip", filename="Bill.2002.PIF")
     assert items(message.as_bytes()) == [
@@ -83,7 +87,10 @@ def test_long_items_are_cut_at_characters(message: str, item: str) -> None:
 
 def test_a_mail_of_twice_the_parts_takes_twice_the_work() -> None:
     def work(n: int) -> int:
-        message = b"Content-Type: multipart/mixed; boundary=b\n\n" + b"--b\nContent-Type: text/html\n\n<b>x</b>\n" * n
+        message = (
+            b"Content-Type: multipart/mixed; boundary=b\n\n"
+            + b"--b\nContent-Type: text/html\n\n<b>x</b>\n" * n
+        )
         return steps(lambda: items(message))
 
     assert work(400) < DOUBLE * work(200)
@@ -96,5 +103,8 @@ def test_comments_in_comments(declared: str) -> None:
 
 def test_a_content_header_of_digits_takes_linear_time() -> None:
     """500 parts with 4 kB of digits in place of a parameter, each others, would take minutes."""
-    parts = b"".join(b"--b\nContent-Type: text/plain; %d%b\n\nx\n" % (number, b"1" * 5000) for number in range(500))
+    parts = b"".join(
+        b"--b\nContent-Type: text/plain; %d%b\n\nx\n" % (number, b"1" * 5000)
+        for number in range(500)
+    )
     assert "parts:256" in items(b"Content-Type: multipart/mixed; boundary=b\n\n" + parts)

@@ -75,26 +75,43 @@ def test_where_a_message_of_an_mbox_begins(tmp_path: Path, lines: str, begins: b
 
 
 @pytest.mark.parametrize(
-    "unit", [b"From ", b"From a@b Sat\n", b"From Jan ", b"From a@b Sat\na: b\n", b"a: b\n", b"From a@b Sat\nsubject:\n"]
+    "unit",
+    [
+        b"From ",
+        b"From a@b Sat\n",
+        b"From Jan ",
+        b"From a@b Sat\na: b\n",
+        b"a: b\n",
+        b"From a@b Sat\nsubject:\n",
+    ],
 )
 def test_an_mbox_of_twice_the_size_takes_twice_the_time(unit: bytes) -> None:
     content = unit * (1 << 21 >> len(unit).bit_length())
-    small, large = (min(repeat(partial(MESSAGE.findall, part), number=1, repeat=3)) for part in (content[: len(content) // 4], content))
+    small, large = (
+        min(repeat(partial(MESSAGE.findall, part), number=1, repeat=3))
+        for part in (content[: len(content) // 4], content)
+    )
     assert large < 12 * small + 0.02
 
 
 @pytest.mark.parametrize("size", [BUFFER - 60, BUFFER - 5, BUFFER + 40, 3 * BUFFER])
 def test_messages_begin_also_where_a_piece_of_the_file_ends(tmp_path: Path, size: int) -> None:
     path = box(tmp_path, (b"From a@b Sat\nSubject: one\n\n" + b"x" * size + b"\n") * 3)
-    assert [len(text) for _, text in texts(path, headers="subject")] == [len("one\n\n") + size + 1] * 3
-    assert list(problems(path, max_document_size=str(size))) == [f"{path}:{number}" for number in (1, 2, 3)]
+    assert [len(text) for _, text in texts(path, headers="subject")] == [
+        len("one\n\n") + size + 1
+    ] * 3
+    assert list(problems(path, max_document_size=str(size))) == [
+        f"{path}:{number}" for number in (1, 2, 3)
+    ]
 
 
 def test_what_is_no_mbox_is_told_or_is_one_message(tmp_path: Path) -> None:
     path = box(tmp_path, b"\nSubject: alone\n\nbody\n")
     with pytest.raises(PathError, match='not an mbox: it does not begin with "From "'):
         documents(path)
-    assert [text.split() for _, text in texts(path, labelled=False, headers="subject")] == [["alone", "body"]]
+    assert [text.split() for _, text in texts(path, labelled=False, headers="subject")] == [
+        ["alone", "body"]
+    ]
     assert documents(box(tmp_path, b"")) == documents(box(tmp_path, b""), labelled=False) == []
     with pytest.raises(UsageError, match="standard input has no name"):
         documents("-", format="mbox")
@@ -103,31 +120,48 @@ def test_what_is_no_mbox_is_told_or_is_one_message(tmp_path: Path) -> None:
 
 @given(
     st.lists(
-        st.text(st.characters(codec="ascii", exclude_characters="\r\0\x1b\x1c\x1d\x1e\x1f")).filter(lambda text: ">From " not in text),
+        st.text(st.characters(codec="ascii", exclude_characters="\r\0\x1b\x1c\x1d\x1e\x1f")).filter(
+            lambda text: ">From " not in text
+        ),
         max_size=5,
     )
 )
-def test_what_the_mailbox_module_writes_is_read_back(tmp_path_factory: pytest.TempPathFactory, bodies: list[str]) -> None:
+def test_what_the_mailbox_module_writes_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory, bodies: list[str]
+) -> None:
     path = tmp_path_factory.mktemp("box") / "a.mbox"
     made = mailbox.mbox(path)
     for body in bodies:
         made.add(f"Subject: s\n\n{body}\n")
     made.close()
-    assert [text for _, text in texts(path, headers="subject")] == [f"s\n\n{body}\n" for body in bodies]
+    assert [text for _, text in texts(path, headers="subject")] == [
+        f"s\n\n{body}\n" for body in bodies
+    ]
 
 
 def test_a_message_beyond_the_limit_is_read_over(tmp_path: Path) -> None:
     path = box(tmp_path, BOX.replace(b"first body", b"x" * 300_000))
-    assert problems(path, max_document_size="100K") == {f"{path}:1": "larger than 100 KiB; give --set max-document-size=SIZE"}
+    assert problems(path, max_document_size="100K") == {
+        f"{path}:1": "larger than 100 KiB; give --set max-document-size=SIZE"
+    }
     assert len(documents(path, max_document_size="100K")) == 2
 
 
 def test_a_maildir(tmp_path: Path) -> None:
     corpus(
         tmp_path / ".ham",
-        {"cur/1:2,S": "Subject: a\n\nb", "new/2": "c: d\n\ne", "tmp/3": "not yet", "dovecot-uidlist": "1", "cur/.hidden": "x"},
+        {
+            "cur/1:2,S": "Subject: a\n\nb",
+            "new/2": "c: d\n\ne",
+            "tmp/3": "not yet",
+            "dovecot-uidlist": "1",
+            "cur/.hidden": "x",
+        },
     )
-    assert [(document.id, document.label, document.text.split()) for document in documents(tmp_path / ".ham", headers="subject")] == [
+    assert [
+        (document.id, document.label, document.text.split())
+        for document in documents(tmp_path / ".ham", headers="subject")
+    ] == [
         (f"{tmp_path}/.ham/cur/1:2,S", "ham", [b"a", b"b"]),
         (f"{tmp_path}/.ham/new/2", "ham", [b"e"]),
     ]
@@ -158,10 +192,15 @@ def test_a_folder_of_mboxes(tmp_path: Path, files: dict[str, str], found: dict[s
     for jobs in ("1", "2"):
         succeed(f"train boxes -m m --jobs {jobs}")
         model = TextClassifier.load("m")
-        assert dict(zip(model.classes, model.counts.table.class_documents.tolist(), strict=True)) == found
+        assert (
+            dict(zip(model.classes, model.counts.table.class_documents.tolist(), strict=True))
+            == found
+        )
     assert f"{len(found)} classes" in succeed("doctor boxes").text
     assert len(succeed("classify boxes -m m").rows) == sum(found.values())
-    assert {document.label for document in documents(LabelledFolder("boxes", "all"), format="mbox")} == {"all"}
+    assert {
+        document.label for document in documents(LabelledFolder("boxes", "all"), format="mbox")
+    } == {"all"}
     left_out = sum(name.endswith((".msf", ".dat", "contents")) for name in files)
     assert ("of no class, left out" in str(nbtext("train boxes -m m -v").notes)) == bool(left_out)
 
@@ -173,7 +212,10 @@ def test_a_folder_with_other_files_is_none_of_mboxes(tmp_path: Path, more: dict[
     assert "has no sub-directories" in said
     assert all("look like mbox" in each and "give --format mbox" in each for each in warned)
     done = nbtext("train b -m m --format mbox")
-    assert done.status == 0 or 'b/README: not an mbox: it does not begin with "From "; if each line' in done.notes[0]
+    assert (
+        done.status == 0
+        or 'b/README: not an mbox: it does not begin with "From "; if each line' in done.notes[0]
+    )
     os.mkfifo(tmp_path / "b/pipe")
     assert len(documents("b", labelled=False)) == 3 + len(more)
 
@@ -186,7 +228,9 @@ def test_folders_of_mboxes_as_classes(tmp_path: Path) -> None:
     assert TextClassifier.load("m").classes == ["Junk", "Sent"]
     (tmp_path / "Gmail").mkdir()
     write("Gmail/All.mbox", GMAIL)
-    assert [document.label for document in documents("Gmail", label_column="X-Gmail-Labels")][:3] == list(map(label_set, LABELS))
+    assert [document.label for document in documents("Gmail", label_column="X-Gmail-Labels")][
+        :3
+    ] == list(map(label_set, LABELS))
 
 
 @pytest.mark.parametrize(
@@ -217,12 +261,27 @@ def test_the_folders_of_a_maildir_that_is_given_alone(tmp_path: Path) -> None:
     }
     for folder, n in folders.items():
         corpus(tmp_path, {f"{folder}/{part}/.x": "" for part in ("cur", "new", "tmp")})
-        corpus(tmp_path, {f"{folder}/cur/{number}.host:2,S": f"Subject: {folder} {number}\n\n" for number in range(n)})
-    corpus(tmp_path, {"Maildir/.imap/x": "", "Maildir/dovecot.index": "x", "Maildir/subscriptions": "Junk\n"})
+        corpus(
+            tmp_path,
+            {
+                f"{folder}/cur/{number}.host:2,S": f"Subject: {folder} {number}\n\n"
+                for number in range(n)
+            },
+        )
+    corpus(
+        tmp_path,
+        {"Maildir/.imap/x": "", "Maildir/dovecot.index": "x", "Maildir/subscriptions": "Junk\n"},
+    )
     path = tmp_path / "Maildir"
     for jobs in ("1", "2"):
         succeed(f"train Maildir -m m --jobs {jobs}")
-        assert TextClassifier.load("m").classes == ["Entwürfe", "INBOX", "Junk", "Lists", "Work.Reports"]
+        assert TextClassifier.load("m").classes == [
+            "Entwürfe",
+            "INBOX",
+            "Junk",
+            "Lists",
+            "Work.Reports",
+        ]
     shown = succeed("doctor Maildir").text
     assert "5 classes: Junk 2, " in shown
     assert "no messages" not in shown
@@ -230,7 +289,9 @@ def test_the_folders_of_a_maildir_that_is_given_alone(tmp_path: Path) -> None:
     assert {document.label for document in documents(path, path / ".Junk")} == {"Maildir", "Junk"}
     assert {document.label for document in documents(LabelledFolder(str(path), "ham"))} == {"ham"}
     os.link(path / "cur/0.host:2,S", path / ".Junk/new/9")
-    assert next(iter(Corpus([str(path)], Reading(), labelled=True))).label == label_set(["INBOX", "Junk"])
+    assert next(iter(Corpus([str(path)], Reading(), labelled=True))).label == label_set(
+        ["INBOX", "Junk"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -251,10 +312,20 @@ def test_a_mail_of_twice_the_empty_lines_takes_twice_the_work() -> None:
 
 
 def test_a_message_in_several_maildirs_has_their_labels(tmp_path: Path) -> None:
-    corpus(tmp_path, {f"{folder}/{part}/.x": "" for folder in ("work", "home") for part in ("cur", "new", "tmp")})
+    corpus(
+        tmp_path,
+        {
+            f"{folder}/{part}/.x": ""
+            for folder in ("work", "home")
+            for part in ("cur", "new", "tmp")
+        },
+    )
     corpus(tmp_path, {"work/cur/1": "Subject: tax\n\nform", "home/new/2": "Subject: ann\n\nhello"})
     (tmp_path / "home/cur/3").hardlink_to(tmp_path / "work/cur/1")
-    assert [document.label for document in documents(tmp_path)] == [label_set(["home", "work"]), "home"]
+    assert [document.label for document in documents(tmp_path)] == [
+        label_set(["home", "work"]),
+        "home",
+    ]
 
 
 GMAIL = """From a Sat Jan 01 00:00:00 2025
@@ -289,14 +360,29 @@ def test_a_header_has_the_labels_of_mail(tmp_path: Path) -> None:
     corpus(tmp_path, {"all.mbox": GMAIL})
     found = documents(tmp_path / "all.mbox", label_column="X-Gmail-Labels")
     assert [document.label for document in found[:3]] == list(map(label_set, LABELS))
-    assert [str(document.problem) for document in found if document.problem] == ["no header 'x-gmail-labels'; see label_column"]
+    assert [str(document.problem) for document in found if document.problem] == [
+        "no header 'x-gmail-labels'; see label_column"
+    ]
     for number, message in enumerate(GMAIL.split("From ")[1:]):
-        corpus(tmp_path, {f"flat/{number}.eml": message.partition("\n")[2], f"dir/cur/{number}": message.partition("\n")[2]})
+        corpus(
+            tmp_path,
+            {
+                f"flat/{number}.eml": message.partition("\n")[2],
+                f"dir/cur/{number}": message.partition("\n")[2],
+            },
+        )
     corpus(tmp_path, {"dir/new/.x": "", "dir/tmp/.x": ""})
-    given = documents(LabelledFolder(str(tmp_path / "dir"), "work"), label_column="X-Gmail-Labels", format="maildir")
+    given = documents(
+        LabelledFolder(str(tmp_path / "dir"), "work"),
+        label_column="X-Gmail-Labels",
+        format="maildir",
+    )
     assert [document.label for document in given] == ["work"] * 4
     for folder in ("flat", "dir"):
-        assert [document.label for document in documents(tmp_path / folder, label_column="X-Gmail-Labels")] == [
+        assert [
+            document.label
+            for document in documents(tmp_path / folder, label_column="X-Gmail-Labels")
+        ] == [
             *map(label_set, LABELS),
             None,
         ]
@@ -315,43 +401,73 @@ def test_mails_are_chosen_by_a_header(tmp_path: Path, where: str, chosen: str) -
         "From: Ann Lee <Ann@Example.org>\nSubject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=", "Subject: tea\n at  five\nFROM: ann@example.org (Ann)",
         'From: bob@example.org\nTo: cyd@example.org, "Lee, Ann" <ann@example.org>', "From: =?iso-8859-1?q?M=FCller?=", "Date: today",
     ]  # fmt: skip
-    corpus(tmp_path / "box", {f"a/{number}.eml": f"{mail}\n\nbody\n" for number, mail in enumerate(mails, 1)})
+    corpus(
+        tmp_path / "box",
+        {f"a/{number}.eml": f"{mail}\n\nbody\n" for number, mail in enumerate(mails, 1)},
+    )
     found = Corpus(["box"], Reading(), labelled=True, where=where)
     assert "".join(document.id[-5] for document in found) == chosen
-    corpus(tmp_path, {"all.mbox": "".join(f"From x@y {DATE}\n{mail}\n\nbody\n\n" for mail in mails)})
-    assert [document.id for document in Corpus(["all.mbox"], Reading(), labelled=True, where=where)] == [f"all.mbox:{n}" for n in chosen]
+    corpus(
+        tmp_path, {"all.mbox": "".join(f"From x@y {DATE}\n{mail}\n\nbody\n\n" for mail in mails)}
+    )
+    assert [
+        document.id for document in Corpus(["all.mbox"], Reading(), labelled=True, where=where)
+    ] == [f"all.mbox:{n}" for n in chosen]
 
 
 def test_the_mails_of_a_sender_are_forgotten(tmp_path: Path) -> None:
     for label in ("ham", "spam"):
         corpus(
             tmp_path / "box",
-            {f"{label}/{who}.eml": f"From: {who}@example.org\nSubject: {label} {who}\n\nbody\n" for who in ("ann", "bob", "cyd")},
+            {
+                f"{label}/{who}.eml": f"From: {who}@example.org\nSubject: {label} {who}\n\nbody\n"
+                for who in ("ann", "bob", "cyd")
+            },
         )
     succeed("train box -m m")
-    assert "forgot 2 documents" in str(nbtext("forget box --where from=ann@example.org -m m -v").notes)
+    assert "forgot 2 documents" in str(
+        nbtext("forget box --where from=ann@example.org -m m -v").notes
+    )
     succeed("train box -m rest --where from!=ann@example.org --jobs 2")
     assert content("m") == content("rest")
-    assert "has no columns, such as from; use csv, tsv or jsonl, or give --document mail for a header" in fail(
-        2, "train box -m m --document text --where from=ann@example.org"
+    assert (
+        "has no columns, such as from; use csv, tsv or jsonl, or give --document mail for a header"
+        in fail(2, "train box -m m --document text --where from=ann@example.org")
     )
 
 
 def test_a_header_of_labels_is_not_read_as_text(tmp_path: Path) -> None:
-    corpus(tmp_path, {"c.mbox": "From a\nX-Topic: tax, home\nSubject: form\n\nbody\n\nFrom b\nX-Topic: tax\nSubject: other\n\nwords\n"})
+    corpus(
+        tmp_path,
+        {
+            "c.mbox": "From a\nX-Topic: tax, home\nSubject: form\n\nbody\n\nFrom b\nX-Topic: tax\nSubject: other\n\nwords\n"
+        },
+    )
     model = TextClassifier().fit_corpus(tmp_path / "c.mbox", label_column="x-topic")
     assert model.classes == ["home", "tax"]
     assert b"subject" in model.counts.table.vocabulary.text
     assert b"x-topic" not in model.counts.table.vocabulary.text
-    assert [document.fields for document in documents(tmp_path / "c.mbox", labelled=False, label_column="x-topic")] == [
-        [(b"subject", words), (b"", b"header:subject links:0 parts:1 type:text/plain")] for words in (b"form", b"other")
+    assert [
+        document.fields
+        for document in documents(tmp_path / "c.mbox", labelled=False, label_column="x-topic")
+    ] == [
+        [(b"subject", words), (b"", b"header:subject links:0 parts:1 type:text/plain")]
+        for words in (b"form", b"other")
     ]
     table = corpus(tmp_path, {"t.csv": "x-topic,text\n"}) / "t.csv"
     assert reading_like(model.reading, [str(table)], {}).label_column is None
 
 
 def test_messages_renamed_while_a_maildir_is_read_are_found(tmp_path: Path) -> None:
-    corpus(tmp_path, {"spam/new/1": "Subject: one\n\n", "spam/cur/2:2,": "Subject: two\n\n", "spam/cur/3:2,": "gone", "spam/tmp/4": ""})
+    corpus(
+        tmp_path,
+        {
+            "spam/new/1": "Subject: one\n\n",
+            "spam/cur/2:2,": "Subject: two\n\n",
+            "spam/cur/3:2,": "gone",
+            "spam/tmp/4": "",
+        },
+    )
     paths = ["spam"]
     source = source_of(resolved(Reading(), paths, labelled=True), Notices(), labelled=True)
     [shard] = shards(paths, source)
@@ -359,13 +475,21 @@ def test_messages_renamed_while_a_maildir_is_read_are_found(tmp_path: Path) -> N
     (tmp_path / "spam/cur/2:2,").rename(tmp_path / "spam/cur/2:2,FS")
     (tmp_path / "spam/cur/3:2,").unlink()
     found = {document.id.rpartition("/")[2]: document for document in read_shard(shard, source)}
-    assert [word in found[name].text for name, word in (("1:2,S", b"one"), ("2:2,FS", b"two"))] == [True, True]
+    assert [word in found[name].text for name, word in (("1:2,S", b"one"), ("2:2,FS", b"two"))] == [
+        True,
+        True,
+    ]
     assert "no such file" in str(found["3:2,"].problem)
 
 
 @pytest.mark.parametrize(
     ("text", "kept"),
-    [("body\n-- \nAnn\n", "body\n"), ("a\n--\nb\n--\r\nAnn", "a\n--\nb\n"), ("a -- b\n---\n", "a -- b\n---\n"), ("--", "")],
+    [
+        ("body\n-- \nAnn\n", "body\n"),
+        ("a\n--\nb\n--\r\nAnn", "a\n--\nb\n"),
+        ("a -- b\n---\n", "a -- b\n---\n"),
+        ("--", ""),
+    ],
 )
 def test_signatures_are_dropped(text: str, kept: str) -> None:
     assert _without_signature(text.encode()).decode() == kept
@@ -373,11 +497,21 @@ def test_signatures_are_dropped(text: str, kept: str) -> None:
 
 def test_dropping_is_by_option(tmp_path: Path) -> None:
     path = box(
-        tmp_path, b"From x\nSubject: s\n\n> old\nnew\n-- \nAnn\n\nFrom x\nContent-Type: text/html\n\n<blockquote>old</blockquote>new\n"
+        tmp_path,
+        b"From x\nSubject: s\n\n> old\nnew\n-- \nAnn\n\nFrom x\nContent-Type: text/html\n\n<blockquote>old</blockquote>new\n",
     )
-    assert [text.split() for _, text in texts(path, headers="subject")] == [["s", ">", "old", "new", "--", "Ann"], ["old", "new"]]
-    assert [text.split() for _, text in texts(path, headers="subject", drop_quotes=True)] == [["s", "new", "--", "Ann"], ["new"]]
-    assert [text.split() for _, text in texts(path, headers="subject", drop_quotes=True, drop_signatures=True)] == [["s", "new"], ["new"]]
+    assert [text.split() for _, text in texts(path, headers="subject")] == [
+        ["s", ">", "old", "new", "--", "Ann"],
+        ["old", "new"],
+    ]
+    assert [text.split() for _, text in texts(path, headers="subject", drop_quotes=True)] == [
+        ["s", "new", "--", "Ann"],
+        ["new"],
+    ]
+    assert [
+        text.split()
+        for _, text in texts(path, headers="subject", drop_quotes=True, drop_signatures=True)
+    ] == [["s", "new"], ["new"]]
 
 
 HEADERS = st.sampled_from([
@@ -388,12 +522,31 @@ HEADERS = st.sampled_from([
     b"MIME-Version: 1.0",
 ])  # fmt: skip
 BODIES = st.lists(
-    st.sampled_from([b"word ", b"caf\xe9 ", "é ".encode(), b"\n", b"\r\n", b"> quoted\n", b"=3D", b"Zm9v", b"--\n", b"<p>", b"\r"]),
+    st.sampled_from(
+        [
+            b"word ",
+            b"caf\xe9 ",
+            "é ".encode(),
+            b"\n",
+            b"\r\n",
+            b"> quoted\n",
+            b"=3D",
+            b"Zm9v",
+            b"--\n",
+            b"<p>",
+            b"\r",
+        ]
+    ),
     max_size=12,
 )
 
 
-@given(st.lists(HEADERS, max_size=6), st.sampled_from([b"\n", b"\r\n"]), BODIES, st.sampled_from(["auto", "latin-1"]))
+@given(
+    st.lists(HEADERS, max_size=6),
+    st.sampled_from([b"\n", b"\r\n"]),
+    BODIES,
+    st.sampled_from(["auto", "latin-1"]),
+)
 def test_a_well_formed_message_is_read_as_the_email_package_reads_it(
     headers: list[bytes], end: bytes, body: list[bytes], encoding: str
 ) -> None:

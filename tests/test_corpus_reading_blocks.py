@@ -37,10 +37,22 @@ PIECES = [
 CONTENTS = st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join)
 ROWS = st.tuples(
     st.lists(
-        st.sampled_from([b"a\tone two\n", b"b\tthree\n", b"a,x y\n", b'b,"x, y"\n', b'b,"x\ny"\n', b"__label__a hello\n"]), max_size=8
+        st.sampled_from(
+            [
+                b"a\tone two\n",
+                b"b\tthree\n",
+                b"a,x y\n",
+                b'b,"x, y"\n',
+                b'b,"x\ny"\n',
+                b"__label__a hello\n",
+            ]
+        ),
+        max_size=8,
     ),
     CONTENTS,
-    st.sampled_from([b"a\tone\n", b"b,two\n", b'{"label": "b", "text": "x"}\n', b"__label__b win\n"]),
+    st.sampled_from(
+        [b"a\tone\n", b"b,two\n", b'{"label": "b", "text": "x"}\n', b"__label__b win\n"]
+    ),
 ).map(lambda parts: b"".join((*parts[0], parts[1], parts[2] * 3)))
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "tsv": [
@@ -78,7 +90,10 @@ def found(items: Any, notices: Notices) -> Found:
     try:
         for item in items:
             if isinstance(item, LabelledBlock):
-                documents += [(item.labels[place], text) for place, text in zip(item.classes.tolist(), item.texts, strict=True)]
+                documents += [
+                    (item.labels[place], text)
+                    for place, text in zip(item.classes.tolist(), item.texts, strict=True)
+                ]
             elif item.problem is not None:
                 problems.append((item.id, item.problem.line))
             else:
@@ -103,7 +118,9 @@ def both(path: Path, size: int, **options: Any) -> tuple[Found, Found]:
         patch.object(table, "LINES_AT_ONCE", size),
         patch.object(reading_module, "LINES_AT_ONCE", size),
     ):
-        return one_by_one, found((item for _ in paths for item in in_blocks(path, reading, fast)), fast)
+        return one_by_one, found(
+            (item for _ in paths for item in in_blocks(path, reading, fast)), fast
+        )
 
 
 @pytest.fixture(scope="module")
@@ -113,25 +130,41 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("file_format", OPTIONS)
 @given(content=st.one_of(CONTENTS, ROWS), size=st.integers(1, 60), data=st.data())
-def test_blocks_are_the_documents_one_by_one(folder: Path, file_format: str, content: bytes, size: int, data: st.DataObject) -> None:
+def test_blocks_are_the_documents_one_by_one(
+    folder: Path, file_format: str, content: bytes, size: int, data: st.DataObject
+) -> None:
     path = folder / "corpus"
     path.write_bytes(content)
-    one_by_one, in_blocks = both(path, size, format=file_format, **data.draw(st.sampled_from(OPTIONS[file_format])))
+    one_by_one, in_blocks = both(
+        path, size, format=file_format, **data.draw(st.sampled_from(OPTIONS[file_format]))
+    )
     assert in_blocks == one_by_one
 
 
-@given(contents=st.lists(CONTENTS, min_size=1, max_size=5), size=st.integers(1, 60), limit=st.sampled_from(["64M", "20"]))
+@given(
+    contents=st.lists(CONTENTS, min_size=1, max_size=5),
+    size=st.integers(1, 60),
+    limit=st.sampled_from(["64M", "20"]),
+)
 def test_files_in_blocks_are_the_files_one_by_one(
     tmp_path_factory: pytest.TempPathFactory, contents: list[bytes], size: int, limit: str
 ) -> None:
-    path = corpus(tmp_path_factory.mktemp("files"), {f"{'ab'[number % 2]}/{number}": content for number, content in enumerate(contents)})
+    path = corpus(
+        tmp_path_factory.mktemp("files"),
+        {f"{'ab'[number % 2]}/{number}": content for number, content in enumerate(contents)},
+    )
     one_by_one, in_blocks = both(path, size, max_document_size=limit)
     assert in_blocks == one_by_one
 
 
 @pytest.mark.parametrize("cut", [None, -20])
-def test_what_ends_the_reading_comes_after_the_documents_before_it(tmp_path: Path, cut: int | None) -> None:
-    rows = b"".join(b"%b\t%d %b\n" % (b"ab"[n % 2 :][:1], n, b"word" * (n % 7)) if n % 50 else b"odd\n" for n in range(1, 3000))
+def test_what_ends_the_reading_comes_after_the_documents_before_it(
+    tmp_path: Path, cut: int | None
+) -> None:
+    rows = b"".join(
+        b"%b\t%d %b\n" % (b"ab"[n % 2 :][:1], n, b"word" * (n % 7)) if n % 50 else b"odd\n"
+        for n in range(1, 3000)
+    )
     path = corpus(tmp_path, {"t.tsv.gz": gzip.compress(rows)[:cut]}) / "t.tsv.gz"
     one_by_one, in_blocks = both(path, 1 << 20)
     assert in_blocks == one_by_one

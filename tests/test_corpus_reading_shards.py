@@ -50,20 +50,28 @@ LINE = st.one_of(
 ENDS = st.sampled_from([b"\n", b"\r\n", b"\n\n"])
 
 
-def whole(paths: Sequence[str], *, labelled: bool, **given: Any) -> tuple[list[tuple[Any, ...]], Notices]:
+def whole(
+    paths: Sequence[str], *, labelled: bool, **given: Any
+) -> tuple[list[tuple[Any, ...]], Notices]:
     """Every document as a tuple, read in one go."""
     reading, notices = resolved(Reading.of(given), paths, labelled=labelled), Notices()
-    return [plain(document) for document in read_corpus(paths, reading, notices, labelled=labelled)], notices
+    return [
+        plain(document) for document in read_corpus(paths, reading, notices, labelled=labelled)
+    ], notices
 
 
-def in_shards(paths: Sequence[str], size: int, *, labelled: bool, **given: Any) -> tuple[list[tuple[Any, ...]], Notices, int]:
+def in_shards(
+    paths: Sequence[str], size: int, *, labelled: bool, **given: Any
+) -> tuple[list[tuple[Any, ...]], Notices, int]:
     """The same in shards, the last one first, and how many shards there were."""
     reading, notices = resolved(Reading.of(given), paths, labelled=labelled), Notices()
     cut = list(shards(paths, source_of(reading, notices, labelled=labelled), size))
     read: list[tuple[list[Document], Notices]] = []
     for shard in reversed(cut):
         of_shard = Notices()
-        read.append((list(read_shard(shard, source_of(reading, of_shard, labelled=labelled))), of_shard))
+        read.append(
+            (list(read_shard(shard, source_of(reading, of_shard, labelled=labelled))), of_shard)
+        )
     found = []
     for documents, of_shard in reversed(read):
         found += [plain(document) for document in documents]
@@ -100,16 +108,28 @@ def plain(document: Document) -> tuple[Any, ...]:
     st.lists(st.tuples(LINE, ENDS), max_size=3),
 )
 @example([(b"cats\ta", b"\r\n"), (b"dogs\tb", b"\n")], b"", 1, [])
-@example([(b"cats\ta", b"\n"), (b"\xef\xbb\xbfdogs\tb", b"\n")], b"cats\tc", 9, [(b"dogs\td", b"\n")])
+@example(
+    [(b"cats\ta", b"\n"), (b"\xef\xbb\xbfdogs\tb", b"\n")], b"cats\tc", 9, [(b"dogs\td", b"\n")]
+)
 @example([(b"x" * 200, b"\n")], b"y" * 300, 3, [])
 def test_any_parts_hold_each_record_once_in_order(
-    labelled: bool, reading: dict[str, Any], lines: list[tuple[bytes, bytes]], last: bytes, size: int, others: list[tuple[bytes, bytes]]
+    labelled: bool,
+    reading: dict[str, Any],
+    lines: list[tuple[bytes, bytes]],
+    last: bytes,
+    size: int,
+    others: list[tuple[bytes, bytes]],
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         paths = [str(Path(folder, "one")), str(Path(folder, "other"))]
         Path(paths[0]).write_bytes(b"".join(line + end for line, end in lines) + last)
         Path(paths[1]).write_bytes(b"".join(line + end for line, end in others))
-        assume(not any(is_wide(start) or compression("", start) for start in (Path(path).read_bytes()[:LONGEST_WIDE] for path in paths)))
+        assume(
+            not any(
+                is_wide(start) or compression("", start)
+                for start in (Path(path).read_bytes()[:LONGEST_WIDE] for path in paths)
+            )
+        )
         expected, noticed = whole(paths, labelled=labelled, **reading)
         found, notices, _ = in_shards(paths, size, labelled=labelled, **reading)
         assert found == expected
@@ -117,7 +137,13 @@ def test_any_parts_hold_each_record_once_in_order(
 
 
 def parts_of(path: Path, size: int, file_format: str = "tsv") -> list[FilePart]:
-    return list(parts(str(path), size, source_of(Reading.of({"format": file_format}), Notices(), labelled=True)))
+    return list(
+        parts(
+            str(path),
+            size,
+            source_of(Reading.of({"format": file_format}), Notices(), labelled=True),
+        )
+    )
 
 
 @given(st.lists(LINE, max_size=40), st.sampled_from([b"", b"\n"]), st.integers(1, 100))
@@ -138,7 +164,9 @@ def test_parts_are_whole_lines_without_gaps(lines: list[bytes], end: bytes, size
         assert all(len(piece) <= max(size, LONGEST_BEGINNING, 2 * longest) for piece in pieces)
         assert all(len(piece + following) > size for piece, following in pairwise(pieces))
         assert b"".join(pieces) == content
-        assert [part.lines_before for part in cut] == [content[: part.start].count(b"\n") for part in cut]
+        assert [part.lines_before for part in cut] == [
+            content[: part.start].count(b"\n") for part in cut
+        ]
         assert pieces[-1]
 
 
@@ -155,7 +183,9 @@ def test_what_cannot_be_cut_is_read_as_a_whole(tmp_path: Path) -> None:
     lines = b"cats\tthe cat purrs\n" * 50
     write("wide", lines.decode().encode("utf-16"))
     os.mkfifo(tmp_path / "pipe")
-    assert [parts_of(tmp_path / name, 10) for name in ("wide", "pipe", "missing", "a\0b")] == [[WHOLE_FILE]] * 4
+    assert [parts_of(tmp_path / name, 10) for name in ("wide", "pipe", "missing", "a\0b")] == [
+        [WHOLE_FILE]
+    ] * 4
     with pytest.raises(PathError, match="UTF-16"):
         in_shards(["wide"], 10, labelled=True, format="tsv")
 
@@ -163,19 +193,34 @@ def test_what_cannot_be_cut_is_read_as_a_whole(tmp_path: Path) -> None:
 def test_a_part_that_looks_compressed_is_not_unpacked(tmp_path: Path) -> None:
     path = tmp_path / "file.tsv"
     path.write_bytes(b"cats\tpurrs\n" + b"\x1f\x8b\x08\tbarks\n" * 3)
-    assert in_shards([str(path)], 1, labelled=True, format="tsv")[0] == whole([str(path)], labelled=True, format="tsv")[0]
+    assert (
+        in_shards([str(path)], 1, labelled=True, format="tsv")[0]
+        == whole([str(path)], labelled=True, format="tsv")[0]
+    )
 
 
-PACKERS: dict[str, Callable[[bytes], bytes]] = {"gz": gzip.compress, "bz2": bz2.compress, "xz": partial(lzma.compress, preset=0)}
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "gz": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": partial(lzma.compress, preset=0),
+}
 
 
 @pytest.mark.parametrize("suffix", PACKERS)
-@given(st.lists(LINE, max_size=30), st.integers(1, 60), st.sampled_from(["", "end", "middle", "limit"]))
-def test_compressed_files_are_cut_as_they_are_unpacked(suffix: str, lines: list[bytes], size: int, damage: str) -> None:
+@given(
+    st.lists(LINE, max_size=30), st.integers(1, 60), st.sampled_from(["", "end", "middle", "limit"])
+)
+def test_compressed_files_are_cut_as_they_are_unpacked(
+    suffix: str, lines: list[bytes], size: int, damage: str
+) -> None:
     rows = b"\n".join(lines)
     content = PACKERS[suffix](rows[: len(rows) // 2]) + PACKERS[suffix](rows[len(rows) // 2 :])
     content = (
-        content[:-3] if damage == "end" else content[: len(content) // 2] + b"!" + content[len(content) // 2 + 1 :] if damage else content
+        content[:-3]
+        if damage == "end"
+        else content[: len(content) // 2] + b"!" + content[len(content) // 2 + 1 :]
+        if damage
+        else content
     )
     more = {"max_unpacked_size": "200"} if damage == "limit" else {}
     with tempfile.TemporaryDirectory() as folder:
@@ -186,7 +231,9 @@ def test_compressed_files_are_cut_as_they_are_unpacked(suffix: str, lines: list[
             assert part == WHOLE_FILE or part.content is not None
 
 
-def read_or_raised(read: Callable[..., tuple[Any, ...]], path: Path, *size: int, **reading: Any) -> list[tuple[Any, ...]] | str:
+def read_or_raised(
+    read: Callable[..., tuple[Any, ...]], path: Path, *size: int, **reading: Any
+) -> list[tuple[Any, ...]] | str:
     try:
         return list(read([str(path)], *size, labelled=True, **{"format": "tsv", **reading})[0])
     except (PathError, UsageError) as problem:
@@ -194,15 +241,44 @@ def read_or_raised(read: Callable[..., tuple[Any, ...]], path: Path, *size: int,
 
 
 CELLS = st.sampled_from(
-    ["cats", "", 'a "quoted" word', "two\nlines", "crlf\r\ninside", "a,b", "x" * 80, "caf\u00e9", '"', "end\n", "\ufeffmark"]
+    [
+        "cats",
+        "",
+        'a "quoted" word',
+        "two\nlines",
+        "crlf\r\ninside",
+        "a,b",
+        "x" * 80,
+        "caf\u00e9",
+        '"',
+        "end\n",
+        "\ufeffmark",
+    ]
 )
 RAW_ROWS = st.sampled_from(
-    [b"", b'cats,5" disk', b'cats,"never ends', b"one column", b"a,b\rc,d", b'"cats","x"y', b"caf\xe9,na\xefve", b'cats, "space"']
+    [
+        b"",
+        b'cats,5" disk',
+        b'cats,"never ends',
+        b"one column",
+        b"a,b\rc,d",
+        b'"cats","x"y',
+        b"caf\xe9,na\xefve",
+        b'cats, "space"',
+    ]
 )
 
 
 @pytest.mark.parametrize(
-    "reading", [{}, {"header": True, "id_column": "2"}, {"max_document_size": "64"}, {"delimiter": ";"}, {"delimiter": "\u00a7"}], ids=str
+    "reading",
+    [
+        {},
+        {"header": True, "id_column": "2"},
+        {"max_document_size": "64"},
+        {"delimiter": ";"},
+        {"delimiter": "\u00a7"},
+    ],
+    ids=str,
 )
 @given(
     st.lists(st.one_of(st.tuples(CELLS, CELLS), st.tuples(CELLS, CELLS), st.tuples(CELLS, CELLS), RAW_ROWS), max_size=25),
@@ -211,7 +287,11 @@ RAW_ROWS = st.sampled_from(
 @example([b"", b'cats,5" disk'], "\n", 1, True)
 @example([b"one column", ("cats", "cats"), ("cats", "cats")], "\n", 1, True)
 def test_csv_is_cut_between_records(
-    reading: dict[str, Any], rows: list[tuple[str, str] | bytes], end: str, size: int, in_blocks: bool
+    reading: dict[str, Any],
+    rows: list[tuple[str, str] | bytes],
+    end: str,
+    size: int,
+    in_blocks: bool,
 ) -> None:
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator=end, delimiter=reading.get("delimiter", ","))
@@ -227,7 +307,9 @@ def test_csv_is_cut_between_records(
         if in_blocks:
             assert counted_or_raised(path, size, reading) == counted_or_raised(path, None, reading)
         else:
-            assert read_or_raised(in_shards, path, size, **reading) == read_or_raised(whole, path, **reading)
+            assert read_or_raised(in_shards, path, size, **reading) == read_or_raised(
+                whole, path, **reading
+            )
 
 
 def test_regular_csv_is_cut_everywhere(tmp_path: Path) -> None:
@@ -237,18 +319,33 @@ def test_regular_csv_is_cut_everywhere(tmp_path: Path) -> None:
     assert parts_of(tmp_path / "file", 1, "csv") == [WHOLE_FILE]
 
 
-def counted_or_raised(path: Path, size: int | None, reading: dict[str, Any]) -> list[tuple[Any, ...]] | str:
+def counted_or_raised(
+    path: Path, size: int | None, reading: dict[str, Any]
+) -> list[tuple[Any, ...]] | str:
     """Labels and texts as training reads them, in blocks, whose order does not matter."""
     found: list[tuple[Any, ...]] = []
     try:
         resolution = resolved(Reading.of(reading), [str(path)], labelled=True)
-        cut = [Shard(str(path))] if size is None else shards([str(path)], source_of(resolution, Notices(), labelled=True), size)
+        cut = (
+            [Shard(str(path))]
+            if size is None
+            else shards([str(path)], source_of(resolution, Notices(), labelled=True), size)
+        )
         for shard in cut:
-            for item in read_shard(shard, replace(source_of(resolution, Notices(), labelled=True), blocks=True)):
+            for item in read_shard(
+                shard, replace(source_of(resolution, Notices(), labelled=True), blocks=True)
+            ):
                 if isinstance(item, LabelledBlock):
-                    found += [(item.labels[number], text) for number, text in zip(item.classes.tolist(), item.texts, strict=True)]
+                    found += [
+                        (item.labels[number], text)
+                        for number, text in zip(item.classes.tolist(), item.texts, strict=True)
+                    ]
                 else:
-                    found += [(item.label, item.text) if item.problem is None else (item.id, str(item.problem))]
+                    found += [
+                        (item.label, item.text)
+                        if item.problem is None
+                        else (item.id, str(item.problem))
+                    ]
     except (PathError, UsageError) as problem:
         return str(problem)
     return sorted(found, key=repr)
@@ -277,7 +374,9 @@ MESSAGE_LINES = st.sampled_from(
 
 @given(st.lists(st.tuples(MESSAGE_LINES, ENDS), max_size=40), st.integers(1, 100), st.booleans())
 @example([(b"From me", b"\n\n")] * 9, 1, True)
-def test_mailboxes_are_cut_between_messages(lines: list[tuple[bytes, bytes]], size: int, labelled: bool) -> None:
+def test_mailboxes_are_cut_between_messages(
+    lines: list[tuple[bytes, bytes]], size: int, labelled: bool
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "file.mbox")
         path.write_bytes(b"From me\n" + b"".join(line + end for line, end in lines))
@@ -290,7 +389,13 @@ def test_mailboxes_are_cut_between_messages(lines: list[tuple[bytes, bytes]], si
 def test_directories_are_cut_between_files(tmp_path: Path, labelled: bool) -> None:
     corpus(
         tmp_path / "pets",
-        {**PETS, "dogs/bad": b"\0\0", "loose": "in no class", "mice/.hidden": "x", "dogs/deep/er": "caf\xe9".encode("latin-1")},
+        {
+            **PETS,
+            "dogs/bad": b"\0\0",
+            "loose": "in no class",
+            "mice/.hidden": "x",
+            "dogs/deep/er": "caf\xe9".encode("latin-1"),
+        },
     )
     (tmp_path / "pets" / "cats" / "gone").symlink_to("nowhere")
     expected, noticed = whole(["pets"], labelled=labelled, format="dir")
@@ -301,18 +406,35 @@ def test_directories_are_cut_between_files(tmp_path: Path, labelled: bool) -> No
 
 def test_a_shard_has_few_files_and_not_many_bytes(tmp_path: Path) -> None:
     made = random.Random(1)
-    corpus(tmp_path, {f"a/{number:04}": "x" * made.choice([1, 9000]) for number in range(2 * FILES)})
-    source = source_of(resolved(Reading.of({}), [str(tmp_path)], labelled=True), Notices(), labelled=True)
-    cut = [[Path(file[0]).stat().st_size for file in shard.files or ()] for shard in shards([str(tmp_path)], source, 1 << 17)]
+    corpus(
+        tmp_path, {f"a/{number:04}": "x" * made.choice([1, 9000]) for number in range(2 * FILES)}
+    )
+    source = source_of(
+        resolved(Reading.of({}), [str(tmp_path)], labelled=True), Notices(), labelled=True
+    )
+    cut = [
+        [Path(file[0]).stat().st_size for file in shard.files or ()]
+        for shard in shards([str(tmp_path)], source, 1 << 17)
+    ]
     assert max(map(len, cut)) <= 32
     assert all(sum(sizes[:-1]) < 1 << 17 for sizes in cut)
-    assert [len(shard.files or ()) for shard in shards([str(tmp_path)], source, 1 << 30)] == [FILES, FILES]
+    assert [len(shard.files or ()) for shard in shards([str(tmp_path)], source, 1 << 30)] == [
+        FILES,
+        FILES,
+    ]
 
 
 @pytest.mark.parametrize(
-    ("given", "paths"), [({"format": "dir"}, ["pets", "missing"]), ({"format": "maildir"}, ["pets"]), ({"format": "dir"}, ["pets/cats/1"])]
+    ("given", "paths"),
+    [
+        ({"format": "dir"}, ["pets", "missing"]),
+        ({"format": "maildir"}, ["pets"]),
+        ({"format": "dir"}, ["pets/cats/1"]),
+    ],
 )
-def test_what_cannot_be_listed_fails_as_it_does_without_shards(tmp_path: Path, given: dict[str, Any], paths: list[str]) -> None:
+def test_what_cannot_be_listed_fails_as_it_does_without_shards(
+    tmp_path: Path, given: dict[str, Any], paths: list[str]
+) -> None:
     corpus(tmp_path / "pets", PETS)
     places = [str(tmp_path / path) for path in paths]
     with pytest.raises((PathError, UsageError)) as expected:

@@ -22,7 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-PACK: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "xz": lzma.compress, "bzip2": bz2.compress}
+PACK: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "xz": lzma.compress,
+    "bzip2": bz2.compress,
+}
 SUFFIX = {"gzip": ".gz", "xz": ".xz", "bzip2": ".bz2"}
 KINDS = pytest.mark.parametrize("kind", sorted(PACK))
 LINES = b"".join(b"a\tdocument number %d of many\n" % number for number in range(20_000))
@@ -38,7 +42,9 @@ def content(packed: bytes, kind: str, limit: int = 1 << 30) -> bytes:
     times=st.sampled_from([1, 1000]),
     padding=st.sampled_from([0, 4, 70_000]),
 )
-def test_streams_one_after_the_other_are_one(kind: str, streams: list[bytes], times: int, padding: int) -> None:
+def test_streams_one_after_the_other_are_one(
+    kind: str, streams: list[bytes], times: int, padding: int
+) -> None:
     packed = b"".join(PACK[kind](stream * times) for stream in streams)
     assert compression("x", packed[:10]) == kind
     assert content(packed + bytes(padding), kind) == b"".join(stream * times for stream in streams)
@@ -57,15 +63,22 @@ def test_damage_is_an_error_and_never_a_crash(kind: str, data: st.DataObject) ->
 
 
 @KINDS
-def test_a_thread_unpacks_ahead_what_is_read_then_and_ends_with_the_file(kind: str, tmp_path: Path) -> None:
+def test_a_thread_unpacks_ahead_what_is_read_then_and_ends_with_the_file(
+    kind: str, tmp_path: Path
+) -> None:
     packed, before = PACK[kind](LINES), threading.active_count()
     whole, cut = tmp_path / f"whole{SUFFIX[kind]}", tmp_path / f"cut{SUFFIX[kind]}"
     whole.write_bytes(packed)
     cut.write_bytes(packed[:-9])
-    with open_stream(str(whole), Source(Reading(), Notices(), labelled=True, blocks=True)) as stream:
+    with open_stream(
+        str(whole), Source(Reading(), Notices(), labelled=True, blocks=True)
+    ) as stream:
         assert threading.active_count() == before + 1
         assert stream.read() == LINES
-    with open_stream(str(cut)) as alone, open_stream(str(cut), Source(Reading(), Notices(), labelled=True, blocks=True)) as stream:
+    with (
+        open_stream(str(cut)) as alone,
+        open_stream(str(cut), Source(Reading(), Notices(), labelled=True, blocks=True)) as stream,
+    ):
         assert lines_before_damage(stream) == lines_before_damage(alone)
     assert threading.active_count() == before
 
@@ -81,7 +94,9 @@ def lines_before_damage(stream: io.BufferedReader) -> list[bytes]:
 def test_a_limit_holds_to_the_byte(kind: str) -> None:
     packed = PACK[kind](b"x" * 5000)
     assert content(packed, kind, 5000) == b"x" * 5000
-    with pytest.raises(PathError, match=r"unpacks to more than 4,999 bytes; give max_unpacked_size=SIZE"):
+    with pytest.raises(
+        PathError, match=r"unpacks to more than 4,999 bytes; give max_unpacked_size=SIZE"
+    ):
         content(packed, kind, 4999)
 
 
@@ -93,7 +108,9 @@ def test_what_was_read_before_a_file_breaks_off_is_answered(pets: Path, kind: st
     result = nbtext("classify", path.name, "--format", "tsv")
     assert result.status == 4
     assert result.notes == [f"nbtext: cut.tsv{SUFFIX[kind]}: the {kind} file is cut short"]
-    assert [row[0] for row in result.rows] == [f"{path.name}:{number}" for number in range(1, len(result.rows) + 1)]
+    assert [row[0] for row in result.rows] == [
+        f"{path.name}:{number}" for number in range(1, len(result.rows) + 1)
+    ]
     assert len(result.rows) > 1000 or kind != "gzip"
     before = (pets / "nbtext.joblib").read_bytes()
     assert "is cut short" in fail(4, "train", path.name)
@@ -105,11 +122,33 @@ def test_what_was_read_before_a_file_breaks_off_is_answered(pets: Path, kind: st
 def test_a_bomb_costs_neither_memory_nor_a_traceback(pets: Path, kind: str) -> None:
     path = pets / f"bomb.jsonl{SUFFIX[kind]}"
     path.write_bytes(PACK[kind](bytes(7_000_000)) * 10)
-    small = nbtext("classify", path.name, "--format", "jsonl", "--max-document-size", "1M", limits=LITTLE_MEMORY)
+    small = nbtext(
+        "classify",
+        path.name,
+        "--format",
+        "jsonl",
+        "--max-document-size",
+        "1M",
+        limits=LITTLE_MEMORY,
+    )
     assert (small.status, len(small.rows)) == (1, 1)
     assert small.rows[0][2] == "larger than 1 MiB; give --set max-document-size=SIZE"
-    line = error_line(nbtext("classify", path.name, "--format", "jsonl", "--max-unpacked-size", "10M", limits=LITTLE_MEMORY), 4)
-    assert line == f"nbtext: {path.name}: unpacks to more than 10 MiB; give --set max-unpacked-size=SIZE"
+    line = error_line(
+        nbtext(
+            "classify",
+            path.name,
+            "--format",
+            "jsonl",
+            "--max-unpacked-size",
+            "10M",
+            limits=LITTLE_MEMORY,
+        ),
+        4,
+    )
+    assert (
+        line
+        == f"nbtext: {path.name}: unpacks to more than 10 MiB; give --set max-unpacked-size=SIZE"
+    )
     one = nbtext("classify", path.name, "--format", "dir", "--document", "text", limits=MEMORY)
     assert one.rows == [[path.name, "", "larger than 64 MiB; give --set max-document-size=SIZE"]]
 
@@ -123,12 +162,22 @@ def test_standard_input_may_be_compressed(pets: Path) -> None:
 def test_names_that_promise_what_is_not_there(tmp_path: Path) -> None:
     corpus(
         tmp_path,
-        {"c.csv.gz": "a,x\n", "empty.csv.gz": "", "d/a/1.gz": "plain", "d/a/2.xz": b"\xfd7zXZ\0 broken", "d/a/3": "fine", "d/a/4.gz": ""},
+        {
+            "c.csv.gz": "a,x\n",
+            "empty.csv.gz": "",
+            "d/a/1.gz": "plain",
+            "d/a/2.xz": b"\xfd7zXZ\0 broken",
+            "d/a/3": "fine",
+            "d/a/4.gz": "",
+        },
     )
     with pytest.raises(PathError, match=r"c.csv.gz: the gzip file is damaged \("):
         documents(tmp_path / "c.csv.gz")
     assert texts(tmp_path / "empty.csv.gz") == []
-    assert {name.rpartition("/")[2]: why.partition(" (")[0] for name, why in problems(tmp_path / "d").items()} == {
+    assert {
+        name.rpartition("/")[2]: why.partition(" (")[0]
+        for name, why in problems(tmp_path / "d").items()
+    } == {
         "1.gz": "the gzip file is damaged",
         "2.xz": "the xz file is damaged",
     }

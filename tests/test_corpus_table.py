@@ -31,11 +31,19 @@ def table(tmp_path: Path, content: str | bytes, name: str = "t.csv") -> Path:
 def test_columns_by_number_and_by_name(tmp_path: Path) -> None:
     path = table(tmp_path, "id,text,topic\n7,hello,a\n8,bye,b\n")
     assert texts(path, label_column="topic", text_column="text") == [("a", "hello"), ("b", "bye")]
-    assert texts(path, label_column="3", text_column="2", header=True) == [("a", "hello"), ("b", "bye")]
+    assert texts(path, label_column="3", text_column="2", header=True) == [
+        ("a", "hello"),
+        ("b", "bye"),
+    ]
     assert texts(path, label_column="topic", text_column="2") == [("a", "hello"), ("b", "bye")]
     assert texts(path, label_column=3, text_column=2, header=False)[0] == ("topic", "text")
-    assert [d.id for d in documents(path, label_column="topic", text_column="text")] == [f"{path}:2", f"{path}:3"]
-    assert [d.id for d in documents(path, label_column="topic", text_column="text", id_column="id")] == ["7", "8"]
+    assert [d.id for d in documents(path, label_column="topic", text_column="text")] == [
+        f"{path}:2",
+        f"{path}:3",
+    ]
+    assert [
+        d.id for d in documents(path, label_column="topic", text_column="text", id_column="id")
+    ] == ["7", "8"]
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv"])
@@ -50,7 +58,10 @@ def test_empty_lines_above_the_header_are_no_header(tmp_path: Path, name: str, a
 
 def test_columns_by_number_beside_a_header_are_refused(tmp_path: Path) -> None:
     """In every table of the corpus, with labels and without, unless a further column is named, or options say whether there is a header."""
-    plain, headed = table(tmp_path, "a,hello\nb,bye\n"), table(tmp_path, "topic,text\na,hello\nb,bye\n", "headed.csv")
+    plain, headed = (
+        table(tmp_path, "a,hello\nb,bye\n"),
+        table(tmp_path, "topic,text\na,hello\nb,bye\n", "headed.csv"),
+    )
     cases: list[tuple[bool, dict[str, Any]]] = [
         (True, {"label_column": 1, "text_column": 2}),
         (False, {"text_column": 2}),
@@ -67,7 +78,8 @@ def test_columns_by_number_beside_a_header_are_refused(tmp_path: Path) -> None:
         for others, width in more:
             if width is None:
                 with pytest.raises(
-                    UsageError, match=r"headed.csv: columns are given by number, and the first row looks like a header: topic, text;"
+                    UsageError,
+                    match=r"headed.csv: columns are given by number, and the first row looks like a header: topic, text;",
                 ):
                     documents(plain, headed, labelled=labelled, **columns)
             else:
@@ -78,21 +90,31 @@ def test_the_delimiter_is_recognised_beside_columns_that_are_named(tmp_path: Pat
     for mark, text in ((";", "hello, you"), ("\t", "hello; you"), ("|", "hello, you")):
         path = table(tmp_path, f"topic{mark}text\r\na{mark}{text}\r\n")
         assert texts(path, format="csv", label_column="topic", text_column="text") == [("a", text)]
-        assert texts(path, format="csv", label_column="1", text_column="2", header=True) == [("a", text)]
-    assert texts(table(tmp_path, "topic,a;b,text\nx,1;2,hello\n"), label_column="topic", text_column="text") == [("x", "hello")]
-    assert texts(table(tmp_path, "hello; you\n"), labelled=False, text_column="1", header=False) == [(None, "hello; you")]
+        assert texts(path, format="csv", label_column="1", text_column="2", header=True) == [
+            ("a", text)
+        ]
+    assert texts(
+        table(tmp_path, "topic,a;b,text\nx,1;2,hello\n"), label_column="topic", text_column="text"
+    ) == [("x", "hello")]
+    assert texts(
+        table(tmp_path, "hello; you\n"), labelled=False, text_column="1", header=False
+    ) == [(None, "hello; you")]
 
 
 @pytest.mark.parametrize("names", [10, 9000, 300_000])
 def test_headers_of_any_length_are_recognised_and_kept(tmp_path: Path, names: int) -> None:
     header = ["text", "label", *(f"column_{name:06d}" for name in range(names))]
-    path = str(table(tmp_path, ",".join(header) + "\n" + ",".join(["hello", "a", *"1" * names]) + "\n"))
+    path = str(
+        table(tmp_path, ",".join(header) + "\n" + ",".join(["hello", "a", *"1" * names]) + "\n")
+    )
     found = resolved(Reading(format="csv"), [path], labelled=True)
     if names < 300_000:
         assert (found.label_column, found.text_column) == ("label", "text")
         assert column_names(path, found) == tuple(header)
     else:
-        with pytest.raises(UsageError, match="keep all needs the first row, which has more than 4 MiB") as raised:
+        with pytest.raises(
+            UsageError, match="keep all needs the first row, which has more than 4 MiB"
+        ) as raised:
             column_names(path, Reading(format="csv", text_column="text"))
         assert len(raised.value.line) < 1000
 
@@ -100,7 +122,9 @@ def test_headers_of_any_length_are_recognised_and_kept(tmp_path: Path, names: in
 def test_texts_that_are_paths_of_files(tmp_path: Path) -> None:
     def are_paths(*values: str, text_column: str | None = None, header: bool | None = None) -> bool:
         reading = Reading(format="csv", text_column=text_column, header=header)
-        return any(doubts([["a", value] for value in values], reading, str(tmp_path), all_learnt=False))
+        return any(
+            doubts([["a", value] for value in values], reading, str(tmp_path), all_learnt=False)
+        )
 
     (tmp_path / "with blanks").touch()
     (tmp_path / "two").touch()
@@ -111,21 +135,41 @@ def test_texts_that_are_paths_of_files(tmp_path: Path) -> None:
     assert not are_paths("two", "two", text_column="1")
     assert not are_paths("two", "two", text_column="none")
     assert not are_paths("text", "two", "two", text_column="2")
-    for other in ("it purrs", "three", "https://a.example/b.html", "and/or", "a" * 5000 + "/b.c", "/".join("ab" * 1000) + ".c", ""):
+    for other in (
+        "it purrs",
+        "three",
+        "https://a.example/b.html",
+        "and/or",
+        "a" * 5000 + "/b.c",
+        "/".join("ab" * 1000) + ".c",
+        "",
+    ):
         assert not are_paths("two", other), other
     assert not are_paths("two")
 
 
-def test_without_labels_the_label_column_is_not_needed_but_its_name_tells_of_a_header(tmp_path: Path) -> None:
+def test_without_labels_the_label_column_is_not_needed_but_its_name_tells_of_a_header(
+    tmp_path: Path,
+) -> None:
     path = table(tmp_path, "text\nhello\n\nbye\n")
-    assert texts(path, labelled=False, text_column="text", label_column="topic") == [(None, "hello"), (None, "bye")]
-    assert texts(path, labelled=False, text_column="1", label_column="topic") == [(None, "hello"), (None, "bye")]
+    assert texts(path, labelled=False, text_column="text", label_column="topic") == [
+        (None, "hello"),
+        (None, "bye"),
+    ]
+    assert texts(path, labelled=False, text_column="1", label_column="topic") == [
+        (None, "hello"),
+        (None, "bye"),
+    ]
 
 
 @pytest.mark.parametrize(
     ("reading", "kind", "why"),
     [
-        ({"label_column": "x"}, PathError, r"no column is called 'x'; the header has id, text, text"),
+        (
+            {"label_column": "x"},
+            PathError,
+            r"no column is called 'x'; the header has id, text, text",
+        ),
         ({"label_column": "text"}, PathError, "several columns are called 'text'"),
         (
             {"label_column": "id", "header": False},
@@ -137,7 +181,9 @@ def test_without_labels_the_label_column_is_not_needed_but_its_name_tells_of_a_h
         ({"encoding": "utf-16"}, UsageError, "make them UTF-8 first"),
     ],
 )
-def test_columns_that_cannot_be_told(tmp_path: Path, reading: dict[str, Any], kind: type[Exception], why: str) -> None:
+def test_columns_that_cannot_be_told(
+    tmp_path: Path, reading: dict[str, Any], kind: type[Exception], why: str
+) -> None:
     with pytest.raises(kind, match=why):
         documents(table(tmp_path, "id,text,text\n1,2,3\n"), **reading)
 
@@ -176,34 +222,48 @@ def test_other_delimiters(tmp_path: Path, file_format: str, delimiter: str) -> N
 
 
 @pytest.mark.parametrize(("file_format", "comma"), [("csv", ","), ("tsv", "\t")])
-def test_rows_of_another_width_are_problems_with_their_line(tmp_path: Path, file_format: str, comma: str) -> None:
+def test_rows_of_another_width_are_problems_with_their_line(
+    tmp_path: Path, file_format: str, comma: str
+) -> None:
     path = table(tmp_path, "a,1\nb,2,3\nc\n\nd,4\n,5\n".replace(",", comma))
     assert problems(path, format=file_format) == {
         f"{path}:2": "expected 2 columns, found 3; check --delimiter",
         f"{path}:3": "expected 2 columns, found 1; check --delimiter",
         f"{path}:6": "the label is empty",
     }
-    assert [document.label for document in documents(path, format=file_format) if document.problem is None] == ["a", "d"]
+    assert [
+        document.label
+        for document in documents(path, format=file_format)
+        if document.problem is None
+    ] == ["a", "d"]
     assert problems(path, format=file_format, text_column="4")[f"{path}:1"] == (
         "expected at least 4 columns, found 2; check --delimiter and --text-column"
     )
 
 
 @pytest.mark.parametrize(("file_format", "comma"), [("csv", ","), ("tsv", "\t")])
-def test_a_first_row_that_lacks_columns_is_the_only_problem(tmp_path: Path, file_format: str, comma: str) -> None:
+def test_a_first_row_that_lacks_columns_is_the_only_problem(
+    tmp_path: Path, file_format: str, comma: str
+) -> None:
     """All others were problems too: "the row has 2 columns, not the 2 wanted"."""
     path = table(tmp_path, "a\nb,2\nc,3,4\n".replace(",", comma))
-    assert problems(path, format=file_format) == {f"{path}:1": "expected at least 2 columns, found 1; check --delimiter and --text-column"}
-    path = table(tmp_path, "a\nb,2\n".replace(",", comma))
-    assert problems(path, format=file_format, labelled=False, text_column="1", label_column="2") == {
-        f"{path}:2": "expected 1 column, found 2; check --delimiter"
+    assert problems(path, format=file_format) == {
+        f"{path}:1": "expected at least 2 columns, found 1; check --delimiter and --text-column"
     }
+    path = table(tmp_path, "a\nb,2\n".replace(",", comma))
+    assert problems(
+        path, format=file_format, labelled=False, text_column="1", label_column="2"
+    ) == {f"{path}:2": "expected 1 column, found 2; check --delimiter"}
 
 
-@pytest.mark.parametrize(("content", "line"), [('a,x\nb,"y\nz\n', 2), ('a,x\nb,"y"z\nc,d\n', 2), ('"', 1)])
+@pytest.mark.parametrize(
+    ("content", "line"), [('a,x\nb,"y\nz\n', 2), ('a,x\nb,"y"z\nc,d\n', 2), ('"', 1)]
+)
 def test_broken_quotes_end_the_table_with_the_line(tmp_path: Path, content: str, line: int) -> None:
     path = table(tmp_path, content)
-    with pytest.raises(PathError, match=rf"t\.csv: line {line}: not valid csv .* give format tsv delimiter ','"):
+    with pytest.raises(
+        PathError, match=rf"t\.csv: line {line}: not valid csv .* give format tsv delimiter ','"
+    ):
         documents(path)
 
 
@@ -217,7 +277,9 @@ def test_encodings_of_tables(tmp_path: Path, name: str) -> None:
     assert texts(table(tmp_path, text.encode("cp1252"), name)) == wanted
     assert texts(table(tmp_path, text.encode("latin-1"), name), encoding="latin-1") == wanted
     by_name = f"thème{comma}mots\nx{comma}y\n".encode("latin-1")
-    assert texts(table(tmp_path, by_name, name), encoding="latin-1", label_column="thème") == [("x", "y")]
+    assert texts(table(tmp_path, by_name, name), encoding="latin-1", label_column="thème") == [
+        ("x", "y")
+    ]
     assert len(problems(table(tmp_path, text.encode("latin-1"), name), encoding="utf-8")) == 2
     mixed = b"a" + comma.encode() + b"caf\xe9\nb" + comma.encode() + b"caf\xc3\xa9\n"
     assert texts(table(tmp_path, mixed, name)) == [("a", "café"), ("b", "café")]
@@ -232,9 +294,14 @@ def test_encodings_of_tables(tmp_path: Path, name: str) -> None:
     st.booleans(),
 )
 def test_what_the_csv_module_writes_is_read_exactly(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]], delimiter: str, crlf: bool
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: list[tuple[str, str]],
+    delimiter: str,
+    crlf: bool,
 ) -> None:
-    rows = [(label, text.replace("\r", "\n")) for label, text in rows]  # before 3.13 it leaves CR unquoted
+    rows = [
+        (label, text.replace("\r", "\n")) for label, text in rows
+    ]  # before 3.13 it leaves CR unquoted
     out = io.StringIO(newline="")
     csv.writer(out, delimiter=delimiter, lineterminator="\r\n" if crlf else "\n").writerows(rows)
     path = tmp_path_factory.mktemp("table") / "t.csv"
@@ -244,12 +311,22 @@ def test_what_the_csv_module_writes_is_read_exactly(
 
 @pytest.mark.parametrize("document", ["text", "html"])
 @pytest.mark.parametrize(
-    ("file_format", "row"), [("tsv", b"a\t%b\n"), ("csv", b'a,"%b"\n'), ("fasttext", b"__label__a %b\n"), ("lines", b"%b\n")]
+    ("file_format", "row"),
+    [
+        ("tsv", b"a\t%b\n"),
+        ("csv", b'a,"%b"\n'),
+        ("fasttext", b"__label__a %b\n"),
+        ("lines", b"%b\n"),
+    ],
 )
-def test_a_byte_order_mark_belongs_to_the_beginning_of_a_file(file_format: str, row: bytes, document: str, tmp_path: Path) -> None:
+def test_a_byte_order_mark_belongs_to_the_beginning_of_a_file(
+    file_format: str, row: bytes, document: str, tmp_path: Path
+) -> None:
     """A text that began with the bytes FF FE was taken for UTF-16, and one that began with U+FEFF lost it."""
     bodies = (b"\xff\xfesun moon", b"\xfe\xffsun", "\ufeffsun".encode(), b"\xff\xfe")
-    path = table(tmp_path, b"\xef\xbb\xbf" + row % b"sun" + b"".join(row % body for body in bodies), "t")
+    path = table(
+        tmp_path, b"\xef\xbb\xbf" + row % b"sun" + b"".join(row % body for body in bodies), "t"
+    )
     found = texts(path, labelled=file_format != "lines", format=file_format, document=document)
     assert {label for label, _ in found} == {None if file_format == "lines" else "a"}
     assert [text.strip() for _, text in found] == ["sun", "ÿþsun moon", "þÿsun", "\ufeffsun", "ÿþ"]
@@ -257,15 +334,24 @@ def test_a_byte_order_mark_belongs_to_the_beginning_of_a_file(file_format: str, 
 
 @pytest.mark.parametrize("file_format", ["tsv", "csv", "fasttext", "svmlight"])
 def test_a_label_may_begin_with_the_bytes_of_a_mark(file_format: str, tmp_path: Path) -> None:
-    row = {"tsv": b"%b\tx\n", "csv": b"%b,x\n", "fasttext": b"__label__%b x\n", "svmlight": b"%b x:1\n"}[file_format]
+    row = {
+        "tsv": b"%b\tx\n",
+        "csv": b"%b,x\n",
+        "fasttext": b"__label__%b x\n",
+        "svmlight": b"%b x:1\n",
+    }[file_format]
     path = table(tmp_path, row % b"a" + row % b"\xff\xfea", "t")
     assert [label for label, _ in texts(path, format=file_format)] == ["a", "ÿþa"]
 
 
 def test_lines(tmp_path: Path) -> None:
     path = table(tmp_path, "\ufefffirst\r\n\nthird\u2028 \x85still\x0c\nlast")
-    assert texts(path, format="lines", labelled=False) == [(None, text) for text in ("first", "", "third\u2028 \x85still\x0c", "last")]
-    assert [d.id for d in documents(path, format="lines", labelled=False)] == [f"{path}:{n}" for n in (1, 2, 3, 4)]
+    assert texts(path, format="lines", labelled=False) == [
+        (None, text) for text in ("first", "", "third\u2028 \x85still\x0c", "last")
+    ]
+    assert [d.id for d in documents(path, format="lines", labelled=False)] == [
+        f"{path}:{n}" for n in (1, 2, 3, 4)
+    ]
     assert [label for label, _ in texts(path, format="lines")] == [path.name] * 3
 
 
@@ -277,5 +363,9 @@ def test_a_separator_stands_between_several_labels(tmp_path: Path, name: str) ->
     path = tmp_path / name
     delimiter = "," if name.endswith("csv") else "\t"
     records = [json.dumps({"label": cell, "text": text}) for cell, text in rows]
-    path.write_text("\n".join(records if name.endswith("jsonl") else [delimiter.join(row) for row in rows]))
-    assert texts(path, label_separator=";") == [(label_set(labels), text) for text, labels in given.items()]
+    path.write_text(
+        "\n".join(records if name.endswith("jsonl") else [delimiter.join(row) for row in rows])
+    )
+    assert texts(path, label_separator=";") == [
+        (label_set(labels), text) for text, labels in given.items()
+    ]

@@ -12,12 +12,22 @@ from tests.process import corpus, fail, nbtext, succeed, write
 if TYPE_CHECKING:
     from pathlib import Path
 
-TEXTS = ["the cat purrs on the sofa", "a dog barks at the mailman", "my cat sleeps", "our dog runs", "one cat eats", "this dog digs"]
+TEXTS = [
+    "the cat purrs on the sofa",
+    "a dog barks at the mailman",
+    "my cat sleeps",
+    "our dog runs",
+    "one cat eats",
+    "this dog digs",
+]
 
 
 @pytest.mark.parametrize("delimiter", [";", "|"])
 def test_the_options_that_it_names_read_the_file(tmp_path: Path, delimiter: str) -> None:
-    rows = (f"{text} number {n}{delimiter}{'cats' if 'cat' in text else 'dogs'}\n" for n, text in enumerate(TEXTS * 3))
+    rows = (
+        f"{text} number {n}{delimiter}{'cats' if 'cat' in text else 'dogs'}\n"
+        for n, text in enumerate(TEXTS * 3)
+    )
     corpus(tmp_path, {"pets.dat": "".join(rows)})
     said = fail(2, "train pets.dat")
     options = said.rpartition("so give ")[2].replace("'", "")
@@ -26,9 +36,14 @@ def test_the_options_that_it_names_read_the_file(tmp_path: Path, delimiter: str)
 
 
 def test_a_first_word_that_comes_again_may_be_the_class(tmp_path: Path) -> None:
-    corpus(tmp_path, {"trec.label": "".join(f"DESC:{'ab'[n % 2]} {text}\n" for n, text in enumerate(TEXTS))})
+    corpus(
+        tmp_path,
+        {"trec.label": "".join(f"DESC:{'ab'[n % 2]} {text}\n" for n, text in enumerate(TEXTS))},
+    )
     assert "make it a table" in fail(2, "train trec.label")
-    corpus(tmp_path, {"prose.dat": "One text of prose.\nAnother line of it.\nEvery line differs.\n"})
+    corpus(
+        tmp_path, {"prose.dat": "One text of prose.\nAnother line of it.\nEvery line differs.\n"}
+    )
     assert how_to_read("prose.dat") is None
     assert "not a directory with one sub-directory per class" in fail(2, "train prose.dat")
 
@@ -46,9 +61,20 @@ def test_json_that_is_no_corpus(tmp_path: Path, content: str, said: str) -> None
 
 
 def test_labels_beside_texts_and_tables_in_folders_are_named(tmp_path: Path) -> None:
-    corpus(tmp_path, {"d/train_text.txt": "a cat\na dog\nno cat\n", "d/train_labels.txt": "1\n0\n1\n"})
-    assert "train_labels.txt seems to have the label of each line of d/train_text.txt" in nbtext("train d").notes[0]
-    corpus(tmp_path, {"corpora/pets/train.csv": "label,text\na,b\n", "corpora/mail/train.csv": "label,text\na,b\n"})
+    corpus(
+        tmp_path, {"d/train_text.txt": "a cat\na dog\nno cat\n", "d/train_labels.txt": "1\n0\n1\n"}
+    )
+    assert (
+        "train_labels.txt seems to have the label of each line of d/train_text.txt"
+        in nbtext("train d").notes[0]
+    )
+    corpus(
+        tmp_path,
+        {
+            "corpora/pets/train.csv": "label,text\na,b\n",
+            "corpora/mail/train.csv": "label,text\na,b\n",
+        },
+    )
     assert "folders hold tables, such as corpora/" in nbtext("train corpora").notes[0]
     corpus(tmp_path, {"words/day.txt": "a cat\na dog\n", "words/data.txt": "no cat\nno dog\n"})
     assert nbtext("train words").notes == []

@@ -38,16 +38,23 @@ def parts(document: Document) -> list[bytes]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("file_format", FORMATS)
-def test_a_reader_gives_records_or_refuses_the_file(file_format: str, kind: str, tmp_path: Path) -> None:
+def test_a_reader_gives_records_or_refuses_the_file(
+    file_format: str, kind: str, tmp_path: Path
+) -> None:
     folders = {"dir": "a", "maildir": "cur"}
-    beginnings = (seeds(file_format) if file_format not in folders else []) + (seeds(kind) if kind != "text" else [b"a text"])
+    beginnings = (seeds(file_format) if file_format not in folders else []) + (
+        seeds(kind) if kind != "text" else [b"a text"]
+    )
     for name in ("cur", "new", "tmp", "a"):
         (tmp_path / name).mkdir()
     file = tmp_path / folders.get(file_format, ".") / "fuzzed"
     path = tmp_path if file_format in folders else file
 
     @examples(6)
-    @given(st.integers(0, 2**32).map(lambda number: changed(beginnings, random.Random(number))), st.booleans())
+    @given(
+        st.integers(0, 2**32).map(lambda number: changed(beginnings, random.Random(number))),
+        st.booleans(),
+    )
     def of_inputs(content: bytes, labelled: bool) -> None:
         file.write_bytes(content)
         try:
@@ -55,9 +62,17 @@ def test_a_reader_gives_records_or_refuses_the_file(file_format: str, kind: str,
         except PathError as problem:
             assert file_format in ("csv", "json", "mbox") or "UTF-16" in str(problem)  # noqa: PT017
             return
-        assert all(isinstance(document, Document) and isinstance(document.problem, DocumentError | None) for document in found)
+        assert all(
+            isinstance(document, Document) and isinstance(document.problem, DocumentError | None)
+            for document in found
+        )
         assert len(found) == 1 or file_format not in folders
-        assert not any(separator in part for document in found for part in parts(document) for separator in SEPARATORS)
+        assert not any(
+            separator in part
+            for document in found
+            for part in parts(document)
+            for separator in SEPARATORS
+        )
 
     of_inputs()
 
@@ -75,7 +90,11 @@ def codec(raised: BaseException) -> str:
         return codecs.ascii_decode(body, errors)
 
     name = f"nbtext_{type(raised).__name__.lower()}"
-    codecs.register(lambda wanted: codecs.CodecInfo(codecs.ascii_encode, decode, name=name) if wanted == name else None)
+    codecs.register(
+        lambda wanted: (
+            codecs.CodecInfo(codecs.ascii_encode, decode, name=name) if wanted == name else None
+        )
+    )
     return name
 
 
@@ -89,11 +108,17 @@ FILES = {
 
 
 @pytest.mark.parametrize("file_format", FILES)
-def test_whatever_a_decoder_raises_is_the_problem_of_its_document(file_format: str, tmp_path: Path) -> None:
+def test_whatever_a_decoder_raises_is_the_problem_of_its_document(
+    file_format: str, tmp_path: Path
+) -> None:
     file = tmp_path / "file"
     file.write_bytes(FILES[file_format])
-    columns: dict[str, Any] = {"text_column": "text", "label_column": "label"} if file_format in ("csv", "jsonl") else {}
-    found = documents(file, format=file_format, encoding=codec(Broken("division of the moon")), **columns)
+    columns: dict[str, Any] = (
+        {"text_column": "text", "label_column": "label"} if file_format in ("csv", "jsonl") else {}
+    )
+    found = documents(
+        file, format=file_format, encoding=codec(Broken("division of the moon")), **columns
+    )
     assert [(document.label, document.problem is None) for document in found if document.label] in (
         [("a", True), ("b", True)],
         [("a", True), ("a", False), ("b", True)],
@@ -103,7 +128,15 @@ def test_whatever_a_decoder_raises_is_the_problem_of_its_document(file_format: s
     assert "report" in problem
 
 
-@pytest.mark.parametrize("raised", [MemoryError(), OSError(5, "Input/output error"), UsageError("no such encoding"), KeyboardInterrupt()])
+@pytest.mark.parametrize(
+    "raised",
+    [
+        MemoryError(),
+        OSError(5, "Input/output error"),
+        UsageError("no such encoding"),
+        KeyboardInterrupt(),
+    ],
+)
 def test_what_concerns_the_whole_run_ends_it(raised: BaseException, tmp_path: Path) -> None:
     write("a.txt", b"sun?")
     with pytest.raises(type(raised)):
@@ -138,7 +171,11 @@ def test_a_command_goes_on_after_a_document_whose_decoder_has_a_defect(tmp_path:
     assert note.endswith("of the moon); this is a defect of nbtext; please report it")
     answered = run([*command, "classify", "-m", "m", "c/a/moon", "c/a/sun", "c/b/star"], env=HOUSE)
     assert answered.status == 1
-    assert [row[:2] for row in answered.rows] == [["c/a/moon", "a"], ["c/a/sun", ""], ["c/b/star", "b"]]
+    assert [row[:2] for row in answered.rows] == [
+        ["c/a/moon", "a"],
+        ["c/a/sun", ""],
+        ["c/b/star", "b"],
+    ]
     assert "ZeroDivisionError" in answered.rows[1][2]
 
 
@@ -165,7 +202,9 @@ SPAM = b"win a \0prize\x1d\x1fnow"
         ("fasttext", b"__label__ham " + SPAM + b"\n", {}),
     ],
 )
-def test_no_control_byte_hides_a_document(file_format: str, content: bytes, given_reading: dict[str, Any], tmp_path: Path) -> None:
+def test_no_control_byte_hides_a_document(
+    file_format: str, content: bytes, given_reading: dict[str, Any], tmp_path: Path
+) -> None:
     file = tmp_path / "document"
     file.write_bytes(content)
     (document,) = documents(file, labelled=False, format=file_format, **given_reading)
@@ -178,7 +217,10 @@ def test_no_counted_feature_passes_for_a_category(tmp_path: Path) -> None:
     file = tmp_path / "document"
     file.write_bytes(b"ham a:1 \x1fsender\x1fboss:9\nham \x1fb:2\n")
     refused, found = documents(file, format="svmlight")
-    assert str(refused.problem) == "'sender' is not name:count with a whole count from 1 to 999,999,999"
+    assert (
+        str(refused.problem)
+        == "'sender' is not name:count with a whole count from 1 to 999,999,999"
+    )
     assert found.text == b"b:2"
 
 
@@ -203,9 +245,11 @@ def test_binary_files_are_named(tmp_path: Path) -> None:
         write(f"{number}", content + b"with words inside" * 100)
     for kind in ("text", "html", "mail"):
         found = documents(tmp_path, labelled=False, format="dir", document=kind)
-        assert [document.problem.line.removeprefix("binary, not text (a").lstrip("n ") for document in found if document.problem] == [
-            f"{name})" for name in kinds
-        ]
+        assert [
+            document.problem.line.removeprefix("binary, not text (a").lstrip("n ")
+            for document in found
+            if document.problem
+        ] == [f"{name})" for name in kinds]
 
 
 NAMES = (b"From: %b@example.co", b"Content-Type: text/%b", b"Content-Type: text/html\n\n<x%b>")

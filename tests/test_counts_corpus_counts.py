@@ -18,7 +18,13 @@ from nbtext.counts.corpus_counts import (
     with_ngram_parts,
 )
 from nbtext.counts.counting import Analysis, DocumentCounter
-from nbtext.counts.vocabulary import Vocabulary, category_term, displayed_term, is_category, is_category_of
+from nbtext.counts.vocabulary import (
+    Vocabulary,
+    category_term,
+    displayed_term,
+    is_category,
+    is_category_of,
+)
 from nbtext.document_parts import Attributes
 from nbtext.settings import Reading, Settings
 from tests.building import plain
@@ -42,11 +48,16 @@ def documents(labelled: Corpus) -> tuple[Any, Any]:
 
 
 def of_words(labelled: Corpus, words: set[str]) -> Corpus:
-    return [(label, " ".join(word for word in text.split() if word in words)) for label, text in labelled]
+    return [
+        (label, " ".join(word for word in text.split() if word in words))
+        for label, text in labelled
+    ]
 
 
 @given(corpora, st.sets(st.sampled_from(WORDS)))
-def test_restricted_counts_are_those_of_texts_without_the_other_words(labelled: Corpus, words: set[str]) -> None:
+def test_restricted_counts_are_those_of_texts_without_the_other_words(
+    labelled: Corpus, words: set[str]
+) -> None:
     counts = counted(labelled)
     vocabulary = counts.table.vocabulary
     kept = np.array([vocabulary.term(term) in words for term in range(len(vocabulary))], np.bool_)
@@ -70,19 +81,33 @@ def test_an_ngram_that_stays_keeps_what_it_is_made_of() -> None:
     vocabulary = counted([("x", "ant bee cat dog")], ngrams=3).table.vocabulary
     names = [vocabulary.term(term) for term in range(len(vocabulary))]
     kept = with_ngram_parts(vocabulary, np.array([name == "bee cat dog" for name in names]))
-    assert {name for name, stays in zip(names, kept.tolist(), strict=True) if stays} == {"bee", "cat", "dog", "bee cat", "bee cat dog"}
+    assert {name for name, stays in zip(names, kept.tolist(), strict=True) if stays} == {
+        "bee",
+        "cat",
+        "dog",
+        "bee cat",
+        "bee cat dog",
+    }
     other = counted([("x", "cat bee"), ("y", "bee cat eel")], ngrams=3).table.vocabulary
     known = is_known(vocabulary, other)
-    assert {other.term(term) for term in np.flatnonzero(known).tolist()} == {"bee", "cat", "bee cat"}
+    assert {other.term(term) for term in np.flatnonzero(known).tolist()} == {
+        "bee",
+        "cat",
+        "bee cat",
+    }
 
 
 @given(corpora, st.data())
-def test_some_documents_each_under_a_label_of_its_own(labelled: Corpus, data: st.DataObject) -> None:
+def test_some_documents_each_under_a_label_of_its_own(
+    labelled: Corpus, data: st.DataObject
+) -> None:
     rows = sorted(data.draw(st.sets(st.integers(0, len(labelled) - 1), min_size=1)))
     labels = data.draw(st.lists(st.sampled_from("uvw"), min_size=len(rows), max_size=len(rows)))
     statistics, counted_documents = documents(labelled)
     found = relabelled_documents(statistics, counted_documents.rows(np.array(rows)), labels, 4096)
-    wanted, _ = documents([(label, labelled[row][1]) for row, label in zip(rows, labels, strict=True)])
+    wanted, _ = documents(
+        [(label, labelled[row][1]) for row, label in zip(rows, labels, strict=True)]
+    )
     assert found.table == wanted
     assert [found.table.classes[number] for number in found.documents.classes.tolist()] == labels
 
@@ -93,19 +118,36 @@ def test_none_of_the_documents_that_were_counted_is_the_first_that_cannot_be_sub
 
 
 def test_categories_are_terms_that_no_text_can_hold() -> None:
-    terms = [category_term("colour", "dark red"), category_term("co", "lour"), category_term("colour", "")]
-    assert [displayed_term(term) for term in (*terms, "red", "a=b")] == ["colour=dark red", "co=lour", "colour=", "red", "a=b"]
+    terms = [
+        category_term("colour", "dark red"),
+        category_term("co", "lour"),
+        category_term("colour", ""),
+    ]
+    assert [displayed_term(term) for term in (*terms, "red", "a=b")] == [
+        "colour=dark red",
+        "co=lour",
+        "colour=",
+        "red",
+        "a=b",
+    ]
     vocabulary = Vocabulary.of(sorted([*terms, "colour", "red"]))
     of_colour = is_category_of(vocabulary, "colour")
     names = [vocabulary.term(number) for number in range(len(vocabulary))]
-    assert {name for name, found in zip(names, is_category(vocabulary).tolist(), strict=True) if found} == set(terms)
-    assert {name for name, found in zip(names, of_colour.tolist(), strict=True) if found} == {terms[0], terms[2]}
+    assert {
+        name for name, found in zip(names, is_category(vocabulary).tolist(), strict=True) if found
+    } == set(terms)
+    assert {name for name, found in zip(names, of_colour.tolist(), strict=True) if found} == {
+        terms[0],
+        terms[2],
+    }
     assert not any(is_category(Vocabulary.of(terms)).any() for terms in (["colour", "red"], []))
 
 
 def test_documents_with_values_are_counted_with_their_categories_and_numbers() -> None:
     attributes = Attributes(("colour", "shape"), ("legs",), ("kilos",))
-    vocabulary = Vocabulary.of(sorted([category_term("colour", "red"), category_term("shape", "red"), "cat"]))
+    vocabulary = Vocabulary.of(
+        sorted([category_term("colour", "red"), category_term("shape", "red"), "cat"])
+    )
     reading = Reading(categorical="colour,shape", count="legs", numeric="kilos")
     counter = DocumentCounter(Analysis(Settings(stop_words="none", reading=reading)), vocabulary)
     rows = [["red", "red", "4", "1.5"], ["blue", "red", "", "-1"], ["", "", "0", ""]]
@@ -115,11 +157,25 @@ def test_documents_with_values_are_counted_with_their_categories_and_numbers() -
     found = [
         {
             displayed_term(vocabulary.term(term)): count
-            for term, count in zip(matrix.terms[row].tolist(), matrix.counts[row].tolist(), strict=True)
+            for term, count in zip(
+                matrix.terms[row].tolist(), matrix.counts[row].tolist(), strict=True
+            )
         }
-        for row in (slice(begin, end) for begin, end in zip(matrix.offsets.tolist(), matrix.offsets[1:].tolist(), strict=False))
+        for row in (
+            slice(begin, end)
+            for begin, end in zip(
+                matrix.offsets.tolist(), matrix.offsets[1:].tolist(), strict=False
+            )
+        )
     ]
-    assert found == [{"cat": 2, "colour=red": 1, "shape=red": 1}, {"cat": 1, "shape=red": 1}, {}, {"cat": 3}]
+    assert found == [
+        {"cat": 2, "colour=red": 1, "shape=red": 1},
+        {"cat": 1, "shape=red": 1},
+        {},
+        {"cat": 3},
+    ]
     assert matrix.values is not None
-    np.testing.assert_array_equal(matrix.values, [[4, 1.5], [np.nan, -1], [0, np.nan], [np.nan, np.nan]])
+    np.testing.assert_array_equal(
+        matrix.values, [[4, 1.5], [np.nan, -1], [0, np.nan], [np.nan, np.nan]]
+    )
     assert matrix.unknown.tolist() == [0, 0, 0, 0]

@@ -36,9 +36,13 @@ def subsets_of(corpus: list[Labelled]) -> Subsets:
 @given(corpus=strategies.corpora, data=st.data())
 def test_a_part_is_counted_as_if_it_were_alone(corpus: list[Labelled], data: st.DataObject) -> None:
     subsets = subsets_of(corpus)
-    chosen = np.array(data.draw(st.lists(st.booleans(), min_size=len(corpus), max_size=len(corpus))), np.bool_)
+    chosen = np.array(
+        data.draw(st.lists(st.booleans(), min_size=len(corpus), max_size=len(corpus))), np.bool_
+    )
     part = subsets.part(chosen)
-    alone = oracle.count([document for document, here in zip(corpus, chosen.tolist(), strict=True) if here], 2)
+    alone = oracle.count(
+        [document for document, here in zip(corpus, chosen.tolist(), strict=True) if here], 2
+    )
     found = plain(part)
     assert {label: n for label, n in found.documents.items() if n} == alone.documents
     assert (found.occurrences, found.holding) == (alone.occurrences, alone.holding)
@@ -52,25 +56,43 @@ def test_the_whole_and_nothing(corpus: list[Labelled]) -> None:
     subsets = subsets_of(corpus)
     assert subsets.part(np.ones(len(corpus), np.bool_)) == subsets.table
     nothing = subsets.part(np.zeros(len(corpus), np.bool_))
-    assert (nothing.n_documents, nothing.cell_counts.size, int(nothing.term_offsets.max())) == (0, 0, 0)
+    assert (nothing.n_documents, nothing.cell_counts.size, int(nothing.term_offsets.max())) == (
+        0,
+        0,
+        0,
+    )
 
 
 @given(corpus=strategies.corpora, data=st.data())
-def test_the_sample_is_that_of_counting_the_part_alone(corpus: list[Labelled], data: st.DataObject) -> None:
-    chosen = data.draw(st.lists(st.booleans(), min_size=len(corpus), max_size=len(corpus)).filter(any))
+def test_the_sample_is_that_of_counting_the_part_alone(
+    corpus: list[Labelled], data: st.DataObject
+) -> None:
+    chosen = data.draw(
+        st.lists(st.booleans(), min_size=len(corpus), max_size=len(corpus)).filter(any)
+    )
     subsets = subsets_of(corpus)
     found = subsets.counts(np.array(chosen), PARAMETERS["sample"]).sample
-    alone = count([pair for pair, here in zip(texts(corpus), chosen, strict=True) if here], Analysis(PARAMETERS))
+    alone = count(
+        [pair for pair, here in zip(texts(corpus), chosen, strict=True) if here],
+        Analysis(PARAMETERS),
+    )
     assert (found.bound, found.size) == (alone.sample.bound, alone.sample.size)
     assert found.documents.hashes.tolist() == alone.sample.documents.hashes.tolist()
     names = [subsets.table.classes[k] for k in found.documents.classes.tolist()]
     assert names == [alone.table.classes[k] for k in alone.sample.documents.classes.tolist()]
-    assert terms_of(found, subsets.table.vocabulary.term) == terms_of(alone.sample, alone.table.vocabulary.term)
+    assert terms_of(found, subsets.table.vocabulary.term) == terms_of(
+        alone.sample, alone.table.vocabulary.term
+    )
 
 
 def terms_of(sample: DocumentSample, name: Callable[[int], str]) -> list[dict[str, int]]:
     matrix = sample.documents.matrix
     return [
-        {name(j): n for j, n in zip(matrix.terms[begin:end].tolist(), matrix.counts[begin:end].tolist(), strict=True)}
+        {
+            name(j): n
+            for j, n in zip(
+                matrix.terms[begin:end].tolist(), matrix.counts[begin:end].tolist(), strict=True
+            )
+        }
         for begin, end in pairwise(matrix.offsets.tolist())
     ]

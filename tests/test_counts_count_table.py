@@ -42,7 +42,9 @@ def test_counting_is_that_of_the_slow_twin(order: int, corpus: Corpus) -> None:
     statistics = table_of(corpus, order)
     wanted = oracle.count(corpus, order)
     assert plain(statistics) == wanted
-    assert [statistics.vocabulary.term(number) for number in range(statistics.n_terms)] == wanted.terms
+    assert [
+        statistics.vocabulary.term(number) for number in range(statistics.n_terms)
+    ] == wanted.terms
     assert_well_formed(statistics)
 
 
@@ -53,16 +55,26 @@ def test_sums_over_classes_and_terms_are_those_of_the_slow_twin(order: int, corp
     classes, terms = wanted.classes, wanted.terms
     assert statistics.n_documents == len(corpus)
     assert statistics.class_tokens.tolist() == [wanted.tokens(label, terms) for label in classes]
-    assert statistics.term_counts.tolist() == [sum(wanted.occurrences.get((k, term), 0) for k in classes) for term in terms]
-    assert statistics.term_documents.tolist() == [sum(wanted.holding.get((k, term), 0) for k in classes) for term in terms]
+    assert statistics.term_counts.tolist() == [
+        sum(wanted.occurrences.get((k, term), 0) for k in classes) for term in terms
+    ]
+    assert statistics.term_documents.tolist() == [
+        sum(wanted.holding.get((k, term), 0) for k in classes) for term in terms
+    ]
     backwards = np.arange(len(terms))[::-1]
-    assert statistics.counts_of(backwards).tolist() == [[wanted.occurrences.get((k, term), 0) for k in classes] for term in terms[::-1]]
-    assert statistics.documents_of(backwards).tolist() == [[wanted.holding.get((k, term), 0) for k in classes] for term in terms[::-1]]
+    assert statistics.counts_of(backwards).tolist() == [
+        [wanted.occurrences.get((k, term), 0) for k in classes] for term in terms[::-1]
+    ]
+    assert statistics.documents_of(backwards).tolist() == [
+        [wanted.holding.get((k, term), 0) for k in classes] for term in terms[::-1]
+    ]
 
 
 @ORDERS
 @given(corpus=strategies.corpora, block=st.integers(1, 5), random=st.randoms())
-def test_block_size_and_order_of_documents_change_nothing(order: int, corpus: Corpus, block: int, random: Random) -> None:
+def test_block_size_and_order_of_documents_change_nothing(
+    order: int, corpus: Corpus, block: int, random: Random
+) -> None:
     wanted = table_of(corpus, order)
     assert table_of(corpus, order, block) == wanted
     assert table_of(random.sample(corpus, len(corpus)), order, block) == wanted
@@ -79,7 +91,9 @@ def test_a_sum_is_counting_both_together_in_either_order(order: int, a: Corpus, 
 
 @ORDERS
 @given(a=strategies.corpora, b=strategies.corpora)
-def test_a_difference_undoes_a_sum_and_vocabulary_and_classes_go_back_too(order: int, a: Corpus, b: Corpus) -> None:
+def test_a_difference_undoes_a_sum_and_vocabulary_and_classes_go_back_too(
+    order: int, a: Corpus, b: Corpus
+) -> None:
     first, second = table_of(a, order), table_of(b, order)
     left = first.combined(second, 1).table.combined(second, -1).table
     assert left == first
@@ -97,7 +111,11 @@ def test_nothing_is_left_of_a_corpus_without_itself(corpus: Corpus) -> None:
 @given(strategies.corpora, strategies.corpora)
 def test_taking_away_more_than_there_is_raises(a: Corpus, b: Corpus) -> None:
     mine, theirs = oracle.count(a), oracle.count(b)
-    if any(count > getattr(mine, part).get(key, 0) for part in oracle.Counts._fields for key, count in getattr(theirs, part).items()):
+    if any(
+        count > getattr(mine, part).get(key, 0)
+        for part in oracle.Counts._fields
+        for key, count in getattr(theirs, part).items()
+    ):
         with pytest.raises(UsageError, match="never counted"):
             table_of(a).combined(table_of(b), -1)
 
@@ -112,8 +130,12 @@ def test_taking_away_more_than_there_is_raises(a: Corpus, b: Corpus) -> None:
         (["ant ant ant", "bee"], ["ant ant"]),
     ],
 )
-def test_taking_away_a_document_that_was_not_counted_raises_even_if_no_count_falls_below_zero(counted: list[str], taken: list[str]) -> None:
-    statistics, other = (table_of([("class", text.split()) for text in texts]) for texts in (counted, taken))
+def test_taking_away_a_document_that_was_not_counted_raises_even_if_no_count_falls_below_zero(
+    counted: list[str], taken: list[str]
+) -> None:
+    statistics, other = (
+        table_of([("class", text.split()) for text in texts]) for texts in (counted, taken)
+    )
     with pytest.raises(UsageError, match="never counted"):
         statistics.combined(other, -1)
 
@@ -138,7 +160,9 @@ def test_the_count_of_a_term_in_a_class_is_that_of_its_cell(n_classes: int) -> N
     random = np.random.default_rng(n_classes)
     table = random.integers(1, 9, (30, n_classes)) * (random.random((30, n_classes)) < 0.3)
     table[:, 0] += 1
-    statistics = statistics_from_table(table.tolist(), [9] * n_classes, np.minimum(table, 1).tolist())
+    statistics = statistics_from_table(
+        table.tolist(), [9] * n_classes, np.minimum(table, 1).tolist()
+    )
     order = random.permutation(statistics.cell_counts.size)
     found = statistics.counts_in(statistics.cell_terms[order], statistics.cell_classes[order])
     assert found.tolist() == statistics.cell_counts[order].tolist()

@@ -27,18 +27,24 @@ def analysis(**given: Any) -> Analysis:
 
 
 @given(corpora, st.sampled_from([{}, {"ngrams": 2}, {"char_ngrams": "2"}]))
-def test_all_documents_are_counted_as_the_corpus_is_and_stay_in_order(labelled: Corpus, setting: dict[str, Any]) -> None:
+def test_all_documents_are_counted_as_the_corpus_is_and_stay_in_order(
+    labelled: Corpus, setting: dict[str, Any]
+) -> None:
     encoded = [(label, text.encode()) for label, text in labelled]
     whole = count(encoded, analysis(**setting))
     statistics, documents = count_documents(encoded, analysis(**setting))
     assert plain(statistics) == plain(whole.table)
-    assert [statistics.classes[number] for number in documents.classes.tolist()] == [label for label, _ in labelled]
+    assert [statistics.classes[number] for number in documents.classes.tolist()] == [
+        label for label, _ in labelled
+    ]
     assert documents.hashes.tolist() == content_hashes([text for _, text in encoded]).tolist()
     if not setting:
         bounds, matrix = documents.matrix.offsets.tolist(), documents.matrix
         for (_, text), begin, end in zip(labelled, bounds, bounds[1:], strict=False):
             terms = [statistics.vocabulary.term(term) for term in matrix.terms[begin:end].tolist()]
-            assert dict(zip(terms, matrix.counts[begin:end].tolist(), strict=True)) == Counter(text.split())
+            assert dict(zip(terms, matrix.counts[begin:end].tolist(), strict=True)) == Counter(
+                text.split()
+            )
 
 
 def test_content_hashes_are_the_first_eight_bytes_of_sha_256() -> None:

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     from nbtext.counts.corpus_counts import CorpusCounts
 
 PARAMETERS = Settings.of({"stemmer": "none", "stop_words": "none", "sample": 4})
-LABELLED = st.lists(st.tuples(st.sampled_from("xyz"), st.text("abc ", max_size=12).map(str.encode)), min_size=1, max_size=30)
+LABELLED = st.lists(
+    st.tuples(st.sampled_from("xyz"), st.text("abc ", max_size=12).map(str.encode)),
+    min_size=1,
+    max_size=30,
+)
 
 Documents = list[tuple[str, bytes]]
 
@@ -35,9 +39,13 @@ def contents(sample: DocumentSample, counts: CorpusCounts) -> list[tuple[int, st
     found = []
     for row in range(len(documents)):
         entries = slice(documents.matrix.offsets[row], documents.matrix.offsets[row + 1])
-        terms = [statistics.vocabulary.term(term) for term in documents.matrix.terms[entries].tolist()]
+        terms = [
+            statistics.vocabulary.term(term) for term in documents.matrix.terms[entries].tolist()
+        ]
         of_terms = dict(zip(terms, documents.matrix.counts[entries].tolist(), strict=True))
-        found.append((int(documents.hashes[row]), statistics.classes[documents.classes[row]], of_terms))
+        found.append(
+            (int(documents.hashes[row]), statistics.classes[documents.classes[row]], of_terms)
+        )
     return found
 
 
@@ -45,13 +53,16 @@ def expected(documents: Documents, size: int) -> list[tuple[int, str, dict[str, 
     words = [[word for word in text.decode().split() if len(word) > 1] for _, text in documents]
     hashes = content_hashes([text for _, text in documents]).tolist()
     rows = [
-        (number, label, dict(sorted(Counter(terms).items()))) for number, (label, _), terms in zip(hashes, documents, words, strict=True)
+        (number, label, dict(sorted(Counter(terms).items())))
+        for number, (label, _), terms in zip(hashes, documents, words, strict=True)
     ]
     return sorted(rows, key=lambda row: row[:2])[:size]
 
 
 @given(LABELLED, st.integers(0, 40))
-def test_a_sample_holds_the_documents_with_the_smallest_hashes(documents: Documents, size: int) -> None:
+def test_a_sample_holds_the_documents_with_the_smallest_hashes(
+    documents: Documents, size: int
+) -> None:
     counts = counted(documents, size)
     assert contents(counts.sample, counts) == expected(documents, size)
     assert counts.sample.is_complete == (len(documents) <= size)
@@ -59,7 +70,9 @@ def test_a_sample_holds_the_documents_with_the_smallest_hashes(documents: Docume
 
 
 @given(LABELLED, LABELLED, st.integers(0, 12))
-def test_the_sample_of_a_union_is_found_in_the_union_of_the_samples(first: Documents, second: Documents, size: int) -> None:
+def test_the_sample_of_a_union_is_found_in_the_union_of_the_samples(
+    first: Documents, second: Documents, size: int
+) -> None:
     together, sum_ = counted(first + second, size), counted(first, size) + counted(second, size)
     assert contents(sum_.sample, sum_) == contents(together.sample, together)
     assert sum_.table == together.table
@@ -67,9 +80,17 @@ def test_the_sample_of_a_union_is_found_in_the_union_of_the_samples(first: Docum
 
 
 @given(LABELLED, LABELLED, st.integers(0, 12))
-def test_what_is_taken_away_leaves_the_sample_and_what_was_evicted_does_not_return(first: Documents, second: Documents, size: int) -> None:
-    whole, remaining = counted(first + second, size), counted(first + second, size) - counted(second, size)
-    kept, left = Counter(map(str, contents(whole.sample, whole))), Counter(map(str, expected(second, 100)))
+def test_what_is_taken_away_leaves_the_sample_and_what_was_evicted_does_not_return(
+    first: Documents, second: Documents, size: int
+) -> None:
+    whole, remaining = (
+        counted(first + second, size),
+        counted(first + second, size) - counted(second, size),
+    )
+    kept, left = (
+        Counter(map(str, contents(whole.sample, whole))),
+        Counter(map(str, expected(second, 100))),
+    )
     assert Counter(map(str, contents(remaining.sample, remaining))) == kept - left
     assert remaining.table == counted(first, size).table
     last = int(remaining.sample.documents.hashes.max(initial=0))
@@ -99,7 +120,11 @@ def test_hashes_are_of_the_text_alone(texts: list[bytes]) -> None:
 def test_a_sample_is_bounded_in_entries_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_ENTRIES", 10)
     monkeypatch.setattr(module, "MOST_TERMS", 6)
-    documents = [("x", " ".join(f"{chr(97 + n)}{chr(97 + m)}" for m in range(1 + (n + m) % 8)).encode()) for n in range(20) for m in (0, 3)]
+    documents = [
+        ("x", " ".join(f"{chr(97 + n)}{chr(97 + m)}" for m in range(1 + (n + m) % 8)).encode())
+        for n in range(20)
+        for m in (0, 3)
+    ]
     short = [row for row in expected(documents, 100) if len(row[2]) <= 6]
     ends = np.cumsum([len(row[2]) for row in short])
     counts = counted(documents, 30)
@@ -118,4 +143,6 @@ def test_a_long_stream_is_sampled_on_the_way() -> None:
 
 def test_ngrams_are_part_of_a_sample() -> None:
     counts = counted([("x", b"aa bb aa bb")], ngrams=2)
-    assert [terms for *_, terms in contents(counts.sample, counts)] == [{"aa": 2, "bb": 2, "aa bb": 2, "bb aa": 1}]
+    assert [terms for *_, terms in contents(counts.sample, counts)] == [
+        {"aa": 2, "bb": 2, "aa bb": 2, "bb aa": 1}
+    ]

@@ -38,7 +38,11 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 corpora = st.lists(
-    st.tuples(strategies.documents.map(without_separators), st.one_of(st.just([]), strategies.fields)), min_size=1, max_size=4
+    st.tuples(
+        strategies.documents.map(without_separators), st.one_of(st.just([]), strategies.fields)
+    ),
+    min_size=1,
+    max_size=4,
 )
 EVERY = pytest.mark.parametrize("name", SETTINGS)
 
@@ -57,15 +61,23 @@ def slow_terms(text: bytes, fields: Fields, analysis: Analysis) -> Counter[str]:
         if all(oracle.unspaced_kind(character) != "letter" for character in form):
             return of_words(oracle.terms(form.encode(), dropped))
         sides = {
-            mark: oracle.terms(form.encode(), STOP_WORDS, split=split) for mark, split in (("\x1d", oracle.pairs), ("\x1e", oracle.words))
+            mark: oracle.terms(form.encode(), STOP_WORDS, split=split)
+            for mark, split in (("\x1d", oracle.pairs), ("\x1e", oracle.words))
         }
         return [stem([word])[0] + mark for mark, found in sides.items() for word in found]
 
     def of_words(found: list[str]) -> list[str]:
-        return [stop_word_term(word) if marks and word in STOP_WORDS else stem([word])[0] for word in found]
+        return [
+            stop_word_term(word) if marks and word in STOP_WORDS else stem([word])[0]
+            for word in found
+        ]
 
     def ngrams(found: Sequence[str]) -> list[str]:
-        return [" ".join(found[at : at + n]) for n in range(1, settings.ngrams + 1) for at in range(len(found) - n + 1)]
+        return [
+            " ".join(found[at : at + n])
+            for n in range(1, settings.ngrams + 1)
+            for at in range(len(found) - n + 1)
+        ]
 
     counted = Counter(ngrams(terms(text)))
     for name, content in fields:
@@ -76,8 +88,13 @@ def slow_terms(text: bytes, fields: Fields, analysis: Analysis) -> Counter[str]:
 
 def by_term(matrix: DocumentTermMatrix, vocabulary: Vocabulary) -> list[Counter[str]]:
     """The counts of each document, without character n-grams."""
-    of_entries = list(zip(map(vocabulary.term, matrix.terms.tolist()), matrix.counts.tolist(), strict=True))
-    return [Counter({term: n for term, n in of_entries[begin:end] if "*" not in term}) for begin, end in pairwise(matrix.offsets.tolist())]
+    of_entries = list(
+        zip(map(vocabulary.term, matrix.terms.tolist()), matrix.counts.tolist(), strict=True)
+    )
+    return [
+        Counter({term: n for term, n in of_entries[begin:end] if "*" not in term})
+        for begin, end in pairwise(matrix.offsets.tolist())
+    ]
 
 
 @EVERY
@@ -93,7 +110,11 @@ def test_terms_of_fields_are_those_of_plain_python_whole_and_in_pieces(name: str
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("nbtext.text.analyzer.PIECE_BYTES", size)
             statistics = count([("a", document) for document in documents], analysis).table
-            matrix = DocumentCounter(analysis, statistics.vocabulary).count(*contents(documents)).matrix()
+            matrix = (
+                DocumentCounter(analysis, statistics.vocabulary)
+                .count(*contents(documents))
+                .matrix()
+            )
             nothing_known = DocumentCounter(analysis, Vocabulary.of([])).count(*contents(documents))
         assert by_term(matrix, statistics.vocabulary) == wanted
         assert not matrix.unknown.any()
@@ -104,11 +125,18 @@ def test_terms_of_fields_are_those_of_plain_python_whole_and_in_pieces(name: str
 
 
 def test_a_field_has_ngrams_of_its_own_and_items_have_none() -> None:
-    fields = [(b"subject", b"Free the offers"), (b"subject", b"today"), (b"", b"host:a.org host:a.org")]
+    fields = [
+        (b"subject", b"Free the offers"),
+        (b"subject", b"today"),
+        (b"", b"host:a.org host:a.org"),
+    ]
     document = Document("", None, b"win the prize", fields=fields)
     analysis = Analysis(Settings(ngrams=2), ["the"])
     statistics = count([("spam", document)], analysis).table
-    [counts] = by_term(DocumentCounter(analysis, statistics.vocabulary).count(*contents([document])).matrix(), statistics.vocabulary)
+    [counts] = by_term(
+        DocumentCounter(analysis, statistics.vocabulary).count(*contents([document])).matrix(),
+        statistics.vocabulary,
+    )
     assert counts == {
         "win": 1, "prize": 1, "win prize": 1,
         "subject:free": 1, "subject:offer": 1, "subject:free subject:offer": 1, "subject:today": 1, "host:a.org": 2,
@@ -119,8 +147,14 @@ def test_a_field_has_ngrams_of_its_own_and_items_have_none() -> None:
 def test_the_fields_of_a_block_are_those_of_its_documents(fields: list[Fields]) -> None:
     found = FieldColumns.of(fields)
     assert list(zip(found.documents.tolist(), found.names, found.contents, strict=True)) == [
-        (number, *field) for number, of_document in enumerate(fields) for field in of_document if field[0]
+        (number, *field)
+        for number, of_document in enumerate(fields)
+        for field in of_document
+        if field[0]
     ]
     assert list(zip(found.documents_of_items.tolist(), found.items, strict=True)) == [
-        (number, content) for number, of_document in enumerate(fields) for name, content in of_document if not name
+        (number, content)
+        for number, of_document in enumerate(fields)
+        for name, content in of_document
+        if not name
     ]

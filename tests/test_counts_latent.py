@@ -24,10 +24,23 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-def space_of(corpus: list[Labelled], dimensions: int, *, over: list[str] | None = None) -> LatentSpace:
+def space_of(
+    corpus: list[Labelled], dimensions: int, *, over: list[str] | None = None
+) -> LatentSpace:
     statistics = statistics_of(corpus)
-    selected = np.array([over is None or statistics.vocabulary.term(number) in over for number in range(statistics.n_terms)], np.bool_)
-    return LatentSpace.of(statistics, selected, matrix_of([terms for _, terms in corpus], statistics.vocabulary), dimensions)
+    selected = np.array(
+        [
+            over is None or statistics.vocabulary.term(number) in over
+            for number in range(statistics.n_terms)
+        ],
+        np.bool_,
+    )
+    return LatentSpace.of(
+        statistics,
+        selected,
+        matrix_of([terms for _, terms in corpus], statistics.vocabulary),
+        dimensions,
+    )
 
 
 def tfidf(corpus: list[Labelled], names: list[str], asked: list[list[str]]) -> Floats:
@@ -45,7 +58,10 @@ def tfidf(corpus: list[Labelled], names: list[str], asked: list[list[str]]) -> F
 def random_corpus(seed: int = 5, n_documents: int = 40, n_terms: int = 30) -> list[Labelled]:
     random = np.random.default_rng(seed)
     topics = random.dirichlet(np.full(n_terms, 0.1), 4)
-    return [(f"c{d % 4}", [f"t{j:02d}" for j in random.choice(n_terms, 15, p=topics[d % 4])]) for d in range(n_documents)]
+    return [
+        (f"c{d % 4}", [f"t{j:02d}" for j in random.choice(n_terms, 15, p=topics[d % 4])])
+        for d in range(n_documents)
+    ]
 
 
 def dense(matrix: DocumentTermMatrix, n_terms: int) -> Floats:
@@ -64,20 +80,28 @@ def test_vectors_are_numpys(most: int) -> None:
     rank = int((values > 1e-6 * values[0]).sum())
     wanted = rows[: min(most, rank)]
     assert found.shape == (statistics.n_terms, len(wanted))
-    np.testing.assert_allclose(np.abs(found.T @ wanted.T), np.eye(len(wanted)), atol=1e-4 if most < rank else 1e-6)
+    np.testing.assert_allclose(
+        np.abs(found.T @ wanted.T), np.eye(len(wanted)), atol=1e-4 if most < rank else 1e-6
+    )
     assert (found[np.abs(found).argmax(axis=0), np.arange(found.shape[1])] > 0).all()
 
 
 @given(corpus=strategies.corpora, dimensions=st.integers(1, 6))
 def test_features_are_projections_of_unit_length(corpus: list[Labelled], dimensions: int) -> None:
     space = space_of(corpus, dimensions)
-    terms = [space.statistics.vocabulary.term(number) for number in np.flatnonzero(space.known).tolist()]
+    terms = [
+        space.statistics.vocabulary.term(number) for number in np.flatnonzero(space.known).tolist()
+    ]
     asked = [*(document for _, document in corpus), [], ["unseen"]]
     features, lengths = space.features(matrix_of(asked, space.statistics.vocabulary))
     assert lengths.tolist() == [sum(term in terms for term in document) for document in asked]
-    projected = tfidf(corpus, terms, asked).reshape(len(asked), len(terms)) @ space.projection.astype(float)
+    projected = tfidf(corpus, terms, asked).reshape(
+        len(asked), len(terms)
+    ) @ space.projection.astype(float)
     norms = np.linalg.norm(projected, axis=1, keepdims=True)
-    np.testing.assert_allclose(features, np.where(norms > 1e-6, projected / np.maximum(norms, 1e-6), 0), atol=1e-9)
+    np.testing.assert_allclose(
+        features, np.where(norms > 1e-6, projected / np.maximum(norms, 1e-6), 0), atol=1e-9
+    )
     squares = (space.projection.astype(float).T @ space.projection).ravel()
     np.testing.assert_allclose(squares, np.eye(space.projection.shape[1]).ravel(), atol=1e-5)
 
@@ -92,7 +116,9 @@ def test_documents_that_share_no_term_meet_through_others() -> None:
         ("y", ["mouse"]),
     ]
     space = space_of(corpus, 2)
-    features, _ = space.features(matrix_of([["car"], ["engine"], ["mouse"]], space.statistics.vocabulary))
+    features, _ = space.features(
+        matrix_of([["car"], ["engine"], ["mouse"]], space.statistics.vocabulary)
+    )
     assert features[0] @ features[1] > 0.9
     assert abs(features[0] @ features[2]) < 0.1
 
@@ -101,7 +127,9 @@ def test_terms_of_one_document_count_only_where_there_are_few_others() -> None:
     statistics = statistics_of([("x", ["a", "b"]), ("y", ["b", "c"]), ("y", ["c", "d"])])
     names = [statistics.vocabulary.term(number) for number in range(4)]
     every = np.ones(4, np.bool_)
-    assert [name for name, known in zip(names, latent_terms(statistics, every, 2), strict=True) if known] == ["b", "c"]
+    assert [
+        name for name, known in zip(names, latent_terms(statistics, every, 2), strict=True) if known
+    ] == ["b", "c"]
     assert latent_terms(statistics, every, 3).all()
     some = np.array([name != "b" for name in names])
     assert latent_terms(statistics, some, 2).tolist() == some.tolist()
@@ -111,6 +139,8 @@ def test_only_selected_terms_count() -> None:
     corpus = random_corpus()
     some = ["t01", "t02", "t03", "t04", "t05"]
     space = space_of(corpus, 3, over=some)
-    assert {space.statistics.vocabulary.term(number) for number in np.flatnonzero(space.known).tolist()} <= set(some)
+    assert {
+        space.statistics.vocabulary.term(number) for number in np.flatnonzero(space.known).tolist()
+    } <= set(some)
     features, lengths = space.features(matrix_of([["t20", "t21"]], space.statistics.vocabulary))
     assert (features.tolist(), lengths.tolist()) == ([[0, 0, 0]], [0])

@@ -13,8 +13,12 @@ from nbtext.counts.moments import Moments
 from nbtext.document_parts import LARGEST, SMALLEST
 from nbtext.errors import UsageError
 
-NUMBERS = st.floats(-LARGEST, LARGEST).filter(lambda x: x == 0 or abs(x) >= SMALLEST) | st.integers(-1000, 1000).map(float)
-DOCUMENTS = st.lists(st.tuples(st.integers(0, 2), NUMBERS | st.just(float("nan")), NUMBERS), max_size=30)
+NUMBERS = st.floats(-LARGEST, LARGEST).filter(lambda x: x == 0 or abs(x) >= SMALLEST) | st.integers(
+    -1000, 1000
+).map(float)
+DOCUMENTS = st.lists(
+    st.tuples(st.integers(0, 2), NUMBERS | st.just(float("nan")), NUMBERS), max_size=30
+)
 Documents = list[tuple[int, float, float]]
 
 
@@ -28,7 +32,11 @@ def test_sums_are_exact(documents: Documents) -> None:
     found = moments(documents)
     for label in range(3):
         for column in range(2):
-            numbers = [Fraction(row[1 + column]) for row in documents if row[0] == label and not np.isnan(row[1 + column])]
+            numbers = [
+                Fraction(row[1 + column])
+                for row in documents
+                if row[0] == label and not np.isnan(row[1 + column])
+            ]
             assert found.documents[label, column] == len(numbers)
             assert found.sums[label, column] == sum(numbers)
             assert found.squares[label, column] == sum(number**2 for number in numbers)
@@ -38,7 +46,10 @@ def test_sums_are_exact(documents: Documents) -> None:
 @given(DOCUMENTS, DOCUMENTS)
 def test_parts_add_up_and_can_be_taken_away(first: Documents, second: Documents) -> None:
     both = moments(first + second)
-    values, classes = np.array([row[1:] for row in first]).reshape(-1, 2), np.array([row[0] for row in first], np.int64)
+    values, classes = (
+        np.array([row[1:] for row in first]).reshape(-1, 2),
+        np.array([row[0] for row in first], np.int64),
+    )
     for found, wanted in (
         (moments(first).plus(moments(second)), both),
         (moments(second).and_of(values, classes, 3), both),

@@ -27,11 +27,15 @@ ANALYSIS = Analysis.of(Settings(stop_words="none", stemmer="none", weighting="lo
 
 @given(corpora)
 def test_sums_are_those_of_a_dense_product(corpus: list[tuple[str, list[str]]]) -> None:
-    statistics, documents = count_documents(((label, " ".join(words).encode()) for label, words in corpus), ANALYSIS)
+    statistics, documents = count_documents(
+        ((label, " ".join(words).encode()) for label, words in corpus), ANALYSIS
+    )
     matrix, shape = documents.matrix, (len(documents), statistics.n_terms)
     product = np.zeros(shape, np.int64)
     product[matrix.entry_documents, matrix.terms] = matrix.counts
-    shares = np.random.default_rng(len(corpus)).integers(0, WEIGHT_UNIT, (len(documents), statistics.n_classes))
+    shares = np.random.default_rng(len(corpus)).integers(
+        0, WEIGHT_UNIT, (len(documents), statistics.n_classes)
+    )
     soft = SoftCounter(matrix, statistics).statistics(shares.astype(np.float64))
     terms = np.arange(statistics.n_terms)
     assert np.array_equal(dense(soft), product.T @ shares)
@@ -39,16 +43,23 @@ def test_sums_are_those_of_a_dense_product(corpus: list[tuple[str, list[str]]]) 
     assert np.array_equal(soft.class_documents, shares.sum(axis=0))
     assert soft.cell_counts.dtype == np.int64
     order = np.random.default_rng(0).permutation(len(documents))
-    assert SoftCounter(matrix.rows(order), statistics).statistics(shares[order].astype(np.float64)) == soft
+    assert (
+        SoftCounter(matrix.rows(order), statistics).statistics(shares[order].astype(np.float64))
+        == soft
+    )
     counts = CorpusCounts.of(statistics, documents, 0)
     both = estimated(counts.with_layer(Layer("unlabelled", 0.5, WEIGHT_UNIT), soft).table)
-    assert np.allclose(both.counts_of(terms), dense(statistics) + product.T @ shares / 2 / WEIGHT_UNIT)
+    assert np.allclose(
+        both.counts_of(terms), dense(statistics) + product.T @ shares / 2 / WEIGHT_UNIT
+    )
     assert both.cell_logs is not None
 
 
 def test_large_tables_are_made_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     words = [f"w{number}" for number in range(40)]
-    statistics, documents = count_documents((("xy"[n % 2], " ".join(words[n : n + 9]).encode()) for n in range(30)), ANALYSIS)
+    statistics, documents = count_documents(
+        (("xy"[n % 2], " ".join(words[n : n + 9]).encode()) for n in range(30)), ANALYSIS
+    )
     shares = np.random.default_rng(1).integers(0, WEIGHT_UNIT, (30, 2)).astype(np.float64)
     whole = SoftCounter(documents.matrix, statistics).statistics(shares)
     monkeypatch.setattr(soft_counts, "TERM_WEIGHTS_AT_ONCE", 6)

@@ -16,11 +16,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.counts.corpus_counts import CorpusCounts, Subsets, forget_documents, relabelled_documents
+from nbtext.counts.corpus_counts import (
+    CorpusCounts,
+    Subsets,
+    forget_documents,
+    relabelled_documents,
+)
 from nbtext.counts.count_table import UNLABELLED, Layer
 from nbtext.counts.counting import Analysis
 from nbtext.counts.soft_counts import SoftCounter
-from nbtext.counts.statistics import LabelStatistics, Seed, Weights, balancing_factors, estimated, weights_of
+from nbtext.counts.statistics import (
+    LabelStatistics,
+    Seed,
+    Weights,
+    balancing_factors,
+    estimated,
+    weights_of,
+)
 from nbtext.errors import ModelError, UsageError
 from nbtext.model import state
 from nbtext.prediction.labels import label_set
@@ -51,12 +63,17 @@ def test_the_sum_is_that_of_each_cell_in_order() -> None:
     plain = CorpusCounts.of(counted, documents, 9)
     assert (counts + plain).table == (plain + counts).table == counted.combined(counted, 1).table
     assert (counts + plain - plain).table == (counts - plain + plain).table == counted
-    found = estimated(counts.table, weights_of(counts.table, Settings(class_weight="balanced"), SEEDS))
+    found = estimated(
+        counts.table, weights_of(counts.table, Settings(class_weight="balanced"), SEEDS)
+    )
     factors = balancing_factors(counted)
     seeds = np.array([[0, 0.7], [2.3, 0], [0, 0], [0, 0]])
     wanted = dense(counted) * factors / 1000 + seeds + 0.3 / 1000 * dense(soft)
     assert np.array_equal(found.counts_of(np.arange(counted.n_terms)), wanted)
-    assert np.array_equal(found.class_documents, counted.class_documents * factors / 1000 + 0.3 / 1000 * soft.class_documents)
+    assert np.array_equal(
+        found.class_documents,
+        counted.class_documents * factors / 1000 + 0.3 / 1000 * soft.class_documents,
+    )
     assert (counted.unit, found.weight_unit) == (1, 1000)
     assert np.array_equal(documents.natural_weights(found), factors[documents.classes] / 1000)
 
@@ -66,7 +83,9 @@ def test_a_part_of_a_sum_is_the_sum_of_the_part() -> None:
     weights, rows = weights_of(counted, Settings(class_weight="balanced"), SEEDS), np.array([0, 3])
     part = estimated(Subsets(counted, documents).without(rows), weights)
     alone, _ = count_documents([TEXTS[1], TEXTS[2]], ANALYSIS)
-    terms = part.vocabulary.find_terms([(alone.vocabulary.term(number),) for number in range(alone.n_terms)])
+    terms = part.vocabulary.find_terms(
+        [(alone.vocabulary.term(number),) for number in range(alone.n_terms)]
+    )
     wanted = estimated(alone, weights)
     assert np.array_equal(part.counts_of(terms), wanted.counts_of(np.arange(alone.n_terms)))
     assert np.array_equal(part.class_documents, wanted.class_documents)
@@ -83,25 +102,36 @@ def test_what_nothing_weighs_or_joins_stays_as_it_is() -> None:
 
 
 sets = st.lists(
-    st.tuples(st.sets(st.sampled_from("xyz")), st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join)), min_size=1, max_size=9
+    st.tuples(
+        st.sets(st.sampled_from("xyz")), st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join)
+    ),
+    min_size=1,
+    max_size=9,
 )
 """Documents with sets of labels."""
 
 
 @examples(20)
 @given(sets.filter(lambda corpus: any(labels for labels, _ in corpus)))
-def test_all_documents_of_several_labels_count_each_document_once(corpus: list[tuple[set[str], str]]) -> None:
+def test_all_documents_of_several_labels_count_each_document_once(
+    corpus: list[tuple[set[str], str]],
+) -> None:
     counts = count([(label_set(labels), text.encode()) for labels, text in corpus], WHOLE)
     once = count([("all documents", text.encode()) for _, text in corpus], WHOLE).labelled
     found, selected = counts.labelled, np.arange(once.n_terms) % 2 == 0
     assert isinstance(found, LabelStatistics)
     assert found.all_documents == once == once.all_documents
-    assert (found.n_documents, found.tokens_of_all(selected)) == (len(corpus), once.tokens_of_all(selected))
+    assert (found.n_documents, found.tokens_of_all(selected)) == (
+        len(corpus),
+        once.tokens_of_all(selected),
+    )
     assert np.array_equal(found.term_counts, once.term_counts)
     assert np.array_equal(found.term_documents, once.term_documents)
     assert found.held.all()
     assert found.classes == tuple(sorted({label for labels, _ in corpus for label in labels}))
-    assert found.class_documents.tolist() == [sum(label in labels for labels, _ in corpus) for label in found.classes]
+    assert found.class_documents.tolist() == [
+        sum(label in labels for labels, _ in corpus) for label in found.classes
+    ]
     assert (found.kind, once.kind) == (LabelPosterior, ClassPosterior)
 
 
@@ -140,7 +170,11 @@ def test_cells_of_a_sum_have_terms_of_their_own_if_seeds_add_cells() -> None:
 
 PERIODS = ("2024", "2025")
 dated = st.lists(
-    st.tuples(st.sampled_from("xyz"), st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join), st.sampled_from(PERIODS)),
+    st.tuples(
+        st.sampled_from("xyz"),
+        st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join),
+        st.sampled_from(PERIODS),
+    ),
     min_size=1,
     max_size=9,
 )
@@ -151,17 +185,29 @@ def recounted(corpus: Dated) -> CorpusCounts:
     """Count the documents of each period in a layer of its own, and add the layers."""
     found = []
     for period in sorted({period for *_, period in corpus}):
-        counts = count([(label, text.encode()) for label, text, of in corpus if of == period], WHOLE, keep_all=True)
+        counts = count(
+            [(label, text.encode()) for label, text, of in corpus if of == period],
+            WHOLE,
+            keep_all=True,
+        )
         layers, numbers = (Layer(), Layer(period)), 2 * np.arange(counts.table.n_classes) + 1
         statistics = counts.table.regrouped(numbers, counts.table.classes, layers)
-        found.append(CorpusCounts.of(statistics, replace(counts.documents, columns=numbers[counts.documents.columns], n_layers=2), 99))
+        found.append(
+            CorpusCounts.of(
+                statistics,
+                replace(counts.documents, columns=numbers[counts.documents.columns], n_layers=2),
+                99,
+            )
+        )
     return reduce(add, found)
 
 
 def file_of(counts: CorpusCounts) -> bytes:
     """A model of the counts, saved."""
     with TemporaryDirectory() as folder:
-        TextClassifier(stop_words="none", stemmer="none", sample=99).learn(counts).save(f"{folder}/model")
+        TextClassifier(stop_words="none", stemmer="none", sample=99).learn(counts).save(
+            f"{folder}/model"
+        )
         return Path(f"{folder}/model").read_bytes()
 
 
@@ -182,29 +228,59 @@ def test_counted_layers_add_and_subtract_as_if_counted_again(first: Dated, secon
     elsewhere = [(label, text, PERIODS[1 - PERIODS.index(period)]) for label, text, period in first]
     if sorted(elsewhere) != sorted(first):
         with pytest.raises(UsageError, match="never learnt as"):
-            forget_documents(recounted(first) + recounted([("z", "never counted", "2024")]), recounted(elsewhere))
+            forget_documents(
+                recounted(first) + recounted([("z", "never counted", "2024")]), recounted(elsewhere)
+            )
 
 
 @examples(20)
-@given(dated, st.fixed_dictionaries({label: st.sampled_from(["x", "new"]) for label in "xyz"}), st.sets(st.sampled_from(WORDS), min_size=1))
-def test_counted_layers_are_renamed_and_pruned_as_if_counted_again(corpus: Dated, new: dict[str, str], words: set[str]) -> None:
+@given(
+    dated,
+    st.fixed_dictionaries({label: st.sampled_from(["x", "new"]) for label in "xyz"}),
+    st.sets(st.sampled_from(WORDS), min_size=1),
+)
+def test_counted_layers_are_renamed_and_pruned_as_if_counted_again(
+    corpus: Dated, new: dict[str, str], words: set[str]
+) -> None:
     counts = recounted(corpus)
     labels = [new[label] for label in counts.table.classes]
-    require_equal(counts.relabelled(labels), recounted([(new[label], text, period) for label, text, period in corpus]))
-    documents = relabelled_documents(counts.table, counts.documents, [new[label] for label, *_ in sorted(corpus, key=itemgetter(2))], 9)
-    require_equal(documents, recounted([(new[label], text, period) for label, text, period in corpus]))
-    kept = np.array([counts.table.vocabulary.term(term) in words for term in range(counts.table.n_terms)], np.bool_)
-    without = [(label, " ".join(word for word in text.split() if word in words), period) for label, text, period in corpus]
+    require_equal(
+        counts.relabelled(labels),
+        recounted([(new[label], text, period) for label, text, period in corpus]),
+    )
+    documents = relabelled_documents(
+        counts.table,
+        counts.documents,
+        [new[label] for label, *_ in sorted(corpus, key=itemgetter(2))],
+        9,
+    )
+    require_equal(
+        documents, recounted([(new[label], text, period) for label, text, period in corpus])
+    )
+    kept = np.array(
+        [counts.table.vocabulary.term(term) in words for term in range(counts.table.n_terms)],
+        np.bool_,
+    )
+    without = [
+        (label, " ".join(word for word in text.split() if word in words), period)
+        for label, text, period in corpus
+    ]
     assert counts.restricted(kept).table == recounted(without).table
 
 
 @examples(20)
 @given(dated)
 def test_everything_is_estimated_from_the_sum_of_counted_layers(corpus: Dated) -> None:
-    counts, undated = recounted(corpus), count([(label, text.encode()) for label, text, _ in corpus], WHOLE)
+    counts, undated = (
+        recounted(corpus),
+        count([(label, text.encode()) for label, text, _ in corpus], WHOLE),
+    )
     terms = np.arange(counts.table.n_terms)
     for balanced in (None, "balanced"):
-        of_periods, of_all = (weights_of(each.table, Settings(class_weight=balanced), SEEDS) for each in (counts, undated))
+        of_periods, of_all = (
+            weights_of(each.table, Settings(class_weight=balanced), SEEDS)
+            for each in (counts, undated)
+        )
         assert estimated(counts.table, of_periods) == estimated(undated.table, of_all)
     assert counts.labelled == undated.labelled
     content = file_of(counts)
@@ -214,7 +290,9 @@ def test_everything_is_estimated_from_the_sum_of_counted_layers(corpus: Dated) -
     assert loaded.counts.table == counts.table
     plain = TextClassifier(stop_words="none", stemmer="none", sample=99).learn(undated)
     texts = [text for _, text, _ in corpus]
-    assert np.array_equal(loaded.predict_log_proba(texts), plain.predict_log_proba(texts), equal_nan=True)
+    assert np.array_equal(
+        loaded.predict_log_proba(texts), plain.predict_log_proba(texts), equal_nan=True
+    )
     rows = np.arange(0, len(corpus), 2)
     in_order = sorted(corpus, key=itemgetter(2))
     part = Subsets(counts.table, counts.documents).without(rows)

@@ -32,7 +32,11 @@ if TYPE_CHECKING:
 def test_a_word_against_a_class_is_a_word_for_all_others(tmp_path: Path) -> None:
     write("s", "a\tant\nb\tred bee\t3\n\nc\t!ant\t2\n")
     seeds = read_seeds("s")
-    assert seeds == [Seed("a", ("ant",), PSEUDO_COUNT), Seed("b", ("red bee",), 3), Seed("c", ("ant",), -2)]
+    assert seeds == [
+        Seed("a", ("ant",), PSEUDO_COUNT),
+        Seed("b", ("red bee",), 3),
+        Seed("c", ("ant",), -2),
+    ]
     assert by_class(seeds, "abcd") == [
         Seed("a", ("ant",), 2), Seed("a", ("ant",), PSEUDO_COUNT), Seed("b", ("ant",), 2), Seed("b", ("red bee",), 3), Seed("d", ("ant",), 2),
     ]  # fmt: skip
@@ -49,7 +53,16 @@ def test_equal_pseudo_counts_add_like_others(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a ant\nb\tbee\n", "a\tant\n", "", "a\tant\t0\nb\tbee\n", "a\tant\tx\nb\tbee\n", "a\t!\nb\tbee\n", "\tant\n"]
+    "text",
+    [
+        "a ant\nb\tbee\n",
+        "a\tant\n",
+        "",
+        "a\tant\t0\nb\tbee\n",
+        "a\tant\tx\nb\tbee\n",
+        "a\t!\nb\tbee\n",
+        "\tant\n",
+    ],
 )
 def test_other_lines_are_refused_with_their_number(text: str, tmp_path: Path) -> None:
     write("s", text)
@@ -69,7 +82,12 @@ def test_one_class_is_enough_beside_labels(tmp_path: Path) -> None:
 def test_pseudo_counts_add_to_counts_which_stay_as_they_are() -> None:
     analysis = Analysis.of(Settings(stop_words="none", stemmer="none", weighting="log"))
     table, _ = count_documents([("x", b"ant bee"), ("y", b"bee cat")], analysis)
-    seeds = [Seed("x", ("bee",), 2.0), Seed("x", ("bee",), 1.0), Seed("y", ("ant",), 0.5), Seed("y", ("unknown",), 9.0)]
+    seeds = [
+        Seed("x", ("bee",), 2.0),
+        Seed("x", ("bee",), 1.0),
+        Seed("y", ("ant",), 0.5),
+        Seed("y", ("unknown",), 9.0),
+    ]
     found = dense(seed_counts(seeds, table))
     assert found.tolist() == [[0, 0.5], [3, 0], [0, 0]]
     both = estimated(table, Weights(seeds=[*seeds, Seed("no such class", ("bee",), 1.0)]))
@@ -78,20 +96,41 @@ def test_pseudo_counts_add_to_counts_which_stay_as_they_are() -> None:
     assert both.table is table
 
 
-TEXTS = [("x", "ant bee bee"), ("x", "ant"), ("y", "bee cow"), ("y", "cow cow dog"), ("x", "dog ant")]
-SEEDS = [Seed("x", ("ant",), 3.1), Seed("y", ("cow",), 0.1), Seed("y", ("emu",), 2.0), Seed("y", ("bee",), -1.5)]
+TEXTS = [
+    ("x", "ant bee bee"),
+    ("x", "ant"),
+    ("y", "bee cow"),
+    ("y", "cow cow dog"),
+    ("x", "dog ant"),
+]
+SEEDS = [
+    Seed("x", ("ant",), 3.1),
+    Seed("y", ("cow",), 0.1),
+    Seed("y", ("emu",), 2.0),
+    Seed("y", ("bee",), -1.5),
+]
 
 
 def fitted(seeds: list[Seed], **parameters: Any) -> TextClassifier:
-    model = TextClassifier(stemmer="none", stop_words="none", **{"calibration": "none", "smoothing": 0.5, **parameters})
+    model = TextClassifier(
+        stemmer="none", stop_words="none", **{"calibration": "none", "smoothing": 0.5, **parameters}
+    )
     return model.begin_with(seeds).fit(*parted(TEXTS))
 
 
-@given(strategies.corpora, st.lists(st.tuples(st.sampled_from(strategies.WORDS), st.floats(0.1, 50)), max_size=4))
-def test_what_is_observed_is_what_documents_count(corpus: list[Any], pairs: list[tuple[str, float]]) -> None:
+@given(
+    strategies.corpora,
+    st.lists(st.tuples(st.sampled_from(strategies.WORDS), st.floats(0.1, 50)), max_size=4),
+)
+def test_what_is_observed_is_what_documents_count(
+    corpus: list[Any], pairs: list[tuple[str, float]]
+) -> None:
     statistics = statistics_of(corpus)
     seeds = [Seed(statistics.classes[0], (word,), amount) for word, amount in pairs]
-    observed, terms = estimated(statistics.table, Weights(seeds=seeds)).observed, np.arange(statistics.n_terms)
+    observed, terms = (
+        estimated(statistics.table, Weights(seeds=seeds)).observed,
+        np.arange(statistics.n_terms),
+    )
     assert np.array_equal(observed.counts_of(terms), statistics.counts_of(terms))
     assert np.array_equal(observed.documents_of(terms), statistics.documents_of(terms))
     assert np.array_equal(observed.class_documents, statistics.class_documents)
@@ -111,7 +150,10 @@ def test_tables_of_documents_have_no_seeds(by: str) -> None:
 def test_mutual_information_is_of_the_models_that_answer() -> None:
     """φ_jk = (m_jk + A + A_jk)/(N_k + A·V + Σ_j A_jk), and I_j = Σ_k φ_jk π_k log(φ_jk / Σ_l φ_jl π_l)."""
     model = fitted(SEEDS)
-    found = {term_name(model, term): score for term, score in zip(*ranking(model, "mutual-information")[:2], strict=True)}
+    found = {
+        term_name(model, term): score
+        for term, score in zip(*ranking(model, "mutual-information")[:2], strict=True)
+    }
     phi = np.array([(3 + 0.5 + 3.1) / (6 + 2.5 + 4.6), 0.5 / (5 + 2.5 + 2.1)])
     pi = np.array([3 / 5, 2 / 5])
     assert found["ant"] == pytest.approx((phi * pi * np.log(phi / (phi @ pi))).sum())
@@ -137,16 +179,30 @@ def test_generated_documents_are_as_long_as_those_of_training() -> None:
 
 
 def test_a_seed_of_a_column_is_a_seed_of_its_value(tmp_path: Path) -> None:
-    rows = [{"height": height, "hair": hair} for height, hair in ("td", "sd", "tb", "tr", "sb", "tb")]
+    rows = [
+        {"height": height, "hair": hair} for height, hair in ("td", "sd", "tb", "tr", "sb", "tb")
+    ]
     columns: dict[str, Any] = {"categorical": "height,hair", "smoothing": 1, "calibration": "none"}
-    model = TextClassifier(**columns).begin_with([Seed("+", ("height=t",), 3.0), Seed("-", ("height=xl",), 2.0)]).fit(rows, [*"++----"])
+    model = (
+        TextClassifier(**columns)
+        .begin_with([Seed("+", ("height=t",), 3.0), Seed("-", ("height=xl",), 2.0)])
+        .fit(rows, [*"++----"])
+    )
     prior = {"+": 2 / 6, "-": 4 / 6}
-    heights = {"+": {"t": (1 + 1 + 3) / 8, "s": 2 / 8, "xl": 1 / 8}, "-": {"t": (3 + 1) / 9, "s": 2 / 9, "xl": 3 / 9}}
+    heights = {
+        "+": {"t": (1 + 1 + 3) / 8, "s": 2 / 8, "xl": 1 / 8},
+        "-": {"t": (3 + 1) / 9, "s": 2 / 9, "xl": 3 / 9},
+    }
     for height in ("t", "s", "xl"):
         joint = [prior[label] * heights[label][height] for label in "+-"]
-        assert model.predict_proba([{"height": height}])[0] == pytest.approx([each / sum(joint) for each in joint])
+        assert model.predict_proba([{"height": height}])[0] == pytest.approx(
+            [each / sum(joint) for each in joint]
+        )
     [details] = term_details(model, ["height=t"])
-    assert [(each.count, each.documents) for each in details.terms[0].classes.values()] == [(1, 1), (3, 3)]
+    assert [(each.count, each.documents) for each in details.terms[0].classes.values()] == [
+        (1, 1),
+        (3, 3),
+    ]
     parts = {part.part: part for part in criteria(classifier_of(model)).parts}
     heights_of = {"+": {"t": 4, "s": 1, "xl": 1}, "-": {"t": 1, "s": 1, "xl": 3}}
     counts = {"+": {"t": 1, "s": 1, "xl": 0}, "-": {"t": 3, "s": 1, "xl": 0}}
@@ -159,14 +215,24 @@ def test_a_seed_of_a_column_is_a_seed_of_its_value(tmp_path: Path) -> None:
     assert parts["height"].observations == 6
     path = tmp_path / "model"
     model.save(str(path))
-    assert TextClassifier.load(str(path)).predict_proba([{"height": "xl"}]).tolist() == model.predict_proba([{"height": "xl"}]).tolist()
+    assert (
+        TextClassifier.load(str(path)).predict_proba([{"height": "xl"}]).tolist()
+        == model.predict_proba([{"height": "xl"}]).tolist()
+    )
     assert not model.forget([rows[0]], ["+"]).fitted.learnt.selected.any()
 
 
 @pytest.mark.parametrize(
-    ("word", "said"), [("age=3", "a number at 'age'"), ("heigth=t", "no value of --categorical"), ("height=", "no value of --categorical")]
+    ("word", "said"),
+    [
+        ("age=3", "a number at 'age'"),
+        ("heigth=t", "no value of --categorical"),
+        ("height=", "no value of --categorical"),
+    ],
 )
 def test_a_seed_that_no_column_can_hold_is_refused(word: str, said: str, tmp_path: Path) -> None:
     write("t.csv", "likes,height,age\n+,t,3\n-,s,4\n")
     write("s", f"+\t{word}\n")
-    assert said in fail(2, "train t.csv --label-column likes --categorical height --numeric age --seeds s")
+    assert said in fail(
+        2, "train t.csv --label-column likes --categorical height --numeric age --seeds s"
+    )

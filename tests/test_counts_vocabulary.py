@@ -14,7 +14,10 @@ from nbtext.text.analyzer import UNKNOWN
 from tests import strategies
 from tests.building import statistics_of
 
-terms = st.lists(st.text(st.characters(codec="utf-8", exclude_characters=" "), min_size=1, max_size=4), unique=True)
+terms = st.lists(
+    st.text(st.characters(codec="utf-8", exclude_characters=" "), min_size=1, max_size=4),
+    unique=True,
+)
 documents = st.lists(strategies.sequences, max_size=5)
 
 
@@ -37,7 +40,9 @@ def test_a_growing_vocabulary_freezes_in_the_order_of_utf8_bytes(found: list[str
 
 
 @given(terms, terms)
-def test_a_few_terms_found_by_bisection_are_found_as_many_in_a_dictionary(held: list[str], asked: list[str]) -> None:
+def test_a_few_terms_found_by_bisection_are_found_as_many_in_a_dictionary(
+    held: list[str], asked: list[str]
+) -> None:
     filler = [f"\ue000{number:05d}" for number in range(400)]
     listed = sorted({*held, *filler})
     number = {term: i for i, term in enumerate(listed)}
@@ -50,7 +55,9 @@ def test_a_few_terms_found_by_bisection_are_found_as_many_in_a_dictionary(held: 
 
 @pytest.mark.parametrize("order", range(1, 5))
 @given(mine=documents, theirs=documents)
-def test_a_union_holds_both_and_tells_where_each_term_went(order: int, mine: list[list[str]], theirs: list[list[str]]) -> None:
+def test_a_union_holds_both_and_tells_where_each_term_went(
+    order: int, mine: list[list[str]], theirs: list[list[str]]
+) -> None:
     left, right = vocabulary_of(mine, order), vocabulary_of(theirs, order)
     union, of_left, of_right = left.union(right)
     assert union == vocabulary_of([*mine, *theirs], order)
@@ -58,11 +65,17 @@ def test_a_union_holds_both_and_tells_where_each_term_went(order: int, mine: lis
     assert [union.term(number) for number in of_right.tolist()] == names(right)
 
 
-long_terms = st.lists(st.tuples(st.sampled_from(["", "x" * (COMPARED - 1), "x" * COMPARED]), st.text("ab\0", max_size=3)).map("".join))
+long_terms = st.lists(
+    st.tuples(
+        st.sampled_from(["", "x" * (COMPARED - 1), "x" * COMPARED]), st.text("ab\0", max_size=3)
+    ).map("".join)
+)
 
 
 @given(long_terms, long_terms)
-def test_a_union_tells_terms_with_a_long_beginning_in_common_apart(mine: list[str], theirs: list[str]) -> None:
+def test_a_union_tells_terms_with_a_long_beginning_in_common_apart(
+    mine: list[str], theirs: list[str]
+) -> None:
     left, right = (Vocabulary.of(sorted({*side, "z"})) for side in (mine, theirs))
     union, of_left, of_right = left.union(right)
     assert union.single_terms() == sorted({*mine, *theirs, "z"})
@@ -72,20 +85,28 @@ def test_a_union_tells_terms_with_a_long_beginning_in_common_apart(mine: list[st
 
 @pytest.mark.parametrize("order", range(1, 5))
 @given(all_of=documents, some=st.sets(st.integers(0, 4)))
-def test_restricting_to_the_terms_of_some_documents_leaves_their_vocabulary(order: int, all_of: list[list[str]], some: set[int]) -> None:
+def test_restricting_to_the_terms_of_some_documents_leaves_their_vocabulary(
+    order: int, all_of: list[list[str]], some: set[int]
+) -> None:
     vocabulary = vocabulary_of(all_of, order)
-    part = vocabulary_of([sequence for number, sequence in enumerate(all_of) if number in some], order)
+    part = vocabulary_of(
+        [sequence for number, sequence in enumerate(all_of) if number in some], order
+    )
     kept = np.array([term in names(part) for term in names(vocabulary)], np.bool_)
     assert vocabulary.restrict(kept) == part
 
 
 @given(documents, documents)
-def test_pairs_are_found_by_the_ids_of_their_parts(held: list[list[str]], asked: list[list[str]]) -> None:
+def test_pairs_are_found_by_the_ids_of_their_parts(
+    held: list[list[str]], asked: list[list[str]]
+) -> None:
     vocabulary = vocabulary_of(held, 2)
     number = {term: i for i, term in enumerate(names(vocabulary))}
     pairs = [(a, b) for row in asked for a, b in pairwise(row) if a in number and b in number]
     left, last = (np.array([number[p[side]] for p in pairs], np.int64) for side in (0, 1))
-    assert vocabulary.find_pairs(left, last).tolist() == [number.get(f"{a} {b}", UNKNOWN) for a, b in pairs]
+    assert vocabulary.find_pairs(left, last).tolist() == [
+        number.get(f"{a} {b}", UNKNOWN) for a, b in pairs
+    ]
 
 
 def test_vocabularies_differ_in_terms_bounds_or_ngrams() -> None:

@@ -31,10 +31,14 @@ PARAMETERS = Settings.of({"stemmer": "none", "unspaced": "pairs"})
 
 
 def counted(corpus: list[Labelled]) -> tuple[CountTable, CountedDocuments]:
-    return count_documents([(label, " ".join(terms).encode()) for label, terms in corpus], Analysis(PARAMETERS))
+    return count_documents(
+        [(label, " ".join(terms).encode()) for label, terms in corpus], Analysis(PARAMETERS)
+    )
 
 
-def slow_weights(weighting: str, terms: list[str], corpus: list[Labelled], over: set[str]) -> dict[str, float]:
+def slow_weights(
+    weighting: str, terms: list[str], corpus: list[Labelled], over: set[str]
+) -> dict[str, float]:
     """The weights of one document's terms, one by one."""
     counts = {term: n for term, n in Counter(terms).items() if term in over}
     if weighting in ("counts", "binary"):
@@ -42,7 +46,9 @@ def slow_weights(weighting: str, terms: list[str], corpus: list[Labelled], over:
     weights = {term: math.log(1 + n) for term, n in counts.items()}
     if weighting == "tfidf":
         holding = {term: sum(term in others for _, others in corpus) for term in weights}
-        weights = {term: weight * math.log(len(corpus) / holding[term]) for term, weight in weights.items()}
+        weights = {
+            term: weight * math.log(len(corpus) / holding[term]) for term, weight in weights.items()
+        }
         length = math.sqrt(sum(weight**2 for weight in weights.values())) or 1.0
         weights = {term: weight / length for term, weight in weights.items() if weight}
     return weights
@@ -51,7 +57,12 @@ def slow_weights(weighting: str, terms: list[str], corpus: list[Labelled], over:
 def rows(matrix: DocumentTermMatrix, statistics: CountTable) -> list[dict[str, float]]:
     name = statistics.vocabulary.term
     return [
-        {name(j): float(n) for j, n in zip(matrix.terms[begin:end].tolist(), matrix.counts[begin:end].tolist(), strict=True)}
+        {
+            name(j): float(n)
+            for j, n in zip(
+                matrix.terms[begin:end].tolist(), matrix.counts[begin:end].tolist(), strict=True
+            )
+        }
         for begin, end in pairwise(matrix.offsets.tolist())
     ]
 
@@ -59,17 +70,30 @@ def rows(matrix: DocumentTermMatrix, statistics: CountTable) -> list[dict[str, f
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 @examples(4)
 @given(corpus=strategies.corpora, over=st.sets(st.sampled_from(strategies.WORDS)))
-def test_documents_and_cells_are_weighted_as_one_by_one(weighting: str, corpus: list[Labelled], over: set[str]) -> None:
+def test_documents_and_cells_are_weighted_as_one_by_one(
+    weighting: str, corpus: list[Labelled], over: set[str]
+) -> None:
     statistics, documents = counted(corpus)
-    selected = np.array([statistics.vocabulary.term(j) in over for j in range(statistics.n_terms)], np.bool_)
+    selected = np.array(
+        [statistics.vocabulary.term(j) in over for j in range(statistics.n_terms)], np.bool_
+    )
     matrix = weighted(documents.matrix.of_terms(selected), weighting, statistics)
     wanted = [slow_weights(weighting, terms, corpus, over) for _, terms in corpus]
     assert rows(matrix, statistics) == [pytest.approx(row, rel=1e-12) for row in wanted]
     cells = weighted_cells(weighting, with_log_sums(statistics, documents), selected, documents)
-    for j, k, found in zip(statistics.cell_terms.tolist(), statistics.cell_classes.tolist(), cells.tolist(), strict=True):
+    for j, k, found in zip(
+        statistics.cell_terms.tolist(),
+        statistics.cell_classes.tolist(),
+        cells.tolist(),
+        strict=True,
+    ):
         term, label = statistics.vocabulary.term(j), statistics.classes[k]
         if term in over:
-            total = sum(row.get(term, 0.0) for (of, _), row in zip(corpus, wanted, strict=True) if of == label)
+            total = sum(
+                row.get(term, 0.0)
+                for (of, _), row in zip(corpus, wanted, strict=True)
+                if of == label
+            )
             assert found == pytest.approx(total, abs=1e-8)
             assert 0 <= found <= dense(statistics)[j, k]
 
@@ -77,24 +101,40 @@ def test_documents_and_cells_are_weighted_as_one_by_one(weighting: str, corpus: 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 @examples(4)
 @given(corpus=strategies.corpora, random=st.randoms(use_true_random=False))
-def test_sums_are_the_same_to_the_last_bit_in_any_order(weighting: str, corpus: list[Labelled], random: Any) -> None:
+def test_sums_are_the_same_to_the_last_bit_in_any_order(
+    weighting: str, corpus: list[Labelled], random: Any
+) -> None:
     shuffled = random.sample(corpus, len(corpus))
     both = []
     for documents in (corpus, shuffled):
         statistics, rows_of = counted(documents)
-        cells = weighted_cells(weighting, with_log_sums(statistics, rows_of), np.ones(statistics.n_terms, np.bool_), rows_of)
+        cells = weighted_cells(
+            weighting,
+            with_log_sums(statistics, rows_of),
+            np.ones(statistics.n_terms, np.bool_),
+            rows_of,
+        )
         both.append(cells.tolist())
     assert both[0] == both[1]
 
 
 @given(corpus=strategies.corpora, data=st.data())
-def test_a_part_is_weighted_as_if_it_were_alone(corpus: list[Labelled], data: st.DataObject) -> None:
+def test_a_part_is_weighted_as_if_it_were_alone(
+    corpus: list[Labelled], data: st.DataObject
+) -> None:
     """Inverse document frequencies are those of the part, and terms that are in none of its documents are nowhere."""
-    chosen = np.array(data.draw(st.lists(st.booleans(), min_size=len(corpus), max_size=len(corpus)).filter(any)))
+    chosen = np.array(
+        data.draw(st.lists(st.booleans(), min_size=len(corpus), max_size=len(corpus)).filter(any))
+    )
     statistics, documents = counted(corpus)
-    part, inside = Subsets(statistics, documents).part(chosen), documents.rows(np.flatnonzero(chosen))
+    part, inside = (
+        Subsets(statistics, documents).part(chosen),
+        documents.rows(np.flatnonzero(chosen)),
+    )
     found = weighted_cells("tfidf", part, np.diff(part.term_offsets) > 0, inside)
-    alone, alone_documents = counted([document for document, here in zip(corpus, chosen.tolist(), strict=True) if here])
+    alone, alone_documents = counted(
+        [document for document, here in zip(corpus, chosen.tolist(), strict=True) if here]
+    )
     wanted = weighted_cells("tfidf", alone, np.ones(alone.n_terms, np.bool_), alone_documents)
     assert found.tolist() == pytest.approx(wanted.tolist(), abs=1e-9)
 
@@ -102,10 +142,18 @@ def test_a_part_is_weighted_as_if_it_were_alone(corpus: list[Labelled], data: st
 @given(corpus=strategies.corpora.filter(lambda corpus: len(corpus) > 1), data=st.data())
 def test_sums_of_logs_add_and_subtract(corpus: list[Labelled], data: st.DataObject) -> None:
     chosen = np.array(
-        data.draw(st.lists(st.booleans(), min_size=len(corpus), max_size=len(corpus)).filter(lambda mask: any(mask) and not all(mask)))
+        data.draw(
+            st.lists(st.booleans(), min_size=len(corpus), max_size=len(corpus)).filter(
+                lambda mask: any(mask) and not all(mask)
+            )
+        )
     )
     whole, inside, outside = (
-        with_log_sums(*counted([document for document, here in zip(corpus, mask.tolist(), strict=True) if here]))
+        with_log_sums(
+            *counted(
+                [document for document, here in zip(corpus, mask.tolist(), strict=True) if here]
+            )
+        )
         for mask in (np.ones_like(chosen), chosen, ~chosen)
     )
     assert inside.combined(outside, 1).table == whole
@@ -120,7 +168,9 @@ def test_weights_of_documents_need_documents() -> None:
 
 
 @given(corpus=strategies.corpora, size=st.integers(0, 12))
-def test_the_places_of_a_sample_are_those_of_its_documents(corpus: list[Labelled], size: int) -> None:
+def test_the_places_of_a_sample_are_those_of_its_documents(
+    corpus: list[Labelled], size: int
+) -> None:
     from nbtext.counts.documents import DocumentSample
 
     _, documents = counted(corpus)

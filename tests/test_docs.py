@@ -25,7 +25,11 @@ REFERENCE = REPOSITORY / "docs/reference.md"
 """Made from the helps when the site is built; `tests/test_cli_help.py` runs their examples."""
 PAGES = [
     path
-    for path in (REPOSITORY / "README.md", REPOSITORY / "corpora/README.md", *sorted((REPOSITORY / "docs").glob("*.md")))
+    for path in (
+        REPOSITORY / "README.md",
+        REPOSITORY / "corpora/README.md",
+        *sorted((REPOSITORY / "docs").glob("*.md")),
+    )
     if path.exists() and path != REFERENCE
 ]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -73,7 +77,9 @@ def desk(tmp_path: Path) -> Path:
 def test_the_demo_is_a_screenful_and_right_as_often_as_it_says(desk: Path) -> None:
     lines = said("make demo", desk)
     assert len(lines) <= 40
-    assert max(len(line) for line in lines if "\t" not in line) <= 80  # on a terminal there are no tabs
+    assert (
+        max(len(line) for line in lines if "\t" not in line) <= 80
+    )  # on a terminal there are no tabs
     spam, intents = (float(line.split()[1]) for line in lines if line.startswith("accuracy"))
     assert spam > 0.98
     assert intents > 0.83
@@ -95,7 +101,11 @@ def said(command: str, desk: Path) -> list[str]:
     if PLAIN.fullmatch(command):
         done = nbtext(*command.split()[1:], cwd=desk, env={"PATH": path})
     else:
-        done = run(["bash", "-e", "-o", "pipefail", "-c", command], cwd=desk, env={**HOUSE, **NO_OUTER_MAKE, "PATH": path})
+        done = run(
+            ["bash", "-e", "-o", "pipefail", "-c", command],
+            cwd=desk,
+            env={**HOUSE, **NO_OUTER_MAKE, "PATH": path},
+        )
     assert done.status == 0, (command, done)
     return (done.out + done.err).decode().splitlines()
 
@@ -106,7 +116,9 @@ def fits(expected: list[str], found: list[str]) -> bool:
         return not found
     if expected[0] == "...":
         return any(fits(expected[1:], found[skipped:]) for skipped in range(len(found) + 1))
-    return bool(found) and expected[0].rstrip() == found[0].rstrip() and fits(expected[1:], found[1:])
+    return (
+        bool(found) and expected[0].rstrip() == found[0].rstrip() and fits(expected[1:], found[1:])
+    )
 
 
 def test_fits() -> None:
@@ -117,7 +129,9 @@ def test_fits() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
-def test_what_the_page_shows_is_what_one_gets(page: Path, desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_page_shows_is_what_one_gets(
+    page: Path, desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(desk)  # what a block of Python reads and writes is there too
     names: dict[str, object] = {}
     missing: set[str] = set()
@@ -136,7 +150,9 @@ def test_what_the_page_shows_is_what_one_gets(page: Path, desk: Path, monkeypatc
                 found = said(command, desk)
                 assert not expected or fits(expected, found), (command, found)
     if missing:
-        pytest.skip(f"all but the blocks that need {', '.join(missing)} were run: it is not installed")
+        pytest.skip(
+            f"all but the blocks that need {', '.join(missing)} were run: it is not installed"
+        )
 
 
 def not_installed(kind: str, block: str) -> str | None:
@@ -169,7 +185,9 @@ def command_of(line: str) -> str:
 
 
 def test_command_of() -> None:
-    assert command_of('15 2 * * 1-5  cd /srv && x "$(date +\\%F)"%in') == 'cd /srv && x "$(date +%F)"'
+    assert (
+        command_of('15 2 * * 1-5  cd /srv && x "$(date +\\%F)"%in') == 'cd /srv && x "$(date +%F)"'
+    )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
@@ -180,12 +198,23 @@ def test_every_block_of_a_page_is_run_but_for_those_without_commands(page: Path)
     assert not any(kinds[1::2]), "a block ends with three backquotes and nothing else"
     assert {kind for kind in kinds[::2] if not DIRECTIVE.match(kind)} <= {*RUN, PROSE}
     for kind, block in BLOCK.findall(text):
-        assert kind != PROSE or not re.search(r"^(?:\$ |nbtext |make |python |pip |sh )", block, re.MULTILINE), block
+        assert kind != PROSE or not re.search(
+            r"^(?:\$ |nbtext |make |python |pip |sh )", block, re.MULTILINE
+        ), block
 
 
 def test_the_files_that_contributing_names_are_there() -> None:
-    text = re.sub(r"^ *```.*?^ *```", "", (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
-    named = {name for name in re.findall(r"[\w./-]+/[\w./-]*\w", text) if re.match(r"(?:nbtext|tests|docs|bench|corpora)/", name)}
+    text = re.sub(
+        r"^ *```.*?^ *```",
+        "",
+        (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8"),
+        flags=re.MULTILINE | re.DOTALL,
+    )
+    named = {
+        name
+        for name in re.findall(r"[\w./-]+/[\w./-]*\w", text)
+        if re.match(r"(?:nbtext|tests|docs|bench|corpora)/", name)
+    }
     patterns = {name for name in named if "NAME" in name or name.endswith("_")}
     assert len(named - patterns) > 30
     assert {name for name in named - patterns if not (REPOSITORY / name).exists()} == set()
@@ -206,22 +235,43 @@ def test_the_reference_has_every_command_option_and_parameter(reference: str) ->
     for name in COMMANDS:
         command = program.get_command(top, name)
         assert command is not None
-        options = [option.opts for option in command.params if isinstance(option, click.Option) and not option.hidden]
+        options = [
+            option.opts
+            for option in command.params
+            if isinstance(option, click.Option) and not option.hidden
+        ]
         section = sections[f"nbtext {name}"]
-        assert {spelling for opts in options for spelling in opts if not re.search(rf"(?<![\w-]){spelling}(?![\w-])", section)} == set()
-        anchors = re.findall(rf"^\[`.*`{{#({name}-[\w-]+)}}\]\(#\1\)\n: ", section, flags=re.MULTILINE)
+        assert {
+            spelling
+            for opts in options
+            for spelling in opts
+            if not re.search(rf"(?<![\w-]){spelling}(?![\w-])", section)
+        } == set()
+        anchors = re.findall(
+            rf"^\[`.*`{{#({name}-[\w-]+)}}\]\(#\1\)\n: ", section, flags=re.MULTILINE
+        )
         assert sorted(anchors) == sorted(f"{name}-{max(opts, key=len)[2:]}" for opts in options)
     for parameter in (*READING, *TRAINING):
         anchor = f"set-{parameter.key}" if parameter.is_rare else f"train-{parameter.key}"
-        assert f"| `{parameter.name}` | [`{parameter.shown}`](#{anchor}) |" in sections["Parameters"]
+        assert (
+            f"| `{parameter.name}` | [`{parameter.shown}`](#{anchor}) |" in sections["Parameters"]
+        )
         assert (f"{{#{anchor}}}" in sections["Settings"]) == parameter.is_rare
-    members = re.findall(r"^\| `(\w+)(?:\(.*?\))?` \| ", sections["TextClassifier"], flags=re.MULTILINE)
-    assert sorted(members) == sorted(name for name in dir(TextClassifier) if not name.startswith("_"))
+    members = re.findall(
+        r"^\| `(\w+)(?:\(.*?\))?` \| ", sections["TextClassifier"], flags=re.MULTILINE
+    )
+    assert sorted(members) == sorted(
+        name for name in dir(TextClassifier) if not name.startswith("_")
+    )
 
 
 def test_the_reference_is_of_the_nbtext_beside_it(tmp_path: Path) -> None:
     corpus(
-        tmp_path, {"docs/reference.py": (REPOSITORY / "docs/reference.py").read_text(), "nbtext/__init__.py": "raise SystemExit('this')"}
+        tmp_path,
+        {
+            "docs/reference.py": (REPOSITORY / "docs/reference.py").read_text(),
+            "nbtext/__init__.py": "raise SystemExit('this')",
+        },
     )
     assert run([sys.executable, tmp_path / "docs/reference.py"], env=HOUSE).notes == ["this"]
 
@@ -229,7 +279,9 @@ def test_the_reference_is_of_the_nbtext_beside_it(tmp_path: Path) -> None:
 def headings(page: str) -> set[str]:
     """The anchors of the headings, as Sphinx and hosts of code make them, and of the options of the reference."""
     found = re.findall(r"^#{1,3} (.*)$", BLOCK.sub("", page), re.MULTILINE)
-    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in found} | set(re.findall(r"`\{#([\w-]+)\}", page))
+    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in found} | set(
+        re.findall(r"`\{#([\w-]+)\}", page)
+    )
 
 
 def test_headings() -> None:
@@ -238,7 +290,9 @@ def test_headings() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
 def test_the_links_of_a_page_lead_somewhere(page: Path, reference: str) -> None:
-    for name, anchor in re.findall(r"\]\(([\w./-]+\.md)?(?:#([\w-]+))?\)", BLOCK.sub("", page.read_text(encoding="utf-8"))):
+    for name, anchor in re.findall(
+        r"\]\(([\w./-]+\.md)?(?:#([\w-]+))?\)", BLOCK.sub("", page.read_text(encoding="utf-8"))
+    ):
         target = (page.parent / name).resolve() if name else page
         if target.parent != REPOSITORY / "docs/code":  # made from the code, too
             text = reference if target == REFERENCE else target.read_text(encoding="utf-8")
@@ -255,7 +309,9 @@ def test_outside_the_repository_the_readme_has_no_link_or_picture_that_leads_now
 
 
 def test_the_readme_names_what_ci_runs() -> None:
-    readme, commands = ((REPOSITORY / name).read_text(encoding="utf-8") for name in ("README.md", ".ci/run"))
+    readme, commands = (
+        (REPOSITORY / name).read_text(encoding="utf-8") for name in ("README.md", ".ci/run")
+    )
     run_by_ci = re.findall(r"^make (.*)$", commands, re.MULTILINE)
     assert run_by_ci
     assert all(f"`make {target}`" in readme for target in run_by_ci)

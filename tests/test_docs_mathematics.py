@@ -55,7 +55,18 @@ SYMBOLS = (
         "A, A_j",
         "μ",
     ),
-    *("s, b_j", r"\|θ\|", "w_jk, w_k0", "r_jk", "μ_k, Σ_k", "s_k", r"p(C_k \| d)", "λ_ij", "T", "I_j"),
+    *(
+        "s, b_j",
+        r"\|θ\|",
+        "w_jk, w_k0",
+        "r_jk",
+        "μ_k, Σ_k",
+        "s_k",
+        r"p(C_k \| d)",
+        "λ_ij",
+        "T",
+        "I_j",
+    ),
 )
 
 FORMULAS = {
@@ -208,7 +219,13 @@ def sections() -> dict[str, str]:
 def tables(text: str) -> list[list[list[str]]]:
     """The tables of a text as rows of cells, the header first."""
     found = re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)
-    return [[[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in table.splitlines()] for table in found]
+    return [
+        [
+            [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+            for line in table.splitlines()
+        ]
+        for table in found
+    ]
 
 
 def dotted(text: str) -> tuple[str, ...]:
@@ -218,7 +235,10 @@ def dotted(text: str) -> tuple[str, ...]:
 def rows(kind: str) -> list[Row]:
     """The rows of all tables that have a column of that name."""
     return [
-        Row(cells[0], cells[1], dotted(cells[header.index(kind)])) for header, _, *body in tables(PAGE) if kind in header for cells in body
+        Row(cells[0], cells[1], dotted(cells[header.index(kind)]))
+        for header, _, *body in tables(PAGE)
+        if kind in header
+        for cells in body
     ]
 
 
@@ -244,7 +264,9 @@ def spec_exists(name: str) -> bool:
 
 
 def fields(owner: object) -> tuple[str, ...]:
-    return tuple(owner.__dataclass_fields__) if is_dataclass(owner) else getattr(owner, "_fields", ())
+    return (
+        tuple(owner.__dataclass_fields__) if is_dataclass(owner) else getattr(owner, "_fields", ())
+    )
 
 
 PATHS = sorted(set(dotted(PAGE)))
@@ -274,7 +296,12 @@ def test_what_is_named_is_there_where_it_is_defined_and_says_what_it_is(path: st
 
 
 @pytest.mark.parametrize(
-    "path", ["prediction.rule.no_such_function", "no_such_module.function", "language_model.dirichlet.LanguageModels.gone"]
+    "path",
+    [
+        "prediction.rule.no_such_function",
+        "no_such_module.function",
+        "language_model.dirichlet.LanguageModels.gone",
+    ],
 )
 def test_what_is_not_there_would_be_found_out(path: str) -> None:
     with pytest.raises((ImportError, AttributeError, AssertionError)):
@@ -284,7 +311,9 @@ def test_what_is_not_there_would_be_found_out(path: str) -> None:
 @pytest.mark.parametrize("name", FORMULAS)
 def test_every_formula_has_a_row_that_names_its_function(name: str) -> None:
     named = [row for row in rows("function") if row.name == name]
-    assert any(FORMULAS[name] in row.paths and row.formula for row in named), f"no row of {name} names {FORMULAS[name]}"
+    assert any(FORMULAS[name] in row.paths and row.formula for row in named), (
+        f"no row of {name} names {FORMULAS[name]}"
+    )
 
 
 def test_every_row_has_a_formula_and_a_function() -> None:
@@ -301,7 +330,9 @@ def test_the_tests_that_the_page_names_are_there() -> None:
 
 @pytest.mark.parametrize("symbol", SYMBOLS)
 def test_every_symbol_is_tied_to_the_code(symbol: str) -> None:
-    assert [bool(row.formula and row.paths) for row in rows("in the code") if row.name == symbol] == [True]
+    assert [
+        bool(row.formula and row.paths) for row in rows("in the code") if row.name == symbol
+    ] == [True]
 
 
 def test_the_sections_come_in_the_order_of_lecture_notes() -> None:

@@ -37,8 +37,16 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source.parent.mkdir()
     for name in ("nbtext", "bench", "corpora", "CHANGELOG.md"):
         (source.parent / name).symlink_to(REPOSITORY / name)
-    shutil.copytree(DOCS, source, ignore=shutil.ignore_patterns("code", "reference.md", "__pycache__"))  # the build writes these pages
-    options: list[str | Path] = ["--fail-on-warning", "--keep-going", "--quiet", "-d", folder / "doctrees"]
+    shutil.copytree(
+        DOCS, source, ignore=shutil.ignore_patterns("code", "reference.md", "__pycache__")
+    )  # the build writes these pages
+    options: list[str | Path] = [
+        "--fail-on-warning",
+        "--keep-going",
+        "--quiet",
+        "-d",
+        folder / "doctrees",
+    ]
     with cold():
         done = run(
             [sys.executable, "-m", "sphinx", *options, source, folder / "pages"],
@@ -77,37 +85,56 @@ def reader() -> Iterator[browser.Browser]:
 
 @pytest.mark.parametrize("folder", [".", "code", "_modules/nbtext/language_model"])
 @pytest.mark.parametrize("width", [NARROW, WIDE])
-def test_each_page_fits_the_window_and_needs_no_network(reader: browser.Browser, site: Path, folder: str, width: int) -> None:
+def test_each_page_fits_the_window_and_needs_no_network(
+    reader: browser.Browser, site: Path, folder: str, width: int
+) -> None:
     pages = sorted((site / folder).glob("*.html"))
     assert len(pages) > 1
     for page in pages:
         reader.open(page, width=width)
         assert reader.log == [], page
-        assert all(request.startswith((site.as_uri(), "data:")) for request in reader.requests), page
+        assert all(request.startswith((site.as_uri(), "data:")) for request in reader.requests), (
+            page
+        )
         assert reader.value("document.documentElement.scrollWidth") <= width, page
-        assert reader.value("Array.from(document.images).every(image => image.complete && image.naturalWidth > 0)"), page
+        assert reader.value(
+            "Array.from(document.images).every(image => image.complete && image.naturalWidth > 0)"
+        ), page
 
 
 def test_search_finds_what_people_ask_and_no_code(reader: browser.Browser, site: Path) -> None:
     reader.open(site / "search.html", width=WIDE)
     for question, page in QUESTIONS.items():
-        found = reader.value(f"Search._performSearch(...Search._parseQuery('{question}')).reverse().map(result => result[0])")
+        found = reader.value(
+            f"Search._performSearch(...Search._parseQuery('{question}')).reverse().map(result => result[0])"
+        )
         assert page in found[:3], (question, found)
         assert not any(name.startswith("code/") for name in found), (question, found)
-    assert reader.value("Search._performSearch(...Search._parseQuery('log_evidence')).map(result => result[0])") == ["mathematics"]
+    assert reader.value(
+        "Search._performSearch(...Search._parseQuery('log_evidence')).map(result => result[0])"
+    ) == ["mathematics"]
 
 
 def test_formulas_have_subscripts_and_lead_to_their_functions(site: Path) -> None:
     page = (site / "mathematics.html").read_text(encoding="utf-8")
     assert "φ<sub>jk</sub>" in page
-    assert not re.search(r"\b[mφαπθ]_[a-z0-9]", re.sub(r"(?s)<(pre|code|title|script)\b.*?</\1>|<[^>]*>", "", page))
-    assert re.search(r'href="code/language_model.html#nbtext.language_model.smoothing.log_evidence"', page)
-    assert 'id="nbtext.language_model.smoothing.log_evidence"' in (site / "code" / "language_model.html").read_text(encoding="utf-8")
+    assert not re.search(
+        r"\b[mφαπθ]_[a-z0-9]", re.sub(r"(?s)<(pre|code|title|script)\b.*?</\1>|<[^>]*>", "", page)
+    )
+    assert re.search(
+        r'href="code/language_model.html#nbtext.language_model.smoothing.log_evidence"', page
+    )
+    assert 'id="nbtext.language_model.smoothing.log_evidence"' in (
+        site / "code" / "language_model.html"
+    ).read_text(encoding="utf-8")
 
 
 def test_links_to_pages_are_called_by_their_titles(site: Path) -> None:
     for page in site.glob("*.html"):
-        assert not re.search(r'<a class="reference internal"[^>]*>(<[^>]*>)*[\w/-]+\.md<', page.read_text(encoding="utf-8")), page
+        assert not re.search(
+            r'<a class="reference internal"[^>]*>(<[^>]*>)*[\w/-]+\.md<',
+            page.read_text(encoding="utf-8"),
+        ), page
 
 
 def test_no_link_is_dead(site: Path) -> None:
@@ -118,7 +145,11 @@ def test_no_link_is_dead(site: Path) -> None:
             if not target.scheme and not target.netloc:
                 followed += 1
                 aim = (page.parent / unquote(target.path)).resolve() if target.path else page
-                if not aim.exists() or (target.fragment and aim in pages and unquote(target.fragment) not in pages[aim].anchors):
+                if not aim.exists() or (
+                    target.fragment
+                    and aim in pages
+                    and unquote(target.fragment) not in pages[aim].anchors
+                ):
                     dead.append((str(page.relative_to(site)), target.geturl()))
     assert dead == []
     assert followed > 10_000
@@ -126,14 +157,22 @@ def test_no_link_is_dead(site: Path) -> None:
 
 def test_the_reference_has_an_anchor_for_each_option(site: Path) -> None:
     anchors = Links(site / "reference.html").anchors
-    assert {"train-smoothing", "train-l2", "classify-min-probability", "evaluate-fail-under", "doctor-format"} <= anchors
+    assert {
+        "train-smoothing",
+        "train-l2",
+        "classify-min-probability",
+        "evaluate-fail-under",
+        "doctor-format",
+    } <= anchors
 
 
 def test_the_table_of_rooms_is_that_of_the_house() -> None:
     found = runpy.run_path(str(DOCS / "rooms.py"))["rooms"]()
     floors = [FLOOR[room.names[0]] for room in found]
     assert floors == sorted(floors)
-    assert {name for room in found for name in room.names} == {name for floor in ROOMS for name in floor} - {"__main__"}
+    assert {name for room in found for name in room.names} == {
+        name for floor in ROOMS for name in floor
+    } - {"__main__"}
     assert all(room.guide for room in found)
 
 
@@ -143,6 +182,8 @@ def test_the_pictures_show_what_is_printed() -> None:
 
 
 def test_every_picture_is_on_a_page() -> None:
-    pages = "".join(path.read_text(encoding="utf-8") for path in (REPOSITORY / "README.md", *DOCS.glob("*.md")))
+    pages = "".join(
+        path.read_text(encoding="utf-8") for path in (REPOSITORY / "README.md", *DOCS.glob("*.md"))
+    )
     for path in (DOCS / "pictures").iterdir():
         assert f"pictures/{path.name})" in pages

@@ -41,11 +41,19 @@ def test_separators_become_spaces(text: bytes) -> None:
 
 @given(st.lists(st.tuples(NAMES, TEXT), max_size=4))
 def test_no_field_holds_a_separator(fields: Fields) -> None:
-    assert list(checked_fields(fields)) == [(name, without_separators(content)) for name, content in fields]
+    assert list(checked_fields(fields)) == [
+        (name, without_separators(content)) for name, content in fields
+    ]
 
 
 @pytest.mark.parametrize(
-    "fields", [[(b"from", b"caf\xc3")], [(b"from\xc3", b"x")], [(b"", b"tag:\xa9")], [(b"a", b"\xc3"), (b"b", b"\xa9")]]
+    "fields",
+    [
+        [(b"from", b"caf\xc3")],
+        [(b"from\xc3", b"x")],
+        [(b"", b"tag:\xa9")],
+        [(b"a", b"\xc3"), (b"b", b"\xa9")],
+    ],
 )
 def test_what_is_no_utf8_is_refused_while_its_document_is_known(fields: Fields) -> None:
     """A reader may cut a character; whoever reads the document makes this its problem."""
@@ -56,13 +64,18 @@ def test_what_is_no_utf8_is_refused_while_its_document_is_known(fields: Fields) 
 def test_the_joined_bytes_are_those_of_every_model_and_ledger_so_far() -> None:
     fields = [(b"subject", b"free offer"), (b"from", b""), (b"", b"host:y.com tag:x")]
     assert joined_parts(b"win") == joined_parts(b"win", [], ()) == b"win"
-    assert joined_parts(b"win", fields) == b"win\x1dsubject\x1c free offer\x1dfrom\x1c \x1d\x1c host:y.com tag:x"
+    assert (
+        joined_parts(b"win", fields)
+        == b"win\x1dsubject\x1c free offer\x1dfrom\x1c \x1d\x1c host:y.com tag:x"
+    )
     assert joined_parts(b"win", (), ["red", "", "3"]) == b"win\x1ered\x1f\x1f3"
     assert joined_parts(b"", [(b"a", b"b")], [""]) == b"\x1da\x1c b\x1e"
 
 
 @given(CLEAN, FIELDS, st.lists(st.text(alphabet="ab 1", max_size=3), max_size=3))
-def test_documents_that_differ_have_other_bytes(text: bytes, fields: Fields, values: list[str]) -> None:
+def test_documents_that_differ_have_other_bytes(
+    text: bytes, fields: Fields, values: list[str]
+) -> None:
     before, mark, after = joined_parts(text, fields, values).partition(b"\x1e")
     first, *parts = before.split(b"\x1d")
     assert (first, [tuple(part.split(b"\x1c ", 1)) for part in parts]) == (text, fields)
@@ -73,17 +86,28 @@ def test_documents_that_differ_have_other_bytes(text: bytes, fields: Fields, val
 def test_fields_are_shown_as_lines_after_the_text(text: bytes, fields: Fields) -> None:
     whole = shown(text, fields)
     places = list(field_places(text, fields))
-    assert [whole[begin : begin + len(content)] for (_, content), begin in zip(fields, places, strict=True)] == [each for _, each in fields]
-    assert whole == text + b"".join(b"\n" + name + (b": " if name else b"  ") + content for name, content in fields)
+    assert [
+        whole[begin : begin + len(content)]
+        for (_, content), begin in zip(fields, places, strict=True)
+    ] == [each for _, each in fields]
+    assert whole == text + b"".join(
+        b"\n" + name + (b": " if name else b"  ") + content for name, content in fields
+    )
 
 
 @given(FIELDS)
 def test_fields_in_json_are_those_that_were_written(fields: Fields) -> None:
-    assert fields_of_pairs([[name.decode(), content.decode()] for name, content in fields]) == fields
+    assert (
+        fields_of_pairs([[name.decode(), content.decode()] for name, content in fields]) == fields
+    )
 
 
 def test_a_weight_other_than_one_makes_another_document_for_the_ledger() -> None:
-    assert [with_weight(b"text", units) for units in (WEIGHT_UNIT, 1, 2000)] == [b"text", b"text\xff1", b"text\xff2000"]
+    assert [with_weight(b"text", units) for units in (WEIGHT_UNIT, 1, 2000)] == [
+        b"text",
+        b"text\xff1",
+        b"text\xff2000",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -33,19 +33,31 @@ def test_a_category_is_free_of_separators(colour: str) -> None:
     assert numbers == ["", ""]
 
 
-@pytest.mark.parametrize(("given_number", "kept"), [("3", "3"), (" 3.0 ", "3"), ("1e3", "1000"), ("", ""), ("+0", "0")])
+@pytest.mark.parametrize(
+    ("given_number", "kept"), [("3", "3"), (" 3.0 ", "3"), ("1e3", "1000"), ("", ""), ("+0", "0")]
+)
 def test_counts_are_whole_numbers(given_number: str, kept: str) -> None:
     assert values("", given_number, "")[1] == kept
 
 
 @pytest.mark.parametrize(
-    ("given_number", "kept"), [("3", "3.0"), ("-0.0", "0.0"), (".5", "0.5"), ("1E-100", "1e-100"), ("  ", ""), ("0.1", "0.1")]
+    ("given_number", "kept"),
+    [
+        ("3", "3.0"),
+        ("-0.0", "0.0"),
+        (".5", "0.5"),
+        ("1E-100", "1e-100"),
+        ("  ", ""),
+        ("0.1", "0.1"),
+    ],
 )
 def test_equal_numbers_are_the_same_text(given_number: str, kept: str) -> None:
     assert values("", "", given_number)[2] == kept
 
 
-@pytest.mark.parametrize("wrong", ["-1", "1.5", "nan", "1_000", "٣", "9007199254740992", "x", "1e400"])
+@pytest.mark.parametrize(
+    "wrong", ["-1", "1.5", "nan", "1_000", "٣", "9007199254740992", "x", "1e400"]
+)
 def test_what_is_no_count_is_refused(wrong: str) -> None:
     with pytest.raises(DocumentError, match="at 'visits' is not a whole number from 0"):
         values("", wrong, "")
@@ -58,7 +70,9 @@ def test_what_is_no_number_is_refused(wrong: str) -> None:
 
 
 def test_weights_are_plain_numbers_of_at_most_three_decimals() -> None:
-    assert [weight_in_units("w", value) for value in ("0", "1", " 2.50 ", "0.001", "1000000", "3.1410")] == [0, 1000, 2500, 1, 10**9, 3141]
+    assert [
+        weight_in_units("w", value) for value in ("0", "1", " 2.50 ", "0.001", "1000000", "3.1410")
+    ] == [0, 1000, 2500, 1, 10**9, 3141]
     for wrong in ("", "-1", "+1", "1e3", "nan", ".5", "1,5", "0.0001", "1000000.001", "²"):
         with pytest.raises(DocumentError, match="is not a number from 0 to 1,000,000"):
             weight_in_units("w", wrong)

@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nbtext import errors
-from nbtext.errors import DocumentError, LockedError, ModelError, NbtextError, PathError, UsageError, WorkerError, quantity, reason
+from nbtext.errors import (
+    DocumentError,
+    LockedError,
+    ModelError,
+    NbtextError,
+    PathError,
+    UsageError,
+    WorkerError,
+    quantity,
+    reason,
+)
 from tests.process import REPOSITORY, nbtext, write
 from tests.test_structure import FILES
 
@@ -39,9 +49,18 @@ def test_every_kind_has_its_exit_status(kind: type[NbtextError], status: int) ->
 def test_every_exit_status_is_documented() -> None:
     page = (REPOSITORY / "docs/command-line.md").read_text(encoding="utf-8")
     documented = {
-        int(status) for status in re.findall(r"^\| (\d+) \|", page.partition("## Exit statuses")[2].partition("\n## ")[0], re.MULTILINE)
+        int(status)
+        for status in re.findall(
+            r"^\| (\d+) \|",
+            page.partition("## Exit statuses")[2].partition("\n## ")[0],
+            re.MULTILINE,
+        )
     }
-    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, NbtextError)]
+    kinds = [
+        kind
+        for kind in vars(errors).values()
+        if isinstance(kind, type) and issubclass(kind, NbtextError)
+    ]
     assert len(kinds) == 8
     assert {kind.exit_status for kind in kinds} | {0, 6} == documented
 
@@ -50,7 +69,10 @@ def test_an_error_says_where_what_and_what_to_do() -> None:
     assert str(PathError("cannot write")) == "cannot write"
     assert str(PathError("cannot write", where="a/b")) == "a/b: cannot write"
     assert str(PathError("cannot write", hint="make room")) == "cannot write; make room"
-    assert str(PathError("cannot write", where="a/b", hint="make room")) == "a/b: cannot write; make room"
+    assert (
+        str(PathError("cannot write", where="a/b", hint="make room"))
+        == "a/b: cannot write; make room"
+    )
 
 
 def test_wrong_usage_is_a_value_error_for_those_who_know_no_other() -> None:
@@ -98,11 +120,18 @@ def test_no_count_is_printed_with_a_fixed_plural() -> None:
 
 
 def test_a_fixed_plural_is_found() -> None:
-    assert list(plurals_after_a_number('f"{n:,} documents, {MOST:,} terms, {name} classes"')) == ["{n} documents, "]
+    assert list(plurals_after_a_number('f"{n:,} documents, {MOST:,} terms, {name} classes"')) == [
+        "{n} documents, "
+    ]
 
 
 def test_one_is_singular_and_all_others_plural() -> None:
-    assert [quantity(n, "class") for n in (0, 1, 2, 1000)] == ["0 classes", "1 class", "2 classes", "1,000 classes"]
+    assert [quantity(n, "class") for n in (0, 1, 2, 1000)] == [
+        "0 classes",
+        "1 class",
+        "2 classes",
+        "1,000 classes",
+    ]
     assert quantity(1, "training document") == "1 training document"
 
 

@@ -8,7 +8,14 @@ import pytest
 
 from nbtext.cli.option_files import from_file
 from nbtext.errors import UsageError
-from nbtext.evaluation.candidates import MOST_SETTINGS, PORTFOLIO, Candidate, candidates_for, combinations, possible
+from nbtext.evaluation.candidates import (
+    MOST_SETTINGS,
+    PORTFOLIO,
+    Candidate,
+    candidates_for,
+    combinations,
+    possible,
+)
 from nbtext.exclusions import needs_documents
 from nbtext.settings import Reading, Settings
 
@@ -26,7 +33,9 @@ def test_combinations_are_all_of_them_the_last_fastest() -> None:
     assert combinations(["top=5,none"], {}) == [{"top": "5"}, {"top": None}]
     assert combinations(["stop-words=none"], {}) == [{"stop_words": "none"}]
     numbers = ",".join(map(str, range(1, MOST_SETTINGS // 10 + 1)))
-    assert len(combinations([f"min-df={numbers}", "ngrams=1,2,3,4,5,6,7,8,9,10"], {})) == MOST_SETTINGS
+    assert (
+        len(combinations([f"min-df={numbers}", "ngrams=1,2,3,4,5,6,7,8,9,10"], {})) == MOST_SETTINGS
+    )
     with pytest.raises(UsageError, match="1,010 settings"):
         combinations([f"min-df={numbers},101", "ngrams=1,2,3,4,5,6,7,8,9,10"], {})
 
@@ -47,14 +56,18 @@ def test_candidates_are_spelt_as_options() -> None:
         (("smoothing=1,1.0",), [{}, {"smoothing": "1"}]),
     ],
 )
-def test_the_default_is_tried_first_and_no_setting_twice(tries: tuple[str, ...], texts: list[dict[str, str | None]]) -> None:
+def test_the_default_is_tried_first_and_no_setting_twice(
+    tries: tuple[str, ...], texts: list[dict[str, str | None]]
+) -> None:
     found = candidates(*tries)
     assert [candidate.texts for candidate in found] == texts
     assert [candidate.is_default for candidate in found] == [True, *[False] * (len(texts) - 1)]
 
 
 def test_the_default_has_what_the_user_gave() -> None:
-    [default, other] = candidates("smoothing=2", classifier="complement", reading=Reading(format="csv"))
+    [default, other] = candidates(
+        "smoothing=2", classifier="complement", reading=Reading(format="csv")
+    )
     assert default.settings == Settings(classifier="complement", reading=Reading(format="csv"))
     assert (other.settings.classifier, other.settings.smoothing) == ("complement", 2)
 
@@ -70,22 +83,37 @@ def test_the_known_good_are_different_settings_by_analysis() -> None:
 
 def test_what_the_user_gave_holds_for_all_that_are_candidates() -> None:
     found = candidates(stop_words="none", classifier="logistic")
-    assert {(candidate.settings.stop_words, candidate.settings.classifier) for candidate in found} == {("none", "logistic")}
+    assert {
+        (candidate.settings.stop_words, candidate.settings.classifier) for candidate in found
+    } == {("none", "logistic")}
     assert len({candidate.name for candidate in found}) == len(found) < len(PORTFOLIO)
     left, out = possible(found)
     assert len(left) + len(out) == len(found)
-    assert all(f"weighting {weighting}" in " ".join(map(str, out)) for weighting in ("binary", "log"))
+    assert all(
+        f"weighting {weighting}" in " ".join(map(str, out)) for weighting in ("binary", "log")
+    )
 
 
 def test_those_that_cannot_be_are_left_out_unless_all_are() -> None:
     found = candidates("classifier=bernoulli,multinomial", "weighting=counts,tfidf,binary")
     left, out = possible(found)
     assert len(left) + len(out) == 6
-    assert {each.settings.weighting for each in left if each.settings.classifier == "multinomial"} == {"counts", "tfidf", "binary"}
+    assert {
+        each.settings.weighting for each in left if each.settings.classifier == "multinomial"
+    } == {"counts", "tfidf", "binary"}
     assert out
     assert all("with classifier=bernoulli" in str(each) for each in out)
-    with pytest.raises(UsageError, match="with classifier=bernoulli weighting=tfidf: classifier bernoulli and weighting tfidf"):
-        possible([each for each in found if each.spelt() == {"classifier": "bernoulli", "weighting": "tfidf"}])
+    with pytest.raises(
+        UsageError,
+        match="with classifier=bernoulli weighting=tfidf: classifier bernoulli and weighting tfidf",
+    ):
+        possible(
+            [
+                each
+                for each in found
+                if each.spelt() == {"classifier": "bernoulli", "weighting": "tfidf"}
+            ]
+        )
 
 
 def test_counted_features_have_no_words() -> None:

@@ -13,7 +13,14 @@ from sklearn.metrics import accuracy_score, f1_score
 
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document
-from nbtext.evaluation.comparison import _answer_cells, _Comparison, answer_differences, compare, mcnemar, mean_replicates
+from nbtext.evaluation.comparison import (
+    _answer_cells,
+    _Comparison,
+    answer_differences,
+    compare,
+    mcnemar,
+    mean_replicates,
+)
 from nbtext.metrics.evaluation import Evaluation
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.metrics.results import json_values
@@ -29,14 +36,20 @@ if TYPE_CHECKING:
 LABELS = ["ape", "bee", "cow"]
 
 
-def judged(classes: list[str], truth: list[str], answers: Sequence[str | None], confidence: float = 0.8) -> Evaluation:
+def judged(
+    classes: list[str], truth: list[str], answers: Sequence[str | None], confidence: float = 0.8
+) -> Evaluation:
     """An evaluation of answers that all have the same probability, the other classes sharing the rest."""
     evaluation = Evaluation(classes)
     posterior = np.full((len(truth), len(classes)), (1 - confidence) / max(len(classes) - 1, 1))
     chosen = np.array([-1 if answer is None else classes.index(answer) for answer in answers])
     given_one = np.flatnonzero(chosen >= 0)
     posterior[given_one, chosen[given_one]] = confidence
-    evaluation.add(truth, ClassPosterior(np.log(posterior)), DocumentLabels(chosen, single_labels(len(classes))))
+    evaluation.add(
+        truth,
+        ClassPosterior(np.log(posterior)),
+        DocumentLabels(chosen, single_labels(len(classes))),
+    )
     return evaluation
 
 
@@ -47,7 +60,9 @@ documents = st.lists(st.tuples(*[st.sampled_from(LABELS)] * 3), min_size=1, max_
 @given(st.integers(0, 300), st.integers(0, 300))
 def test_mcnemar_is_the_exact_binomial_test(only_a: int, only_b: int) -> None:
     n = only_a + only_b
-    exact = min(Fraction(1), 2 * Fraction(sum(comb(n, i) for i in range(min(only_a, only_b) + 1)), 2**n))
+    exact = min(
+        Fraction(1), 2 * Fraction(sum(comb(n, i) for i in range(min(only_a, only_b) + 1)), 2**n)
+    )
     assert mcnemar(only_a, only_b) == pytest.approx(float(exact), rel=1e-10)
     assert mcnemar(only_a, only_b) == mcnemar(only_b, only_a)
     if n:
@@ -55,15 +70,21 @@ def test_mcnemar_is_the_exact_binomial_test(only_a: int, only_b: int) -> None:
 
 
 def test_mcnemar_of_a_million_documents() -> None:
-    assert mcnemar(498_000, 502_000) == pytest.approx(binomtest(498_000, 1_000_000).pvalue, rel=1e-8)
+    assert mcnemar(498_000, 502_000) == pytest.approx(
+        binomtest(498_000, 1_000_000).pvalue, rel=1e-8
+    )
     assert mcnemar(0, 1_000_000) == 0
     assert mcnemar(500_000, 500_000) == 1
 
 
 @given(documents)
-def test_the_table_and_the_figures_are_those_of_each_document(rows: list[tuple[str, str, str]]) -> None:
+def test_the_table_and_the_figures_are_those_of_each_document(
+    rows: list[tuple[str, str, str]],
+) -> None:
     truth, a, b = (list(column) for column in zip(*rows, strict=True))
-    summary = json_values(_Comparison(judged(LABELS, truth, a), judged(LABELS, truth, b)).result(Bootstrap(20)))
+    summary = json_values(
+        _Comparison(judged(LABELS, truth, a), judged(LABELS, truth, b)).result(Bootstrap(20))
+    )
     right = [(t == x, t == y) for t, x, y in rows]
     assert summary["table"] == {
         "both_right": right.count((True, True)),
@@ -79,30 +100,49 @@ def test_the_table_and_the_figures_are_those_of_each_document(rows: list[tuple[s
     sizes = [of["documents"] for of in summary["changes"]]
     assert sizes == sorted(sizes, reverse=True)
     differences = summary["differences"]
-    assert differences["accuracy"]["difference"] == pytest.approx(accuracy_score(truth, b) - accuracy_score(truth, a))
-    macro_a, macro_b = (f1_score(truth, answers, average="macro", zero_division=0) for answers in (a, b))
+    assert differences["accuracy"]["difference"] == pytest.approx(
+        accuracy_score(truth, b) - accuracy_score(truth, a)
+    )
+    macro_a, macro_b = (
+        f1_score(truth, answers, average="macro", zero_division=0) for answers in (a, b)
+    )
     assert differences["macro_f1"]["difference"] == pytest.approx(macro_b - macro_a)
     for name in ("log_loss", "brier"):
-        assert differences[name]["difference"] == pytest.approx(summary["b"][name] - summary["a"][name])
-    assert summary["mcnemar"]["p_value"] == mcnemar(right.count((True, False)), right.count((False, True)))
+        assert differences[name]["difference"] == pytest.approx(
+            summary["b"][name] - summary["a"][name]
+        )
+    assert summary["mcnemar"]["p_value"] == mcnemar(
+        right.count((True, False)), right.count((False, True))
+    )
     for name in ("accuracy", "macro_f1", "log_loss", "brier"):
         low, high = differences[name]["interval"]
         assert low <= differences[name]["difference"] <= high
 
 
 @given(documents, st.randoms(use_true_random=False))
-def test_the_order_of_documents_does_not_matter(rows: list[tuple[str, str, str]], random: np.random.RandomState) -> None:
+def test_the_order_of_documents_does_not_matter(
+    rows: list[tuple[str, str, str]], random: np.random.RandomState
+) -> None:
     shuffled = list(rows)
     random.shuffle(shuffled)
     summaries = []
     for some in (rows, shuffled):
         truth, a, b = (list(column) for column in zip(*some, strict=True))
-        summaries.append(json_values(_Comparison(judged(LABELS, truth, a), judged(LABELS, truth, b)).result(Bootstrap(20))))
+        summaries.append(
+            json_values(
+                _Comparison(judged(LABELS, truth, a), judged(LABELS, truth, b)).result(
+                    Bootstrap(20)
+                )
+            )
+        )
     first, second = (summary.pop("differences") for summary in summaries)
     assert first == {name: {**of, "difference": pytest.approx(of["difference"]), "interval": of["interval"] and pytest.approx(of["interval"])} for name, of in second.items()}  # fmt: skip
     for side in "ab":
         for summary in summaries:
-            summary[side] = {name: pytest.approx(value) if isinstance(value, float) else value for name, value in summary[side].items()}
+            summary[side] = {
+                name: pytest.approx(value) if isinstance(value, float) else value
+                for name, value in summary[side].items()
+            }
     assert summaries[0]["table"] == summaries[1]["table"]
     assert summaries[0]["changes"] == summaries[1]["changes"]
 
@@ -111,14 +151,24 @@ def test_the_order_of_documents_does_not_matter(rows: list[tuple[str, str, str]]
 def test_redrawn_answers_spread_as_redrawn_documents_do() -> None:
     generator = np.random.default_rng(1)
     truth = generator.choice(LABELS, 200)
-    a, b = (np.where(generator.random(200) < share, truth, generator.choice(LABELS, 200)) for share in (0.5, 0.7))
+    a, b = (
+        np.where(generator.random(200) < share, truth, generator.choice(LABELS, 200))
+        for share in (0.5, 0.7)
+    )
     numbers = [np.searchsorted(LABELS, column) for column in (truth, a, b)]
-    made = answer_differences(_answer_cells(numbers, len(LABELS)), Bootstrap(4000), single_labels(len(LABELS)))
+    made = answer_differences(
+        _answer_cells(numbers, len(LABELS)), Bootstrap(4000), single_labels(len(LABELS))
+    )
     slow: dict[str, list[float]] = {"accuracy": [], "macro_f1": []}
     for _ in range(rounds(120, 1500)):
         rows = generator.integers(200, size=200)
-        slow["accuracy"].append(accuracy_score(truth[rows], b[rows]) - accuracy_score(truth[rows], a[rows]))
-        macro_a, macro_b = (f1_score(truth[rows], answers[rows], average="macro", zero_division=0) for answers in (a, b))
+        slow["accuracy"].append(
+            accuracy_score(truth[rows], b[rows]) - accuracy_score(truth[rows], a[rows])
+        )
+        macro_a, macro_b = (
+            f1_score(truth[rows], answers[rows], average="macro", zero_division=0)
+            for answers in (a, b)
+        )
         slow["macro_f1"].append(macro_b - macro_a)
     for name, values in slow.items():
         assert made[name].mean() == pytest.approx(np.mean(values), abs=rounds(12, 6) / 1000)
@@ -128,13 +178,17 @@ def test_redrawn_answers_spread_as_redrawn_documents_do() -> None:
 @pytest.mark.parametrize("tail", [0.0, 30.0])
 def test_redrawn_means_spread_as_redrawn_documents_do(tail: float) -> None:
     generator = np.random.default_rng(2)
-    values = np.concatenate((generator.normal(0.1, 1, 500), generator.normal(0, 1e-9, 500), np.full(3, tail)))
+    values = np.concatenate(
+        (generator.normal(0.1, 1, 500), generator.normal(0, 1e-9, 500), np.full(3, tail))
+    )
     made = mean_replicates(values, Bootstrap(4000))
     assert made is not None
     slow = values[generator.integers(values.size, size=(4000, values.size))].mean(axis=1)
     assert made.mean() == pytest.approx(slow.mean(), abs=0.005)
     assert made.std() == pytest.approx(slow.std(), rel=0.06)
-    assert np.quantile(made, (0.025, 0.975)) == pytest.approx(np.quantile(slow, (0.025, 0.975)), abs=0.015)
+    assert np.quantile(made, (0.025, 0.975)) == pytest.approx(
+        np.quantile(slow, (0.025, 0.975)), abs=0.015
+    )
 
 
 def test_means_of_what_is_infinite_are_not_redrawn() -> None:
@@ -147,7 +201,10 @@ def test_models_that_are_equally_good_differ_beyond_chance_in_few_cases() -> Non
     for seed in range(200):
         generator = np.random.default_rng(seed)
         truth = generator.choice(LABELS, 150)
-        sides = [np.where(generator.random(150) < 0.7, truth, generator.choice(LABELS, 150)).tolist() for _ in "ab"]
+        sides = [
+            np.where(generator.random(150) < 0.7, truth, generator.choice(LABELS, 150)).tolist()
+            for _ in "ab"
+        ]
         a, b = (judged(LABELS, truth.tolist(), answers) for answers in sides)
         differences = json_values(_Comparison(a, b).result(Bootstrap(200)))["differences"]
         for name in found:
@@ -157,11 +214,27 @@ def test_models_that_are_equally_good_differ_beyond_chance_in_few_cases() -> Non
 
 def test_few_documents_show_nothing() -> None:
     truth, wrong = ["ape"] * 5, ["bee"] * 5
-    summary = json_values(_Comparison(judged(LABELS, truth, wrong), judged(LABELS, truth, truth)).result())
-    assert [of["beyond_chance"] for of in summary["differences"].values()] == [False, False, False, False, None]
+    summary = json_values(
+        _Comparison(judged(LABELS, truth, wrong), judged(LABELS, truth, truth)).result()
+    )
+    assert [of["beyond_chance"] for of in summary["differences"].values()] == [
+        False,
+        False,
+        False,
+        False,
+        None,
+    ]
     truth, wrong = ["ape"] * 6, ["bee"] * 6
-    summary = json_values(_Comparison(judged(LABELS, truth, wrong), judged(LABELS, truth, truth)).result())
-    assert [of["beyond_chance"] for of in summary["differences"].values()] == [True, True, True, True, None]
+    summary = json_values(
+        _Comparison(judged(LABELS, truth, wrong), judged(LABELS, truth, truth)).result()
+    )
+    assert [of["beyond_chance"] for of in summary["differences"].values()] == [
+        True,
+        True,
+        True,
+        True,
+        None,
+    ]
 
 
 def test_classes_may_differ_and_are_compared_by_name() -> None:
@@ -169,17 +242,37 @@ def test_classes_may_differ_and_are_compared_by_name() -> None:
     a = judged(["ape", "bee"], truth, ["ape", "bee", "bee", "bee"])
     b = judged(["bee", "cow"], truth, ["cow", "bee", "cow", "bee"])
     summary = json_values(_Comparison(a, b).result(Bootstrap(20)))
-    assert summary["table"] == {"both_right": 1, "only_a_right": 1, "only_b_right": 1, "both_wrong": 1}
-    assert (summary["a"]["unknown_labels"], summary["b"]["unknown_labels"]) == (["cow", "dog"], ["ape", "dog"])
+    assert summary["table"] == {
+        "both_right": 1,
+        "only_a_right": 1,
+        "only_b_right": 1,
+        "both_wrong": 1,
+    }
+    assert (summary["a"]["unknown_labels"], summary["b"]["unknown_labels"]) == (
+        ["cow", "dog"],
+        ["ape", "dog"],
+    )
     assert summary["changed"] == 2
-    assert (summary["a"]["log_loss"], summary["differences"]["log_loss"]["interval"]) == (None, None)
+    assert (summary["a"]["log_loss"], summary["differences"]["log_loss"]["interval"]) == (
+        None,
+        None,
+    )
     assert summary["differences"]["brier"]["interval"] is not None
 
 
 def test_no_answer_is_wrong_and_differs_from_an_answer() -> None:
     truth = ["ape", "bee"]
-    summary = json_values(_Comparison(judged(LABELS, truth, [None, None]), judged(LABELS, truth, ["ape", None])).result(Bootstrap(20)))
-    assert summary["table"] == {"both_right": 0, "only_a_right": 0, "only_b_right": 1, "both_wrong": 1}
+    summary = json_values(
+        _Comparison(
+            judged(LABELS, truth, [None, None]), judged(LABELS, truth, ["ape", None])
+        ).result(Bootstrap(20))
+    )
+    assert summary["table"] == {
+        "both_right": 0,
+        "only_a_right": 0,
+        "only_b_right": 1,
+        "both_wrong": 1,
+    }
     assert summary["changes"] == [{"truth": "ape", "a": None, "b": "ape", "documents": 1}]
 
 
@@ -189,9 +282,19 @@ def documents_of(texts: dict[str, str]) -> list[Document]:
 
 def test_a_model_and_itself_do_not_differ() -> None:
     model = of_pets()
-    comparison = compare(model, model, documents_of({**PETS, "cats/3": "sticks", "birds/1": "bark"}), keep_changed=True)
+    comparison = compare(
+        model,
+        model,
+        documents_of({**PETS, "cats/3": "sticks", "birds/1": "bark"}),
+        keep_changed=True,
+    )
     summary = json_values(comparison.result())
-    assert (summary["identical"], summary["changed"], summary["changes"], comparison.changed) == (True, 0, [], [])
+    assert (summary["identical"], summary["changed"], summary["changes"], comparison.changed) == (
+        True,
+        0,
+        [],
+        [],
+    )
     assert summary["mcnemar"]["p_value"] == 1
     assert {of["difference"] for of in summary["differences"].values()} == {0.0, None}
     assert not any(of["beyond_chance"] for of in summary["differences"].values())
@@ -203,14 +306,28 @@ def test_each_model_analyses_with_its_own_settings_and_changes_are_kept_in_order
     plain = TextClassifier(stemmer="none").fit(texts, labels)
     asked = {"many/1": "cats", "one/2": "dog", "many/3": "cats cats"}
     comparison = compare(stemmed, plain, documents_of(asked), keep_changed=True)
-    answers = [(a, b) for a, b in zip(stemmed.predict(asked.values()).tolist(), plain.predict(asked.values()).tolist(), strict=True)]
-    changed = [(name, *pair) for name, pair in zip(asked, answers, strict=True) if pair[0] != pair[1]]
+    answers = [
+        (a, b)
+        for a, b in zip(
+            stemmed.predict(asked.values()).tolist(),
+            plain.predict(asked.values()).tolist(),
+            strict=True,
+        )
+    ]
+    changed = [
+        (name, *pair) for name, pair in zip(asked, answers, strict=True) if pair[0] != pair[1]
+    ]
     assert changed
     assert [(of.id, of.a, of.b) for of in comparison.changed] == changed
     for of in comparison.changed:
-        for model, label, probability in ((stemmed, of.a, of.probability_a), (plain, of.b, of.probability_b)):
+        for model, label, probability in (
+            (stemmed, of.a, of.probability_a),
+            (plain, of.b, of.probability_b),
+        ):
             assert label is not None
-            assert probability == pytest.approx(model.predict_proba([asked[of.id]])[0][model.classes.index(label)])
+            assert probability == pytest.approx(
+                model.predict_proba([asked[of.id]])[0][model.classes.index(label)]
+            )
     assert compare(stemmed, plain, documents_of(asked)).changed == []
 
 

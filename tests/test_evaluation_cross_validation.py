@@ -67,8 +67,17 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "complement": {"classifier": "complement"},
     "complement tfidf": {"classifier": "complement", "weighting": "tfidf", "ngrams": 2},
     "complement tfidf top": {"classifier": "complement", "weighting": "tfidf", "top": 40},
-    "complement tfidf limits": {"classifier": "complement", "weighting": "tfidf", "min_df": 2, "max_df": 0.3},
-    "complement tfidf background": {"classifier": "complement", "weighting": "tfidf", "prior_shape": "background"},
+    "complement tfidf limits": {
+        "classifier": "complement",
+        "weighting": "tfidf",
+        "min_df": 2,
+        "max_df": 0.3,
+    },
+    "complement tfidf background": {
+        "classifier": "complement",
+        "weighting": "tfidf",
+        "prior_shape": "background",
+    },
     "complement binary": {"classifier": "complement", "weighting": "binary"},
     "complement log": {"classifier": "complement", "weighting": "log", "smoothing": 0.5},
     "multinomial binary": {"weighting": "binary"},
@@ -81,14 +90,22 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-def counted(documents: Sequence[Labelled], **settings: Any) -> tuple[CountTable, CountedDocuments, Settings]:
+def counted(
+    documents: Sequence[Labelled], **settings: Any
+) -> tuple[CountTable, CountedDocuments, Settings]:
     model = TextClassifier(**settings)
     return *count_documents(documents, model.analysis), looked_up(model.analysis)
 
 
-@pytest.mark.parametrize("gone", [set(), {DESK[0][0], "waste-collection"}], ids=["all classes", "classes without training documents"])
+@pytest.mark.parametrize(
+    "gone",
+    [set(), {DESK[0][0], "waste-collection"}],
+    ids=["all classes", "classes without training documents"],
+)
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
-def test_a_fold_is_judged_as_by_a_model_trained_apart(settings: dict[str, Any], gone: set[str]) -> None:
+def test_a_fold_is_judged_as_by_a_model_trained_apart(
+    settings: dict[str, Any], gone: set[str]
+) -> None:
     """What is learnt from a part, and said of the rest, is what a model fitted on the part alone learns and says."""
     training = np.array([label not in gone for label, _ in DESK]) & (np.arange(len(DESK)) % 4 != 1)
     statistics, rows, parameters = counted(DESK, **settings)
@@ -106,14 +123,21 @@ def test_a_fold_is_judged_as_by_a_model_trained_apart(settings: dict[str, Any], 
     impossible = np.isnan(wanted[:, 0])
     assert np.all(block.posterior.logs[~impossible][:, others] == -np.inf)
     np.testing.assert_array_equal(block.known, [label in model.classes for label, _ in outside])
-    np.testing.assert_array_equal(block.truth.shown(statistics.classes), [label for label, _ in outside])
+    np.testing.assert_array_equal(
+        block.truth.shown(statistics.classes), [label for label, _ in outside]
+    )
 
 
 @pytest.mark.parametrize("by", CRITERIA)
 def test_no_term_speaks_for_a_class_without_documents(by: str) -> None:
-    with_it = statistics_from_table([[1, 2, 0], [50, 40, 0], [9, 0, 0]], [9, 8, 0], [[1, 2, 0], [9, 8, 0], [3, 0, 0]])
+    with_it = statistics_from_table(
+        [[1, 2, 0], [50, 40, 0], [9, 0, 0]], [9, 8, 0], [[1, 2, 0], [9, 8, 0], [3, 0, 0]]
+    )
     without = statistics_from_table([[1, 2], [50, 40], [9, 0]], [9, 8], [[1, 2], [9, 8], [3, 0]])
-    found, wanted = (rank(language_models(statistics), class_prior("empirical", statistics), by) for statistics in (with_it, without))
+    found, wanted = (
+        rank(language_models(statistics), class_prior("empirical", statistics), by)
+        for statistics in (with_it, without)
+    )
     np.testing.assert_array_equal((found.terms, found.classes), (wanted.terms, wanted.classes))
     np.testing.assert_allclose(found.scores, wanted.scores, rtol=1e-12)
 
@@ -131,46 +155,77 @@ def test_figures_are_those_of_the_answers_of_all_folds() -> None:
     summary = found.summary(Bootstrap(0))
     right = answers == rows.classes
     assert (summary["n"], summary["accuracy"]) == (len(DESK), pytest.approx(right.mean()))
-    assert [fold.accuracy for fold in found.folds] == pytest.approx([right[test].mean() for _, test in folds])
-    assert summary["folds"]["accuracy"]["mean"] == pytest.approx(np.mean([right[test].mean() for _, test in folds]))
-    assert summary["folds"]["accuracy"]["sd"] == pytest.approx(np.std([right[test].mean() for _, test in folds], ddof=1))
-    assert [(fold.training_documents, fold.documents) for fold in found.folds] == [(training.sum(), test.sum()) for training, test in folds]
+    assert [fold.accuracy for fold in found.folds] == pytest.approx(
+        [right[test].mean() for _, test in folds]
+    )
+    assert summary["folds"]["accuracy"]["mean"] == pytest.approx(
+        np.mean([right[test].mean() for _, test in folds])
+    )
+    assert summary["folds"]["accuracy"]["sd"] == pytest.approx(
+        np.std([right[test].mean() for _, test in folds], ddof=1)
+    )
+    assert [(fold.training_documents, fold.documents) for fold in found.folds] == [
+        (training.sum(), test.sum()) for training, test in folds
+    ]
     for label, figures in summary["per_class"].items():
-        assert figures["recall"] == pytest.approx(right[rows.classes == statistics.classes.index(label)].mean())
+        assert figures["recall"] == pytest.approx(
+            right[rows.classes == statistics.classes.index(label)].mean()
+        )
 
 
 def test_repeats_are_pooled_without_making_intervals_narrow() -> None:
     statistics, rows, parameters = counted(DESK, smoothing=1, calibration="none")
     subsets = Subsets(statistics, rows)
-    divisions = [stratified_folds(rows.classes, 4, np.random.default_rng(seed)) for seed in range(3)]
-    once = [cross_validate(subsets, parameters, [folds]).summary(Bootstrap(50)) for folds in divisions]
+    divisions = [
+        stratified_folds(rows.classes, 4, np.random.default_rng(seed)) for seed in range(3)
+    ]
+    once = [
+        cross_validate(subsets, parameters, [folds]).summary(Bootstrap(50)) for folds in divisions
+    ]
     together = cross_validate(subsets, parameters, divisions).summary(Bootstrap(50))
     assert together["n"] == 3 * len(DESK)
     for name in ("accuracy", "log_loss", "brier", "macro_recall"):
         assert together[name] == pytest.approx(np.mean([each[name] for each in once]))
-        assert together["intervals"][name] == pytest.approx(np.mean([each["intervals"][name] for each in once], axis=0))
+        assert together["intervals"][name] == pytest.approx(
+            np.mean([each["intervals"][name] for each in once], axis=0)
+        )
     label = statistics.classes[0]
     of_class = [each["per_class"][label]["intervals"]["recall"] for each in once]
-    assert together["per_class"][label]["intervals"]["recall"] == pytest.approx(np.mean(of_class, axis=0))
+    assert together["per_class"][label]["intervals"]["recall"] == pytest.approx(
+        np.mean(of_class, axis=0)
+    )
     assert together["folds"]["each"] == [
-        {**fold, "repeat": repeat} for repeat, each in enumerate(once, 1) for fold in each["folds"]["each"]
+        {**fold, "repeat": repeat}
+        for repeat, each in enumerate(once, 1)
+        for fold in each["folds"]["each"]
     ]
 
 
 @pytest.mark.parametrize("by", ["mutual-information", "presence", "chi2", "log-odds"])
-def test_labels_at_random_score_at_chance_with_selected_terms(by: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_labels_at_random_score_at_chance_with_selected_terms(
+    by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     words = np.random.default_rng(0).integers(3000, size=(400, 30)).tolist()
-    documents = [("ab"[n % 2], " ".join(f"w{word}" for word in row).encode()) for n, row in enumerate(words)]
+    documents = [
+        ("ab"[n % 2], " ".join(f"w{word}" for word in row).encode()) for n, row in enumerate(words)
+    ]
     statistics, rows, parameters = counted(documents, top=200, by=by)
     subsets = Subsets(statistics, rows)
     folds = [stratified_folds(rows.classes, 5, np.random.default_rng(seed)) for seed in range(3)]
-    low, high = cross_validate(subsets, parameters, folds).summary(Bootstrap(0))["intervals"]["accuracy"]
+    low, high = cross_validate(subsets, parameters, folds).summary(Bootstrap(0))["intervals"][
+        "accuracy"
+    ]
     assert low < 0.5 < high
     # the wrong way: terms chosen once, from all documents, know the labels of those that are judged
     selected = learn(subsets.counts(np.ones(400, np.bool_), 0), parameters).selected
     fair = learn
-    monkeypatch.setattr("nbtext.evaluation.cross_validation.learn", lambda *given: replace(fair(*given), selected=selected))
-    low, _ = cross_validate(subsets, parameters, folds).summary(Bootstrap(0))["intervals"]["accuracy"]
+    monkeypatch.setattr(
+        "nbtext.evaluation.cross_validation.learn",
+        lambda *given: replace(fair(*given), selected=selected),
+    )
+    low, _ = cross_validate(subsets, parameters, folds).summary(Bootstrap(0))["intervals"][
+        "accuracy"
+    ]
     assert low > 0.6
 
 
@@ -192,7 +247,10 @@ def test_leaving_one_out_is_training_on_all_others(settings: dict[str, Any]) -> 
         model = TextClassifier(**settings).fit(*parted(others))
         columns = [statistics.classes.index(label) for label in model.classes]
         np.testing.assert_allclose(
-            block.posterior.logs[row, columns], model.predict_log_proba([documents[row][1]])[0], rtol=1e-9, atol=1e-9
+            block.posterior.logs[row, columns],
+            model.predict_log_proba([documents[row][1]])[0],
+            rtol=1e-9,
+            atol=1e-9,
         )
     assert block.known.tolist() == [True] * (len(documents) - 1) + [False]
     assert block.posterior.logs[-1, statistics.classes.index("once")] == -np.inf
@@ -201,9 +259,13 @@ def test_leaving_one_out_is_training_on_all_others(settings: dict[str, Any]) -> 
 def test_leaving_one_out_in_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     statistics, rows, parameters = counted(DESK)
     whole = evaluate_leave_one_out(statistics, rows, parameters).result(Bootstrap(0))
-    monkeypatch.setattr("nbtext.evaluation.cross_validation.TERM_WEIGHTS_AT_ONCE", 7 * statistics.n_classes)
+    monkeypatch.setattr(
+        "nbtext.evaluation.cross_validation.TERM_WEIGHTS_AT_ONCE", 7 * statistics.n_classes
+    )
     blocks = list(leave_one_out_blocks(statistics, rows, parameters))
-    assert [block.rows.size for block in blocks] == [7] * (len(DESK) // 7) + [len(DESK) % 7] * (len(DESK) % 7 > 0)
+    assert [block.rows.size for block in blocks] == [7] * (len(DESK) // 7) + [len(DESK) % 7] * (
+        len(DESK) % 7 > 0
+    )
     in_blocks = evaluate_leave_one_out(statistics, rows, parameters).result(Bootstrap(0))
     assert (in_blocks.accuracy, in_blocks.confusion) == (whole.accuracy, whole.confusion)
     assert in_blocks.log_loss == pytest.approx(whole.log_loss, rel=1e-12)
@@ -214,20 +276,27 @@ def test_the_only_document_of_a_class_has_an_unknown_label() -> None:
     statistics, rows, parameters = counted(documents)
     for held_out in (
         evaluate_leave_one_out(statistics, rows, parameters),
-        cross_validate(Subsets(statistics, rows), parameters, [Folds(np.arange(len(documents)) % 3, 3)]).pooled,
+        cross_validate(
+            Subsets(statistics, rows), parameters, [Folds(np.arange(len(documents)) % 3, 3)]
+        ).pooled,
     ):
         result = held_out.result(Bootstrap(0))
         assert (result.unknown_labels, result.unknown_documents) == (("once",), {"once": 1})
         assert (result.log_loss, result.n, result.known.n) == (None, len(documents), len(DESK))
         assert 0 < (result.known.log_loss or 0) < 10
-        assert (result.known.accuracy or 0) * len(DESK) == pytest.approx((result.accuracy or 0) * len(documents))
+        assert (result.known.accuracy or 0) * len(DESK) == pytest.approx(
+            (result.accuracy or 0) * len(documents)
+        )
 
 
 @pytest.mark.parametrize("jobs", [2, 3])
 def test_processes_judge_folds_as_one_does(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cross_validation, "WORTH_PROCESSES", 0)
     statistics, rows, parameters = counted(DESK, top=50)
-    subsets, divisions = Subsets(statistics, rows), [stratified_folds(rows.classes, 3, np.random.default_rng(seed)) for seed in range(2)]
+    subsets, divisions = (
+        Subsets(statistics, rows),
+        [stratified_folds(rows.classes, 3, np.random.default_rng(seed)) for seed in range(2)],
+    )
     alone, together = (cross_validate(subsets, parameters, divisions, jobs=n) for n in (1, jobs))
     assert together.summary(Bootstrap(20)) == alone.summary(Bootstrap(20))
     for mine, theirs in zip(together.repeats, alone.repeats, strict=True):
@@ -236,12 +305,17 @@ def test_processes_judge_folds_as_one_does(jobs: int, monkeypatch: pytest.Monkey
         cross_validate(*few_terms(), [Folds(np.array([0, 1, 0]), 2)], jobs=jobs)
 
 
-def test_scores_are_kept_for_ranking_if_those_of_all_tested_documents_are_few_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_are_kept_for_ranking_if_those_of_all_tested_documents_are_few_enough(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     statistics, rows, parameters = counted(DESK, top=50)
     folds = ordered_folds(np.arange(len(DESK)), 2)
     tested = np.count_nonzero(folds.numbers != NEVER_TESTED)
     assert tested < len(DESK)
-    for room, ranked in ((tested * statistics.n_classes, True), (tested * statistics.n_classes - 1, False)):
+    for room, ranked in (
+        (tested * statistics.n_classes, True),
+        (tested * statistics.n_classes - 1, False),
+    ):
         monkeypatch.setattr(cross_validation, "SCORES_KEPT", room)
         result = cross_validate(Subsets(statistics, rows), parameters, [folds]).result(Bootstrap(0))
         assert (result.macro_roc_auc is not None) == ranked
@@ -251,7 +325,9 @@ def test_what_no_class_can_say_has_no_answer() -> None:
     documents = [("a", b"ant"), ("a", b"ant ape"), ("b", b"bee"), ("b", b"bee bat")]
     statistics, rows, parameters = counted(documents, estimate="ml", stemmer="none")
     swapped = [*documents[:3], ("b", b"bee ant")]
-    result = evaluate_leave_one_out(*counted(swapped, estimate="ml", stemmer="none")).result(Bootstrap(0))
+    result = evaluate_leave_one_out(*counted(swapped, estimate="ml", stemmer="none")).result(
+        Bootstrap(0)
+    )
     assert (result.n, result.coverage) == (4, 0.75)
     assert evaluate_leave_one_out(statistics, rows, parameters).result(Bootstrap(0)).coverage == 1
 
@@ -283,18 +359,25 @@ def assert_a_division(folds: Folds, n_documents: int) -> None:
 def test_folds_spread_the_rarest_label_of_documents_with_several() -> None:
     """Each label that is the rarest of a document stands in the training part of each fold, if it has as many documents as there are folds."""
     sets = [["many"]] * 40 + [["many", "few"]] * 5 + [["few", "rare"]] * 5 + [[]] * 10
-    documents = [Document(str(place), label_set(labels), b"word") for place, labels in enumerate(sets)]
+    documents = [
+        Document(str(place), label_set(labels), b"word") for place, labels in enumerate(sets)
+    ]
     rows = count(documents, TextClassifier().analysis, keep_all=True).documents
     assert rows.strata.tolist() == [2] * 40 + [1] * 5 + [3] * 5 + [0] * 10
     truth = rows.truth(3)
     for _, test in stratified_folds(rows.strata, 5, np.random.default_rng(0)):
         assert truth[test].mask(3).sum(axis=0).tolist() == [2, 9, 1]
     of_none = [Document(str(place), label_set([]), b"word") for place in range(3)]
-    assert count(of_none, TextClassifier().analysis, keep_all=True).documents.strata.tolist() == [0] * 3
+    assert (
+        count(of_none, TextClassifier().analysis, keep_all=True).documents.strata.tolist()
+        == [0] * 3
+    )
 
 
 @given(classes=numbers, n_folds=counts_of_folds, seed=st.integers(0, 9))
-def test_stratified_folds_spread_every_class_evenly(classes: list[int], n_folds: int, seed: int) -> None:
+def test_stratified_folds_spread_every_class_evenly(
+    classes: list[int], n_folds: int, seed: int
+) -> None:
     assume(n_folds <= len(classes))
     folds = stratified_folds(np.array(classes), n_folds, np.random.default_rng(seed))
     assert_a_division(folds, len(classes))
@@ -307,14 +390,23 @@ def test_stratified_folds_spread_every_class_evenly(classes: list[int], n_folds:
 
 def test_another_seed_divides_otherwise() -> None:
     classes = np.repeat([0, 1], 50)
-    first, second = (stratified_folds(classes, 5, np.random.default_rng(seed)).numbers.tolist() for seed in (0, 1))
+    first, second = (
+        stratified_folds(classes, 5, np.random.default_rng(seed)).numbers.tolist()
+        for seed in (0, 1)
+    )
     assert first != second
     groups = np.arange(100)
-    first, second = (grouped_folds(groups, 5, np.random.default_rng(seed)).numbers.tolist() for seed in (0, 1))
+    first, second = (
+        grouped_folds(groups, 5, np.random.default_rng(seed)).numbers.tolist() for seed in (0, 1)
+    )
     assert first != second
 
 
-@given(groups=st.lists(st.integers(0, 20), min_size=2, max_size=60), n_folds=counts_of_folds, seed=st.integers(0, 9))
+@given(
+    groups=st.lists(st.integers(0, 20), min_size=2, max_size=60),
+    n_folds=counts_of_folds,
+    seed=st.integers(0, 9),
+)
 def test_no_group_is_on_both_sides(groups: list[int], n_folds: int, seed: int) -> None:
     assume(n_folds <= len(set(groups)))
     folds = grouped_folds(ranks(groups), n_folds, np.random.default_rng(seed))
@@ -333,7 +425,9 @@ def test_groups_go_to_the_smallest_fold_the_largest_first() -> None:
 
 
 @given(times=st.lists(st.integers(0, 30), min_size=3, max_size=80), n_folds=counts_of_folds)
-def test_folds_in_time_are_tested_on_what_came_strictly_before(times: list[int], n_folds: int) -> None:
+def test_folds_in_time_are_tested_on_what_came_strictly_before(
+    times: list[int], n_folds: int
+) -> None:
     assume(n_folds < len(set(times)))
     folds = ordered_folds(np.array(times), n_folds)
     assert_a_division(folds, len(times))

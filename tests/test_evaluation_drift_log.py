@@ -17,7 +17,9 @@ from nbtext.prediction.typicality import ANSWERS, FARTHEST, FIGURES, Spread
 ONE_FIGURE = st.lists(st.floats(-100, 100).map(lambda value: round(value, 3)), max_size=9)
 
 
-DAYS = st.lists(st.tuples(ONE_FIGURE, st.lists(st.integers(0, 2), max_size=9)), min_size=1, max_size=6)
+DAYS = st.lists(
+    st.tuples(ONE_FIGURE, st.lists(st.integers(0, 2), max_size=9)), min_size=1, max_size=6
+)
 
 
 NAMES = ("a", "b", "c")
@@ -25,21 +27,40 @@ NAMES = ("a", "b", "c")
 
 def spread(values: list[float]) -> Spread:
     """In full, not to nine digits as in a log."""
-    return Spread(len(values), float(np.mean(values)), float(np.std(values))) if values else Spread(0, 0.0, 0.0)
+    return (
+        Spread(len(values), float(np.mean(values)), float(np.std(values)))
+        if values
+        else Spread(0, 0.0, 0.0)
+    )
 
 
-def day(values: list[float], answers: list[int], training: list[float], of_training: list[int], model: str | None = "m") -> _LoggedRun:
-    counts = {label: (answers.count(number), of_training.count(number)) for number, label in enumerate(NAMES)}
-    return _LoggedRun("t", model, 1, dict.fromkeys(FIGURES, (spread(values), spread(training))), counts)
+def day(
+    values: list[float],
+    answers: list[int],
+    training: list[float],
+    of_training: list[int],
+    model: str | None = "m",
+) -> _LoggedRun:
+    counts = {
+        label: (answers.count(number), of_training.count(number))
+        for number, label in enumerate(NAMES)
+    }
+    return _LoggedRun(
+        "t", model, 1, dict.fromkeys(FIGURES, (spread(values), spread(training))), counts
+    )
 
 
 TRAINING, OF_TRAINING = [1.0, 2.5, 3.0, 7.0, -4.0], [0, 0, 1, 2, 2, 2]
 
 
 @given(DAYS)
-def test_runs_of_a_model_together_are_the_run_over_all_their_documents(days: list[tuple[list[float], list[int]]]) -> None:
+def test_runs_of_a_model_together_are_the_run_over_all_their_documents(
+    days: list[tuple[list[float], list[int]]],
+) -> None:
     runs = [day(values, answers, TRAINING, OF_TRAINING) for values, answers in days]
-    values, answers = ([one for part in column for one in part] for column in zip(*days, strict=True))
+    values, answers = (
+        [one for part in column for one in part] for column in zip(*days, strict=True)
+    )
     found, wanted = pool_runs(runs), pool_runs([day(values, answers, TRAINING, OF_TRAINING)])
     assert (found.runs, found.documents) == (len(days), len(days))
     for name in (*FIGURES, ANSWERS):
@@ -51,14 +72,28 @@ def test_runs_of_a_model_together_are_the_run_over_all_their_documents(days: lis
         assert pooled.deviation == pytest.approx(np.std(values), abs=1e-6)
 
 
-@given(st.lists(st.tuples(ONE_FIGURE.filter(bool), ONE_FIGURE.filter(lambda values: len({*values}) > 1)), min_size=2, max_size=5))
-def test_runs_of_models_trained_anew_are_pooled_in_deviations_of_each_training(nights: list[tuple[list[float], list[float]]]) -> None:
+@given(
+    st.lists(
+        st.tuples(ONE_FIGURE.filter(bool), ONE_FIGURE.filter(lambda values: len({*values}) > 1)),
+        min_size=2,
+        max_size=5,
+    )
+)
+def test_runs_of_models_trained_anew_are_pooled_in_deviations_of_each_training(
+    nights: list[tuple[list[float], list[float]]],
+) -> None:
     runs = [day(values, [0], training, [0, 1]) for values, training in nights]
     assume(len({run.figures["length"][1] for run in runs}) > 1)
-    moved = [(value - np.mean(training)) / np.std(training) for values, training in nights for value in values]
+    moved = [
+        (value - np.mean(training)) / np.std(training)
+        for values, training in nights
+        for value in values
+    ]
     pooled = pool_runs(runs).figures["length"]
     assert pooled.distance == pytest.approx(min(abs(np.mean(moved)), FARTHEST), rel=1e-6, abs=1e-9)
-    assert pooled.run == pytest.approx(np.mean([value for values, _ in nights for value in values]), abs=1e-9)
+    assert pooled.run == pytest.approx(
+        np.mean([value for values, _ in nights for value in values]), abs=1e-9
+    )
     assert 0 <= pooled.chance <= 1
 
 
@@ -68,7 +103,8 @@ def test_answers_of_models_trained_anew_are_compared_with_the_mixture_of_trainin
     found = pool_runs(runs).figures[ANSWERS]
     here, mixture = (
         np.array([1, 2, 1]) / 4,
-        np.rint(4 * np.array([3 / 8, 3 / 8, 1 / 4])) / np.rint(4 * np.array([3 / 8, 3 / 8, 1 / 4])).sum(),
+        np.rint(4 * np.array([3 / 8, 3 / 8, 1 / 4]))
+        / np.rint(4 * np.array([3 / 8, 3 / 8, 1 / 4])).sum(),
     )
     assert found.distance == pytest.approx(np.abs(here - mixture).sum() / 2)
 
@@ -80,7 +116,9 @@ def test_runs_of_other_models_are_left_out(models: list[str | None], most: int) 
     places = [place for place, model in enumerate(models) if model == models[-1]][-most:]
     assert [int(run.time) for run in found] == places
     enough = len(places) == most
-    assert others == sum(model != models[-1] for model in (models[places[0] :] if enough else models))
+    assert others == sum(
+        model != models[-1] for model in (models[places[0] :] if enough else models)
+    )
 
 
 def test_a_model_that_does_not_know_what_training_looked_like() -> None:

@@ -27,7 +27,9 @@ def test_log_odds_are_those_of_models_trained_without_the_document() -> None:
     for row, (label, text) in enumerate(documents):
         others = documents[:row] + documents[row + 1 :]
         refitted = TextClassifier(**settings).fit(*parted(others))
-        posterior = dict(zip(refitted.classes, refitted.predict_log_proba([text])[0].tolist(), strict=True))
+        posterior = dict(
+            zip(refitted.classes, refitted.predict_log_proba([text])[0].tolist(), strict=True)
+        )
         of_label = posterior.pop(label)
         best = max(posterior, key=lambda other: posterior[other])
         if posterior[best] > of_label:
@@ -37,9 +39,14 @@ def test_log_odds_are_those_of_models_trained_without_the_document() -> None:
     assert found.log_odds.tolist() == sorted(found.log_odds.tolist(), reverse=True)
     labels = (found.labels.shown(statistics.classes), found.suggested.shown(statistics.classes))
     figures = (found.log_odds.tolist(), found.probabilities.tolist())
-    for row, label, suggested, log_odds, probability in zip(found.rows.tolist(), *labels, *figures, strict=True):
+    for row, label, suggested, log_odds, probability in zip(
+        found.rows.tolist(), *labels, *figures, strict=True
+    ):
         assert (label, suggested) == wanted[row][1:3]
-        assert (log_odds, probability) == (pytest.approx(wanted[row][0], abs=1e-9), pytest.approx(wanted[row][3], rel=1e-9))
+        assert (log_odds, probability) == (
+            pytest.approx(wanted[row][0], abs=1e-9),
+            pytest.approx(wanted[row][3], rel=1e-9),
+        )
     few = suspects(statistics, rows, model.settings, min_log_odds=float(found.log_odds[3]))
     assert few.rows.tolist() == found.rows[:3].tolist()
 
@@ -48,22 +55,33 @@ def test_processes_judge_folds_as_one_does(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(cross_validation, "WORTH_PROCESSES", 0)
     model = TextClassifier(classifier="logistic", l2=1.0)
     statistics, rows = count_documents(DESK[::3], model.analysis)
-    alone, together = (suspects(statistics, rows, looked_up(model.analysis), jobs=n) for n in (1, 2))
+    alone, together = (
+        suspects(statistics, rows, looked_up(model.analysis), jobs=n) for n in (1, 2)
+    )
     assert len(alone.rows) > 5
     for name in ("rows", "log_odds", "probabilities"):
         assert getattr(together, name).tolist() == getattr(alone, name).tolist()
     for name in ("labels", "suggested"):
-        assert getattr(together, name).shown(statistics.classes) == getattr(alone, name).shown(statistics.classes)
+        assert getattr(together, name).shown(statistics.classes) == getattr(alone, name).shown(
+            statistics.classes
+        )
 
 
-@pytest.mark.parametrize("settings", [{}, {"weighting": "tfidf"}, {"weighting": "log", "class_weight": "balanced"}], ids=str)
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"weighting": "tfidf"}, {"weighting": "log", "class_weight": "balanced"}],
+    ids=str,
+)
 def test_planted_labels_come_first(settings: dict[str, Any]) -> None:
     """Three classes with words of their own and many in common; one label in twenty is wrong."""
     generator = np.random.default_rng(0)
     n, planted = 400, 20
     truth = generator.integers(3, size=n)
     texts = [
-        " ".join([f"own{k}x{w}" for w in generator.integers(40, size=6)] + [f"all{w}" for w in generator.integers(200, size=20)]).encode()
+        " ".join(
+            [f"own{k}x{w}" for w in generator.integers(40, size=6)]
+            + [f"all{w}" for w in generator.integers(200, size=20)]
+        ).encode()
         for k in truth.tolist()
     ]
     wrong = generator.choice(n, planted, replace=False)
@@ -81,7 +99,13 @@ def test_planted_labels_come_first(settings: dict[str, Any]) -> None:
 
 def test_the_only_document_of_its_class_is_no_suspect() -> None:
     model = TextClassifier(stemmer="none")
-    documents = [("a", b"ant ape"), ("a", b"ant"), ("b", b"bee"), ("b", b"bee bat"), ("c", b"ant ape")]
+    documents = [
+        ("a", b"ant ape"),
+        ("a", b"ant"),
+        ("b", b"bee"),
+        ("b", b"bee bat"),
+        ("c", b"ant ape"),
+    ]
     statistics, rows = count_documents(documents, model.analysis)
     assert 4 not in suspects(statistics, rows, model.settings).rows.tolist()
     statistics, rows = count_documents([*documents, ("c", b"cow")], model.analysis)
@@ -90,7 +114,15 @@ def test_the_only_document_of_its_class_is_no_suspect() -> None:
 
 def test_equal_documents_stay_in_order() -> None:
     model = TextClassifier(stemmer="none", calibration="none")
-    documents = [("a", b"ant"), ("b", b"bee"), ("a", b"bee"), ("b", b"bee"), ("a", b"bee"), ("a", b"ant"), ("b", b"bee bee")]
+    documents = [
+        ("a", b"ant"),
+        ("b", b"bee"),
+        ("a", b"bee"),
+        ("b", b"bee"),
+        ("a", b"bee"),
+        ("a", b"ant"),
+        ("b", b"bee bee"),
+    ]
     statistics, rows = count_documents(documents, model.analysis)
     found = suspects(statistics, rows, model.settings)
     assert (found.log_odds[0], found.log_odds[2]) == (found.log_odds[1], found.log_odds[3])

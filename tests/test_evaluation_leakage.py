@@ -19,7 +19,9 @@ from tests.models import of_pets
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-LONG = "Nobody in the whole house had ever heard the cat purr as loudly as on that cold Sunday morning"
+LONG = (
+    "Nobody in the whole house had ever heard the cat purr as loudly as on that cold Sunday morning"
+)
 
 
 def model() -> TextClassifier:
@@ -35,12 +37,22 @@ def leaks(training: Sequence[Document], test: Sequence[Document]) -> list[tuple[
     for part in (test[: len(test) // 2], test[len(test) // 2 :]):
         check.look(part)
     leaked, partners = check.leaks()
-    return [(test[row].id, training[partner].id) for row, partner in zip(leaked.tolist(), partners.tolist(), strict=True)]
+    return [
+        (test[row].id, training[partner].id)
+        for row, partner in zip(leaked.tolist(), partners.tolist(), strict=True)
+    ]
 
 
 def test_words_are_compared_as_they_stand() -> None:
     training = ["My card has not arrived yet", LONG, "A cat!"]
-    test = ["my card hasn't arrived", LONG.upper(), LONG + "s", "a cat", "A dog", LONG.replace("cat", "dog") + " evening"]
+    test = [
+        "my card hasn't arrived",
+        LONG.upper(),
+        LONG + "s",
+        "a cat",
+        "A dog",
+        LONG.replace("cat", "dog") + " evening",
+    ]
     assert leaks(named("a", training), named("b", test)) == [("b1", "a1"), ("b3", "a2")]
 
 
@@ -48,17 +60,33 @@ WORDS = st.lists(st.sampled_from(["cat", "dog", "purr", "bark"]), max_size=4)
 
 
 @given(st.lists(WORDS, min_size=1, max_size=12), st.lists(WORDS, max_size=12))
-def test_leaks_have_the_same_words_as_often_in_any_order(training: list[list[str]], test: list[list[str]]) -> None:
+def test_leaks_have_the_same_words_as_often_in_any_order(
+    training: list[list[str]], test: list[list[str]]
+) -> None:
     known = [sorted(words) for words in training]
-    wanted = [(f"b{row}", f"a{known.index(sorted(words))}") for row, words in enumerate(test) if words and sorted(words) in known]
-    assert leaks(*(named(side, [" ".join(words) for words in texts]) for side, texts in (("a", training), ("b", test)))) == wanted
+    wanted = [
+        (f"b{row}", f"a{known.index(sorted(words))}")
+        for row, words in enumerate(test)
+        if words and sorted(words) in known
+    ]
+    assert (
+        leaks(
+            *(
+                named(side, [" ".join(words) for words in texts])
+                for side, texts in (("a", training), ("b", test))
+            )
+        )
+        == wanted
+    )
 
 
 HASHES = st.lists(st.integers(0, LARGEST_HASH - 1), max_size=30)
 
 
 @given(HASHES, HASHES, st.integers(0, 30))
-def test_a_sample_tells_of_hashes_below_its_bound(corpus: list[int], others: list[int], size: int) -> None:
+def test_a_sample_tells_of_hashes_below_its_bound(
+    corpus: list[int], others: list[int], size: int
+) -> None:
     kept = sorted(corpus)[:size]
     bound = sorted(corpus)[size] if size < len(corpus) else LARGEST_HASH
     test = others + corpus[::2]
@@ -71,12 +99,20 @@ def test_what_was_forgotten_is_no_leak() -> None:
     training = [f"text number {number}" for number in range(40)]
     sample, some = (TextClassifier().fit(training[:n], ["a"] * n).counts.sample for n in (40, 10))
     left, hashes = sample - some, content_hashes([text.encode() for text in training])
-    assert json_values(sampled_leaks(hashes, left.documents.hashes, left.bound)) == {"checked": 40, "found": 30}
+    assert json_values(sampled_leaks(hashes, left.documents.hashes, left.bound)) == {
+        "checked": 40,
+        "found": 30,
+    }
 
 
 def test_a_text_that_came_by_another_way_is_a_leak() -> None:
     def mail(text: str, sender: str) -> Document:
-        return Document(sender, "x", text.encode(), fields=[(b"from", sender.encode()), (b"", f"from:{sender}".encode())])
+        return Document(
+            sender,
+            "x",
+            text.encode(),
+            fields=[(b"from", sender.encode()), (b"", f"from:{sender}".encode())],
+        )
 
     test = [mail(LONG, "cid"), mail("", "bob"), mail("", "dan"), mail("a bob", "eve")]
     assert leaks([mail(LONG, "ann"), mail(" ", "bob")], test) == [("cid", "ann"), ("bob", "bob")]

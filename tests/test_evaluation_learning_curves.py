@@ -38,12 +38,17 @@ if TYPE_CHECKING:
     from nbtext.settings import Settings
 
 
-def texts_of(n: int, seed: int = 0, classes: int = 3, signal: float = 0.3) -> list[tuple[str, bytes]]:
+def texts_of(
+    n: int, seed: int = 0, classes: int = 3, signal: float = 0.3
+) -> list[tuple[str, bytes]]:
     """Documents of a dozen words, some of which speak for the class."""
     generator = np.random.default_rng(seed)
     made = []
     for label in generator.integers(classes, size=n).tolist():
-        words = [f"c{label}w{word}" if generator.random() < signal else f"x{word}" for word in generator.integers(30, size=12).tolist()]
+        words = [
+            f"c{label}w{word}" if generator.random() < signal else f"x{word}"
+            for word in generator.integers(30, size=12).tolist()
+        ]
         made.append((f"class{label}", " ".join(words).encode()))
     return made
 
@@ -54,16 +59,25 @@ def counted(texts: list[tuple[str, bytes]], **parameters: Any) -> tuple[Subsets,
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=60), st.integers(0, 5))
-def test_every_beginning_of_the_order_holds_each_class_in_its_share(classes: list[int], seed: int) -> None:
+def test_every_beginning_of_the_order_holds_each_class_in_its_share(
+    classes: list[int], seed: int
+) -> None:
     order = _stratified_order(np.array(classes), np.random.default_rng(seed))
     assert sorted(order.tolist()) == list(range(len(classes)))
     sizes = Counter(classes)
     for end in range(len(classes) + 1):
         have = Counter(classes[row] for row in order[:end].tolist())
-        for label, size in sizes.items():  # one of its own, and what the others' rounding may take or leave
-            assert abs(have[label] - end * size / len(classes)) <= 1 + len(sizes) * size / len(classes)
+        for (
+            label,
+            size,
+        ) in sizes.items():  # one of its own, and what the others' rounding may take or leave
+            assert abs(have[label] - end * size / len(classes)) <= 1 + len(sizes) * size / len(
+                classes
+            )
     rows_of_first = [row for row in order.tolist() if classes[row] == classes[0]]
-    assert sorted(rows_of_first) == [row for row, label in enumerate(classes) if label == classes[0]]
+    assert sorted(rows_of_first) == [
+        row for row, label in enumerate(classes) if label == classes[0]
+    ]
 
 
 @given(st.integers(1, 10**6), st.integers(1, 200), st.integers(1, 20))
@@ -87,7 +101,9 @@ def test_sizes_by_hand() -> None:
     [{}, {"top": 5}, {"top": 5, "by": "chi2", "min_df": 2}, {"estimate": "ml"}, {"ngrams": 2, "max_df": 0.5}, {"prior_shape": "background", "class_prior": "uniform"}],
     ids=str,
 )  # fmt: skip
-def test_points_are_those_of_models_trained_on_the_texts(parameters: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_points_are_those_of_models_trained_on_the_texts(
+    parameters: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each run is made again with texts, from nothing; parts grow, and never hold a document that is held out."""
     texts = texts_of(60)
     subsets, checked = counted(texts, **parameters)
@@ -126,17 +142,24 @@ def test_points_are_those_of_models_trained_on_the_texts(parameters: dict[str, A
         answers = [answer or "" for answer in model.predict(texts[row][1] for row in test).tolist()]
         occurring = sorted({*truth, *answers} - {""})
         assert made[0] == pytest.approx(accuracy_score(truth, answers))
-        assert made[1] == pytest.approx(f1_score(truth, answers, labels=occurring, average="macro", zero_division=0))
+        assert made[1] == pytest.approx(
+            f1_score(truth, answers, labels=occurring, average="macro", zero_division=0)
+        )
         assert made[2] == pytest.approx(
-            accuracy_score(labels, [answer or "" for answer in model.predict(known).tolist()]), abs=0.06
+            accuracy_score(labels, [answer or "" for answer in model.predict(known).tolist()]),
+            abs=0.06,
         )  # ties
     assert compared >= 6
     for repeat in range(2):
-        tested_once = sorted(row for run in range(3) for row in asked[(3 * repeat + run) * len(sizes)][1])
+        tested_once = sorted(
+            row for run in range(3) for row in asked[(3 * repeat + run) * len(sizes)][1]
+        )
         assert tested_once == list(range(60))
     for place, point in enumerate(curve.points):
         of_runs = np.array(figures[place :: len(sizes)])
-        assert (point.accuracy, point.macro_f1, point.training_accuracy) == pytest.approx(of_runs.mean(axis=0))
+        assert (point.accuracy, point.macro_f1, point.training_accuracy) == pytest.approx(
+            of_runs.mean(axis=0)
+        )
         bands = np.quantile(of_runs[:, :2], (0.025, 0.975), axis=0).T.ravel()
         assert (*point.accuracy_band, *point.macro_f1_band) == pytest.approx(bands)
 
@@ -155,10 +178,14 @@ def test_more_documents_of_a_class_that_can_be_learnt_make_better_models_and_a_f
 def test_labels_at_random_are_not_learnt_from_any_number_of_documents() -> None:
     texts = texts_of(400)
     shuffled = np.random.default_rng(3).permutation([label for label, _ in texts]).tolist()
-    subsets, parameters = counted([(label, text) for label, (_, text) in zip(shuffled, texts, strict=True)], top=20)
+    subsets, parameters = counted(
+        [(label, text) for label, (_, text) in zip(shuffled, texts, strict=True)], top=20
+    )
     curve = learning_curve(subsets, parameters, Resampling(repeats=2))
     assert all(abs(point.accuracy - 1 / 3) < 0.09 for point in curve.points)
-    assert curve.forecast.accuracy.value is None or abs(curve.forecast.accuracy.value - 1 / 3) < 0.12
+    assert (
+        curve.forecast.accuracy.value is None or abs(curve.forecast.accuracy.value - 1 / 3) < 0.12
+    )
     assert min(point.training_accuracy for point in curve.points) > 1 / 3 + 0.05  # learnt by heart
     assert curve.points[0].training_accuracy > curve.points[-1].training_accuracy + 0.2
 
@@ -171,10 +198,14 @@ def test_the_seed_decides_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("jobs", [2, 3])
-def test_processes_train_the_models_that_one_does(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_train_the_models_that_one_does(
+    jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tested, "WORTH_PROCESSES", 0)
     subsets, parameters = counted(texts_of(80), min_df=10)
-    alone, together = (learning_curve(subsets, parameters, Resampling(folds=3, repeats=2), n) for n in (1, jobs))
+    alone, together = (
+        learning_curve(subsets, parameters, Resampling(folds=3, repeats=2), n) for n in (1, jobs)
+    )
     assert together == alone
     with pytest.raises(UsageError, match="none of the"):
         learning_curve(*counted(texts_of(80), min_df=79), jobs=jobs)
@@ -228,7 +259,9 @@ def test_an_exact_law_is_recovered(a: float, b: float, c: float) -> None:
 
 def test_laws_by_hand() -> None:
     found = fit_power_laws(
-        np.array([1.0, 4.0, 16.0, 64.0]), np.array([[0.9, 0.5, 0.3, 0.2], [0.25] * 4, [1.0, 0.5, 0.25, 0.125]]), np.ones(4)
+        np.array([1.0, 4.0, 16.0, 64.0]),
+        np.array([[0.9, 0.5, 0.3, 0.2], [0.25] * 4, [1.0, 0.5, 0.25, 0.125]]),
+        np.ones(4),
     )
     assert found.a == pytest.approx([0.1, found.a[1], 0.0], abs=1e-6)
     assert found.b * found.unit**found.c == pytest.approx([0.8, 0.0, 1.0], abs=1e-5)
@@ -237,7 +270,10 @@ def test_laws_by_hand() -> None:
 
 
 @examples(6)
-@given(st.lists(st.floats(0, 1), min_size=8, max_size=8), st.lists(st.floats(0.1, 10), min_size=8, max_size=8))
+@given(
+    st.lists(st.floats(0, 1), min_size=8, max_size=8),
+    st.lists(st.floats(0.1, 10), min_size=8, max_size=8),
+)
 def test_no_law_within_the_bounds_fits_better(errors: list[float], weights: list[float]) -> None:
     """scipy's search among the same laws, from several starts, finds none with a smaller sum of squares."""
     e, w = np.array(errors), np.array(weights)
@@ -251,13 +287,19 @@ def test_no_law_within_the_bounds_fits_better(errors: list[float], weights: list
 
     least = float(np.square(residuals(np.array([found.a[0], found.b[0], found.c[0]]))).sum())
     for start in ((0.1, 0.1, 0.1), (0.1, 0.1, 1.0), (0.1, 0.01, 1.9)):
-        other = least_squares(residuals, start, bounds=([0, 0, STEEPEST_EXPONENT / 100], [np.inf, np.inf, STEEPEST_EXPONENT]))
+        other = least_squares(
+            residuals,
+            start,
+            bounds=([0, 0, STEEPEST_EXPONENT / 100], [np.inf, np.inf, STEEPEST_EXPONENT]),
+        )
         assert least <= 2 * other.cost * (1 + 1e-6) + 1e-9
 
 
 def test_the_weight_of_a_size_is_n_over_a_variance_between_runs() -> None:
     errors = np.array([[0.5, 0.30], [0.5, 0.34]])  # variances 0 and 0.0004, on average 0.0002
-    assert _weights_of_sizes(np.array([10.0, 20.0]), errors) == pytest.approx([10 / 0.0002, 20 / 0.0006])
+    assert _weights_of_sizes(np.array([10.0, 20.0]), errors) == pytest.approx(
+        [10 / 0.0002, 20 / 0.0006]
+    )
     assert _weights_of_sizes(np.array([10.0, 20.0]), errors[:1]).tolist() == [10, 20]
 
 
@@ -283,7 +325,9 @@ def test_perfect_answers_stay_perfect_as_far_as_so_many_documents_can_tell() -> 
     assert made.interval == pytest.approx((10_000 / (10_000 + NORMAL_95**2), 1.0))
 
 
-def runs(error: NDArray[np.float64], n: int, folds: int, repeats: int, seed: int) -> NDArray[np.float64]:
+def runs(
+    error: NDArray[np.float64], n: int, folds: int, repeats: int, seed: int
+) -> NDArray[np.float64]:
     """Accuracies of folds × repeats runs over n documents, each of which is more or less hard whatever the run."""
     generator = np.random.default_rng(seed)
     hardness = generator.random(n)
@@ -293,7 +337,12 @@ def runs(error: NDArray[np.float64], n: int, folds: int, repeats: int, seed: int
         for fold in range(folds):
             own = hardness[order[fold::folds], np.newaxis]
             by_chance = generator.random((own.size, error.size))
-            made.append(1 - (np.where(by_chance < 0.3, generator.random(by_chance.shape), own) < error).mean(axis=0))
+            made.append(
+                1
+                - (np.where(by_chance < 0.3, generator.random(by_chance.shape), own) < error).mean(
+                    axis=0
+                )
+            )
     return np.array(made)
 
 
@@ -308,10 +357,19 @@ def runs(error: NDArray[np.float64], n: int, folds: int, repeats: int, seed: int
         ((0.02, 1, 0.25), 300, 2, 3),
     ],
 )
-def test_the_interval_covers_the_truth(of_law: tuple[float, float, float], n: int, folds: int, repeats: int) -> None:
+def test_the_interval_covers_the_truth(
+    of_law: tuple[float, float, float], n: int, folds: int, repeats: int
+) -> None:
     truth, covered, widths = float(1 - law(20_000, *of_law)), 0, []
     for seed in range(rounds(20, 40)):
-        made = forecast(SIZES, runs(law(PLACES, *of_law), n, folds, repeats, seed), folds, 10_000, 20_000, Bootstrap(200))
+        made = forecast(
+            SIZES,
+            runs(law(PLACES, *of_law), n, folds, repeats, seed),
+            folds,
+            10_000,
+            20_000,
+            Bootstrap(200),
+        )
         if made.interval is not None:
             covered += made.interval[0] <= truth <= made.interval[1]
             widths.append(made.interval[1] - made.interval[0])

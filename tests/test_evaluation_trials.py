@@ -59,7 +59,9 @@ def answers(random: np.random.Generator, n: int, sharpness: float, n_classes: in
     log_posterior[-1, truth[-1]] = -np.inf
     posterior = ClassPosterior(log_posterior)
     labels = DocumentLabels(truth, single_labels(n_classes))
-    return Answers(np.arange(n), judged(posterior, labels, posterior.predicted(DecisionRule())), known)
+    return Answers(
+        np.arange(n), judged(posterior, labels, posterior.predicted(DecisionRule())), known
+    )
 
 
 def right(mask: Any) -> Answers:
@@ -93,22 +95,35 @@ def kept_number(trials: list[Trial], figure: str = "accuracy") -> int:
 
 def test_most_or_least_is_best_and_more_documents_and_folds_come_first() -> None:
     losses = [3.0, None, 5.0, 1.0]
-    trials = [trial(n, figures={"log_loss": loss, "macro_f1": 0.0}) for n, loss in enumerate(losses)]
+    trials = [
+        trial(n, figures={"log_loss": loss, "macro_f1": 0.0}) for n, loss in enumerate(losses)
+    ]
     assert numbers(best_first("log_loss", trials[::-1])) == [3, 0, 2, 1]
     values = [(0.5, 0.9), (0.7, 0.2), (0.7, 0.4), (0.7, 0.3)]
-    trials = [trial(n, figures={"accuracy": accuracy, "macro_f1": f1}) for n, (accuracy, f1) in enumerate(values)]
+    trials = [
+        trial(n, figures={"accuracy": accuracy, "macro_f1": f1})
+        for n, (accuracy, f1) in enumerate(values)
+    ]
     assert numbers(best_first("accuracy", trials[::-1])) == [2, 3, 1, 0]
     figures = {"accuracy": 0.9, "macro_f1": 0.9}
     for stage in (Stage(9, 1, 9), Stage(8, 5, 9)):
         assert numbers(best_first("accuracy", [*trials, trial(4, stage, figures=figures)]))[-1] == 4
     failed = trial(4, problem=UsageError("no"))
     assert numbers(best_first("accuracy", [*trials, failed])) == [2, 3, 1, 0]
-    assert numbers(best_first("accuracy", [trial(3, figures=figures), *trials])) == [2, 3, 1, 0]  # the last trial counts
+    assert numbers(best_first("accuracy", [trial(3, figures=figures), *trials])) == [
+        2,
+        3,
+        1,
+        0,
+    ]  # the last trial counts
 
 
 def test_the_default_is_kept_unless_another_is_significantly_better() -> None:
     def tried(*p_values: float | None) -> list[Trial]:
-        return [trial(n, figures={"accuracy": 0.5 + n / 10, "macro_f1": 0.5}, p_value=p) for n, p in enumerate(p_values)]
+        return [
+            trial(n, figures={"accuracy": 0.5 + n / 10, "macro_f1": 0.5}, p_value=p)
+            for n, p in enumerate(p_values)
+        ]
 
     assert kept_number(tried(None, 0.2, LEVEL)) == 0
     assert kept_number(tried(None, 0.01, 0.01, 0.2)) == 2
@@ -121,7 +136,9 @@ def test_the_log_loss_leaves_out_documents_of_which_no_model_can_know_the_class(
     found = answers(np.random.default_rng(0), 60, 2.0)
     figures = found.figures("accuracy")
     assert figures["log_loss"] == pytest.approx(found.judged.log_loss[:-1].mean())
-    assert figures["accuracy"] == pytest.approx((found.judged.answer.numbers == found.judged.truth.numbers).mean())
+    assert figures["accuracy"] == pytest.approx(
+        (found.judged.answer.numbers == found.judged.truth.numbers).mean()
+    )
     assert list(found.figures("micro_f1")) == ["accuracy", "macro_f1", "micro_f1", "log_loss"]
 
 
@@ -134,7 +151,9 @@ def test_a_setting_is_better_if_it_is_better_on_the_same_documents(figure: str) 
     assert p_value(figure, good, good, 1) == 0.5
 
 
-@pytest.mark.parametrize(("better", "worse", "both"), [(30, 12, 100), (9, 0, 0), (1, 0, 3), (5, 5, 5), (40, 60, 10)])
+@pytest.mark.parametrize(
+    ("better", "worse", "both"), [(30, 12, 100), (9, 0, 0), (1, 0, 3), (5, 5, 5), (40, 60, 10)]
+)
 def test_the_test_is_mcnemars_of_one_side(better: int, worse: int, both: int) -> None:
     setting = right([*[1] * better, *[0] * worse, *[1] * both])
     default = right([*[0] * better, *[1] * worse, *[1] * both])
@@ -149,7 +168,9 @@ def test_the_test_is_mcnemars_of_one_side(better: int, worse: int, both: int) ->
 def test_equal_settings_are_seldom_better(figure: str) -> None:
     """Of two hundred pairs of equally good settings about one in twenty looks better at the level."""
     random = np.random.default_rng(7)
-    found = [p_value(figure, answers(random, 120, 1.0), answers(random, 120, 1.0), 1) for _ in range(200)]
+    found = [
+        p_value(figure, answers(random, 120, 1.0), answers(random, 120, 1.0), 1) for _ in range(200)
+    ]
     assert 2 <= sum(p < LEVEL for p in found) <= 20
 
 
@@ -157,22 +178,45 @@ def test_an_impossible_class_is_one_document() -> None:
     setting, default = right([1] * 40), right([1] * 40)
     infinite = default.judged.log_loss.copy()
     infinite[0] = np.inf
-    assert p_value("log_loss", setting, default._replace(judged=replace(default.judged, log_loss=infinite)), 1) > LEVEL
+    assert (
+        p_value(
+            "log_loss",
+            setting,
+            default._replace(judged=replace(default.judged, log_loss=infinite)),
+            1,
+        )
+        > LEVEL
+    )
     infinite[:20] = np.inf
-    assert p_value("log_loss", setting, default._replace(judged=replace(default.judged, log_loss=infinite)), 1) < LEVEL
+    assert (
+        p_value(
+            "log_loss",
+            setting,
+            default._replace(judged=replace(default.judged, log_loss=infinite)),
+            1,
+        )
+        < LEVEL
+    )
 
 
 def of_labels(truth: list[list[int]], given: list[list[int]]) -> Answers:
     """Answers of a made-up classifier of several labels."""
     labels, answer = (DocumentLabels.of_mask(np.array(rows, np.bool_)) for rows in (truth, given))
     posterior = LabelPosterior(np.log(np.where(np.array(given, np.bool_), 0.9, 0.1)))
-    return Answers(np.arange(len(truth)), judged(posterior, labels, answer), np.ones(len(truth), np.bool_), LabelPosterior)
+    return Answers(
+        np.arange(len(truth)),
+        judged(posterior, labels, answer),
+        np.ones(len(truth), np.bool_),
+        LabelPosterior,
+    )
 
 
 def test_for_f1_each_label_counts_that_is_missing_or_wrong() -> None:
     found = of_labels([[1, 1, 0], [1, 0, 0], [1, 0, 1]], [[1, 1, 0], [0, 1, 0], [1, 0, 0]])
     assert found.losses("micro_f1").tolist() == [0, 2, 1]
-    assert found.losses("macro_f1").tolist() == pytest.approx([0, 1 / 3 + 1, 1])  # three have the first label, one each other
+    assert found.losses("macro_f1").tolist() == pytest.approx(
+        [0, 1 / 3 + 1, 1]
+    )  # three have the first label, one each other
     assert found.losses("accuracy").tolist() == [0, 1, 1]
     one_label = right([1, 0, 1])
     assert one_label.losses("micro_f1").tolist() == [0, 2, 0]
@@ -181,7 +225,10 @@ def test_for_f1_each_label_counts_that_is_missing_or_wrong() -> None:
 
 def rivals(stage: Stage, figure: str, n: int, sharpness: list[float]) -> list[Trial]:
     random = np.random.default_rng(3)
-    tried = [trial(number, stage, answers=answers(random, n, each)) for number, each in enumerate(sharpness)]
+    tried = [
+        trial(number, stage, answers=answers(random, n, each))
+        for number, each in enumerate(sharpness)
+    ]
     return compared(figure, tried, len(tried) - 1)
 
 
@@ -197,18 +244,29 @@ def test_the_choice_is_repeated_without_each_part_and_judged_on_it(figure: str) 
         rest = [replace(each, answers=each.answers.of(parts != part)) for each in trials]
         best = kept_number(compared(figure, rest, 3), figure)
         wanted.append(trials[best].answers.of(parts == part))
-    joined = Answers(order, join_judged([each.judged for each in wanted]), np.concatenate([each.known for each in wanted]))
-    assert corrected_figure(figure, trials, chosen, 3) == pytest.approx(joined.figures(figure)[figure])
+    joined = Answers(
+        order,
+        join_judged([each.judged for each in wanted]),
+        np.concatenate([each.known for each in wanted]),
+    )
+    assert corrected_figure(figure, trials, chosen, 3) == pytest.approx(
+        joined.figures(figure)[figure]
+    )
 
 
 @pytest.mark.parametrize("figure", ["accuracy", "micro_f1", "macro_f1"])
-def test_a_choice_among_rivals_that_number_sets_of_labels_each_in_its_own_order_is_judged(figure: str) -> None:
+def test_a_choice_among_rivals_that_number_sets_of_labels_each_in_its_own_order_is_judged(
+    figure: str,
+) -> None:
     """Two settings that take turns to be better, so that different parts choose different ones."""
     generator = np.random.default_rng(4)
     truth = generator.random((60, 6)) < 0.4
     mistakes = [generator.random(truth.shape) < 0.3 for _ in range(2)]
     given = [truth ^ wrong for wrong in mistakes]
-    tried = [trial(number, Stage(60, 1, 2), answers=of_labels(truth.tolist(), rows.tolist())) for number, rows in enumerate(given, 1)]
+    tried = [
+        trial(number, Stage(60, 1, 2), answers=of_labels(truth.tolist(), rows.tolist()))
+        for number, rows in enumerate(given, 1)
+    ]
     parts = np.arange(60) % PARTS
     answer = np.empty_like(truth)
     choices = []
@@ -217,7 +275,11 @@ def test_a_choice_among_rivals_that_number_sets_of_labels_each_in_its_own_order_
         choices.append(kept_number(compared(figure, rest, 2), figure))
         answer[parts == part] = given[choices[-1] - 1][parts == part]
     average = figure.removesuffix("_f1")
-    wanted = accuracy_score(truth, answer) if figure == "accuracy" else f1_score(truth, answer, average=average)
+    wanted = (
+        accuracy_score(truth, answer)
+        if figure == "accuracy"
+        else f1_score(truth, answer, average=average)
+    )
     assert set(choices) == {1, 2}
     assert corrected_figure(figure, tried, tried[0], 2) == pytest.approx(wanted)
 
@@ -226,8 +288,18 @@ def test_documents_of_earlier_stages_do_not_judge_the_choice() -> None:
     first, last = Stage(40, 1, 4), Stage(120, 1, 2)
     late = rivals(last, "accuracy", 120, [1.0, 1.8])
     alone = corrected_figure("accuracy", late, late[1], 3)
-    assert corrected_figure("accuracy", [*rivals(first, "accuracy", 40, [1.0, 1.5]), *late], late[1], 3) != alone
-    assert corrected_figure("accuracy", [*rivals(first, "accuracy", 120, [1.0, 1.5]), *late], late[1], 3) is None
+    assert (
+        corrected_figure(
+            "accuracy", [*rivals(first, "accuracy", 40, [1.0, 1.5]), *late], late[1], 3
+        )
+        != alone
+    )
+    assert (
+        corrected_figure(
+            "accuracy", [*rivals(first, "accuracy", 120, [1.0, 1.5]), *late], late[1], 3
+        )
+        is None
+    )
 
 
 def test_without_a_choice_there_is_nothing_to_correct() -> None:
@@ -242,7 +314,10 @@ def test_the_best_of_many_equal_ones_looks_better_than_it_is() -> None:
     random = np.random.default_rng(5)
     gaps = []
     for _ in range(3):
-        tried = [trial(number, Stage(300, 5, 50), answers=answers(random, 300, 1.0)) for number in range(1, 51)]
+        tried = [
+            trial(number, Stage(300, 5, 50), answers=answers(random, 300, 1.0))
+            for number in range(1, 51)
+        ]
         trials = compared("accuracy", tried, 50)
         worth = np.mean([each.figures["accuracy"] or 0.0 for each in trials])
         chosen = kept(best_first("accuracy", trials))

@@ -18,7 +18,12 @@ from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.counting import count
 from nbtext.errors import UsageError
 from nbtext.evaluation.candidates import candidates_for
-from nbtext.evaluation.cross_validation import HeldOutEvaluation, cross_validate, stratified_folds, train_and_score
+from nbtext.evaluation.cross_validation import (
+    HeldOutEvaluation,
+    cross_validate,
+    stratified_folds,
+    train_and_score,
+)
 from nbtext.evaluation.trials import Stage, Trial
 from nbtext.evaluation.tuning import CAUTION, Clock, Search, TimeIsUpError, alarm, stages
 from nbtext.metrics.intervals import Bootstrap
@@ -39,8 +44,14 @@ def corpus(n_documents: int = 120, once: int = 0) -> list[Document]:
     random = np.random.default_rng(4)
     themes = {label: random.dirichlet(np.full(26, 0.3)) for label in "xyz"}
     labels = [str(label) for label in random.choice(list(themes), n_documents)]
-    texts = [" ".join(f"word{chr(97 + j)}" for j in random.choice(26, 8, p=themes[label])) for label in labels]
-    found = [Document(str(n), label, text.encode()) for n, (label, text) in enumerate(zip(labels, texts, strict=True))]
+    texts = [
+        " ".join(f"word{chr(97 + j)}" for j in random.choice(26, 8, p=themes[label]))
+        for label in labels
+    ]
+    found = [
+        Document(str(n), label, text.encode())
+        for n, (label, text) in enumerate(zip(labels, texts, strict=True))
+    ]
     return [*found, *(Document(f"once{k}", f"once{k}", b"wordz worda") for k in range(once))]
 
 
@@ -54,7 +65,12 @@ def grid(*tries: str) -> list[Candidate]:
 
 def search(*tries: str, documents: Sequence[Document] | None = None, **options: Any) -> Search:
     candidates, documents = grid(*tries), documents or corpus()
-    return Search(candidates, documents, counted(candidates[0], documents), **{"n_folds": 4, "seed": 3, **options})
+    return Search(
+        candidates,
+        documents,
+        counted(candidates[0], documents),
+        **{"n_folds": 4, "seed": 3, **options},
+    )
 
 
 def run(*tries: str, **options: Any) -> list[Trial]:
@@ -66,7 +82,10 @@ def names(trials: Sequence[Trial]) -> list[str]:
 
 
 def figures(trials: Sequence[Trial]) -> list[Any]:
-    return [(trial.candidate.name, trial.stage, trial.figures, trial.p_value, str(trial.problem)) for trial in trials]
+    return [
+        (trial.candidate.name, trial.stage, trial.figures, trial.p_value, str(trial.problem))
+        for trial in trials
+    ]
 
 
 def test_every_setting_has_the_figures_of_cross_validate() -> None:
@@ -76,9 +95,15 @@ def test_every_setting_has_the_figures_of_cross_validate() -> None:
         counts = counted(trial.candidate, corpus())
         subsets = Subsets(counts.table, counts.documents)
         folds = stratified_folds(subsets.documents.classes, 4, np.random.default_rng(3).spawn(1)[0])
-        result = cross_validate(subsets, looked_up(trial.candidate.analysis), [folds]).result(Bootstrap(0))
+        result = cross_validate(subsets, looked_up(trial.candidate.analysis), [folds]).result(
+            Bootstrap(0)
+        )
         assert trial.stage == Stage(120, 4, 4)
-        assert trial.figures == {"accuracy": result.accuracy, "macro_f1": result.macro_f1, "log_loss": result.log_loss}
+        assert trial.figures == {
+            "accuracy": result.accuracy,
+            "macro_f1": result.macro_f1,
+            "log_loss": result.log_loss,
+        }
 
 
 def test_the_model_is_that_of_the_whole_corpus() -> None:
@@ -93,10 +118,25 @@ def test_the_model_is_that_of_the_whole_corpus() -> None:
 
 def test_each_stage_has_more_documents_and_fewer_settings() -> None:
     found = stages(11_314, 5, 21, growing=True)
-    assert [tuple(stage) for stage in found] == [(2000, 1, 21), (6000, 1, 7), (11_314, 1, 3), (11_314, 5, 2)]
-    assert stages(1999, 5, 21, growing=True) == [Stage(1999, 5, 21)]  # too few documents to drop any setting by
-    assert stages(2001, 5, 2, growing=True) == [Stage(2000, 1, 2), Stage(2001, 1, 2), Stage(2001, 5, 2)]
-    assert stages(11_314, 5, 21, growing=False) == stages(11_314, 5, 21, growing=False) == [Stage(11_314, 5, 21)]
+    assert [tuple(stage) for stage in found] == [
+        (2000, 1, 21),
+        (6000, 1, 7),
+        (11_314, 1, 3),
+        (11_314, 5, 2),
+    ]
+    assert stages(1999, 5, 21, growing=True) == [
+        Stage(1999, 5, 21)
+    ]  # too few documents to drop any setting by
+    assert stages(2001, 5, 2, growing=True) == [
+        Stage(2000, 1, 2),
+        Stage(2001, 1, 2),
+        Stage(2001, 5, 2),
+    ]
+    assert (
+        stages(11_314, 5, 21, growing=False)
+        == stages(11_314, 5, 21, growing=False)
+        == [Stage(11_314, 5, 21)]
+    )
     assert stages(11_314, 5, 1, growing=True) == [Stage(11_314, 5, 1)]  # nothing to choose from
 
 
@@ -109,17 +149,28 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("figure", GOALS.values())
 def test_the_default_and_the_best_of_each_stage_go_on(figure: str) -> None:
-    trials = run("top=1,2,5,none", "weighting=counts,binary", "smoothing=0.1,5", figure=figure, growing=True)
+    trials = run(
+        "top=1,2,5,none", "weighting=counts,binary", "smoothing=0.1,5", figure=figure, growing=True
+    )
     found = stages(120, 4, 17, growing=True)
     assert [tuple(stage) for stage in found] == [(24, 1, 17), (72, 1, 6), (120, 1, 2), (120, 4, 2)]
     for before, stage in pairwise(found):
-        earlier, later = ([trial for trial in trials if trial.stage == each] for each in (before, stage))
+        earlier, later = (
+            [trial for trial in trials if trial.stage == each] for each in (before, stage)
+        )
         assert len(later) == stage.settings
         assert later[0].candidate.is_default
-        worth = {trial.candidate.name: trial.figures[figure] or 0.0 for trial in earlier if not trial.candidate.is_default}
+        worth = {
+            trial.candidate.name: trial.figures[figure] or 0.0
+            for trial in earlier
+            if not trial.candidate.is_default
+        }
         went_on = names(later[1:])
         least = sorted(worth.values(), reverse=figure != "log_loss")[len(went_on) - 1]
-        assert all(worth[name] <= least if figure == "log_loss" else worth[name] >= least for name in went_on)
+        assert all(
+            worth[name] <= least if figure == "log_loss" else worth[name] >= least
+            for name in went_on
+        )
 
 
 @pytest.mark.usefixtures("few")
@@ -132,7 +183,9 @@ def test_a_sample_is_judged_by_a_model_of_its_other_documents() -> None:
     counts = counted(trial.candidate, [corpus()[number] for number in numbers])
     evaluation = HeldOutEvaluation(counts.table)
     subsets = Subsets(counts.table, counts.documents)
-    for block in train_and_score(subsets, looked_up(trial.candidate.analysis), ~held_out, held_out)[1]:
+    for block in train_and_score(subsets, looked_up(trial.candidate.analysis), ~held_out, held_out)[
+        1
+    ]:
         evaluation.add(block)
     assert trial.stage == Stage(24, 1, 2)
     assert trial.answers.documents.tolist() == numbers[held_out].tolist()
@@ -148,8 +201,12 @@ def test_the_result_tells_of_how_many_documents_and_folds_each_figure_is() -> No
     assert [(row["documents"], row["folds"]) for row in rows] == [(120, 4), (120, 4), (24, 1)]
     assert {(row["documents_in_all"], row["folds_in_all"]) for row in rows} == {(120, 4)}
     assert [row for row in rows if row["chosen"]] == [found["chosen"]]
-    assert [row["p_value"] is None for row in rows] == [row["setting"] == {"top": "none"} for row in rows]
-    assert {row["command"] for row in rows} == {f"nbtext train 'my corpus'{top}" for top in ("", " --top 1", " --top 2")}
+    assert [row["p_value"] is None for row in rows] == [
+        row["setting"] == {"top": "none"} for row in rows
+    ]
+    assert {row["command"] for row in rows} == {
+        f"nbtext train 'my corpus'{top}" for top in ("", " --top 1", " --top 2")
+    }
     assert len(trials) == 3 + 2 + 2 + 2
     assert not any("seconds" in row for row in rows)
 
@@ -164,7 +221,9 @@ def test_several_processes_find_the_same(growing: bool) -> None:
 
 
 @pytest.mark.usefixtures("few")
-def test_settings_whose_counts_need_too_much_memory_do_not_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_whose_counts_need_too_much_memory_do_not_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     tries = ("ngrams=1,2", "char-ngrams=none,2-5")
     entries = {trial.candidate.name: trial.entries for trial in run(*tries)}
     for most, sizes in ((inf, {24, 72, 120}), (entries["ngrams=2 char-ngrams=none"], {24})):
@@ -195,7 +254,11 @@ def test_time_is_kept_by_a_clock_that_only_looks_move() -> None:
     for seconds in (1, 20, 30, 60, 1000):
         ticking = Ticking()
         searched = search(
-            "min-df=1,2,3", "weighting=counts,binary", "ngrams=1,2", growing=True, clock=Clock(seconds, now=ticking, alarm=silent)
+            "min-df=1,2,3",
+            "weighting=counts,binary",
+            "ngrams=1,2",
+            growing=True,
+            clock=Clock(seconds, now=ticking, alarm=silent),
         )
         trials = list(searched.run())
         assert ticking.now <= max(1.2 * seconds, 20)
@@ -211,7 +274,9 @@ def test_time_is_kept_by_a_clock_that_only_looks_move() -> None:
 @pytest.mark.usefixtures("few")
 def test_the_first_stage_leaves_time_for_the_next() -> None:
     clock = Clock(200, now=(ticking := Ticking()), alarm=silent)
-    searched = search("min-df=1,2,3", "weighting=counts,binary", "ngrams=1,2,3,4", growing=True, clock=clock)
+    searched = search(
+        "min-df=1,2,3", "weighting=counts,binary", "ngrams=1,2,3,4", growing=True, clock=clock
+    )
     sizes = [trial.stage.documents for trial in searched.run()]
     assert 1 < sizes.count(24) < 24
     assert sizes.count(72) >= 2
@@ -243,7 +308,9 @@ def test_when_the_alarm_rings_what_was_tried_so_far_counts(jobs: int) -> None:
             while uses == 3:  # what cannot be done in time
                 pass
 
-    searched = search("smoothing=0.1,0.2,0.3", growing=True, jobs=jobs, clock=Clock(1e6, alarm=third))
+    searched = search(
+        "smoothing=0.1,0.2,0.3", growing=True, jobs=jobs, clock=Clock(1e6, alarm=third)
+    )
     assert names(list(searched.run())) == ["", "smoothing=0.1"]
     chosen = searched.require_chosen()
     assert searched.model(chosen.candidate).settings == chosen.candidate.settings
@@ -257,23 +324,43 @@ def test_training_takes_as_much_longer_as_there_are_more_documents() -> None:
     searched = search("ngrams=1,2")
     first, second = search("ngrams=1,2").run()
     small = Stage(24, 1, 2)
-    assert searched._training_seconds(at(small, 2.0, first, 1.0)) == pytest.approx(CAUTION * 2.0 * 120 / 24)  # it is counted
-    assert searched._training_seconds(at(small, 2.0, second, 1.0)) == pytest.approx(CAUTION * 3.0 * 120 / 24)
+    assert searched._training_seconds(at(small, 2.0, first, 1.0)) == pytest.approx(
+        CAUTION * 2.0 * 120 / 24
+    )  # it is counted
+    assert searched._training_seconds(at(small, 2.0, second, 1.0)) == pytest.approx(
+        CAUTION * 3.0 * 120 / 24
+    )
 
 
-def test_a_setting_that_there_is_no_time_to_train_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nbtext.evaluation.trials.LEVEL", 2.0)  # anything is better than the default
-    monkeypatch.setattr(Search, "_training_seconds", lambda _, trial: 1.0 if trial.candidate.is_default else 100.0)
+def test_a_setting_that_there_is_no_time_to_train_is_not_chosen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        "nbtext.evaluation.trials.LEVEL", 2.0
+    )  # anything is better than the default
+    monkeypatch.setattr(
+        Search, "_training_seconds", lambda _, trial: 1.0 if trial.candidate.is_default else 100.0
+    )
     for seconds in (1000, 60):
-        searched = search("smoothing=5", growing=True, clock=Clock(seconds, now=Ticking(), alarm=silent))
+        searched = search(
+            "smoothing=5", growing=True, clock=Clock(seconds, now=Ticking(), alarm=silent)
+        )
         list(searched.run())
         assert searched.require_chosen().candidate.is_default is (seconds == 60)
         assert sum(bool(row["better"]) for row in searched.to_dict([])["settings"]) == 1
 
 
-def test_the_first_setting_is_kept_if_none_can_be_trained_in_time_and_the_default_is_left_out() -> None:
+def test_the_first_setting_is_kept_if_none_can_be_trained_in_time_and_the_default_is_left_out() -> (
+    None
+):
     candidates = grid("smoothing=0.1,0.2")[1:]
-    searched = Search(candidates, corpus(), counted(candidates[0], corpus()), n_folds=4, clock=Clock(3, now=Ticking(), alarm=silent))
+    searched = Search(
+        candidates,
+        corpus(),
+        counted(candidates[0], corpus()),
+        n_folds=4,
+        clock=Clock(3, now=Ticking(), alarm=silent),
+    )
     assert names(list(searched.run())) == ["smoothing=0.1"]
     assert searched.require_chosen().candidate in candidates
 
@@ -282,7 +369,9 @@ def test_what_cannot_be_trained_is_left_out() -> None:
     searched = search("min-df=1,999")
     assert names(list(searched.run())) == ["min-df=1", "min-df=999"]
     assert searched.require_chosen().candidate.name == "min-df=1"
-    assert ["with min-df=999: none of the" in str(problem) for problem in searched.problems] == [True]
+    assert ["with min-df=999: none of the" in str(problem) for problem in searched.problems] == [
+        True
+    ]
 
 
 def test_a_class_with_one_document_has_no_part_in_the_log_loss() -> None:

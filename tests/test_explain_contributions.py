@@ -26,17 +26,22 @@ CHINESE, RARE = log(3 / 7 / (2 / 9)), log(1 / 14 / (2 / 9))
 
 def counted(of: TextClassifier, *documents: str | bytes) -> DocumentTermMatrix:
     counter = DocumentCounter(of.analysis, of.fitted.statistics.vocabulary)
-    return counter.count([text.encode() if isinstance(text, str) else text for text in documents]).matrix()
+    return counter.count(
+        [text.encode() if isinstance(text, str) else text for text in documents]
+    ).matrix()
 
 
 def by_term(of: TextClassifier, matrix: DocumentTermMatrix, numbers: Any) -> dict[str, Any]:
     return {
-        of.fitted.statistics.vocabulary.term(term): number for term, number in zip(matrix.terms.tolist(), numbers.tolist(), strict=True)
+        of.fitted.statistics.vocabulary.term(term): number
+        for term, number in zip(matrix.terms.tolist(), numbers.tolist(), strict=True)
     }
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 1 << 21])
-def test_documents_are_weighed_in_the_classes_asked_for(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_documents_are_weighed_in_the_classes_asked_for(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("nbtext.classifiers.base.TERM_WEIGHTS_AT_ONCE", at_once)
     for parameters in ({}, {"classifier": "bernoulli"}):
         of = model(**parameters)
@@ -47,7 +52,9 @@ def test_documents_are_weighed_in_the_classes_asked_for(at_once: int, monkeypatc
         matrix, nats = found
         prior, joint = bias(of.fitted.classifier, counted(of, "")), of.joint_log_likelihood(texts)
         assert prior is not None
-        sums = np.bincount(matrix.entry_documents, nats, len(texts)) + prior[answers] - prior[rivals]
+        sums = (
+            np.bincount(matrix.entry_documents, nats, len(texts)) + prior[answers] - prior[rivals]
+        )
         rows = np.arange(len(texts))
         assert sums == pytest.approx(joint[rows, answers] - joint[rows, rivals])
 
@@ -55,13 +62,21 @@ def test_documents_are_weighed_in_the_classes_asked_for(at_once: int, monkeypatc
 def test_terms_rule_out_classes_that_never_had_them() -> None:
     of = model_of_china(estimate="ml")
     beijing, chinese, tokyo = of.fitted.statistics.vocabulary.find(["beijing", "chinese", "tokyo"])
-    assert ruling_out(of.fitted.classifier, np.array([chinese, tokyo, beijing, tokyo]), 2).tolist() == [2, 1]
+    assert ruling_out(
+        of.fitted.classifier, np.array([chinese, tokyo, beijing, tokyo]), 2
+    ).tolist() == [2, 1]
     assert ruling_out(of.fitted.classifier, np.array([chinese, tokyo]), 2).tolist() == [-1, 1]
-    assert ruling_out(model_of_china().fitted.classifier, np.array([chinese, tokyo, beijing]), 2).tolist() == [-1, -1]
-    found = term_contributions(of.fitted.classifier, counted(of, "tokyo beijing"), np.array([YES]), np.array([NO]))
+    assert ruling_out(
+        model_of_china().fitted.classifier, np.array([chinese, tokyo, beijing]), 2
+    ).tolist() == [-1, -1]
+    found = term_contributions(
+        of.fitted.classifier, counted(of, "tokyo beijing"), np.array([YES]), np.array([NO])
+    )
     assert found is not None
     assert by_term(of, *found) == {"tokyo": -np.inf, "beijing": np.inf}
-    found = term_contributions(of.fitted.classifier, counted(of, "tokyo"), np.array([YES]), np.array([YES]))
+    found = term_contributions(
+        of.fitted.classifier, counted(of, "tokyo"), np.array([YES]), np.array([YES])
+    )
     assert found is not None
     assert np.isnan(found[1]).all()
     assert np.isnan(difference(np.array([-np.inf]), np.array([-np.inf])))

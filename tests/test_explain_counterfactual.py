@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.errors import DocumentError, UsageError
-from nbtext.explain.counterfactual import ANSWERED_SO, MOST_REMOVED, NO_PRIOR, NOT_ENOUGH, WhyNot, WhyNotFinder
+from nbtext.explain.counterfactual import (
+    ANSWERED_SO,
+    MOST_REMOVED,
+    NO_PRIOR,
+    NOT_ENOUGH,
+    WhyNot,
+    WhyNotFinder,
+)
 from nbtext.explain.word_walk import WordWalker
 from nbtext.fitted_model import FittedModel
 from nbtext.model.given_texts import labelled_documents
@@ -31,7 +38,8 @@ if TYPE_CHECKING:
 
 MODELS = [*ADDITIVE, GAUSSIAN, {"estimate": "ml"}, {"weighting": "binary"}]
 WORDS = sorted(
-    {word for texts in TEXTS.values() for text in texts for word in text.replace(",", "").split()} | {"zebra", "Cats", "purring"}
+    {word for texts in TEXTS.values() for text in texts for word in text.replace(",", "").split()}
+    | {"zebra", "Cats", "purring"}
 )
 short_texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=9).map(" ".join)
 
@@ -47,7 +55,9 @@ def found_for(of: TextClassifier, wanted: str, text: str) -> WhyNot:
 
 
 def without(text: str, words: Iterable[str]) -> str:
-    return re.sub(rf"\b({'|'.join(map(re.escape, words)) or '(?!)'})\b", " ", text, flags=re.IGNORECASE)
+    return re.sub(
+        rf"\b({'|'.join(map(re.escape, words)) or '(?!)'})\b", " ", text, flags=re.IGNORECASE
+    )
 
 
 def is_tied(of: TextClassifier, text: str) -> bool:
@@ -57,7 +67,9 @@ def is_tied(of: TextClassifier, text: str) -> bool:
 
 
 @examples(60)
-@example(MODELS.index({}), "red sticks white water", "dogs")  # water goes first, and can come back once red has gone
+@example(
+    MODELS.index({}), "red sticks white water", "dogs"
+)  # water goes first, and can come back once red has gone
 @example(MODELS.index({"estimate": "ml"}), "dog barks cat", "dogs")  # no class is possible
 @given(st.sampled_from(range(len(MODELS))), short_texts, st.sampled_from(sorted(TEXTS)))
 def test_the_words_suffice_and_each_is_needed(number: int, text: str, wanted: str) -> None:
@@ -73,14 +85,22 @@ def test_the_words_suffice_and_each_is_needed(number: int, text: str, wanted: st
     some_back = [without(text, found.words.keys() - {word}) for word in found.words]
     assume(not any(is_tied(of, each) for each in (changed, *some_back)))
     assert of.predict([changed]).tolist() == [wanted]
-    assert of.predict_proba([changed])[0, of.classes.index(wanted)] == pytest.approx(found.probability_without)
+    assert of.predict_proba([changed])[0, of.classes.index(wanted)] == pytest.approx(
+        found.probability_without
+    )
     assert wanted not in of.predict(some_back).tolist()
     in_text = [word.casefold() for word in text.split()]
     assert found.words == {word: in_text.count(word) for word in found.words}
 
 
-@pytest.mark.parametrize("parameters", [{}, {"classifier": "bernoulli"}, {"weighting": "tfidf", "ngrams": 2}, GAUSSIAN], ids=str)
-def test_the_word_that_speaks_most_against_the_label_goes_first(monkeypatch: pytest.MonkeyPatch, parameters: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"classifier": "bernoulli"}, {"weighting": "tfidf", "ngrams": 2}, GAUSSIAN],
+    ids=str,
+)
+def test_the_word_that_speaks_most_against_the_label_goes_first(
+    monkeypatch: pytest.MonkeyPatch, parameters: dict[str, Any]
+) -> None:
     """It is the first in `explain --against`, again and again without the words that went before."""
     monkeypatch.setattr(WhyNotFinder, "_without_needed", lambda _, rest, *__: rest)
     of = model(**parameters)
@@ -106,11 +126,16 @@ def test_a_word_that_was_needed_at_first_is_put_back(monkeypatch: pytest.MonkeyP
 def test_of_words_that_are_needed_but_not_together_the_last_is_put_back() -> None:
     """In their turn went water, cold and sleep; with either of the first two away, the other need not go."""
     of = model(calibration="none")
-    assert found_for(of, "dogs", "cold the bark at on sleep water scratch").words == {"water": 1, "sleep": 1}
+    assert found_for(of, "dogs", "cold the bark at on sleep water scratch").words == {
+        "water": 1,
+        "sleep": 1,
+    }
 
 
 def test_of_equal_words_the_first_in_the_text_goes() -> None:
-    of = TextClassifier(stemmer="none", stop_words="none", smoothing=1, calibration="none").fit(["xx yy zz", "uu vv ww"], ["a", "b"])
+    of = TextClassifier(stemmer="none", stop_words="none", smoothing=1, calibration="none").fit(
+        ["xx yy zz", "uu vv ww"], ["a", "b"]
+    )
     for words in ("xx yy zz", "zz xx yy", "yy zz xx"):
         found = found_for(of, "b", f"{words} uu vv")
         assert found.words is not None
@@ -127,19 +152,25 @@ def test_all_occurrences_of_a_word_go() -> None:
 def of_many_words(n: int) -> TextClassifier:
     """A model of two classes that have n words each; where a text has as many of both, the first is predicted."""
     texts = {label: " ".join(f"{label}{number}" for number in range(n)) for label in "ab"}
-    of = TextClassifier(stemmer="none", stop_words="none", smoothing=1, class_prior={"a": 1.5, "b": 1.0})
+    of = TextClassifier(
+        stemmer="none", stop_words="none", smoothing=1, class_prior={"a": 1.5, "b": 1.0}
+    )
     return of.fit(texts.values(), list(texts))
 
 
 @pytest.mark.parametrize(("n", "is_enough"), [(MOST_REMOVED, True), (MOST_REMOVED + 1, False)])
 def test_at_most_so_many_words_go(n: int, is_enough: bool) -> None:
     of = of_many_words(60)
-    text = " ".join([f"a{number}" for number in range(n + 9)] + [f"b{number}" for number in range(10)])
+    text = " ".join(
+        [f"a{number}" for number in range(n + 9)] + [f"b{number}" for number in range(10)]
+    )
     found = found_for(of, "b", text)
     assert (found.why, len(found.words or ())) == ((None, n) if is_enough else (NOT_ENOUGH, 0))
 
 
-def test_no_word_goes_that_does_not_speak_against_the_label(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_word_goes_that_does_not_speak_against_the_label(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     of = model(class_prior={"cats": 100.0, "dogs": 1.0, "fish": 1.0})
     gone = []
     without_words = WhyNotFinder._without
@@ -157,11 +188,16 @@ def test_no_word_goes_that_does_not_speak_against_the_label(monkeypatch: pytest.
 
 def test_nothing_is_looked_for_where_nothing_can_be_found() -> None:
     assert found_for(model(), "cats", "the cat purrs").why == ANSWERED_SO
-    assert found_for(TextClassifier(smoothing=1).fit(["a text"], ["only"]), "only", "a text").why == ANSWERED_SO
+    assert (
+        found_for(TextClassifier(smoothing=1).fit(["a text"], ["only"]), "only", "a text").why
+        == ANSWERED_SO
+    )
     of = model(class_prior={"cats": 1.0, "dogs": 1.0, "fish": 0.0})
     found = found_for(of, "fish", "the cat purrs")
     assert (found.why, found.words, found.wanted_probability) == (NO_PRIOR, None, 0)
-    [bad] = WhyNotFinder(of.fitted, "dogs").find([document("")._replace(problem=DocumentError("cannot be read"))])
+    [bad] = WhyNotFinder(of.fitted, "dogs").find(
+        [document("")._replace(problem=DocumentError("cannot be read"))]
+    )
     assert (bad.label, bad.words, bad.why, bad.problem is not None) == (None, None, None, True)
     with pytest.raises(UsageError, match="no class 'birds'"):
         WhyNotFinder(of.fitted, "birds")
@@ -193,27 +229,45 @@ def test_values_beside_the_text_stay(parameters: dict[str, Any]) -> None:
         {"text": "fish swim", "legs": 0, "colour": "red", "weight": 1},
         {"text": "fish sleeps", "legs": 0, "colour": "blue", "weight": 2},
     ]
-    of = TextClassifier(count="legs", categorical="colour", numeric="weight", stemmer="none", **parameters)
+    of = TextClassifier(
+        count="legs", categorical="colour", numeric="weight", stemmer="none", **parameters
+    )
     of.fit(rows, ["cats", "cats", "fish", "fish"])
     n_found = 0
     for legs in range(5):
-        row: dict[str, object] = {"text": "cat cat fish purrs sleeps", "legs": legs, "colour": "red", "weight": 2}
-        [found] = WhyNotFinder(of.fitted, "fish").find(labelled_documents([row], ["cats"], of.reading))
+        row: dict[str, object] = {
+            "text": "cat cat fish purrs sleeps",
+            "legs": legs,
+            "colour": "red",
+            "weight": 2,
+        }
+        [found] = WhyNotFinder(of.fitted, "fish").find(
+            labelled_documents([row], ["cats"], of.reading)
+        )
         assert found.label == of.predict([row])[0]
         if found.words is not None:
             n_found += 1
             changed = {**row, "text": without(str(row["text"]), found.words)}
             assert of.predict([changed]).tolist() == ["fish"]
-            assert of.predict_proba([changed])[0, of.classes.index("fish")] == pytest.approx(found.probability_without)
+            assert of.predict_proba([changed])[0, of.classes.index("fish")] == pytest.approx(
+                found.probability_without
+            )
     assert n_found > 0
 
 
 @pytest.mark.parametrize(
     "parameters",
-    [{}, {"ngrams": 2}, {"classifier": "complement", "weighting": "tfidf"}, {"classifier": "logistic"}],
+    [
+        {},
+        {"ngrams": 2},
+        {"classifier": "complement", "weighting": "tfidf"},
+        {"classifier": "logistic"},
+    ],
     ids=str,
 )
-def test_a_long_document_is_read_once_and_scored_a_few_times(monkeypatch: pytest.MonkeyPatch, parameters: dict[str, Any]) -> None:
+def test_a_long_document_is_read_once_and_scored_a_few_times(
+    monkeypatch: pytest.MonkeyPatch, parameters: dict[str, Any]
+) -> None:
     """The work is in proportion to the length of the text."""
     located, scored = [], []
     locate, score = WordWalker.locate, FittedModel.score_counts
@@ -230,8 +284,14 @@ def test_a_long_document_is_read_once_and_scored_a_few_times(monkeypatch: pytest
     monkeypatch.setattr(FittedModel, "score_counts", spied_score)
     generator = np.random.default_rng(1)
     words = [f"{label}{number:03d}" for label in "ab" for number in range(500)]
-    training = [" ".join(generator.choice(words[half : half + 600], 50)) for half in (0, 400) for _ in range(30)]
-    of = TextClassifier(stemmer="none", stop_words="none", **parameters).fit(training, ["a"] * 30 + ["b"] * 30)
+    training = [
+        " ".join(generator.choice(words[half : half + 600], 50))
+        for half in (0, 400)
+        for _ in range(30)
+    ]
+    of = TextClassifier(stemmer="none", stop_words="none", **parameters).fit(
+        training, ["a"] * 30 + ["b"] * 30
+    )
     for n_words in (500, 20_000):
         located.clear()
         scored.clear()

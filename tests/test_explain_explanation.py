@@ -24,9 +24,19 @@ from tests.textbook import CHINA, CHINA_ASKED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-WORDS = sorted({word for of_class in TEXTS.values() for text in of_class for word in text.replace(",", "").split()} | {"zebra", "I", "x"})
+WORDS = sorted(
+    {
+        word
+        for of_class in TEXTS.values()
+        for text in of_class
+        for word in text.replace(",", "").split()
+    }
+    | {"zebra", "I", "x"}
+)
 some_texts = st.one_of(
-    texts, st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join), st.tuples(st.sampled_from(WORDS), texts).map(" ".join)
+    texts,
+    st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join),
+    st.tuples(st.sampled_from(WORDS), texts).map(" ".join),
 )
 
 
@@ -38,11 +48,17 @@ def model_of(number: int) -> TextClassifier:
 def scores(of: TextClassifier, explanation: Explanation, text: str) -> float:
     """The difference of the scores as the model has them."""
     joint = of.joint_log_likelihood([text])[0]
-    return float(joint[of.classes.index(explanation.label)] - joint[of.classes.index(explanation.against)])
+    return float(
+        joint[of.classes.index(explanation.label)] - joint[of.classes.index(explanation.against)]
+    )
 
 
 def parts(explanation: Explanation) -> list[float]:
-    return [explanation.prior, *(word.nats for word in explanation.words), *(each.nats for each in explanation.attributes)]
+    return [
+        explanation.prior,
+        *(word.nats for word in explanation.words),
+        *(each.nats for each in explanation.attributes),
+    ]
 
 
 def test_the_textbooks_document() -> None:
@@ -53,10 +69,18 @@ def test_the_textbooks_document() -> None:
     found = explained(china, " ".join(CHINA_ASKED))
     assert (found.label, found.against) == ("yes", "no")
     assert found.prior == pytest.approx(math.log(3))
-    assert [(word.word, word.occurrences) for word in found.words] == [("chinese", 3), ("tokyo", 1), ("japan", 1)]
+    assert [(word.word, word.occurrences) for word in found.words] == [
+        ("chinese", 3),
+        ("tokyo", 1),
+        ("japan", 1),
+    ]
     of_tokyo = math.log((1 / 14) / (2 / 9))
-    assert [word.nats for word in found.words] == pytest.approx([3 * math.log((3 / 7) / (2 / 9)), of_tokyo, of_tokyo])
-    assert found.log_odds == pytest.approx(math.log(0.75 * (3 / 7) ** 3 * (1 / 14) ** 2 / (0.25 * (2 / 9) ** 3 * (2 / 9) ** 2)))
+    assert [word.nats for word in found.words] == pytest.approx(
+        [3 * math.log((3 / 7) / (2 / 9)), of_tokyo, of_tokyo]
+    )
+    assert found.log_odds == pytest.approx(
+        math.log(0.75 * (3 / 7) ** 3 * (1 / 14) ** 2 / (0.25 * (2 / 9) ** 3 * (2 / 9) ** 2))
+    )
 
 
 @given(st.sampled_from(range(len(ADDITIVE))), some_texts)
@@ -72,10 +96,14 @@ def test_the_parts_sum_to_the_log_odds(number: int, text: str) -> None:
 def test_places_are_those_of_the_words(number: int, text: str) -> None:
     found, encoded, end = explained(model_of(number), text), text.encode(), 0
     assert found.text == text
-    for begin, after, name in sorted((*place, word.word) for word in found.words for place in word.places):
+    for begin, after, name in sorted(
+        (*place, word.word) for word in found.words for place in word.places
+    ):
         assert end <= begin < after
         there = encoded[begin:after].decode().casefold()
-        assert there == name or (is_unspaced(name) and name.startswith(there))  # a pair stands where its first character stands
+        assert there == name or (
+            is_unspaced(name) and name.startswith(there)
+        )  # a pair stands where its first character stands
         end = after
     assert all(word.occurrences == len(word.places) for word in found.words)
 
@@ -84,7 +112,9 @@ def test_places_are_those_of_the_words(number: int, text: str) -> None:
 def test_a_word_that_does_not_count_has_nothing_and_a_reason(number: int, text: str) -> None:
     counts_pieces = ADDITIVE[number].get("char_ngrams") is not None
     for word in explained(model_of(number), text).words:
-        if word.note in ("stop-word", "too-short", "no-letters-or-digits", "too-long") or (word.note is not None and not counts_pieces):
+        if word.note in ("stop-word", "too-short", "no-letters-or-digits", "too-long") or (
+            word.note is not None and not counts_pieces
+        ):
             assert word.nats == 0
         assert (word.note is None) == bool(word.terms and word.note != "not-selected")
 
@@ -94,11 +124,15 @@ def test_calibration_leads_to_the_probabilities(number: int, text: str) -> None:
     of = model_of(number)
     found = explained(of, text)
     probabilities = dict(zip(of.classes, of.predict_proba([text])[0].tolist(), strict=True))
-    assert (found.probability, found.against_probability) == pytest.approx((probabilities[found.label], probabilities[found.against]))
+    assert (found.probability, found.against_probability) == pytest.approx(
+        (probabilities[found.label], probabilities[found.against])
+    )
     assert found.probability == max(probabilities.values())
     assert found.against_probability == pytest.approx(sorted(probabilities.values())[-2])
     steps = found.calibration
-    assert steps.log_odds == pytest.approx(math.log(found.probability / found.against_probability), abs=1e-9)
+    assert steps.log_odds == pytest.approx(
+        math.log(found.probability / found.against_probability), abs=1e-9
+    )
     assert steps.temperature is not None
     assert steps.log_odds == pytest.approx(steps.on_scale / steps.temperature, abs=1e-9)
     if ADDITIVE[number].get("classifier") != "complement":
@@ -106,9 +140,9 @@ def test_calibration_leads_to_the_probabilities(number: int, text: str) -> None:
 
 
 def test_an_ngram_is_shared_by_its_words() -> None:
-    pairs = TextClassifier(ngrams=2, stemmer="none", stop_words="none", smoothing=1, class_prior="uniform").fit(
-        ["red cat", "red dog", "cat"], ["a", "b", "a"]
-    )
+    pairs = TextClassifier(
+        ngrams=2, stemmer="none", stop_words="none", smoothing=1, class_prior="uniform"
+    ).fit(["red cat", "red dog", "cat"], ["a", "b", "a"])
     found = explained(pairs, "red dog", "a")
     nats = {word.word: word.nats for word in found.words}
     linear = pairs.fitted.classifier
@@ -149,16 +183,30 @@ def test_against_another_class() -> None:
 
 def test_a_term_of_weight_0_in_one_member_of_an_average() -> None:
     texts = ["banana cat", "banana dog", "banana cat purr", "banana dog bark"]
-    of = TextClassifier(classifier="average", stop_words="none", stemmer="none").fit(texts, ["a", "b"] * 2)
+    of = TextClassifier(classifier="average", stop_words="none", stemmer="none").fit(
+        texts, ["a", "b"] * 2
+    )
     found = explained(of, "banana cat")
     assert math.fsum(parts(found)) == pytest.approx(found.log_odds, abs=1e-12)
     assert found.log_odds == pytest.approx(scores(of, found, "banana cat"), abs=1e-9)
 
 
-@pytest.mark.parametrize("parameters", [{}, {"classifier": "average"}, {"classifier": "bernoulli"}, GAUSSIAN], ids=str)
-def test_a_class_with_the_prior_0_is_ruled_out_whatever_the_words(parameters: dict[str, Any]) -> None:
-    found = explained(model(class_prior={"cats": 1, "dogs": 1, "fish": 0}, **parameters), "a fish and a cat", "fish")
-    assert (found.prior, found.log_odds, found.calibration.log_odds) == (math.inf, math.inf, math.inf)
+@pytest.mark.parametrize(
+    "parameters", [{}, {"classifier": "average"}, {"classifier": "bernoulli"}, GAUSSIAN], ids=str
+)
+def test_a_class_with_the_prior_0_is_ruled_out_whatever_the_words(
+    parameters: dict[str, Any],
+) -> None:
+    found = explained(
+        model(class_prior={"cats": 1, "dogs": 1, "fish": 0}, **parameters),
+        "a fish and a cat",
+        "fish",
+    )
+    assert (found.prior, found.log_odds, found.calibration.log_odds) == (
+        math.inf,
+        math.inf,
+        math.inf,
+    )
     assert all(map(math.isfinite, [word.nats for word in found.words]))
     assert found.rest in (None, 0)
 
@@ -207,31 +255,50 @@ ROWS: list[dict[str, object]] = [
 ]
 
 
-@pytest.mark.parametrize("parameters", [{}, {"classifier": "bernoulli"}, {"classifier": "logistic"}], ids=str)
+@pytest.mark.parametrize(
+    "parameters", [{}, {"classifier": "bernoulli"}, {"classifier": "logistic"}], ids=str
+)
 def test_attributes_have_their_parts(parameters: dict[str, Any]) -> None:
-    of = TextClassifier(categorical="colour", count="legs", numeric="kilos", **parameters).fit(ROWS, ["cats", "cats", "fish", "fish"])
+    of = TextClassifier(categorical="colour", count="legs", numeric="kilos", **parameters).fit(
+        ROWS, ["cats", "cats", "fish", "fish"]
+    )
     row = {"text": "red cat zebra", "colour": "red", "legs": 3, "kilos": 5.1}
     found = attributed(of, row)
-    assert [(each.name, each.value) for each in found.attributes] == [("colour", "red"), ("legs", "3"), ("kilos", "5.1")]
+    assert [(each.name, each.value) for each in found.attributes] == [
+        ("colour", "red"),
+        ("legs", "3"),
+        ("kilos", "5.1"),
+    ]
     joint = of.joint_log_likelihood([row])[0]
     sign = 1 if found.label == "cats" else -1
-    assert math.fsum(parts(found)) == pytest.approx(found.log_odds, abs=1e-12) == pytest.approx(sign * (joint[0] - joint[1]), abs=1e-9)
+    assert (
+        math.fsum(parts(found))
+        == pytest.approx(found.log_odds, abs=1e-12)
+        == pytest.approx(sign * (joint[0] - joint[1]), abs=1e-9)
+    )
     for place, name in enumerate(("colour", "legs", "kilos")):
         without = of.joint_log_likelihood([{**row, name: None}])[0]
-        assert found.attributes[place].nats == pytest.approx(sign * ((joint - without)[0] - (joint - without)[1]), abs=1e-9)
-    assert [each.name for each in attributed(of, {**row, "legs": None}).attributes] == ["colour", "kilos"]
+        assert found.attributes[place].nats == pytest.approx(
+            sign * ((joint - without)[0] - (joint - without)[1]), abs=1e-9
+        )
+    assert [each.name for each in attributed(of, {**row, "legs": None}).attributes] == [
+        "colour",
+        "kilos",
+    ]
 
 
 def test_numbers_among_gaussian_features_are_compared_with_their_mean() -> None:
-    of = TextClassifier(categorical="colour", count="legs", numeric="kilos", **{**GAUSSIAN, "latent": 1}).fit(
-        ROWS, ["cats", "cats", "fish", "fish"]
-    )
+    of = TextClassifier(
+        categorical="colour", count="legs", numeric="kilos", **{**GAUSSIAN, "latent": 1}
+    ).fit(ROWS, ["cats", "cats", "fish", "fish"])
     row = {"text": "red cat", "colour": "red", "legs": 3, "kilos": 5.1}
     found = attributed(of, row)
     usual = sum(float(str(each["kilos"])) for each in ROWS) / len(ROWS)
     joint, at_mean = of.joint_log_likelihood([row, {**row, "kilos": usual}])
     sign = 1 if found.label == "cats" else -1
-    assert found.attributes[2].nats == pytest.approx(sign * ((joint - at_mean)[0] - (joint - at_mean)[1]), abs=1e-9)
+    assert found.attributes[2].nats == pytest.approx(
+        sign * ((joint - at_mean)[0] - (joint - at_mean)[1]), abs=1e-9
+    )
     assert found.rest is not None
 
 
@@ -241,7 +308,9 @@ def attributed(of: TextClassifier, row: dict[str, object]) -> Explanation:
     return found.explanation
 
 
-TRAINED_WORDS = sorted({word.strip(",") for of_class in TEXTS.values() for text in of_class for word in text.split()})
+TRAINED_WORDS = sorted(
+    {word.strip(",") for of_class in TEXTS.values() for text in of_class for word in text.split()}
+)
 
 
 def ruled_out(of: TextClassifier, text: str | bytes) -> Sequence[RuledOut]:
@@ -250,10 +319,14 @@ def ruled_out(of: TextClassifier, text: str | bytes) -> Sequence[RuledOut]:
     return found.ruled_out
 
 
-@pytest.mark.parametrize("setting", [{}, {"ngrams": 2}, {"char_ngrams": "3"}, {"weighting": "tfidf"}], ids=str)
+@pytest.mark.parametrize(
+    "setting", [{}, {"ngrams": 2}, {"char_ngrams": "3"}, {"weighting": "tfidf"}], ids=str
+)
 @examples(5)
 @given(words=st.lists(st.sampled_from(TRAINED_WORDS), min_size=2, max_size=8))
-def test_the_word_alone_rules_the_class_out_and_none_before_it_does(setting: dict[str, Any], words: list[str]) -> None:
+def test_the_word_alone_rules_the_class_out_and_none_before_it_does(
+    setting: dict[str, Any], words: list[str]
+) -> None:
     of = model(**setting, estimate="ml")
     for cause in ruled_out(of, " ".join(words)):
         assert cause.by == "word"
@@ -263,7 +336,9 @@ def test_the_word_alone_rules_the_class_out_and_none_before_it_does(setting: dic
         begin = f" {' '.join(words)} ".find(f" {cause.name} ")
         if begin < 0:  # an n-gram across a stop word stands nowhere as one
             continue
-        assert np.isfinite(of.joint_log_likelihood([" ".join(words)[: max(begin - 1, 0)]])[0, label])
+        assert np.isfinite(
+            of.joint_log_likelihood([" ".join(words)[: max(begin - 1, 0)]])[0, label]
+        )
 
 
 def test_the_surface_form_is_that_of_the_text() -> None:
@@ -274,24 +349,38 @@ def test_the_surface_form_is_that_of_the_text() -> None:
 
 
 def test_an_ngram_rules_out_with_all_its_words() -> None:
-    of = TextClassifier(estimate="ml", ngrams=2, stop_words="none").fit(["red cat", "cat sleeps red", "sleeping cat"], list("aab"))
+    of = TextClassifier(estimate="ml", ngrams=2, stop_words="none").fit(
+        ["red cat", "cat sleeps red", "sleeping cat"], list("aab")
+    )
     assert [(cause.label, cause.name, cause.term) for cause in ruled_out(of, "cats red sleeping cat")] == [
         ("a", "sleeping cat", "sleep cat"), ("b", "red", "red"),
     ]  # fmt: skip
 
 
 def test_a_value_beside_the_text_a_prior_and_a_word_that_is_lacking() -> None:
-    of = TextClassifier(estimate="ml", categorical="colour", class_prior={"a": 1, "b": 1, "c": 0}).fit(
-        [{"text": "cat", "colour": "red"}, {"text": "cat", "colour": "blue"}, {"text": "cat", "colour": "green"}], list("abc")
+    of = TextClassifier(
+        estimate="ml", categorical="colour", class_prior={"a": 1, "b": 1, "c": 0}
+    ).fit(
+        [
+            {"text": "cat", "colour": "red"},
+            {"text": "cat", "colour": "blue"},
+            {"text": "cat", "colour": "green"},
+        ],
+        list("abc"),
     )
-    [found] = Explainer(of.fitted).explain([Document("x", None, b"cat", values=Attributes.of(of.reading).checked(["green"]))])
+    [found] = Explainer(of.fitted).explain(
+        [Document("x", None, b"cat", values=Attributes.of(of.reading).checked(["green"]))]
+    )
     assert found.ruled_out == (
         RuledOut("a", "attribute", "colour", value="green"), RuledOut("b", "attribute", "colour", value="green"), RuledOut("c", "prior"),
     )  # fmt: skip
     of = TextClassifier(classifier="bernoulli", estimate="ml", stemmer="none").fit(
         ["red cat", "red cat", "red dog", "red dog"], list("aabb")
     )
-    assert [(cause.label, cause.by, cause.name) for cause in ruled_out(of, "cat")] == [("a", "lacking", None), ("b", "word", "cat")]
+    assert [(cause.label, cause.by, cause.name) for cause in ruled_out(of, "cat")] == [
+        ("a", "lacking", None),
+        ("b", "word", "cat"),
+    ]
 
 
 def test_a_document_with_an_answer_has_none() -> None:

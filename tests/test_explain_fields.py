@@ -30,7 +30,9 @@ MAILS = [
 
 
 def mail(text: str, subject: str, items: str) -> Document:
-    return Document("x", None, text.encode(), fields=[(b"subject", subject.encode()), (b"", items.encode())])
+    return Document(
+        "x", None, text.encode(), fields=[(b"subject", subject.encode()), (b"", items.encode())]
+    )
 
 
 def model(**parameters: Any) -> TextClassifier:
@@ -39,7 +41,13 @@ def model(**parameters: Any) -> TextClassifier:
 
 EVERY = pytest.mark.parametrize(
     "parameters",
-    [{}, {"ngrams": 2}, {"char_ngrams": "2"}, {"classifier": "bernoulli"}, {"classifier": "complement", "weighting": "tfidf"}],
+    [
+        {},
+        {"ngrams": 2},
+        {"char_ngrams": "2"},
+        {"classifier": "bernoulli"},
+        {"classifier": "complement", "weighting": "tfidf"},
+    ],
     ids=str,
 )
 ASKED = mail("You win the meeting", "the free Agenda", "from:bob@x.org host:x.org")
@@ -52,14 +60,22 @@ def explained(of: TextClassifier, document: Document) -> Explanation:
 
 
 @EVERY
-def test_the_parts_sum_to_the_log_odds_and_stand_where_they_are_shown(parameters: dict[str, Any]) -> None:
+def test_the_parts_sum_to_the_log_odds_and_stand_where_they_are_shown(
+    parameters: dict[str, Any],
+) -> None:
     of = model(**parameters)
     found = explained(of, ASKED)
     joint = of.fitted.score(*contents([ASKED])).scores[0]
     assert found.log_odds == pytest.approx(abs(joint[0] - joint[1]), abs=1e-9)
-    assert math.fsum([found.prior, *(word.nats for word in found.words)]) == pytest.approx(found.log_odds, abs=1e-9)
-    assert found.text == "You win the meeting\nsubject: the free Agenda\n  from:bob@x.org host:x.org"
-    places = {word.word: [found.text[begin:end] for begin, end in word.places] for word in found.words}
+    assert math.fsum([found.prior, *(word.nats for word in found.words)]) == pytest.approx(
+        found.log_odds, abs=1e-9
+    )
+    assert (
+        found.text == "You win the meeting\nsubject: the free Agenda\n  from:bob@x.org host:x.org"
+    )
+    places = {
+        word.word: [found.text[begin:end] for begin, end in word.places] for word in found.words
+    }
     assert places == {
         "you": ["You"], "win": ["win"], "the": ["the"], "meeting": ["meeting"], "subject:the": ["the"], "subject:free": ["free"],
         "subject:agenda": ["Agenda"], "from:bob@x.org": ["from:bob@x.org"], "host:x.org": ["host:x.org"],
@@ -79,7 +95,11 @@ def test_a_word_of_a_field_has_the_term_of_the_field() -> None:
 @pytest.mark.parametrize("wanted", ["ham", "spam"])
 def test_words_of_fields_go(parameters: dict[str, Any], wanted: str) -> None:
     of = model(**parameters)
-    document = mail("prize", "free agenda", "from:win@y.com") if wanted == "ham" else mail("meeting", "agenda", "from:win@y.com host:x.org")
+    document = (
+        mail("prize", "free agenda", "from:win@y.com")
+        if wanted == "ham"
+        else mail("meeting", "agenda", "from:win@y.com host:x.org")
+    )
     [found] = WhyNotFinder(of.fitted, wanted).find([document])
     assert found.words
 
@@ -98,9 +118,12 @@ def test_words_of_fields_go(parameters: dict[str, Any], wanted: str) -> None:
     def without(words: Iterable[str]) -> Document:
         gone = {names[word] for word in words}
         text, *fields = (
-            b" ".join(b" " if word in gone else word for word in part.split()) for part in (document.text, *dict(document.fields).values())
+            b" ".join(b" " if word in gone else word for word in part.split())
+            for part in (document.text, *dict(document.fields).values())
         )
-        return document._replace(text=text, fields=list(zip(dict(document.fields), fields, strict=True)))
+        return document._replace(
+            text=text, fields=list(zip(dict(document.fields), fields, strict=True))
+        )
 
     assert answer(document) != wanted
     assert answer(without(found.words)) == wanted
@@ -110,7 +133,9 @@ def test_words_of_fields_go(parameters: dict[str, Any], wanted: str) -> None:
 def test_an_excerpt_may_come_from_a_field() -> None:
     of = model(stop_words="none", smoothing=0.1, calibration="none")
     document = mail("nothing here " * 100, "free  free\tfree offer", "from:win@y.com")
-    pieces = Excerpts(of.fitted).excerpt(document, of.classes.index("spam"), of.classes.index("ham"))
+    pieces = Excerpts(of.fitted).excerpt(
+        document, of.classes.index("spam"), of.classes.index("ham")
+    )
     quoted = "".join(piece.text for piece in pieces)
     assert quoted.startswith("… ")
     assert quoted.endswith("nothing here subject: free free free offer   from:win@y.com")

@@ -19,20 +19,38 @@ from nbtext.scoring import ScoredBlock, scored
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-TEXTS = ["purr purr sleep", "purr mouse", "bark fetch bark", "bark postman", "swim bubble", "swim sleep"]
+TEXTS = [
+    "purr purr sleep",
+    "purr mouse",
+    "bark fetch bark",
+    "bark postman",
+    "swim bubble",
+    "swim sleep",
+]
 LABELS = ["cats", "cats", "dogs", "dogs", "fish", "fish"]
 
 
 def fitted(**parameters: Any) -> TextClassifier:
-    return TextClassifier(**{"stemmer": "none", "stop_words": "none", "smoothing": 1, "calibration": "none", **parameters}).fit(
-        TEXTS, LABELS
-    )
+    return TextClassifier(
+        **{
+            "stemmer": "none",
+            "stop_words": "none",
+            "smoothing": 1,
+            "calibration": "none",
+            **parameters,
+        }
+    ).fit(TEXTS, LABELS)
 
 
-def found(model: TextClassifier, documents: Sequence[tuple[str, str]], rule: DecisionRule = DecisionRule()) -> list[Misclassification]:
+def found(
+    model: TextClassifier, documents: Sequence[tuple[str, str]], rule: DecisionRule = DecisionRule()
+) -> list[Misclassification]:
     made: list[Misclassification] = []
     finder = MistakeFinder(model.fitted)
-    stream = [Document(f"{number}", label, text.encode()) for number, (label, text) in enumerate(documents)]
+    stream = [
+        Document(f"{number}", label, text.encode())
+        for number, (label, text) in enumerate(documents)
+    ]
 
     def look(block: ScoredBlock) -> None:
         made.extend(finder.mistakes(block, rule.decide(block.log_posterior)))
@@ -43,36 +61,57 @@ def found(model: TextClassifier, documents: Sequence[tuple[str, str]], rule: Dec
 
 def log_probability(term: str, label: str) -> float:
     """log (m + 1) / (N + V)."""
-    words = [word for text, of in zip(TEXTS, LABELS, strict=True) if of == label for word in text.split()]
+    words = [
+        word for text, of in zip(TEXTS, LABELS, strict=True) if of == label for word in text.split()
+    ]
     return math.log((words.count(term) + 1) / (len(words) + 8))
 
 
 def test_a_mistake_lists_what_spoke_for_the_answer() -> None:
     model = fitted()
-    [mistake] = found(model, [("cats", "purr"), ("cats", "bark bark bark purr mouse sleep unheard"), ("dogs", "bark")])
-    assert (mistake.id, mistake.truth, mistake.answer, mistake.against) == ("1", "cats", "dogs", None)
+    [mistake] = found(
+        model,
+        [("cats", "purr"), ("cats", "bark bark bark purr mouse sleep unheard"), ("dogs", "bark")],
+    )
+    assert (mistake.id, mistake.truth, mistake.answer, mistake.against) == (
+        "1",
+        "cats",
+        "dogs",
+        None,
+    )
     [proba] = model.predict_proba(["bark bark bark purr mouse sleep unheard"])
     assert mistake.probability == pytest.approx(proba.max())
     assert mistake.margin == pytest.approx(math.log(proba[1] / proba[0]))
     assert [term for term, _ in mistake.terms] == ["bark"]
-    assert mistake.terms[0].nats == pytest.approx(3 * (log_probability("bark", "dogs") - log_probability("bark", "cats")))
+    assert mistake.terms[0].nats == pytest.approx(
+        3 * (log_probability("bark", "dogs") - log_probability("bark", "cats"))
+    )
 
 
 def test_terms_come_strongest_first_and_only_those_that_speak_for_the_answer() -> None:
     [mistake] = found(fitted(), [("fish", "mouse purr sleep purr")])
     gains = {
-        term: n * (log_probability(term, "cats") - log_probability(term, "fish")) for term, n in (("mouse", 1), ("purr", 2), ("sleep", 1))
+        term: n * (log_probability(term, "cats") - log_probability(term, "fish"))
+        for term, n in (("mouse", 1), ("purr", 2), ("sleep", 1))
     }
     assert gains["sleep"] < 0
     assert [term for term, _ in mistake.terms] == ["purr", "mouse"]
-    assert dict(mistake.terms) == {"purr": pytest.approx(gains["purr"]), "mouse": pytest.approx(gains["mouse"])}
+    assert dict(mistake.terms) == {
+        "purr": pytest.approx(gains["purr"]),
+        "mouse": pytest.approx(gains["mouse"]),
+    }
 
 
 def test_no_more_terms_than_are_shown() -> None:
     words = [f"w{number:02}" for number in range(TERMS_SHOWN + 5)]
-    model = TextClassifier(stemmer="none", stop_words="none", smoothing=1).fit([" ".join(words), "other"], ["a", "b"])
+    model = TextClassifier(stemmer="none", stop_words="none", smoothing=1).fit(
+        [" ".join(words), "other"], ["a", "b"]
+    )
     [mistake] = found(model, [("b", " ".join(words) + " w03 w03")])
-    assert [term for term, _ in mistake.terms] == ["w03", *(word for word in words if word != "w03")][:TERMS_SHOWN]
+    assert [term for term, _ in mistake.terms] == [
+        "w03",
+        *(word for word in words if word != "w03"),
+    ][:TERMS_SHOWN]
 
 
 def test_a_term_that_rules_the_true_class_out_has_infinite_weight() -> None:
@@ -90,7 +129,9 @@ def test_a_label_that_the_model_does_not_know_is_compared_with_the_runner_up() -
 
 def test_what_has_no_answer_is_no_mistake() -> None:
     documents = [("cats", "bark"), ("cats", "bark purr"), ("cats", "bark bark bark bark")]
-    assert [mistake.id for mistake in found(fitted(), documents, DecisionRule(min_probability=0.8))] == ["2"]
+    assert [
+        mistake.id for mistake in found(fitted(), documents, DecisionRule(min_probability=0.8))
+    ] == ["2"]
     assert found(fitted(estimate="ml"), [("fish", "purr bark")]) == []
 
 
@@ -103,4 +144,7 @@ def test_the_only_class_has_no_rival() -> None:
 def test_the_runner_up_is_another_class_even_if_all_are_impossible() -> None:
     rows = np.log(np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5], [0.4, 0.4, 0.2]]))
     assert runner_up(rows, np.array([0, 2, 0])).tolist() == [1, 1, 1]
-    assert runner_up(np.array([[0.0, -np.inf], [-np.inf, 0.0]]), np.array([0, 1])).tolist() == [1, 0]
+    assert runner_up(np.array([[0.0, -np.inf], [-np.inf, 0.0]]), np.array([0, 1])).tolist() == [
+        1,
+        0,
+    ]

@@ -144,4 +144,6 @@ def test_each_fault_has_its_tests(number: int) -> None:
     for test in tests:
         module, _, name = test.partition(".")
         tree = ast.parse((Path(__file__).parent / f"test_{module}.py").read_text(encoding="utf-8"))
-        assert f"test_{name}" in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        assert f"test_{name}" in {
+            node.name for node in tree.body if isinstance(node, ast.FunctionDef)
+        }

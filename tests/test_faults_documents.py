@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 def test_fault_55_one_unreadable_of_ten_thousand(pets: Path) -> None:
-    corpus(pets, {f"in/{number:05}": "a cat" if number % 2 else "a dog" for number in range(10_000)})
+    corpus(
+        pets, {f"in/{number:05}": "a cat" if number % 2 else "a dog" for number in range(10_000)}
+    )
     (pets / "in/04321").unlink()
     (pets / "in/04321").symlink_to("nowhere")
     done = nbtext("classify in")
@@ -21,7 +23,9 @@ def test_fault_55_one_unreadable_of_ten_thousand(pets: Path) -> None:
     assert (done.status, done.notes) == (1, [f"nbtext: in/04321: {reason}"])
     assert [row[0] for row in done.rows] == [f"in/{number:05}" for number in range(10_000)]
     assert [row for row in done.rows if not row[1]] == [["in/04321", "", reason]]
-    assert all(row[1] == ("cats" if int(row[0][-5:]) % 2 else "dogs") for row in done.rows if row[1])
+    assert all(
+        row[1] == ("cats" if int(row[0][-5:]) % 2 else "dogs") for row in done.rows if row[1]
+    )
 
 
 PATCHED = """
@@ -41,7 +45,10 @@ sys.exit(run(sys.argv[1:]))
 def test_fault_56_a_file_that_vanishes_after_it_was_listed(pets: Path) -> None:
     corpus(pets, {"in/a": "a cat", "in/gone": "a cat", "in/z": "a dog"})
     done = python(PATCHED, "classify", "in")
-    assert (done.status, done.notes) == (1, ["nbtext: in/gone: cannot read: no such file or directory"])
+    assert (done.status, done.notes) == (
+        1,
+        ["nbtext: in/gone: cannot read: no such file or directory"],
+    )
     assert [row[:2] for row in done.rows] == [["in/a", "cats"], ["in/gone", ""], ["in/z", "dogs"]]
 
 
@@ -72,14 +79,23 @@ def test_fault_60_a_file_of_five_gigabytes(pets: Path) -> None:
     corpus(pets, {"in/a": "a cat", "in/b": ""})
     os.truncate(pets / "in/b", 5 << 30)
     done = nbtext("classify in", limits=MEMORY)
-    assert (done.status, done.notes) == (1, ["nbtext: in/b: larger than 64 MiB; give --set max-document-size=SIZE"])
+    assert (done.status, done.notes) == (
+        1,
+        ["nbtext: in/b: larger than 64 MiB; give --set max-document-size=SIZE"],
+    )
     lines = nbtext("classify in/a --format lines --max-document-size 3")
-    assert (lines.status, lines.rows) == (1, [["in/a:1", "", "larger than 3 bytes; give --set max-document-size=SIZE"]])
+    assert (lines.status, lines.rows) == (
+        1,
+        [["in/a:1", "", "larger than 3 bytes; give --set max-document-size=SIZE"]],
+    )
 
 
 def test_fault_61_binary_documents(pets: Path) -> None:
     chance = random.Random(61)
-    blobs = {f"in/{number:02}": bytes([0]) + chance.randbytes(chance.randint(0, 5000)) for number in range(40)}
+    blobs = {
+        f"in/{number:02}": bytes([0]) + chance.randbytes(chance.randint(0, 5000))
+        for number in range(40)
+    }
     corpus(pets, {**blobs, "in/text": "a cat"})
     done = nbtext("classify in -o jsonl")
     records = done.records

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nbtext import TextClassifier
-from tests.hostile import BY_JOBLIB, DEPTH, GADGETS, LENGTHS, MARK, SHAPES, TYPES, loaded_under_watch, packed
+from tests.hostile import (
+    BY_JOBLIB,
+    DEPTH,
+    GADGETS,
+    LENGTHS,
+    MARK,
+    SHAPES,
+    TYPES,
+    loaded_under_watch,
+    packed,
+)
 from tests.model_bytes import Parts, put_together, taken_apart
 from tests.process import MEMORY, content, error_line, fail, nbtext, python, write
 
@@ -40,7 +50,9 @@ def test_fault_3_a_model_that_may_not_be_read(shared_folder: Path) -> None:
         "import difflib, os, sys; from nbtext.cli import main, inspect; from nbtext import TextClassifier; import nbtext.store\n"
         "os.chdir(sys.argv[1]); os.setgid(65534); os.setuid(65534); sys.exit(main.run(['inspect', '-m', 'm']))"
     )
-    assert "m: cannot read the model: permission denied" in error_line(python(code, shared_folder), 3)
+    assert "m: cannot read the model: permission denied" in error_line(
+        python(code, shared_folder), 3
+    )
 
 
 HOSTILE = {"gadgets": GADGETS, "shapes": SHAPES, "types": TYPES, "lengths": LENGTHS, "depth": DEPTH}
@@ -52,18 +64,28 @@ def test_fault_9_hostile_pickles_are_not_unpickled(pets: Path, kind: str) -> Non
     statuses, seen, done = loaded_under_watch(pets / "nbtext.joblib", files, pets)
     assert (statuses, seen) == (dict.fromkeys(files, 3), [])
     assert len(done.notes) == len(files)
-    assert all("not an nbtext model" in note or "the model is damaged" in note for note in done.notes)
+    assert all(
+        "not an nbtext model" in note or "the model is damaged" in note for note in done.notes
+    )
     assert not (pets / MARK).exists()
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_fault_9_hostile_pickles_behind_a_true_header_are_not_looked_at(pets: Path, parts: Parts, kind: str) -> None:
+def test_fault_9_hostile_pickles_behind_a_true_header_are_not_looked_at(
+    pets: Path, parts: Parts, kind: str
+) -> None:
     """In place of what joblib reads before the first array; nbtext takes the arrays from where the index says they are, or refuses the file."""
     first = min(place["offset"] for place in parts.decoded["arrays"].values())
     short = {name: content for name, content in HOSTILE[kind].items() if len(content) < first}
     assert short or kind == "depth"
-    before = {name: put_together(parts.decoded, content + parts.payload[len(content) :]) for name, content in short.items()}
-    instead = {f"{name}, alone": put_together(parts.decoded, content) for name, content in HOSTILE[kind].items()}
+    before = {
+        name: put_together(parts.decoded, content + parts.payload[len(content) :])
+        for name, content in short.items()
+    }
+    instead = {
+        f"{name}, alone": put_together(parts.decoded, content)
+        for name, content in HOSTILE[kind].items()
+    }
     statuses, seen, _ = loaded_under_watch(pets / "nbtext.joblib", {**before, **instead}, pets)
     assert (statuses, seen) == ({**dict.fromkeys(before, 0), **dict.fromkeys(instead, 3)}, [])
     assert not (pets / MARK).exists()
@@ -74,13 +96,17 @@ def test_fault_16_no_other_file_is_opened(pets: Path, parts: Parts) -> None:
     index = parts.decoded
     index["settings"]["training"]["stop_words"] = "/etc/passwd"
     index["settings"]["training"]["class_prior"] = "/etc/passwd"
-    statuses, seen, _ = loaded_under_watch(pets / "nbtext.joblib", {"names": put_together(index, parts.payload)}, pets)
+    statuses, seen, _ = loaded_under_watch(
+        pets / "nbtext.joblib", {"names": put_together(index, parts.payload)}, pets
+    )
     assert (statuses, seen) == ({"names": 3}, [])
 
 
 def test_the_watcher_sees_what_joblib_does(pets: Path) -> None:
     """So that what it does not see of nbtext says something."""
-    _, seen, _ = loaded_under_watch(pets / "nbtext.joblib", {"gadget": GADGETS["os.system"]}, pets, BY_JOBLIB)
+    _, seen, _ = loaded_under_watch(
+        pets / "nbtext.joblib", {"gadget": GADGETS["os.system"]}, pets, BY_JOBLIB
+    )
     assert {entry.split(" ")[0] for entry in seen} >= {"pickle.find_class", "os.system"}
     assert (pets / MARK).exists()
 

@@ -37,7 +37,10 @@ def test_fault_28_killed_at_any_time(tmp_path: Path, name: str, part: int) -> No
     lasts = (time.monotonic() - begin) / 5
     choice = random.Random(f"{name} {part}")
     killed = 0
-    for share in (0, *(choice.uniform(0, 1.2) for _ in range(ROUNDS // (rounds(1, 2) * len(KILLED))))):
+    for share in (
+        0,
+        *(choice.uniform(0, 1.2) for _ in range(ROUNDS // (rounds(1, 2) * len(KILLED)))),
+    ):
         tried.restore()
         running = Run(*tried.command.arguments, cwd=tmp_path)
         time.sleep(share * lasts)  # any time is as good as another
@@ -55,7 +58,16 @@ def test_fault_28_killed_at_any_time(tmp_path: Path, name: str, part: int) -> No
 def test_fault_39_readers_while_a_writer_replaces(tmp_path: Path, name: str) -> None:
     """Every run of a reader answers as the old model does, or as the new one, in all of its rows, and never fails."""
     tried = setting(tmp_path, WRITING[name])
-    asked = ("classify", "pets/cats/1", "pets/dogs/1", "more/fish/1", "-m", MODEL, "--output", "jsonl")
+    asked = (
+        "classify",
+        "pets/cats/1",
+        "pets/dogs/1",
+        "more/fish/1",
+        "-m",
+        MODEL,
+        "--output",
+        "jsonl",
+    )
     right = set()
     for content in (tried.old, tried.new):
         tried.model.write_bytes(content)

@@ -12,7 +12,20 @@ import pytest
 
 from tests import commands
 from tests.commands import READING, WRITING, Setting, setting
-from tests.process import HOUSE, TIME_LIMIT, bash, content, corpus, error_line, python, run, start, succeed, succeeded, write
+from tests.process import (
+    HOUSE,
+    TIME_LIMIT,
+    bash,
+    content,
+    corpus,
+    error_line,
+    python,
+    run,
+    start,
+    succeed,
+    succeeded,
+    write,
+)
 from tests.tracing import CALLS, Fault, untraceable, with_faults
 
 if TYPE_CHECKING:
@@ -47,7 +60,10 @@ def test_fault_24_a_disk_that_is_full(pets: Path) -> None:
         "head -c 8192 /dev/zero > disk/rest; $NBTEXT train pets -m disk/nbtext.joblib; echo $?; cmp disk/nbtext.joblib nbtext.joblib; ls -A disk'",
     )
     assert done.text.split() == ["4", "nbtext.joblib", "rest"], done
-    assert done.notes[-1] == "nbtext: disk/nbtext.joblib: cannot write: no space left on device; the file is as it was"
+    assert (
+        done.notes[-1]
+        == "nbtext: disk/nbtext.joblib: cannot write: no space left on device; the file is as it was"
+    )
 
 
 @pytest.mark.parametrize(
@@ -66,7 +82,9 @@ def test_faults_25_and_26_what_is_said_of_a_failure_to_sync_or_rename(
     fault = Fault(CALLS[kind], f"error={what}", number)
     result, _ = with_faults(traced.folder, traced.command.arguments, fault)
     assert error_line(result, 4) == f"nbtext: m: {message}"
-    assert traced.model.read_bytes() == (traced.new if message.startswith("written") else traced.old)
+    assert traced.model.read_bytes() == (
+        traced.new if message.startswith("written") else traced.old
+    )
     assert not traced.left_over()
 
 
@@ -74,7 +92,10 @@ def test_fault_33_a_hard_link_is_split(training: Setting) -> None:
     """As documented: the other name keeps the old model."""
     os.link(training.model, training.folder / "other")
     succeeded(training.run())
-    assert (training.model.read_bytes(), (training.folder / "other").read_bytes()) == (training.new, training.old)
+    assert (training.model.read_bytes(), (training.folder / "other").read_bytes()) == (
+        training.new,
+        training.old,
+    )
 
 
 def test_fault_43_short_reads(tmp_path: Path) -> None:
@@ -120,10 +141,15 @@ def test_fault_44_too_little_memory(tmp_path: Path, name: str) -> None:
 
 def test_fault_45_too_few_open_files(training: Setting) -> None:
     """Files are closed as it goes: many documents need no more than few, and too few for few leave all as it was."""
-    corpus(training.folder / "many", {f"{number % 2}/{number}": f"word{number}" for number in range(300)})
+    corpus(
+        training.folder / "many",
+        {f"{number % 2}/{number}": f"word{number}" for number in range(300)},
+    )
     statuses = []
     for limit in range(3, 12):
-        result = commands.run("train", "many", "-m", training.model, cwd=training.folder, limits={"NOFILE": limit})
+        result = commands.run(
+            "train", "many", "-m", training.model, cwd=training.folder, limits={"NOFILE": limit}
+        )
         statuses.append(result.status)
         if result.status:
             assert "too many open files" in error_line(result, result.status)
@@ -132,7 +158,9 @@ def test_fault_45_too_few_open_files(training: Setting) -> None:
     assert set(failed) <= {3, 4}  # the old model cannot be read, or the new one not be written
     assert statuses == [*failed, *[0] * (9 - len(failed))]
     assert 0 < len(failed) < 9
-    result = commands.run("classify", "many", "-m", training.model, cwd=training.folder, limits={"NOFILE": 8})
+    result = commands.run(
+        "classify", "many", "-m", training.model, cwd=training.folder, limits={"NOFILE": 8}
+    )
     assert len(succeeded(result).rows) == 300
 
 
@@ -144,4 +172,7 @@ def test_a_failure_that_names_no_file_is_not_put_down_to_standard_output(pets: P
     )
     assert error_line(python(code), 4) == "nbtext: cannot read or write: input/output error"
     full = bash("$NBTEXT inspect > /dev/full")
-    assert (full.status, full.notes) == (4, ["nbtext: standard output: cannot write: no space left on device"])
+    assert (full.status, full.notes) == (
+        4,
+        ["nbtext: standard output: cannot write: no space left on device"],
+    )

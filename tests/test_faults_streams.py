@@ -50,7 +50,13 @@ def test_fault_50_a_bad_option_is_status_2_on_standard_error(command: str) -> No
 def some_names(many: int) -> list[bytes]:
     """File names of any bytes but NUL and the slash, the same ones each time."""
     chance = random.Random(53)
-    names = {bytes(chance.choice([*range(1, 0x2F), *range(0x30, 0x100)]) for _ in range(chance.randint(1, 255))) for _ in range(many)}
+    names = {
+        bytes(
+            chance.choice([*range(1, 0x2F), *range(0x30, 0x100)])
+            for _ in range(chance.randint(1, 255))
+        )
+        for _ in range(many)
+    }
     return sorted(names - {b".", b".."})
 
 
@@ -72,4 +78,6 @@ def test_fault_53_names_of_any_bytes(pets: Path) -> None:
 def unescaped(field: bytes) -> bytes:
     """What a field of TSV stands for."""
     parts = field.split(b"\\\\")
-    return b"\\".join(part.replace(b"\\t", b"\t").replace(b"\\n", b"\n").replace(b"\\r", b"\r") for part in parts)
+    return b"\\".join(
+        part.replace(b"\\t", b"\t").replace(b"\\n", b"\n").replace(b"\\r", b"\r") for part in parts
+    )

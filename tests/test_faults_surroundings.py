@@ -9,7 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.process import HOUSE, SERVICE_DESK, cold, content, corpus, in_json, nbtext, run, succeed, succeeded
+from tests.process import (
+    HOUSE,
+    SERVICE_DESK,
+    cold,
+    content,
+    corpus,
+    in_json,
+    nbtext,
+    run,
+    succeed,
+    succeeded,
+)
 
 
 def test_fault_75_counts_beyond_32_bits(tmp_path: Path) -> None:
@@ -25,11 +36,18 @@ def test_fault_75_counts_beyond_32_bits(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "env", [{"TZ": "Pacific/Kiritimati"}, {"HOME": "/nonexistent"}, {"HOME": ""}, {"TMPDIR": "/nonexistent"}, {"USER": "", "LOGNAME": ""}], ids=str
 )  # fmt: skip
-def test_fault_76_no_home_no_temporary_folder_any_time_zone(pets: Path, env: dict[str, str]) -> None:
+def test_fault_76_no_home_no_temporary_folder_any_time_zone(
+    pets: Path, env: dict[str, str]
+) -> None:
     succeed("train pets -m plain")
     succeed("train pets -m other", env=env)
     assert content("plain") == content("other")
-    for arguments in (["classify", "pets"], ["evaluate", "pets"], ["select-features", "-o", "table"], ["inspect"]):
+    for arguments in (
+        ["classify", "pets"],
+        ["evaluate", "pets"],
+        ["select-features", "-o", "table"],
+        ["inspect"],
+    ):
         assert nbtext(*arguments, env=env) == nbtext(*arguments)
 
 
@@ -86,10 +104,20 @@ def test_fault_79_temporary_files_cannot_be_guessed_or_planted(pets: Path, links
         done = run([sys.executable, "-c", WATCHER, links, *arguments], env=HOUSE)
         made = json.loads(succeeded(done).out)
         assert all(is_new for _, is_new in made), made
-        temporary = {name for name, _ in made if not name.endswith(".lock")}  # the lock has one name for all
+        temporary = {
+            name for name, _ in made if not name.endswith(".lock")
+        }  # the lock has one name for all
         assert len(temporary) == 2
         assert {Path(name).parent for name in temporary} == {pets}
-        assert all(re.fullmatch(r"\.nbtext\.joblib\.nbtext-[a-z0-5]{8}\.tmp", Path(name).name) for name in temporary), temporary
+        assert all(
+            re.fullmatch(r"\.nbtext\.joblib\.nbtext-[a-z0-5]{8}\.tmp", Path(name).name)
+            for name in temporary
+        ), temporary
         names.append(temporary)
     assert not names[0] & names[1]
-    assert sorted(path.name for path in pets.iterdir()) == ["more", "nbtext.joblib", "nbtext.joblib.1", "pets"]
+    assert sorted(path.name for path in pets.iterdir()) == [
+        "more",
+        "nbtext.joblib",
+        "nbtext.joblib.1",
+        "pets",
+    ]

@@ -80,9 +80,13 @@ def without_faults(folder: Path, arguments: Arguments) -> Traced:
 def each_fault(setting: Setting, kind: str, what: str) -> Iterator[Result]:
     """Runs with a fault in the first call of some kind, in the second, and so on to the last."""
     setting.restore()
-    for number in range(1, without_faults(setting.folder, setting.command.arguments).last(kind) + 1, STRIDE):
+    for number in range(
+        1, without_faults(setting.folder, setting.command.arguments).last(kind) + 1, STRIDE
+    ):
         setting.restore()
-        traced = with_faults(setting.folder, setting.command.arguments, Fault(CALLS[kind], what, number))
+        traced = with_faults(
+            setting.folder, setting.command.arguments, Fault(CALLS[kind], what, number)
+        )
         if not traced.faults and traced.result.status == 0:
             return  # the counted run made more calls, for it compiled modules
         assert all(note.startswith("nbtext: ") for note in traced.result.notes), traced
@@ -90,9 +94,14 @@ def each_fault(setting: Setting, kind: str, what: str) -> Iterator[Result]:
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), some([(name, kind) for name in WRITING for kind in FAULTS if name in WHOLE or kind in SAVING], 15)
+    ("name", "kind"),
+    some(
+        [(name, kind) for name in WRITING for kind in FAULTS if name in WHOLE or kind in SAVING], 15
+    ),
 )
-def test_a_call_that_fails_leaves_the_old_model_or_the_new(prepared: Callable[[str], Setting], name: str, kind: str) -> None:
+def test_a_call_that_fails_leaves_the_old_model_or_the_new(
+    prepared: Callable[[str], Setting], name: str, kind: str
+) -> None:
     for error in FAULTS[kind] if name == "train" else FAULTS[kind][:1]:
         for result in each_fault(prepared(name), kind, f"error={error}"):
             assert result.status in (0, 1, 3, 4), result
@@ -102,35 +111,56 @@ def test_a_call_that_fails_leaves_the_old_model_or_the_new(prepared: Callable[[s
 
 
 @pytest.mark.parametrize("kind", some(list(FAULTS), 5))
-def test_a_call_that_fails_while_classifying_makes_no_answer_wrong(prepared: Callable[[str], Setting], kind: str) -> None:
+def test_a_call_that_fails_while_classifying_makes_no_answer_wrong(
+    prepared: Callable[[str], Setting], kind: str
+) -> None:
     right = prepared("classify").out.splitlines()
     for error in FAULTS[kind]:
         for result in each_fault(prepared("classify"), kind, f"error={error}"):
             assert result.status in (0, 1, 3, 4), result
             rows = result.out.splitlines()
-            assert len(rows) == len(right) if result.status in (0, 1) else len(rows) <= len(right), result
+            assert (
+                len(rows) == len(right) if result.status in (0, 1) else len(rows) <= len(right)
+            ), result
             for row, expected in zip(rows, right, strict=False):
                 name, label, why = row.split(b"\t")
-                assert row == expected or (result.status == 1 and name == expected.split(b"\t")[0] and not label and b"cannot" in why), (
-                    result
-                )
+                assert row == expected or (
+                    result.status == 1
+                    and name == expected.split(b"\t")[0]
+                    and not label
+                    and b"cannot" in why
+                ), result
             assert result.status != 1 or rows != right
             prepared("classify").check(result)
 
 
 @pytest.mark.parametrize("kind", some(list(FAULTS), 5))
-def test_a_call_that_fails_while_inspecting_shows_nothing_wrong(prepared: Callable[[str], Setting], kind: str) -> None:
+def test_a_call_that_fails_while_inspecting_shows_nothing_wrong(
+    prepared: Callable[[str], Setting], kind: str
+) -> None:
     for error in FAULTS[kind][:1]:
         for result in each_fault(prepared("inspect"), kind, f"error={error}"):
             assert result.status in (0, 3, 4), result
-            assert result.out == prepared("inspect").out or (result.status and not result.out), result
+            assert result.out == prepared("inspect").out or (result.status and not result.out), (
+                result
+            )
             prepared("inspect").check(result)
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), some([(name, kind) for name in (*WRITING, *READING) for kind in ("read", "write", "sync", "lock")], 5)
+    ("name", "kind"),
+    some(
+        [
+            (name, kind)
+            for name in (*WRITING, *READING)
+            for kind in ("read", "write", "sync", "lock")
+        ],
+        5,
+    ),
 )
-def test_a_call_that_is_interrupted_is_made_again(prepared: Callable[[str], Setting], name: str, kind: str) -> None:
+def test_a_call_that_is_interrupted_is_made_again(
+    prepared: Callable[[str], Setting], name: str, kind: str
+) -> None:
     for result in each_fault(prepared(name), kind, "error=EINTR"):
         assert (result.status, result.out, result.err) == (0, prepared(name).out, b"")
         prepared(name).check(result)
@@ -144,20 +174,29 @@ SIGNALS = {"KILL": -9, "TERM": 143, "INT": 130, "HUP": 129}
     ("name", "signal", "kind"),
     some(
         [
-            *((name, signal, kind) for name in WRITING for signal in SIGNALS for kind in ("write", "sync", "rename", "remove")),
+            *(
+                (name, signal, kind)
+                for name in WRITING
+                for signal in SIGNALS
+                for kind in ("write", "sync", "rename", "remove")
+            ),
             *((name, "KILL", kind) for name in WHOLE for kind in ("open", "link", "lock")),
         ],
         13,
     ),
 )
-def test_a_signal_at_a_call_leaves_the_old_model_or_the_new(prepared: Callable[[str], Setting], name: str, kind: str, signal: str) -> None:
+def test_a_signal_at_a_call_leaves_the_old_model_or_the_new(
+    prepared: Callable[[str], Setting], name: str, kind: str, signal: str
+) -> None:
     for result in each_fault(prepared(name), kind, f"signal={signal}"):
         assert (result.status, result.out, result.err) == (SIGNALS[signal], b"", b"")
         assert signal == "KILL" or not prepared(name).left_over(), result
         prepared(name).check(result)
 
 
-def test_fault_30_a_second_ctrl_c_while_the_first_is_cleaned_up_after(prepared: Callable[[str], Setting]) -> None:
+def test_fault_30_a_second_ctrl_c_while_the_first_is_cleaned_up_after(
+    prepared: Callable[[str], Setting],
+) -> None:
     setting = prepared("train")
     setting.restore()
     twice = Fault(CALLS["write"], "signal=INT", 1), Fault(CALLS["remove"], "signal=INT", 1)

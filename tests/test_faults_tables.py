@@ -26,14 +26,21 @@ def test_fault_64_line_ends(pets: Path, end: str, inside: str) -> None:
     corpus(pets, files)
     for name in files:
         done = succeed("classify", name)
-        assert [row[:2] for row in done.rows] == [[f"{name}:{number}", label] for number, label in enumerate(["cats", "dogs", "cats"], 1)]
-    by_line = succeed("classify - --format lines", stdin="".join(text + end for text in texts).encode())
+        assert [row[:2] for row in done.rows] == [
+            [f"{name}:{number}", label] for number, label in enumerate(["cats", "dogs", "cats"], 1)
+        ]
+    by_line = succeed(
+        "classify - --format lines", stdin="".join(text + end for text in texts).encode()
+    )
     assert [row[1] for row in by_line.rows] == ["cats", "dogs", "cats"]
 
 
 def test_fault_65_labels_of_json_that_are_no_text(tmp_path: Path) -> None:
     labels = ["3", "true", "1.5", "null", "[]", '"x"']
-    corpus(tmp_path, {"t.jsonl": "".join(f'{{"label": {label}, "text": "word"}}\n' for label in labels)})
+    corpus(
+        tmp_path,
+        {"t.jsonl": "".join(f'{{"label": {label}, "text": "word"}}\n' for label in labels)},
+    )
     done = nbtext("train t.jsonl")
     assert done.status == 1
     assert [note.partition(": ")[2].partition(":")[2].partition(":")[0] for note in done.notes] == [
@@ -50,8 +57,23 @@ def test_fault_69_the_same_document_in_two_classes(tmp_path: Path) -> None:
 
 
 def test_fault_70_labels_that_look_alike_are_told_of(tmp_path: Path) -> None:
-    labels = ["café", "cafe\u0301", "Cats", "cats", "dogs ", "dogs", "..", "/", "a/b", "\x1b[31m", "new\\nline"]
-    corpus(tmp_path, {"t.tsv": "".join(f"{label}\tword{number}\n" for number, label in enumerate(labels * 2))})
+    labels = [
+        "café",
+        "cafe\u0301",
+        "Cats",
+        "cats",
+        "dogs ",
+        "dogs",
+        "..",
+        "/",
+        "a/b",
+        "\x1b[31m",
+        "new\\nline",
+    ]
+    corpus(
+        tmp_path,
+        {"t.tsv": "".join(f"{label}\tword{number}\n" for number, label in enumerate(labels * 2))},
+    )
     done = nbtext("train t.tsv")
     assert done.status == 0
     similar = "'Cats' and 'cats', 'cafe\u0301' and 'café', 'dogs' and 'dogs '"
@@ -59,7 +81,9 @@ def test_fault_70_labels_that_look_alike_are_told_of(tmp_path: Path) -> None:
         f"nbtext: warning: labels that differ only in case, spaces, Unicode form or as 1 and 1.0: {similar}; write them alike, or join them with nbtext relabel"
     ]
     rows = succeed("classify t.tsv").rows
-    assert sorted({row[1] for row in rows}) == sorted(label.replace("\\", "\\\\") for label in labels)
+    assert sorted({row[1] for row in rows}) == sorted(
+        label.replace("\\", "\\\\") for label in labels
+    )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["nbtext.joblib", "t.tsv"]
     assert nbtext("train t.tsv -q").notes == []
 
@@ -67,7 +91,14 @@ def test_fault_70_labels_that_look_alike_are_told_of(tmp_path: Path) -> None:
 @pytest.mark.repeated
 def test_fault_71_very_many_classes(tmp_path: Path) -> None:
     classes = rounds(20_000, 100_000)
-    corpus(tmp_path, {"t.tsv": "".join(f"c{number}\tword{number % 500} thing{number}\n" for number in range(classes))})
+    corpus(
+        tmp_path,
+        {
+            "t.tsv": "".join(
+                f"c{number}\tword{number % 500} thing{number}\n" for number in range(classes)
+            )
+        },
+    )
     succeed("train t.tsv -q")  # warned of: each document has a class of its own
     done = succeed("classify - --format lines", stdin=b"thing7000 word0")
     assert done.rows[0][1] == "c7000"
@@ -77,7 +108,16 @@ def test_fault_71_very_many_classes(tmp_path: Path) -> None:
 @pytest.mark.repeated
 def test_fault_71_very_long_documents(tmp_path: Path) -> None:
     words = rounds(200_000, 1_000_000)
-    corpus(tmp_path, {"t.tsv": "a\t" + "spam " * words + "\nb\t" + " ".join(f"w{number}" for number in range(words)) + "\n"})
+    corpus(
+        tmp_path,
+        {
+            "t.tsv": "a\t"
+            + "spam " * words
+            + "\nb\t"
+            + " ".join(f"w{number}" for number in range(words))
+            + "\n"
+        },
+    )
     succeed("train t.tsv")
     assert [row[1:] for row in succeed("classify t.tsv").rows] == [["a", "1"], ["b", "1"]]
     said = in_json("evaluate -q t.tsv")
@@ -87,5 +127,12 @@ def test_fault_71_very_long_documents(tmp_path: Path) -> None:
 @pytest.mark.repeated
 def test_fault_72_a_word_of_megabytes(service_desk_model: Path) -> None:
     for letter in (b"x", "語".encode(), b"x'"):
-        done = succeed("classify - -m", service_desk_model, stdin=letter * rounds(1_000_000, 10_000_000) + b" bin not emptied")
-        assert done.rows[0][1] == succeed("classify - -m", service_desk_model, stdin=b"bin not emptied").rows[0][1]
+        done = succeed(
+            "classify - -m",
+            service_desk_model,
+            stdin=letter * rounds(1_000_000, 10_000_000) + b" bin not emptied",
+        )
+        assert (
+            done.rows[0][1]
+            == succeed("classify - -m", service_desk_model, stdin=b"bin not emptied").rows[0][1]
+        )

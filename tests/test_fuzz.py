@@ -30,7 +30,10 @@ def test_every_seed_is_read_or_refused(name: str) -> None:
 
 def inputs(name: str) -> st.SearchStrategy[bytes]:
     """Changed seeds, and anything."""
-    return st.one_of(st.integers(0, 2**32).map(lambda number: changed(seeds(name), random.Random(number))), st.binary(max_size=200))
+    return st.one_of(
+        st.integers(0, 2**32).map(lambda number: changed(seeds(name), random.Random(number))),
+        st.binary(max_size=200),
+    )
 
 
 def target_test(name: str, number: int) -> Callable[[], None]:
@@ -49,7 +52,17 @@ def test_every_input_is_read_or_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "charset", ["u\0utf-8", "punycode", "idna", "unicode_escape", "raw-unicode-escape", "rot13", "undefined", "x" * 1000]
+    "charset",
+    [
+        "u\0utf-8",
+        "punycode",
+        "idna",
+        "unicode_escape",
+        "raw-unicode-escape",
+        "rot13",
+        "undefined",
+        "x" * 1000,
+    ],
 )
 def test_a_charset_that_is_none_is_not_asked(charset: str) -> None:
     """A zero byte in its name was an internal error; punycode takes the square of the length, hours for a mail of some megabytes."""
@@ -61,5 +74,7 @@ def test_a_charset_that_is_none_is_not_asked(charset: str) -> None:
 def test_a_charset_of_a_part_that_is_none_is_not_asked(charset: str) -> None:
     """The same, of a part of a message, which the email package would decode by itself."""
     head = f'Content-Type: multipart/alternative; boundary=b\n\n--b\nContent-Type: text/plain; charset="{charset}"\n\n'
-    text, *_ = read_mail(head.encode() + b"caf\xc3\xa9 -" + b"a1" * 100_000 + b"\n--b--\n", MailReading())
+    text, *_ = read_mail(
+        head.encode() + b"caf\xc3\xa9 -" + b"a1" * 100_000 + b"\n--b--\n", MailReading()
+    )
     assert text.startswith("café -a1a1".encode())

@@ -15,7 +15,11 @@ from tests.golden.replay import EXPECTED, played, public_api, scores, sessions, 
 
 GOLDEN = json.loads(EXPECTED.read_text(encoding="utf-8"))
 HERE = surroundings()
-OTHER = {name: f"{here}, not {GOLDEN['surroundings'].get(name)}" for name, here in HERE.items() if GOLDEN["surroundings"].get(name) != here}
+OTHER = {
+    name: f"{here}, not {GOLDEN['surroundings'].get(name)}"
+    for name, here in HERE.items()
+    if GOLDEN["surroundings"].get(name) != here
+}
 
 pytestmark = pytest.mark.skipif(bool(OTHER), reason=f"last digits may differ: {OTHER}")
 

@@ -13,7 +13,18 @@ from tests.process import PET_FILES, PETS, cold, content, corpus, error_line, py
 if TYPE_CHECKING:
     from pathlib import Path
 
-HEAVY = ("nltk", "scipy", "joblib", "rich", "click", "numpy", "sklearn", "pandas", "Stemmer", "stop_words")
+HEAVY = (
+    "nltk",
+    "scipy",
+    "joblib",
+    "rich",
+    "click",
+    "numpy",
+    "sklearn",
+    "pandas",
+    "Stemmer",
+    "stop_words",
+)
 FIT = "from nbtext import TextClassifier; model = TextClassifier(**{}).fit(['the engines stall', 'a keeper saves'], ['cars', 'football'])"
 
 
@@ -27,7 +38,9 @@ def imported(code: str) -> set[str]:
 @pytest.fixture(scope="module")
 def model_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path: Path = tmp_path_factory.mktemp("imports") / "model.joblib"
-    TextClassifier().fit(["the engines stall", "a keeper saves"], ["cars", "football"]).save(str(path))
+    TextClassifier().fit(["the engines stall", "a keeper saves"], ["cars", "football"]).save(
+        str(path)
+    )
     return path
 
 
@@ -36,11 +49,15 @@ def test_the_package_itself_imports_nothing() -> None:
 
 
 def test_training_by_default_needs_no_nltk() -> None:
-    assert imported(FIT.format({})) & {"nltk", "rich", "click", "sklearn", "joblib", "pandas"} == set()
+    assert (
+        imported(FIT.format({})) & {"nltk", "rich", "click", "sklearn", "joblib", "pandas"} == set()
+    )
 
 
 def test_training_with_given_smoothing_needs_no_scipy() -> None:
-    assert imported(FIT.format({"smoothing": 1, "stop_words": "none", "stemmer": "none"})) == {"numpy"}
+    assert imported(FIT.format({"smoothing": 1, "stop_words": "none", "stemmer": "none"})) == {
+        "numpy"
+    }
 
 
 def test_a_stemmer_of_nltks_needs_nltk() -> None:
@@ -55,14 +72,21 @@ def test_classifying_from_python_needs_numpy_and_the_stemmer_alone(model_path: P
 def test_classifying_columns_by_logistic_regression_needs_no_more(tmp_path: Path) -> None:
     path, rows = (
         str(tmp_path / "columns.joblib"),
-        [{"text": "an engine", "size": 1, "hue": "red"}, {"text": "a keeper", "size": 2, "hue": "blue"}],
+        [
+            {"text": "an engine", "size": 1, "hue": "red"},
+            {"text": "a keeper", "size": 2, "hue": "blue"},
+        ],
     )
-    TextClassifier(classifier="logistic", numeric="size", categorical="hue").fit(rows, ["cars", "football"]).save(path)
+    TextClassifier(classifier="logistic", numeric="size", categorical="hue").fit(
+        rows, ["cars", "football"]
+    ).save(path)
     code = f"from nbtext import TextClassifier; print(TextClassifier.load({path!r}).predict([{rows[0]!r}]).tolist())"
     assert imported(code) == {"numpy", "Stemmer"}
 
 
-def test_classifying_from_the_command_line_adds_the_parser_alone(model_path: Path, tmp_path: Path) -> None:
+def test_classifying_from_the_command_line_adds_the_parser_alone(
+    model_path: Path, tmp_path: Path
+) -> None:
     document = tmp_path / "document.txt"
     document.write_text("an engine", encoding="utf-8")
     classify = f"from nbtext.cli.main import run; run(['classify', {str(document)!r}, '--model', {str(model_path)!r}])"
@@ -98,7 +122,9 @@ def test_explaining_from_the_command_line_needs_no_more(model_path: Path, tmp_pa
 
 def test_help_needs_the_parser_alone() -> None:
     calls = [["--help"], ["--version"], ["classify", "--help"], ["train", "--help"]]
-    assert imported(f"from nbtext.cli.main import run\nfor call in {calls!r}:\n    run(call)") == {"click"}
+    assert imported(f"from nbtext.cli.main import run\nfor call in {calls!r}:\n    run(call)") == {
+        "click"
+    }
 
 
 WATCHED = """
@@ -130,7 +156,9 @@ LOCKING = {
 @pytest.mark.cold("what is imported")
 def test_nothing_is_imported_while_others_wait_for_the_lock(tmp_path: Path) -> None:
     """Nor can anything fail to load then. A stemmer is imported where a model has one."""
-    model = TextClassifier(stemmer="none").fit([*PETS.values(), "the bird sings"], ["cats", "cats", "dogs", "dogs", "birds"])
+    model = TextClassifier(stemmer="none").fit(
+        [*PETS.values(), "the bird sings"], ["cats", "cats", "dogs", "dogs", "birds"]
+    )
     for command in LOCKING:
         corpus(tmp_path / command, {**PET_FILES, "more/birds/1": "the bird sings"})
         for name in ("nbtext.joblib", "other"):
@@ -153,10 +181,15 @@ main()
 
 @pytest.mark.cold("what is imported")
 @pytest.mark.parametrize("library", ["_multiarray_umath", "Stemmer"])
-def test_a_library_that_cannot_be_loaded_is_status_4_and_the_model_stays(pets: Path, library: str) -> None:
+def test_a_library_that_cannot_be_loaded_is_status_4_and_the_model_stays(
+    pets: Path, library: str
+) -> None:
     """One of numpy, which says a page about that, and another."""
     model = content("nbtext.joblib")
     line = error_line(python(FULL, library, "update", "pets"), 4)
     assert library in line
     assert line.endswith(".so: cannot load it: cannot open shared object file: Too many open files")
-    assert (content("nbtext.joblib"), sorted(path.name for path in pets.iterdir())) == (model, ["nbtext.joblib", "pets"])
+    assert (content("nbtext.joblib"), sorted(path.name for path in pets.iterdir())) == (
+        model,
+        ["nbtext.joblib", "pets"],
+    )

@@ -15,15 +15,26 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CLEAN = [
-    f"the {pet} that we saw at the {place} on day {day}" for day in range(FEW) for place in ("vet", "zoo") for pet in ("kitten", "puppy")
+    f"the {pet} that we saw at the {place} on day {day}"
+    for day in range(FEW)
+    for place in ("vet", "zoo")
+    for pet in ("kitten", "puppy")
 ]
 """Texts of the labels cats and dogs, in turns, with nothing unusual."""
 
 
-def table(texts: Sequence[str] = CLEAN, labels: Sequence[str] = ("cats", "dogs"), more: str = "") -> str:
+def table(
+    texts: Sequence[str] = CLEAN, labels: Sequence[str] = ("cats", "dogs"), more: str = ""
+) -> str:
     """A table whose labels take turns, and further rows."""
     quoted = (text.replace('"', '""') for text in texts)
-    return "label,text\n" + "".join(f'{labels[number % len(labels)]},"{text}"\n' for number, text in enumerate(quoted)) + more
+    return (
+        "label,text\n"
+        + "".join(
+            f'{labels[number % len(labels)]},"{text}"\n' for number, text in enumerate(quoted)
+        )
+        + more
+    )
 
 
 def sizes(*arguments: str | Path) -> dict[str, Any]:
@@ -36,7 +47,11 @@ def unusual(*arguments: str | Path) -> list[tuple[str, str, str]]:
     """Check, finding and remedy of all that is not ok."""
     checks = in_json("doctor", *arguments)["checks"]
     assert {found["result"] for found in checks} <= {"ok", "warning"}
-    return [(found["check"], found["detail"], found["fix"]) for found in checks if found["result"] == "warning"]
+    return [
+        (found["check"], found["detail"], found["fix"])
+        for found in checks
+        if found["result"] == "warning"
+    ]
 
 
 def test_a_corpus_in_which_nothing_is_unusual(tmp_path: Path) -> None:
@@ -51,7 +66,16 @@ def test_a_corpus_in_which_nothing_is_unusual(tmp_path: Path) -> None:
     assert "2 classes: cats 10, dogs 10" in shown
     assert "→" not in shown
     assert (
-        unusual(corpus(tmp_path, {"c/a/1": "é" * 20, **{f"c/{label}/{n}": f"{label}{n}" for label in "ab" for n in range(2, 7)}}) / "c")
+        unusual(
+            corpus(
+                tmp_path,
+                {
+                    "c/a/1": "é" * 20,
+                    **{f"c/{label}/{n}": f"{label}{n}" for label in "ab" for n in range(2, 7)},
+                },
+            )
+            / "c"
+        )
         == []
     )
 
@@ -148,12 +172,23 @@ def test_training_warns_in_the_same_words(kind: str) -> None:
 def test_a_header_read_as_a_row(tmp_path: Path) -> None:
     write("c.csv", table().replace("label", "topic"))
     (found,) = unusual("c.csv", "--no-header")
-    assert found == ("columns", "the only document of class 'topic' looks like the header of the table", "if it is, give --header")
+    assert found == (
+        "columns",
+        "the only document of class 'topic' looks like the header of the table",
+        "if it is, give --header",
+    )
     assert f"nbtext: warning: {found[1]}; {found[2]}" in nbtext("train c.csv --no-header").notes
 
 
 def test_texts_under_several_labels(tmp_path: Path) -> None:
-    write("c.csv", table([*CLEAN] * 6, labels=["cats", "dogs"], more=f"dogs,{CLEAN[0]}\ndogs,{CLEAN[2]}\ncats,{CLEAN[0]}\n"))
+    write(
+        "c.csv",
+        table(
+            [*CLEAN] * 6,
+            labels=["cats", "dogs"],
+            more=f"dogs,{CLEAN[0]}\ndogs,{CLEAN[2]}\ncats,{CLEAN[0]}\n",
+        ),
+    )
     last = unusual("c.csv")[-1]
     assert last == (
         "labels",
@@ -161,7 +196,9 @@ def test_texts_under_several_labels(tmp_path: Path) -> None:
         "keep one of them; --once takes the last",
     )
     assert f"nbtext: {last[1]}; {last[2]}" not in nbtext("train c.csv -v").notes
-    assert any("2 texts under several labels" in note for note in nbtext("train c.csv -v --once").notes)
+    assert any(
+        "2 texts under several labels" in note for note in nbtext("train c.csv -v --once").notes
+    )
 
 
 def test_few_repeated_texts_and_equal_empty_ones_are_usual(tmp_path: Path) -> None:
@@ -173,8 +210,14 @@ def test_few_repeated_texts_and_equal_empty_ones_are_usual(tmp_path: Path) -> No
 def test_documents_with_several_labels(tmp_path: Path) -> None:
     path = write("c.csv", table([*CLEAN, *CLEAN], labels=["a;b", "b", "", "", "a;b;A"]))
     assert sizes(path, "--label-separator", ";")["class_sizes"] == {"b": 24, "a": 16, "A": 8}
-    assert "classes\tok\t3 classes: b 24, a 16, A 8; 1.20 labels a document" in nbtext("doctor c.csv --label-separator ; -o tsv").text
-    assert [(check, detail.partition(":")[0]) for check, detail, _ in unusual(path, "--label-separator", ";")] == [
+    assert (
+        "classes\tok\t3 classes: b 24, a 16, A 8; 1.20 labels a document"
+        in nbtext("doctor c.csv --label-separator ; -o tsv").text
+    )
+    assert [
+        (check, detail.partition(":")[0])
+        for check, detail, _ in unusual(path, "--label-separator", ";")
+    ] == [
         ("labels", "labels that differ only in case, spaces, Unicode form or as 1 and 1.0"),
         ("documents", "with the text of another"),
     ]
@@ -183,11 +226,17 @@ def test_documents_with_several_labels(tmp_path: Path) -> None:
 
 
 def test_a_field_that_alone_tells_the_classes(tmp_path: Path) -> None:
-    mails = {f"c/{label}/{n}.eml": f"Subject: about {label}\n\nwords {label} {n}\n" for label in ("ham", "spam") for n in range(20)}
+    mails = {
+        f"c/{label}/{n}.eml": f"Subject: about {label}\n\nwords {label} {n}\n"
+        for label in ("ham", "spam")
+        for n in range(20)
+    }
     corpus(tmp_path, mails)
     (found,) = unusual("c")
     assert found[0] == "fields"
-    assert found[1].startswith("the field subject alone tells the classes of 100.0% of the training documents, by terms such as subject:")
+    assert found[1].startswith(
+        "the field subject alone tells the classes of 100.0% of the training documents, by terms such as subject:"
+    )
     assert nbtext("train c").notes == [f"nbtext: warning: {found[1]}; {found[2]}"]
 
 
@@ -195,7 +244,10 @@ def test_the_language_of_the_settings(tmp_path: Path) -> None:
     name, content, _ = FOUND["another language"]
     write(name, content)
     assert unusual(name, "--language", "de") == []
-    assert unusual(name, "--language", "japanese")[0][1] == "by its stop words the language is german, not japanese"
+    assert (
+        unusual(name, "--language", "japanese")[0][1]
+        == "by its stop words the language is german, not japanese"
+    )
     write("nbtext.toml", 'language = "german"\n')
     assert unusual(name) == []
     write("few.csv", table(["das ist der"]))
@@ -218,24 +270,40 @@ def test_how_mail_and_html_begin(text: str, kinds: set[str]) -> None:
 
 
 def test_training_says_what_files_look_like(tmp_path: Path) -> None:
-    mail = {f"c/{'ab'[n % 2]}/{n:05}.7c53336b": f"From: a@b.example\nSubject: {text}\n\nhello\n" for n, text in enumerate(CLEAN)}
+    mail = {
+        f"c/{'ab'[n % 2]}/{n:05}.7c53336b": f"From: a@b.example\nSubject: {text}\n\nhello\n"
+        for n, text in enumerate(CLEAN)
+    }
     corpus(tmp_path, mail)
     said = "read as text, and look like mail: {}; give --document mail"
-    assert nbtext("train c").notes == ["nbtext: warning: c: " + said.format("8 documents of 8 looked at")]
+    assert nbtext("train c").notes == [
+        "nbtext: warning: c: " + said.format("8 documents of 8 looked at")
+    ]
     assert said.format("20 documents").partition(";")[0] in succeed("doctor c").text
     for given in ("--document mail", "--document text"):
         succeed(f"train -q c {given}")
         assert nbtext(f"train c {given}").notes == []
     corpus(
         tmp_path,
-        {"boxes/a/1": "From a@b Mon\nSubject: c\n\nd\n\n" * 3, "boxes/b/2": "From a@b Mon\nSubject: c\n\nd\n\n" * 3, "boxes/b/x": "y"},
+        {
+            "boxes/a/1": "From a@b Mon\nSubject: c\n\nd\n\n" * 3,
+            "boxes/b/2": "From a@b Mon\nSubject: c\n\nd\n\n" * 3,
+            "boxes/b/x": "y",
+        },
     )
-    assert nbtext("train boxes").notes[0].endswith("read as text, and look like mbox: 2 documents of 3 looked at; give --format mbox")
+    assert (
+        nbtext("train boxes")
+        .notes[0]
+        .endswith(
+            "read as text, and look like mbox: 2 documents of 3 looked at; give --format mbox"
+        )
+    )
     write("c/a/x.html", "<p>hello")
     assert "look like mail" in str(nbtext("train c").notes)
     corpus(
         tmp_path,
-        {f"plain/{label}/{n}": text for label in "ab" for n, text in enumerate(CLEAN)} | {"plain/a/mail": next(iter(mail.values()))},
+        {f"plain/{label}/{n}": text for label in "ab" for n, text in enumerate(CLEAN)}
+        | {"plain/a/mail": next(iter(mail.values()))},
     )
     succeed("train plain")
 
@@ -249,15 +317,25 @@ def test_documents_that_are_read_as_mail_or_html_may_look_so(tmp_path: Path) -> 
 
 def test_the_columns_of_a_table(tmp_path: Path) -> None:
     path = write("c.csv", "body,topic\nit purrs,cats\nit barks,dogs\n")
-    assert sizes(path)["columns"] == "class in column 'topic', text in column 'body', the first line is a header"
+    assert (
+        sizes(path)["columns"]
+        == "class in column 'topic', text in column 'body', the first line is a header"
+    )
     assert sizes(path, "--no-header")["columns"] == "class in column 1, text in column 2, no header"
     assert "columns" in succeed("doctor", path).text
 
 
 def test_a_class_in_each_file(tmp_path: Path) -> None:
-    corpus(tmp_path, {f"c/{name}.txt": "".join(f"{name} {n}\n" for n in range(FEW)) for name in ("good", "bad")})
+    corpus(
+        tmp_path,
+        {f"c/{name}.txt": "".join(f"{name} {n}\n" for n in range(FEW)) for name in ("good", "bad")},
+    )
     figures = sizes("c")
-    assert (figures["format"], figures["class_sizes"], unusual("c")) == ("lines", {"bad": FEW, "good": FEW}, [])
+    assert (figures["format"], figures["class_sizes"], unusual("c")) == (
+        "lines",
+        {"bad": FEW, "good": FEW},
+        [],
+    )
 
 
 def test_formats_without_words(tmp_path: Path) -> None:
@@ -268,15 +346,27 @@ def test_formats_without_words(tmp_path: Path) -> None:
 
 
 def test_files_in_no_class_and_classes_without_files(tmp_path: Path) -> None:
-    corpus(tmp_path, {**{f"c/{label}/{n}": f"word {label}{n}" for label in "ab" for n in range(FEW)}, "c/README": "r", "c/empty/.keep": ""})
-    assert unusual("c") == [("classes", "c/empty: no documents in this class", "add some, or leave it out")]
+    corpus(
+        tmp_path,
+        {
+            **{f"c/{label}/{n}": f"word {label}{n}" for label in "ab" for n in range(FEW)},
+            "c/README": "r",
+            "c/empty/.keep": "",
+        },
+    )
+    assert unusual("c") == [
+        ("classes", "c/empty: no documents in this class", "add some, or leave it out")
+    ]
     assert "c/README: of no class, left out" in succeed("doctor c").text
 
 
 def test_a_corpus_of_which_nothing_can_be_read(pets: Path) -> None:
     corpus(pets, {"bad/a/1": b"\0", "bad/b/2": b"\0"})
     record = in_json("doctor bad")
-    assert record["corpus"]["first_unreadable"][0] == {"id": "bad/a/1", "error": "binary, not text (control bytes, the first at 0)"}
+    assert record["corpus"]["first_unreadable"][0] == {
+        "id": "bad/a/1",
+        "error": "binary, not text (control bytes, the first at 0)",
+    }
     assert [found["result"] for found in record["checks"]] == ["ok", "warning", "ok", "warning"]
     assert "Python" not in succeed("doctor pets").text
     assert "cannot read" in fail(4, "doctor missing")

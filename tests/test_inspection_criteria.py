@@ -25,7 +25,16 @@ if TYPE_CHECKING:
 TEXTS = [("x", "ant bee"), ("x", "ant"), ("y", "bee cow"), ("x", ""), ("y", "cow cow dog")]
 TERMS = ["ant", "bee", "cow", "dog"]
 
-POINTS = [("a", 1, 2.0), ("a", 2, 2.5), ("a", 3, 1.0), ("a", 2, 9.0), ("b", 5, 2.0), ("b", 7, 3.0), ("b", 6, 9.0), ("b", 9, 4.0)]
+POINTS = [
+    ("a", 1, 2.0),
+    ("a", 2, 2.5),
+    ("a", 3, 1.0),
+    ("a", 2, 9.0),
+    ("b", 5, 2.0),
+    ("b", 7, 3.0),
+    ("b", 6, 9.0),
+    ("b", 9, 4.0),
+]
 
 
 def found_of(parameters: dict[str, Any], rows: list[tuple[str, str]]) -> Criteria:
@@ -63,8 +72,12 @@ def test_the_evidence_of_coins_is_the_product_of_predictions(
     smoothing: object, numbers: dict[str, Fraction], absence: Fraction | None, estimate: str
 ) -> None:
     for order in list(permutations(TEXTS))[::29]:
-        found = found_of({"classifier": "bernoulli", "smoothing": smoothing, "estimate": estimate}, list(order))
-        assert found.evidence == pytest.approx(chain(numbers, absence, int(estimate == "map")), abs=1e-9)
+        found = found_of(
+            {"classifier": "bernoulli", "smoothing": smoothing, "estimate": estimate}, list(order)
+        )
+        assert found.evidence == pytest.approx(
+            chain(numbers, absence, int(estimate == "map")), abs=1e-9
+        )
 
 
 def test_coins_at_maximum_likelihood() -> None:
@@ -88,15 +101,23 @@ def test_one_model_for_all_classes_is_that_of_a_corpus_of_one_class(classifier: 
     parameters: dict[str, Any] = {"classifier": classifier}
     model = TextClassifier(stemmer="none", smoothing=0.5, **parameters).fit(*parted(TEXTS))
     pooled = found_of({"smoothing": 0.5, **parameters}, [("all", text) for _, text in TEXTS])
-    compared = {(each.language_models, each.smoothing): each.log_evidence for each in compared_models(classifier_of(model))}
+    compared = {
+        (each.language_models, each.smoothing): each.log_evidence
+        for each in compared_models(classifier_of(model))
+    }
     assert compared["one for all classes", 0.5] == pytest.approx(pooled.evidence)
     one = found_of({"smoothing": 1, **parameters}, list(TEXTS))
     assert compared["one for each class", 1.0] == pytest.approx(one.evidence)
 
 
 @pytest.mark.parametrize("covariance", ["shared", "separate"])
-@pytest.mark.parametrize(("shape", "parameters"), [("full", 3), ("diagonal", 2), ("spherical", 1), ("spherical-unscaled", 1)])
-def test_discriminant_analysis_at_maximum_likelihood(tmp_path: Path, covariance: str, shape: str, parameters: int) -> None:
+@pytest.mark.parametrize(
+    ("shape", "parameters"),
+    [("full", 3), ("diagonal", 2), ("spherical", 1), ("spherical-unscaled", 1)],
+)
+def test_discriminant_analysis_at_maximum_likelihood(
+    tmp_path: Path, covariance: str, shape: str, parameters: int
+) -> None:
     """Spherical is of numbers in units of their standard deviations."""
     write("points.csv", "\n".join(["label,x,y", *(",".join(map(str, row)) for row in POINTS)]))
     options = ("--classifier", "gaussian", "--covariance", covariance, "--covariance-shape", shape)
@@ -105,7 +126,9 @@ def test_discriminant_analysis_at_maximum_likelihood(tmp_path: Path, covariance:
     points = np.array([row[1:] for row in POINTS])
     scale = points.std(axis=0) if shape == "spherical" else np.ones(2)
     points = points / scale
-    centred = np.vstack([points[:4] - points[:4].mean(axis=0), points[4:] - points[4:].mean(axis=0)])
+    centred = np.vstack(
+        [points[:4] - points[:4].mean(axis=0), points[4:] - points[4:].mean(axis=0)]
+    )
     wanted = 8 * math.log(1 / 2) - 8 * np.log(scale).sum()
     for rows in (slice(0, 4), slice(4, 8)):
         spread = centred if covariance == "shared" else centred[rows]
@@ -114,7 +137,9 @@ def test_discriminant_analysis_at_maximum_likelihood(tmp_path: Path, covariance:
             moments = np.diag(np.diag(moments))
         if shape.startswith("spherical"):
             moments = np.eye(2) * np.trace(moments) / 2
-        wanted += stats.multivariate_normal(points[rows].mean(axis=0), moments).logpdf(points[rows]).sum()
+        wanted += (
+            stats.multivariate_normal(points[rows].mean(axis=0), moments).logpdf(points[rows]).sum()
+        )
     assert found["log_likelihood"] == pytest.approx(wanted)
     assert found["parameters"] == 1 + 2 * 2 + parameters * (1 if covariance == "shared" else 2)
     assert found["bic"] == pytest.approx(found["parameters"] * math.log(8) - 2 * wanted)
@@ -127,14 +152,21 @@ def test_discriminant_analysis_without_its_documents_or_an_inverse(tmp_path: Pat
     assert "need all documents" in fail(2, "inspect --criteria")
     write("points.csv", "label,x,y\na,1,1\na,2,2\nb,3,3\nb,5,5\n")
     succeed("train points.csv --label-column label --numeric x,y --classifier gaussian")
-    assert "AIC and BIC are not defined: a covariance has no inverse" in fail(2, "inspect --criteria")
+    assert "AIC and BIC are not defined: a covariance has no inverse" in fail(
+        2, "inspect --criteria"
+    )
 
 
 def test_columns_are_products_of_predictions_too(tmp_path: Path) -> None:
     """Predictive distributions under A = 2: negative binomial of counts, without x!, and Student's t of numbers."""
     write("points.csv", "\n".join(["label,x,y", *(",".join(map(str, row)) for row in POINTS)]))
-    succeed("train points.csv --label-column label --count x --numeric y --smoothing 2 --class-prior smoothed:1")
-    parts = {part["part"]: part["evidence"] for part in in_json("inspect --criteria")["criteria"]["parts"]}
+    succeed(
+        "train points.csv --label-column label --count x --numeric y --smoothing 2 --class-prior smoothed:1"
+    )
+    parts = {
+        part["part"]: part["evidence"]
+        for part in in_json("inspect --criteria")["criteria"]["parts"]
+    }
     x, y = np.array([row[1] for row in POINTS]), np.array([row[2] for row in POINTS])
     of_counts, of_numbers = sum(math.lgamma(count + 1) for count in x.tolist()), 0.0
     for rows in (slice(0, 4), slice(4, 8)):
@@ -147,43 +179,86 @@ def test_columns_are_products_of_predictions_too(tmp_path: Path) -> None:
             of_numbers += stats.t.logpdf(number, n, mean, math.sqrt(squares / n * (1 + 1 / n)))
             squares += n / (n + 1) * (number - mean) ** 2
             mean, n = mean + (number - mean) / (n + 1), n + 1
-    assert parts == pytest.approx({"class prior": math.log(math.factorial(4) ** 2 / math.factorial(9)), "x": of_counts, "y": of_numbers})
+    assert parts == pytest.approx(
+        {
+            "class prior": math.log(math.factorial(4) ** 2 / math.factorial(9)),
+            "x": of_counts,
+            "y": of_numbers,
+        }
+    )
 
 
 def test_a_coin_with_a_beta_prior(tmp_path: Path) -> None:
     corpus(tmp_path, {"coin.csv": "coin,side\n" + "c,heads\n" * 3 + "c,tails\n" * 2})
     for estimate, a, wanted in (("mean", 2, 5 / 9), ("map", 1, 4 / 7)):
         write("beta", f"side=heads\t{a}\nside=tails\t{a}\n*\t1\n")
-        assert nbtext("train coin.csv --label-column coin --categorical side --smoothing beta --estimate", estimate).status == 0
+        assert (
+            nbtext(
+                "train coin.csv --label-column coin --categorical side --smoothing beta --estimate",
+                estimate,
+            ).status
+            == 0
+        )
         found = in_json("inspect --term side=heads --criteria")
         [term] = found["words"][0]["terms"]
         assert term["classes"]["c"]["probability"] == pytest.approx(wanted)
         assert term["classes"]["c"]["posterior"] == [5, 4]
-        assert term["classes"]["c"]["interval"] == pytest.approx(stats.beta(5, 4).ppf([0.025, 0.975]).tolist())
-        assert found["criteria"]["evidence"] == pytest.approx(math.log(Fraction(2 * 3 * 4 * 2 * 3, 4 * 5 * 6 * 7 * 8)))
+        assert term["classes"]["c"]["interval"] == pytest.approx(
+            stats.beta(5, 4).ppf([0.025, 0.975]).tolist()
+        )
+        assert found["criteria"]["evidence"] == pytest.approx(
+            math.log(Fraction(2 * 3 * 4 * 2 * 3, 4 * 5 * 6 * 7 * 8))
+        )
         assert "side=heads" in succeed("inspect --term side=heads").text
 
 
 def test_a_die_with_faces_never_seen(tmp_path: Path) -> None:
-    corpus(tmp_path, {"die.csv": "die,face\n" + "".join(f"d,{face}\n" for face in (1, 1, 2, 3)), "alpha": "face=1\t3\nface=6\t2\n*\t1\n"})
-    assert nbtext("train die.csv --label-column die --categorical face=6 --smoothing alpha").status == 0
+    corpus(
+        tmp_path,
+        {
+            "die.csv": "die,face\n" + "".join(f"d,{face}\n" for face in (1, 1, 2, 3)),
+            "alpha": "face=1\t3\nface=6\t2\n*\t1\n",
+        },
+    )
+    assert (
+        nbtext("train die.csv --label-column die --categorical face=6 --smoothing alpha").status
+        == 0
+    )
     found = in_json("inspect --criteria")
     total = 4 + 3 + 2 + 4
     faces = {"1": 5 / total, "2": 2 / total, "3": 2 / total, "(3 never seen)": 4 / total}
     assert found["attributes"]["face"]["classes"]["d"]["probability"] == pytest.approx(faces)
-    assert found["criteria"]["evidence"] == pytest.approx(math.log(Fraction(3 * 4, 9 * 10 * 11 * 12)))
+    assert found["criteria"]["evidence"] == pytest.approx(
+        math.log(Fraction(3 * 4, 9 * 10 * 11 * 12))
+    )
     assert {each["data"] for each in found["models"]} == {"face"}
-    assert "one for each class, by the file" in {each["language_models"] for each in found["models"]}
+    assert "one for each class, by the file" in {
+        each["language_models"] for each in found["models"]
+    }
     write("alpha", "face=1\t1\nface=2\t1\nface=6\t1\n*\t1\n")
-    assert "'face' has 4 values, and 3 are declared" in fail(2, "train die.csv --label-column die --categorical face=3 --smoothing alpha")
+    assert "'face' has 4 values, and 3 are declared" in fail(
+        2, "train die.csv --label-column die --categorical face=3 --smoothing alpha"
+    )
 
 
-SEEDS = [Seed("x", ("ant",), 4.0), Seed("y", ("cow",), 0.5), Seed("y", ("emu",), 2.0), Seed("y", ("bee",), -1.5)]
-PRIOR = {("x", "ant"): Fraction(4), ("y", "cow"): Fraction(1, 2), ("y", "emu"): Fraction(2), ("x", "bee"): Fraction(3, 2)}
+SEEDS = [
+    Seed("x", ("ant",), 4.0),
+    Seed("y", ("cow",), 0.5),
+    Seed("y", ("emu",), 2.0),
+    Seed("y", ("bee",), -1.5),
+]
+PRIOR = {
+    ("x", "ant"): Fraction(4),
+    ("y", "cow"): Fraction(1, 2),
+    ("y", "emu"): Fraction(2),
+    ("x", "bee"): Fraction(3, 2),
+}
 OVER = [*TERMS, "emu"]
 
 
-def urn(alpha: dict[tuple[str, str], Fraction], rows: list[tuple[str, str]], terms: list[str] = OVER) -> float:
+def urn(
+    alpha: dict[tuple[str, str], Fraction], rows: list[tuple[str, str]], terms: list[str] = OVER
+) -> float:
     """Return the log of the product of the predictive probabilities of all tokens, one after the other, each class with its own prior."""
     total, counts = Fraction(1), dict(alpha)
     for label, text in rows:
@@ -194,31 +269,67 @@ def urn(alpha: dict[tuple[str, str], Fraction], rows: list[tuple[str, str]], ter
 
 
 def seeded(**parameters: Any) -> TextClassifier:
-    model = TextClassifier(stemmer="none", stop_words="none", calibration="none", **parameters).begin_with(SEEDS)
+    model = TextClassifier(
+        stemmer="none", stop_words="none", calibration="none", **parameters
+    ).begin_with(SEEDS)
     return model.fit(*parted(TEXTS))
 
 
-@pytest.mark.parametrize(("estimate", "shape"), [("mean", "symmetric"), ("map", "symmetric"), ("mean", "background")])
+@pytest.mark.parametrize(
+    ("estimate", "shape"), [("mean", "symmetric"), ("map", "symmetric"), ("mean", "background")]
+)
 def test_seed_words_are_a_prior_and_no_data(estimate: str, shape: str) -> None:
-    found = criteria(classifier_of(seeded(smoothing=0.5, estimate=estimate, prior_shape=shape, class_prior="smoothed:1")))
-    counts = {(label, term): sum(text.split().count(term) for each, text in TEXTS if each == label) for label in "xy" for term in OVER}
-    in_sum = {term: sum(counts[label, term] + PRIOR.get((label, term), 0) for label in "xy") for term in OVER}
-    base = {term: Fraction(in_sum[term]) / sum(in_sum.values()) if shape == "background" else Fraction(1) for term in OVER}
+    found = criteria(
+        classifier_of(
+            seeded(smoothing=0.5, estimate=estimate, prior_shape=shape, class_prior="smoothed:1")
+        )
+    )
+    counts = {
+        (label, term): sum(text.split().count(term) for each, text in TEXTS if each == label)
+        for label in "xy"
+        for term in OVER
+    }
+    in_sum = {
+        term: sum(counts[label, term] + PRIOR.get((label, term), 0) for label in "xy")
+        for term in OVER
+    }
+    base = {
+        term: Fraction(in_sum[term]) / sum(in_sum.values())
+        if shape == "background"
+        else Fraction(1)
+        for term in OVER
+    }
     more = int(estimate == "map")
-    alpha = {(label, term): base[term] / 2 + more + PRIOR.get((label, term), 0) for label in "xy" for term in OVER}
+    alpha = {
+        (label, term): base[term] / 2 + more + PRIOR.get((label, term), 0)
+        for label in "xy"
+        for term in OVER
+    }
     labels = math.log(Fraction(math.factorial(3) * math.factorial(2), math.factorial(6)))
     assert found.evidence == pytest.approx(urn(alpha, TEXTS) + labels)
     tokens = {label: sum(counts[label, term] for term in OVER) for label in "xy"}
-    likelihood = sum(n * math.log(n / tokens[label]) for (label, _), n in counts.items() if n) + 3 * math.log(3 / 5) + 2 * math.log(2 / 5)
+    likelihood = (
+        sum(n * math.log(n / tokens[label]) for (label, _), n in counts.items() if n)
+        + 3 * math.log(3 / 5)
+        + 2 * math.log(2 / 5)
+    )
     assert found.log_likelihood == pytest.approx(likelihood)
     assert (found.tokens, found.parameters) == (8, 2 * 4 + 1)
     assert found.bic == pytest.approx(9 * math.log(8) - 2 * likelihood)
 
 
 def test_one_distribution_for_all_classes_has_the_seeds_of_all() -> None:
-    compared = {(each.language_models, each.smoothing): each.log_evidence for each in compared_models(classifier_of(seeded(smoothing=0.5)))}
-    alpha = {("", term): Fraction(1, 2) + sum(n for (_, each), n in PRIOR.items() if each == term) for term in OVER}
-    assert compared["one for all classes", 0.5] == pytest.approx(urn(alpha, [("", text) for _, text in TEXTS]))
+    compared = {
+        (each.language_models, each.smoothing): each.log_evidence
+        for each in compared_models(classifier_of(seeded(smoothing=0.5)))
+    }
+    alpha = {
+        ("", term): Fraction(1, 2) + sum(n for (_, each), n in PRIOR.items() if each == term)
+        for term in OVER
+    }
+    assert compared["one for all classes", 0.5] == pytest.approx(
+        urn(alpha, [("", text) for _, text in TEXTS])
+    )
 
 
 def test_the_posterior_of_a_seeded_term(tmp_path: Path) -> None:

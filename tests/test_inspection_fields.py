@@ -22,12 +22,26 @@ def model(**parameters: object) -> TextClassifier:
     ]
     of = TextClassifier(**parameters)  # type: ignore[arg-type]
     return learnt(
-        of, ((label, Document("", None, text, fields=[(b"subject", subject), (b"", items)])) for label, text, subject, items in mails)
+        of,
+        (
+            (label, Document("", None, text, fields=[(b"subject", subject), (b"", items)]))
+            for label, text, subject, items in mails
+        ),
     )
 
 
 def test_terms_of_fields_hold_a_colon() -> None:
-    terms = sorted([category_term("hour", "12:30"), "cat", "subject:cat", "subject:the\x1f", "type:text/html:x", "été:été", "zebra"])
+    terms = sorted(
+        [
+            category_term("hour", "12:30"),
+            "cat",
+            "subject:cat",
+            "subject:the\x1f",
+            "type:text/html:x",
+            "été:été",
+            "zebra",
+        ]
+    )
     vocabulary = Vocabulary.of(terms)
     assert [term for term, found in zip(terms, is_of_field(vocabulary).tolist(), strict=True) if found] == [
         "subject:cat", "subject:the\x1f", "type:text/html:x", "été:été",
@@ -44,7 +58,12 @@ def test_the_overview_numbers_the_terms_of_each_field() -> None:
 
 @pytest.mark.parametrize(
     ("asked", "terms"),
-    [("subject:meeting", ["subject:meet"]), ("host:y.com", ["host:y.com"]), ("Re: meeting", ["re", "meet"]), ("offer", ["offer"])],
+    [
+        ("subject:meeting", ["subject:meet"]),
+        ("host:y.com", ["host:y.com"]),
+        ("Re: meeting", ["re", "meet"]),
+        ("offer", ["offer"]),
+    ],
 )
 def test_what_is_asked_for_may_be_a_field(asked: str, terms: list[str]) -> None:
     [found] = term_details(model(), [asked])
@@ -52,7 +71,15 @@ def test_what_is_asked_for_may_be_a_field(asked: str, terms: list[str]) -> None:
 
 
 def test_generated_documents_hold_no_terms_of_fields() -> None:
-    assert DocumentGenerator(model(stop_words="none")).words == ["at", "meet", "offer", "prize", "see", "the", "you"]
+    assert DocumentGenerator(model(stop_words="none")).words == [
+        "at",
+        "meet",
+        "offer",
+        "prize",
+        "see",
+        "the",
+        "you",
+    ]
     counted = TextClassifier()
     counted.reading = replace(counted.reading, format="svmlight")
     learnt(counted, [("x", b"a:b:3 c:1"), ("y", b"c:2")])

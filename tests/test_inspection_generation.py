@@ -19,10 +19,20 @@ from nbtext.inspection.generation import DocumentGenerator
 from tests.budget import some
 
 PLAIN: dict[str, Any] = {"stop_words": "none", "stemmer": "none"}
-TEXTS = ["red red apple pie", "apple tart with cream", "green tree", "tree bark and leaf and root", "leaf tree", "pie"]
+TEXTS = [
+    "red red apple pie",
+    "apple tart with cream",
+    "green tree",
+    "tree bark and leaf and root",
+    "leaf tree",
+    "pie",
+]
 LABELS = ["kitchen", "kitchen", "garden", "garden", "garden", "kitchen"]
 LEAST = 1e-3
-GOLDEN = [["root", "tree", "tree", "bark", "cream", "tree"], ["and", "tree", "tree", "leaf", "cream", "bark"]]
+GOLDEN = [
+    ["root", "tree", "tree", "bark", "cream", "tree"],
+    ["and", "tree", "tree", "leaf", "cream", "bark"],
+]
 
 
 def fitted(**parameters: Any) -> TextClassifier:
@@ -32,7 +42,10 @@ def fitted(**parameters: Any) -> TextClassifier:
 def again(generator: DocumentGenerator, n: int, **asked: Any) -> TextClassifier:
     """A model trained on generated documents, as the one that generated them."""
     documents = list(generator.documents(n, **asked))
-    return TextClassifier(**PLAIN).fit([" ".join(document.terms) for document in documents], [document.label for document in documents])
+    return TextClassifier(**PLAIN).fit(
+        [" ".join(document.terms) for document in documents],
+        [document.label for document in documents],
+    )
 
 
 RECOVERED: list[dict[str, Any]] = [
@@ -46,31 +59,62 @@ RECOVERED: list[dict[str, Any]] = [
 
 @pytest.mark.repeated
 @pytest.mark.parametrize(
-    ("parameters", "draw"), some([({"estimate": "ml"}, False), *((these, draw) for these in RECOVERED for draw in (False, True))], 4)
+    ("parameters", "draw"),
+    some(
+        [
+            ({"estimate": "ml"}, False),
+            *((these, draw) for these in RECOVERED for draw in (False, True)),
+        ],
+        4,
+    ),
 )
-def test_a_model_of_twenty_thousand_generated_documents_recovers_prior_and_probabilities(parameters: dict[str, Any], draw: bool) -> None:
+def test_a_model_of_twenty_thousand_generated_documents_recovers_prior_and_probabilities(
+    parameters: dict[str, Any], draw: bool
+) -> None:
     generator = DocumentGenerator(model := fitted(**parameters), seed=5, draw=draw)
     statistics = again(generator, 20_000).fitted.statistics
-    assert scipy.stats.chisquare(statistics.class_documents, 20_000 * model.fitted.classifier.prior).pvalue > LEAST
+    assert (
+        scipy.stats.chisquare(
+            statistics.class_documents, 20_000 * model.fitted.classifier.prior
+        ).pvalue
+        > LEAST
+    )
     for label in range(2):
         phi = dict(zip(generator.words, generator.probability(label).tolist(), strict=True))
         names = [statistics.vocabulary.term(term) for term in range(statistics.n_terms)]
-        counts = dict(zip(names, statistics.counts_of(np.arange(statistics.n_terms))[:, label].tolist(), strict=True))
+        counts = dict(
+            zip(
+                names,
+                statistics.counts_of(np.arange(statistics.n_terms))[:, label].tolist(),
+                strict=True,
+            )
+        )
         possible = [word for word in phi if phi[word]]
         total = sum(counts.values())
         assert sum(counts.get(word, 0) for word in possible) == total
-        assert scipy.stats.chisquare([counts.get(word, 0) for word in possible], [total * phi[word] for word in possible]).pvalue > LEAST
+        assert (
+            scipy.stats.chisquare(
+                [counts.get(word, 0) for word in possible], [total * phi[word] for word in possible]
+            ).pvalue
+            > LEAST
+        )
 
 
-def test_the_log_likelihood_of_generated_text_is_the_negative_entropy_within_its_standard_error() -> None:
+def test_the_log_likelihood_of_generated_text_is_the_negative_entropy_within_its_standard_error() -> (
+    None
+):
     model = fitted()
     for number, label in enumerate(model.classes):
         generator = DocumentGenerator(model, seed=11)
         phi = generator.probability(number)
         mean = float((phi * np.log(phi)).sum())
         deviation = float(np.sqrt((phi * np.log(phi) ** 2).sum() - mean**2))
-        texts = [" ".join(document.terms) for document in generator.documents(5000, label, length=20)]
-        joint = model.joint_log_likelihood(texts)[:, number] - np.log(model.fitted.classifier.prior[number])
+        texts = [
+            " ".join(document.terms) for document in generator.documents(5000, label, length=20)
+        ]
+        joint = model.joint_log_likelihood(texts)[:, number] - np.log(
+            model.fitted.classifier.prior[number]
+        )
         assert abs(joint.sum() / 100_000 - mean) < 3.3 * deviation / np.sqrt(100_000)
 
 
@@ -80,38 +124,57 @@ def test_probabilities_are_those_of_single_words_among_single_words() -> None:
     assert pairs.words == words.words == sorted({word for text in TEXTS for word in text.split()})
     for label in range(2):
         assert np.allclose(pairs.probability(label), words.probability(label))
-        assert np.allclose(words.probability(label), without.fitted.language_models.probability(np.arange(len(words.words)))[:, label])
+        assert np.allclose(
+            words.probability(label),
+            without.fitted.language_models.probability(np.arange(len(words.words)))[:, label],
+        )
 
 
 @pytest.mark.parametrize("estimate", ["mean", "map"])
 @pytest.mark.parametrize("draw", [False, True])
-def test_coins_of_a_bernoulli_model_show_heads_as_often_as_they_should(estimate: str, draw: bool) -> None:
-    generator = DocumentGenerator(fitted(classifier="bernoulli", estimate=estimate), seed=3, draw=draw)
+def test_coins_of_a_bernoulli_model_show_heads_as_often_as_they_should(
+    estimate: str, draw: bool
+) -> None:
+    generator = DocumentGenerator(
+        fitted(classifier="bernoulli", estimate=estimate), seed=3, draw=draw
+    )
     for number, label in enumerate(("garden", "kitchen")):
         theta = generator.probability(number)
-        heads = Counter(word for document in generator.documents(5000, label) for word in document.terms)
+        heads = Counter(
+            word for document in generator.documents(5000, label) for word in document.terms
+        )
         chi2 = sum(
             (heads[word] - 5000 * p) ** 2 / (5000 * p * (1 - p))
             for word, p in zip(generator.words, theta.tolist(), strict=True)
             if 0 < p < 1
         )
         assert scipy.stats.chi2.sf(chi2, np.count_nonzero((theta > 0) & (theta < 1))) > LEAST
-        assert all(heads[word] in (0, 5000) for word, p in zip(generator.words, theta.tolist(), strict=True) if p in (0, 1))
+        assert all(
+            heads[word] in (0, 5000)
+            for word, p in zip(generator.words, theta.tolist(), strict=True)
+            if p in (0, 1)
+        )
 
 
 @pytest.mark.parametrize("estimate", ["mean", "map"])
 def test_drawn_coins_are_beta(estimate: str) -> None:
     model = fitted(classifier="bernoulli", estimate=estimate)
     word = DocumentGenerator(model).words.index("tree")
-    drawn = [DocumentGenerator(model, draw=True, seed=seed).probability(0)[word] for seed in range(1000)]
+    drawn = [
+        DocumentGenerator(model, draw=True, seed=seed).probability(0)[word] for seed in range(1000)
+    ]
     added = 0.5 if estimate == "mean" else 1.5
-    assert scipy.stats.kstest(drawn, scipy.stats.beta(3 + added, 0 + added).cdf).pvalue > LEAST  # all three documents hold it
+    assert (
+        scipy.stats.kstest(drawn, scipy.stats.beta(3 + added, 0 + added).cdf).pvalue > LEAST
+    )  # all three documents hold it
 
 
 def test_drawn_probabilities_are_those_of_the_posterior() -> None:
     model = fitted()
     word = DocumentGenerator(model).words.index("tree")
-    drawn = [DocumentGenerator(model, draw=True, seed=seed).probability(0)[word] for seed in range(1000)]
+    drawn = [
+        DocumentGenerator(model, draw=True, seed=seed).probability(0)[word] for seed in range(1000)
+    ]
     alpha, alpha_0 = 3 + 0.5, 10 + 0.5 * 12
     assert len(DocumentGenerator(model).words) == 12
     assert scipy.stats.kstest(drawn, scipy.stats.beta(alpha, alpha_0 - alpha).cdf).pvalue > LEAST
@@ -120,24 +183,39 @@ def test_drawn_probabilities_are_those_of_the_posterior() -> None:
 def test_the_same_seed_gives_the_same_documents_and_the_first_do_not_depend_on_how_many() -> None:
     model = fitted()
     for draw in (False, True):
-        few, many, other = (list(DocumentGenerator(model, seed=seed, draw=draw).documents(n)) for n, seed in ((5, 1), (9, 1), (9, 2)))
+        few, many, other = (
+            list(DocumentGenerator(model, seed=seed, draw=draw).documents(n))
+            for n, seed in ((5, 1), (9, 1), (9, 2))
+        )
         assert many[:5] == few
         assert many != other
 
 
 def test_what_is_drawn_for_a_seed_does_not_change() -> None:
-    found = [document.terms for document in DocumentGenerator(fitted(), seed=7).documents(2, "garden", length=6)]
+    found = [
+        document.terms
+        for document in DocumentGenerator(fitted(), seed=7).documents(2, "garden", length=6)
+    ]
     assert found == GOLDEN
 
 
 def test_lengths() -> None:
     model = fitted()
-    drawn = np.bincount([len(document.terms) for document in DocumentGenerator(model).documents(4000, "garden")])
+    drawn = np.bincount(
+        [len(document.terms) for document in DocumentGenerator(model).documents(4000, "garden")]
+    )
     wanted = 4000 * scipy.stats.poisson.pmf(np.arange(9), 10 / 3)
     wanted[1] += wanted[0]  # each has a token
     assert drawn[0] == 0
-    assert scipy.stats.chisquare([*drawn[1:9], drawn[9:].sum()], [*wanted[1:], 4000 - wanted[1:].sum()]).pvalue > LEAST
-    assert {len(document.terms) for document in DocumentGenerator(model).documents(9, length=17)} == {17}
+    assert (
+        scipy.stats.chisquare(
+            [*drawn[1:9], drawn[9:].sum()], [*wanted[1:], 4000 - wanted[1:].sum()]
+        ).pvalue
+        > LEAST
+    )
+    assert {
+        len(document.terms) for document in DocumentGenerator(model).documents(9, length=17)
+    } == {17}
 
 
 def test_a_class_that_the_prior_rules_out_is_drawn_only_if_asked_for() -> None:
@@ -152,7 +230,9 @@ def test_what_cannot_be_drawn_is_refused() -> None:
     with pytest.raises(UsageError, match="no words to draw"):
         DocumentGenerator(TextClassifier().fit(["", "-"], ["a", "b"]))
     hollow = TextClassifier(smoothing=0).fit(["apple", "-"], ["a", "b"])
-    assert [document.terms for document in DocumentGenerator(hollow).documents(1, "a", length=2)] == [["appl", "appl"]]
+    assert [
+        document.terms for document in DocumentGenerator(hollow).documents(1, "a", length=2)
+    ] == [["appl", "appl"]]
     for draw in (False, True):
         with pytest.raises(UsageError, match="class b has no words"):
             next(DocumentGenerator(hollow, draw=draw).documents(1, "b"))
@@ -169,11 +249,17 @@ COLUMNS: dict[str, Any] = {"categorical": "face=5", "count": "calls", "numeric":
 
 def with_columns(*, text: bool = False, **parameters: Any) -> TextClassifier:
     rows = [{**row, "text": text} for row, text in zip(ROWS, TEXTS, strict=True)] if text else ROWS
-    return TextClassifier(**{**COLUMNS, "smoothing": 1, **parameters}).fit(rows, ["x", "x", "x", "y", "y", "y"])
+    return TextClassifier(**{**COLUMNS, "smoothing": 1, **parameters}).fit(
+        rows, ["x", "x", "x", "y", "y", "y"]
+    )
 
 
-@pytest.mark.parametrize("parameters", [{}, {"text": True}, {"classifier": "bernoulli", "text": True}])
-def test_attributes_are_drawn_from_their_distributions_in_the_class(parameters: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "parameters", [{}, {"text": True}, {"classifier": "bernoulli", "text": True}]
+)
+def test_attributes_are_drawn_from_their_distributions_in_the_class(
+    parameters: dict[str, Any],
+) -> None:
     model, n = with_columns(**parameters), 4000
     likelihoods = model.fitted.attributes
     assert likelihoods is not None
@@ -182,7 +268,9 @@ def test_attributes_are_drawn_from_their_distributions_in_the_class(parameters: 
     labels = Counter(document.label for document in drawn)
     assert scipy.stats.binomtest(labels["x"], n, 0.5).pvalue > LEAST
     for number, label in enumerate("xy"):
-        faces, calls, *numbers = zip(*(document.values for document in drawn if document.label == label), strict=True)
+        faces, calls, *numbers = zip(
+            *(document.values for document in drawn if document.label == label), strict=True
+        )
         counts = Counter(faces)
         of_class = Counter(row["face"] for row in ROWS[3 * number : 3 * number + 3])
         names = ("a", "b", "c", "unseen 1", "unseen 2")
@@ -191,10 +279,15 @@ def test_attributes_are_drawn_from_their_distributions_in_the_class(parameters: 
         rate = (sum(row["calls"] for row in ROWS[3 * number : 3 * number + 3]) + 26 / 6) / (3 + 1)
         most = int(rate) + 4
         bins = np.bincount(np.minimum(np.array(calls, int), most), minlength=most + 1)
-        masses = np.append(scipy.stats.poisson.pmf(np.arange(most), rate), scipy.stats.poisson.sf(most - 1, rate))
+        masses = np.append(
+            scipy.stats.poisson.pmf(np.arange(most), rate), scipy.stats.poisson.sf(most - 1, rate)
+        )
         assert scipy.stats.chisquare(bins, len(calls) * masses).pvalue > LEAST
         for column, values in enumerate(numbers):
-            normal = scipy.stats.norm(likelihoods.numbers.means[number, column], np.sqrt(likelihoods.numbers.variances[number, column]))
+            normal = scipy.stats.norm(
+                likelihoods.numbers.means[number, column],
+                np.sqrt(likelihoods.numbers.variances[number, column]),
+            )
             assert scipy.stats.kstest(values, normal.cdf).pvalue > LEAST
 
 
@@ -202,22 +295,38 @@ def test_attributes_are_drawn_from_their_distributions_in_the_class(parameters: 
 @pytest.mark.parametrize("shape", ["full", "diagonal", "spherical"])
 def test_numbers_of_a_gaussian_class_are_drawn_together(covariance: str, shape: str) -> None:
     random = np.random.default_rng(3)
-    points = np.concatenate([random.multivariate_normal([k, -5 * k], [[4, 3], [3, 9 + k]], 200) for k in range(2)])
+    points = np.concatenate(
+        [random.multivariate_normal([k, -5 * k], [[4, 3], [3, 9 + k]], 200) for k in range(2)]
+    )
     rows = [{"a": a, "b": b} for a, b in points.tolist()]
     settings: dict[str, Any] = {"covariance": covariance, "covariance_shape": shape, "shrinkage": 0}
-    model = TextClassifier(classifier="gaussian", numeric="a,b", **settings).fit(rows, ["0"] * 200 + ["1"] * 200)
+    model = TextClassifier(classifier="gaussian", numeric="a,b", **settings).fit(
+        rows, ["0"] * 200 + ["1"] * 200
+    )
     classifier: Any = model.fitted.text_classifier
     for number, label in enumerate("01"):
         root = classifier.gaussians.roots[number if covariance == "separate" else 0]
         inverse = root @ root.T if root.ndim == 2 else np.diag(root**2)
-        drawn = np.array([document.values for document in DocumentGenerator(model, seed=1).documents(2000, label)], float)
-        centred = (drawn - classifier.numbers.centres) / classifier.numbers.scales - classifier.gaussians.means[number]
+        drawn = np.array(
+            [
+                document.values
+                for document in DocumentGenerator(model, seed=1).documents(2000, label)
+            ],
+            float,
+        )
+        centred = (
+            drawn - classifier.numbers.centres
+        ) / classifier.numbers.scales - classifier.gaussians.means[number]
         distances = np.einsum("np,pq,nq->n", centred, inverse, centred)
         assert scipy.stats.kstest(distances, scipy.stats.chi2(2).cdf).pvalue > LEAST
-        assert np.all(np.abs(centred.mean(axis=0)) < 4 * np.sqrt(np.diag(np.linalg.inv(inverse)) / 2000))
+        assert np.all(
+            np.abs(centred.mean(axis=0)) < 4 * np.sqrt(np.diag(np.linalg.inv(inverse)) / 2000)
+        )
 
 
-def test_columns_change_no_drawn_word_and_the_first_records_do_not_depend_on_how_many_are_drawn() -> None:
+def test_columns_change_no_drawn_word_and_the_first_records_do_not_depend_on_how_many_are_drawn() -> (
+    None
+):
     model = with_columns(text=True)
     few, many = (list(DocumentGenerator(model, seed=9).documents(n)) for n in (3, 30))
     assert few == many[:3]
@@ -225,18 +334,30 @@ def test_columns_change_no_drawn_word_and_the_first_records_do_not_depend_on_how
 
 
 def test_under_maximum_likelihood_a_class_without_values_draws_none() -> None:
-    model = TextClassifier(categorical="face", estimate="ml").fit([{"face": "a"}, {"face": ""}], ["x", "y"])
-    assert [document.values for document in DocumentGenerator(model).documents(2, "y")] == [[None]] * 2
-    assert [document.values for document in DocumentGenerator(model).documents(2, "x")] == [["a"]] * 2
+    model = TextClassifier(categorical="face", estimate="ml").fit(
+        [{"face": "a"}, {"face": ""}], ["x", "y"]
+    )
+    assert [document.values for document in DocumentGenerator(model).documents(2, "y")] == [
+        [None]
+    ] * 2
+    assert [document.values for document in DocumentGenerator(model).documents(2, "x")] == [
+        ["a"]
+    ] * 2
 
 
 @pytest.mark.parametrize("asked", [{"draw": True}, {"length": 3}])
 def test_a_model_of_columns_alone_has_no_words_to_draw(asked: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="no words to draw; leave "):
-        list(DocumentGenerator(with_columns(), draw=asked.get("draw", False)).documents(1, length=asked.get("length")))
+        list(
+            DocumentGenerator(with_columns(), draw=asked.get("draw", False)).documents(
+                1, length=asked.get("length")
+            )
+        )
 
 
 def test_a_classifier_without_a_distribution_of_its_numbers_draws_none() -> None:
     classifier = with_columns().fitted.text_classifier
     draw = drawing_of_features(classifier, 0)
-    assert draw(np.random.default_rng(1)) == [None] * len(classifier.training.statistics.attributes.numeric)
+    assert draw(np.random.default_rng(1)) == [None] * len(
+        classifier.training.statistics.attributes.numeric
+    )

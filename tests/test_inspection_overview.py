@@ -20,7 +20,12 @@ def test_settings_of_another_classifier_are_warned_of() -> None:
     assert warnings(TextClassifier(l2=3, latent=5).fit(CHINA_TEXTS, CHINA_LABELS).fitted) == [
         "--classifier multinomial makes no use of --set l2, --set latent"
     ]
-    assert warnings(TextClassifier(classifier="gaussian", latent=2).fit(CHINA_TEXTS, CHINA_LABELS).fitted) == []
+    assert (
+        warnings(
+            TextClassifier(classifier="gaussian", latent=2).fit(CHINA_TEXTS, CHINA_LABELS).fitted
+        )
+        == []
+    )
 
 
 def test_the_overview_tells_sizes_and_the_terms_that_speak_for_each_class() -> None:
@@ -33,8 +38,14 @@ def test_the_overview_tells_sizes_and_the_terms_that_speak_for_each_class() -> N
 
 
 def test_a_model_in_a_line() -> None:
-    assert describe(model_of_china().fitted) == "2 classes, 4 documents, 11 tokens, 6 terms, smoothing 1"
-    assert describe(model_of_china(top=2).fitted) == "2 classes, 4 documents, 11 tokens, 2 terms, smoothing 1"
+    assert (
+        describe(model_of_china().fitted)
+        == "2 classes, 4 documents, 11 tokens, 6 terms, smoothing 1"
+    )
+    assert (
+        describe(model_of_china(top=2).fitted)
+        == "2 classes, 4 documents, 11 tokens, 2 terms, smoothing 1"
+    )
     one = model_of_china(smoothing={"*": 0.5, "tokyo": 3})
     assert describe(one.fitted).endswith(", 6 terms, smoothing 0.5, 1 term with its own")
     both = model_of_china(smoothing={"*": 0.5, "tokyo": 3, "japan": 2})
@@ -43,9 +54,13 @@ def test_a_model_in_a_line() -> None:
 
 def test_attributes_without_a_value_are_warned_of() -> None:
     rows = [{"text": "cat", "legs": 4, "colour": "", "kilos": ""}, {"text": "fish", "legs": 0}]
-    model = TextClassifier(categorical="colour", count="legs", numeric="kilos").fit(rows, ["cats", "fish"])
+    model = TextClassifier(categorical="colour", count="legs", numeric="kilos").fit(
+        rows, ["cats", "fish"]
+    )
     assert ", 3 attributes, " in describe(model.fitted)
-    assert warnings(model.fitted) == ["no document has a value of colour, kilos; leave it out, or name another column"]
+    assert warnings(model.fitted) == [
+        "no document has a value of colour, kilos; leave it out, or name another column"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -55,18 +70,25 @@ def test_attributes_without_a_value_are_warned_of() -> None:
         (["cats", "cat", "c ats"], None),
         (["Cats", "cats", "dogs"], "'Cats' and 'cats'"),
         (["straße", "STRASSE"], "'straße' and 'STRASSE'"),
-        (["two words", "two  words ", "two\xa0words"], "'two words' and 'two  words ' and 'two\\xa0words'"),
+        (
+            ["two words", "two  words ", "two\xa0words"],
+            "'two words' and 'two  words ' and 'two\\xa0words'",
+        ),
         (["caf\u00e9", "cafe\u0301"], "'caf\u00e9' and 'cafe\u0301'"),
         (["ﬁsh", "b", "fish", "B"], "'ﬁsh' and 'fish', 'b' and 'B'"),
     ],
 )
-def test_labels_that_a_person_would_take_for_one_another(labels: list[str], found: str | None) -> None:
+def test_labels_that_a_person_would_take_for_one_another(
+    labels: list[str], found: str | None
+) -> None:
     assert similar_labels(labels) == found
 
 
 def test_of_many_labels_that_are_alike_a_few_are_named() -> None:
     labels = [form for number in range(SHOWN + 1) for form in (f"a{number}", f"A{number}")]
-    assert similar_labels(labels[:-2]) == ", ".join(f"'a{number}' and 'A{number}'" for number in range(SHOWN))
+    assert similar_labels(labels[:-2]) == ", ".join(
+        f"'a{number}' and 'A{number}'" for number in range(SHOWN)
+    )
     assert similar_labels(labels) == f"{similar_labels(labels[:-2])} and others"
 
 
@@ -77,7 +99,9 @@ def test_attributes_with_their_distributions_by_hand() -> None:
         {"text": "purr", "colour": "red", "legs": 2, "kilos": 5.0},
         {"text": "swim", "colour": "blue", "legs": 0, "kilos": 1.0},
     ]
-    model = TextClassifier(categorical="colour", count="legs", numeric="kilos", smoothing=1).fit(rows, ["cats", "cats", "fish"])
+    model = TextClassifier(categorical="colour", count="legs", numeric="kilos", smoothing=1).fit(
+        rows, ["cats", "cats", "fish"]
+    )
     found = overview(model, 2)
     assert found.terms == 2
     colour, legs, kilos = (found.attributes[name] for name in ("colour", "legs", "kilos"))
@@ -91,9 +115,15 @@ def test_attributes_with_their_distributions_by_hand() -> None:
     assert legs.classes["cats"] == pytest.approx({"rate": (6 + 2) / 3})
     assert legs.classes["fish"] == pytest.approx({"rate": (0 + 2) / 2})
     assert (kilos.kind, kilos.documents) == ("numeric", 3)
-    assert kilos.classes["cats"] == pytest.approx({"mean": (8 + 3) / 3, "standard_deviation": 4 / 3})
-    assert kilos.classes["fish"] == pytest.approx({"mean": (1 + 3) / 2, "standard_deviation": (7 / 3) ** 0.5})
-    assert sorted(term_name(model, term) for term in ranking(model, "mutual-information").terms.tolist()) == [
+    assert kilos.classes["cats"] == pytest.approx(
+        {"mean": (8 + 3) / 3, "standard_deviation": 4 / 3}
+    )
+    assert kilos.classes["fish"] == pytest.approx(
+        {"mean": (1 + 3) / 2, "standard_deviation": (7 / 3) ** 0.5}
+    )
+    assert sorted(
+        term_name(model, term) for term in ranking(model, "mutual-information").terms.tolist()
+    ) == [
         "colour=blue",
         "colour=red",
         "purr",
@@ -104,5 +134,12 @@ def test_attributes_with_their_distributions_by_hand() -> None:
 def test_what_wrote_a_model_is_nbtext_and_what_stems_its_words() -> None:
     assert versions(Settings(stemmer="none")) == {"nbtext": __version__}
     assert versions(Settings(stemmer="snowball")).keys() == {"nbtext", "PyStemmer"}
-    assert versions(Settings(stemmer="lancaster")) == {"nbtext": __version__, "nltk": version("nltk")}
-    assert model_of_china().fitted.written_by == overview(model_of_china(), 0).written_by == {"nbtext": __version__}
+    assert versions(Settings(stemmer="lancaster")) == {
+        "nbtext": __version__,
+        "nltk": version("nltk"),
+    }
+    assert (
+        model_of_china().fitted.written_by
+        == overview(model_of_china(), 0).written_by
+        == {"nbtext": __version__}
+    )

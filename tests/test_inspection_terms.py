@@ -17,7 +17,13 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.errors import UsageError
 from nbtext.inspection import terms as module
-from nbtext.inspection.terms import MEASURES, _ProbabilityMeaning, class_details, most_frequent_forms, surface_forms
+from nbtext.inspection.terms import (
+    MEASURES,
+    _ProbabilityMeaning,
+    class_details,
+    most_frequent_forms,
+    surface_forms,
+)
 from nbtext.model.description import describe
 from nbtext.text.words import stemmer
 from tests import strategies
@@ -39,14 +45,28 @@ def trained(documents: list[Labelled], **parameters: Any) -> TextClassifier:
 def test_china_by_coins() -> None:
     """Example 13.2: θ is the share of documents that hold a term; mutual information stays that of the language models."""
     found = class_details(trained(CHINA, smoothing=1, classifier="bernoulli"), ["yes"], 10)["yes"]
-    assert found.probability_of == _ProbabilityMeaning("θ", "that a document of the class holds the term")
-    probability, lifts = ({of.term: of.value for of in getattr(found, name)} for name in ("probability", "lift"))
+    assert found.probability_of == _ProbabilityMeaning(
+        "θ", "that a document of the class holds the term"
+    )
+    probability, lifts = (
+        {of.term: of.value for of in getattr(found, name)} for name in ("probability", "lift")
+    )
     assert probability == pytest.approx(
-        {"chinese": 4 / 5, "beijing": 2 / 5, "macao": 2 / 5, "shanghai": 2 / 5, "japan": 1 / 5, "tokyo": 1 / 5}
+        {
+            "chinese": 4 / 5,
+            "beijing": 2 / 5,
+            "macao": 2 / 5,
+            "shanghai": 2 / 5,
+            "japan": 1 / 5,
+            "tokyo": 1 / 5,
+        }
     )
     assert lifts["chinese"] == pytest.approx(4 / 5 / (3 / 4 * 4 / 5 + 1 / 4 * 2 / 3))
     assert lifts["japan"] == pytest.approx(1 / 5 / (3 / 4 * 1 / 5 + 1 / 4 * 2 / 3))
-    assert found.mutual_information == class_details(trained(CHINA, smoothing=1), ["yes"], 10)["yes"].mutual_information
+    assert (
+        found.mutual_information
+        == class_details(trained(CHINA, smoothing=1), ["yes"], 10)["yes"].mutual_information
+    )
 
 
 @examples(6)
@@ -58,11 +78,17 @@ def test_a_slow_twin_sorts_everything(documents: list[Labelled]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "PROBABILITIES_AT_ONCE", 3)
         found = class_details(model, model.classes, 5)
-    phi = model.fitted.language_models.probability(np.flatnonzero(model.fitted.language_models.selected)).tolist()
+    phi = model.fitted.language_models.probability(
+        np.flatnonzero(model.fitted.language_models.selected)
+    ).tolist()
     prior = model.fitted.classifier.prior.tolist()
     for k, label in enumerate(model.classes):
         own = [terms for of, terms in documents if of == label]
-        assert (found[label].documents, found[label].tokens, found[label].prior) == (len(own), sum(map(len, own)), prior[k])
+        assert (found[label].documents, found[label].tokens, found[label].prior) == (
+            len(own),
+            sum(map(len, own)),
+            prior[k],
+        )
         rows: dict[str, list[float]] = {name: [] for name in MEASURES}
         for of_term in phi:
             corpus = sum(p * pi for p, pi in zip(of_term, prior, strict=True))
@@ -71,7 +97,9 @@ def test_a_slow_twin_sorts_everything(documents: list[Labelled]) -> None:
             rows["mutual_information"].append(of_term[k] * prior[k] * math.log(of_term[k] / corpus))
         for name in MEASURES:
             values = [of.value for of in getattr(found[label], name)]
-            assert values == pytest.approx(sorted((value for value in rows[name] if value > 0), reverse=True)[: len(values)])
+            assert values == pytest.approx(
+                sorted((value for value in rows[name] if value > 0), reverse=True)[: len(values)]
+            )
             assert len(values) <= 5
             vocabulary = model.fitted.statistics.vocabulary
             for of in getattr(found[label], name):
@@ -94,12 +122,28 @@ def test_no_terms_are_asked_for_and_no_such_class() -> None:
         class_details(model, ["no", "maybe"], 3)
 
 
-WORDS = ["printer", "printers", "printing", "printed", "print", "happy", "happiness", "the", "Lamps", "lamp", "2024"]
-TEXTS = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join), min_size=2, max_size=6)
+WORDS = [
+    "printer",
+    "printers",
+    "printing",
+    "printed",
+    "print",
+    "happy",
+    "happiness",
+    "the",
+    "Lamps",
+    "lamp",
+    "2024",
+]
+TEXTS = st.lists(
+    st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join), min_size=2, max_size=6
+)
 
 
 def fitted(texts: list[str], **parameters: Any) -> TextClassifier:
-    return TextClassifier(surface_forms=True, **parameters).fit(texts, ["ab"[number % 2] for number in range(len(texts))])
+    return TextClassifier(surface_forms=True, **parameters).fit(
+        texts, ["ab"[number % 2] for number in range(len(texts))]
+    )
 
 
 @given(TEXTS, st.sampled_from([{}, {"ngrams": 2}, {"char_ngrams": "3"}, {"stemmer": "porter"}]))
@@ -110,7 +154,10 @@ def test_forms_are_counted_exactly(texts: list[str], parameters: dict[str, Any])
     wanted: dict[str, Counter[str]] = {}
     for word, stem in zip(words, stems, strict=True):
         wanted.setdefault(stem, Counter())[word] += 1
-    found = {model.fitted.statistics.vocabulary.term(term): dict(forms) for term, forms in surface_forms(model).items()}
+    found = {
+        model.fitted.statistics.vocabulary.term(term): dict(forms)
+        for term, forms in surface_forms(model).items()
+    }
     assert found == {stem: dict(forms) for stem, forms in wanted.items() if set(forms) != {stem}}
     for term, form in most_frequent_forms(model).items():
         forms = wanted[model.fitted.statistics.vocabulary.term(term)]
@@ -120,7 +167,10 @@ def test_forms_are_counted_exactly(texts: list[str], parameters: dict[str, Any])
 @examples(3)
 @given(TEXTS, TEXTS)
 def test_answers_stay_as_they_are(texts: list[str], more: list[str]) -> None:
-    model, plain = fitted(texts), TextClassifier().fit(texts, ["ab"[number % 2] for number in range(len(texts))])
+    model, plain = (
+        fitted(texts),
+        TextClassifier().fit(texts, ["ab"[number % 2] for number in range(len(texts))]),
+    )
     asked = [*more, "printers of happy people", ""]
     assert model.predict_log_proba(asked).tolist() == plain.predict_log_proba(asked).tolist()
     assert describe(model.fitted) == describe(plain.fitted)
@@ -140,7 +190,10 @@ def test_words_are_shown_in_place_of_stems(tmp_path: Path) -> None:
     assert len(forms) == len(stems)
     stem = stemmer("snowball", "english")
     assert [form for form, stemmed in zip(forms, stems, strict=True) if form != stemmed]
-    assert all(form == stemmed or stem([form]) == [stemmed] for form, stemmed in zip(forms, stems, strict=True))
+    assert all(
+        form == stemmed or stem([form]) == [stemmed]
+        for form, stemmed in zip(forms, stems, strict=True)
+    )
     shown = in_json("inspect --term lamps -m forms")
     (term,) = shown["words"][0]["terms"]
     assert sum(term["forms"].values()) == sum(of["count"] for of in term["classes"].values())

@@ -17,7 +17,10 @@ from tests.budget import examples
 if TYPE_CHECKING:
     from pathlib import Path
 
-ANSWERS = [Labelled("a/1", "cats", "a cat\npurrs \x1b[31m"), Labelled("b\t2", "Hünde", "ein “Hund”", "ada", "2026-01-01T00:00:00Z")]
+ANSWERS = [
+    Labelled("a/1", "cats", "a cat\npurrs \x1b[31m"),
+    Labelled("b\t2", "Hünde", "ein “Hund”", "ada", "2026-01-01T00:00:00Z"),
+]
 
 
 def opened(path: Path) -> AnswerFile:
@@ -60,9 +63,22 @@ def test_a_second_session_is_refused(tmp_path: Path) -> None:
     opened(path).__exit__(None, None, None)
 
 
-@pytest.mark.parametrize("content", [b'{"precious": 1}', b"milk", b"a\tb\tc", b'{"id": "x"}', b"\x00", b'[{"id": "x"', b"{" * 10_000])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"precious": 1}',
+        b"milk",
+        b"a\tb\tc",
+        b'{"id": "x"}',
+        b"\x00",
+        b'[{"id": "x"',
+        b"{" * 10_000,
+    ],
+)
 @pytest.mark.parametrize("kind", [Labelled, Reviewed])
-def test_a_file_of_something_else_without_a_line_end_stays(tmp_path: Path, content: bytes, kind: type[Answer]) -> None:
+def test_a_file_of_something_else_without_a_line_end_stays(
+    tmp_path: Path, content: bytes, kind: type[Answer]
+) -> None:
     path = tmp_path / "precious"
     path.write_bytes(content)
     with pytest.raises(PathError, match="give another file with to"):
@@ -79,7 +95,9 @@ def test_a_torn_line_of_a_review_is_cut_off_behind_whole_ones(tmp_path: Path) ->
     assert path.read_bytes() == b"a\tx\ty\n"
 
 
-def test_what_another_program_appended_is_neither_cut_off_nor_mixed_with_answers(tmp_path: Path) -> None:
+def test_what_another_program_appended_is_neither_cut_off_nor_mixed_with_answers(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "labels.jsonl"
     with opened(path) as file:
         file.append(ANSWERS[0])
@@ -87,14 +105,19 @@ def test_what_another_program_appended_is_neither_cut_off_nor_mixed_with_answers
             other.write('{"note": 1}\n')
         content = path.read_bytes()
         for change in (file.take_back, lambda: file.append(ANSWERS[1])):
-            with pytest.raises(PathError, match=r"labels.jsonl: another program wrote to this file meanwhile; begin again"):
+            with pytest.raises(
+                PathError,
+                match=r"labels.jsonl: another program wrote to this file meanwhile; begin again",
+            ):
                 change()
             assert path.read_bytes() == content
         assert file.answers == [ANSWERS[0]]
 
 
 @pytest.mark.parametrize("is_replaced", [True, False])
-def test_no_answer_goes_to_a_file_that_is_no_longer_there(tmp_path: Path, is_replaced: bool) -> None:
+def test_no_answer_goes_to_a_file_that_is_no_longer_there(
+    tmp_path: Path, is_replaced: bool
+) -> None:
     path = tmp_path / "labels.jsonl"
     with opened(path) as file:
         file.append(ANSWERS[0])
@@ -102,7 +125,10 @@ def test_no_answer_goes_to_a_file_that_is_no_longer_there(tmp_path: Path, is_rep
         if is_replaced:
             path.write_bytes((tmp_path / "old").read_bytes())
         for change in (file.take_back, lambda: file.append(ANSWERS[1])):
-            with pytest.raises(PathError, match=r"labels.jsonl: was removed or replaced meanwhile; the answers before are in the old file"):
+            with pytest.raises(
+                PathError,
+                match=r"labels.jsonl: was removed or replaced meanwhile; the answers before are in the old file",
+            ):
                 change()
         assert path.exists() == is_replaced
         (tmp_path / "old").replace(path)

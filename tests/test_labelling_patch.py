@@ -24,17 +24,26 @@ def pets(tmp_path: Path) -> Path:
     corpus(tmp_path / "wrong", swapped)
     kept = next(name for name in PETS if name != "cats/1")
     label = kept.split("/")[0]
-    return corpus(tmp_path, {"review.tsv": f"wrong/dogs/cats-1\tdogs\tcats\nwrong/{kept}\t{label}\t{label}\n"})
+    return corpus(
+        tmp_path, {"review.tsv": f"wrong/dogs/cats-1\tdogs\tcats\nwrong/{kept}\t{label}\t{label}\n"}
+    )
 
 
 def test_a_model_learns_the_labels_of_a_review_and_the_corpus_stays(pets: Path) -> None:
-    before = sorted((path.name, path.read_bytes()) for path in (pets / "wrong").rglob("*") if path.is_file())
+    before = sorted(
+        (path.name, path.read_bytes()) for path in (pets / "wrong").rglob("*") if path.is_file()
+    )
     patch = ("--relabel", "review.tsv")
     succeed("train right -m right.model")
     for jobs in ("1", "2"):
         succeed("train wrong", *patch, "--jobs", jobs, "-m", "wrong.model")
         assert content("wrong.model") == content("right.model")
-    assert sorted((path.name, path.read_bytes()) for path in (pets / "wrong").rglob("*") if path.is_file()) == before
+    assert (
+        sorted(
+            (path.name, path.read_bytes()) for path in (pets / "wrong").rglob("*") if path.is_file()
+        )
+        == before
+    )
     of_right, of_wrong = (
         json.loads(nbtext("evaluate", *corpora, "-m", "right.model", "-o", "json").out)["confusion"]
         for corpora in (("right",), ("wrong", *patch))
@@ -43,14 +52,19 @@ def test_a_model_learns_the_labels_of_a_review_and_the_corpus_stays(pets: Path) 
     succeed("update wrong", *patch, "-m", "wrong.model")
     succeed("forget wrong", *patch, "-m", "wrong.model")
     assert content("wrong.model") == content("right.model")
-    folds = [nbtext("cross-validate", *given, "--folds", "2", "-o", "json").status for given in (("right",), ("wrong", *patch))]
+    folds = [
+        nbtext("cross-validate", *given, "--folds", "2", "-o", "json").status
+        for given in (("right",), ("wrong", *patch))
+    ]
     assert folds == [0, 0]
 
 
 def test_what_does_not_fit_the_corpus_is_told_by_its_line(pets: Path) -> None:
     write("other.tsv", "wrong/dogs/cats-1\tbirds\tcats\n")
     line = fail(2, "train wrong --relabel other.tsv")
-    assert line.startswith("nbtext: other.tsv:1: wrong/dogs/cats-1 has the label 'dogs', not 'birds'")
+    assert line.startswith(
+        "nbtext: other.tsv:1: wrong/dogs/cats-1 has the label 'dogs', not 'birds'"
+    )
     write("gone.tsv", "wrong/dogs/99\tdogs\tcats\n")
     done = nbtext("train wrong --relabel gone.tsv")
     assert done.status == 0
@@ -73,7 +87,11 @@ def test_line_ends_of_windows_belong_to_no_label(tmp_path: Path) -> None:
 def test_a_label_that_is_new_already_stays(tmp_path: Path) -> None:
     write("patch", "a\\tb\told\tnew\n")
     patch = LabelPatch("patch")
-    assert patch(Document("a\tb", "old"), Notices()).label == patch(Document("a\tb", "new"), Notices()).label == "new"
+    assert (
+        patch(Document("a\tb", "old"), Notices()).label
+        == patch(Document("a\tb", "new"), Notices()).label
+        == "new"
+    )
     assert patch(Document("c", "old"), Notices()).label == "old"
     with pytest.raises(UsageError, match="has the label 'other'"):
         patch(Document("a\tb", "other"), Notices())

@@ -25,7 +25,10 @@ def test_a_new_label_begins_with_all_documents_on_the_other_side() -> None:
 
 TEXTS = labelled_texts(60)
 WORDS = {"cats": "cat purrs milk whiskers mouse", "dogs": "dog barks bone walks"}
-TRUTH = [[label for label, words in WORDS.items() if set(words.split()) & set(text.split())] for _, text in TEXTS]
+TRUTH = [
+    [label for label, words in WORDS.items() if set(words.split()) & set(text.split())]
+    for _, text in TEXTS
+]
 LARGE = pool_of(TEXTS)
 
 
@@ -54,7 +57,11 @@ def test_uncertainty_is_the_sum_of_the_variances_of_the_labels() -> None:
 
 def test_taking_answers_back_leads_to_the_same_documents_again() -> None:
     session = labelled(25, SEVERAL)
-    rows, estimate, probabilities = list(session.labels), session.estimate(), session.probabilities(59)
+    rows, estimate, probabilities = (
+        list(session.labels),
+        session.estimate(),
+        session.probabilities(59),
+    )
     following = session.next_document()
     assert following is not None
     session.answer(following, label_set(["cats", "new", "other"]))

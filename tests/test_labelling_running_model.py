@@ -48,7 +48,9 @@ EVERY = pytest.mark.parametrize("several", [False, True], ids=["one label", "sev
 def array_of(several: bool, answers: Iterable[Any]) -> np.ndarray:
     """Answers as the models take them: the numbers of the classes, or whether each document has each label."""
     if several:
-        return np.array([[label in numbers for label in range(N)] for numbers in answers], np.bool_).reshape(-1, N)
+        return np.array(
+            [[label in numbers for label in range(N)] for numbers in answers], np.bool_
+        ).reshape(-1, N)
     return np.array(list(answers), np.int64)
 
 
@@ -72,7 +74,11 @@ def formula(several: bool, answers: dict[int, Any], row: int) -> list[float]:
     def side(members: list[int]) -> float:
         counts = COUNTS[members].sum(axis=0)
         total = counts.sum() + PSEUDO_COUNT * POOL.n_terms
-        terms = sum(x * log((m + PSEUDO_COUNT) / total) for x, m in zip(COUNTS[row], counts, strict=True) if x)
+        terms = sum(
+            x * log((m + PSEUDO_COUNT) / total)
+            for x, m in zip(COUNTS[row], counts, strict=True)
+            if x
+        )
         return log(len(members) + 1) + terms
 
     found = []
@@ -81,7 +87,10 @@ def formula(several: bool, answers: dict[int, Any], row: int) -> list[float]:
             own = [each for each, numbers in answers.items() if label in numbers]
             rest = [each for each in answers if each not in own]
         else:
-            own, rest = ([each for each, number in answers.items() if number == of_class] for of_class in (label, 0))
+            own, rest = (
+                [each for each, number in answers.items() if number == of_class]
+                for of_class in (label, 0)
+            )
         found.append(side(own) - side(rest))
     return found
 
@@ -90,17 +99,27 @@ def formula(several: bool, answers: dict[int, Any], row: int) -> list[float]:
 def test_scores_are_those_of_the_formula(several: bool) -> None:
     scores = relative(several, model_of(several, ANSWERS[several]).scores())
     for row in range(len(POOL)):  # log counts have three digits
-        np.testing.assert_allclose(scores[:, row], formula(several, ANSWERS[several], row), atol=0.02)
+        np.testing.assert_allclose(
+            scores[:, row], formula(several, ANSWERS[several], row), atol=0.02
+        )
 
 
 @EVERY
 @examples(30)
-@given(st.dictionaries(st.integers(0, 27), st.lists(st.integers(0, 2), unique=True), max_size=12), st.randoms(use_true_random=False))
-def test_the_sums_follow_from_the_answers_whatever_came_and_went(several: bool, sets: dict[int, list[int]], random: Any) -> None:
+@given(
+    st.dictionaries(st.integers(0, 27), st.lists(st.integers(0, 2), unique=True), max_size=12),
+    st.randoms(use_true_random=False),
+)
+def test_the_sums_follow_from_the_answers_whatever_came_and_went(
+    several: bool, sets: dict[int, list[int]], random: Any
+) -> None:
     answers: dict[int, Any] = sets
     gone: dict[int, Any] = {29: [0, 1], 28: []}
     if not several:
-        answers, gone = {row: numbers[0] for row, numbers in sets.items() if numbers}, {29: 1, 28: 0}
+        answers, gone = (
+            {row: numbers[0] for row, numbers in sets.items() if numbers},
+            {29: 1, 28: 0},
+        )
     shuffled = [*answers.items(), *gone.items()]
     random.shuffle(shuffled)
     model, covered = model_of(several, dict(shuffled)), Coverage(POOL)
@@ -109,7 +128,11 @@ def test_the_sums_follow_from_the_answers_whatever_came_and_went(several: bool, 
     for row, answer in gone.items():
         model.add(POOL.reach(row), array_of(several, [answer]), -1)
         covered.add(POOL.reach(row), -1)
-    at_once, coverage, rows = model_of(several, {}), Coverage(POOL), np.array(list(answers), np.int64)
+    at_once, coverage, rows = (
+        model_of(several, {}),
+        Coverage(POOL),
+        np.array(list(answers), np.int64),
+    )
     at_once.load(rows, array_of(several, answers.values()))
     coverage.load(rows)
     assert np.array_equal(model_of(several, answers).scores(), model.scores())
@@ -121,7 +144,9 @@ def test_the_sums_follow_from_the_answers_whatever_came_and_went(several: bool, 
 def test_a_document_left_out_is_scored_by_the_model_without_it(several: bool) -> None:
     answers = ANSWERS[several]
     rows = np.array(list(answers))
-    found = relative(several, model_of(several, answers).left_out(rows, array_of(several, answers.values())))
+    found = relative(
+        several, model_of(several, answers).left_out(rows, array_of(several, answers.values()))
+    )
     for place, row in enumerate(rows.tolist()):
         without = {each: answer for each, answer in answers.items() if each != row}
         wanted = relative(several, model_of(several, without).scores(rows[[place]]))
@@ -138,12 +163,16 @@ def test_a_class_is_unknown_without_its_only_document() -> None:
 def test_term_scores_sum_to_the_scores_but_for_the_prior(several: bool) -> None:
     answers = ANSWERS[several]
     model = model_of(several, answers)
-    members = array_of(True, SETS.values() if several else ([number] for number in LABELS.values())).sum(axis=0)
+    members = array_of(
+        True, SETS.values() if several else ([number] for number in LABELS.values())
+    ).sum(axis=0)
     prior = np.log(members + 1)
     if several:
         prior -= np.log(len(answers) - members + 1)
     sums = model.term_scores(POOL.reach(4)).sum(axis=1) + prior
-    np.testing.assert_allclose(relative(several, sums), relative(several, model.scores(np.array([4]))[:, 0]), atol=1e-9)
+    np.testing.assert_allclose(
+        relative(several, sums), relative(several, model.scores(np.array([4]))[:, 0]), atol=1e-9
+    )
 
 
 def test_coverage_is_that_of_the_formula() -> None:
@@ -156,4 +185,8 @@ def test_coverage_is_that_of_the_formula() -> None:
     for row in labelled:
         coverage.add(POOL.reach(row))
     divisor = 1 + (counts[labelled] > 0.5).sum(axis=0)
-    np.testing.assert_allclose(coverage.of_documents / (VECTORS * MEANS), vectors @ (vectors.mean(axis=0) / divisor), rtol=1e-3)
+    np.testing.assert_allclose(
+        coverage.of_documents / (VECTORS * MEANS),
+        vectors @ (vectors.mean(axis=0) / divisor),
+        rtol=1e-3,
+    )

@@ -38,7 +38,10 @@ def test_the_same_answers_bring_the_same_documents(strategy: str) -> None:
     first, second = (label(Session(POOL, Plan(strategy)), 60) for _ in range(2))
     assert first == second
     assert sorted(first) == list(range(60))
-    assert Session(POOL, Plan(strategy, seed=1)).next_document() != Session(POOL, Plan(strategy)).next_document()
+    assert (
+        Session(POOL, Plan(strategy, seed=1)).next_document()
+        != Session(POOL, Plan(strategy)).next_document()
+    )
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -58,13 +61,17 @@ def test_taking_answers_back_leads_to_the_same_documents_again(strategy: str) ->
 
 
 def test_uncertainty_is_one_less_the_margin_of_scores_as_of_at_most_ten_tokens() -> None:
-    pool = pool_of([*TEXTS, ("cats", "cat dog " + " ".join(f"word{number}" for number in range(40)))])
+    pool = pool_of(
+        [*TEXTS, ("cats", "cat dog " + " ".join(f"word{number}" for number in range(40)))]
+    )
     session = Session(pool)
     label(session, 12)
     scores = session.model.scores() * np.minimum(1, MOST_TOKENS / pool.lengths)
     assert pool.lengths[-1] > 2 * MOST_TOKENS > MOST_TOKENS > pool.lengths[0]
     posterior = np.sort(np.exp(scores) / np.exp(scores).sum(axis=0), axis=0)
-    np.testing.assert_allclose(uncertain(pool, session.model), 1 - (posterior[-1] - posterior[-2]), atol=1e-9)
+    np.testing.assert_allclose(
+        uncertain(pool, session.model), 1 - (posterior[-1] - posterior[-2]), atol=1e-9
+    )
 
 
 def test_the_sample_is_the_beginning_of_a_random_order_whoever_chose_its_documents() -> None:
@@ -86,7 +93,9 @@ def test_the_estimate_counts_answers_of_models_without_the_document() -> None:
     for row in session.sample().tolist():
         other = Session(POOL)
         other.load((each, of_each) for each, of_each in session.labels.items() if each != row)
-        right += other.classes[int(other.model.scores(np.array([row]))[:, 0].argmax())] == TEXTS[row][0]
+        right += (
+            other.classes[int(other.model.scores(np.array([row]))[:, 0].argmax())] == TEXTS[row][0]
+        )
     estimate = session.estimate()
     assert (estimate.documents, estimate.right) == (len(session.sample()), right)
     assert estimate.interval[0] < estimate.accuracy < estimate.interval[1]
@@ -202,7 +211,11 @@ def test_probabilities_sum_to_one_and_are_calibrated_with_enough_labels() -> Non
 
 
 def test_seed_words_suggest_classes_before_any_label_and_stay_when_labels_are_taken_back() -> None:
-    seeds = [Seed("cats", ("purrs",), 10.0), Seed("dogs", ("barks",), 10.0), Seed("dogs", ("unheard",), 10.0)]
+    seeds = [
+        Seed("cats", ("purrs",), 10.0),
+        Seed("dogs", ("barks",), 10.0),
+        Seed("dogs", ("unheard",), 10.0),
+    ]
     session = Session(POOL, seeds=seeds)
     assert session.classes == ["cats", "dogs"]
     for row, (_, text) in enumerate(TEXTS):

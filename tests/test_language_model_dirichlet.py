@@ -60,21 +60,37 @@ def probabilities(models: LanguageModels) -> dict[tuple[str, str], float]:
     terms = np.flatnonzero(models.selected)
     table = models.probability(terms).tolist()
     names = [statistics.vocabulary.term(number) for number in terms.tolist()]
-    return {(k, term): p for term, row in zip(names, table, strict=True) for k, p in zip(statistics.classes, row, strict=True)}
+    return {
+        (k, term): p
+        for term, row in zip(names, table, strict=True)
+        for k, p in zip(statistics.classes, row, strict=True)
+    }
 
 
 @given(st.integers(0, 50), st.integers(0, 50), st.integers(1, 20), st.integers(1, 20))
-def test_a_coin_is_a_model_of_two_terms_with_a_beta_prior(heads: int, tails: int, a: int, b: int) -> None:
-    counts, n, alpha = np.array([heads, tails], float), np.array(float(heads + tails)), np.array([a, b], float)
+def test_a_coin_is_a_model_of_two_terms_with_a_beta_prior(
+    heads: int, tails: int, a: int, b: int
+) -> None:
+    counts, n, alpha = (
+        np.array([heads, tails], float),
+        np.array(float(heads + tails)),
+        np.array([a, b], float),
+    )
     assert posterior_mean(counts, n, alpha, a + b)[0] == (heads + a) / (heads + tails + a + b)
     if heads + tails + a + b > 2:
-        assert maximum_a_posteriori(counts, n, alpha, a + b, 2)[0] == (heads + a - 1) / (heads + tails + a + b - 2)
+        assert maximum_a_posteriori(counts, n, alpha, a + b, 2)[0] == (heads + a - 1) / (
+            heads + tails + a + b - 2
+        )
     if heads + tails:
         assert maximum_likelihood(counts, n)[0] == heads / (heads + tails)
 
 
 def test_the_estimate_of_a_pseudo_count_is_the_mode_under_one_more() -> None:
-    counts, n, added = np.array([2.0, 1, 0, 3, 1, 1]), np.array(8.0), np.array([0.5, 1e-6, 2, 1, 0.25, 3])
+    counts, n, added = (
+        np.array([2.0, 1, 0, 3, 1, 1]),
+        np.array(8.0),
+        np.array([0.5, 1e-6, 2, 1, 0.25, 3]),
+    )
     mode = maximum_a_posteriori(counts, n, added + 1, float(added.sum()) + 6, 6)
     assert posterior_mean(counts, n, added, float(added.sum())) == pytest.approx(mode, rel=1e-9)
 
@@ -112,7 +128,9 @@ def test_probabilities_are_those_of_the_slow_twin(
 
 
 def test_a_background_of_weights_below_one_sums_to_one_too() -> None:
-    model = TextClassifier(weighting="log", prior_shape="background", smoothing=1, calibration="none").fit(["ant", ""], ["a", "b"])
+    model = TextClassifier(
+        weighting="log", prior_shape="background", smoothing=1, calibration="none"
+    ).fit(["ant", ""], ["a", "b"])
     assert np.exp(model.joint_log_likelihood(["ant"]))[0] == pytest.approx(
         [1 / 2, 1 / 2], rel=CLOSE
     )  # the only term there is, in either class
@@ -128,7 +146,9 @@ def credible_intervals(models: LanguageModels, terms: Whole, credible: float = 0
 
 @pytest.mark.parametrize("estimate", ["mean", "map"])
 def test_a_credible_interval_under_the_background_is_scipys_beta(estimate: str) -> None:
-    found = credible_intervals(language_models(STATISTICS, 0.5, "background", estimate), np.arange(4))
+    found = credible_intervals(
+        language_models(STATISTICS, 0.5, "background", estimate), np.arange(4)
+    )
     assert found.shape == (4, 2, 2)
     for j in range(4):
         for k in range(2):
@@ -151,21 +171,33 @@ def test_a_credible_interval_holds_as_much_of_the_posterior_as_it_says() -> None
     posterior = dirichlet.rvs(TABLE[:, 0] + 1.0, 20000, np.random.default_rng(1))
     ends = credible_intervals(language_models(STATISTICS, 1.0), np.arange(4), 0.8)[:, 0]
     within = ((posterior >= ends[:, 0]) & (posterior <= ends[:, 1])).mean(axis=0)
-    assert within == pytest.approx(np.full(4, 0.8), abs=0.015)  # five standard deviations of so many draws
+    assert within == pytest.approx(
+        np.full(4, 0.8), abs=0.015
+    )  # five standard deviations of so many draws
 
 
 def test_without_a_posterior_there_is_no_credible_interval() -> None:
-    assert np.isnan(credible_intervals(language_models(STATISTICS, 0.0, "symmetric", "ml"), np.arange(4))).all()
+    assert np.isnan(
+        credible_intervals(language_models(STATISTICS, 0.0, "symmetric", "ml"), np.arange(4))
+    ).all()
     without_prior = credible_intervals(language_models(STATISTICS, 0.0), np.arange(4))
     assert np.array_equal(np.isnan(without_prior[..., 0]), TABLE == 0)
 
 
 Corpus = list[tuple[str, list[str]]]
-CORPUS: Corpus = [("x", list("aab")), ("y", list("bccc")), ("x", list("ad")), ("z", list("dde")), ("y", list("ab"))]
+CORPUS: Corpus = [
+    ("x", list("aab")),
+    ("y", list("bccc")),
+    ("x", list("ad")),
+    ("z", list("dde")),
+    ("y", list("ab")),
+]
 ALPHA = {"a": 0.25, "b": 2.0, "c": 1.0, "d": 7.0, "e": 0.5}
 
 
-def training_of(corpus: Corpus, numbers: Mapping[str, float], others: float, **parameters: Any) -> Training:
+def training_of(
+    corpus: Corpus, numbers: Mapping[str, float], others: float, **parameters: Any
+) -> Training:
     statistics = statistics_of(corpus)
     own = own_of(statistics, numbers, others)
     return Training(statistics, every_term(statistics), others, Settings.of(parameters), own=own)
@@ -189,12 +221,16 @@ def test_credible_intervals_and_posteriors_have_the_parameters_of_their_term(est
         a, rest = m + alpha, models.class_tokens[label] - m + alpha.sum() - alpha
         assert posterior(models, terms, label) == pytest.approx(a)
         ends = credible_intervals(models, terms)[:, label]
-        assert ends == pytest.approx(np.stack((beta.ppf(0.025, a, rest), beta.ppf(0.975, a, rest)), axis=1), rel=1e-9)
+        assert ends == pytest.approx(
+            np.stack((beta.ppf(0.025, a, rest), beta.ppf(0.975, a, rest)), axis=1), rel=1e-9
+        )
 
 
 def test_a_term_of_no_document_has_what_all_others_have() -> None:
     models = language_models(statistics_of(CORPUS), 2.0, own={"a": 4.0, "b": 0.5})
-    assert np.exp(models.log_unseen()) == pytest.approx(2.0 / (models.class_tokens + 4.0 + 0.5 + 3 * 2.0))
+    assert np.exp(models.log_unseen()) == pytest.approx(
+        2.0 / (models.class_tokens + 4.0 + 0.5 + 3 * 2.0)
+    )
 
 
 def test_those_of_all_others_are_none_of_their_own() -> None:
@@ -214,7 +250,10 @@ def dense(corpus: Corpus, statistics: ClassStatistics) -> tuple[np.ndarray, list
 ASKED = [list("abcde"), list("ccd"), [], list("aaaa")]
 
 
-def scores_of(model: MultinomialNaiveBayes | ComplementNaiveBayes | BernoulliNaiveBayes, statistics: ClassStatistics) -> np.ndarray:
+def scores_of(
+    model: MultinomialNaiveBayes | ComplementNaiveBayes | BernoulliNaiveBayes,
+    statistics: ClassStatistics,
+) -> np.ndarray:
     return model.joint_log_likelihood(matrix_of(ASKED, statistics.vocabulary))[0]
 
 
@@ -223,7 +262,9 @@ def test_complement_is_scikit_learns_with_an_array_of_pseudo_counts() -> None:
     table, labels, alpha = dense(CORPUS, of.statistics)
     reference = ComplementNB(alpha=alpha).fit(table, labels)
     asked, _, _ = dense([("x", terms) for terms in ASKED], of.statistics)
-    assert scores_of(ComplementNaiveBayes.estimate(of), of.statistics) == pytest.approx(asked @ reference.feature_log_prob_.T, rel=1e-12)
+    assert scores_of(ComplementNaiveBayes.estimate(of), of.statistics) == pytest.approx(
+        asked @ reference.feature_log_prob_.T, rel=1e-12
+    )
 
 
 @given(
@@ -238,11 +279,17 @@ def test_scores_summed_by_cells_are_those_of_all_classes(
     statistics = statistics_of(corpus)
     rows = matrix_of([terms for _, terms in corpus], statistics.vocabulary)
     held = sorted(over & {term for _, terms in corpus for term in terms})
-    wanted, of_all, of_each = (multinomial(language_models(statistics, smoothing, "symmetric", estimate, held or None)) for _ in range(3))
+    wanted, of_all, of_each = (
+        multinomial(language_models(statistics, smoothing, "symmetric", estimate, held or None))
+        for _ in range(3)
+    )
     scores, lengths = wanted.joint_log_likelihood(rows)
     with summing_by_cells():
         found = of_all.joint_log_likelihood(rows)
-        alone = [of_each.joint_log_likelihood(rows.rows(np.array([row])))[0][0] for row in range(len(corpus))]
+        alone = [
+            of_each.joint_log_likelihood(rows.rows(np.array([row])))[0][0]
+            for row in range(len(corpus))
+        ]
     assert wanted.language_models.log_gains is None
     assert (of_all.language_models.log_gains is None) == (not statistics.n_terms)
     assert found[0] == pytest.approx(scores, rel=1e-12, abs=1e-12)
@@ -253,13 +300,19 @@ def test_scores_summed_by_cells_are_those_of_all_classes(
 @pytest.mark.parametrize("estimate", ["mean", "map"])
 def test_bernoulli_is_scikit_learns_column_by_column(estimate: str) -> None:
     """Each coin has its own prior, and scikit-learn has one for all: so it fits a model to each column."""
-    of = training_of(CORPUS, ALPHA, 0.1, classifier="bernoulli", class_prior="uniform", estimate=estimate)
+    of = training_of(
+        CORPUS, ALPHA, 0.1, classifier="bernoulli", class_prior="uniform", estimate=estimate
+    )
     table, labels, alpha = dense(CORPUS, of.statistics)
     model = BernoulliNaiveBayes.estimate(of)
     asked, _, _ = dense([("x", terms) for terms in ASKED], of.statistics)
     wanted = np.full((len(ASKED), 3), np.log(1 / 3))
     for column in range(alpha.size):
-        log_theta = BernoulliNB(alpha=alpha[column]).fit(table[:, [column]], labels).feature_log_prob_[:, 0]
-        assert np.log(model.probability(np.array([column])))[0] == pytest.approx(log_theta, rel=1e-12)
+        log_theta = (
+            BernoulliNB(alpha=alpha[column]).fit(table[:, [column]], labels).feature_log_prob_[:, 0]
+        )
+        assert np.log(model.probability(np.array([column])))[0] == pytest.approx(
+            log_theta, rel=1e-12
+        )
         wanted += np.where(asked[:, [column]] > 0, log_theta, np.log1p(-np.exp(log_theta)))
     assert scores_of(model, of.statistics) == pytest.approx(wanted, rel=1e-12)

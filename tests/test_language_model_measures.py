@@ -39,41 +39,77 @@ if TYPE_CHECKING:
 
 
 SHAPES = pytest.mark.parametrize("shape", ["symmetric", "background"])
-LABELLED = [("yes", ["c", "b", "c"]), ("yes", ["c", "c", "s"]), ("yes", ["c", "m"]), ("no", ["t", "j", "c"])]
+LABELLED = [
+    ("yes", ["c", "b", "c"]),
+    ("yes", ["c", "c", "s"]),
+    ("yes", ["c", "m"]),
+    ("no", ["t", "j", "c"]),
+]
 """The four documents of IIR example 13.1."""
 
 
-def alpha_of(counts: oracle.Counts, over: list[str], smoothing: float, own: dict[str, float], shape: str, more: int) -> dict[str, float]:
+def alpha_of(
+    counts: oracle.Counts,
+    over: list[str],
+    smoothing: float,
+    own: dict[str, float],
+    shape: str,
+    more: int,
+) -> dict[str, float]:
     total = sum(counts.tokens(label, over) for label in counts.classes)
-    in_corpus = {term: sum(counts.occurrences.get((k, term), 0) for k in counts.classes) for term in over}
-    return {term: more + own.get(term, smoothing) * (1 if shape == "symmetric" else in_corpus[term] / total) for term in over}
+    in_corpus = {
+        term: sum(counts.occurrences.get((k, term), 0) for k in counts.classes) for term in over
+    }
+    return {
+        term: more
+        + own.get(term, smoothing) * (1 if shape == "symmetric" else in_corpus[term] / total)
+        for term in over
+    }
 
 
 @SHAPES
 @given(
     corpus=strategies.corpora,
     smoothing=st.floats(0.01, 100),
-    own=st.just({}) | st.dictionaries(st.sampled_from(strategies.WORDS), st.sampled_from([1e-6, 0.25, 1.0, 3.5, 1000.0]), max_size=6),
+    own=st.just({})
+    | st.dictionaries(
+        st.sampled_from(strategies.WORDS),
+        st.sampled_from([1e-6, 0.25, 1.0, 3.5, 1000.0]),
+        max_size=6,
+    ),
     estimate=st.sampled_from(["mean", "map"]),
     without=st.sets(st.sampled_from(strategies.WORDS)),
 )
 def test_the_evidence_of_each_class_is_the_formula(
-    shape: str, corpus: list[oracle.Labelled], smoothing: float, own: dict[str, float], estimate: str, without: set[str]
+    shape: str,
+    corpus: list[oracle.Labelled],
+    smoothing: float,
+    own: dict[str, float],
+    estimate: str,
+    without: set[str],
 ) -> None:
     if shape == "background":
         own = {}
     counts, statistics = oracle.count(corpus), statistics_of(corpus)
     over = [term for term in counts.terms if term not in without]
-    found = log_evidence_of_classes(language_models(statistics, smoothing, shape, estimate, over, own))
+    found = log_evidence_of_classes(
+        language_models(statistics, smoothing, shape, estimate, over, own)
+    )
     assert found is not None
     alpha = alpha_of(counts, over, smoothing, own, shape, more=int(estimate == "map"))
     for k, label in enumerate(statistics.classes):
-        of_class = oracle.Counts({label: 1}, {cell: n for cell, n in counts.occurrences.items() if cell[0] == label}, {})
-        assert found[k] == pytest.approx(oracle.log_evidence(of_class, over, alpha) if over else 0.0, rel=1e-10, abs=1e-8)
+        of_class = oracle.Counts(
+            {label: 1}, {cell: n for cell, n in counts.occurrences.items() if cell[0] == label}, {}
+        )
+        assert found[k] == pytest.approx(
+            oracle.log_evidence(of_class, over, alpha) if over else 0.0, rel=1e-10, abs=1e-8
+        )
 
 
 def test_documents_without_terms_are_certain() -> None:
-    assert criteria(multinomial(language_models(statistics_of([("x", []), ("y", [])])))).evidence == 0
+    assert (
+        criteria(multinomial(language_models(statistics_of([("x", []), ("y", [])])))).evidence == 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -86,7 +122,9 @@ def test_documents_without_terms_are_certain() -> None:
         ("smoothed:0", None),
     ],
 )
-def test_the_evidence_of_the_labels_by_hand(kind: str | Mapping[str, float], wanted: float | None) -> None:
+def test_the_evidence_of_the_labels_by_hand(
+    kind: str | Mapping[str, float], wanted: float | None
+) -> None:
     statistics = statistics_of(LABELLED)
     found = log_evidence_of_labels(kind, class_prior(kind, statistics), statistics.class_documents)
     assert found == (None if wanted is None else pytest.approx(math.log(wanted)))
@@ -94,31 +132,55 @@ def test_the_evidence_of_the_labels_by_hand(kind: str | Mapping[str, float], wan
 
 def whole_fit(models: LanguageModels, kind: str, prior: Floats) -> Fit:
     """The sum of the fits of terms and labels, n the tokens."""
-    terms, labels = fit_of_terms(models), fit_of_labels(kind, prior, models.statistics.class_documents)
-    return Fit(terms.log_likelihood + labels.log_likelihood, terms.parameters + labels.parameters, terms.tokens)
+    terms, labels = (
+        fit_of_terms(models),
+        fit_of_labels(kind, prior, models.statistics.class_documents),
+    )
+    return Fit(
+        terms.log_likelihood + labels.log_likelihood,
+        terms.parameters + labels.parameters,
+        terms.tokens,
+    )
 
 
 def test_maximum_likelihood_aic_and_bic_by_hand() -> None:
     """Of class yes: 5 of 8 tokens are c, b, s and m one each; of class no, t, j and c a third each; 3 of 4 documents are yes."""
     statistics = statistics_of(LABELLED)
     fit = whole_fit(language_models(statistics), "empirical", np.empty(2))
-    log_likelihood = 5 * math.log(5 / 8) + 3 * math.log(1 / 8) + 3 * math.log(1 / 3) + 3 * math.log(3 / 4) + math.log(1 / 4)
+    log_likelihood = (
+        5 * math.log(5 / 8)
+        + 3 * math.log(1 / 8)
+        + 3 * math.log(1 / 3)
+        + 3 * math.log(3 / 4)
+        + math.log(1 / 4)
+    )
     assert fit.log_likelihood == pytest.approx(log_likelihood)
     assert (fit.parameters, fit.tokens) == (2 * (6 - 1) + 1, 11)
     assert fit.aic == pytest.approx(22 - 2 * log_likelihood)
     assert fit.bic == pytest.approx(11 * math.log(11) - 2 * log_likelihood)
     even = whole_fit(language_models(statistics), "uniform", np.array([0.5, 0.5]))
     assert even.parameters == 10
-    assert even.log_likelihood == pytest.approx(log_likelihood - 3 * math.log(3 / 4) - math.log(1 / 4) + 4 * math.log(1 / 2))
+    assert even.log_likelihood == pytest.approx(
+        log_likelihood - 3 * math.log(3 / 4) - math.log(1 / 4) + 4 * math.log(1 / 2)
+    )
 
 
 @given(corpus=strategies.corpora, without=st.sets(st.sampled_from(strategies.WORDS)))
-def test_the_likelihood_is_that_of_every_token_and_label(corpus: list[oracle.Labelled], without: set[str]) -> None:
+def test_the_likelihood_is_that_of_every_token_and_label(
+    corpus: list[oracle.Labelled], without: set[str]
+) -> None:
     counts, statistics = oracle.count(corpus), statistics_of(corpus)
     over = [term for term in counts.terms if term not in without]
     fit = whole_fit(language_models(statistics, over=over), "empirical", np.empty(0))
-    phi, prior = oracle.language_models(counts, over, 0, "symmetric", "ml"), oracle.class_prior(counts)
-    wanted = sum(oracle.log(prior[label]) + sum(oracle.log(phi[label, term]) for term in terms if term in over) for label, terms in corpus)
+    phi, prior = (
+        oracle.language_models(counts, over, 0, "symmetric", "ml"),
+        oracle.class_prior(counts),
+    )
+    wanted = sum(
+        oracle.log(prior[label])
+        + sum(oracle.log(phi[label, term]) for term in terms if term in over)
+        for label, terms in corpus
+    )
     assert fit.log_likelihood == pytest.approx(wanted, rel=1e-10, abs=1e-10)
     assert fit.tokens == sum(term in over for _, terms in corpus for term in terms)
 
@@ -126,7 +188,11 @@ def test_the_likelihood_is_that_of_every_token_and_label(corpus: list[oracle.Lab
 def test_what_is_not_defined_is_none() -> None:
     statistics = statistics_of(LABELLED)
     found = criteria(multinomial(language_models(statistics, 0, "symmetric", "ml")))
-    assert (found.evidence, found.evidence_of_classes, found.evidence_of_labels) == (None, None, None)
+    assert (found.evidence, found.evidence_of_classes, found.evidence_of_labels) == (
+        None,
+        None,
+        None,
+    )
     found = criteria(multinomial(language_models(statistics), {"yes": 1, "no": 0}))
     assert (found.aic, found.bic) == (math.inf, math.inf)
 
@@ -140,16 +206,22 @@ def test_terms_that_are_equally_probable() -> None:
 def test_an_unknown_token_counts_as_a_term_that_was_never_seen() -> None:
     statistics = statistics_of(CHINA)
     models = language_models(statistics, smoothing=1)
-    found = held_out(models, matrix_of([["chinese", "peking", "peking"]], statistics.vocabulary), np.array([1]))
+    found = held_out(
+        models, matrix_of([["chinese", "peking", "peking"]], statistics.vocabulary), np.array([1])
+    )
     assert found.unknown.tolist() == [0, 2]
     assert found.log_likelihood[1] == pytest.approx(math.log(3 / 7) + 2 * math.log(1 / 14))
     never = language_models(statistics, smoothing=0, estimate="ml")
-    impossible = held_out(never, matrix_of([["peking"], ["chinese"]], statistics.vocabulary), np.array([1, 0]))
+    impossible = held_out(
+        never, matrix_of([["peking"], ["chinese"]], statistics.vocabulary), np.array([1, 0])
+    )
     assert impossible.perplexity.tolist() == pytest.approx([3.0, np.inf])
 
 
 @given(strategies.corpora, strategies.corpora, st.booleans())
-def test_a_loop_over_tokens_gives_the_same_perplexity(train: list[Labelled], test: list[Labelled], some: bool) -> None:
+def test_a_loop_over_tokens_gives_the_same_perplexity(
+    train: list[Labelled], test: list[Labelled], some: bool
+) -> None:
     statistics = statistics_of(train)
     over = ("ant", "bee", "cat", "dog", "eel") if some else None
     models = language_models(statistics, 0.5, over=over)
@@ -162,11 +234,14 @@ def test_a_loop_over_tokens_gives_the_same_perplexity(train: list[Labelled], tes
         k = number[label]
         for j in vocabulary.find(terms):
             known = j >= 0 and models.selected[j]
-            expected[k] += models.log_probability(np.array([j]))[0, k] if known else models.log_unseen()[k]
+            expected[k] += (
+                models.log_probability(np.array([j]))[0, k] if known else models.log_unseen()[k]
+            )
             tokens[k] += 1
     classes = np.array([number[label] for label, _ in test], np.int64)
     halves = [
-        held_out(models, matrix_of([terms for _, terms in test[part]], vocabulary), classes[part]) for part in (slice(0, 3), slice(3, None))
+        held_out(models, matrix_of([terms for _, terms in test[part]], vocabulary), classes[part])
+        for part in (slice(0, 3), slice(3, None))
     ]
     found = HeldOutText.empty(statistics.n_classes).and_of(halves[0]).and_of(halves[1])
     for k in range(statistics.n_classes):

@@ -29,7 +29,10 @@ def test_categorical_draws_have_their_probabilities_and_none_has_no_weight() -> 
     weights = np.array([0.0, 3.0, 0.0, 1.0, 6.0, 0.0])
     drawn = np.bincount(Categorical(weights).draw(100_000, random_source(1)), minlength=6)
     assert drawn[weights == 0].sum() == 0
-    assert scipy.stats.chisquare(drawn[weights > 0], 1e5 * weights[weights > 0] / weights.sum()).pvalue > LEAST
+    assert (
+        scipy.stats.chisquare(drawn[weights > 0], 1e5 * weights[weights > 0] / weights.sum()).pvalue
+        > LEAST
+    )
 
 
 def test_a_draw_at_the_very_end_is_the_last_that_has_weight() -> None:
@@ -43,7 +46,9 @@ def test_a_draw_at_the_very_end_is_the_last_that_has_weight() -> None:
 
 def test_coins_show_heads_as_often_as_they_should() -> None:
     probability, random = np.array([0.0, 0.1, 0.5, 1.0]), random_source(2)
-    heads = np.bincount(np.concatenate([draw_coins(probability, random) for _ in range(20_000)]), minlength=4)
+    heads = np.bincount(
+        np.concatenate([draw_coins(probability, random) for _ in range(20_000)]), minlength=4
+    )
     assert heads[[0, 3]].tolist() == [0, 20_000]
     for number in (1, 2):
         assert scipy.stats.binomtest(int(heads[number]), 20_000, probability[number]).pvalue > LEAST
@@ -63,14 +68,21 @@ def test_lengths_are_poisson_with_one_in_place_of_zero() -> None:
 
 @pytest.mark.parametrize("alpha", [[1.0, 1.0, 1.0], [0.05, 3.0, 0.5, 20.0]])
 def test_components_of_a_dirichlet_draw_are_beta(alpha: list[float]) -> None:
-    drawn = np.array([draw_dirichlet(np.array(alpha), random_source(4, number)) for number in range(3000)])
+    drawn = np.array(
+        [draw_dirichlet(np.array(alpha), random_source(4, number)) for number in range(3000)]
+    )
     assert np.allclose(drawn.sum(axis=1), 1)
     for column, value in zip(drawn.T, alpha, strict=True):
-        assert scipy.stats.kstest(column, scipy.stats.beta(value, sum(alpha) - value).cdf).pvalue > LEAST
+        assert (
+            scipy.stats.kstest(column, scipy.stats.beta(value, sum(alpha) - value).cdf).pvalue
+            > LEAST
+        )
 
 
 def test_with_tiny_parameters_nearly_all_goes_to_one_component_as_often_as_its_share_says() -> None:
-    drawn = np.array([draw_dirichlet(np.array([1e-4, 3e-4]), random_source(4, number)) for number in range(3000)])
+    drawn = np.array(
+        [draw_dirichlet(np.array([1e-4, 3e-4]), random_source(4, number)) for number in range(3000)]
+    )
     assert scipy.stats.binomtest(int((drawn[:, 0] > 0.5).sum()), 3000, 0.25).pvalue > LEAST
     assert (drawn.max(axis=1) > 0.999).mean() > 0.99
 
@@ -79,7 +91,10 @@ def test_beta_draws_are_beta_and_sure_where_one_side_is_zero() -> None:
     a, b = np.array([0.1, 2.0, 30.0, 0.0, 4.0]), np.array([5.0, 0.5, 30.0, 4.0, 0.0])
     drawn = np.array([draw_beta(a, b, random_source(5, number)) for number in range(3000)])
     for number in range(3):
-        assert scipy.stats.kstest(drawn[:, number], scipy.stats.beta(a[number], b[number]).cdf).pvalue > LEAST
+        assert (
+            scipy.stats.kstest(drawn[:, number], scipy.stats.beta(a[number], b[number]).cdf).pvalue
+            > LEAST
+        )
     assert set(drawn[:, 3]) == {0.0}
     assert set(drawn[:, 4]) == {1.0}
 
@@ -91,7 +106,10 @@ def test_tiny_pseudo_counts_still_give_a_distribution_and_a_zero_none() -> None:
 
 
 def test_streams_are_the_same_each_time_and_differ_by_seed_and_number() -> None:
-    numbers = {arguments: random_source(*arguments).random(3).tolist() for arguments in [(7,), (8,), (7, 0), (7, 1)]}
+    numbers = {
+        arguments: random_source(*arguments).random(3).tolist()
+        for arguments in [(7,), (8,), (7, 0), (7, 1)]
+    }
     assert len({tuple(row) for row in numbers.values()}) == 4
     assert numbers[7,] == np.random.Generator(np.random.PCG64(7)).random(3).tolist()
 
@@ -100,16 +118,24 @@ def test_streams_are_the_same_each_time_and_differ_by_seed_and_number() -> None:
 @pytest.mark.parametrize("shape", ["symmetric", "background"])
 def test_columns_are_those_of_the_language_models(estimate: str, shape: str) -> None:
     statistics = statistics_of(DOCUMENTS)
-    models = LanguageModels(statistics, np.ones(3, np.bool_), 0.0 if estimate == "ml" else 0.5, shape, estimate)
+    models = LanguageModels(
+        statistics, np.ones(3, np.bool_), 0.0 if estimate == "ml" else 0.5, shape, estimate
+    )
     terms = np.array([0, 2])
     for label in range(2):
-        assert predictive(models, terms, label).tolist() == models.probability(terms)[:, label].tolist()
+        assert (
+            predictive(models, terms, label).tolist()
+            == models.probability(terms)[:, label].tolist()
+        )
     assert cells_of_class(statistics, statistics.cell_documents, 1).tolist() == [1.0, 1.0, 1.0]
 
 
 def test_the_mean_of_the_posterior_is_the_predictive_probability_and_its_mode_that_of_map() -> None:
     statistics, terms = statistics_of(DOCUMENTS), np.arange(3)
-    mean, mode = (LanguageModels(statistics, np.ones(3, np.bool_), 0.5, "symmetric", estimate) for estimate in ("mean", "map"))
+    mean, mode = (
+        LanguageModels(statistics, np.ones(3, np.bool_), 0.5, "symmetric", estimate)
+        for estimate in ("mean", "map")
+    )
     for label in range(2):
         alpha = posterior(mean, terms, label)
         assert np.allclose(alpha / alpha.sum(), predictive(mean, terms, label))

@@ -64,86 +64,157 @@ def draw(seed: int) -> ClassStatistics:
     base = random.dirichlet(np.full(n_terms, random.choice([0.5, 5.0])))
     strength = 10 ** random.uniform(-1, 3)
     sizes = random.integers(1, 5000, n_classes)
-    counts = np.array([random.multinomial(size, random.dirichlet(strength * base + 1e-3)) for size in sizes]).T
+    counts = np.array(
+        [random.multinomial(size, random.dirichlet(strength * base + 1e-3)) for size in sizes]
+    ).T
     counts = counts[counts.sum(axis=1) > 0]
-    return statistics_from_table(counts.tolist(), [10**6] * n_classes, np.minimum(counts, 1).tolist())
+    return statistics_from_table(
+        counts.tolist(), [10**6] * n_classes, np.minimum(counts, 1).tolist()
+    )
 
 
 def slope(histogram: CountHistogram, strength: float) -> float:
     """Change of the evidence per unit of log strength, by the central difference."""
     step = 1e-3
-    return (log_evidence(histogram, strength * math.exp(step)) - log_evidence(histogram, strength * math.exp(-step))) / (2 * step)
+    return (
+        log_evidence(histogram, strength * math.exp(step))
+        - log_evidence(histogram, strength * math.exp(-step))
+    ) / (2 * step)
 
 
 @SHAPES
-@given(corpus=strategies.corpora, strength=st.floats(0.01, 1000), left_out=st.sets(st.sampled_from(strategies.WORDS)))
-def test_evidence_is_the_formula_over_all_cells(shape: str, corpus: list[oracle.Labelled], strength: float, left_out: set[str]) -> None:
+@given(
+    corpus=strategies.corpora,
+    strength=st.floats(0.01, 1000),
+    left_out=st.sets(st.sampled_from(strategies.WORDS)),
+)
+def test_evidence_is_the_formula_over_all_cells(
+    shape: str, corpus: list[oracle.Labelled], strength: float, left_out: set[str]
+) -> None:
     counts, statistics = oracle.count(corpus), statistics_of(corpus)
     over = [term for term in counts.terms if term not in left_out]
     selected = np.array([term in over for term in counts.terms], np.bool_)
     total = sum(counts.tokens(label, over) for label in counts.classes)
-    in_corpus = {term: sum(counts.occurrences.get((k, term), 0) for k in counts.classes) for term in over}
-    alpha = {term: strength * (1 / len(over) if shape == "symmetric" else in_corpus[term] / total) for term in over}
+    in_corpus = {
+        term: sum(counts.occurrences.get((k, term), 0) for k in counts.classes) for term in over
+    }
+    alpha = {
+        term: strength * (1 / len(over) if shape == "symmetric" else in_corpus[term] / total)
+        for term in over
+    }
     found = log_evidence(count_histogram(statistics, selected, shape), strength)
     wanted = oracle.log_evidence(counts, over, alpha) if over else 0.0
     assert found == pytest.approx(wanted, rel=1e-11, abs=1e-9)
 
 
-@given(corpus=strategies.corpora, strength=st.floats(0.01, 1000), left_out=st.sets(st.sampled_from(strategies.WORDS)))
-def test_the_evidence_of_coins_is_that_of_every_coin(corpus: list[oracle.Labelled], strength: float, left_out: set[str]) -> None:
+@given(
+    corpus=strategies.corpora,
+    strength=st.floats(0.01, 1000),
+    left_out=st.sets(st.sampled_from(strategies.WORDS)),
+)
+def test_the_evidence_of_coins_is_that_of_every_coin(
+    corpus: list[oracle.Labelled], strength: float, left_out: set[str]
+) -> None:
     statistics = statistics_of(corpus)
-    selected = np.array([statistics.vocabulary.term(term) not in left_out for term in range(statistics.n_terms)], np.bool_)
-    holding, of_class = statistics.documents_of(np.flatnonzero(selected)), statistics.class_documents
-    coins = betaln(holding + strength / 2, of_class - holding + strength / 2) - betaln(strength / 2, strength / 2)
-    assert log_evidence(coin_histogram(statistics, selected), strength) == pytest.approx(coins.sum(), rel=1e-9, abs=1e-9)
+    selected = np.array(
+        [statistics.vocabulary.term(term) not in left_out for term in range(statistics.n_terms)],
+        np.bool_,
+    )
+    holding, of_class = (
+        statistics.documents_of(np.flatnonzero(selected)),
+        statistics.class_documents,
+    )
+    coins = betaln(holding + strength / 2, of_class - holding + strength / 2) - betaln(
+        strength / 2, strength / 2
+    )
+    assert log_evidence(coin_histogram(statistics, selected), strength) == pytest.approx(
+        coins.sum(), rel=1e-9, abs=1e-9
+    )
 
 
 @SHAPES
 @given(
-    corpus=strategies.corpora, strength=st.floats(0.01, 1000), left_out=st.sets(st.sampled_from(strategies.WORDS)), weighted=st.booleans()
+    corpus=strategies.corpora,
+    strength=st.floats(0.01, 1000),
+    left_out=st.sets(st.sampled_from(strategies.WORDS)),
+    weighted=st.booleans(),
 )
 def test_the_evidence_of_complements_is_that_of_what_other_classes_count(
-    shape: str, corpus: list[oracle.Labelled], strength: float, left_out: set[str], *, weighted: bool
+    shape: str,
+    corpus: list[oracle.Labelled],
+    strength: float,
+    left_out: set[str],
+    *,
+    weighted: bool,
 ) -> None:
     statistics = statistics_of(corpus)
     if weighted:
-        statistics = replace(statistics, cell_counts=np.floor(np.log1p(statistics.cell_counts) * 1024) / 1024)
-    selected = np.array([statistics.vocabulary.term(term) not in left_out for term in range(statistics.n_terms)], np.bool_)
+        statistics = replace(
+            statistics, cell_counts=np.floor(np.log1p(statistics.cell_counts) * 1024) / 1024
+        )
+    selected = np.array(
+        [statistics.vocabulary.term(term) not in left_out for term in range(statistics.n_terms)],
+        np.bool_,
+    )
     counts = statistics.counts_of(np.flatnonzero(selected)).astype(np.float64)
     others = counts.sum(axis=1, keepdims=True) - counts
     total = counts.sum() if counts.size else 0.0
-    share = np.full(len(counts), 1 / max(len(counts), 1)) if shape == "symmetric" else counts.sum(axis=1) / (total or 1)
+    share = (
+        np.full(len(counts), 1 / max(len(counts), 1))
+        if shape == "symmetric"
+        else counts.sum(axis=1) / (total or 1)
+    )
     alpha = strength * share[:, np.newaxis]
     of_cells = np.where(others > 0, gammaln(others + alpha) - gammaln(alpha), 0.0)
     wanted = of_cells.sum() + (gammaln(strength) - gammaln(others.sum(axis=0) + strength)).sum()
-    assert log_evidence(complement_histogram(statistics, selected, shape), strength) == pytest.approx(wanted, rel=1e-9, abs=1e-6)
+    assert log_evidence(
+        complement_histogram(statistics, selected, shape), strength
+    ) == pytest.approx(wanted, rel=1e-9, abs=1e-6)
 
 
 def histogram_of(kind: str, statistics: ClassStatistics, shape: str) -> CountHistogram:
     """That of counts, of sums of weights that are not whole, of the counts of complements, or of coins."""
     if kind == "coins":
-        return coin_histogram(replace(statistics, class_documents=statistics.class_documents * 0 + 40), every_term(statistics))
+        return coin_histogram(
+            replace(statistics, class_documents=statistics.class_documents * 0 + 40),
+            every_term(statistics),
+        )
     if kind == "weights":
         statistics = replace(statistics, cell_counts=np.log1p(statistics.cell_counts))
-    return (complement_histogram if kind == "complements" else count_histogram)(statistics, every_term(statistics), shape)
+    return (complement_histogram if kind == "complements" else count_histogram)(
+        statistics, every_term(statistics), shape
+    )
 
 
 @pytest.mark.parametrize("kind", ["counts", "weights", "complements", "coins"])
 @SHAPES
 @SEEDS
-def test_the_strength_found_is_a_maximum_and_the_one_that_scipy_finds(kind: str, shape: str, seed: int) -> None:
+def test_the_strength_found_is_a_maximum_and_the_one_that_scipy_finds(
+    kind: str, shape: str, seed: int
+) -> None:
     histogram = histogram_of(kind, draw(seed), shape)
     found = most_evident_strength(histogram)
     weakest, strongest = (end * histogram.n_terms for end in (WEAKEST, STRONGEST))
     assert weakest <= found <= strongest * (1 + 1e-9)
     best = log_evidence(histogram, found)
-    best += 1e-9 + 1e-14 * found + 3e-11 * abs(best)  # log Γ of a large number is rounded in proportion, and so is a sum of many
-    assert all(log_evidence(histogram, min(found * factor, strongest)) <= best for factor in (0.5, 0.9, 0.99, 1.01, 1.1, 2))
+    best += (
+        1e-9 + 1e-14 * found + 3e-11 * abs(best)
+    )  # log Γ of a large number is rounded in proportion, and so is a sum of many
+    assert all(
+        log_evidence(histogram, min(found * factor, strongest)) <= best
+        for factor in (0.5, 0.9, 0.99, 1.01, 1.1, 2)
+    )
     limits = (math.log(weakest), math.log(strongest))
-    reference = minimize_scalar(lambda log_strength: -log_evidence(histogram, math.exp(log_strength)), bounds=limits, method="bounded")
+    reference = minimize_scalar(
+        lambda log_strength: -log_evidence(histogram, math.exp(log_strength)),
+        bounds=limits,
+        method="bounded",
+    )
     assert -reference.fun <= best
     if found < 0.999 * strongest:
-        assert slope(histogram, found) == pytest.approx(0, abs=1e-4 * (1 + abs(slope(histogram, found / 2))))
+        assert slope(histogram, found) == pytest.approx(
+            0, abs=1e-4 * (1 + abs(slope(histogram, found / 2)))
+        )
     else:
         assert slope(histogram, strongest) > -1e-11 * strongest  # the rounding of log Γ
 
@@ -168,14 +239,24 @@ def test_one_class_is_its_own_background_and_wants_the_strongest_prior() -> None
     statistics = statistics_from_table([[5], [3], [900], [1]], [9], [[1], [1], [9], [1]])
     histogram = count_histogram(statistics, every_term(statistics), "background")
     assert most_evident_strength(histogram) == pytest.approx(STRONGEST * 4, rel=1e-6)
-    assert smoothing_by_evidence(count_histogram(statistics, every_term(statistics), "background"), "background") == pytest.approx(
-        MOST_SMOOTHING * 4
-    )
+    assert smoothing_by_evidence(
+        count_histogram(statistics, every_term(statistics), "background"), "background"
+    ) == pytest.approx(MOST_SMOOTHING * 4)
 
 
 @SHAPES
-@pytest.mark.parametrize("corpus", [[("a", [])], [("a", ["ant"] * 50)], [("a", ["ant"]), ("b", ["bee"])], [("a", ["ant"]), ("b", [])]])
-def test_counts_that_say_nothing_of_the_strength_get_a_tenth_per_term(shape: str, corpus: list[oracle.Labelled]) -> None:
+@pytest.mark.parametrize(
+    "corpus",
+    [
+        [("a", [])],
+        [("a", ["ant"] * 50)],
+        [("a", ["ant"]), ("b", ["bee"])],
+        [("a", ["ant"]), ("b", [])],
+    ],
+)
+def test_counts_that_say_nothing_of_the_strength_get_a_tenth_per_term(
+    shape: str, corpus: list[oracle.Labelled]
+) -> None:
     statistics = statistics_of(corpus)
     histogram = count_histogram(statistics, every_term(statistics), shape)
     assert most_evident_strength(histogram) == pytest.approx(0.1 * max(statistics.n_terms, 1))
@@ -188,7 +269,9 @@ def test_smoothing_is_per_term_or_in_total_with_six_digits(seed: int) -> None:
     for shape, terms in (("symmetric", statistics.n_terms), ("background", 1)):
         strength = most_evident_strength(count_histogram(statistics, every_term(statistics), shape))
         strength = min(strength, MOST_SMOOTHING * statistics.n_terms)
-        smoothing = smoothing_by_evidence(count_histogram(statistics, every_term(statistics), shape), shape)
+        smoothing = smoothing_by_evidence(
+            count_histogram(statistics, every_term(statistics), shape), shape
+        )
         assert smoothing == pytest.approx(strength / terms, rel=1e-5)
         assert float(f"{smoothing:.6g}") == smoothing
 
@@ -200,18 +283,32 @@ def test_psi_is_that_of_scipy(points: list[float]) -> None:
 
 
 @given(
-    st.floats(1e-6, 1e12), st.lists(st.one_of(st.integers(0, 20), st.integers(SUMMED - 2, SUMMED + 2), st.integers(0, 20_000)), min_size=1)
+    st.floats(1e-6, 1e12),
+    st.lists(
+        st.one_of(st.integers(0, 20), st.integers(SUMMED - 2, SUMMED + 2), st.integers(0, 20_000)),
+        min_size=1,
+    ),
 )
-def test_the_rise_of_psi_by_whole_steps_is_a_sum_of_reciprocals(start: float, steps: list[int]) -> None:
+def test_the_rise_of_psi_by_whole_steps_is_a_sum_of_reciprocals(
+    start: float, steps: list[int]
+) -> None:
     found = psi_rise(np.full(1, start), np.array(steps, np.float64))
-    assert found.tolist() == pytest.approx([math.fsum((1 / (start + np.arange(n))).tolist()) for n in steps], rel=1e-13)
+    assert found.tolist() == pytest.approx(
+        [math.fsum((1 / (start + np.arange(n))).tolist()) for n in steps], rel=1e-13
+    )
 
 
 @given(st.floats(1e-9, 1e12), st.lists(st.integers(0, 300), min_size=1), st.floats(0, 50))
-def test_the_rise_of_log_gamma_by_whole_steps_is_a_sum_of_logarithms(start: float, steps: list[int], part: float) -> None:
+def test_the_rise_of_log_gamma_by_whole_steps_is_a_sum_of_logarithms(
+    start: float, steps: list[int], part: float
+) -> None:
     found = gamma_rise(start, np.array(steps))
-    assert found.tolist() == pytest.approx([math.fsum(np.log(start + np.arange(n)).tolist()) for n in steps], rel=1e-13, abs=1e-13)
-    whole, rest, first = gamma_rise(np.array([start, start + part, start]), np.array([300, 300 - part, part])).tolist()
+    assert found.tolist() == pytest.approx(
+        [math.fsum(np.log(start + np.arange(n)).tolist()) for n in steps], rel=1e-13, abs=1e-13
+    )
+    whole, rest, first = gamma_rise(
+        np.array([start, start + part, start]), np.array([300, 300 - part, part])
+    ).tolist()
     assert first + rest == pytest.approx(whole, rel=1e-13)
 
 
@@ -231,7 +328,11 @@ def slow(corpus: Corpus, over: set[str], smoothing: float, shape: str) -> float:
         counts = oracle.count([*others, (label, [])])  # the class stays, even without documents
         remaining = {term for term in over if any(term in held for _, held in others)}
         phi = oracle.language_models(counts, remaining, smoothing, shape, "mean")
-        total += sum(n * oracle.log(phi[label, term]) for term, n in Counter(terms).items() if term in remaining)
+        total += sum(
+            n * oracle.log(phi[label, term])
+            for term, n in Counter(terms).items()
+            if term in remaining
+        )
     return total
 
 
@@ -239,17 +340,33 @@ def drawn(seed: int, n_terms: int = 40, n_documents: int = 60) -> Corpus:
     random = np.random.default_rng(seed)
     themes = {label: random.dirichlet(np.full(n_terms, 0.3)) for label in "xyz"}
     labels = [str(label) for label in random.choice(list(themes), n_documents)]
-    return [(label, [f"w{j:02}" for j in random.choice(n_terms, random.integers(1, 30), p=themes[label])]) for label in labels]
+    return [
+        (
+            label,
+            [f"w{j:02}" for j in random.choice(n_terms, random.integers(1, 30), p=themes[label])],
+        )
+        for label in labels
+    ]
 
 
 @SHAPES
 @examples(8)
-@given(corpus=strategies.lettered_corpora, strength=st.floats(0.01, 50), over=st.sets(st.sampled_from("abcdef"), min_size=1))
-def test_the_likelihood_is_that_of_estimates_without_the_document(shape: str, corpus: Corpus, strength: float, over: set[str]) -> None:
+@given(
+    corpus=strategies.lettered_corpora,
+    strength=st.floats(0.01, 50),
+    over=st.sets(st.sampled_from("abcdef"), min_size=1),
+)
+def test_the_likelihood_is_that_of_estimates_without_the_document(
+    shape: str, corpus: Corpus, strength: float, over: set[str]
+) -> None:
     statistics, documents = counted(corpus)
     over = {term for term in over if any(term in terms for _, terms in corpus)}
-    selected = np.array([statistics.vocabulary.term(j) in over for j in range(statistics.n_terms)], np.bool_)
-    found = left_out_log_likelihood(left_out_tokens(statistics, selected, shape, documents), strength)
+    selected = np.array(
+        [statistics.vocabulary.term(j) in over for j in range(statistics.n_terms)], np.bool_
+    )
+    found = left_out_log_likelihood(
+        left_out_tokens(statistics, selected, shape, documents), strength
+    )
     assert found == pytest.approx(slow(corpus, over, strength, shape), rel=1e-9, abs=1e-9)
 
 
@@ -262,7 +379,12 @@ def test_the_strength_found_is_the_one_that_scipy_finds(shape: str, seed: int) -
     assert found is not None
     limits = (math.log(1e-6), math.log(1e4))
     options = {"xatol": 1e-10}
-    best = minimize_scalar(lambda x: -left_out_log_likelihood(tokens, math.exp(x)), bounds=limits, method="bounded", options=options)
+    best = minimize_scalar(
+        lambda x: -left_out_log_likelihood(tokens, math.exp(x)),
+        bounds=limits,
+        method="bounded",
+        options=options,
+    )
     assert left_out_log_likelihood(tokens, found) >= -best.fun - 1e-9
     assert 1e-5 < found < 1e3
     assert found == pytest.approx(math.exp(best.x), rel=1e-4)
@@ -273,24 +395,38 @@ def test_smoothing_is_that_strength_within_bounds_with_six_digits(shape: str) ->
     statistics, documents = counted(drawn(1))
     every = every_term(statistics)
     per_term = 1 if shape == "symmetric" else statistics.n_terms
-    strength = _likeliest_strength(left_out_tokens(statistics, every, shape, documents), WEAKEST * per_term, MOST_SMOOTHING * per_term)
+    strength = _likeliest_strength(
+        left_out_tokens(statistics, every, shape, documents),
+        WEAKEST * per_term,
+        MOST_SMOOTHING * per_term,
+    )
     found = smoothing_by_leave_one_out(statistics, every, shape, documents)
     assert found == pytest.approx(strength, rel=1e-5)
     assert float(f"{found:.6g}") == found
 
 
 @SHAPES
-def test_documents_that_are_all_alike_want_no_prior_and_classes_that_are_a_strong_one(shape: str) -> None:
+def test_documents_that_are_all_alike_want_no_prior_and_classes_that_are_a_strong_one(
+    shape: str,
+) -> None:
     apart, documents = counted([("x", ["ant", "bee"])] * 5 + [("y", ["cow", "dog"])] * 5)
     every = every_term(apart)
     per_term = 1 if shape == "symmetric" else apart.n_terms
-    assert smoothing_by_leave_one_out(apart, every, shape, documents) == pytest.approx(WEAKEST * per_term, rel=1e-5)
-    mixed, documents = counted([(label, [term]) for label in "xy" for term in ("ant", "bee", "cow", "dog")])
-    assert smoothing_by_leave_one_out(mixed, every, shape, documents) == pytest.approx(MOST_SMOOTHING * per_term, rel=1e-5)
+    assert smoothing_by_leave_one_out(apart, every, shape, documents) == pytest.approx(
+        WEAKEST * per_term, rel=1e-5
+    )
+    mixed, documents = counted(
+        [(label, [term]) for label in "xy" for term in ("ant", "bee", "cow", "dog")]
+    )
+    assert smoothing_by_leave_one_out(mixed, every, shape, documents) == pytest.approx(
+        MOST_SMOOTHING * per_term, rel=1e-5
+    )
 
 
 @SHAPES
-@pytest.mark.parametrize("corpus", [[("a", [])], [("a", ["ant"] * 50)], [("a", ["ant"]), ("b", ["bee"])]])
+@pytest.mark.parametrize(
+    "corpus", [[("a", [])], [("a", ["ant"] * 50)], [("a", ["ant"]), ("b", ["bee"])]]
+)
 def test_documents_that_say_nothing_get_a_tenth_per_term(shape: str, corpus: Corpus) -> None:
     statistics, documents = counted(corpus)
     found = smoothing_by_leave_one_out(statistics, every_term(statistics), shape, documents)
@@ -299,8 +435,13 @@ def test_documents_that_say_nothing_get_a_tenth_per_term(shape: str, corpus: Cor
 
 def test_a_likelihood_that_is_flat_up_to_rounding_gets_a_tenth_per_term() -> None:
     """It is −2 log 2 at every strength, which cancels: rounding would choose one, another for each order of the documents."""
-    statistics, documents = counted([("x", []), ("x", []), ("y", ["bee"]), ("y", ["bee", "cat"]), ("x", ["bee"])])
-    assert smoothing_by_leave_one_out(statistics, every_term(statistics), "symmetric", documents) == 0.1
+    statistics, documents = counted(
+        [("x", []), ("x", []), ("y", ["bee"]), ("y", ["bee", "cat"]), ("x", ["bee"])]
+    )
+    assert (
+        smoothing_by_leave_one_out(statistics, every_term(statistics), "symmetric", documents)
+        == 0.1
+    )
 
 
 def texts(corpus: Corpus) -> tuple[list[str], list[str]]:
@@ -309,14 +450,20 @@ def texts(corpus: Corpus) -> tuple[list[str], list[str]]:
 
 def test_a_model_learns_it_from_its_sample() -> None:
     corpus = drawn(3)
-    model = TextClassifier(smoothing="leave-one-out", stemmer="none", stop_words="none").fit(*texts(corpus))
+    model = TextClassifier(smoothing="leave-one-out", stemmer="none", stop_words="none").fit(
+        *texts(corpus)
+    )
     statistics, documents = counted(corpus)
     wanted = smoothing_by_leave_one_out(statistics, every_term(statistics), "symmetric", documents)
     assert model.fitted.learnt.smoothing == wanted
-    part = TextClassifier(smoothing="leave-one-out", stemmer="none", stop_words="none", sample=20).fit(*texts(corpus))
+    part = TextClassifier(
+        smoothing="leave-one-out", stemmer="none", stop_words="none", sample=20
+    ).fit(*texts(corpus))
     assert part.fitted.learnt.smoothing not in (
         wanted,
-        TextClassifier(stemmer="none", stop_words="none").fit(*texts(corpus)).fitted.learnt.smoothing,
+        TextClassifier(stemmer="none", stop_words="none")
+        .fit(*texts(corpus))
+        .fitted.learnt.smoothing,
     )
 
 
@@ -325,20 +472,35 @@ PRIORS = ("empirical", "uniform", "smoothed:0.5")
 
 def prior_of(counts: oracle.Counts, kind: str) -> dict[str, float]:
     added = 0.5 if kind == "smoothed:0.5" else 0
-    return {k: 1 / len(counts.documents) if kind == "uniform" else float(p) for k, p in oracle.class_prior(counts, added).items()}
+    return {
+        k: 1 / len(counts.documents) if kind == "uniform" else float(p)
+        for k, p in oracle.class_prior(counts, added).items()
+    }
 
 
 ESTIMATES = [("mean", 1.0), ("mean", 0.25), ("map", 0.5), ("mean", 0.0)]
 NUMBERS = st.sampled_from([0.0, 1e-6, 0.25, 1.0, 3.5, 1000.0])
 OWN = st.dictionaries(st.sampled_from("abcdef"), NUMBERS, min_size=1)
 NONE: dict[str, float] = {}
-ALL_ALIKE = st.tuples(st.sampled_from(["symmetric", "background"]), st.sampled_from([*ESTIMATES, ("ml", 0.0)]), st.just(NONE))
+ALL_ALIKE = st.tuples(
+    st.sampled_from(["symmetric", "background"]),
+    st.sampled_from([*ESTIMATES, ("ml", 0.0)]),
+    st.just(NONE),
+)
 SOME_THEIR_OWN = st.tuples(st.just("symmetric"), st.sampled_from(ESTIMATES), OWN)
 
 
-@pytest.mark.parametrize("settings", [ALL_ALIKE, SOME_THEIR_OWN], ids=["all alike", "some their own"])
+@pytest.mark.parametrize(
+    "settings", [ALL_ALIKE, SOME_THEIR_OWN], ids=["all alike", "some their own"]
+)
 @examples(12)
-@given(st.data(), strategies.lettered_corpora, st.sampled_from(PRIORS), st.sets(st.sampled_from("abcdef"), min_size=1), st.booleans())
+@given(
+    st.data(),
+    strategies.lettered_corpora,
+    st.sampled_from(PRIORS),
+    st.sets(st.sampled_from("abcdef"), min_size=1),
+    st.booleans(),
+)
 def test_leave_one_out_equals_an_estimate_without_the_document(
     settings: Any, data: Any, corpus: Corpus, prior: str, over: set[str], by_cells: bool
 ) -> None:
@@ -357,11 +519,16 @@ def test_leave_one_out_equals_an_estimate_without_the_document(
         known = [term for term in terms if term in remaining]
         refitted = oracle.language_models(counts, remaining, smoothing, shape, name, own)
         wanted = {
-            label: oracle.log(of_class) + sum(n * oracle.log(refitted[label, term]) for term, n in Counter(known).items())
+            label: oracle.log(of_class)
+            + sum(n * oracle.log(refitted[label, term]) for term, n in Counter(known).items())
             for label, of_class in prior_of(counts, prior).items()
         }
         got = dict(zip(statistics.classes, left_out.scores[row].tolist(), strict=True))
-        assert got == pytest.approx({label: wanted.get(label, -np.inf) for label in statistics.classes}, rel=exactness, abs=exactness)
+        assert got == pytest.approx(
+            {label: wanted.get(label, -np.inf) for label in statistics.classes},
+            rel=exactness,
+            abs=exactness,
+        )
         assert left_out.lengths[row] == len(known)
         assert left_out.unknown[row] == len(terms) - len(known)
 
@@ -374,37 +541,81 @@ def test_a_class_goes_with_its_only_document_and_a_prior_may_leave_none() -> Non
     documents = counted_documents(ONE_EACH, statistics)
     scores = multinomial(language_models(statistics), "uniform").leave_one_out(documents).scores
     assert scores.tolist() == [[-np.inf, 0.0], [0.0, -np.inf]]
-    scores = multinomial(language_models(statistics), {"x": 1, "y": 0}).leave_one_out(documents).scores
+    scores = (
+        multinomial(language_models(statistics), {"x": 1, "y": 0}).leave_one_out(documents).scores
+    )
     assert scores[0].tolist() == [-np.inf, -np.inf]
 
 
 @pytest.mark.parametrize("weighting", ["counts", "binary", "log"])
 @SHAPES
 @pytest.mark.parametrize("seed", range(3))
-def test_the_strength_beside_seed_words_is_that_of_a_direct_search(weighting: Any, shape: Any, seed: int) -> None:
+def test_the_strength_beside_seed_words_is_that_of_a_direct_search(
+    weighting: Any, shape: Any, seed: int
+) -> None:
     """Against the evidence of the Dirichlet-multinomial with α_jk = s·b_j + A_jk, summed over dense tables, by a search of scipy's."""
     random = np.random.default_rng(seed)
     words = [f"w{place}" for place in range(12)]
-    corpus = [("ab"[n % 2], [str(word) for word in random.choice(words[n % 2 :: 2], 6)]) for n in range(30)]
-    seeds = [Seed("a", ("w0",), 4.0), Seed("b", ("w1",), 0.3), Seed("b", ("nowhere",), 2.5), Seed("a", ("w3",), -6.0)]
+    corpus = [
+        ("ab"[n % 2], [str(word) for word in random.choice(words[n % 2 :: 2], 6)])
+        for n in range(30)
+    ]
+    seeds = [
+        Seed("a", ("w0",), 4.0),
+        Seed("b", ("w1",), 0.3),
+        Seed("b", ("nowhere",), 2.5),
+        Seed("a", ("w3",), -6.0),
+    ]
     model = TextClassifier(
-        stemmer="none", stop_words="none", smoothing="evidence", weighting=weighting, prior_shape=shape, calibration="none"
+        stemmer="none",
+        stop_words="none",
+        smoothing="evidence",
+        weighting=weighting,
+        prior_shape=shape,
+        calibration="none",
     )
-    model.begin_with(seeds).fit([" ".join(text) for _, text in corpus], [label for label, _ in corpus])
+    model.begin_with(seeds).fit(
+        [" ".join(text) for _, text in corpus], [label for label, _ in corpus]
+    )
     vocabulary = sorted([*words, "nowhere"])
     transform: Any = {"counts": lambda n: n, "binary": lambda n: n > 0, "log": np.log1p}[weighting]
-    table = np.array([[sum(transform(text.count(word)) for own, text in corpus if own == label) for label in "ab"] for word in vocabulary])
+    table = np.array(
+        [
+            [
+                sum(transform(text.count(word)) for own, text in corpus if own == label)
+                for label in "ab"
+            ]
+            for word in vocabulary
+        ]
+    )
     prior = np.zeros_like(table, np.float64)
-    for word, label, amount in (("w0", 0, 4.0), ("w1", 1, 0.3), ("nowhere", 1, 2.5), ("w3", 1, 6.0)):
+    for word, label, amount in (
+        ("w0", 0, 4.0),
+        ("w1", 1, 0.3),
+        ("nowhere", 1, 2.5),
+        ("w3", 1, 6.0),
+    ):
         prior[vocabulary.index(word), label] = amount
     of_corpus = (table + prior).sum(axis=1, keepdims=True)
-    base = of_corpus / of_corpus.sum() if shape == "background" else np.full((len(vocabulary), 1), 1 / len(vocabulary))
+    base = (
+        of_corpus / of_corpus.sum()
+        if shape == "background"
+        else np.full((len(vocabulary), 1), 1 / len(vocabulary))
+    )
 
     def evidence(log_strength: float) -> float:
         alpha = math.exp(log_strength) * base + prior
         of_cells = gammaln(table + alpha) - gammaln(alpha)
-        return float((of_cells.sum(axis=0) + gammaln(alpha.sum(axis=0)) - gammaln((table + alpha).sum(axis=0))).sum())
+        return float(
+            (
+                of_cells.sum(axis=0)
+                + gammaln(alpha.sum(axis=0))
+                - gammaln((table + alpha).sum(axis=0))
+            ).sum()
+        )
 
-    wanted = minimize_scalar(lambda x: -evidence(x), bounds=(-8, 2.5), method="bounded", options={"xatol": 1e-9})
+    wanted = minimize_scalar(
+        lambda x: -evidence(x), bounds=(-8, 2.5), method="bounded", options={"xatol": 1e-9}
+    )
     scale = 1 if shape == "background" else len(vocabulary)
     assert model.fitted.learnt.smoothing * scale == pytest.approx(math.exp(wanted.x), rel=2e-4)

@@ -39,16 +39,24 @@ PLAIN = Bootstrap(0)
 Judged = list[tuple[str, tuple[float, float, float]]]
 
 
-probabilities = st.tuples(*[st.integers(0, 1000)] * 3).filter(any).map(lambda row: tuple(part / sum(row) for part in row))
+probabilities = (
+    st.tuples(*[st.integers(0, 1000)] * 3)
+    .filter(any)
+    .map(lambda row: tuple(part / sum(row) for part in row))
+)
 
 
 def judged(labels: list[str], rows: st.SearchStrategy[Any]) -> st.SearchStrategy[Judged]:
     return st.lists(st.tuples(st.sampled_from(labels), rows), min_size=1, max_size=25)
 
 
-def log(rows: list[tuple[float, float, float]]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def log(
+    rows: list[tuple[float, float, float]],
+) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     table = np.array(rows, float).reshape(-1, 3)
-    logarithms: np.ndarray[tuple[int, int], np.dtype[np.float64]] = np.log(table, out=np.full_like(table, -np.inf), where=table > 0)
+    logarithms: np.ndarray[tuple[int, int], np.dtype[np.float64]] = np.log(
+        table, out=np.full_like(table, -np.inf), where=table > 0
+    )
     return logarithms
 
 
@@ -61,7 +69,9 @@ def evaluate(documents: Judged, block: int = 100) -> Evaluation:
 
 
 def answers(documents: Judged) -> list[str]:
-    return [CLASSES[row.index(max(row))] for row in np.exp(log([row for _, row in documents])).tolist()]
+    return [
+        CLASSES[row.index(max(row))] for row in np.exp(log([row for _, row in documents])).tolist()
+    ]
 
 
 @examples(16)
@@ -71,24 +81,36 @@ def test_all_figures_are_the_slow_twins(documents: Judged) -> None:
     truth, answered = [label for label, _ in documents], answers(documents)
     given_probabilities = [dict(zip(CLASSES, row, strict=True)) for _, row in documents]
     assert summary["n"] == len(documents)
-    assert summary["accuracy"] == sum(t == a for t, a in zip(truth, answered, strict=True)) / len(truth)
-    assert summary["brier"] == pytest.approx(oracle.brier(truth, given_probabilities), rel=1e-12, abs=1e-15)
+    assert summary["accuracy"] == sum(t == a for t, a in zip(truth, answered, strict=True)) / len(
+        truth
+    )
+    assert summary["brier"] == pytest.approx(
+        oracle.brier(truth, given_probabilities), rel=1e-12, abs=1e-15
+    )
     log_loss = oracle.log_loss(truth, given_probabilities)
-    assert summary["log_loss"] == (pytest.approx(log_loss, rel=1e-12, abs=1e-15) if math.isfinite(log_loss) else None)
+    assert summary["log_loss"] == (
+        pytest.approx(log_loss, rel=1e-12, abs=1e-15) if math.isfinite(log_loss) else None
+    )
     for label, figures in summary["per_class"].items():
         wanted = oracle.precision_recall_f1(truth, answered, label)
-        assert (figures["precision"], figures["recall"], figures["f1"]) == pytest.approx(wanted, rel=1e-15)
+        assert (figures["precision"], figures["recall"], figures["f1"]) == pytest.approx(
+            wanted, rel=1e-15
+        )
         assert figures["support"] == truth.count(label)
     cells = {(t, a): n for t, row in summary["confusion"].items() for a, n in row.items()}
     assert cells == Counter(zip(truth, answered, strict=True))
-    assert summary["unknown_labels"] == list(dict.fromkeys(label for label in truth if label not in CLASSES))
+    assert summary["unknown_labels"] == list(
+        dict.fromkeys(label for label in truth if label not in CLASSES)
+    )
     assert summary["classes"] == CLASSES + summary["unknown_labels"]
 
 
 @given(judged(CLASSES, probabilities))
 def test_calibration_error_is_the_slow_twins(documents: Judged) -> None:
     confidence = np.exp(log([row for _, row in documents])).max(axis=1).tolist()
-    right = [label == answer for (label, _), answer in zip(documents, answers(documents), strict=True)]
+    right = [
+        label == answer for (label, _), answer in zip(documents, answers(documents), strict=True)
+    ]
     wanted = oracle.expected_calibration_error(right, confidence, BINS)
     assert evaluate(documents).summary(PLAIN)["ece"] == pytest.approx(wanted, rel=1e-12, abs=1e-15)
 
@@ -107,7 +129,15 @@ def test_of_no_documents_nothing_is_known() -> None:
     assert wilson_interval(0, 0) == (0, 1)
     assert Evaluation(CLASSES).n == 0
     summary = Evaluation(CLASSES).summary(PLAIN)
-    figures = ("accuracy", "macro_precision", "macro_recall", "macro_f1", "log_loss", "brier", "ece")
+    figures = (
+        "accuracy",
+        "macro_precision",
+        "macro_recall",
+        "macro_f1",
+        "log_loss",
+        "brier",
+        "ece",
+    )
     assert {name: summary[name] for name in figures} == dict.fromkeys(figures)
 
 
@@ -124,7 +154,9 @@ class Case(NamedTuple):
 
     def evaluation(self, block: int = 1000, **options: Any) -> Evaluation:
         evaluation = Evaluation(self.classes, **options)
-        numbers = np.array([self.classes.index(answer) if answer else -1 for answer in self.answers])
+        numbers = np.array(
+            [self.classes.index(answer) if answer else -1 for answer in self.answers]
+        )
         for begin in range(0, len(self.truth), block):
             rows = slice(begin, begin + block)
             answers = DocumentLabels(numbers[rows], single_labels(len(self.classes)))
@@ -136,7 +168,9 @@ class Case(NamedTuple):
 
 
 @st.composite
-def cases(draw: st.DrawFn, *, unknown: bool = True, abstaining: bool = True, least: int = 1) -> Case:
+def cases(
+    draw: st.DrawFn, *, unknown: bool = True, abstaining: bool = True, least: int = 1
+) -> Case:
     """Few documents or many, few levels of probability (ties) or many, classes that do not occur, labels that are unknown, no answers."""
     n_classes, n = draw(st.integers(least, 6)), draw(st.integers(1, 60))
     generator = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -144,11 +178,17 @@ def cases(draw: st.DrawFn, *, unknown: bool = True, abstaining: bool = True, lea
     weights = generator.integers(1, levels + 1, size=(n, n_classes)).astype(float)
     posterior = weights / weights.sum(axis=1, keepdims=True)
     classes = [f"c{k}" for k in range(n_classes)]
-    among = [*classes[: draw(st.integers(1, n_classes))], *(["x", "y"] if unknown and draw(st.booleans()) else [])]
+    among = [
+        *classes[: draw(st.integers(1, n_classes))],
+        *(["x", "y"] if unknown and draw(st.booleans()) else []),
+    ]
     truth = generator.choice(among, n).tolist()
     answers = [classes[k] for k in posterior.argmax(axis=1)]
     if abstaining and draw(st.booleans()):
-        answers = [answer if answered else NO_ANSWER for answer, answered in zip(answers, generator.random(n) < 0.7, strict=True)]
+        answers = [
+            answer if answered else NO_ANSWER
+            for answer, answered in zip(answers, generator.random(n) < 0.7, strict=True)
+        ]
     return Case(classes, truth, posterior, answers)
 
 
@@ -162,14 +202,20 @@ def test_rates_are_scikit_learns(case: Case) -> None:
     said = case.summary()
     labels = sorted({*case.truth, *case.answers} - {NO_ANSWER})
     for average in ("macro", "micro"):
-        wanted = reference.precision_recall_fscore_support(case.truth, case.answers, labels=labels, average=average, zero_division=0)
+        wanted = reference.precision_recall_fscore_support(
+            case.truth, case.answers, labels=labels, average=average, zero_division=0
+        )
         for name, value in zip(("precision", "recall", "f1"), wanted, strict=False):
             assert said[f"{average}_{name}"] == close(value)
     assert said["accuracy"] == close(reference.accuracy_score(case.truth, case.answers))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of answers that are no document's class, of a single class
+        warnings.simplefilter(
+            "ignore"
+        )  # of answers that are no document's class, of a single class
         assert said["matthews"] == close(reference.matthews_corrcoef(case.truth, case.answers))
-        assert said["balanced_accuracy"] == close(reference.balanced_accuracy_score(case.truth, case.answers))
+        assert said["balanced_accuracy"] == close(
+            reference.balanced_accuracy_score(case.truth, case.answers)
+        )
 
 
 @given(cases())
@@ -179,7 +225,9 @@ def test_top_k_is_the_slow_twins(case: Case) -> None:
         if k >= len(case.classes):
             assert f"top_{k}_accuracy" not in said
             continue
-        assert said[f"top_{k}_accuracy"] == close(oracle.top_k_accuracy(case.truth, case.classes, case.posterior.tolist(), k))
+        assert said[f"top_{k}_accuracy"] == close(
+            oracle.top_k_accuracy(case.truth, case.classes, case.posterior.tolist(), k)
+        )
 
 
 @examples(16)
@@ -196,21 +244,36 @@ def test_ranking_of_each_class_is_scikit_learns(case: Case) -> None:
         scores = np.log(case.posterior[:, k])
         areas.append(reference.roc_auc_score(positive, scores))
         averages.append(reference.average_precision_score(positive, scores))
-        assert (found["roc_auc"], found["average_precision"]) == (close(areas[-1]), close(averages[-1]))
+        assert (found["roc_auc"], found["average_precision"]) == (
+            close(areas[-1]),
+            close(averages[-1]),
+        )
     assert said["macro_roc_auc"] == (close(float(np.mean(areas))) if areas else None)
     assert said["macro_average_precision"] == (close(float(np.mean(averages))) if areas else None)
     for label in said["unknown_labels"]:
         assert said["per_class"][label]["roc_auc"] is None
 
 
-@given(st.lists(st.tuples(st.sampled_from([-np.inf, -745.2, -1.0, -1e-300, 0.0]), st.booleans()), min_size=2, max_size=12))
-def test_ranking_counts_pairs_of_documents_impossible_classes_included(documents: list[tuple[float, bool]]) -> None:
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([-np.inf, -745.2, -1.0, -1e-300, 0.0]), st.booleans()),
+        min_size=2,
+        max_size=12,
+    )
+)
+def test_ranking_counts_pairs_of_documents_impossible_classes_included(
+    documents: list[tuple[float, bool]],
+) -> None:
     scores, positive = (np.array(column) for column in zip(*documents, strict=True))
     if positive.all() or not positive.any():
         return
     ordered, of_class = np.sort(scores), np.sort(scores[positive])
-    assert area_under_roc(ordered, of_class) == close(oracle.area_under_roc(scores.tolist(), positive.tolist()))
-    assert average_precision(ordered, of_class) == close(oracle.average_precision(scores.tolist(), positive.tolist()))
+    assert area_under_roc(ordered, of_class) == close(
+        oracle.area_under_roc(scores.tolist(), positive.tolist())
+    )
+    assert average_precision(ordered, of_class) == close(
+        oracle.average_precision(scores.tolist(), positive.tolist())
+    )
 
 
 LETTERS = "abcdefgh"
@@ -227,7 +290,10 @@ def assert_ties_are_found(posterior: NDArray[np.float64], classes: list[str]) ->
     found, split = [], []
     for label, odds_of_class in zip(classes, (odds, -odds), strict=True):
         positive, rounded = np.array(truth) == label, np.round(odds_of_class, 9)
-        for name, figure in (("roc_auc", reference.roc_auc_score), ("average_precision", reference.average_precision_score)):
+        for name, figure in (
+            ("roc_auc", reference.roc_auc_score),
+            ("average_precision", reference.average_precision_score),
+        ):
             assert per_class[label][name] == close(figure(positive, rounded))
             found.append(per_class[label][name])
             split.append(figure(positive, odds_of_class))
@@ -248,10 +314,16 @@ def test_documents_whose_scores_differ_by_the_order_of_their_terms_alone_are_tie
     classifier: ClassifierName, weighting: Weighting, calibration: CalibrationName
 ) -> None:
     generator = np.random.default_rng(1)
-    draws = [[LETTERS[number] for number in generator.integers(3 * k, 3 * k + 5, 3)] for k in (0, 1) for _ in range(20)]
+    draws = [
+        [LETTERS[number] for number in generator.integers(3 * k, 3 * k + 5, 3)]
+        for k in (0, 1)
+        for _ in range(20)
+    ]
     # every word has a twin with the same counts, far from it in the vocabulary
     texts = [" ".join(side + letter * 2 for letter in draw) for side in "az" for draw in draws]
-    model = TextClassifier(classifier=classifier, weighting=weighting, calibration=calibration, **PLAINLY)
+    model = TextClassifier(
+        classifier=classifier, weighting=weighting, calibration=calibration, **PLAINLY
+    )
     model.fit(texts, ["x" if number % 40 < 20 else "y" for number in range(80)])
     asked = []
     for draw in draws * 5:
@@ -262,16 +334,32 @@ def test_documents_whose_scores_differ_by_the_order_of_their_terms_alone_are_tie
 
 def test_documents_brought_to_unit_length_from_multiples_of_the_same_counts_are_tied() -> None:
     generator = np.random.default_rng(2)
-    draws = [sorted({LETTERS[number] * 2 for number in generator.integers(3 * k, 3 * k + 5, 4)}) for k in (0, 1) for _ in range(30)]
+    draws = [
+        sorted({LETTERS[number] * 2 for number in generator.integers(3 * k, 3 * k + 5, 4)})
+        for k in (0, 1)
+        for _ in range(30)
+    ]
     model = TextClassifier(classifier="logistic", calibration="none", **PLAINLY)
-    model.fit([" ".join(draw) for draw in draws], ["x" if number < 30 else "y" for number in range(60)])
-    assert_ties_are_found(model.predict_log_proba([" ".join(draw * int(generator.integers(1, 9))) for draw in draws * 3]), model.classes)
+    model.fit(
+        [" ".join(draw) for draw in draws], ["x" if number < 30 else "y" for number in range(60)]
+    )
+    assert_ties_are_found(
+        model.predict_log_proba(
+            [" ".join(draw * int(generator.integers(1, 9))) for draw in draws * 3]
+        ),
+        model.classes,
+    )
 
 
-def test_copies_whose_terms_are_added_up_in_other_portions_are_tied(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copies_whose_terms_are_added_up_in_other_portions_are_tied(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     generator = np.random.default_rng(3)
     chances = generator.dirichlet(np.ones(8), 20)
-    texts = [" ".join(letter * 2 for letter in generator.choice(list(LETTERS), 9, p=of_text)) for of_text in chances]
+    texts = [
+        " ".join(letter * 2 for letter in generator.choice(list(LETTERS), 9, p=of_text))
+        for of_text in chances
+    ]
     model = TextClassifier(**PLAINLY).fit(texts, ["x", "y"] * 10)
     monkeypatch.setattr(matrix, "PRODUCTS_AT_ONCE", 7)
     assert_ties_are_found(model.predict_log_proba(texts * 9), model.classes)
@@ -286,7 +374,12 @@ def test_a_difference_beyond_rounding_is_no_tie() -> None:
 
 
 def test_ranking_is_left_out_once_there_are_too_many_scores() -> None:
-    case = Case(["c0", "c1"], ["c0", "c1", "c0"], np.array([[0.9, 0.1], [0.2, 0.8], [0.4, 0.6]]), ["c0", "c1", "c1"])
+    case = Case(
+        ["c0", "c1"],
+        ["c0", "c1", "c0"],
+        np.array([[0.9, 0.1], [0.2, 0.8], [0.4, 0.6]]),
+        ["c0", "c1", "c1"],
+    )
     enough, too_few = case.evaluation(1, scores_kept=6), case.evaluation(1, scores_kept=5)
     assert (enough.ranked, too_few.ranked) == (True, False)
     kept, left_out = enough.summary(PLAIN), too_few.summary(PLAIN)
@@ -311,10 +404,21 @@ def test_known_figures_are_those_without_the_documents_of_unknown_labels(case: C
     assert said["known"]["n"] == len(rows)
     names = ("accuracy", "macro_f1", "log_loss", "brier", "ece")
     if rows:
-        only = Case(case.classes, [case.truth[row] for row in rows], case.posterior[rows], [case.answers[row] for row in rows])
-        assert {name: said["known"][name] for name in names} == {name: only.summary()[name] for name in names}
+        only = Case(
+            case.classes,
+            [case.truth[row] for row in rows],
+            case.posterior[rows],
+            [case.answers[row] for row in rows],
+        )
+        assert {name: said["known"][name] for name in names} == {
+            name: only.summary()[name] for name in names
+        }
     else:
         assert {said["known"][name] for name in names} == {None}
-    unknown = {label: case.truth.count(label) for label in dict.fromkeys(case.truth) if label not in case.classes}
+    unknown = {
+        label: case.truth.count(label)
+        for label in dict.fromkeys(case.truth)
+        if label not in case.classes
+    }
     assert said["unknown_documents"] == unknown
     assert (said["log_loss"] is None) == bool(unknown)

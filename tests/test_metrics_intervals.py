@@ -31,8 +31,25 @@ if TYPE_CHECKING:
     Figures = dict[str, NDArray[np.float64]]
 
 CLASSES = ["a", "b", "c", "d"]
-OF_BOTH_KINDS = ("macro_precision", "macro_recall", "macro_f1", "micro_f1", "balanced_accuracy", "log_loss", "brier", "ece")
-OF_LABELS = ("micro_precision", "micro_recall", "document_f1", "labels_per_answer", "ndcg_at_5", "lrap", "precision_at_1")
+OF_BOTH_KINDS = (
+    "macro_precision",
+    "macro_recall",
+    "macro_f1",
+    "micro_f1",
+    "balanced_accuracy",
+    "log_loss",
+    "brier",
+    "ece",
+)
+OF_LABELS = (
+    "micro_precision",
+    "micro_recall",
+    "document_f1",
+    "labels_per_answer",
+    "ndcg_at_5",
+    "lrap",
+    "precision_at_1",
+)
 
 
 class World:
@@ -44,7 +61,9 @@ class World:
         scores = generator.normal(size=(n, 4)) * 1.5
         scores[np.arange(n), self.truth] += 1.5
         self.log_posterior = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
-        self.answers = np.where(self.log_posterior.max(axis=1) < np.log(0.4), -1, self.log_posterior.argmax(axis=1))
+        self.answers = np.where(
+            self.log_posterior.max(axis=1) < np.log(0.4), -1, self.log_posterior.argmax(axis=1)
+        )
 
     bootstrapped = (*OF_BOTH_KINDS, "matthews", "mean_cost")
     costs: Costs | None = Costs(np.arange(16.0).reshape(4, 4), np.full(4, 0.5))
@@ -53,7 +72,11 @@ class World:
         rows = np.arange(self.truth.size) if rows is None else rows
         evaluation = Evaluation(CLASSES, **options)
         answers = DocumentLabels(self.answers[rows], single_labels(4))
-        evaluation.add([CLASSES[k] for k in self.truth[rows].tolist()], ClassPosterior(self.log_posterior[rows]), answers)
+        evaluation.add(
+            [CLASSES[k] for k in self.truth[rows].tolist()],
+            ClassPosterior(self.log_posterior[rows]),
+            answers,
+        )
         return evaluation
 
 
@@ -84,13 +107,18 @@ WORLDS = pytest.mark.parametrize("world_of", [World, WorldOfLabels], ids=["class
 @pytest.mark.repeated
 @pytest.mark.parametrize("n", some([40, 300], 1))
 @WORLDS
-def test_intervals_are_those_of_drawing_the_documents_themselves(world_of: type[World | WorldOfLabels], n: int) -> None:
+def test_intervals_are_those_of_drawing_the_documents_themselves(
+    world_of: type[World | WorldOfLabels], n: int
+) -> None:
     world = world_of(1, n)
     costs = world.costs
     said = world.evaluation(costs=costs).summary(Bootstrap(4000, seed=5))
     generator = np.random.default_rng(6)
     draws = rounds(400, 1500)
-    drawn = [world.evaluation(generator.integers(n, size=n), costs=costs).summary(Bootstrap(0)) for _ in range(draws)]
+    drawn = [
+        world.evaluation(generator.integers(n, size=n), costs=costs).summary(Bootstrap(0))
+        for _ in range(draws)
+    ]
     for name in world.bootstrapped:
         values = np.array([summary[name] for summary in drawn], float)
         low, high = np.quantile(values, (0.025, 0.975))
@@ -100,11 +128,24 @@ def test_intervals_are_those_of_drawing_the_documents_themselves(world_of: type[
 
 
 @pytest.mark.parametrize(
-    ("world_of", "others"), [(World, ("top_2_accuracy", "matthews")), (WorldOfLabels, ("document_f1", "lrap"))], ids=["classes", "labels"]
+    ("world_of", "others"),
+    [(World, ("top_2_accuracy", "matthews")), (WorldOfLabels, ("document_f1", "lrap"))],
+    ids=["classes", "labels"],
 )
-def test_intervals_hold_the_truth_as_often_as_they_say(world_of: type[World | WorldOfLabels], others: tuple[str, ...]) -> None:
+def test_intervals_hold_the_truth_as_often_as_they_say(
+    world_of: type[World | WorldOfLabels], others: tuple[str, ...]
+) -> None:
     figures = world_of(2, 200_000).evaluation().summary(Bootstrap(0))
-    names = ("accuracy", "coverage", "answered_accuracy", "macro_f1", "balanced_accuracy", "log_loss", "brier", *others)
+    names = (
+        "accuracy",
+        "coverage",
+        "answered_accuracy",
+        "macro_f1",
+        "balanced_accuracy",
+        "log_loss",
+        "brier",
+        *others,
+    )
     held = dict.fromkeys(names, 0)
     trials = 150
     for seed in range(trials):
@@ -119,14 +160,24 @@ def test_shares_have_wilsons_interval_and_equal_figures_the_same() -> None:
     said = world.evaluation().summary(Bootstrap(50))
     intervals, answered = said["intervals"], int((world.answers >= 0).sum())
     right = int((world.answers == world.truth).sum())
-    assert intervals["accuracy"] == intervals["micro_recall"] == list(module.wilson_interval(right, 120))
-    assert intervals["answered_accuracy"] == intervals["micro_precision"] == list(module.wilson_interval(right, answered))
+    assert (
+        intervals["accuracy"]
+        == intervals["micro_recall"]
+        == list(module.wilson_interval(right, 120))
+    )
+    assert (
+        intervals["answered_accuracy"]
+        == intervals["micro_precision"]
+        == list(module.wilson_interval(right, answered))
+    )
     assert intervals["coverage"] == list(module.wilson_interval(answered, 120))
     assert intervals["micro_f1"] != intervals["accuracy"]
     world.answers = world.log_posterior.argmax(axis=1)
     everything = world.evaluation().summary(Bootstrap(50))["intervals"]
     assert everything["micro_f1"] == everything["accuracy"] == everything["answered_accuracy"]
-    assert not {*OF_BOTH_KINDS, "matthews"} - {"micro_f1"} & set(world.evaluation().summary(Bootstrap(0))["intervals"])
+    assert not {*OF_BOTH_KINDS, "matthews"} - {"micro_f1"} & set(
+        world.evaluation().summary(Bootstrap(0))["intervals"]
+    )
 
 
 def test_shares_of_documents_with_several_labels_have_wilsons_interval() -> None:
@@ -135,25 +186,41 @@ def test_shares_of_documents_with_several_labels_have_wilsons_interval() -> None
     assert 0 < (is_right & has_answer).sum() < is_right.sum() < 120
     for replicates in (0, 50):
         intervals = world.evaluation().summary(Bootstrap(replicates))["intervals"]
-        assert intervals["accuracy"] == intervals["subset_accuracy"] == list(module.wilson_interval(int(is_right.sum()), 120))
+        assert (
+            intervals["accuracy"]
+            == intervals["subset_accuracy"]
+            == list(module.wilson_interval(int(is_right.sum()), 120))
+        )
         assert intervals["coverage"] == list(module.wilson_interval(int(has_answer.sum()), 120))
-        of_answered = module.wilson_interval(int((is_right & has_answer).sum()), int(has_answer.sum()))
+        of_answered = module.wilson_interval(
+            int((is_right & has_answer).sum()), int(has_answer.sum())
+        )
         assert intervals["answered_accuracy"] == list(of_answered)
         assert intervals.keys().isdisjoint(WorldOfLabels.bootstrapped) == (not replicates)
 
 
 @examples(6)
 @given(st.sampled_from([World, WorldOfLabels]), st.integers(0, 2**32), st.integers(1, 30))
-def test_intervals_hold_the_figure_and_depend_on_nothing_but_the_seed(world_of: type[World | WorldOfLabels], seed: int, n: int) -> None:
-    first, second, other = (world_of(seed, n).evaluation().summary(Bootstrap(60, number)) for number in (1, 1, 2))
+def test_intervals_hold_the_figure_and_depend_on_nothing_but_the_seed(
+    world_of: type[World | WorldOfLabels], seed: int, n: int
+) -> None:
+    first, second, other = (
+        world_of(seed, n).evaluation().summary(Bootstrap(60, number)) for number in (1, 1, 2)
+    )
     assert first == second
-    assert all(low <= first[name] <= high for name, (low, high) in first["intervals"].items() if first[name] is not None)
+    assert all(
+        low <= first[name] <= high
+        for name, (low, high) in first["intervals"].items()
+        if first[name] is not None
+    )
     assert n < 10 or first["intervals"]["brier"] != other["intervals"]["brier"]
 
 
 def test_an_infinite_figure_has_no_interval() -> None:
     evaluation = Evaluation(["a", "b"])
-    evaluation.add(["a", "x", "b"], ClassPosterior(np.log(np.array([[0.9, 0.1], [0.5, 0.5], [0.3, 0.7]]))))
+    evaluation.add(
+        ["a", "x", "b"], ClassPosterior(np.log(np.array([[0.9, 0.1], [0.5, 0.5], [0.3, 0.7]])))
+    )
     said = evaluation.summary(Bootstrap(20))
     assert said["log_loss"] is None
     assert "log_loss" not in said["intervals"]
@@ -170,7 +237,10 @@ def test_replicates_do_not_depend_on_how_many_are_drawn_at_once(
     cells = cells_of(judged)
 
     def drawn() -> Figures:
-        return {**replicated_rates(cells, None, Bootstrap(30), evaluation.kind), **replicated_scores(judged, Bootstrap(30))}
+        return {
+            **replicated_rates(cells, None, Bootstrap(30), evaluation.kind),
+            **replicated_scores(judged, Bootstrap(30)),
+        }
 
     wanted = drawn()
     monkeypatch.setattr(module, "DRAWS_AT_ONCE", at_once)

@@ -36,10 +36,15 @@ def posteriors(n: int, n_classes: int, seed: int = 0) -> ClassPosterior:
     return ClassPosterior(np.log(np.random.default_rng(seed).dirichlet(np.ones(n_classes), n)))
 
 
-@given(st.lists(st.sampled_from(CLASSES), min_size=1, max_size=30), st.lists(st.sampled_from(CLASSES), min_size=1, max_size=30))
+@given(
+    st.lists(st.sampled_from(CLASSES), min_size=1, max_size=30),
+    st.lists(st.sampled_from(CLASSES), min_size=1, max_size=30),
+)
 def test_baselines_are_scikit_learns_dummies(training: list[str], truth: list[str]) -> None:
     classes = sorted(set(training))
-    evaluation = Evaluation(classes, shares=np.array([training.count(label) / len(training) for label in classes]))
+    evaluation = Evaluation(
+        classes, shares=np.array([training.count(label) / len(training) for label in classes])
+    )
     evaluation.add(truth, posteriors(len(truth), len(classes)))
     said = evaluation.summary(PLAIN)["baselines"]
     nothing, unread = np.zeros((len(training), 1)), np.zeros((len(truth), 1))
@@ -53,24 +58,41 @@ def test_baselines_are_scikit_learns_dummies(training: list[str], truth: list[st
     if set(truth) - set(classes):
         assert said["class_prior"]["log_loss"] is None
     elif len(classes) > 1:
-        assert said["class_prior"]["log_loss"] == pytest.approx(log_loss(truth, shares, labels=classes))
-        assert said["class_prior"]["brier"] == pytest.approx(brier_score_loss(truth, shares, labels=classes, scale_by_half=False))
+        assert said["class_prior"]["log_loss"] == pytest.approx(
+            log_loss(truth, shares, labels=classes)
+        )
+        assert said["class_prior"]["brier"] == pytest.approx(
+            brier_score_loss(truth, shares, labels=classes, scale_by_half=False)
+        )
 
 
 @pytest.mark.parametrize(
-    "settings", [{"class_prior": {"a": 9, "b": 1}}, {"class_prior": "smoothed:5"}, {"class_weight": "balanced"}], ids=str
+    "settings",
+    [
+        {"class_prior": {"a": 9, "b": 1}},
+        {"class_prior": "smoothed:5"},
+        {"class_weight": "balanced"},
+    ],
+    ids=str,
 )
 def test_the_baseline_of_the_prior_is_that_of_the_model(settings: dict[str, Any]) -> None:
     texts, labels = ["red", "blue", "green", "blue sea"] * 5, ["a", "b", "b", "b"] * 5
     model = TextClassifier(stop_words="none", smoothing=1, **settings).fit(texts, labels)
     prior, truth = model.fitted.classifier.prior, np.array([0, 1, 1, 1])
-    documents = [Document(str(place), labels[place], text.encode()) for place, text in enumerate(texts)]
+    documents = [
+        Document(str(place), labels[place], text.encode()) for place, text in enumerate(texts)
+    ]
     counted = count(documents, model.analysis, keep_all=True)
     left_out = evaluate_leave_one_out(counted.table, counted.documents, model.settings)
-    for found in (judge(model, documents).result(PLAIN).baselines, left_out.result(PLAIN).baselines):
+    for found in (
+        judge(model, documents).result(PLAIN).baselines,
+        left_out.result(PLAIN).baselines,
+    ):
         assert found is not None
         assert found.class_prior.log_loss == pytest.approx(-np.log(prior[truth]).mean())
-        assert found.class_prior.brier == pytest.approx(((prior - np.eye(2)[truth]) ** 2).sum(axis=1).mean())
+        assert found.class_prior.brier == pytest.approx(
+            ((prior - np.eye(2)[truth]) ** 2).sum(axis=1).mean()
+        )
 
 
 def test_without_shares_of_classes_or_documents_there_are_no_baselines() -> None:
@@ -83,21 +105,43 @@ def test_without_shares_of_classes_or_documents_there_are_no_baselines() -> None
 def judged_under(costs: dict[str, Any], pairs: list[tuple[str, str]]) -> float:
     evaluation = Evaluation(CLASSES, costs=costs_from(costs, CLASSES))
     answers = np.array([CLASSES.index(answer) if answer else -1 for _, answer in pairs])
-    evaluation.add([truth for truth, _ in pairs], posteriors(len(pairs), 3), DocumentLabels(answers, single_labels(3)))
+    evaluation.add(
+        [truth for truth, _ in pairs],
+        posteriors(len(pairs), 3),
+        DocumentLabels(answers, single_labels(3)),
+    )
     found = evaluation.summary(PLAIN)["mean_cost"]
     assert isinstance(found, float)
     return found
 
 
-@given(st.lists(st.tuples(st.sampled_from([*CLASSES, "x"]), st.sampled_from([*CLASSES, ""])), min_size=1, max_size=20))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([*CLASSES, "x"]), st.sampled_from([*CLASSES, ""])),
+        min_size=1,
+        max_size=20,
+    )
+)
 def test_mean_cost_is_the_mean_of_what_each_document_cost(pairs: list[tuple[str, str]]) -> None:
     costs = {"a": {"b": 5, "abstain": 0.25}, "b": {"a": 2, "b": -1}}
-    price = {("a", "b"): 5, ("a", ""): 0.25, ("b", "a"): 2, ("b", "b"): -1, ("a", "a"): 0, ("c", "c"): 0}
-    assert judged_under(costs, pairs) == pytest.approx(math.fsum(price.get(pair, 1) for pair in pairs) / len(pairs))
+    price = {
+        ("a", "b"): 5,
+        ("a", ""): 0.25,
+        ("b", "a"): 2,
+        ("b", "b"): -1,
+        ("a", "a"): 0,
+        ("c", "c"): 0,
+    }
+    assert judged_under(costs, pairs) == pytest.approx(
+        math.fsum(price.get(pair, 1) for pair in pairs) / len(pairs)
+    )
 
 
 def test_no_answer_costs_as_much_as_a_mistake_where_the_costs_know_no_abstaining() -> None:
-    assert judged_under({"a": {"b": 7}}, [("a", "a"), ("a", ""), ("b", ""), ("a", "b")]) == (0 + 1 + 1 + 7) / 4
+    assert (
+        judged_under({"a": {"b": 7}}, [("a", "a"), ("a", ""), ("b", ""), ("a", "b")])
+        == (0 + 1 + 1 + 7) / 4
+    )
     assert "mean_cost" not in Evaluation(CLASSES).summary(PLAIN)
 
 
@@ -108,11 +152,17 @@ def test_reliability_counts_bin_by_bin(documents: list[tuple[float, bool]]) -> N
         posterior = ClassPosterior(np.log(np.array([(p, 1 - p) for p, _ in documents])))
     evaluation.add(["yes" if right else "no" for _, right in documents], posterior)
     said = evaluation.summary(PLAIN)
-    assert [(of["low"], of["high"]) for of in said["reliability"]] == [(k / BINS, (k + 1) / BINS) for k in range(BINS)]
+    assert [(of["low"], of["high"]) for of in said["reliability"]] == [
+        (k / BINS, (k + 1) / BINS) for k in range(BINS)
+    ]
     assert sum(of["documents"] for of in said["reliability"]) == len(documents)
     confidences = np.exp(np.log([p for p, _ in documents]))
     for k, of in enumerate(said["reliability"]):
-        inside = [(p, right) for p, (_, right) in zip(confidences, documents, strict=True) if min(int(p * BINS), BINS - 1) == k]
+        inside = [
+            (p, right)
+            for p, (_, right) in zip(confidences, documents, strict=True)
+            if min(int(p * BINS), BINS - 1) == k
+        ]
         assert of["documents"] == len(inside)
         if inside:
             assert of["confidence"] == pytest.approx(math.fsum(p for p, _ in inside) / len(inside))
@@ -133,13 +183,23 @@ def test_calibration_judges_the_most_probable_class_even_if_it_was_not_answered(
     assert said["confusion"] == {"yes": {"": 1, "no": 1}}
 
 
-@given(st.lists(st.tuples(st.sampled_from([*CLASSES, "x"]), st.sampled_from(["north", "south", ""])), min_size=1, max_size=40))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([*CLASSES, "x"]), st.sampled_from(["north", "south", ""])),
+        min_size=1,
+        max_size=40,
+    )
+)
 def test_a_slice_is_an_evaluation_of_its_documents(documents: list[tuple[str, str]]) -> None:
     rows = posteriors(len(documents), 3)
     whole = Evaluation(CLASSES, by=["region", "again"])
     for begin in range(0, len(documents), 7):
         part = documents[begin : begin + 7]
-        whole.add([label for label, _ in part], rows[slice(begin, begin + 7)], columns=[(region, region) for _, region in part])
+        whole.add(
+            [label for label, _ in part],
+            rows[slice(begin, begin + 7)],
+            columns=[(region, region) for _, region in part],
+        )
     slices = whole.summary(PLAIN)["slices"]
     assert slices["region"] == slices["again"]
     assert list(slices["region"]) == sorted({region for _, region in documents})

@@ -34,11 +34,20 @@ class Example:
 def test_json_has_the_fields_in_order_and_leaves_out_what_is_not_known() -> None:
     inner = ClassResult(0.5, 0.25, 1 / 3, 4, 2, None, 0.1, {"recall": (0.0, 0.5)}, 1)
     found = json_values(Example({"x": Pair(1, (0.0, 2.0))}, 7, None, None, (inner,)))
-    assert found == {"by_name": {"x": {"a": 1, "b": [0.0, 2.0]}}, "value": None, "inner": [json_values(inner)]}
+    assert found == {
+        "by_name": {"x": {"a": 1, "b": [0.0, 2.0]}},
+        "value": None,
+        "inner": [json_values(inner)],
+    }
     assert list(found) == ["by_name", "value", "inner"]
     assert "hits" not in json_values(inner)
     assert json_values(inner)["intervals"] == {"recall": [0.0, 0.5]}
-    assert json_values(Example({}, 7, 0.0, 1.0)) == {"by_name": {}, "known": 0.0, "value": 1.0, "inner": []}
+    assert json_values(Example({}, 7, 0.0, 1.0)) == {
+        "by_name": {},
+        "known": 0.0,
+        "value": 1.0,
+        "inner": [],
+    }
 
 
 def f1_interval(hits: int, support: int, answered: int) -> tuple[float, float]:
@@ -60,4 +69,6 @@ def test_the_interval_of_f1_holds_it_and_narrows(hits: int, missed: int, wrongly
 
 def test_the_interval_of_f1_is_that_of_jaccard() -> None:
     # 30 of 40 documents: Wilson's interval of 0.75 is 0.5981 to 0.8581
-    assert f1_interval(30, 35, 35) == pytest.approx((2 * 0.5981 / 1.5981, 2 * 0.8581 / 1.8581), abs=1e-4)
+    assert f1_interval(30, 35, 35) == pytest.approx(
+        (2 * 0.5981 / 1.5981, 2 * 0.8581 / 1.8581), abs=1e-4
+    )

@@ -37,13 +37,22 @@ PLAIN = Bootstrap(0)
 
 
 def texts(truth: Mask, names: list[str] = CLASSES) -> list[Label]:
-    return [label_set(name for name, is_true in zip(names, row, strict=True) if is_true) for row in truth.tolist()]
+    return [
+        label_set(name for name, is_true in zip(names, row, strict=True) if is_true)
+        for row in truth.tolist()
+    ]
 
 
-def added(evaluation: Evaluation, truth: Mask, answers: Mask, probabilities: Floats, block: int = 100) -> Evaluation:
+def added(
+    evaluation: Evaluation, truth: Mask, answers: Mask, probabilities: Floats, block: int = 100
+) -> Evaluation:
     for begin in range(0, len(truth), block):
         rows = slice(begin, begin + block)
-        evaluation.add(texts(truth[rows]), LabelPosterior(np.log(probabilities[rows])), DocumentLabels.of_mask(answers[rows]))
+        evaluation.add(
+            texts(truth[rows]),
+            LabelPosterior(np.log(probabilities[rows])),
+            DocumentLabels.of_mask(answers[rows]),
+        )
     return evaluation
 
 
@@ -54,7 +63,11 @@ def evaluated(truth: Mask, answers: Mask, probabilities: Floats, block: int = 10
 def random_sets(seed: int, n: int) -> tuple[Mask, Mask, Floats]:
     generator = np.random.default_rng(seed)
     probabilities = generator.uniform(0.01, 0.99, (n, len(CLASSES)))
-    return generator.random(probabilities.shape) < 0.3, generator.random(probabilities.shape) < 0.4, probabilities
+    return (
+        generator.random(probabilities.shape) < 0.3,
+        generator.random(probabilities.shape) < 0.4,
+        probabilities,
+    )
 
 
 @given(st.integers(0, 2**32), st.integers(2, 30))
@@ -69,15 +82,26 @@ def test_figures_are_scikit_learns(seed: int, n: int) -> None:
         expected = {
             "accuracy": reference.accuracy_score(truth, answers),
             "micro_f1": reference.f1_score(truth, answers, average="micro", zero_division=0),
-            "micro_precision": reference.precision_score(truth, answers, average="micro", zero_division=0),
-            "micro_recall": reference.recall_score(truth, answers, average="micro", zero_division=0),
-            "macro_f1": reference.f1_score(truth[:, occurs], answers[:, occurs], average="macro", zero_division=0),
+            "micro_precision": reference.precision_score(
+                truth, answers, average="micro", zero_division=0
+            ),
+            "micro_recall": reference.recall_score(
+                truth, answers, average="micro", zero_division=0
+            ),
+            "macro_f1": reference.f1_score(
+                truth[:, occurs], answers[:, occurs], average="macro", zero_division=0
+            ),
             "document_f1": reference.f1_score(truth, answers, average="samples", zero_division=1),
             "ndcg_at_5": reference.ndcg_score(truth, p, k=5),
             "lrap": reference.label_ranking_average_precision_score(truth, p),
             "brier": ((p - truth) ** 2).sum() / n,
-            "log_loss": sum(reference.log_loss(truth[:, k], p[:, k], labels=[False, True]) for k in range(len(CLASSES))),
-            "precision_at_1": reference.precision_score(truth, p == p.max(axis=1, keepdims=True), average="samples", zero_division=0),
+            "log_loss": sum(
+                reference.log_loss(truth[:, k], p[:, k], labels=[False, True])
+                for k in range(len(CLASSES))
+            ),
+            "precision_at_1": reference.precision_score(
+                truth, p == p.max(axis=1, keepdims=True), average="samples", zero_division=0
+            ),
             "labels_per_document": truth.sum() / n,
             "labels_per_answer": answers.sum() / n,
             "coverage": answers.any(axis=1).mean(),
@@ -86,7 +110,9 @@ def test_figures_are_scikit_learns(seed: int, n: int) -> None:
     assert {name: result.figure(name) for name in expected} == pytest.approx(expected)
     assert result.figure("subset_accuracy") == result.accuracy
     for k, found in enumerate(result.per_class.values()):
-        assert (found.precision, found.recall, found.f1, found.support) == pytest.approx(tuple(column[k] for column in each))
+        assert (found.precision, found.recall, found.f1, found.support) == pytest.approx(
+            tuple(column[k] for column in each)
+        )
         if 0 < truth[:, k].sum() < n:
             assert found.roc_auc == pytest.approx(reference.roc_auc_score(truth[:, k], p[:, k]))
 
@@ -94,7 +120,9 @@ def test_figures_are_scikit_learns(seed: int, n: int) -> None:
 def test_evaluations_of_parts_that_number_sets_each_in_its_own_order_are_one_of_all() -> None:
     truth, answers, p = random_sets(6, 40)
     whole = evaluated(truth, answers, p).summary(Bootstrap(20))
-    first, second = (evaluated(truth[rows], answers[rows], p[rows]) for rows in (slice(15), slice(15, None)))
+    first, second = (
+        evaluated(truth[rows], answers[rows], p[rows]) for rows in (slice(15), slice(15, None))
+    )
     first.join(second)
     assert first.summary(Bootstrap(20)) == whole
 
@@ -115,22 +143,34 @@ def test_a_comparison_does_not_depend_on_blocks() -> None:
     truth, a, p = random_sets(5, 40)
     b = np.roll(a, 1, axis=0)
     sides = [(evaluated(truth, a, p, block), evaluated(truth, b, p, block)) for block in (40, 7)]
-    whole, in_blocks = (json_values(_Comparison(of_a, of_b).result(Bootstrap(20))) for of_a, of_b in sides)
+    whole, in_blocks = (
+        json_values(_Comparison(of_a, of_b).result(Bootstrap(20))) for of_a, of_b in sides
+    )
     assert whole == in_blocks
     assert whole["changed"] == (a != b).any(axis=1).sum() > 0
 
 
 @given(st.integers(0, 2**32))
 @examples(20)
-def test_figures_do_not_depend_on_blocks_and_one_label_each_has_the_errors_of_one_label(seed: int) -> None:
+def test_figures_do_not_depend_on_blocks_and_one_label_each_has_the_errors_of_one_label(
+    seed: int,
+) -> None:
     truth, answers, p = random_sets(seed, 12)
     whole = json_values(evaluated(truth, answers, p).result(Bootstrap(20)))
     assert json_values(evaluated(truth, answers, p, 5).result(Bootstrap(20))) == whole
     assert {"matthews", "top_2_accuracy", "mean_cost"}.isdisjoint(whole)
     assert all(low <= whole[name] <= high for name, (low, high) in whole["intervals"].items())
-    assert {"micro_f1", "macro_f1", "document_f1", "precision_at_3", "ndcg_at_5", "lrap", "brier", "ece", "accuracy"} <= whole[
-        "intervals"
-    ].keys()
+    assert {
+        "micro_f1",
+        "macro_f1",
+        "document_f1",
+        "precision_at_3",
+        "ndcg_at_5",
+        "lrap",
+        "brier",
+        "ece",
+        "accuracy",
+    } <= whole["intervals"].keys()
 
 
 def test_labels_of_test_documents_that_are_not_known_are_missed() -> None:
@@ -157,40 +197,61 @@ def test_labels_of_test_documents_that_are_not_known_are_missed() -> None:
 
 def test_shares_of_labels_as_probabilities_are_the_baseline() -> None:
     truth, answers, p = random_sets(1, 9)
-    evaluation = added(Evaluation(CLASSES, LabelPosterior, shares=np.full(6, 0.25)), truth, answers, p)
+    evaluation = added(
+        Evaluation(CLASSES, LabelPosterior, shares=np.full(6, 0.25)), truth, answers, p
+    )
     found = evaluation.result(PLAIN).baselines
     assert found is not None
     assert found.class_prior.brier == pytest.approx(((0.25 - truth) ** 2).sum() / 9)
-    assert found.class_prior.log_loss == pytest.approx(-np.log(np.where(truth, 0.25, 0.75)).sum() / 9)
+    assert found.class_prior.log_loss == pytest.approx(
+        -np.log(np.where(truth, 0.25, 0.75)).sum() / 9
+    )
 
 
-@pytest.mark.parametrize(("shares", "largest"), [([0.1, 0.2, 0.4, 0.1, 0.3, 0.1], 2), ([0.1, 0.4, 0.2, 0.1, 0.4, 0.0], 1)])
-def test_the_first_of_the_most_frequent_labels_is_the_baseline(shares: list[float], largest: int) -> None:
+@pytest.mark.parametrize(
+    ("shares", "largest"),
+    [([0.1, 0.2, 0.4, 0.1, 0.3, 0.1], 2), ([0.1, 0.4, 0.2, 0.1, 0.4, 0.0], 1)],
+)
+def test_the_first_of_the_most_frequent_labels_is_the_baseline(
+    shares: list[float], largest: int
+) -> None:
     truth, answers, p = random_sets(3, 40)
-    found = added(Evaluation(CLASSES, LabelPosterior, shares=np.array(shares)), truth, answers, p).result(PLAIN).baselines
+    found = (
+        added(Evaluation(CLASSES, LabelPosterior, shares=np.array(shares)), truth, answers, p)
+        .result(PLAIN)
+        .baselines
+    )
     always = np.zeros_like(truth)
     always[:, largest] = True
     assert found is not None
     assert found.largest_class.label == CLASSES[largest]
     assert found.largest_class.accuracy == pytest.approx(reference.accuracy_score(truth, always))
-    assert found.largest_class.macro_f1 == pytest.approx(reference.f1_score(truth, always, average="macro", zero_division=0))
+    assert found.largest_class.macro_f1 == pytest.approx(
+        reference.f1_score(truth, always, average="macro", zero_division=0)
+    )
 
 
 def test_of_a_document_without_labels_nothing_is_found_and_nothing_missed() -> None:
-    assert ranking_figures(np.zeros((1, 3), np.bool_), np.log([[0.5, 0.2, 0.1]])).tolist() == [[0, 0, 0, 0, 1]]
+    assert ranking_figures(np.zeros((1, 3), np.bool_), np.log([[0.5, 0.2, 0.1]])).tolist() == [
+        [0, 0, 0, 0, 1]
+    ]
 
 
 def test_some_documents_alone_are_judged_as_if_there_were_no_others() -> None:
     truth, answers, p = random_sets(2, 15)
     evaluation = Evaluation(CLASSES, LabelPosterior, by=["part"])
     columns = [["x" if row % 3 else "y"] for row in range(15)]
-    evaluation.add(texts(truth), LabelPosterior(np.log(p)), DocumentLabels.of_mask(answers), columns)
+    evaluation.add(
+        texts(truth), LabelPosterior(np.log(p)), DocumentLabels.of_mask(answers), columns
+    )
     slices = evaluation.result(PLAIN).slices
     assert slices is not None
     for name, rows in (("x", np.arange(15) % 3 > 0), ("y", np.arange(15) % 3 == 0)):
         alone = evaluated(truth[rows], answers[rows], p[rows]).result(PLAIN)
         found = slices["part"][name]
-        assert (found.n, found.accuracy, found.ece) == pytest.approx((alone.n, alone.accuracy, alone.ece))
+        assert (found.n, found.accuracy, found.ece) == pytest.approx(
+            (alone.n, alone.accuracy, alone.ece)
+        )
 
 
 @given(st.integers(0, 2**32), st.integers(1, 40))
@@ -201,10 +262,15 @@ def test_cells_count_what_each_document_has_and_got(seed: int, n: int) -> None:
     table = LabelTable.of_sets(sets, 5)
     truth, answer = generator.integers(0, 6, n), generator.integers(-1, 6, n)
     has, got = DocumentLabels(truth, table).mask(5), DocumentLabels(answer, table).mask(5)
-    assert [tuple(np.flatnonzero(row).tolist()) for row in has] == [sets[number] for number in truth.tolist()]
+    assert [tuple(np.flatnonzero(row).tolist()) for row in has] == [
+        sets[number] for number in truth.tolist()
+    ]
     cells = Cells.of(truth, answer, table)
     drawn = generator.integers(0, 4, (3, cells.documents.size))
-    place = {pair: cell for cell, pair in enumerate(zip(cells.truth.tolist(), cells.answer.tolist(), strict=True))}
+    place = {
+        pair: cell
+        for cell, pair in enumerate(zip(cells.truth.tolist(), cells.answer.tolist(), strict=True))
+    }
     owner = [place[pair] for pair in zip(truth.tolist(), answer.tolist(), strict=True)]
     weights = drawn[:, owner] / cells.documents[owner]
     is_right, is_answered = truth == answer, got.any(axis=1)
@@ -221,10 +287,16 @@ def test_cells_count_what_each_document_has_and_got(seed: int, n: int) -> None:
         assert found.right_answered == pytest.approx(of_documents @ (is_right & is_answered))
         assert found.f1_of_documents == pytest.approx(of_documents @ f1)
     in_order = cells.sorted_by_labels(table)
-    of_truth, of_answer = (DocumentLabels(sets_of_cells, table).mask(5).tolist() for sets_of_cells in (in_order.truth, in_order.answer))
+    of_truth, of_answer = (
+        DocumentLabels(sets_of_cells, table).mask(5).tolist()
+        for sets_of_cells in (in_order.truth, in_order.answer)
+    )
     rows = list(zip(of_truth, (in_order.answer >= 0).tolist(), of_answer, strict=True))
     assert rows == sorted(rows)
-    before, after = (zip(each.truth.tolist(), each.answer.tolist(), each.documents.tolist(), strict=True) for each in (cells, in_order))
+    before, after = (
+        zip(each.truth.tolist(), each.answer.tolist(), each.documents.tolist(), strict=True)
+        for each in (cells, in_order)
+    )
     assert sorted(after) == list(before)
     present, n_present = cells.with_present_labels()
     occurs = (has | got).any(axis=0)
@@ -246,7 +318,11 @@ def test_counts_tell_which_evaluation_there_is() -> None:
 def corpus(labels_model: Path) -> Path:
     path = labels_model.parent / "corpus.jsonl"
     path.write_text(
-        "".join(json.dumps({"text": text, "label": each}) + "\n" for text, each in zip(made.TEXTS, made.SETS, strict=True)), "utf-8"
+        "".join(
+            json.dumps({"text": text, "label": each}) + "\n"
+            for text, each in zip(made.TEXTS, made.SETS, strict=True)
+        ),
+        "utf-8",
     )
     return path
 
@@ -255,18 +331,29 @@ def corpus(labels_model: Path) -> Path:
 def judged(corpus: Path) -> Path:
     """A corpus with a label that the model does not know."""
     path = corpus.parent / "judged.jsonl"
-    path.write_text(corpus.read_text("utf-8") + json.dumps({"text": "corn1 corn2 corn0", "label": ["corn", "maize"]}), "utf-8")
+    path.write_text(
+        corpus.read_text("utf-8")
+        + json.dumps({"text": "corn1 corn2 corn0", "label": ["corn", "maize"]}),
+        "utf-8",
+    )
     return path
 
 
 def test_answers_are_judged_by_label_and_by_document(labels_model: Path, judged: Path) -> None:
     done = nbtext("evaluate --output json", judged, "-m", labels_model)
     found = json.loads(done.out)
-    rows = [set(row[1].split("|")) - {""} for row in succeed("classify", judged, "-m", labels_model).rows]
+    rows = [
+        set(row[1].split("|")) - {""}
+        for row in succeed("classify", judged, "-m", labels_model).rows
+    ]
     truth = [*map(set, made.SETS), {"corn", "maize"}]
     hits = sum(len(one & other) for one, other in zip(rows, truth, strict=True))
     assert found["micro_f1"] == pytest.approx(2 * hits / sum(map(len, [*rows, *truth])))
-    assert found["accuracy"] == found["subset_accuracy"] == pytest.approx(sum(map(set.__eq__, rows, truth)) / 61)
+    assert (
+        found["accuracy"]
+        == found["subset_accuracy"]
+        == pytest.approx(sum(map(set.__eq__, rows, truth)) / 61)
+    )
     assert found["unknown_labels"] == ["maize"]
     assert "maize: 1 document, counted as mistakes" in done.err.decode()
     assert sum(sum(row.values()) for row in found["confusion"].values()) == found["n"]
@@ -276,35 +363,59 @@ def test_answers_are_judged_by_label_and_by_document(labels_model: Path, judged:
 
 
 def test_gates_take_the_figures_of_several_labels(labels_model: Path, judged: Path) -> None:
-    done = nbtext("evaluate --fail-under document_f1=1 --fail-under lrap=0.5", judged, "-m", labels_model)
-    assert (done.status, [note for note in done.notes if "gate" in note]) == (6, ["nbtext: gate not met: document_f1 is 0.994536, under 1"])
+    done = nbtext(
+        "evaluate --fail-under document_f1=1 --fail-under lrap=0.5", judged, "-m", labels_model
+    )
+    assert (done.status, [note for note in done.notes if "gate" in note]) == (
+        6,
+        ["nbtext: gate not met: document_f1 is 0.994536, under 1"],
+    )
 
 
 @pytest.mark.usefixtures("tmp_path")
 def test_folds_are_judged_by_models_of_the_others(corpus: Path) -> None:
-    found = in_json("cross-validate --folds 3 --smoothing 0.3 --stemmer none --predictions answers.jsonl", corpus)
-    answers = {line["id"]: line for line in map(json.loads, content("answers.jsonl").decode().splitlines())}
+    found = in_json(
+        "cross-validate --folds 3 --smoothing 0.3 --stemmer none --predictions answers.jsonl",
+        corpus,
+    )
+    answers = {
+        line["id"]: line for line in map(json.loads, content("answers.jsonl").decode().splitlines())
+    }
     rows = [answers[f"{corpus}:{number}"] for number in range(1, 61)]
     assert [set(row["truth"]) for row in rows] == list(map(set, made.SETS))
     hits = sum(len(set(row["truth"]) & set(row["answer"])) for row in rows)
-    assert found["micro_f1"] == pytest.approx(2 * hits / sum(len(row["truth"]) + len(row["answer"]) for row in rows))
-    assert found["accuracy"] == pytest.approx(sum(set(row["truth"]) == set(row["answer"]) for row in rows) / 60)
-    assert found["folds"]["accuracy"]["mean"] == pytest.approx(np.mean([fold["accuracy"] for fold in found["folds"]["each"]]))
+    assert found["micro_f1"] == pytest.approx(
+        2 * hits / sum(len(row["truth"]) + len(row["answer"]) for row in rows)
+    )
+    assert found["accuracy"] == pytest.approx(
+        sum(set(row["truth"]) == set(row["answer"]) for row in rows) / 60
+    )
+    assert found["folds"]["accuracy"]["mean"] == pytest.approx(
+        np.mean([fold["accuracy"] for fold in found["folds"]["each"]])
+    )
 
 
 def test_a_document_with_a_label_that_no_other_has_is_not_among_the_known(judged: Path) -> None:
-    found = json.loads(nbtext("cross-validate --leave-one-out --output json --calibration none", judged).out)
+    found = json.loads(
+        nbtext("cross-validate --leave-one-out --output json --calibration none", judged).out
+    )
     assert (found["n"], found["known"]["n"]) == (61, 60)
     assert found["log_loss"] is None
     assert found["known"]["log_loss"] > 0
 
 
 def test_left_out_documents_are_judged_as_by_models_trained_without_them(corpus: Path) -> None:
-    found = in_json("cross-validate --leave-one-out --calibration none --smoothing 0.3 --stemmer none", corpus)
+    found = in_json(
+        "cross-validate --leave-one-out --calibration none --smoothing 0.3 --stemmer none", corpus
+    )
     losses = []
     for left in range(60):
         others = [row for row in range(60) if row != left]
-        model = made.trained([made.TEXTS[row] for row in others], [made.SETS[row] for row in others], calibration="none")
+        model = made.trained(
+            [made.TEXTS[row] for row in others],
+            [made.SETS[row] for row in others],
+            calibration="none",
+        )
         p = model.predict_log_proba([made.TEXTS[left]])[0]
         is_true = np.isin(model.classes, made.SETS[left])
         losses.append(-np.where(is_true, p, np.log(-np.expm1(p))).sum())
@@ -318,12 +429,17 @@ def test_settings_are_compared_and_the_choice_is_judged(corpus: Path) -> None:
         [other] = [trial for trial in found["settings"] if trial["setting"] == {"smoothing": "30"}]
         assert best["rank"] < other["rank"]
         same = in_json("cross-validate --folds 3 --smoothing 30", corpus)
-        assert all(other[figure] == same[figure] for figure in {"accuracy", "macro_f1", GOALS[goal]} - {"log_loss"})
+        assert all(
+            other[figure] == same[figure]
+            for figure in {"accuracy", "macro_f1", GOALS[goal]} - {"log_loss"}
+        )
         assert found["corrected"] == pytest.approx(found["chosen"][GOALS[goal]], abs=0.3)
 
 
 def test_more_documents_make_better_sets(corpus: Path) -> None:
-    found = in_json("learning-curve --steps 2 --folds 2 --repeats 1 --smoothing 0.3 --stemmer none", corpus)
+    found = in_json(
+        "learning-curve --steps 2 --folds 2 --repeats 1 --smoothing 0.3 --stemmer none", corpus
+    )
     small, large = found["points"]
     assert small["documents"] < large["documents"]
     assert small["accuracy"] < large["accuracy"]
@@ -340,19 +456,33 @@ def test_two_models_are_compared_by_sets_and_by_labels(labels_model: Path, corpu
     for side, answers in rows.items():
         right = [set(labels) == answer for labels, answer in zip(made.SETS, answers, strict=True)]
         assert found[side]["accuracy"] == pytest.approx(np.mean(right))
-    assert found["changed"] == sum(one != other for one, other in zip(rows["a"], rows["b"], strict=True)) > 0
-    assert found["differences"]["macro_f1"]["difference"] == pytest.approx(found["b"]["macro_f1"] - found["a"]["macro_f1"])
-    assert found["table"]["both_right"] + found["table"]["only_a_right"] == round(found["a"]["accuracy"] * 60)
+    assert (
+        found["changed"]
+        == sum(one != other for one, other in zip(rows["a"], rows["b"], strict=True))
+        > 0
+    )
+    assert found["differences"]["macro_f1"]["difference"] == pytest.approx(
+        found["b"]["macro_f1"] - found["a"]["macro_f1"]
+    )
+    assert found["table"]["both_right"] + found["table"]["only_a_right"] == round(
+        found["a"]["accuracy"] * 60
+    )
     changed = [json.loads(line) for line in content("changed.jsonl").decode().splitlines()]
-    assert len(changed) == found["changed"] == sum(change["documents"] for change in found["changes"])
+    assert (
+        len(changed) == found["changed"] == sum(change["documents"] for change in found["changes"])
+    )
     for line in changed:
         row = int(line["id"].rsplit(":", 1)[1]) - 1
         assert line["truth"] == "|".join(made.SETS[row])
-        assert [set((line[side] or "").split("|")) - {""} for side in "ab"] == [rows[side][row] for side in "ab"]
+        assert [set((line[side] or "").split("|")) - {""} for side in "ab"] == [
+            rows[side][row] for side in "ab"
+        ]
     low, high = found["differences"]["macro_f1"]["interval"]
     assert low <= found["differences"]["macro_f1"]["difference"] <= high
     TextClassifier().fit(["a", "b"], ["x", "y"]).save("single.joblib")
-    assert "one model gives one label, the other several" in fail(2, "compare single.joblib", labels_model, corpus)
+    assert "one model gives one label, the other several" in fail(
+        2, "compare single.joblib", labels_model, corpus
+    )
 
 
 def test_macro_f1_of_sets_is_redrawn_as_that_of_labels() -> None:
@@ -364,14 +494,19 @@ def test_macro_f1_of_sets_is_redrawn_as_that_of_labels() -> None:
     slow = []
     for _ in range(200):
         rows = generator.integers(150, size=150)
-        of_a, of_b = (reference.f1_score(sets[truth[rows]], sets[answers[rows]], average="macro") for answers in (a, b))
+        of_a, of_b = (
+            reference.f1_score(sets[truth[rows]], sets[answers[rows]], average="macro")
+            for answers in (a, b)
+        )
         slow.append(of_b - of_a)
     assert made_of_cells["macro_f1"].mean() == pytest.approx(np.mean(slow), abs=0.02)
     assert made_of_cells["macro_f1"].std() == pytest.approx(np.std(slow), rel=0.2)
 
 
 @pytest.mark.usefixtures("tmp_path")
-def test_a_page_of_several_labels_has_no_confusion_and_no_single_mistakes(labels_model: Path, corpus: Path) -> None:
+def test_a_page_of_several_labels_has_no_confusion_and_no_single_mistakes(
+    labels_model: Path, corpus: Path
+) -> None:
     nbtext("report --to page.html -m", labels_model, corpus)
     page = content("page.html").decode()
     assert "Label by label" in page

@@ -30,9 +30,19 @@ FEW = examples(2, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 @EVERY
 @FEW
-@given(corpus=corpora, cuts=st.lists(st.integers(1, 13), max_size=3), size=st.sampled_from([None, 3]), random=st.randoms())
+@given(
+    corpus=corpora,
+    cuts=st.lists(st.integers(1, 13), max_size=3),
+    size=st.sampled_from([None, 3]),
+    random=st.randoms(),
+)
 def test_a_model_updated_in_any_order_and_grouping_is_the_model_trained_at_once(
-    setting: dict[str, Any], corpus: Corpus, cuts: list[int], size: int | None, random: Any, tmp_path: Path
+    setting: dict[str, Any],
+    corpus: Corpus,
+    cuts: list[int],
+    size: int | None,
+    random: Any,
+    tmp_path: Path,
 ) -> None:
     if size and setting.get("sample") is None:
         setting = {**setting, "sample": size}
@@ -48,7 +58,9 @@ def test_a_model_updated_in_any_order_and_grouping_is_the_model_trained_at_once(
 @EVERY
 @FEW
 @given(kept=corpora, gone=corpora, random=st.randoms())
-def test_what_is_forgotten_was_never_there(setting: dict[str, Any], kept: Corpus, gone: Corpus, random: Any, tmp_path: Path) -> None:
+def test_what_is_forgotten_was_never_there(
+    setting: dict[str, Any], kept: Corpus, gone: Corpus, random: Any, tmp_path: Path
+) -> None:
     earlier = fitted(setting, kept)
     model = fitted(setting, random.sample(kept + gone, len(kept + gone))).forget(*parted(gone))
     if setting.get("sample") == 0:  # how far it would have held all documents is remembered
@@ -59,7 +71,9 @@ def test_what_is_forgotten_was_never_there(setting: dict[str, Any], kept: Corpus
 
 @examples(5)
 @given(kept=corpora, gone=corpora, size=st.integers(0, 12))
-def test_of_a_sample_what_is_forgotten_goes_and_nothing_comes(kept: Corpus, gone: Corpus, size: int) -> None:
+def test_of_a_sample_what_is_forgotten_goes_and_nothing_comes(
+    kept: Corpus, gone: Corpus, size: int
+) -> None:
     whole = fitted({"sample": size}, kept + gone)
     before = hashes(whole)
     model = whole.forget(*parted(gone))
@@ -70,11 +84,19 @@ def test_of_a_sample_what_is_forgotten_goes_and_nothing_comes(kept: Corpus, gone
 def hashes(model: TextClassifier) -> Counter[tuple[int, str]]:
     """The documents of a sample by hash and label."""
     sample = model.counts.sample.documents
-    return Counter(zip(sample.hashes.tolist(), [model.classes[number] for number in sample.classes], strict=True))
+    return Counter(
+        zip(
+            sample.hashes.tolist(),
+            [model.classes[number] for number in sample.classes],
+            strict=True,
+        )
+    )
 
 
 @given(corpus=corpora, gone=corpora, size=st.sampled_from([0, 2, 4096]))
-def test_what_was_never_learnt_is_named_or_cannot_be_told_from_what_was(corpus: Corpus, gone: Corpus, size: int) -> None:
+def test_what_was_never_learnt_is_named_or_cannot_be_told_from_what_was(
+    corpus: Corpus, gone: Corpus, size: int
+) -> None:
     model = fitted({"sample": size, "stop_words": "none", "stemmer": "none"}, corpus)
     before = plain(model.fitted.statistics)
     left = Counter(corpus)
@@ -110,11 +132,20 @@ def test_the_first_document_that_makes_counts_fall_below_zero_is_named() -> None
     model = fitted({"sample": 0}, corpus)
     for gone, number in (
         ([("x", "ant bee"), ("x", "bee")], 1),  # there was one bee
-        ([("x", "ant"), ("y", "eel"), ("x", "cat dog"), ("y", "dog")], 2),  # bee would be left in no document
-        ([("y", "eel"), ("y", "ant dog"), ("x", "ant bee"), ("y", "the")], 3),  # there were two documents
+        (
+            [("x", "ant"), ("y", "eel"), ("x", "cat dog"), ("y", "dog")],
+            2,
+        ),  # bee would be left in no document
+        (
+            [("y", "eel"), ("y", "ant dog"), ("x", "ant bee"), ("y", "the")],
+            3,
+        ),  # there were two documents
         ([("z", "ant")], 0),
         ([("x", "fox"), ("x", "ant bee")], 0),
-        ([("x", "ant dog"), ("x", "ant bee")], 1),  # as far as one can tell there was ant dog, but not ant twice
+        (
+            [("x", "ant dog"), ("x", "ant bee")],
+            1,
+        ),  # as far as one can tell there was ant dog, but not ant twice
     ):
         with pytest.raises(NeverLearntError, match="nothing is forgotten") as raised:
             model.forget(*parted(gone))
@@ -128,18 +159,26 @@ def test_the_sample_tells_documents_apart_that_count_alike() -> None:
         model.forget(["bee ant"], ["x"])
     with pytest.raises(NeverLearntError, match="document 2 was never learnt as 'x'"):
         model.forget(["ant bee", "ant bee"], ["x", "x"])
-    with pytest.raises(NeverLearntError, match="document 2 was never learnt as 'x'"):  # though no count would fall below zero
-        fitted({}, [("x", "ant bee"), ("x", "ant"), ("x", "bee")]).forget(["ant bee", "ant bee"], ["x", "x"])
+    with pytest.raises(
+        NeverLearntError, match="document 2 was never learnt as 'x'"
+    ):  # though no count would fall below zero
+        fitted({}, [("x", "ant bee"), ("x", "ant"), ("x", "bee")]).forget(
+            ["ant bee", "ant bee"], ["x", "x"]
+        )
 
 
 @EVERY
 @FEW
 @given(parts=st.lists(corpora, min_size=2, max_size=4))
-def test_models_merged_are_the_model_of_all_documents(setting: dict[str, Any], parts: list[Corpus], tmp_path: Path) -> None:
+def test_models_merged_are_the_model_of_all_documents(
+    setting: dict[str, Any], parts: list[Corpus], tmp_path: Path
+) -> None:
     models = [fitted(setting, part) for part in parts]
     files = [saved(model, tmp_path) for model in models]
     whole = merged(models, [f"m{number}" for number in range(len(parts))])
-    assert saved(whole, tmp_path) == saved(fitted(setting, [document for part in parts for document in part]), tmp_path)
+    assert saved(whole, tmp_path) == saved(
+        fitted(setting, [document for part in parts for document in part]), tmp_path
+    )
     assert [saved(model, tmp_path) for model in models] == files
 
 
@@ -152,12 +191,18 @@ def test_models_merged_are_the_model_of_all_documents(setting: dict[str, Any], p
 )  # fmt: skip
 def test_models_that_count_otherwise_cannot_be_merged(setting: dict[str, Any], by: str) -> None:
     models = [TextClassifier().fit(["ant"], ["x"]), TextClassifier(**setting).fit(["ant"], ["x"])]
-    with pytest.raises(UsageError, match=f"^b: cannot be added to a: they do not count alike, by {by}; train both with the same {by}$"):
+    with pytest.raises(
+        UsageError,
+        match=f"^b: cannot be added to a: they do not count alike, by {by}; train both with the same {by}$",
+    ):
         merged(models, "ab")
 
 
 def test_other_settings_are_those_of_the_first_model(tmp_path: Path) -> None:
-    first, second = {"classifier": "bernoulli", "smoothing": 1}, {"class_prior": "uniform", "top": 1}
+    first, second = (
+        {"classifier": "bernoulli", "smoothing": 1},
+        {"class_prior": "uniform", "top": 1},
+    )
     whole = merged([fitted(first, [("x", "ant")]), fitted(second, [("y", "bee")])], "ab")
     assert saved(whole, tmp_path) == saved(fitted(first, [("x", "ant"), ("y", "bee")]), tmp_path)
 
@@ -179,12 +224,20 @@ def test_a_class_relabelled_is_the_model_of_a_corpus_labelled_so(
 
 @pytest.mark.parametrize(
     ("old", "new", "weights"),
-    [("x", "y", {"y": 3, "z": 4}), ("x", "w", {"w": 1, "y": 2, "z": 4}), ("z", "z", {"x": 1, "y": 2, "z": 4})],
+    [
+        ("x", "y", {"y": 3, "z": 4}),
+        ("x", "w", {"w": 1, "y": 2, "z": 4}),
+        ("z", "z", {"x": 1, "y": 2, "z": 4}),
+    ],
 )
-def test_given_class_priors_follow_their_classes(old: str, new: str, weights: dict[str, float], tmp_path: Path) -> None:
+def test_given_class_priors_follow_their_classes(
+    old: str, new: str, weights: dict[str, float], tmp_path: Path
+) -> None:
     corpus = [("x", "ant bee"), ("y", "ant cat"), ("z", "dog")]
     model = relabelled(fitted({"class_prior": {"x": 1, "y": 2, "z": 4}}, corpus), old, new)
-    expected = fitted({"class_prior": weights}, [(new if label == old else label, text) for label, text in corpus])
+    expected = fitted(
+        {"class_prior": weights}, [(new if label == old else label, text) for label, text in corpus]
+    )
     assert model.fitted.classifier.prior.tolist() == expected.fitted.classifier.prior.tolist()
     assert saved(model, tmp_path) == saved(expected, tmp_path)
 
@@ -201,7 +254,9 @@ def test_a_class_that_there_is_not_is_told_with_those_like_it() -> None:
 
 
 @pytest.mark.parametrize("setting", NOT_ADDITIVE.values(), ids=list(NOT_ADDITIVE))
-def test_what_is_not_made_of_counts_alone_is_to_be_trained_again(setting: dict[str, Any], tmp_path: Path) -> None:
+def test_what_is_not_made_of_counts_alone_is_to_be_trained_again(
+    setting: dict[str, Any], tmp_path: Path
+) -> None:
     corpus = [("x", "ant bee"), ("x", "ant cat"), ("y", "dog eel"), ("y", "dog fox")] * 3
     model = fitted(setting, corpus)
     before = saved(model, tmp_path)
@@ -214,7 +269,10 @@ def test_what_is_not_made_of_counts_alone_is_to_be_trained_again(setting: dict[s
         lambda: model.learn(model.counts),
     )
     for change in changes:
-        with pytest.raises(UsageError, match=r"an exact change of a model and .* exclude each other: .*; train it again on all documents"):
+        with pytest.raises(
+            UsageError,
+            match=r"an exact change of a model and .* exclude each other: .*; train it again on all documents",
+        ):
             change()
     assert saved(model, tmp_path) == before
 
@@ -233,9 +291,15 @@ ATTRIBUTED = st.lists(
 
 @FEW
 @given(kept=ATTRIBUTED, more=ATTRIBUTED)
-def test_attributes_are_learnt_forgotten_and_relabelled_too(kept: list[Any], more: list[Any], tmp_path: Path) -> None:
-    def of(rows: list[Any], names: dict[str, str] | None = None) -> tuple[list[dict[str, object]], list[str]]:
-        given = [{"text": text, "colour": colour, "n": n, "w": w} for (_, text), colour, n, w in rows]
+def test_attributes_are_learnt_forgotten_and_relabelled_too(
+    kept: list[Any], more: list[Any], tmp_path: Path
+) -> None:
+    def of(
+        rows: list[Any], names: dict[str, str] | None = None
+    ) -> tuple[list[dict[str, object]], list[str]]:
+        given = [
+            {"text": text, "colour": colour, "n": n, "w": w} for (_, text), colour, n, w in rows
+        ]
         return given, [(names or {}).get(label, label) for (label, _), *_ in rows]
 
     def trained(rows: list[Any], names: dict[str, str] | None = None) -> TextClassifier:
@@ -247,35 +311,57 @@ def test_attributes_are_learnt_forgotten_and_relabelled_too(kept: list[Any], mor
     assert saved(merged([trained(kept), trained(more)], "ab"), tmp_path) == whole
     first = kept[0][0][0]
     for new in ("w", "x"):
-        assert saved(relabelled(model, first, new), tmp_path) == saved(trained(kept + more, {first: new}), tmp_path)
+        assert saved(relabelled(model, first, new), tmp_path) == saved(
+            trained(kept + more, {first: new}), tmp_path
+        )
     assert saved(model.forget(*of(more)), tmp_path) == earlier
 
 
-@pytest.mark.parametrize("setting", [s for s in ADDITIVE.values() if "char_ngrams" not in s and "ngrams" not in s], ids=str)
+@pytest.mark.parametrize(
+    "setting",
+    [s for s in ADDITIVE.values() if "char_ngrams" not in s and "ngrams" not in s],
+    ids=str,
+)
 @FEW
 @given(corpus=corpora, more=corpora, least=st.integers(1, 3), share=st.sampled_from([0.5, 1.0]))
 def test_a_pruned_model_is_that_of_documents_which_hold_no_other_terms(
     setting: dict[str, Any], corpus: Corpus, more: Corpus, least: int, share: float, tmp_path: Path
 ) -> None:
     """With words as terms: the pruned model, and what it learns and forgets afterwards, is that of the other words blotted out."""
-    setting = {**setting, "stop_words": "none", "stemmer": "none", "sample": 0 if setting.get("sample") == 0 else 4096}
+    setting = {
+        **setting,
+        "stop_words": "none",
+        "stemmer": "none",
+        "sample": 0 if setting.get("sample") == 0 else 4096,
+    }
     held = Counter(word for _, text in corpus for word in set(text.split()))
     stays = {word for word, number in held.items() if least <= number <= share * len(corpus)}
     assume(stays)
 
     def blotted(labelled: Corpus) -> Corpus:
-        return [(label, " ".join(word for word in text.split() if word in stays)) for label, text in labelled]
+        return [
+            (label, " ".join(word for word in text.split() if word in stays))
+            for label, text in labelled
+        ]
 
     model = pruned(fitted(setting, corpus), least, share)
-    assert plain(model.fitted.statistics) == plain(fitted(setting, blotted(corpus)).fitted.statistics)
+    assert plain(model.fitted.statistics) == plain(
+        fitted(setting, blotted(corpus)).fitted.statistics
+    )
     model.partial_fit(*parted(more))
     both = fitted(setting, blotted(corpus + more))
     assert plain(model.fitted.statistics) == plain(both.fitted.statistics)
     asked = ["ant bee", "cat", "hen running unknown"]
-    if setting.get("classifier") != "average":  # it learns from the sample, whose order is that of hashes of whole texts
-        np.testing.assert_allclose(model.joint_log_likelihood(asked), both.joint_log_likelihood(asked), rtol=1e-9)
+    if (
+        setting.get("classifier") != "average"
+    ):  # it learns from the sample, whose order is that of hashes of whole texts
+        np.testing.assert_allclose(
+            model.joint_log_likelihood(asked), both.joint_log_likelihood(asked), rtol=1e-9
+        )
     model.forget(*parted(more))
-    assert plain(model.fitted.statistics) == plain(fitted(setting, blotted(corpus)).fitted.statistics)
+    assert plain(model.fitted.statistics) == plain(
+        fitted(setting, blotted(corpus)).fitted.statistics
+    )
     path = tmp_path / "m"
     model.save(str(path))
     loaded = TextClassifier.load(str(path))
@@ -286,7 +372,12 @@ def test_a_pruned_model_is_that_of_documents_which_hold_no_other_terms(
 def test_a_pruned_model_learns_no_new_terms_and_new_classes_by_those_it_has() -> None:
     model = pruned(fitted({}, [("x", "ant bee"), ("x", "ant"), ("y", "bee fox")]), 2, 1.0)
     model.partial_fit(["gnu bee", "fox"], ["z", "z"])
-    assert plain(model.fitted.statistics).occurrences == {("x", "ant"): 2, ("x", "bee"): 1, ("y", "bee"): 1, ("z", "bee"): 1}
+    assert plain(model.fitted.statistics).occurrences == {
+        ("x", "ant"): 2,
+        ("x", "bee"): 1,
+        ("y", "bee"): 1,
+        ("z", "bee"): 1,
+    }
     assert model.classes == ["x", "y", "z"]
     assert not model.fit(["new words"], ["x"]).counts.is_closed
 
@@ -294,14 +385,26 @@ def test_a_pruned_model_learns_no_new_terms_and_new_classes_by_those_it_has() ->
 def test_what_ngrams_are_made_of_stays() -> None:
     corpus = [("x", "red ant"), ("x", "red ant"), ("y", "red bee"), ("y", "red")]
     model = pruned(fitted({"ngrams": 2}, corpus), 2, 0.5)
-    assert {term for _, term in plain(model.fitted.statistics).occurrences} == {"red", "ant", "red ant"}
+    assert {term for _, term in plain(model.fitted.statistics).occurrences} == {
+        "red",
+        "ant",
+        "red ant",
+    }
 
 
 def test_of_pruned_models_merged_the_common_terms_stay() -> None:
-    first, second = [("x", "ant bee cat"), ("x", "ant bee")], [("y", "bee cat"), ("y", "bee cat ant")]
+    first, second = (
+        [("x", "ant bee cat"), ("x", "ant bee")],
+        [("y", "bee cat"), ("y", "bee cat ant")],
+    )
     models = [pruned(fitted({}, corpus), 2, 1.0) for corpus in (first, second)]
     for whole in (merged(models, "ab"), merged(models[::-1], "ba")):
         assert plain(whole.fitted.statistics).occurrences == {("x", "bee"): 2, ("y", "bee"): 2}
         assert whole.counts.is_closed
     with_open = merged([fitted({}, first), models[1]], "ab")
-    assert plain(with_open.fitted.statistics).occurrences == {("x", "bee"): 2, ("x", "cat"): 1, ("y", "bee"): 2, ("y", "cat"): 2}
+    assert plain(with_open.fitted.statistics).occurrences == {
+        ("x", "bee"): 2,
+        ("x", "cat"): 1,
+        ("y", "bee"): 2,
+        ("y", "cat"): 2,
+    }

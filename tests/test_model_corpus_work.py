@@ -22,7 +22,14 @@ from nbtext.corpus.parts import shards
 from nbtext.corpus.reading import read_corpus, resolved, source_of
 from nbtext.counts.counting import Analysis
 from nbtext.errors import DocumentError, PathError
-from nbtext.model.corpus_work import Counting, Scoring, count_shards, joined_pieces, score_shards, tree_sum
+from nbtext.model.corpus_work import (
+    Counting,
+    Scoring,
+    count_shards,
+    joined_pieces,
+    score_shards,
+    tree_sum,
+)
 from nbtext.parallel.cluster import RUNS_PER_THREAD, runs
 from nbtext.parallel.processes import Share
 from nbtext.settings import Reading, Settings
@@ -40,7 +47,11 @@ if TYPE_CHECKING:
     from nbtext.scoring import ScoredBlock
 
 PARAMETERS = Settings.of({"sample": 7})
-LABELLED = [(name.partition("/")[0], f"{text} {number}") for number in range(8) for name, text in PETS.items()]
+LABELLED = [
+    (name.partition("/")[0], f"{text} {number}")
+    for number in range(8)
+    for name, text in PETS.items()
+]
 SIZES = pytest.mark.parametrize("size", [1, 150, 1 << 20])
 
 
@@ -51,7 +62,9 @@ def lines(*others: str) -> str:
 
 
 def cut(path: Path, size: int, *, on_error: str = "skip") -> tuple[Source, list[Shard]]:
-    source = source_of(resolved(Reading.of({}), [str(path)], labelled=True), Notices(), labelled=True)
+    source = source_of(
+        resolved(Reading.of({}), [str(path)], labelled=True), Notices(), labelled=True
+    )
     return replace(source, on_error=on_error), list(shards([str(path)], source, size))
 
 
@@ -63,7 +76,9 @@ def counted(of: Counting, shards: list[Shard], processes: int) -> list[PartialCo
 
 @SIZES
 @pytest.mark.parametrize("processes", [1, 3])
-def test_who_counted_what_does_not_show_in_the_sum(size: int, processes: int, tmp_path: Path) -> None:
+def test_who_counted_what_does_not_show_in_the_sum(
+    size: int, processes: int, tmp_path: Path
+) -> None:
     write("t.jsonl", lines())
     source, of_corpus = cut(tmp_path / "t.jsonl", size)
     pieces = counted(Counting(source, Analysis(PARAMETERS, ["the"])), of_corpus, processes)
@@ -80,30 +95,51 @@ def test_who_counted_what_does_not_show_in_the_sum(size: int, processes: int, tm
 
 @SIZES
 @pytest.mark.parametrize("processes", [1, 3])
-def test_all_documents_kept_are_in_the_order_of_the_corpus(size: int, processes: int, tmp_path: Path) -> None:
+def test_all_documents_kept_are_in_the_order_of_the_corpus(
+    size: int, processes: int, tmp_path: Path
+) -> None:
     write("t.jsonl", lines())
     source, of_corpus = cut(tmp_path / "t.jsonl", size)
-    pieces = counted(Counting(source, Analysis(PARAMETERS, ["the"]), note=lambda document: document.text), of_corpus, processes)
+    pieces = counted(
+        Counting(source, Analysis(PARAMETERS, ["the"]), note=lambda document: document.text),
+        of_corpus,
+        processes,
+    )
     found, outcomes = joined_pieces(pieces)
-    assert [note.decode() for outcome in outcomes for note in outcome.notes] == [text for _, text in LABELLED]
-    assert [name for outcome in outcomes for name in outcome.names] == [f"{tmp_path}/t.jsonl:{n + 1}" for n in range(len(LABELLED))]
-    whole = count(((label, text.encode()) for label, text in LABELLED), Analysis(PARAMETERS, ["the"]), keep_all=True)
+    assert [note.decode() for outcome in outcomes for note in outcome.notes] == [
+        text for _, text in LABELLED
+    ]
+    assert [name for outcome in outcomes for name in outcome.names] == [
+        f"{tmp_path}/t.jsonl:{n + 1}" for n in range(len(LABELLED))
+    ]
+    whole = count(
+        ((label, text.encode()) for label, text in LABELLED),
+        Analysis(PARAMETERS, ["the"]),
+        keep_all=True,
+    )
     assert found is not None
     assert found.table == whole.table
     assert found.documents.hashes.tolist() == whole.documents.hashes.tolist()
 
 
 @SIZES
-def test_documents_that_cannot_be_read_are_named_as_in_the_whole_file(size: int, tmp_path: Path) -> None:
+def test_documents_that_cannot_be_read_are_named_as_in_the_whole_file(
+    size: int, tmp_path: Path
+) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text(lines(*["{"] * (NAMED_PER_SHARD + 3)))
     source, of_corpus = cut(path, size)
     _, outcomes = joined_pieces(counted(Counting(source, Analysis(PARAMETERS, [])), of_corpus, 2))
     named = [name for outcome in outcomes for name, _ in outcome.problems]
-    assert sum(len(outcome.problems) + outcome.notices.unnamed for outcome in outcomes) == NAMED_PER_SHARD + 3
+    assert (
+        sum(len(outcome.problems) + outcome.notices.unnamed for outcome in outcomes)
+        == NAMED_PER_SHARD + 3
+    )
     assert named == [f"{path}:{number}" for number in range(4, 4 + len(named))]
     assert len(named) >= NAMED_PER_SHARD
-    found, outcomes = joined_pieces(counted(Counting(replace(source, on_error="fail"), Analysis(PARAMETERS, [])), of_corpus, 2))
+    found, outcomes = joined_pieces(
+        counted(Counting(replace(source, on_error="fail"), Analysis(PARAMETERS, [])), of_corpus, 2)
+    )
     failures = [outcome.failure for outcome in outcomes if outcome.failure is not None]
     assert (found, str(failures[0])[: len(f"{path}:4: ")]) == (None, f"{path}:4: ")
 
@@ -121,30 +157,46 @@ def model() -> TextClassifier:
 
 
 @SIZES
-def test_scores_in_shards_are_those_of_the_documents_in_their_order(size: int, model: TextClassifier, tmp_path: Path) -> None:
+def test_scores_in_shards_are_those_of_the_documents_in_their_order(
+    size: int, model: TextClassifier, tmp_path: Path
+) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text(lines("{"))
     source, of_corpus = cut(path, size, on_error="record")
     heard: list[tuple[int, int]] = []
-    blocks = list(score_shards(Scoring(model.fitted, source), of_corpus, 1, lambda _: None, lambda seen, read: heard.append((seen, read))))
+    blocks = list(
+        score_shards(
+            Scoring(model.fitted, source),
+            of_corpus,
+            1,
+            lambda _: None,
+            lambda seen, read: heard.append((seen, read)),
+        )
+    )
     read = [document for block in blocks for document in block.documents]
     wanted = list(read_corpus([str(path)], source.reading, Notices(), labelled=True))
     assert [(document.id, document.text, document.problem is None) for document in read] == [
         (document.id, document.text, document.problem is None) for document in wanted
     ]
     scores = np.concatenate([block.scores for block in blocks])
-    np.testing.assert_allclose(scores, model.joint_log_likelihood([document.text for document in wanted]), rtol=1e-12)
+    np.testing.assert_allclose(
+        scores, model.joint_log_likelihood([document.text for document in wanted]), rtol=1e-12
+    )
     assert heard[-1] == (len(wanted), path.stat().st_size)
 
 
-def test_what_cannot_be_read_is_left_out_or_ends_the_scores(model: TextClassifier, tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_left_out_or_ends_the_scores(
+    model: TextClassifier, tmp_path: Path
+) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text(lines("{"))
     source, of_corpus = cut(path, 150)
     outcomes: list[Outcome] = []
 
     def scored(on_error: str) -> Iterator[ScoredBlock]:
-        return score_shards(Scoring(model.fitted, replace(source, on_error=on_error)), of_corpus, 1, outcomes.append)
+        return score_shards(
+            Scoring(model.fitted, replace(source, on_error=on_error)), of_corpus, 1, outcomes.append
+        )
 
     assert sum(len(block.documents) for block in scored("skip")) == len(LABELLED)
     assert [name for outcome in outcomes for name, _ in outcome.problems] == [f"{path}:4"]
@@ -169,7 +221,14 @@ def test_runs_hold_every_shard_once_and_are_counted_as_pieces(tmp_path: Path) ->
     cut_up = list(runs(enumerate(of_corpus), 2))
     assert [shard for run in cut_up for shard in run] == list(enumerate(of_corpus))
     assert len(cut_up) == 2 * RUNS_PER_THREAD
-    found, outcomes = joined_pieces(count_shards(Counting(source, Analysis(PARAMETERS, ["the"])), Share(run)) for run in cut_up)
+    found, outcomes = joined_pieces(
+        count_shards(Counting(source, Analysis(PARAMETERS, ["the"])), Share(run)) for run in cut_up
+    )
     assert found is not None
-    assert found.table == count(((label, text.encode()) for label, text in LABELLED), Analysis(PARAMETERS, ["the"])).table
+    assert (
+        found.table
+        == count(
+            ((label, text.encode()) for label, text in LABELLED), Analysis(PARAMETERS, ["the"])
+        ).table
+    )
     assert [outcome.number for outcome in outcomes] == list(range(len(of_corpus)))

@@ -22,7 +22,10 @@ def test_a_header_that_separates_the_classes_is_named(tmp_path: Path) -> None:
         for number in range(20)
     }
     [note] = train(tmp_path, mails)
-    assert "the field x-box alone tells the classes of 100.0% of the training documents, by terms such as x-box:" in note
+    assert (
+        "the field x-box alone tells the classes of 100.0% of the training documents, by terms such as x-box:"
+        in note
+    )
 
 
 def test_a_stop_word_that_tells_is_shown_as_the_word(tmp_path: Path) -> None:
@@ -36,14 +39,27 @@ def test_a_stop_word_that_tells_is_shown_as_the_word(tmp_path: Path) -> None:
 
 
 def test_a_header_of_one_class_separates_two(tmp_path: Path) -> None:
-    mails = {f"mails/a/{number}": f"Subject: {number}\nX-Box: {number}\n\nword\n" for number in range(20)}
-    [note] = train(tmp_path, {**mails, **{f"mails/b/{number}": f"Subject: {number}\n\nword\n" for number in range(30)}})
+    mails = {
+        f"mails/a/{number}": f"Subject: {number}\nX-Box: {number}\n\nword\n" for number in range(20)
+    }
+    [note] = train(
+        tmp_path,
+        {**mails, **{f"mails/b/{number}": f"Subject: {number}\n\nword\n" for number in range(30)}},
+    )
     assert "the field header alone" in note
     assert "header:x-box;" in note
 
 
 def test_no_warning_of_few_documents_or_of_fields_that_tell_less(tmp_path: Path) -> None:
-    mails = {f"mails/{label}/{number}": f"X-Box: box{label}\n\nword\n" for label in "ab" for number in range(19)}
+    mails = {
+        f"mails/{label}/{number}": f"X-Box: box{label}\n\nword\n"
+        for label in "ab"
+        for number in range(19)
+    }
     assert train(tmp_path, mails) == []
-    more = {f"mails/{label}/x{number}": "X-Box: both boxa boxb\n\nword\n" for label in "ab" for number in range(2)}
+    more = {
+        f"mails/{label}/x{number}": "X-Box: both boxa boxb\n\nword\n"
+        for label in "ab"
+        for number in range(2)
+    }
     assert train(tmp_path, more) == []

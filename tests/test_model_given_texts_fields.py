@@ -25,7 +25,12 @@ if TYPE_CHECKING:
 
 contents = st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join)
 mails = st.lists(
-    st.tuples(st.sampled_from("xy"), st.fixed_dictionaries({"text": contents}, optional={"subject": contents, "Head Line": contents})),
+    st.tuples(
+        st.sampled_from("xy"),
+        st.fixed_dictionaries(
+            {"text": contents}, optional={"subject": contents, "Head Line": contents}
+        ),
+    ),
     min_size=1,
     max_size=8,
 )
@@ -40,7 +45,9 @@ FEW = examples(4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def model_of(setting: dict[str, Any], labelled: Mails) -> TextClassifier:
-    return TextClassifier(tag_fields="subject,Head Line", **setting).fit([mail for _, mail in labelled], [label for label, _ in labelled])
+    return TextClassifier(tag_fields="subject,Head Line", **setting).fit(
+        [mail for _, mail in labelled], [label for label, _ in labelled]
+    )
 
 
 @EVERY
@@ -57,8 +64,14 @@ def test_what_is_learnt_later_or_elsewhere_or_forgotten_changes_nothing(
 
 
 def test_fields_are_keys_of_a_mapping() -> None:
-    texts = [{"text": "cats purr", "subject": "dogs", "Head Line": "the fish"}, {"subject": "cats", "text": ""}, {"text": "dogs cat"}]
-    model = TextClassifier(tag_fields="subject,Head Line", calibration="none").fit(texts, list("aba"))
+    texts = [
+        {"text": "cats purr", "subject": "dogs", "Head Line": "the fish"},
+        {"subject": "cats", "text": ""},
+        {"text": "dogs cat"},
+    ]
+    model = TextClassifier(tag_fields="subject,Head Line", calibration="none").fit(
+        texts, list("aba")
+    )
     assert model.fitted.statistics.vocabulary.single_terms() == [
         "cat",
         "dog",
@@ -68,14 +81,21 @@ def test_fields_are_keys_of_a_mapping() -> None:
         "subject:cat",
         "subject:dog",
     ]
-    assert model.predict([{"subject": "cat"}, {"text": "cat"}, "cat", {"Head Line": "fish", "other": 3}]).tolist() == ["b", "a", "a", "a"]
+    assert model.predict(
+        [{"subject": "cat"}, {"text": "cat"}, "cat", {"Head Line": "fish", "other": 3}]
+    ).tolist() == ["b", "a", "a", "a"]
     assert pruned(model, 2, 1.0).fitted.statistics.vocabulary.single_terms() == ["cat"]
 
 
 @pytest.mark.parametrize("classifier", ["logistic", "average", "gaussian", "complement"])
 def test_every_classifier_learns_from_fields(classifier: ClassifierName) -> None:
-    texts = [{"text": "same words", "subject": f"{word} offer"} for word in ("free", "cheap", "free", "meeting", "agenda", "meeting")]
-    model = TextClassifier(tag_fields="subject", classifier=classifier, latent=2).fit(texts, list("ssshhh"))
+    texts = [
+        {"text": "same words", "subject": f"{word} offer"}
+        for word in ("free", "cheap", "free", "meeting", "agenda", "meeting")
+    ]
+    model = TextClassifier(tag_fields="subject", classifier=classifier, latent=2).fit(
+        texts, list("ssshhh")
+    )
     proba = model.predict_proba([{"subject": "free"}, {"subject": "agenda meeting"}])
     assert np.argmax(proba, axis=1).tolist() == [1, 0]
 
@@ -94,7 +114,10 @@ def test_columns_of_a_data_frame_are_fields() -> None:
 
 def test_what_is_no_document_is_refused_with_its_place() -> None:
     model = TextClassifier(tag_fields="subject")
-    with pytest.raises(UsageError, match=r"texts\[1\]: 3 is not a document; give a mapping with the keys text, subject, or a text"):
+    with pytest.raises(
+        UsageError,
+        match=r"texts\[1\]: 3 is not a document; give a mapping with the keys text, subject, or a text",
+    ):
         model.fit(["a", 3], ["x", "y"])  # type: ignore[list-item]
     with pytest.raises(UsageError, match=r"texts\[0\]: 3 is not a text"):
         model.fit([{"subject": 3}], ["x"])

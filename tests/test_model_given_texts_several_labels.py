@@ -47,15 +47,23 @@ def test_the_answer_is_a_tuple_of_labels() -> None:
     assert [tuple(sorted(answer.labels)) for answer in LISTS.answer(ASKED)] == found.tolist()
 
 
-@pytest.mark.parametrize("labels", [MATRIX, MATRIX.astype(bool), MATRIX.astype(float), csr_matrix(MATRIX)])
+@pytest.mark.parametrize(
+    "labels", [MATRIX, MATRIX.astype(bool), MATRIX.astype(float), csr_matrix(MATRIX)]
+)
 def test_an_indicator_matrix_is_answered_with_one(labels: Any) -> None:
     model = TextClassifier().fit(TEXTS, labels)
     assert model.classes_.tolist() == [0, 1, 2]
     found: Any = model.predict(ASKED)
     assert hasattr(found, "tocsr") == hasattr(labels, "tocsr")
     dense = np.asarray(found.todense() if hasattr(found, "tocsr") else found)
-    assert [tuple(np.array(NAMES)[row.astype(bool)]) for row in dense] == LISTS.predict(ASKED).tolist()
-    assert model.score(TEXTS, labels) == LISTS.score(TEXTS, SETS) == accuracy_score(MATRIX, model.predict(TEXTS))
+    assert [tuple(np.array(NAMES)[row.astype(bool)]) for row in dense] == LISTS.predict(
+        ASKED
+    ).tolist()
+    assert (
+        model.score(TEXTS, labels)
+        == LISTS.score(TEXTS, SETS)
+        == accuracy_score(MATRIX, model.predict(TEXTS))
+    )
 
 
 def test_a_column_without_documents_is_answered_too(tmp_path: Any) -> None:
@@ -80,7 +88,12 @@ def test_later_labels_join_and_go() -> None:
     assert numbers.score(TEXTS, [[10, 2], [10], [2], [], [2, 10]] * 4) == 1
 
 
-@pytest.mark.parametrize("labels", [MATRIX * 2, np.array([["crude", "grain"]] * 20), csr_matrix(MATRIX * 0.5)])
+@pytest.mark.parametrize(
+    "labels", [MATRIX * 2, np.array([["crude", "grain"]] * 20), csr_matrix(MATRIX * 0.5)]
+)
 def test_a_matrix_of_anything_else_is_refused(labels: Any) -> None:
-    with pytest.raises(UsageError, match="labels in two dimensions are 0 or 1; give each text one label, or a list of labels"):
+    with pytest.raises(
+        UsageError,
+        match="labels in two dimensions are 0 or 1; give each text one label, or a list of labels",
+    ):
         TextClassifier().fit(TEXTS, labels)

@@ -42,7 +42,11 @@ def test_labels_that_no_file_could_hold_are_refused_at_once(label: Any) -> None:
     ],
 )
 def test_texts_and_labels_go_in_pairs(texts: Any, labels: list[str], message: str) -> None:
-    for call in (TextClassifier().fit, TextClassifier().partial_fit, TextClassifier().fit(TEXTS, LABELS).score):
+    for call in (
+        TextClassifier().fit,
+        TextClassifier().partial_fit,
+        TextClassifier().fit(TEXTS, LABELS).score,
+    ):
         with pytest.raises(UsageError, match=message):
             call(texts, labels)
 
@@ -83,11 +87,16 @@ def test_parameters_of_counting_forget_and_parameters_of_estimation_do_not() -> 
 def test_what_is_no_text_is_refused_and_not_made_a_word(text: Any) -> None:
     """An empty cell of a table is None or NaN in Python; as str() writes it, it would be a word."""
     model = TextClassifier().fit(TEXTS, LABELS)
-    for call in (lambda: TextClassifier().fit(["purr", text], ["cats", "dogs"]), lambda: model.predict([text]).tolist()):
+    for call in (
+        lambda: TextClassifier().fit(["purr", text], ["cats", "dogs"]),
+        lambda: model.predict([text]).tolist(),
+    ):
         with pytest.raises(UsageError, match="is not a text"):
             call()
     with pytest.raises(UsageError, match="is not a text"):
-        TextClassifier(categorical="colour").fit([{"colour": "red", "text": text}, {"colour": "blue", "text": "purr"}], ["cats", "dogs"])
+        TextClassifier(categorical="colour").fit(
+            [{"colour": "red", "text": text}, {"colour": "blue", "text": "purr"}], ["cats", "dogs"]
+        )
     assert model.predict([""]).tolist() == ["cats"]
 
 
@@ -103,41 +112,69 @@ def test_a_trained_model_can_be_pickled_and_copied_before_and_after_it_answers()
 
 @pytest.mark.parametrize("prior", ["smoothed:1", {"cats": 1, "dogs": 3}], ids=str)
 def test_a_class_prior_is_refused_by_the_classifier_that_has_none(prior: Any) -> None:
-    with pytest.raises(UsageError, match="class_prior and classifier complement exclude each other"):
+    with pytest.raises(
+        UsageError, match="class_prior and classifier complement exclude each other"
+    ):
         TextClassifier(classifier="complement", class_prior=prior).fit(TEXTS, LABELS)
-    priorless = [TextClassifier(classifier="complement", class_prior=kind).fit(TEXTS, LABELS) for kind in ("empirical", "uniform")]
+    priorless = [
+        TextClassifier(classifier="complement", class_prior=kind).fit(TEXTS, LABELS)
+        for kind in ("empirical", "uniform")
+    ]
     assert priorless[0].predict_proba(TEXTS).tolist() == priorless[1].predict_proba(TEXTS).tolist()
 
 
 @pytest.mark.parametrize("given", [None, 3, float("nan"), ["purr"]], ids=repr)
 def test_with_values_beside_the_text_what_is_no_document_is_told_with_its_place(given: Any) -> None:
-    model = TextClassifier(categorical="colour").fit([{"text": "purr", "colour": "red"}, {"text": "bark"}], ["cats", "dogs"])
+    model = TextClassifier(categorical="colour").fit(
+        [{"text": "purr", "colour": "red"}, {"text": "bark"}], ["cats", "dogs"]
+    )
     for call in (
         lambda: model.predict([{"text": "purr"}, given]).tolist(),
         lambda: model.score([{"text": "purr"}, given], ["cats", "dogs"]),
     ):
-        with pytest.raises(UsageError, match=r"^texts\[1\]: .* is not a document; give a mapping with the keys text, colour, or a text$"):
+        with pytest.raises(
+            UsageError,
+            match=r"^texts\[1\]: .* is not a document; give a mapping with the keys text, colour, or a text$",
+        ):
             call()
 
 
-@pytest.mark.parametrize("labels", [[1, 0], [True, False], [2.5, -1.0], np.array([3, 12]), np.array([True, False])], ids=repr)
+@pytest.mark.parametrize(
+    "labels",
+    [[1, 0], [True, False], [2.5, -1.0], np.array([3, 12]), np.array([True, False])],
+    ids=repr,
+)
 def test_labels_keep_their_type(labels: Any, tmp_path: Path) -> None:
     wanted = list(np.array(labels).tolist())
     model = TextClassifier().fit(["purr", "bark"], labels)
     model.save("model")
     loaded = TextClassifier.load("model")
-    assert loaded.partial_fit(["purr purr"], labels[:1]).forget(["purr purr"], labels[:1]).fitted.statistics == model.fitted.statistics
+    assert (
+        loaded.partial_fit(["purr purr"], labels[:1])
+        .forget(["purr purr"], labels[:1])
+        .fitted.statistics
+        == model.fitted.statistics
+    )
     for each in (model, loaded, copy.copy(model)):
-        assert [(answer, type(answer)) for answer in each.predict(["purr", "bark"]).tolist()] == [(label, type(label)) for label in wanted]
+        assert [(answer, type(answer)) for answer in each.predict(["purr", "bark"]).tolist()] == [
+            (label, type(label)) for label in wanted
+        ]
         assert each.classes_.tolist() == sorted(wanted)
         with pytest.raises(UsageError, match=r"labels\[0\]: the label 'cat' is no"):
             each.partial_fit(["mew"], ["cat"])
-    assert TextClassifier().fit(["purr", "bark"], labels).fit(TEXTS, LABELS).classes_.tolist() == ["cats", "dogs"]
+    assert TextClassifier().fit(["purr", "bark"], labels).fit(TEXTS, LABELS).classes_.tolist() == [
+        "cats",
+        "dogs",
+    ]
 
 
-@pytest.mark.parametrize("labels", [["cats", 1], [1, True], [None, "cats"], [float("nan"), 1.0], [1.5, 2]], ids=repr)
+@pytest.mark.parametrize(
+    "labels", [["cats", 1], [1, True], [None, "cats"], [float("nan"), 1.0], [1.5, 2]], ids=repr
+)
 def test_labels_of_several_types_or_none_are_refused(labels: list[Any]) -> None:
-    with pytest.raises(UsageError, match=r"give all labels one type|labels are texts, numbers or booleans"):
+    with pytest.raises(
+        UsageError, match=r"give all labels one type|labels are texts, numbers or booleans"
+    ):
         TextClassifier().fit(["purr", "bark"], labels)
 
 
@@ -151,19 +188,30 @@ def test_data_frames() -> None:
     frame = pd.DataFrame({"text": TEXTS, "weight": [4.0, None, 30.0, 25.0]})
     plain = TextClassifier().fit(TEXTS, LABELS)
     for texts in (frame["text"], frame[["text"]], frame[["text"]].to_numpy()):
-        assert TextClassifier().fit(texts, pd.Series(LABELS)).fitted.statistics == plain.fitted.statistics
+        assert (
+            TextClassifier().fit(texts, pd.Series(LABELS)).fitted.statistics
+            == plain.fitted.statistics
+        )
         assert plain.predict(texts).tolist() == plain.predict(TEXTS).tolist()
     with pytest.raises(UsageError, match="there are 2 columns where one of texts is wanted"):
         plain.predict(frame)
     weighed = TextClassifier(numeric=["weight"]).fit(frame, LABELS)
-    rows = [{name: value for name, value in row.items() if not pd.isna(value)} for row in frame.to_dict("records")]
-    assert weighed.fitted.statistics == TextClassifier(numeric="weight").fit(rows, LABELS).fitted.statistics
+    rows = [
+        {name: value for name, value in row.items() if not pd.isna(value)}
+        for row in frame.to_dict("records")
+    ]
+    assert (
+        weighed.fitted.statistics
+        == TextClassifier(numeric="weight").fit(rows, LABELS).fitted.statistics
+    )
 
 
 def test_what_cannot_be_taken_is_told_with_its_place() -> None:
     with pytest.raises(UsageError, match=r"^texts\[2\]: None is not a text"):
         TextClassifier().fit(TEXTS, LABELS).predict(["purr", "bark", None]).tolist()  # type: ignore[list-item]
-    with pytest.raises(UsageError, match=r"^texts\[1\]: the value 'heavy' at 'weight' is not a number"):
+    with pytest.raises(
+        UsageError, match=r"^texts\[1\]: the value 'heavy' at 'weight' is not a number"
+    ):
         TextClassifier(numeric="weight").fit([{"weight": 1}, {"weight": "heavy"}], ["cats", "dogs"])
 
 
@@ -174,7 +222,10 @@ def test_asking_nothing_is_answered_with_nothing() -> None:
 
 def test_invalid_unicode_is_no_reason_to_fail() -> None:
     model = model_of_china()
-    assert model.predict(["tokyo \udc80 japan", b"tokyo \xff\xfe japan"]).tolist() == model.predict(["tokyo japan"] * 2).tolist()
+    assert (
+        model.predict(["tokyo \udc80 japan", b"tokyo \xff\xfe japan"]).tolist()
+        == model.predict(["tokyo japan"] * 2).tolist()
+    )
 
 
 def test_a_failed_change_of_parameters_changes_none() -> None:
@@ -214,27 +265,57 @@ def test_one_column_of_labels_is_one_label_each(labels: Any) -> None:
 def test_counts_of_words_are_refused() -> None:
     counts = CountVectorizer().fit_transform(TEXTS)
     model = TextClassifier().fit(TEXTS, LABELS)
-    for given in (counts, counts.tocoo(), counts[:, :1], counts.toarray(), counts.toarray() / 2, pd.DataFrame(counts.toarray())):
+    for given in (
+        counts,
+        counts.tocoo(),
+        counts[:, :1],
+        counts.toarray(),
+        counts.toarray() / 2,
+        pd.DataFrame(counts.toarray()),
+    ):
         for call in (lambda: TextClassifier().fit(given, LABELS), lambda: model.predict(given)):  # noqa: B023 - called at once
-            with pytest.raises(UsageError, match=r"^nbtext counts words itself; give texts; leave out CountVectorizer"):
+            with pytest.raises(
+                UsageError,
+                match=r"^nbtext counts words itself; give texts; leave out CountVectorizer",
+            ):
                 call()
-    with pytest.raises(UsageError, match=r"^texts\[0\]: \[0, 0.* is not a text; .*; nbtext counts words itself$"):
+    with pytest.raises(
+        UsageError, match=r"^texts\[0\]: \[0, 0.* is not a text; .*; nbtext counts words itself$"
+    ):
         model.predict(counts.toarray().tolist())
     assert model.predict(pd.DataFrame({"text": []})).tolist() == []
 
 
-@pytest.mark.parametrize("given", ["purr", b"purr", np.str_("purr"), np.array("purr"), None, 3, {"text": ["purr"]}, {"purr"}], ids=repr)
+@pytest.mark.parametrize(
+    "given",
+    ["purr", b"purr", np.str_("purr"), np.array("purr"), None, 3, {"text": ["purr"]}, {"purr"}],
+    ids=repr,
+)
 def test_what_is_no_list_of_texts_or_labels_is_told_in_one_line(given: Any) -> None:
     model = TextClassifier().fit(TEXTS, LABELS)
-    for call in (lambda: model.predict(given), lambda: model.score(given, LABELS), lambda: TextClassifier().fit(given, LABELS)):
-        with pytest.raises(UsageError, match=r"^texts are a list, an array or a column, not .*; put one text into a list$"):
+    for call in (
+        lambda: model.predict(given),
+        lambda: model.score(given, LABELS),
+        lambda: TextClassifier().fit(given, LABELS),
+    ):
+        with pytest.raises(
+            UsageError,
+            match=r"^texts are a list, an array or a column, not .*; put one text into a list$",
+        ):
             call()
-    with pytest.raises(UsageError, match=r"^labels are a list, an array or a column, not .*; put one label into a list$"):
+    with pytest.raises(
+        UsageError,
+        match=r"^labels are a list, an array or a column, not .*; put one label into a list$",
+    ):
         TextClassifier().fit(TEXTS, given)
 
 
 def test_a_label_that_is_missing_is_told_with_its_place() -> None:
-    for labels in (pd.Series(["cats", None, "cats", "dogs"]), pd.Series([1, None, 1, 0], dtype="Int64"), np.array([1.0, np.nan, 1, 0])):
+    for labels in (
+        pd.Series(["cats", None, "cats", "dogs"]),
+        pd.Series([1, None, 1, 0], dtype="Int64"),
+        np.array([1.0, np.nan, 1, 0]),
+    ):
         with pytest.raises(UsageError, match=r"^labels\[1\]: .*(nan|<NA>).* cannot be a label"):
             TextClassifier().fit(TEXTS, labels)
 
@@ -243,16 +324,23 @@ def test_columns_of_a_frame_are_there_and_read() -> None:
     frame = pd.DataFrame({"text": TEXTS, "channel": ["a", "b", "a", "b"]})
     model = TextClassifier(categorical="channel").fit(frame, LABELS)
     assert model.score(frame, LABELS) == 1
-    with pytest.raises(UsageError, match=r"no column is called 'chanel' \(did you mean 'channel'\?\); there are text, channel"):
+    with pytest.raises(
+        UsageError,
+        match=r"no column is called 'chanel' \(did you mean 'channel'\?\); there are text, channel",
+    ):
         TextClassifier(categorical="chanel").fit(frame, LABELS)
     with pytest.raises(UsageError, match="no column is called 'channel'"):
         model.predict(frame[["text"]].assign(other=1))
     with pytest.raises(UsageError, match=r"no column is called 'text'; there are message, channel"):
         TextClassifier(categorical="channel").fit(frame.rename(columns={"text": "message"}), LABELS)
     unread = frame.assign(place=[3, 4, 5, 6])
-    for call in (lambda: TextClassifier(categorical="channel").fit(unread, LABELS), lambda: model.score(unread, LABELS)):
+    for call in (
+        lambda: TextClassifier(categorical="channel").fit(unread, LABELS),
+        lambda: model.score(unread, LABELS),
+    ):
         with pytest.warns(
-            UserWarning, match="columns of the data frame that are never read: place; that of the texts is called 'text'"
+            UserWarning,
+            match="columns of the data frame that are never read: place; that of the texts is called 'text'",
         ) as seen:
             call()
         assert len(seen) == 1
@@ -266,7 +354,11 @@ def test_a_missing_value_of_a_column_is_no_category() -> None:
     rows = [{"colour": colour, "text": "purr"} for colour in ["red", *missing]]
     model = TextClassifier(categorical="colour").fit(rows, ["a", "a", "b", "b", "b"])
     assert len({str(model.predict_proba([row]).tolist()) for row in rows[1:]}) == 1
-    assert [term for term in model.fitted.statistics.vocabulary.single_terms() if "NA" in term or "NaT" in term] == []
+    assert [
+        term
+        for term in model.fitted.statistics.vocabulary.single_terms()
+        if "NA" in term or "NaT" in term
+    ] == []
 
 
 def test_stop_words_are_a_list_or_none(tmp_path: Path) -> None:
@@ -291,12 +383,21 @@ def test_weights_of_classes_are_weights_of_their_documents() -> None:
     texts, labels = TEXTS * 3, [{"cats": 1, "dogs": 0}[label] for label in LABELS * 3]
     weighed = TextClassifier(class_weight={1: 2.5}).fit(texts, labels)
     assert clone(weighed).get_params() == weighed.get_params()
-    alike = TextClassifier().fit(texts, labels, sample_weight=[2.5 if label else 1 for label in labels])
-    np.testing.assert_allclose(weighed.joint_log_likelihood(texts), alike.joint_log_likelihood(texts))
+    alike = TextClassifier().fit(
+        texts, labels, sample_weight=[2.5 if label else 1 for label in labels]
+    )
+    np.testing.assert_allclose(
+        weighed.joint_log_likelihood(texts), alike.joint_log_likelihood(texts)
+    )
     assert weighed.fitted.classifier.prior.tolist() == pytest.approx([1 / 3.5, 2.5 / 3.5])
     weighed.save("model")
-    assert TextClassifier.load("model").predict_proba(texts).tolist() == weighed.predict_proba(texts).tolist()
-    with pytest.raises(UsageError, match=r"class_weight: the model has no class 'cat' \(did you mean 'cats'\?\)"):
+    assert (
+        TextClassifier.load("model").predict_proba(texts).tolist()
+        == weighed.predict_proba(texts).tolist()
+    )
+    with pytest.raises(
+        UsageError, match=r"class_weight: the model has no class 'cat' \(did you mean 'cats'\?\)"
+    ):
         TextClassifier(class_weight={"cat": 2}).fit(TEXTS, LABELS)
     wrong: Any
     for wrong in ({"cats": -1}, {"cats": 0}, {}, "balance", {"cats": "two"}):
@@ -308,7 +409,9 @@ def test_an_answer_has_at_least_a_probability() -> None:
     model = TextClassifier().fit(TEXTS, LABELS)
     by_rule = model.answer(["purr", "purr bark"], DecisionRule(min_probability=0.6))
     assert model.answer(["purr", "purr bark"], min_probability=0.6) == by_rule
-    assert {answer.abstained for answer in model.answer(TEXTS, min_probability=1)} == {"low-probability"}
+    assert {answer.abstained for answer in model.answer(TEXTS, min_probability=1)} == {
+        "low-probability"
+    }
     for wrong in (60, -0.1, float("nan")):
         with pytest.raises(UsageError, match="min_probability must be from 0 to 1"):
             model.answer(TEXTS, min_probability=wrong)

@@ -40,7 +40,9 @@ def test_what_is_odd_is_said_with_what_to_do() -> None:
         "labels that look like lists of several, such as 'card;fee'; if they are, give --label-separator ';'"
     ]
     assert said("card", "card;fee", label_separator="|") == []
-    assert said("a,", "b") == ["labels that end in ',': 'a,'; take it away if it is no part of the name"]
+    assert said("a,", "b") == [
+        "labels that end in ',': 'a,'; take it away if it is no part of the name"
+    ]
     [missing] = said("a", "NaN", format="csv", label_column="topic")
     assert missing.endswith("'NaN'; if its documents have no label, give --where topic!=NaN")
     [similar] = said("1", "1.0", "2")

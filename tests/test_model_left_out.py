@@ -22,9 +22,15 @@ WORDS = {"a": ["sofa", "cat", "purr"], "b": ["dog", "bark", "bone"], "c": ["sun"
 
 
 def corpus(n: int = 60, seed: int = 0) -> tuple[list[str], list[str]]:
-    draw, everything = np.random.default_rng(seed), [word for words in WORDS.values() for word in words]
+    draw, everything = (
+        np.random.default_rng(seed),
+        [word for words in WORDS.values() for word in words],
+    )
     labels = ["abc"[number % 3] for number in range(n)]
-    return [" ".join(draw.choice(WORDS[label] * 2 + everything, 2 + number % 5)) for number, label in enumerate(labels)], labels
+    return [
+        " ".join(draw.choice(WORDS[label] * 2 + everything, 2 + number % 5))
+        for number, label in enumerate(labels)
+    ], labels
 
 
 def model(**parameters: Any) -> TextClassifier:
@@ -37,12 +43,23 @@ def test_each_document_is_answered_by_a_model_trained_without_it() -> None:
     found, calibration = left_out_posteriors(whole.fitted), whole.fitted.learnt.calibration
     twins = []
     for place, text in enumerate(texts):
-        others = TextClassifier(stop_words="none", stemmer="none", smoothing=1.0, calibration="none")
+        others = TextClassifier(
+            stop_words="none", stemmer="none", smoothing=1.0, calibration="none"
+        )
         others.fit(texts[:place] + texts[place + 1 :], labels[:place] + labels[place + 1 :])
         scored = others.fitted.score([text.encode()])
-        twins.append((labels[place], *calibration.log_posterior(scored.scores, scored.lengths)[0].tolist()))
-    mine = [("abc"[label], *row) for label, row in zip(found.truth.numbers.tolist(), found.log_posterior.tolist(), strict=True)]
-    assert np.array([row[1:] for row in sorted(mine)]) == pytest.approx(np.array([row[1:] for row in sorted(twins)]), abs=1e-9)
+        twins.append(
+            (labels[place], *calibration.log_posterior(scored.scores, scored.lengths)[0].tolist())
+        )
+    mine = [
+        ("abc"[label], *row)
+        for label, row in zip(
+            found.truth.numbers.tolist(), found.log_posterior.tolist(), strict=True
+        )
+    ]
+    assert np.array([row[1:] for row in sorted(mine)]) == pytest.approx(
+        np.array([row[1:] for row in sorted(twins)]), abs=1e-9
+    )
     assert np.all(found.weights == 1)
 
 
@@ -58,7 +75,9 @@ def test_each_document_is_answered_by_a_model_trained_without_it() -> None:
         {"classifier": "multinomial", "class_weight": "balanced"},
     ],
 )
-def test_models_of_counts_leave_documents_out_also_from_their_files(parameters: dict[str, Any], tmp_path: Path) -> None:
+def test_models_of_counts_leave_documents_out_also_from_their_files(
+    parameters: dict[str, Any], tmp_path: Path
+) -> None:
     whole = model(**parameters)
     assert whole.fitted.learnt.left_out is None
     found = left_out_posteriors(whole.fitted)
@@ -74,9 +93,16 @@ def test_models_of_counts_leave_documents_out_also_from_their_files(parameters: 
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"classifier": "logistic"}, {"classifier": "gaussian", "latent": 3}, {"classifier": "average"}, {"weighting": "tfidf"}],
+    [
+        {"classifier": "logistic"},
+        {"classifier": "gaussian", "latent": 3},
+        {"classifier": "average"},
+        {"weighting": "tfidf"},
+    ],
 )
-def test_models_of_all_documents_keep_what_they_say_of_those_left_out(parameters: dict[str, Any], tmp_path: Path) -> None:
+def test_models_of_all_documents_keep_what_they_say_of_those_left_out(
+    parameters: dict[str, Any], tmp_path: Path
+) -> None:
     whole = model(**parameters)
     found = left_out_posteriors(whole.fitted)
     whole.save("m")
@@ -94,10 +120,21 @@ def test_a_model_that_kept_nothing_says_so() -> None:
 
 def test_a_class_of_one_document_is_unknown_to_the_others() -> None:
     texts, labels = corpus()
-    found = left_out_posteriors(TextClassifier(stop_words="none", stemmer="none").fit([*texts, "moon"], [*labels, "d"]).fitted)
+    found = left_out_posteriors(
+        TextClassifier(stop_words="none", stemmer="none")
+        .fit([*texts, "moon"], [*labels, "d"])
+        .fitted
+    )
     assert found.log_posterior[found.truth.numbers == 3, 3].tolist() == [-np.inf]
     impossible = ClassPosterior(log_posterior(np.full((1, 2), -np.inf)))
-    assert len(LeftOutPosteriors.of(impossible, DocumentLabels(np.zeros(1, np.int64), single_labels(2)), np.ones(1)).truth) == 0
+    assert (
+        len(
+            LeftOutPosteriors.of(
+                impossible, DocumentLabels(np.zeros(1, np.int64), single_labels(2)), np.ones(1)
+            ).truth
+        )
+        == 0
+    )
 
 
 def test_learnt_without_posteriors_loads_as_files_of_old() -> None:

@@ -77,7 +77,9 @@ def names(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("options", [[], ["--once", "--backup"]], ids=str)
-def test_fault_35_four_processes_with_ten_updates_each_are_forty(pets: Path, options: list[str]) -> None:
+def test_fault_35_four_processes_with_ten_updates_each_are_forty(
+    pets: Path, options: list[str]
+) -> None:
     for process in range(4):
         for number in range(10):
             write(f"c{process}-{number}.tsv", f"class{process}\tword{number} of process{process}\n")
@@ -92,7 +94,12 @@ def test_fault_35_four_processes_with_ten_updates_each_are_forty(pets: Path, opt
     with rows:
         rows.writelines(path.read_text() for path in sorted(pets.glob("c*.tsv")))
     succeed("update rows.tsv --format tsv -m trained")
-    assert names(pets) == ["nbtext.joblib", *(["nbtext.joblib.1"] if options else []), "pets", "trained"]
+    assert names(pets) == [
+        "nbtext.joblib",
+        *(["nbtext.joblib.1"] if options else []),
+        "pets",
+        "trained",
+    ]
     succeed("prune --ledger")
     assert content("nbtext.joblib") == content("trained")
 
@@ -104,7 +111,9 @@ def test_a_model_that_was_replaced_by_one_that_counts_otherwise_is_not_updated(p
         with (pets / "slow.tsv").open("w") as pipe:
             pipe.write("cats\tone\n")
             pipe.flush()
-            until(lambda: drained(pipe.fileno()), "the reading of the row")  # which begins when the model has been read
+            until(
+                lambda: drained(pipe.fileno()), "the reading of the row"
+            )  # which begins when the model has been read
             succeed("train pets --ngrams 2")
         assert child.wait(TIME_LIMIT) == 3
         assert child.stderr is not None
@@ -124,8 +133,14 @@ def once(tmp_path: Path) -> Path:
 
 
 @pytest.mark.repeated
-@pytest.mark.parametrize(("command", "stride"), [(["update", "new"], 1), (["train", "pets", "new"], 3)], ids=["update", "train"])
-def test_killed_at_any_step_the_next_run_makes_it_whole(once: Path, command: list[str], stride: int) -> None:
+@pytest.mark.parametrize(
+    ("command", "stride"),
+    [(["update", "new"], 1), (["train", "pets", "new"], 3)],
+    ids=["update", "train"],
+)
+def test_killed_at_any_step_the_next_run_makes_it_whole(
+    once: Path, command: list[str], stride: int
+) -> None:
     """The model is always the old or the new one, with its ledger, and an update makes it the new one."""
     old, new = ((once / name).read_bytes() for name in ("nbtext.joblib", "expected"))
     update = ["update", "new", "--once", "--backup"]
@@ -143,9 +158,15 @@ def test_killed_at_any_step_the_next_run_makes_it_whole(once: Path, command: lis
         outcomes.append((status, found == new))
         note = nbtext(*update, "-v").notes[0]
         if found == new:
-            assert note == "nbtext: learnt 0 documents; moved from another class: 0, known already: 2, repeated: 0"
+            assert (
+                note
+                == "nbtext: learnt 0 documents; moved from another class: 0, known already: 2, repeated: 0"
+            )
         else:
-            assert note == "nbtext: learnt 1 document; moved from another class: 1, known already: 0, repeated: 0"
+            assert (
+                note
+                == "nbtext: learnt 1 document; moved from another class: 1, known already: 0, repeated: 0"
+            )
             assert content("nbtext.joblib.1") == old
         assert content("nbtext.joblib") == new
         left = [name for name in names(once) if name.startswith(".") or name.endswith(".lock")]
@@ -158,7 +179,9 @@ def test_killed_at_any_step_the_next_run_makes_it_whole(once: Path, command: lis
 
 
 @pytest.mark.parametrize("where", ["nbtext.model.locked_model.keep_backup", "pathlib.Path.replace"])
-def test_a_failure_leaves_model_and_ledger_as_they_were(once: Path, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_leaves_model_and_ledger_as_they_were(
+    once: Path, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from nbtext.store.ledger import Ledger
 
     def fail(*_: object, **__: object) -> None:

@@ -49,7 +49,10 @@ def plain(tmp_path: Path, **parameters: Any) -> tuple[dict[str, Any], Arrays]:
 def test_sorted_is_what_python_calls_sorted(terms: list[str]) -> None:
     for order in (terms, sorted(terms), sorted(set(terms)), sorted(set(terms), reverse=True)):
         encoded = [term.encode() for term in order]
-        part = {"terms": b"".join(encoded), "term_lengths": np.array([len(term) for term in encoded], np.int64)}
+        part = {
+            "terms": b"".join(encoded),
+            "term_lengths": np.array([len(term) for term in encoded], np.int64),
+        }
         rises = all(first < second for first, second in pairwise(encoded))
         with nullcontext() if rises else pytest.raises(ModelError, match="not sorted and distinct"):
             _vocabulary({**part, "ngrams": np.empty(0, np.uint64)})
@@ -74,17 +77,34 @@ def test_a_class_prior_fits_the_classes(tmp_path: Path, prior: dict[str, int]) -
     assert not (tmp_path / "new").exists()
 
 
-NUMBERS = st.floats(-LARGEST, LARGEST).filter(lambda x: x == 0 or abs(x) >= SMALLEST) | st.just(float("nan"))
+NUMBERS = st.floats(-LARGEST, LARGEST).filter(lambda x: x == 0 or abs(x) >= SMALLEST) | st.just(
+    float("nan")
+)
 ATTRIBUTES = Attributes((), ("legs",), ("kilos",))
 
 
-@given(st.lists(st.tuples(st.integers(0, 1), st.just(float("nan")) | st.integers(0, 9).map(float), NUMBERS), min_size=1, max_size=9))
-def test_sums_of_numbers_go_through_a_file_exactly(documents: list[tuple[int, float, float]]) -> None:
-    classes, values = np.array([row[0] for row in documents]), np.array([row[1:] for row in documents])
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 1), st.just(float("nan")) | st.integers(0, 9).map(float), NUMBERS),
+        min_size=1,
+        max_size=9,
+    )
+)
+def test_sums_of_numbers_go_through_a_file_exactly(
+    documents: list[tuple[int, float, float]],
+) -> None:
+    classes, values = (
+        np.array([row[0] for row in documents]),
+        np.array([row[1:] for row in documents]),
+    )
     moments = Moments.of(values, classes, 2)
-    found = moments_from_plain(values_to_plain(moments), np.bincount(classes, minlength=2), ATTRIBUTES)
+    found = moments_from_plain(
+        values_to_plain(moments), np.bincount(classes, minlength=2), ATTRIBUTES
+    )
     assert all(map(np.array_equal, found, moments))
-    assert np.array_equal(sample_values_from_plain(values.ravel(), len(documents), ATTRIBUTES), values, equal_nan=True)
+    assert np.array_equal(
+        sample_values_from_plain(values.ravel(), len(documents), ATTRIBUTES), values, equal_nan=True
+    )
 
 
 @pytest.mark.parametrize(
@@ -97,11 +117,27 @@ def test_sums_of_numbers_go_through_a_file_exactly(documents: list[tuple[int, fl
         ("value_sums", b"x 0\n3 1\n1 0\n1 0\n4 0\n9 2\n1 0\n1 0\n", "a sum is no number"),
         ("value_sums", b"2\n3 1\n1 0\n1 0\n4 0\n9 2\n1 0\n1 0\n", "a sum is no number"),
         ("value_sums", b"2 99999\n3 1\n1 0\n1 0\n4 0\n9 2\n1 0\n1 0\n", "a sum is no number"),
-        ("value_sums", b"9" * (MOST_DIGITS + 1) + b" 0\n3 1\n1 0\n1 0\n4 0\n9 2\n1 0\n1 0\n", "a sum is no number"),
+        (
+            "value_sums",
+            b"9" * (MOST_DIGITS + 1) + b" 0\n3 1\n1 0\n1 0\n4 0\n9 2\n1 0\n1 0\n",
+            "a sum is no number",
+        ),
         ("value_sums", "² 0\n3 1\n1 0\n1 0\n4 0\n9 2\n1 0\n1 0\n".encode(), "a sum is no number"),
-        ("value_sums", b"2 0\n3 1\n1 0\n1 0\n3 0\n9 2\n1 0\n1 0\n", "sums are not those of numbers"),
-        ("value_sums", b"-2 0\n3 1\n1 0\n1 0\n4 0\n9 2\n1 0\n1 0\n", "sums are not those of counts"),
-        ("value_sums", b"5 1\n3 1\n1 0\n1 0\n25 2\n9 2\n1 0\n1 0\n", "sums are not those of counts"),
+        (
+            "value_sums",
+            b"2 0\n3 1\n1 0\n1 0\n3 0\n9 2\n1 0\n1 0\n",
+            "sums are not those of numbers",
+        ),
+        (
+            "value_sums",
+            b"-2 0\n3 1\n1 0\n1 0\n4 0\n9 2\n1 0\n1 0\n",
+            "sums are not those of counts",
+        ),
+        (
+            "value_sums",
+            b"5 1\n3 1\n1 0\n1 0\n25 2\n9 2\n1 0\n1 0\n",
+            "sums are not those of counts",
+        ),
     ],
 )
 def test_sums_that_are_of_no_numbers_are_refused(name: str, value: Any, message: str) -> None:
@@ -122,7 +158,9 @@ def test_sums_that_are_of_no_numbers_are_refused(name: str, value: Any, message:
         (np.full(4, 1.5), "impossible count"),
     ],
 )
-def test_values_that_no_document_of_the_sample_has_are_refused(values: NDArray[Any], message: str) -> None:
+def test_values_that_no_document_of_the_sample_has_are_refused(
+    values: NDArray[Any], message: str
+) -> None:
     with pytest.raises(ModelError, match=message):
         sample_values_from_plain(values, 2, ATTRIBUTES)
 
@@ -143,7 +181,9 @@ def test_a_large_model_takes_little_more_memory_than_its_file(tmp_path: Path) ->
         ("sample_terms", 0, 0, "its sample has documents that were not counted"),
     ],
 )
-def test_labels_and_the_sample_have_no_more_than_all_documents(name: str, place: int, value: int, message: str) -> None:
+def test_labels_and_the_sample_have_no_more_than_all_documents(
+    name: str, place: int, value: int, message: str
+) -> None:
     settings, arrays = read_model_file(str(FOLDER / "format-2" / "several-labels.model"))
     changed = arrays[name].copy()
     changed[place] = value

@@ -32,7 +32,13 @@ TEXTS = [
     "Sow the seeds in spring", "water the seedlings in spring", "seeds & roses", "",
 ]  # fmt: skip
 LABELS = ["cars"] * 4 + ["football"] * 4 + ["garden"] * 4
-ASKED = ["engine penalty", "spring roses and the goalkeeper", "", "nothing known", "Seeds! Oil? brakes"]
+ASKED = [
+    "engine penalty",
+    "spring roses and the goalkeeper",
+    "",
+    "nothing known",
+    "Seeds! Oil? brakes",
+]
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "defaults": {},
@@ -62,9 +68,13 @@ def saved(tmp_path: Path) -> Callable[[TextClassifier], bytes]:
 
 
 @EVERY
-def test_parameters_go_in_and_come_out_and_scikit_learn_can_clone_them(setting: dict[str, Any]) -> None:
+def test_parameters_go_in_and_come_out_and_scikit_learn_can_clone_them(
+    setting: dict[str, Any],
+) -> None:
     model = TextClassifier(**setting)
-    assert sorted(model.get_params()) == sorted([*(parameter.name for parameter in TRAINING), *BESIDE_TEXT])
+    assert sorted(model.get_params()) == sorted(
+        [*(parameter.name for parameter in TRAINING), *BESIDE_TEXT]
+    )
     assert {name: model.get_params()[name] for name in setting} == setting
     assert TextClassifier(**model.get_params()).get_params() == model.get_params()
     assert TextClassifier().set_params(**setting).get_params() == model.get_params()
@@ -79,20 +89,42 @@ def test_scikit_learn_can_clone_a_model_whose_classifier_has_another_name() -> N
 
 
 def test_the_signature_is_that_of_the_declared_parameters() -> None:
-    signature = {name: parameter.default for name, parameter in inspect.signature(TextClassifier).parameters.items()}
-    attributes = {parameter.name: parameter for parameter in READING if parameter.name in BESIDE_TEXT}
-    assert list(signature.items()) == [(each.name, each.default) for each in (*TRAINING, *attributes.values())]
+    signature = {
+        name: parameter.default
+        for name, parameter in inspect.signature(TextClassifier).parameters.items()
+    }
+    attributes = {
+        parameter.name: parameter for parameter in READING if parameter.name in BESIDE_TEXT
+    }
+    assert list(signature.items()) == [
+        (each.name, each.default) for each in (*TRAINING, *attributes.values())
+    ]
     described = re.findall(r"^    (\w+(?:, \w+)*) : ", TextClassifier.__doc__ or "", re.MULTILINE)
     assert ", ".join(described).split(", ") == list(signature)
 
 
 def test_editors_know_the_choices_of_a_parameter_that_takes_one_of_a_few_words() -> None:
     annotations = {
-        name: parameter.annotation.removesuffix(" | None") for name, parameter in inspect.signature(TextClassifier).parameters.items()
+        name: parameter.annotation.removesuffix(" | None")
+        for name, parameter in inspect.signature(TextClassifier).parameters.items()
     }
-    known = {name: get_args(getattr(settings, kind)) for name, kind in annotations.items() if hasattr(settings, kind)}
-    others = {"language", "stemmer", "smoothing", "l2", "shrinkage", "class_prior", "class_weight"}  # many words, or words and numbers
-    assert known == {each.name: each.choices for each in TRAINING if each.choices and each.name not in others}
+    known = {
+        name: get_args(getattr(settings, kind))
+        for name, kind in annotations.items()
+        if hasattr(settings, kind)
+    }
+    others = {
+        "language",
+        "stemmer",
+        "smoothing",
+        "l2",
+        "shrinkage",
+        "class_prior",
+        "class_weight",
+    }  # many words, or words and numbers
+    assert known == {
+        each.name: each.choices for each in TRAINING if each.choices and each.name not in others
+    }
 
 
 def test_a_name_that_is_no_parameter_is_refused() -> None:
@@ -105,7 +137,8 @@ def test_a_name_that_is_no_parameter_is_refused() -> None:
 def test_it_is_shown_with_what_differs_from_the_defaults() -> None:
     assert repr(TextClassifier()) == "TextClassifier()"
     assert (
-        repr(TextClassifier(ngrams=2, class_prior={"a": 1.0}, count="n")) == "TextClassifier(ngrams=2, class_prior={'a': 1.0}, count='n')"
+        repr(TextClassifier(ngrams=2, class_prior={"a": 1.0}, count="n"))
+        == "TextClassifier(ngrams=2, class_prior={'a': 1.0}, count='n')"
     )
     model = TextClassifier(stemmer="none").fit(TEXTS, LABELS)
     model.reading = replace(model.reading, format="csv")
@@ -114,7 +147,9 @@ def test_it_is_shown_with_what_differs_from_the_defaults() -> None:
 
 @examples(6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    corpus=st.lists(st.tuples(strategies.labels.filter(bool), strategies.texts), min_size=1, max_size=8),
+    corpus=st.lists(
+        st.tuples(strategies.labels.filter(bool), strategies.texts), min_size=1, max_size=8
+    ),
     asked=st.lists(strategies.texts, max_size=4),
     random=st.randoms(),
 )
@@ -124,18 +159,29 @@ def test_any_corpus_is_counted_as_the_slow_twin_does_in_any_order(
     given: dict[str, Any] = {"stemmer": "none", "stop_words": "none", "ngrams": 2, "smoothing": 0.5}
     labels, texts = [label for label, _ in corpus], [text for _, text in corpus]
     model = TextClassifier(**given).fit(texts, labels)
-    counts = oracle.count([(label, oracle.terms(text.encode(), split=oracle.pairs)) for label, text in corpus], 2)
+    counts = oracle.count(
+        [(label, oracle.terms(text.encode(), split=oracle.pairs)) for label, text in corpus], 2
+    )
     assert plain(model.fitted.statistics) == counts
     shuffled = random.sample(corpus, len(corpus))
     assert saved(TextClassifier(**given).fit(*parted(shuffled))) == saved(model)
     models = oracle.language_models(counts, counts.terms, 0.5, "symmetric", "mean")
     prior = oracle.class_prior(counts)
-    sequences = [oracle.ngrams(oracle.terms(text.encode(), split=oracle.pairs), 2) for text in asked]
-    wanted = [list(oracle.joint_log_likelihood(models, prior, sequence).values()) for sequence in sequences]
-    assert model.joint_log_likelihood(asked).tolist() == [pytest.approx(row, rel=1e-12) for row in wanted]
+    sequences = [
+        oracle.ngrams(oracle.terms(text.encode(), split=oracle.pairs), 2) for text in asked
+    ]
+    wanted = [
+        list(oracle.joint_log_likelihood(models, prior, sequence).values())
+        for sequence in sequences
+    ]
+    assert model.joint_log_likelihood(asked).tolist() == [
+        pytest.approx(row, rel=1e-12) for row in wanted
+    ]
 
 
-@pytest.mark.parametrize("call", ["predict", "predict_proba", "predict_log_proba", "joint_log_likelihood"])
+@pytest.mark.parametrize(
+    "call", ["predict", "predict_proba", "predict_log_proba", "joint_log_likelihood"]
+)
 def test_asking_before_training_is_wrong_usage(call: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not trained"):
         getattr(TextClassifier(), call)(["text"])

@@ -34,7 +34,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working directory, with a corpus as folders and as a table."""
     corpus(tmp_path, PET_FILES)
     (tmp_path / "rows.tsv").write_text(ROWS, encoding="utf-8")
-    (tmp_path / "headed.csv").write_text("body,topic\na cat purrs,cats\na dog barks,dogs\n", encoding="utf-8")
+    (tmp_path / "headed.csv").write_text(
+        "body,topic\na cat purrs,cats\na dog barks,dogs\n", encoding="utf-8"
+    )
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -47,8 +49,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("headed.csv", {"smoothing": 1}, {"text_column": "body", "label_column": "topic"}),
     ],
 )
-def test_the_model_is_that_of_train(folder: Path, path: str, parameters: dict[str, Any], reading: dict[str, Any]) -> None:
-    options = [f"--{name.replace('_', '-')}={value}" for name, value in {**parameters, **reading}.items()]
+def test_the_model_is_that_of_train(
+    folder: Path, path: str, parameters: dict[str, Any], reading: dict[str, Any]
+) -> None:
+    options = [
+        f"--{name.replace('_', '-')}={value}" for name, value in {**parameters, **reading}.items()
+    ]
     succeed("train", path, *options, "-m", "trained")
     model = TextClassifier(**parameters)
     assert model.fit_corpus(path, **reading) is model
@@ -65,11 +71,17 @@ def test_answers_are_those_of_classify(folder: Path) -> None:
     assert [answer.id for answer in found] == [record["id"] for record in records]
     assert [answer.label for answer in found] == [record["label"] for record in records]
     assert [answer.abstained for answer in found] == [record.get("abstained") for record in records]
-    assert [answer.problem is not None for answer in found] == ["error" in record for record in records]
+    assert [answer.problem is not None for answer in found] == [
+        "error" in record for record in records
+    ]
     for answer, record in zip(found, records, strict=True):
-        assert answer.probability is None or answer.probability == pytest.approx(record["probability"])
+        assert answer.probability is None or answer.probability == pytest.approx(
+            record["probability"]
+        )
     in_processes = model.answer_corpus("pets", DecisionRule(min_probability=0.6), top_k=1, jobs=2)
-    assert [answer._replace(problem=None) for answer in in_processes] == [answer._replace(problem=None) for answer in found]
+    assert [answer._replace(problem=None) for answer in in_processes] == [
+        answer._replace(problem=None) for answer in found
+    ]
 
 
 def test_texts_are_answered_and_explained_as_the_commands_do(folder: Path) -> None:
@@ -77,10 +89,13 @@ def test_texts_are_answered_and_explained_as_the_commands_do(folder: Path) -> No
     model.save("model")
     texts = ["a cat", "a cat and a dog", "zyzzyva"]
     write("texts", "".join(f"{text}\n" for text in texts))
-    records = nbtext("classify texts --format lines -m model --output jsonl --limit 2 --min-probability 0.6").records
+    records = nbtext(
+        "classify texts --format lines -m model --output jsonl --limit 2 --min-probability 0.6"
+    ).records
     found = model.answer(texts, DecisionRule(min_probability=0.6), top_k=2)
     assert [(answer.id, answer.label, answer.abstained) for answer in found] == [
-        (str(place), record["label"], record.get("abstained")) for place, record in enumerate(records)
+        (str(place), record["label"], record.get("abstained"))
+        for place, record in enumerate(records)
     ]
     sets = set_rule(left_out_posteriors(model.fitted), model.classes, 0.5)
     records = nbtext("classify texts --format lines -m model --output jsonl --coverage 0.5").records
@@ -89,7 +104,10 @@ def test_texts_are_answered_and_explained_as_the_commands_do(folder: Path) -> No
         [each["label"] for each in record["labels"]] for record in records
     ]
     records = nbtext("explain texts --format lines -m model --output jsonl").records
-    explained = [_explanation_record(each) | {"id": record["id"]} for each, record in zip(model.explain(texts), records, strict=True)]
+    explained = [
+        _explanation_record(each) | {"id": record["id"]}
+        for each, record in zip(model.explain(texts), records, strict=True)
+    ]
     assert json.loads(json.dumps(explained)) == records
     [against] = model.explain(texts[:1], "dogs")
     assert against.explanation is not None
@@ -114,7 +132,12 @@ def test_documents_are_read_as_in_training_unless_told_otherwise(folder: Path) -
         ("headed.csv:3", "dogs"),
     ]
     write("lines", "a cat\na dog\n")
-    assert [answer.label for answer in model.answer_corpus("lines", format="lines", text_column=None, label_column=None)] == [
+    assert [
+        answer.label
+        for answer in model.answer_corpus(
+            "lines", format="lines", text_column=None, label_column=None
+        )
+    ] == [
         "cats",
         "dogs",
     ]
@@ -123,7 +146,9 @@ def test_documents_are_read_as_in_training_unless_told_otherwise(folder: Path) -
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_documents_that_cannot_be_read_are_reported_left_out_or_fail(folder: Path, jobs: int) -> None:
+def test_documents_that_cannot_be_read_are_reported_left_out_or_fail(
+    folder: Path, jobs: int
+) -> None:
     write("bad.tsv", f"one column\n{ROWS}\tno label\n")
     problems: list[tuple[str, str]] = []
 
@@ -137,7 +162,10 @@ def test_documents_that_cannot_be_read_are_reported_left_out_or_fail(folder: Pat
         model.fit_corpus("bad.tsv", jobs=jobs, on_error="fail")
     assert len(list(model.answer_corpus("bad.tsv", jobs=jobs))) == ROWS.count("\n") + 2
     problems.clear()
-    assert len(list(model.answer_corpus("bad.tsv", jobs=jobs, on_error="skip", on_problem=note))) == ROWS.count("\n") + 1
+    assert (
+        len(list(model.answer_corpus("bad.tsv", jobs=jobs, on_error="skip", on_problem=note)))
+        == ROWS.count("\n") + 1
+    )
     assert [name for name, _ in problems] == ["bad.tsv:1"]
     with pytest.raises(DocumentError, match=r"bad\.tsv:1: "):
         list(model.answer_corpus("bad.tsv", jobs=jobs, on_error="fail"))
@@ -156,7 +184,9 @@ def test_a_model_that_cannot_be_trained_stays_as_it_was(folder: Path) -> None:
 def test_what_ends_the_reading_is_raised_after_the_answers_before(folder: Path) -> None:
     model = TextClassifier().fit_corpus("rows.tsv")
     answers = model.answer_corpus(["rows.tsv", "missing.tsv"])
-    assert [next(answers).id for _ in range(ROWS.count("\n"))][-1] == f"rows.tsv:{ROWS.count(chr(10))}"
+    assert [next(answers).id for _ in range(ROWS.count("\n"))][
+        -1
+    ] == f"rows.tsv:{ROWS.count(chr(10))}"
     with pytest.raises(PathError, match="missing"):
         next(answers)
 
@@ -166,13 +196,24 @@ def test_progress_and_notices_are_reported(folder: Path, jobs: int) -> None:
     write("latin.tsv", ROWS.encode() + "cats\tcafé\n".encode("latin-1"))
     heard: list[Progress] = []
     notices = Notices()
-    model = TextClassifier().fit_corpus("latin.tsv", jobs=jobs, on_progress=heard.append, notices=notices)
+    model = TextClassifier().fit_corpus(
+        "latin.tsv", jobs=jobs, on_progress=heard.append, notices=notices
+    )
     size = (folder / "latin.tsv").stat().st_size
     assert heard[-1] == (ROWS.count("\n") + 1, size, True)
     assert [progress.is_done for progress in heard[:-1]] == [False] * (len(heard) - 1)
     assert notices.transcoded == 1
     heard.clear()
-    assert len(list(model.answer_corpus("latin.tsv", jobs=jobs, on_progress=heard.append, notices=notices))) == ROWS.count("\n") + 1
+    assert (
+        len(
+            list(
+                model.answer_corpus(
+                    "latin.tsv", jobs=jobs, on_progress=heard.append, notices=notices
+                )
+            )
+        )
+        == ROWS.count("\n") + 1
+    )
     assert heard[-1] == (ROWS.count("\n") + 1, size, True)
     assert notices.transcoded == 2
 
@@ -182,5 +223,7 @@ def test_paths_may_be_objects_alone_or_in_any_iterable(folder: Path) -> None:
     by_object = TextClassifier().fit_corpus(folder / "rows.tsv")
     assert saved(by_object, folder) == saved(by_name, folder)
     given = [*by_object.answer_corpus(iter([folder / "pets"]), format="dir")]
-    assert [answer.label for answer in given] == [answer.label for answer in by_name.answer_corpus("pets", format="dir")]
+    assert [answer.label for answer in given] == [
+        answer.label for answer in by_name.answer_corpus("pets", format="dir")
+    ]
     assert len(given) == len(PETS)

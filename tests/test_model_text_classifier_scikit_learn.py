@@ -15,7 +15,12 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import StackingClassifier, VotingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import f1_score, make_scorer, roc_auc_score
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_val_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    StratifiedKFold,
+    cross_val_predict,
+    cross_val_score,
+)
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -32,7 +37,9 @@ Corpus = tuple[list[str], list[str]]
 
 def read(part: str) -> Corpus:
     files = sorted((SERVICE_DESK / part).glob("*/*"))
-    return [file.read_text(encoding="utf-8") for file in files], [file.parent.name for file in files]
+    return [file.read_text(encoding="utf-8") for file in files], [
+        file.parent.name for file in files
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +49,11 @@ def desk() -> Corpus:
 
 @pytest.fixture(scope="module")
 def two_classes(desk: Corpus) -> Corpus:
-    pairs = [(text, label) for text, label in zip(*desk, strict=True) if label in {"taxes-and-fees", "waste-collection"}]
+    pairs = [
+        (text, label)
+        for text, label in zip(*desk, strict=True)
+        if label in {"taxes-and-fees", "waste-collection"}
+    ]
     return [text for text, _ in pairs], [label for _, label in pairs]
 
 
@@ -69,9 +80,13 @@ def test_cross_val_score_is_the_mean_of_folds_done_by_hand(desk: Corpus) -> None
     wanted = []
     for train, test in folds().split(texts, labels):
         model = TextClassifier().fit(texts[train].tolist(), labels[train].tolist())
-        wanted.append(np.mean(np.array(model.predict(texts[test].tolist()).tolist()) == labels[test]))
+        wanted.append(
+            np.mean(np.array(model.predict(texts[test].tolist()).tolist()) == labels[test])
+        )
     for given in (desk, (texts, labels)):
-        assert cross_val_score(TextClassifier(), *given, cv=folds()).tolist() == pytest.approx(wanted)
+        assert cross_val_score(TextClassifier(), *given, cv=folds()).tolist() == pytest.approx(
+            wanted
+        )
 
 
 def test_cross_val_predict_gives_labels_and_probabilities(desk: Corpus) -> None:
@@ -85,8 +100,12 @@ def test_cross_val_predict_gives_labels_and_probabilities(desk: Corpus) -> None:
 @pytest.mark.parametrize(
     "tool",
     [
-        VotingClassifier([("counts", TextClassifier()), ("log", TextClassifier(weighting="log"))], voting="soft"),
-        StackingClassifier([("counts", TextClassifier()), ("log", TextClassifier(weighting="log"))], cv=3),
+        VotingClassifier(
+            [("counts", TextClassifier()), ("log", TextClassifier(weighting="log"))], voting="soft"
+        ),
+        StackingClassifier(
+            [("counts", TextClassifier()), ("log", TextClassifier(weighting="log"))], cv=3
+        ),
         OneVsRestClassifier(TextClassifier()),
         CalibratedClassifierCV(TextClassifier(), cv=3),
     ],
@@ -107,7 +126,9 @@ def test_columns_of_probabilities_go_by_the_number_and_not_by_its_name() -> None
     assert model.classes == ["-1", "10", "100", "9"]
     assert model.predict_proba(texts).argmax(axis=1).tolist() == [2, 1, 3, 0]
     assert (
-        model.predict_log_proba(texts).argmax(axis=1).tolist() == model.joint_log_likelihood(texts).argmax(axis=1).tolist() == [2, 1, 3, 0]
+        model.predict_log_proba(texts).argmax(axis=1).tolist()
+        == model.joint_log_likelihood(texts).argmax(axis=1).tolist()
+        == [2, 1, 3, 0]
     )
     assert model.predict(texts).tolist() == numbers
     assert model.score(texts, numbers) == 1
@@ -115,8 +136,15 @@ def test_columns_of_probabilities_go_by_the_number_and_not_by_its_name() -> None
 
 
 def test_a_grid_search_over_the_smoothing(desk: Corpus) -> None:
-    search = GridSearchCV(TextClassifier(), {"smoothing": [0.01, 0.5, 50.0]}, cv=folds(), scoring="neg_log_loss").fit(*desk)
-    by_hand = [cross_val_score(TextClassifier(smoothing=a), *desk, cv=folds(), scoring="neg_log_loss").mean() for a in (0.01, 0.5, 50.0)]
+    search = GridSearchCV(
+        TextClassifier(), {"smoothing": [0.01, 0.5, 50.0]}, cv=folds(), scoring="neg_log_loss"
+    ).fit(*desk)
+    by_hand = [
+        cross_val_score(
+            TextClassifier(smoothing=a), *desk, cv=folds(), scoring="neg_log_loss"
+        ).mean()
+        for a in (0.01, 0.5, 50.0)
+    ]
     assert search.cv_results_["mean_test_score"].tolist() == pytest.approx(by_hand)
     assert search.best_params_ == {"smoothing": (0.01, 0.5, 50.0)[int(np.argmax(by_hand))]}
     assert search.best_estimator_.fitted.statistics == TextClassifier().fit(*desk).fitted.statistics
@@ -127,16 +155,22 @@ def test_a_pipeline_that_cleans_texts_before(desk: Corpus) -> None:
     pipeline = Pipeline([("clean", FunctionTransformer(lower)), ("classify", TextClassifier())])
     pipeline.fit(*desk)
     model = TextClassifier().fit(lower(desk[0]), desk[1])
-    np.testing.assert_array_equal(pipeline.predict_proba(desk[0]), model.predict_proba(lower(desk[0])))
+    np.testing.assert_array_equal(
+        pipeline.predict_proba(desk[0]), model.predict_proba(lower(desk[0]))
+    )
     assert pipeline.predict(desk[0]).tolist() == model.predict(lower(desk[0])).tolist()
     assert pipeline.score(*desk) == model.score(lower(desk[0]), desk[1])
     assert pipeline.classes_.tolist() == model.classes
-    search = GridSearchCV(pipeline, {"classify__smoothing": [0.1, 1.0], "classify__ngrams": [1, 2]}, cv=folds()).fit(*desk)
+    search = GridSearchCV(
+        pipeline, {"classify__smoothing": [0.1, 1.0], "classify__ngrams": [1, 2]}, cv=folds()
+    ).fit(*desk)
     assert len(search.cv_results_["params"]) == 4
     assert "TextClassifier" in repr(pipeline)
 
 
-@pytest.mark.parametrize("scoring", ["roc_auc", "f1_macro", make_scorer(f1_score, pos_label="taxes-and-fees")], ids=str)
+@pytest.mark.parametrize(
+    "scoring", ["roc_auc", "f1_macro", make_scorer(f1_score, pos_label="taxes-and-fees")], ids=str
+)
 def test_scorers_of_two_classes(two_classes: Corpus, scoring: object) -> None:
     assert cross_val_score(TextClassifier(), *two_classes, cv=folds(), scoring=scoring).min() > 0.5
 
@@ -146,8 +180,14 @@ def test_the_area_under_the_curve_is_that_of_the_second_class(two_classes: Corpu
     wanted = []
     for train, test in folds().split(texts, labels):
         model = TextClassifier().fit(texts[train], labels[train])
-        wanted.append(roc_auc_score(labels[test] == "waste-collection", model.predict_proba(texts[test])[:, 1]))
-    assert cross_val_score(TextClassifier(), texts, labels, cv=folds(), scoring="roc_auc").tolist() == pytest.approx(wanted)
+        wanted.append(
+            roc_auc_score(
+                labels[test] == "waste-collection", model.predict_proba(texts[test])[:, 1]
+            )
+        )
+    assert cross_val_score(
+        TextClassifier(), texts, labels, cv=folds(), scoring="roc_auc"
+    ).tolist() == pytest.approx(wanted)
 
 
 def test_labels_of_an_array_are_plain_ones_in_the_model(desk: Corpus) -> None:
@@ -163,38 +203,63 @@ def test_labels_of_an_array_are_plain_ones_in_the_model(desk: Corpus) -> None:
 def test_nothing_of_nbtext_imports_scikit_learn_by_itself(tmp_path: Path) -> None:
     write("sklearn.py", "raise SystemExit('imported')")
     code = "from nbtext import TextClassifier; TextClassifier().fit(['purr', 'bark'], ['cat', 'dog']).score(['purr'], ['cat'])"
-    done = run([sys.executable, "-c", code], env={"PYTHONPATH": f"{tmp_path}:{Path(__file__).parent.parent}"})
+    done = run(
+        [sys.executable, "-c", code],
+        env={"PYTHONPATH": f"{tmp_path}:{Path(__file__).parent.parent}"},
+    )
     assert (done.status, done.out, done.err) == (0, b"", b"")
 
 
-TEXTS, LABELS = ["the cat purrs", "it purrs", "the dog barks", "it barks"] * 3, ["cats", "cats", "dogs", "dogs"] * 3
+TEXTS, LABELS = (
+    ["the cat purrs", "it purrs", "the dog barks", "it barks"] * 3,
+    ["cats", "cats", "dogs", "dogs"] * 3,
+)
 
 
 def test_weights_of_any_numbers_are_rounded_to_thousandths() -> None:
     weights = np.linspace(0.1, 2, 12) ** 3
     given = TextClassifier().fit(TEXTS, LABELS, sample_weight=weights)
-    alikes: list[Any] = [weights.astype(np.float32), weights.round(3), [f"{weight:.3f}" for weight in weights]]
+    alikes: list[Any] = [
+        weights.astype(np.float32),
+        weights.round(3),
+        [f"{weight:.3f}" for weight in weights],
+    ]
     for alike in alikes:
-        assert TextClassifier().fit(TEXTS, LABELS, sample_weight=alike).fitted.statistics == given.fitted.statistics
+        assert (
+            TextClassifier().fit(TEXTS, LABELS, sample_weight=alike).fitted.statistics
+            == given.fitted.statistics
+        )
 
 
 def test_weights_are_routed_to_fit_by_scikit_learn_if_requested() -> None:
     weights = np.linspace(0.2, 2, 12)
     with sklearn.config_context(enable_metadata_routing=True):
         model = TextClassifier().set_fit_request(sample_weight=True)
-        found = GridSearchCV(model, {"smoothing": [1]}, cv=2).fit(TEXTS, LABELS, sample_weight=weights).best_estimator_
-        assert found.fitted.statistics == TextClassifier().fit(TEXTS, LABELS, weights).fitted.statistics
+        found = (
+            GridSearchCV(model, {"smoothing": [1]}, cv=2)
+            .fit(TEXTS, LABELS, sample_weight=weights)
+            .best_estimator_
+        )
+        assert (
+            found.fitted.statistics
+            == TextClassifier().fit(TEXTS, LABELS, weights).fitted.statistics
+        )
         with pytest.raises(TypeError, match="sample_weight"):
-            GridSearchCV(TextClassifier(), {"smoothing": [1]}, cv=2).fit(TEXTS, LABELS, sample_weight=weights)
+            GridSearchCV(TextClassifier(), {"smoothing": [1]}, cv=2).fit(
+                TEXTS, LABELS, sample_weight=weights
+            )
 
 
 def test_partial_fit_takes_the_classes_to_come_and_refuses_others() -> None:
     classes = np.array(["cats", "dogs", "fish"])
     model = TextClassifier().partial_fit(TEXTS[:2], LABELS[:2], classes=classes)
     assert (
-        model.partial_fit(TEXTS[2:], LABELS[2:], classes=classes).fitted.statistics == TextClassifier().fit(TEXTS, LABELS).fitted.statistics
+        model.partial_fit(TEXTS[2:], LABELS[2:], classes=classes).fitted.statistics
+        == TextClassifier().fit(TEXTS, LABELS).fitted.statistics
     )
-    with pytest.raises(ValueError, match=r"labels\[1\]: the label 'bird' is not one of the given classes"):
+    with pytest.raises(
+        ValueError, match=r"labels\[1\]: the label 'bird' is not one of the given classes"
+    ):
         model.partial_fit(["purrs", "sings"], ["cats", "bird"], classes=classes)
     assert model.classes_.tolist() == ["cats", "dogs"]
     model.partial_fit(["both"], [["cats", "dogs"]], classes=classes)
@@ -209,14 +274,22 @@ def test_columns_of_a_data_frame_are_texts_and_labels() -> None:
         (table["text"].astype("string"), table["label"].astype("category")),
     ):
         assert TextClassifier().fit(texts, labels).fitted.statistics == wanted.fitted.statistics
-    with pytest.raises(ValueError, match=r"2 columns where one of texts is wanted; .* df\['text'\]"):
+    with pytest.raises(
+        ValueError, match=r"2 columns where one of texts is wanted; .* df\['text'\]"
+    ):
         TextClassifier().fit(table, LABELS)
 
 
 def test_a_notebook_shows_parameters_and_what_was_learnt() -> None:
     model = TextClassifier(class_prior={"a<b": 2, "cats": 1})
-    assert model._repr_html_() == "<pre>TextClassifier(class_prior={&#x27;a&lt;b&#x27;: 2.0, &#x27;cats&#x27;: 1.0})\nnot trained</pre>"
-    assert TextClassifier().fit(TEXTS, LABELS)._repr_html_() == "<pre>TextClassifier()\n2 classes, 12 documents</pre>"
+    assert (
+        model._repr_html_()
+        == "<pre>TextClassifier(class_prior={&#x27;a&lt;b&#x27;: 2.0, &#x27;cats&#x27;: 1.0})\nnot trained</pre>"
+    )
+    assert (
+        TextClassifier().fit(TEXTS, LABELS)._repr_html_()
+        == "<pre>TextClassifier()\n2 classes, 12 documents</pre>"
+    )
 
 
 def test_frames_with_columns_are_cross_validated_and_searched() -> None:
@@ -226,6 +299,8 @@ def test_frames_with_columns_are_cross_validated_and_searched() -> None:
     rows: Any = np.array(frame.to_dict("records"), object)
     wanted = cross_val_score(model, rows, np.array(LABELS), cv=folds())
     assert cross_val_score(model, frame, labels, cv=folds()).tolist() == wanted.tolist()
-    search = GridSearchCV(model, {"smoothing": [0.1, 1], "stop_words": [None, ["the"]]}, cv=3).fit(frame, labels)
+    search = GridSearchCV(model, {"smoothing": [0.1, 1], "stop_words": [None, ["the"]]}, cv=3).fit(
+        frame, labels
+    )
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert search.score(frame, labels) == 1

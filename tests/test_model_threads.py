@@ -37,10 +37,14 @@ def switching() -> Iterator[None]:
 
 @pytest.mark.repeated
 @pytest.mark.usefixtures("switching")
-@pytest.mark.parametrize("setting", [{"char_ngrams": "3"}, {"ngrams": 2, "categorical": "colour"}], ids=str)
+@pytest.mark.parametrize(
+    "setting", [{"char_ngrams": "3"}, {"ngrams": 2, "categorical": "colour"}], ids=str
+)
 def test_threads_that_share_a_model_get_the_answers_that_one_gets(setting: dict[str, Any]) -> None:
     texts: list[Any] = (
-        [{"text": text.decode(), "colour": str(place % 3)} for place, text in enumerate(TEXTS)] if "categorical" in setting else TEXTS
+        [{"text": text.decode(), "colour": str(place % 3)} for place, text in enumerate(TEXTS)]
+        if "categorical" in setting
+        else TEXTS
     )
     model = TextClassifier(**setting, sample=0).fit(texts, LABELS)
     alone = [model.predict_proba([text])[0] for text in texts]
@@ -48,7 +52,9 @@ def test_threads_that_share_a_model_get_the_answers_that_one_gets(setting: dict[
         asked = TextClassifier(**setting, sample=0).fit(texts, LABELS)  # it has met nothing yet
         together = threading.Barrier(THREADS)
 
-        def ask(_: int, asked: TextClassifier = asked, together: threading.Barrier = together) -> list[Any]:
+        def ask(
+            _: int, asked: TextClassifier = asked, together: threading.Barrier = together
+        ) -> list[Any]:
             together.wait()
             return [asked.predict_proba([text])[0] for text in texts]
 

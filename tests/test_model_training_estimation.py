@@ -19,7 +19,9 @@ PLAIN: dict[str, Any] = {"stemmer": "none", "stop_words": "none", "smoothing": 1
 
 def terms(model: TextClassifier) -> list[str]:
     vocabulary = model.fitted.statistics.vocabulary
-    return [vocabulary.term(number) for number in np.flatnonzero(model.fitted.learnt.selected).tolist()]
+    return [
+        vocabulary.term(number) for number in np.flatnonzero(model.fitted.learnt.selected).tolist()
+    ]
 
 
 def test_top_keeps_the_best_terms_and_the_model_is_one_over_them_alone() -> None:
@@ -27,12 +29,19 @@ def test_top_keeps_the_best_terms_and_the_model_is_one_over_them_alone() -> None
     assert terms(model_of_china(top=100)) == terms(model_of_china())
     model = model_of_china(top=2)
     only = TextClassifier(**PLAIN).fit(["", "", "", "japan tokyo"], CHINA_LABELS)
-    np.testing.assert_allclose(model.joint_log_likelihood(["chinese tokyo"]), only.joint_log_likelihood(["tokyo"]), rtol=1e-12)
+    np.testing.assert_allclose(
+        model.joint_log_likelihood(["chinese tokyo"]),
+        only.joint_log_likelihood(["tokyo"]),
+        rtol=1e-12,
+    )
 
 
 def test_top_by_another_criterion_keeps_other_terms() -> None:
     texts, labels = ["a1 a1 a1 a1 a1 a1 a1 a1 b1", "b1", "c1 d1", "e1 f1"], ["x", "x", "y", "y"]
-    found = {by: terms(TextClassifier(**PLAIN, top=1, by=by).fit(texts, labels)) for by in ("mutual-information", "presence")}
+    found = {
+        by: terms(TextClassifier(**PLAIN, top=1, by=by).fit(texts, labels))
+        for by in ("mutual-information", "presence")
+    }
     assert found == {"mutual-information": ["a1"], "presence": ["b1"]}
 
 
@@ -50,7 +59,9 @@ def test_limits_that_leave_no_term_are_wrong_usage(options: dict[str, Any]) -> N
 
 
 def test_ngrams_are_counted_among_what_is_left_of_a_document() -> None:
-    model = TextClassifier(**{**PLAIN, "stop_words": "default"}, ngrams=2).fit(["rain in Spain", "plain"], ["a", "b"])
+    model = TextClassifier(**{**PLAIN, "stop_words": "default"}, ngrams=2).fit(
+        ["rain in Spain", "plain"], ["a", "b"]
+    )
     assert terms(model) == ["plain", "rain", "spain", "rain spain"]
 
 
@@ -70,19 +81,30 @@ def test_parameters_set_after_training_hold_at_the_next() -> None:
     texts, labels = ["the engines", "the keepers"], ["a", "b"]
     model = TextClassifier().fit(texts, labels)
     assert terms(model) == ["engin", "keeper"]
-    assert terms(model.set_params(stop_words="none", stemmer="none").fit(texts, labels)) == ["engines", "keepers", "the"]
+    assert terms(model.set_params(stop_words="none", stemmer="none").fit(texts, labels)) == [
+        "engines",
+        "keepers",
+        "the",
+    ]
 
 
 def test_the_profile_is_in_the_model_file(service_desk_model: Path) -> None:
     model = TextClassifier.load(str(service_desk_model))
     profile = model.fitted.learnt.profile
     assert profile is not None
-    assert profile.figures["unknown"].documents == profile.answers.sum() == len(model.counts.sample.documents)
+    assert (
+        profile.figures["unknown"].documents
+        == profile.answers.sum()
+        == len(model.counts.sample.documents)
+    )
 
 
 def test_a_left_out_document_that_no_class_makes_possible_has_no_answer() -> None:
     """Only "purrs barks" has a word that no other cat has and one that no dog has."""
-    texts, labels = ["purrs barks", "purrs", "purrs", "barks", "barks growls"], ["cats"] * 3 + ["dogs"] * 2
+    texts, labels = (
+        ["purrs barks", "purrs", "purrs", "barks", "barks growls"],
+        ["cats"] * 3 + ["dogs"] * 2,
+    )
     model = TextClassifier(smoothing=0).fit(texts, labels)
     assert model.fitted.learnt.profile is not None
     assert model.fitted.learnt.profile.answers.tolist() == [3, 1]

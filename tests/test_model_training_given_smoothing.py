@@ -28,7 +28,12 @@ if TYPE_CHECKING:
 
 Labelled = tuple[str, str]
 
-TEXTS = ["the printer jams", "printers out of paper", "the network is down", "network cable and printer cable"]
+TEXTS = [
+    "the printer jams",
+    "printers out of paper",
+    "the network is down",
+    "network cable and printer cable",
+]
 LABELS = ["paper", "paper", "net", "net"]
 GIVEN = {"*": 0.5, "printers": 4.0, "cable": 0.25}
 
@@ -37,12 +42,15 @@ def own(model: TextClassifier) -> dict[str, float]:
     """The pseudo-counts of terms that have one of their own, by term."""
     learnt = model.fitted.learnt.own
     return {
-        model.fitted.statistics.vocabulary.term(term): number for term, number in zip(learnt.terms.tolist(), learnt.numbers, strict=True)
+        model.fitted.statistics.vocabulary.term(term): number
+        for term, number in zip(learnt.terms.tolist(), learnt.numbers, strict=True)
     }
 
 
 def trained(smoothing: dict[str, float], **parameters: Any) -> TextClassifier:
-    return TextClassifier(smoothing=smoothing, **{"stop_words": "default", **parameters}).fit(TEXTS, LABELS)
+    return TextClassifier(smoothing=smoothing, **{"stop_words": "default", **parameters}).fit(
+        TEXTS, LABELS
+    )
 
 
 def test_a_word_is_the_term_that_it_is_in_a_document() -> None:
@@ -50,25 +58,45 @@ def test_a_word_is_the_term_that_it_is_in_a_document() -> None:
     assert own(model) == {"cabl": 0.25, "printer": 4.0}
     assert model.fitted.learnt.smoothing == 0.5
     printer = np.array(model.fitted.statistics.vocabulary.find(["printer", "cabl", "paper"]))
-    tokens, total = model.fitted.language_models.class_tokens, 4 + 0.25 + 0.5 * (model.fitted.statistics.n_terms - 2)
+    tokens, total = (
+        model.fitted.language_models.class_tokens,
+        4 + 0.25 + 0.5 * (model.fitted.statistics.n_terms - 2),
+    )
     m = model.fitted.statistics.counts_of(printer)
-    assert model.fitted.language_models.probability(printer) == pytest.approx((m + np.array([[4], [0.25], [0.5]])) / (tokens + total))
+    assert model.fitted.language_models.probability(printer) == pytest.approx(
+        (m + np.array([[4], [0.25], [0.5]])) / (tokens + total)
+    )
 
 
 def test_words_of_fields_have_the_name_of_the_field_in_front() -> None:
-    mails = [{"subject": "Offers", "text": "an offer"}, {"subject": "minutes: offer", "text": "the meeting"}]
-    model = TextClassifier(smoothing={"*": 1, "Subject:offers": 3, "offers": 2, "subject:minutes": 4}, tag_fields="subject").fit(
-        mails, ["a", "b"]
-    )
+    mails = [
+        {"subject": "Offers", "text": "an offer"},
+        {"subject": "minutes: offer", "text": "the meeting"},
+    ]
+    model = TextClassifier(
+        smoothing={"*": 1, "Subject:offers": 3, "offers": 2, "subject:minutes": 4},
+        tag_fields="subject",
+    ).fit(mails, ["a", "b"])
     assert own(model) == {"offer": 2.0, "subject:offer": 3.0, "subject:minut": 4.0}
     with pytest.raises(UsageError, match="2 terms"):
         trained({"*": 1, "subject:offers": 3})
 
 
 def test_several_words_are_an_n_gram() -> None:
-    model = trained({"*": 1, "printer jams": 3, "a cable and the printers": 5, "network is down": 2, "jam paper": 7}, ngrams=2)
+    model = trained(
+        {
+            "*": 1,
+            "printer jams": 3,
+            "a cable and the printers": 5,
+            "network is down": 2,
+            "jam paper": 7,
+        },
+        ngrams=2,
+    )
     assert own(model) == {"printer jam": 3.0, "cabl printer": 5.0, "network": 2.0}
-    assert own(trained({"*": 1, "network and cable and printers": 7}, ngrams=3)) == {"network cabl printer": 7.0}
+    assert own(trained({"*": 1, "network and cable and printers": 7}, ngrams=3)) == {
+        "network cabl printer": 7.0
+    }
 
 
 def test_character_n_grams_and_counted_features_are_named_as_they_stand() -> None:
@@ -87,7 +115,10 @@ def test_character_n_grams_and_counted_features_are_named_as_they_stand() -> Non
 @pytest.mark.parametrize(
     ("smoothing", "message"),
     [
-        ({"*": 1, "printer": 2, "printers": 3}, "two numbers for 'printer', by 'printer' and 'printers'"),
+        (
+            {"*": 1, "printer": 2, "printers": 3},
+            "two numbers for 'printer', by 'printer' and 'printers'",
+        ),
         ({"*": 1, "the": 2}, "'the', which is no term: it is a stop word"),
         ({"*": 1, "?!": 2}, "'\\?!', which is no term: there is no word in it"),
         ({"*": 1, "printer jam": 2}, "'printer jam', which is 2 terms; train with ngrams 2"),
@@ -111,7 +142,9 @@ def test_the_same_number_twice_for_a_term_is_no_contradiction() -> None:
     assert own(trained({"*": 1, "printer": 3, "printers": 3})) == {"printer": 3.0}
 
 
-@pytest.mark.parametrize("smoothing", [{"*": 0.0, "printer": 1.0}, {"*": 1.0, "printer": 0.0}], ids=str)
+@pytest.mark.parametrize(
+    "smoothing", [{"*": 0.0, "printer": 1.0}, {"*": 1.0, "printer": 0.0}], ids=str
+)
 def test_complement_needs_one_for_every_term(smoothing: dict[str, float]) -> None:
     with pytest.raises(UsageError, match="complement needs smoothing"):
         trained(smoothing, classifier="complement")
@@ -136,14 +169,24 @@ KINDS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("kind", KINDS)
 @examples(3)
-@given(corpora, st.sampled_from([0.1, 0.3, 1.0, 2.5]), st.sets(st.sampled_from(["ant", "bees", "cat", "running", "zebra"])))
-def test_the_same_number_for_every_term_is_that_number(kind: str, corpus: list[Labelled], number: float, named: set[str]) -> None:
+@given(
+    corpora,
+    st.sampled_from([0.1, 0.3, 1.0, 2.5]),
+    st.sets(st.sampled_from(["ant", "bees", "cat", "running", "zebra"])),
+)
+def test_the_same_number_for_every_term_is_that_number(
+    kind: str, corpus: list[Labelled], number: float, named: set[str]
+) -> None:
     """Exactly: the models, what they say of left-out documents, and so their calibration."""
     one = fitted({"smoothing": number, **KINDS[kind]}, corpus)
-    each = fitted({"smoothing": {"*": number, **dict.fromkeys(named, number)}, **KINDS[kind]}, corpus)
+    each = fitted(
+        {"smoothing": {"*": number, **dict.fromkeys(named, number)}, **KINDS[kind]}, corpus
+    )
     asked = [text for _, text in corpus] + ["ant bee zebra", ""]
     assert np.array_equal(each.joint_log_likelihood(asked), one.joint_log_likelihood(asked))
-    assert np.array_equal(each.predict_log_proba(asked), one.predict_log_proba(asked), equal_nan=True)
+    assert np.array_equal(
+        each.predict_log_proba(asked), one.predict_log_proba(asked), equal_nan=True
+    )
     assert each.fitted.learnt.judgement == one.fitted.learnt.judgement
 
 
@@ -161,7 +204,9 @@ def test_a_number_for_a_term_matters_and_the_file_keeps_it(kind: str, tmp_path: 
     assert not np.array_equal(plain.joint_log_likelihood(TEXTS), model.joint_log_likelihood(TEXTS))
 
 
-def test_a_loaded_model_learns_on_with_the_stop_list_that_it_was_trained_with(tmp_path: Path) -> None:
+def test_a_loaded_model_learns_on_with_the_stop_list_that_it_was_trained_with(
+    tmp_path: Path,
+) -> None:
     write("stop", "jams")
     model = trained({"*": 1, "the": 3}, stop_words="stop")
     model.save("model")
@@ -174,7 +219,9 @@ def test_it_can_be_set_on_a_trained_model_and_taken_back() -> None:
     model = TextClassifier(smoothing=0.5).fit(TEXTS, LABELS)
     before = model.joint_log_likelihood(TEXTS)
     assert own(model.set_params(smoothing=GIVEN)) == {"cabl": 0.25, "printer": 4.0}
-    assert np.array_equal(model.joint_log_likelihood(TEXTS), trained(GIVEN).joint_log_likelihood(TEXTS))
+    assert np.array_equal(
+        model.joint_log_likelihood(TEXTS), trained(GIVEN).joint_log_likelihood(TEXTS)
+    )
     assert np.array_equal(model.set_params(smoothing=0.5).joint_log_likelihood(TEXTS), before)
 
 
@@ -199,8 +246,16 @@ def test_categories_have_pseudo_counts_by_evidence() -> None:
 
 def test_a_file_gives_each_term_its_number(tmp_path: Path) -> None:
     path = tmp_path / "alpha.tsv"
-    path.write_bytes("\ufeffprinter\t0.25\r\nprinter jam\t3\n*\t1e-3\nété\t2\nwith\ttab\t5".encode())
-    assert from_file("smoothing", str(path)) == {"printer": 0.25, "printer jam": 3.0, "*": 0.001, "été": 2.0, "with\ttab": 5.0}
+    path.write_bytes(
+        "\ufeffprinter\t0.25\r\nprinter jam\t3\n*\t1e-3\nété\t2\nwith\ttab\t5".encode()
+    )
+    assert from_file("smoothing", str(path)) == {
+        "printer": 0.25,
+        "printer jam": 3.0,
+        "*": 0.001,
+        "été": 2.0,
+        "with\ttab": 5.0,
+    }
 
 
 @pytest.mark.parametrize("line", ["a", "a 1", "a\tone", "a\t", "a\t-1", "a\tnan", "a\tinf", ""])

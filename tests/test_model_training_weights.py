@@ -44,16 +44,28 @@ ASKED = ["ant bee", "cat cat fox", "dog", "unknown eel", ""]
 TAKING = ("multinomial", "bernoulli", "complement", "logistic")
 
 documents = st.lists(
-    st.tuples(st.sampled_from("xyz"), st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join), st.integers(0, 3)),
+    st.tuples(
+        st.sampled_from("xyz"),
+        st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join),
+        st.integers(0, 3),
+    ),
     min_size=6,
     max_size=16,
-).filter(lambda rows: len({label for label, _, weight in rows if weight}) > 1 and any(text for _, text, weight in rows if weight))
+).filter(
+    lambda rows: (
+        len({label for label, _, weight in rows if weight}) > 1
+        and any(text for _, text, weight in rows if weight)
+    )
+)
 
 
 def drawn(seed: int, n: int = 60) -> tuple[list[str], list[str], list[float]]:
     draw = np.random.default_rng(seed)
     labels = [str(label) for label in draw.choice(["x", "y", "z"], n, p=[0.6, 0.3, 0.1])]
-    texts = [" ".join(np.roll(WORDS, "xyz".index(label))[draw.zipf(1.7, 8) % len(WORDS)].tolist()) for label in labels]
+    texts = [
+        " ".join(np.roll(WORDS, "xyz".index(label))[draw.zipf(1.7, 8) % len(WORDS)].tolist())
+        for label in labels
+    ]
     return texts, labels, (draw.integers(1, 4000, n) / 1000).tolist()
 
 
@@ -66,7 +78,11 @@ POOL = {"classifier": "average", "members": "multinomial+bernoulli", "sample": 0
 """Without a sample the weights of the members are equal."""
 
 
-@pytest.mark.parametrize("options", [{}, {"classifier": "bernoulli"}, {"classifier": "complement"}, {"weighting": "log"}, POOL], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"classifier": "bernoulli"}, {"classifier": "complement"}, {"weighting": "log"}, POOL],
+    ids=str,
+)
 @given(documents)
 @examples(15)
 def test_a_document_of_weight_two_is_two_documents_and_one_of_weight_zero_none(
@@ -78,20 +94,30 @@ def test_a_document_of_weight_two_is_two_documents_and_one_of_weight_zero_none(
     several = TextClassifier(**options, **PLAIN).fit(*parted(repeated))
     assert weighted.fitted.statistics == several.fitted.statistics
     assert weighted.fitted.learnt.smoothing == several.fitted.learnt.smoothing
-    np.testing.assert_allclose(weighted.joint_log_likelihood(ASKED), several.joint_log_likelihood(ASKED), rtol=1e-12)
+    np.testing.assert_allclose(
+        weighted.joint_log_likelihood(ASKED), several.joint_log_likelihood(ASKED), rtol=1e-12
+    )
 
 
-@pytest.mark.parametrize("options", [{"classifier": "logistic"}, {**POOL, "members": "multinomial+logistic"}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{"classifier": "logistic"}, {**POOL, "members": "multinomial+logistic"}], ids=str
+)
 @pytest.mark.parametrize("l2", [0.1, 3.0])
-def test_logistic_regression_multiplies_losses_by_weights(options: dict[str, Any], l2: float) -> None:
+def test_logistic_regression_multiplies_losses_by_weights(
+    options: dict[str, Any], l2: float
+) -> None:
     texts, labels, _ = drawn(1)
     weights = [1, 2, 3] * 20
     weighted = TextClassifier(**options, l2=l2, **PLAIN).fit(texts, labels, weights)
     repeated = [index for index, weight in enumerate(weights) for _ in range(weight)]
-    several = TextClassifier(**options, l2=l2, **PLAIN).fit([texts[i] for i in repeated], [labels[i] for i in repeated])
+    several = TextClassifier(**options, l2=l2, **PLAIN).fit(
+        [texts[i] for i in repeated], [labels[i] for i in repeated]
+    )
     assert weighted.predict(ASKED).tolist() == several.predict(ASKED).tolist()
     if "members" not in options:  # the weights of members are fitted by folds
-        np.testing.assert_allclose(weighted.predict_proba(ASKED), several.predict_proba(ASKED), atol=1e-3)
+        np.testing.assert_allclose(
+            weighted.predict_proba(ASKED), several.predict_proba(ASKED), atol=1e-3
+        )
 
 
 @pytest.mark.parametrize("alpha", [1e-3, 1.0, 7.5])
@@ -108,9 +134,13 @@ def test_scores_are_those_of_scikit_learn(alpha: float) -> None:
         "complement": ComplementNB(alpha=alpha),
     }
     for classifier, other in kinds.items():
-        ours = TextClassifier(classifier=classifier, smoothing=alpha, **PLAIN).fit(texts, labels, weights)
+        ours = TextClassifier(classifier=classifier, smoothing=alpha, **PLAIN).fit(
+            texts, labels, weights
+        )
         theirs = other.fit(x, labels, weights).predict_log_proba(asked)
-        np.testing.assert_allclose(ours.predict_log_proba(ASKED), theirs, rtol=1e-9, err_msg=classifier)
+        np.testing.assert_allclose(
+            ours.predict_log_proba(ASKED), theirs, rtol=1e-9, err_msg=classifier
+        )
 
 
 @pytest.mark.parametrize("classifier", TAKING)
@@ -121,7 +151,9 @@ def test_balanced_classes_are_weighted_by_hand(classifier: str) -> None:
     options = {"classifier": classifier, **PLAIN, "calibration": "auto"}
     balanced = TextClassifier(class_weight="balanced", **options).fit(texts, labels)
     weighted = TextClassifier(**options).fit(texts, labels, by_hand)
-    np.testing.assert_allclose(balanced.predict_proba(ASKED), weighted.predict_proba(ASKED), rtol=1e-9)
+    np.testing.assert_allclose(
+        balanced.predict_proba(ASKED), weighted.predict_proba(ASKED), rtol=1e-9
+    )
     assert balanced.fitted.classifier.prior == pytest.approx(np.full(3, 1 / 3), abs=1e-3)
     assert any("drawn from all classes alike" in warning for warning in warnings(balanced.fitted))
     assert describe(balanced.fitted).startswith("3 classes, 60 documents")
@@ -133,17 +165,27 @@ def test_weighted_documents_are_learnt_forgotten_and_merged_as_at_once(
     first: list[tuple[str, str, int]], more: list[tuple[str, str, int]]
 ) -> None:
     def columns(rows: list[tuple[str, str, int]]) -> tuple[list[str], list[str], list[float]]:
-        return [text for _, text, _ in rows], [label for label, _, _ in rows], [weight * 0.501 for _, _, weight in rows]
+        return (
+            [text for _, text, _ in rows],
+            [label for label, _, _ in rows],
+            [weight * 0.501 for _, _, weight in rows],
+        )
 
     for class_weight in (None, "balanced"):
         options = {**PLAIN, "calibration": "auto", "class_weight": class_weight}
-        begun, whole = (TextClassifier(**options).fit(*columns(rows)) for rows in (first, first[::-1] + more))
+        begun, whole = (
+            TextClassifier(**options).fit(*columns(rows)) for rows in (first, first[::-1] + more)
+        )
         updated = TextClassifier(**options).fit(*columns(first)).partial_fit(*columns(more))
         assert content(updated) == content(whole)
         assert content(updated.forget(*columns(more))) == content(begun)
 
 
-@pytest.mark.parametrize("options", [{}, {"weighting": "log"}, {"sample": 20}, {"sample": 0}, {"class_weight": "balanced"}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"weighting": "log"}, {"sample": 20}, {"sample": 0}, {"class_weight": "balanced"}],
+    ids=str,
+)
 def test_nothing_is_left_of_weighted_documents_that_are_forgotten(options: dict[str, Any]) -> None:
     options = {**PLAIN, **({"calibration": "auto"} if options.get("sample") else {}), **options}
     texts, labels, _ = drawn(8)
@@ -168,17 +210,29 @@ def test_a_document_is_forgotten_with_the_weight_that_it_was_learnt_with() -> No
 
 def test_weights_of_one_change_no_byte() -> None:
     texts, labels, _ = drawn(4)
-    plain, weighted = (TextClassifier().fit(texts, labels, weights) for weights in (None, [1.0] * 60))
+    plain, weighted = (
+        TextClassifier().fit(texts, labels, weights) for weights in (None, [1.0] * 60)
+    )
     assert content(plain) == content(weighted)
     assert not {"layers", "sample_weights"} & {*content(plain)[0], *content(plain)[1]}
 
 
-@pytest.mark.parametrize("options", [{}, {"class_weight": "balanced"}, {"prior_shape": "background"}, {"class_prior": "smoothed:0.5"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"class_weight": "balanced"},
+        {"prior_shape": "background"},
+        {"class_prior": "smoothed:0.5"},
+    ],
+)
 def test_leaving_one_out_is_training_on_the_others(options: dict[str, Any]) -> None:
     texts, labels, weights = drawn(5, 20)
     settings = {"smoothing": 0.5, **PLAIN, **options}
     model = TextClassifier(**settings).fit(texts, labels, weights)
-    counted = count(labelled_documents(texts, labels, model.reading, weights), model.analysis, keep_all=True)
+    counted = count(
+        labelled_documents(texts, labels, model.reading, weights), model.analysis, keep_all=True
+    )
     found = evaluate_leave_one_out(counted.table, counted.documents, looked_up(model.analysis))
     log_loss = found.evaluation.judged.log_loss
     if options.get("class_weight"):
@@ -186,7 +240,9 @@ def test_leaving_one_out_is_training_on_the_others(options: dict[str, Any]) -> N
         return
     for number in range(0, 20, 3):
         others = [n for n in range(20) if n != number]
-        slow = TextClassifier(**settings).fit([texts[n] for n in others], [labels[n] for n in others], [weights[n] for n in others])
+        slow = TextClassifier(**settings).fit(
+            [texts[n] for n in others], [labels[n] for n in others], [weights[n] for n in others]
+        )
         wanted = slow.predict_log_proba([texts[number]])[0, slow.classes.index(labels[number])]
         assert -log_loss[number] == pytest.approx(wanted, rel=1e-9)
 
@@ -198,7 +254,9 @@ def test_documents_left_out_by_folds_are_scored_with_the_seeds(word: str) -> Non
     options = {**PLAIN, "calibration": "auto", "weighting": "log", "smoothing": 0.5, "ngrams": 6}
     found = []
     for class_weight in (None, "balanced"):
-        model = TextClassifier(**options, class_weight=class_weight).begin_with([Seed("x", (word,), 30.0), Seed("y", ("bee",), 20.0)])
+        model = TextClassifier(**options, class_weight=class_weight).begin_with(
+            [Seed("x", (word,), 30.0), Seed("y", ("bee",), 20.0)]
+        )
         model.fit(texts, ["x", "y"] * 5)
         found.append(left_out_posteriors(model.fitted).log_posterior)
     np.testing.assert_allclose(found[1], found[0], rtol=1e-6)
@@ -220,14 +278,31 @@ def test_sums_of_logs_of_a_million_weighted_documents_and_balanced_classes() -> 
     )
     found = estimated(table, weights_of(table, Settings(class_weight="balanced", weighting="log")))
     factors = balancing_factors(table).tolist()
-    exact = [int(log) * int(size) * factor / (10**6 * LOG_UNITS) for log, size, factor in zip(logs, n, factors, strict=True)]
-    assert max(int(log) * int(size) * factor for log, size, factor in zip(logs, n, factors, strict=True)) > 2**63
-    assert weighted_cells("log", found, np.ones(1, np.bool_), None).tolist() == pytest.approx(exact, rel=1e-15)
-    matrix = DocumentTermMatrix(np.array([0, 1, 2]), np.array([0, 0]), np.array([7, 1]), np.zeros(2, np.int64))
-    documents = CountedDocuments(matrix, np.array([0, 1]), np.zeros(2, np.uint64), np.array([2_500, 1_000]))
+    exact = [
+        int(log) * int(size) * factor / (10**6 * LOG_UNITS)
+        for log, size, factor in zip(logs, n, factors, strict=True)
+    ]
+    assert (
+        max(
+            int(log) * int(size) * factor
+            for log, size, factor in zip(logs, n, factors, strict=True)
+        )
+        > 2**63
+    )
+    assert weighted_cells("log", found, np.ones(1, np.bool_), None).tolist() == pytest.approx(
+        exact, rel=1e-15
+    )
+    matrix = DocumentTermMatrix(
+        np.array([0, 1, 2]), np.array([0, 0]), np.array([7, 1]), np.zeros(2, np.int64)
+    )
+    documents = CountedDocuments(
+        matrix, np.array([0, 1]), np.zeros(2, np.uint64), np.array([2_500, 1_000])
+    )
     fold = estimated(Subsets(table, documents).without(np.array([0, 1])), found.weights)
     rest = [exact[0] * (1 - 1e-6), exact[1] * (1 - 1 / 50)]
-    assert weighted_cells("log", fold, np.ones(1, np.bool_), None).tolist() == pytest.approx(rest, rel=1e-12)
+    assert weighted_cells("log", fold, np.ones(1, np.bool_), None).tolist() == pytest.approx(
+        rest, rel=1e-12
+    )
 
 
 def test_sums_of_logs_are_kept_as_far_as_each_fits_into_64_bits(tmp_path: Path) -> None:
@@ -237,19 +312,35 @@ def test_sums_of_logs_are_kept_as_far_as_each_fits_into_64_bits(tmp_path: Path) 
     loaded = TextClassifier.load("m")
     assert np.array_equal(loaded.predict_proba(ASKED), model.predict_proba(ASKED))
     with pytest.raises(UsageError, match="sums of log weights are too large"):
-        TextClassifier(weighting="log", **PLAIN).fit(["ant"] * 13 + ["bee"], ["x"] * 13 + ["y"], [1e6] * 13 + [1])
+        TextClassifier(weighting="log", **PLAIN).fit(
+            ["ant"] * 13 + ["bee"], ["x"] * 13 + ["y"], [1e6] * 13 + [1]
+        )
 
 
 def test_calibration_weighs_the_documents_that_it_learns_from() -> None:
     texts, labels, _ = drawn(6, 90)
     rare = [3.0 if label == "z" else 1.0 for label in labels]
-    plain, weighted = (TextClassifier().fit(texts, labels, weights).fitted.learnt for weights in (None, rare))
+    plain, weighted = (
+        TextClassifier().fit(texts, labels, weights).fitted.learnt for weights in (None, rare)
+    )
     assert weighted.calibration.scale != plain.calibration.scale
     assert weighted.judgement is not None
     assert weighted.judgement["after"]["log_loss"] <= weighted.judgement["before"]["log_loss"]
 
 
-@pytest.mark.parametrize("weights", [[-1, 1], ["heavy", 1], [float("nan"), 1], [True, "1.0005"], [2e6, 1], [1], [1, 1, 1], [True, None]])
+@pytest.mark.parametrize(
+    "weights",
+    [
+        [-1, 1],
+        ["heavy", 1],
+        [float("nan"), 1],
+        [True, "1.0005"],
+        [2e6, 1],
+        [1],
+        [1, 1, 1],
+        [True, None],
+    ],
+)
 def test_wrong_weights_are_refused(weights: list[Any]) -> None:
     with pytest.raises(UsageError, match=r"texts\[0\]|texts\[1\]|weights than texts"):
         TextClassifier().fit(["ant", "bee"], ["x", "y"], weights)
@@ -284,15 +375,25 @@ def test_weights_are_read_from_a_column(desk: Path, name: str, more: tuple[str, 
     result = nbtext("train", name, *COLUMNS, *more)
     assert result.status == 1
     problems = result.err.decode().splitlines()
-    assert [line.split(": ")[1] for line in problems] == [f"{name}:{5 + name.endswith('v')}", f"{name}:{6 + name.endswith('v')}"]
-    assert all("at 'weight' is not a number from 0 to 1,000,000 with at most three decimals" in line for line in problems)
+    assert [line.split(": ")[1] for line in problems] == [
+        f"{name}:{5 + name.endswith('v')}",
+        f"{name}:{6 + name.endswith('v')}",
+    ]
+    assert all(
+        "at 'weight' is not a number from 0 to 1,000,000 with at most three decimals" in line
+        for line in problems
+    )
     model = TextClassifier.load("nbtext.joblib")
-    by_hand = TextClassifier().fit(["ant bee", "ant cat", "dog eel", "fox eel"], ["x", "x", "y", "y"], [2, 0.5, 1, 1.25])
+    by_hand = TextClassifier().fit(
+        ["ant bee", "ant cat", "dog eel", "fox eel"], ["x", "x", "y", "y"], [2, 0.5, 1, 1.25]
+    )
     assert model.counts.table == by_hand.counts.table
     assert model.fitted.learnt.smoothing == by_hand.fitted.learnt.smoothing
 
 
-def test_the_column_is_remembered_for_updates_and_ignored_where_documents_are_judged(desk: Path) -> None:
+def test_the_column_is_remembered_for_updates_and_ignored_where_documents_are_judged(
+    desk: Path,
+) -> None:
     nbtext("train t.csv", *COLUMNS)
     write("more.csv", "label,text,weight\nx,bee bee,3\ny,eel,0.75\n")
     before = (desk / "nbtext.joblib").read_bytes()

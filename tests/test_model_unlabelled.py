@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 
     from nbtext.settings import Weighting
 
-TOPICS = {"cats": "cat purr mouse whisker kitten claw milk basket", "dogs": "dog bark bone leash puppy paw kennel ball"}
+TOPICS = {
+    "cats": "cat purr mouse whisker kitten claw milk basket",
+    "dogs": "dog bark bone leash puppy paw kennel ball",
+}
 MORE_TOPICS = TOPICS | {"fish": "fish fin scale water swim bowl milk bone"}
 COMMON = ["house", "garden", "day", "food", "child", "street", "morning", "rain"]
 
@@ -44,12 +47,17 @@ def documents(n: int, seed: int, topics: dict[str, str] = TOPICS) -> tuple[Texts
     """Short documents of each topic, most of whose words are common to all."""
     random = np.random.default_rng(seed)
     labels = random.choice(list(topics), n).tolist()
-    return [" ".join([*random.choice(topics[label].split(), 3), *random.choice(COMMON, 4)]).encode() for label in labels], labels
+    return [
+        " ".join([*random.choice(topics[label].split(), 3), *random.choice(COMMON, 4)]).encode()
+        for label in labels
+    ], labels
 
 
 def few(n: int = 12, **settings: Any) -> TextClassifier:
     """A model of a few labelled documents."""
-    return TextClassifier(**{"stop_words": "none", "stemmer": "none", **settings}).fit(*documents(n, 1))
+    return TextClassifier(**{"stop_words": "none", "stemmer": "none", **settings}).fit(
+        *documents(n, 1)
+    )
 
 
 def pool(model: TextClassifier, n: int = 200) -> UnlabelledDocuments:
@@ -65,34 +73,66 @@ def rows(texts: Sequence[bytes], vocabulary: list[str]) -> Table:
 
 @pytest.mark.parametrize("topics", [TOPICS, MORE_TOPICS], ids=["two topics", "three topics"])
 @pytest.mark.parametrize("weighting", ["counts", "log", "binary"])
-def test_language_models_are_those_of_a_slow_twin(weighting: Weighting, topics: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_language_models_are_those_of_a_slow_twin(
+    weighting: Weighting, topics: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(unlabelled, "WEIGHTS", (0.3,))
     (texts, labels), unlabelled_texts = documents(12, 1, topics), documents(200, 2, topics)[0]
     alone, model = (
-        TextClassifier(stop_words="none", stemmer="none", weighting=weighting, smoothing=0.2).fit(texts, labels) for _ in range(2)
+        TextClassifier(stop_words="none", stemmer="none", weighting=weighting, smoothing=0.2).fit(
+            texts, labels
+        )
+        for _ in range(2)
     )
     model.learn(pool=UnlabelledDocuments.of(model.analysis, unlabelled_of(unlabelled_texts)))
     assert [layer.weight for layer in model.counts.table.layers] == [None, 0.3]
     vocabulary = model.fitted.statistics.vocabulary.single_terms()
 
     def transform(counts: Table) -> Table:
-        return {"counts": counts, "log": np.log1p(counts), "binary": (counts > 0).astype(np.float64)}[weighting]
+        return {
+            "counts": counts,
+            "log": np.log1p(counts),
+            "binary": (counts > 0).astype(np.float64),
+        }[weighting]
 
-    counted, truth = rows(unlabelled_texts, vocabulary), np.eye(len(topics))[[alone.classes.index(label) for label in labels]]
+    counted, truth = (
+        rows(unlabelled_texts, vocabulary),
+        np.eye(len(topics))[[alone.classes.index(label) for label in labels]],
+    )
     labelled, others = transform(rows(texts, vocabulary)), transform(counted)
     sums, class_documents = labelled.T @ truth, truth.sum(axis=0)
     known, prior = sums.sum(axis=1) > 0, class_documents
     total = sums
 
     def log_probability(counts: Table) -> Table:
-        return np.log(np.where(known[:, None], (counts + 0.2) / (counts[known].sum(axis=0) + 0.2 * known.sum()), 1.0))
+        return np.log(
+            np.where(
+                known[:, None],
+                (counts + 0.2) / (counts[known].sum(axis=0) + 0.2 * known.sum()),
+                1.0,
+            )
+        )
 
     for _ in range(ITERATIONS):
         rest = total.sum(axis=1, keepdims=True) - total
         weights = (1 - 1 / len(topics)) * (log_probability(total) - log_probability(rest))
         scores = others @ weights + np.log(prior / prior.sum())
-        shares = np.rint(1000 * np.exp(alone.fitted.learnt.calibration.log_posterior(scores, counted.sum(axis=1).astype(np.int64)))) / 1000
-        total, prior, known = sums + 0.3 * others.T @ shares, class_documents + 0.3 * shares.sum(axis=0), np.ones_like(known)
+        shares = (
+            np.rint(
+                1000
+                * np.exp(
+                    alone.fitted.learnt.calibration.log_posterior(
+                        scores, counted.sum(axis=1).astype(np.int64)
+                    )
+                )
+            )
+            / 1000
+        )
+        total, prior, known = (
+            sums + 0.3 * others.T @ shares,
+            class_documents + 0.3 * shares.sum(axis=0),
+            np.ones_like(known),
+        )
     expected = (total + 0.2) / (total.sum(axis=0) + 0.2 * len(vocabulary))
     found = class_conditionals(model.fitted.classifier)
     assert found is not None
@@ -113,8 +153,14 @@ def test_unlabelled_documents_help_and_labelled_counts_stay_whole() -> None:
     assert (np.diff(after.term_offsets) == 0).any()
 
 
-@pytest.mark.parametrize("settings", [{}, {"weighting": "log"}, {"ngrams": 2}, {"min_df": 2}, {"prior_shape": "background"}], ids=str)
-def test_a_model_file_keeps_the_layer_and_loses_it_without_a_trace(settings: dict[str, Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"weighting": "log"}, {"ngrams": 2}, {"min_df": 2}, {"prior_shape": "background"}],
+    ids=str,
+)
+def test_a_model_file_keeps_the_layer_and_loses_it_without_a_trace(
+    settings: dict[str, Any], tmp_path: Path
+) -> None:
     alone, model = few(**settings), few(**settings)
     model.learn(pool=pool(model))
     content, texts = saved(model, tmp_path), documents(20, 5)[0]
@@ -126,15 +172,27 @@ def test_a_model_file_keeps_the_layer_and_loses_it_without_a_trace(settings: dic
     assert loaded.fitted.learnt.unlabelled is None
 
 
-def test_learning_again_takes_the_place_of_what_was_learnt_and_the_order_of_the_pool_does_not_matter(tmp_path: Path) -> None:
+def test_learning_again_takes_the_place_of_what_was_learnt_and_the_order_of_the_pool_does_not_matter(
+    tmp_path: Path,
+) -> None:
     model, texts = few(), documents(60, 2)[0]
-    first = saved(model.learn(pool=UnlabelledDocuments.of(model.analysis, unlabelled_of(texts))), tmp_path)
+    first = saved(
+        model.learn(pool=UnlabelledDocuments.of(model.analysis, unlabelled_of(texts))), tmp_path
+    )
     model.learn(pool=pool(model, 30))
     assert saved(model, tmp_path) != first
-    assert saved(model.learn(pool=UnlabelledDocuments.of(model.analysis, unlabelled_of(texts[::-1]))), tmp_path) == first
+    assert (
+        saved(
+            model.learn(pool=UnlabelledDocuments.of(model.analysis, unlabelled_of(texts[::-1]))),
+            tmp_path,
+        )
+        == first
+    )
 
 
-def test_the_weight_that_is_best_for_left_out_documents_is_taken_and_may_be_0(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_weight_that_is_best_for_left_out_documents_is_taken_and_may_be_0(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     model = few(40)
     model.learn(pool=pool(model))
     figures, [_, layer] = model.fitted.learnt.unlabelled, model.counts.table.layers
@@ -147,7 +205,9 @@ def test_the_weight_that_is_best_for_left_out_documents_is_taken_and_may_be_0(mo
     assert none.fitted.learnt.unlabelled is not None
     assert not none.counts.uses_unlabelled
     saved(none, tmp_path)
-    assert np.array_equal(TextClassifier.load("saved").predict_log_proba(documents(20, 5)[0]), expected)
+    assert np.array_equal(
+        TextClassifier.load("saved").predict_log_proba(documents(20, 5)[0]), expected
+    )
 
 
 def test_of_several_weightings_left_out_documents_choose(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +215,9 @@ def test_of_several_weightings_left_out_documents_choose(monkeypatch: pytest.Mon
         assert model.fitted.learnt.unlabelled is not None
         return min(model.fitted.learnt.unlabelled.losses.values())
 
-    each = {weighting: few(40, weighting=weighting).learn(pool=pool(few())) for weighting in WEIGHTINGS}
+    each = {
+        weighting: few(40, weighting=weighting).learn(pool=pool(few())) for weighting in WEIGHTINGS
+    }
     model = learnt_with_best_weighting(few(40, weighting="log"), None, pool(few()))
     best = min(each, key=lambda weighting: loss(each[weighting]))
     asked = documents(20, 5)[0]
@@ -191,30 +253,56 @@ def test_what_unlabelled_documents_made_does_not_follow_from_counts() -> None:
 
 def test_weighted_labelled_documents_learn_from_unlabelled_ones() -> None:
     texts, labels = documents(20, 1)
-    model = TextClassifier(stop_words="none", stemmer="none").fit(texts, labels, sample_weight=[0.5, 2] * 10)
+    model = TextClassifier(stop_words="none", stemmer="none").fit(
+        texts, labels, sample_weight=[0.5, 2] * 10
+    )
     model.learn(pool=pool(model))
     assert np.allclose(np.exp(model.predict_log_proba(documents(20, 5)[0])).sum(axis=1), 1)
     assert replace(model.counts.table, vocabulary=model.fitted.statistics.vocabulary).unit != 1
 
 
-SEEDS = [Seed("cats", ("cat",), 10.0), Seed("cats", ("whisker",), 10.0), Seed("dogs", ("dog",), 10.0), Seed("dogs", ("bone",), 10.0)]
+SEEDS = [
+    Seed("cats", ("cat",), 10.0),
+    Seed("cats", ("whisker",), 10.0),
+    Seed("dogs", ("dog",), 10.0),
+    Seed("dogs", ("bone",), 10.0),
+]
 
 
 @pytest.mark.parametrize("seeds", [[], SEEDS], ids=["no seeds", "seeds"])
-def test_a_pool_is_no_data_of_the_criteria(seeds: list[Seed], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pool_is_no_data_of_the_criteria(
+    seeds: list[Seed], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(unlabelled, "WEIGHTS", (0.3,))
     texts, labels = documents(12, 1)
-    model = TextClassifier(stop_words="none", stemmer="none", smoothing=0.5).begin_with(seeds).fit(texts, labels)
+    model = (
+        TextClassifier(stop_words="none", stemmer="none", smoothing=0.5)
+        .begin_with(seeds)
+        .fit(texts, labels)
+    )
     model.learn(pool=pool(model))
     assert model.counts.uses_unlabelled
     found, terms = criteria(classifier_of(model)), model.fitted.statistics.vocabulary.single_terms()
     evidence = likelihood = 0.0
     for label in model.classes:
-        counts = Counter(" ".join(text.decode() for text, own in zip(texts, labels, strict=True) if own == label).split())
-        alpha = {term: 0.5 + sum(seed.pseudo_count for seed in seeds if seed[:2] == (label, (term,))) for term in terms}
+        counts = Counter(
+            " ".join(
+                text.decode() for text, own in zip(texts, labels, strict=True) if own == label
+            ).split()
+        )
+        alpha = {
+            term: 0.5 + sum(seed.pseudo_count for seed in seeds if seed[:2] == (label, (term,)))
+            for term in terms
+        }
         n, total = counts.total(), sum(alpha.values())
-        evidence += lgamma(total) - lgamma(n + total) + sum(lgamma(alpha[term] + counts[term]) - lgamma(alpha[term]) for term in terms)
-        likelihood += sum(m * log(m / n) for m in counts.values()) + labels.count(label) * log(labels.count(label) / 12)
+        evidence += (
+            lgamma(total)
+            - lgamma(n + total)
+            + sum(lgamma(alpha[term] + counts[term]) - lgamma(alpha[term]) for term in terms)
+        )
+        likelihood += sum(m * log(m / n) for m in counts.values()) + labels.count(label) * log(
+            labels.count(label) / 12
+        )
     assert found.evidence == pytest.approx(evidence)
     assert found.log_likelihood == pytest.approx(likelihood)
     assert found.tokens == sum(len(text.split()) for text in texts)
@@ -227,9 +315,13 @@ def test_of_seed_words_and_a_pool_alone_there_is_no_data() -> None:
 
 
 @pytest.mark.parametrize("weighting", ["counts", "log"])
-def test_seed_words_and_unlabelled_documents_are_enough_for_a_model(weighting: Weighting, tmp_path: Path) -> None:
+def test_seed_words_and_unlabelled_documents_are_enough_for_a_model(
+    weighting: Weighting, tmp_path: Path
+) -> None:
     model = TextClassifier(stop_words="none", stemmer="none", weighting=weighting)
-    model.begin_with(SEEDS).learn(pool=UnlabelledDocuments.of(model.analysis, unlabelled_of(documents(200, 2)[0])))
+    model.begin_with(SEEDS).learn(
+        pool=UnlabelledDocuments.of(model.analysis, unlabelled_of(documents(200, 2)[0]))
+    )
     assert model.score(*documents(300, 3)) > 0.9
     assert model.counts.labelled.n_documents == 0
     content = saved(model, tmp_path)
@@ -251,12 +343,18 @@ def test_seed_words_go_with_labelled_documents_and_change_no_count(tmp_path: Pat
     assert list(model.fitted.learnt.weights.seeds) == sorted(SEEDS)
     saved(model, tmp_path)
     texts = documents(9, 5)[0]
-    assert np.array_equal(TextClassifier.load("saved").predict_log_proba(texts), model.predict_log_proba(texts))
+    assert np.array_equal(
+        TextClassifier.load("saved").predict_log_proba(texts), model.predict_log_proba(texts)
+    )
 
 
-def test_a_word_against_a_class_is_for_all_others_also_those_that_come_later(tmp_path: Path) -> None:
+def test_a_word_against_a_class_is_for_all_others_also_those_that_come_later(
+    tmp_path: Path,
+) -> None:
     against = [Seed("cats", ("purr",), -10.0)]
-    model, again = (TextClassifier(stop_words="none", stemmer="none").begin_with(against) for _ in range(2))
+    model, again = (
+        TextClassifier(stop_words="none", stemmer="none").begin_with(against) for _ in range(2)
+    )
     texts, labels = documents(60, 1, MORE_TOPICS)
     early = [place for place, label in enumerate(labels) if label != "fish"]
     model.fit([texts[place] for place in early], [labels[place] for place in early])
@@ -267,14 +365,24 @@ def test_a_word_against_a_class_is_for_all_others_also_those_that_come_later(tmp
     again.fit(texts, labels)
     assert np.array_equal(model.fitted.statistics.cell_counts, again.fitted.statistics.cell_counts)
     [purr] = model.fitted.statistics.vocabulary.find(["purr"])
-    assert (dense(model.fitted.statistics) - dense(model.counts.table))[purr].tolist() == [0, 10, 10]
+    assert (dense(model.fitted.statistics) - dense(model.counts.table))[purr].tolist() == [
+        0,
+        10,
+        10,
+    ]
 
 
 @pytest.mark.parametrize(
     ("seed", "named"),
-    [(Seed("birds", ("wing",), 1.0), "birds"), (Seed("cats", ("--",), 1.0), "no term"), (Seed("cats", ("big cat",), 1.0), "2 terms")],
+    [
+        (Seed("birds", ("wing",), 1.0), "birds"),
+        (Seed("cats", ("--",), 1.0), "no term"),
+        (Seed("cats", ("big cat",), 1.0), "2 terms"),
+    ],
 )
-def test_seeds_that_no_document_could_hold_or_of_unknown_classes_are_refused(seed: Seed, named: str) -> None:
+def test_seeds_that_no_document_could_hold_or_of_unknown_classes_are_refused(
+    seed: Seed, named: str
+) -> None:
     model = few()
     with pytest.raises(UsageError, match=named):
         model.begin_with([*SEEDS, seed]).learn(pool=pool(model))

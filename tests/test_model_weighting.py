@@ -46,18 +46,24 @@ def test_a_model_without_the_sums_of_logs_is_refused() -> None:
     sums = arrays.pop("cell_logs") / LOG_UNITS
     others: dict[str, Any]
     for others in ({}, {"fitted_weighted_counts": sums}):
-        with pytest.raises(ModelError, match="the model is malformed: it has no sums of log weights"):
+        with pytest.raises(
+            ModelError, match="the model is malformed: it has no sums of log weights"
+        ):
             from_plain(settings, {**arrays, **others})
 
 
 def test_equal_classes_are_equally_probable() -> None:
     for weighting in ("counts", "tfidf"):
-        same = TextClassifier(classifier="complement", weighting=weighting).fit(["fish", "fish"], ["x", "y"])
+        same = TextClassifier(classifier="complement", weighting=weighting).fit(
+            ["fish", "fish"], ["x", "y"]
+        )
         assert same.predict_proba(["fish"]).tolist() == [[0.5, 0.5]]
 
 
 def test_leaving_one_out_is_refused() -> None:
-    line = fail(2, "cross-validate", SERVICE_DESK / "train", "--leave-one-out", "--weighting", "tfidf")
+    line = fail(
+        2, "cross-validate", SERVICE_DESK / "train", "--leave-one-out", "--weighting", "tfidf"
+    )
     assert "only for --classifier multinomial without tf-idf" in line
 
 
@@ -67,7 +73,8 @@ def test_words_are_marked_by_what_they_add_to_the_score(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(mistakes, "AUDIBLE", 0)
     model = TextClassifier(weighting="tfidf", stemmer="none").fit(
-        ["engine oil oil brakes"] * 2 + ["match goals goals"] * 2 + ["roses"], ["cars"] * 2 + ["sport"] * 2 + ["garden"]
+        ["engine oil oil brakes"] * 2 + ["match goals goals"] * 2 + ["roses"],
+        ["cars"] * 2 + ["sport"] * 2 + ["garden"],
     )
     text = b"oil oil engine goals"
     found = [
@@ -78,6 +85,8 @@ def test_words_are_marked_by_what_they_add_to_the_score(monkeypatch: pytest.Monk
         if piece.text.strip()
     ]
     block = model.fitted.score([text])
-    difference = block.scores[0, model.classes.index("cars")] - block.scores[0, model.classes.index("sport")]
+    difference = (
+        block.scores[0, model.classes.index("cars")] - block.scores[0, model.classes.index("sport")]
+    )
     assert found[0] == found[1]
     assert sum(found) == pytest.approx(difference)  # the prior is the same for both

@@ -54,12 +54,18 @@ ASKED: list[dict[str, Any]] = [
     {}, {"text": "cat"}, {"x": 1.5, "y": 2}, {"x": 1e100, "y": -1e100, "n": 2**53 - 1, "colour": "red"}, {"x": 1e-100}, {"n": 1, "text": "eel fish"},
 ]  # fmt: skip
 
-OUTLIER = [("ab"[place % 2], {"x": float(1 + place % 3)}) for place in range(12)] + [("a", {"x": 9999999999.0})]
-FAR_OUTLIER = [("ab"[place % 2], {"x": float(1 + place % 3)}) for place in range(12)] + [("a", {"x": 1e20})]
+OUTLIER = [("ab"[place % 2], {"x": float(1 + place % 3)}) for place in range(12)] + [
+    ("a", {"x": 9999999999.0})
+]
+FAR_OUTLIER = [("ab"[place % 2], {"x": float(1 + place % 3)}) for place in range(12)] + [
+    ("a", {"x": 1e20})
+]
 ONE_EACH = [("a", {"x": 1e100}), ("b", {"x": -1e-100}), ("c", {"x": 3.0}), ("d", {"x": 3.0})]
 
 
-def loaded(model: TextClassifier, path: Path, rows: Labelled, *, may_be_impossible: bool = False) -> TextClassifier:
+def loaded(
+    model: TextClassifier, path: Path, rows: Labelled, *, may_be_impossible: bool = False
+) -> TextClassifier:
     """The model after it was saved and loaded, which must answer every document; a row of nan is one that every class finds impossible."""
     model.save(str(path))
     again = TextClassifier.load(str(path))
@@ -73,7 +79,9 @@ def loaded(model: TextClassifier, path: Path, rows: Labelled, *, may_be_impossib
     return again
 
 
-FAR_FROM_FEW: Labelled = [("ab"[place % 2], {"x": x}) for place, x in enumerate([0.1, 1e-05, 2.5, 0.1, 1e20])]
+FAR_FROM_FEW: Labelled = [
+    ("ab"[place % 2], {"x": x}) for place, x in enumerate([0.1, 1e-05, 2.5, 0.1, 1e20])
+]
 """A left-out number so far from the others that its logarithm is beyond single precision."""
 
 BUDGET = examples(3, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -81,20 +89,32 @@ BUDGET = examples(3, suppress_health_check=[HealthCheck.function_scoped_fixture]
 
 @pytest.mark.parametrize("classifier", ["multinomial", "bernoulli", "gaussian", "logistic"])
 @BUDGET
-@given(rows=ROWS, calibration=st.sampled_from(["auto", "none"]), estimate=st.sampled_from(["mean", "map", "ml"]))
+@given(
+    rows=ROWS,
+    calibration=st.sampled_from(["auto", "none"]),
+    estimate=st.sampled_from(["mean", "map", "ml"]),
+)
 @example(rows=OUTLIER, calibration="auto", estimate="mean")
 @example(rows=FAR_OUTLIER, calibration="auto", estimate="map")
 @example(rows=ONE_EACH, calibration="auto", estimate="mean")
 @example(rows=FAR_FROM_FEW, calibration="auto", estimate="mean")
 def test_whatever_the_numbers_are(
-    tmp_path: Path, classifier: ClassifierName, rows: Labelled, calibration: CalibrationName, estimate: Estimate
+    tmp_path: Path,
+    classifier: ClassifierName,
+    rows: Labelled,
+    calibration: CalibrationName,
+    estimate: Estimate,
 ) -> None:
     assume(classifier != "logistic" or estimate != "ml")
-    model = TextClassifier(classifier=classifier, calibration=calibration, estimate=estimate, **COLUMNS)
+    model = TextClassifier(
+        classifier=classifier, calibration=calibration, estimate=estimate, **COLUMNS
+    )
     try:
         model.fit(*parted(rows))
     except UsageError as problem:
-        if estimate == "ml" and "have the same" in str(problem):  # maximum likelihood has no variance of equal numbers
+        if estimate == "ml" and "have the same" in str(
+            problem
+        ):  # maximum likelihood has no variance of equal numbers
             return
         raise
     loaded(model, tmp_path / "m", rows, may_be_impossible=estimate == "ml")
@@ -109,13 +129,19 @@ def test_whatever_the_numbers_are_that_are_added_and_forgotten(
     tmp_path: Path, classifier: ClassifierName, rows: Labelled, more: Labelled
 ) -> None:
     model = TextClassifier(classifier=classifier, **COLUMNS).fit(*parted(rows))
-    before, changes = model.fitted.statistics, ([row for _, row in more], [label for label, _ in more])
+    before, changes = (
+        model.fitted.statistics,
+        ([row for _, row in more], [label for label, _ in more]),
+    )
     model = loaded(model.partial_fit(*changes), tmp_path / "m", rows + more)
     assert loaded(model.forget(*changes), tmp_path / "m", rows + more).fitted.statistics == before
 
 
 def test_numbers_beyond_the_limits_are_documents_that_cannot_be_read(tmp_path: Path) -> None:
-    rows = [{"label": "ab"[place % 2], "x": value} for place, value in enumerate([1, 2, 3, 1e300, 2.5, 1, 1e100, 2, 9999999999, 1])]
+    rows = [
+        {"label": "ab"[place % 2], "x": value}
+        for place, value in enumerate([1, 2, 3, 1e300, 2.5, 1, 1e100, 2, 9999999999, 1])
+    ]
     write("c.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     trained = nbtext("train c.jsonl --numeric x -m m")
     assert (trained.status, len(trained.notes)) == (1, 1), trained
@@ -130,8 +156,13 @@ def test_numbers_beyond_the_limits_are_documents_that_cannot_be_read(tmp_path: P
 def test_what_could_not_be_loaded_is_not_written(pets: Path) -> None:
     path = pets / "nbtext.joblib"
     before, model = path.read_bytes(), TextClassifier.load(str(path))
-    model._fitted = replace(model.fitted, learnt=replace(model.fitted.learnt, calibration=Calibration(scale=1e-300)))
-    with pytest.raises(RuntimeError, match="not written, because it would not load: the model is malformed: its temperature"):
+    model._fitted = replace(
+        model.fitted, learnt=replace(model.fitted.learnt, calibration=Calibration(scale=1e-300))
+    )
+    with pytest.raises(
+        RuntimeError,
+        match="not written, because it would not load: the model is malformed: its temperature",
+    ):
         model.save(str(path))
     assert path.read_bytes() == before
     assert sorted(place.name for place in pets.iterdir()) == ["nbtext.joblib", "pets"]
@@ -153,13 +184,19 @@ def test_a_defect_in_training_is_an_internal_error_and_leaves_the_model(pets: Pa
         assert sorted(place.name for place in pets.iterdir()) == ["nbtext.joblib", "pets"]
 
 
-WITHOUT_WORDS = "".join(f"c{label}\t{'w30 w137' if place == 2 else ''}\n" for place, label in enumerate("12000022212121100111011"))
+WITHOUT_WORDS = "".join(
+    f"c{label}\t{'w30 w137' if place == 2 else ''}\n"
+    for place, label in enumerate("12000022212121100111011")
+)
 """One document with words, so all predictions have one probability."""
 
 
 def with_numbers(*rows: tuple[str, str, float | None, float | None]) -> str:
     """Rows as JSON lines."""
-    return "".join(json.dumps({"label": label, "text": text, "x": x, "y": y}) + "\n" for label, text, x, y in rows)
+    return "".join(
+        json.dumps({"label": label, "text": text, "x": x, "y": y}) + "\n"
+        for label, text, x, y in rows
+    )
 
 
 NUMERIC_CURVE = with_numbers(

@@ -30,7 +30,19 @@ from nbtext.promises import class_shares
 from nbtext.settings import ANALYSIS, READING, TRAINING, Reading, Settings
 from tests.budget import exhaustive, some
 from tests.models import require_sound
-from tests.pairs import AVERAGE, BY_EVIDENCE, NO_POSTERIOR, OF_GAUSSIAN, SEVERAL, VALUES, among, configurations, given, holds, refused_alone
+from tests.pairs import (
+    AVERAGE,
+    BY_EVIDENCE,
+    NO_POSTERIOR,
+    OF_GAUSSIAN,
+    SEVERAL,
+    VALUES,
+    among,
+    configurations,
+    given,
+    holds,
+    refused_alone,
+)
 from tests.pairs_corpus import FILES, Writer, documents
 from tests.process import Result
 
@@ -75,9 +87,16 @@ class Session:
         writer = Writer(configuration)
         self.first, self.more, self.both = (
             writer.write(name, made, labelled=True)
-            for name, made in (("first", LABELLED[:20]), ("more", LABELLED[20:]), ("both", LABELLED))
+            for name, made in (
+                ("first", LABELLED[:20]),
+                ("more", LABELLED[20:]),
+                ("both", LABELLED),
+            )
         )
-        self.pool, self.few = (writer.write(name, made, labelled=False) for name, made in (("pool", POOL), ("few", POOL[4:6])))
+        self.pool, self.few = (
+            writer.write(name, made, labelled=False)
+            for name, made in (("pool", POOL), ("few", POOL[4:6]))
+        )
 
     def options(self, *left_out: str) -> list[str]:
         """Return the options of declared parameters."""
@@ -97,19 +116,39 @@ class Session:
         source = self.configuration.get("source")
         name = Path(paths[0]).name
         if source == "files-from":
-            Path(f"{name}.list").write_text("".join(f"{path}\n" for path in paths), encoding="utf-8")
+            Path(f"{name}.list").write_text(
+                "".join(f"{path}\n" for path in paths), encoding="utf-8"
+            )
             return ["--files-from", f"{name}.list"]
         if source not in taken:
             return list(paths)
         if source == "once":
             return [*paths, "--once"]
         if source == "from-folder":
-            folders = paths if self.configuration["format"] == "mbox" else sorted(map(str, Path(paths[0]).iterdir()))
-            return [word for folder in folders for word in ("--from-folder", f"{Path(folder).name.partition('.')[0].rstrip('-')}={folder}")]
-        reading = Reading.of({name: value for name, value in self.configuration.items() if name in READ})
+            folders = (
+                paths
+                if self.configuration["format"] == "mbox"
+                else sorted(map(str, Path(paths[0]).iterdir()))
+            )
+            return [
+                word
+                for folder in folders
+                for word in (
+                    "--from-folder",
+                    f"{Path(folder).name.partition('.')[0].rstrip('-')}={folder}",
+                )
+            ]
+        reading = Reading.of(
+            {name: value for name, value in self.configuration.items() if name in READ}
+        )
         ids = [
             document.id
-            for document in Corpus(paths, resolved(reading, paths, labelled=True), labelled=True, where=self.configuration.get("where"))
+            for document in Corpus(
+                paths,
+                resolved(reading, paths, labelled=True),
+                labelled=True,
+                where=self.configuration.get("where"),
+            )
             if document.label == "garden"
         ]
         Path(f"{name}.patch").write_text(f"{ids[0]}\tgarden\tclock\n", encoding="utf-8")
@@ -127,7 +166,9 @@ class Session:
     def seeds(self) -> list[str]:
         """Return the option of seeds: words, or without a text values of a column, which only categorical ones have."""
         given = self.configuration
-        has_text = given.get("text_column") not in (None, "none") or given.keys().isdisjoint({"categorical", "count", "numeric"})
+        has_text = given.get("text_column") not in (None, "none") or given.keys().isdisjoint(
+            {"categorical", "count", "numeric"}
+        )
         if "seeds" not in given or not (has_text or "categorical" in given):
             return []
         return ["--seeds", given["seeds"] if has_text else "values.txt"]
@@ -138,14 +179,22 @@ class Session:
 
     def train(self, model: str, paths: Arguments, *more: str) -> Result:
         """Train as the configuration says."""
-        corpus = [] if self.configuration.get("labels") == "none" else self.corpus(paths, "from-folder", "relabel", "once")
+        corpus = (
+            []
+            if self.configuration.get("labels") == "none"
+            else self.corpus(paths, "from-folder", "relabel", "once")
+        )
         return nbtext("train", "-m", model, *self.options(), *self.inputs(), *corpus, *more)
 
     def done(self, *arguments: str, reads: bool = True) -> Result:
         """Run a command that works; if it ``reads`` the corpus, a document may be too large."""
         result = nbtext(*arguments)
         check_output(arguments, result)
-        assert result.status == int(self.some_unreadable and reads), (self.configuration, arguments, result)
+        assert result.status == int(self.some_unreadable and reads), (
+            self.configuration,
+            arguments,
+            result,
+        )
         return result
 
     def ended(self, *arguments: str) -> Result:
@@ -171,25 +220,47 @@ def check_output(arguments: Arguments, result: Result) -> None:
 
 def refusal(result: Result) -> str:
     """Return the one line of a refusal, but for warnings and documents that cannot be read."""
-    [line] = [note for note in result.notes if "warning: " not in note and "larger than" not in note]
+    [line] = [
+        note for note in result.notes if "warning: " not in note and "larger than" not in note
+    ]
     return line
 
 
 NOT_SUMS = (among("classifier", "gaussian", "logistic"), AVERAGE, among("weighting", "tfidf"))
-NO_LEFT_OUT = (among("sample", 0), among("labels", "none"), among("calibration", "none"), among("estimate", "ml"))
+NO_LEFT_OUT = (
+    among("sample", 0),
+    among("labels", "none"),
+    among("calibration", "none"),
+    among("estimate", "ml"),
+)
 NO_TEXT = (among("text_column", None, "none"),)
 ANY = (among("labels", *VALUES["labels"]),)
 
 REFUSALS: tuple[tuple[str, tuple[Condition, ...]], ...] = (
-    ("an exact change of a model and --(classifier|members|weighting) .* exclude each other", NOT_SUMS),
-    ("an exact change of a model and what it learnt from unlabelled documents exclude each other", (given("unlabelled"),)),
+    (
+        "an exact change of a model and --(classifier|members|weighting) .* exclude each other",
+        NOT_SUMS,
+    ),
+    (
+        "an exact change of a model and what it learnt from unlabelled documents exclude each other",
+        (given("unlabelled"),),
+    ),
     ("^nbtext: .* and .* exclude each other", ANY),
-    ("labelled documents cannot show how much unlabelled ones help; label 10 or more", (given("unlabelled"),)),
+    (
+        "labelled documents cannot show how much unlabelled ones help; label 10 or more",
+        (given("unlabelled"),),
+    ),
     ("--text is for models of texts", (among("format", "svmlight"),)),
     ("keeps no documents to leave out; train with --set sample=N above 0", NO_LEFT_OUT),
     (r"--classifier .* kept no answers to left-out documents", NO_LEFT_OUT),
-    ("a coverage of 0.8 takes at least", (among("sample", 12), among("max_document_size", "2K"), *NO_LEFT_OUT)),
-    ("does not know what training looked like; train with calibration and --set sample=N above 0", NO_LEFT_OUT),
+    (
+        "a coverage of 0.8 takes at least",
+        (among("sample", 12), among("max_document_size", "2K"), *NO_LEFT_OUT),
+    ),
+    (
+        "does not know what training looked like; train with calibration and --set sample=N above 0",
+        NO_LEFT_OUT,
+    ),
     ("does not know what is typical; train --classifier multinomial on counts", ANY),
     ("the model has no words to draw", (*NO_TEXT, given("classifier"), given("char_ngrams"))),
     (r"class \S+ has no words to draw; train with --smoothing above 0", NO_POSTERIOR),
@@ -200,7 +271,10 @@ REFUSALS: tuple[tuple[str, tuple[Condition, ...]], ...] = (
         (given("classifier"), given("weighting"), given("unlabelled")),
     ),
     ("AIC and BIC need all documents, and the model keeps a sample of them", (given("sample"),)),
-    ("AIC and BIC are not defined: a covariance has no inverse", (among("classifier", "gaussian"),)),
+    (
+        "AIC and BIC are not defined: a covariance has no inverse",
+        (among("classifier", "gaussian"),),
+    ),
     ("no document of the pool has a word that counts", NO_TEXT),
     (r"shares of \d classes take at least \d+ labelled documents, and the model has", ANY),
     ("none of the .* terms? is left; lower --min-df", ANY),
@@ -243,9 +317,11 @@ def test_every_declared_parameter_has_values() -> None:
             continue
         values = VALUES[name]
         assert len(values) > 1, name
-        assert {parameter.checked(value) for value in values if value is not None and not str(value).endswith(".txt")} - {
-            parameter.default
-        }, name
+        assert {
+            parameter.checked(value)
+            for value in values
+            if value is not None and not str(value).endswith(".txt")
+        } - {parameter.default}, name
 
 
 def is_excluded(configuration: Configuration) -> bool:
@@ -254,7 +330,10 @@ def is_excluded(configuration: Configuration) -> bool:
     values = {name: files.get(str(value), value) for name, value in configuration.items()}
     reading = Reading.of({name: value for name, value in values.items() if name in READ})
     try:
-        settings = replace(Settings.of({name: value for name, value in values.items() if name in TRAINED}), reading=reading)
+        settings = replace(
+            Settings.of({name: value for name, value in values.items() if name in TRAINED}),
+            reading=reading,
+        )
         asked = []
         if "seeds" in values:
             asked.append(exclusions.SEED_WORDS)
@@ -270,22 +349,43 @@ def is_excluded(configuration: Configuration) -> bool:
 
 def test_the_table_of_exclusions_says_the_same() -> None:
     assert not any(map(is_excluded, configurations()))
-    of_settings = {*TRAINED, "labels", "label_separator", "seeds", "unlabelled", "categorical", "count", "numeric", "weight_column"}
-    refused = [least for values, least in refused_alone() if {name for name, _ in values} <= of_settings]
+    of_settings = {
+        *TRAINED,
+        "labels",
+        "label_separator",
+        "seeds",
+        "unlabelled",
+        "categorical",
+        "count",
+        "numeric",
+        "weight_column",
+    }
+    refused = [
+        least for values, least in refused_alone() if {name for name, _ in values} <= of_settings
+    ]
     assert len(refused) > 90
     assert all(map(is_excluded, refused))
 
 
 @pytest.mark.repeated
-@pytest.mark.parametrize(("values", "least"), some(refused_alone(), 30), ids=lambda one: name_of(dict(one)))
-def test_what_excludes_each_other_is_refused_in_a_line_that_names_both(values: Any, least: Configuration) -> None:
+@pytest.mark.parametrize(
+    ("values", "least"), some(refused_alone(), 30), ids=lambda one: name_of(dict(one))
+)
+def test_what_excludes_each_other_is_refused_in_a_line_that_names_both(
+    values: Any, least: Configuration
+) -> None:
     result = Session(least).train("m", Session(least).both)
     assert (result.status, result.out, Path("m").exists()) == (2, b"", False), result
     [line] = result.notes
     for name, value in values:
         if value is not None:
             option = DECLARED[name].shown if name in DECLARED else f"--{name.replace('_', '-')}"
-            words = (option, str(value) if len(str(value)) > 2 else option, ALIASES.get(name, option), "no column is called")
+            words = (
+                option,
+                str(value) if len(str(value)) > 2 else option,
+                ALIASES.get(name, option),
+                "no column is called",
+            )
             assert any(word in line for word in words), (name, line)
 
 
@@ -330,54 +430,97 @@ def check_commands(session: Session) -> None:
     ):  # fmt: skip
         session.ended(*arguments, "-m", "m")
     prior = [word for path in session.pool for word in ("--prior-from", path)]
-    costs = "label-costs.toml" if any(holds(each, session.configuration) for each in SEVERAL) else "costs.toml"
+    costs = (
+        "label-costs.toml"
+        if any(holds(each, session.configuration) for each in SEVERAL)
+        else "costs.toml"
+    )
     for arguments in (
         ["classify", *few, *prior], ["classify", *few, "--costs", costs], ["explain", *few, "--to", "page.html"], ["tokens", *few],
         ["explain", *few, "--why-not", "garden", "-o", "jsonl"], ["prevalence", *pool, "-o", "json"],
     ):  # fmt: skip
         session.ended(*arguments, "-m", "m")
-    analysis = session.options(*(name for name in DECLARED if name not in ANALYSIS and name not in READ))
+    analysis = session.options(
+        *(name for name in DECLARED if name not in ANALYSIS and name not in READ)
+    )
     session.ended("label", *few, "--suggest", "3", *analysis)
 
 
 def check_answers(session: Session) -> None:
     """Answers are the same in every form, those that `evaluate` judges, and what `explain` explains; documents of training do not drift."""
     corpus = session.corpus(session.both)
-    rows = [json.loads(line) for line in session.done("classify", *corpus, "-m", "m", "-o", "jsonl", "--scores").out.splitlines()]
+    rows = [
+        json.loads(line)
+        for line in session.done(
+            "classify", *corpus, "-m", "m", "-o", "jsonl", "--scores"
+        ).out.splitlines()
+    ]
     if any(holds(each, session.configuration) for each in SEVERAL):
         check_label_sets(session, corpus)
         return
-    table = [line.split("\t") for line in session.done("classify", *corpus, "-m", "m").out.decode().splitlines()]
+    table = [
+        line.split("\t")
+        for line in session.done("classify", *corpus, "-m", "m").out.decode().splitlines()
+    ]
     assert [(row["id"], row["label"] or "") for row in rows] == [(row[0], row[1]) for row in table]
     answered = [row for row in rows if row["label"] is not None]
     for row in answered:
-        assert math.isclose(sum(each["probability"] for each in row["labels"]), 1, abs_tol=1e-4), row
+        assert math.isclose(sum(each["probability"] for each in row["labels"]), 1, abs_tol=1e-4), (
+            row
+        )
         assert row["probability"] >= max(each["probability"] for each in row["labels"]) - 1e-6, row
     check_evaluation(session, corpus, rows)
     check_explanations(session, corpus, {row["id"]: row for row in answered})
     result = session.ended("classify", *corpus, "-m", "m", "--drift", "log")
     if result.status != 2:
-        [drift] = map(json.loads, session.done("drift", "log", "-o", "jsonl", reads=False).out.splitlines())
+        [drift] = map(
+            json.loads, session.done("drift", "log", "-o", "jsonl", reads=False).out.splitlines()
+        )
         # with --top each model chooses its terms, so a left-out document can have others
-        check_drift(drift, is_whole=not {"sample", "weight_column", "top"} & set(session.configuration))
+        check_drift(
+            drift, is_whole=not {"sample", "weight_column", "top"} & set(session.configuration)
+        )
 
 
 def check_label_sets(session: Session, corpus: list[str]) -> None:
     """Sets of labels are the same in every form, and those that `evaluate` judges."""
-    rows = [json.loads(line) for line in session.done("classify", *corpus, "-m", "m", "-o", "jsonl").out.splitlines()]
-    table = [line.split("\t") for line in session.done("classify", *corpus, "-m", "m").out.decode().splitlines()]
+    rows = [
+        json.loads(line)
+        for line in session.done("classify", *corpus, "-m", "m", "-o", "jsonl").out.splitlines()
+    ]
+    table = [
+        line.split("\t")
+        for line in session.done("classify", *corpus, "-m", "m").out.decode().splitlines()
+    ]
     given = [[each["label"] for each in row.get("labels", [])] for row in rows]
-    assert [(row["id"], "|".join(labels)) for row, labels in zip(rows, given, strict=True)] == [(row[0], row[1]) for row in table]
+    assert [(row["id"], "|".join(labels)) for row, labels in zip(rows, given, strict=True)] == [
+        (row[0], row[1]) for row in table
+    ]
     assert all(0 <= each["probability"] <= 1 for row in rows for each in row.get("labels", []))
     judged = json.loads(session.done("evaluate", *corpus, "-m", "m", "-o", "json").out)
-    reading = Reading.of({name: value for name, value in session.configuration.items() if name in READ and name != "weight_column"})
+    reading = Reading.of(
+        {
+            name: value
+            for name, value in session.configuration.items()
+            if name in READ and name != "weight_column"
+        }
+    )
     paths = session.both
     truth = {
         document.id: labels_in(document.label or "")
-        for document in Corpus(paths, resolved(reading, paths, labelled=True), labelled=True, where=session.configuration.get("where"))
+        for document in Corpus(
+            paths,
+            resolved(reading, paths, labelled=True),
+            labelled=True,
+            where=session.configuration.get("where"),
+        )
         if document.problem is None
     }
-    hits = sum(len({*labels} & {*truth[row["id"]]}) for row, labels in zip(rows, given, strict=True) if "error" not in row)
+    hits = sum(
+        len({*labels} & {*truth[row["id"]]})
+        for row, labels in zip(rows, given, strict=True)
+        if "error" not in row
+    )
     sizes = sum(map(len, given)) + sum(map(len, truth.values()))
     assert judged["n"] == len(truth)
     assert math.isclose(judged["micro_f1"], 2 * hits / sizes if sizes else 0, abs_tol=1e-12), judged
@@ -386,7 +529,9 @@ def check_label_sets(session: Session, corpus: list[str]) -> None:
 
 def check_evaluation(session: Session, corpus: list[str], rows: list[dict[str, Any]]) -> None:
     """`evaluate` counts as right and wrong what `classify` answers."""
-    judged = json.loads(session.done("evaluate", *corpus, "-m", "m", "-o", "json", "--errors", "errors").out)
+    judged = json.loads(
+        session.done("evaluate", *corpus, "-m", "m", "-o", "json", "--errors", "errors").out
+    )
     wrong = [json.loads(line) for line in Path("errors").read_text(encoding="utf-8").splitlines()]
     answers = {row["id"]: row["label"] for row in rows}
     read = [row for row in rows if "error" not in row]
@@ -397,7 +542,9 @@ def check_evaluation(session: Session, corpus: list[str], rows: list[dict[str, A
     assert sum(figures["support"] for figures in judged["per_class"].values()) == len(read)
 
 
-def check_explanations(session: Session, corpus: list[str], answers: dict[str, dict[str, Any]]) -> None:
+def check_explanations(
+    session: Session, corpus: list[str], answers: dict[str, dict[str, Any]]
+) -> None:
     """The contributions of an explanation add up to the difference of the scores."""
     for line in session.done("explain", *corpus, "-m", "m", "-o", "jsonl").out.splitlines():
         found = json.loads(line)
@@ -406,17 +553,32 @@ def check_explanations(session: Session, corpus: list[str], answers: dict[str, d
         answer = answers[found["id"]]
         assert found["label"] == answer["label"], found
         scores = {each["label"]: each["score"] for each in answer["labels"]}
-        assert math.isclose(found["log_odds"], scores[found["label"]] - scores[found["against"]], rel_tol=1e-6, abs_tol=1e-6), found
-        parts = [found["prior"], found.get("rest", 0.0), *(part["nats"] for part in (*found["words"], *found["attributes"]))]
+        assert math.isclose(
+            found["log_odds"],
+            scores[found["label"]] - scores[found["against"]],
+            rel_tol=1e-6,
+            abs_tol=1e-6,
+        ), found
+        parts = [
+            found["prior"],
+            found.get("rest", 0.0),
+            *(part["nats"] for part in (*found["words"], *found["attributes"])),
+        ]
         assert math.isclose(sum(parts), found["log_odds"], rel_tol=1e-6, abs_tol=1e-6), found
-        assert found["adds_up"] or any(holds(each, session.configuration) for each in (*OF_GAUSSIAN, BY_EVIDENCE)), found
+        assert found["adds_up"] or any(
+            holds(each, session.configuration) for each in (*OF_GAUSSIAN, BY_EVIDENCE)
+        ), found
 
 
 def check_drift(drift: dict[str, Any], *, is_whole: bool) -> None:
     """Documents of training are no stranger than left-out ones."""
     unknown, likelihood = drift["unknown"], drift["log_likelihood"]
     assert unknown["run"] <= unknown["training"] + 1e-9 or not unknown["beyond_chance"], drift
-    assert likelihood["run"] is None or likelihood["run"] >= likelihood["training"] - 1e-9 or not likelihood["beyond_chance"], drift
+    assert (
+        likelihood["run"] is None
+        or likelihood["run"] >= likelihood["training"] - 1e-9
+        or not likelihood["beyond_chance"]
+    ), drift
     assert not is_whole or not drift["length"]["beyond_chance"], drift
     assert not is_whole or not drift["answers"]["beyond_chance"], drift
 
@@ -433,7 +595,17 @@ def check_training_commands(session: Session) -> None:
     session.done("compare", "m", "other", *corpus)
     for arguments in (
         ["cross-validate", *corpus, *session.options(), "--folds", "2", "-o", "json"],
-        ["learning-curve", *corpus, *session.options(), "--steps", "2", "--repeats", "1", "--folds", "2"],
+        [
+            "learning-curve",
+            *corpus,
+            *session.options(),
+            "--steps",
+            "2",
+            "--repeats",
+            "1",
+            "--folds",
+            "2",
+        ],
         ["suspects", *corpus, *session.options()],
         ["tune", *corpus, *session.options(), "--try", "min-df=1", "--folds", "2", "-m", "tuned"],
     ):
@@ -450,11 +622,20 @@ def check_changes(session: Session) -> None:
         more = session.corpus(session.more, "once")
         # training chooses the weighting by the pool, an update keeps that of the model
         chosen_alike = "unlabelled" not in configuration or "weighting" in configuration
-        if session.ended("update", "-m", "updated", *more, *pool).status != 2 and configuration.get("source") != "relabel":
-            assert not chosen_alike or Path("updated").read_bytes() == Path("m").read_bytes(), configuration
+        if (
+            session.ended("update", "-m", "updated", *more, *pool).status != 2
+            and configuration.get("source") != "relabel"
+        ):
+            assert not chosen_alike or Path("updated").read_bytes() == Path("m").read_bytes(), (
+                configuration
+            )
             forgotten = session.ended("forget", "-m", "updated", *more, *pool)
-            may_differ = "sample" in configuration or configuration.get("source") == "once"  # once: a text of both parts is forgotten
-            assert forgotten.status == 2 or may_differ or Path("updated").read_bytes() == before, configuration
+            may_differ = (
+                "sample" in configuration or configuration.get("source") == "once"
+            )  # once: a text of both parts is forgotten
+            assert forgotten.status == 2 or may_differ or Path("updated").read_bytes() == before, (
+                configuration
+            )
     shutil.copy("m", "other")
     session.ended("merge", "m", "other", "--to", "merged")
     session.ended("relabel", "garden", "küche", "-m", "other")
@@ -463,7 +644,9 @@ def check_changes(session: Session) -> None:
 
 
 @pytest.mark.repeated
-@pytest.mark.parametrize("configuration", configurations()[:: 8 if exhaustive() else 45], ids=name_of)
+@pytest.mark.parametrize(
+    "configuration", configurations()[:: 8 if exhaustive() else 45], ids=name_of
+)
 def test_two_processes_write_the_same_bytes(configuration: Configuration) -> None:
     session = Session(configuration)
     session.train("m", session.both)

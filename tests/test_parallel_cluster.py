@@ -17,7 +17,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from tests.process import HOUSE, SERVICE_DESK, content, error_line, fail, nbtext, python, start, succeed, succeeded, write
+from tests.process import (
+    HOUSE,
+    SERVICE_DESK,
+    content,
+    error_line,
+    fail,
+    nbtext,
+    python,
+    start,
+    succeed,
+    succeeded,
+    write,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +53,10 @@ class Cluster(NamedTuple):
 def started(*arguments: str) -> subprocess.Popen[bytes]:
     environment = {**HOUSE, "PYTHONWARNINGS": "ignore"}  # Dask's own
     return subprocess.Popen(
-        [sys.executable, "-m", *arguments, "--no-dashboard"], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [sys.executable, "-m", *arguments, "--no-dashboard"],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
 
 
@@ -49,13 +64,29 @@ def started(*arguments: str) -> subprocess.Popen[bytes]:
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     folder = tmp_path_factory.mktemp("cluster")
     file = folder / "scheduler.json"
-    scheduler = started("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file))
+    scheduler = started(
+        "distributed.cli.dask_scheduler",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "0",
+        "--scheduler-file",
+        str(file),
+    )
     workers = []
     try:
         wait_until(lambda: file.is_file() and file.stat().st_size > 0)
         address = json.loads(file.read_text())["address"]
         workers = [
-            started("distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny", "--local-directory", str(folder / "dask"))
+            started(
+                "distributed.cli.dask_worker",
+                address,
+                "--nthreads",
+                "1",
+                "--no-nanny",
+                "--local-directory",
+                str(folder / "dask"),
+            )
             for _ in range(2)
         ]
         yield Cluster(address, workers)
@@ -93,7 +124,9 @@ def several_labels(name: str, rows: int, seed: int) -> list[Path]:
     for row in range(rows):
         given = random.sample(labels, random.randrange(3)) if row % 2 else [random.choice(labels)]
         words = [f"{label}{random.randrange(9)}" for label in [*given, "word"] for _ in range(6)]
-        files[row % 2].append(json.dumps({"label": given if row % 2 else given[0], "text": " ".join(words)}) + "\n")
+        files[row % 2].append(
+            json.dumps({"label": given if row % 2 else given[0], "text": " ".join(words)}) + "\n"
+        )
     return [write(f"{name}{place}.jsonl", "".join(lines)) for place, lines in enumerate(files)]
 
 
@@ -109,7 +142,9 @@ def test_a_cluster_counts_as_one_process_does(cluster: Cluster, tmp_path: Path) 
 
 
 @pytest.mark.exhaustive
-def test_a_cluster_counts_documents_of_several_labels_as_one_process_does(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_cluster_counts_documents_of_several_labels_as_one_process_does(
+    cluster: Cluster, tmp_path: Path
+) -> None:
     first, more = several_labels("first", 300, 1), several_labels("more", 100, 2)
     for name, where in (("here", ()), ("there", ("--scheduler", cluster.address))):
         succeed("train", *first, "-m", name, *where)
@@ -147,7 +182,17 @@ def test_a_worker_that_is_killed_loses_nothing(cluster: Cluster, tmp_path: Path)
     succeed("train", table, "-m", "here")
     victim = cluster.workers[0]
     before = processor_time(victim)
-    command = [sys.executable, "-m", "nbtext", "train", str(table), "-m", "there", "--scheduler", cluster.address]
+    command = [
+        sys.executable,
+        "-m",
+        "nbtext",
+        "train",
+        str(table),
+        "-m",
+        "there",
+        "--scheduler",
+        cluster.address,
+    ]
     training = start(command, env=HOUSE, stderr=subprocess.PIPE)
     wait_until(lambda: processor_time(victim) > before + BUSY or training.poll() is not None)
     assert training.poll() is None
@@ -164,7 +209,9 @@ def test_where_there_is_no_cluster(tmp_path: Path) -> None:
     code = "import sys; from nbtext.cli.main import run; from nbtext.parallel import cluster; cluster.PATIENCE = 1; sys.exit(run(sys.argv[1:]))"
     done = python(code, *train, "--backend", "dask", *nowhere)
     assert "does not answer" in error_line(done, 4)
-    assert "--scheduler and --classifier logistic exclude each other" in fail(2, *train, *nowhere, "--classifier", "logistic")
+    assert "--scheduler and --classifier logistic exclude each other" in fail(
+        2, *train, *nowhere, "--classifier", "logistic"
+    )
     assert "standard input" in fail(2, "train -", *nowhere)
 
 

@@ -47,7 +47,11 @@ def _nothing_is_left() -> Iterator[None]:
 
 def leftovers() -> set[str]:
     """Semaphores and folders in shared memory."""
-    return {path.name for path in Path("/dev/shm").glob("*") if "loky" in path.name or "joblib" in path.name}
+    return {
+        path.name
+        for path in Path("/dev/shm").glob("*")
+        if "loky" in path.name or "joblib" in path.name
+    }
 
 
 def numbers(shared: str, share: Share[int]) -> tuple[int, list[str]]:
@@ -57,7 +61,9 @@ def numbers(shared: str, share: Share[int]) -> tuple[int, list[str]]:
 
 
 @pytest.mark.repeated
-@pytest.mark.parametrize(("n", "jobs"), some([(n, jobs) for n in (0, 1, 2, 7, 3000) for jobs in (1, 2, 3)], 6))
+@pytest.mark.parametrize(
+    ("n", "jobs"), some([(n, jobs) for n in (0, 1, 2, 7, 3000) for jobs in (1, 2, 3)], 6)
+)
 def test_each_task_is_done_once(method: str, n: int, jobs: int) -> None:
     if method == "spawn" and n not in (2, 7):
         pytest.skip("an interpreter takes a while to start")
@@ -65,13 +71,23 @@ def test_each_task_is_done_once(method: str, n: int, jobs: int) -> None:
     results = side_by_side(numbers, "a", range(n), jobs, lambda *now: heard.append(now))
     assert len(results) == jobs
     processes = {process for process, _ in results}
-    assert len(processes) == len(results) if method == "fork" else processes  # a quick interpreter may have a second share
-    assert Counter(name for _, names in results for name in names) == Counter(f"a{number}" for number in range(n))
+    assert (
+        len(processes) == len(results) if method == "fork" else processes
+    )  # a quick interpreter may have a second share
+    assert Counter(name for _, names in results for name in names) == Counter(
+        f"a{number}" for number in range(n)
+    )
     assert heard[-1] == (n, 10 * n)
 
 
 def arrays(n: int, task: int) -> dict[str, Any]:
-    return {"task": task, "first": np.full(n, task), "name": "x" * n, "none": np.empty(0), "last": np.arange(n, dtype=np.uint8)[::2]}
+    return {
+        "task": task,
+        "first": np.full(n, task),
+        "name": "x" * n,
+        "none": np.empty(0),
+        "last": np.arange(n, dtype=np.uint8)[::2],
+    }
 
 
 @pytest.mark.parametrize("n", [1, LARGE // 8 + 1])
@@ -81,11 +97,19 @@ def test_answers_hold_arrays_of_any_size(method: str, n: int) -> None:
         answers = [others.result(future) for future in futures]
     for task, answer in enumerate(answers):
         expected = arrays(n, task)
-        assert {name: getattr(value, "tolist", lambda value=value: value)() for name, value in answer.items()} == {
-            name: getattr(value, "tolist", lambda value=value: value)() for name, value in expected.items()
+        assert {
+            name: getattr(value, "tolist", lambda value=value: value)()
+            for name, value in answer.items()
+        } == {
+            name: getattr(value, "tolist", lambda value=value: value)()
+            for name, value in expected.items()
         }
         answer["first"][0] = 0  # they can be written to
-    assert not [file for file in Path("/proc/self/fd").iterdir() if file.is_symlink() and "memfd" in str(file.readlink())]
+    assert not [
+        file
+        for file in Path("/proc/self/fd").iterdir()
+        if file.is_symlink() and "memfd" in str(file.readlink())
+    ]
 
 
 def test_tasks_can_be_withdrawn(method: str) -> None:
@@ -175,7 +199,9 @@ def test_what_a_function_raises_is_raised(method: str) -> None:
 
 
 @pytest.mark.parametrize("how", [end, leave, end_while_sending])
-def test_a_worker_that_ends_is_an_error_and_not_waited_for(method: str, how: Callable[[Any, Any], Any]) -> None:
+def test_a_worker_that_ends_is_an_error_and_not_waited_for(
+    method: str, how: Callable[[Any, Any], Any]
+) -> None:
     with pytest.raises(WorkerError, match="a worker process ended") as found:
         list(in_order(how, None, range(9), 2, lambda _: False))
     assert found.value.exit_status == 4

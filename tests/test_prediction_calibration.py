@@ -22,23 +22,33 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
 
 
-def overconfident(scale: float, exponent: float, documents: int = 4000, classes: int = 5, seed: int = 1) -> tuple[Floats, Whole, Whole]:
+def overconfident(
+    scale: float, exponent: float, documents: int = 4000, classes: int = 5, seed: int = 1
+) -> tuple[Floats, Whole, Whole]:
     """Scores that are T = scale · n^exponent times too large for the classes drawn from their true posteriors, and lengths."""
     draw = np.random.default_rng(seed)
     lengths = np.exp(draw.uniform(0, 7, documents)).astype(np.int64) + 1
     true_scores = draw.normal(0, 2, (documents, classes))
     probability = np.exp(log_posterior(true_scores))
     truth = (probability.cumsum(axis=1) < draw.uniform(size=(documents, 1))).sum(axis=1)
-    return true_scores * (scale * lengths**exponent)[:, np.newaxis], np.minimum(truth, classes - 1), lengths
+    return (
+        true_scores * (scale * lengths**exponent)[:, np.newaxis],
+        np.minimum(truth, classes - 1),
+        lengths,
+    )
 
 
 def log_loss(calibration: Calibration, scores: Floats, truth: Whole, lengths: Whole) -> float:
     return float(-calibration.log_posterior(scores, lengths)[np.arange(len(truth)), truth].mean())
 
 
-def calibration_error(calibration: Calibration, scores: Floats, truth: Whole, lengths: Whole) -> float:
+def calibration_error(
+    calibration: Calibration, scores: Floats, truth: Whole, lengths: Whole
+) -> float:
     labels = DocumentLabels(truth, single_labels(scores.shape[1]))
-    return expected_calibration_error(judge_posterior(ClassPosterior(calibration.log_posterior(scores, lengths)), labels))
+    return expected_calibration_error(
+        judge_posterior(ClassPosterior(calibration.log_posterior(scores, lengths)), labels)
+    )
 
 
 @pytest.mark.parametrize(("scale", "exponent"), [(0.4, 0.9), (3.0, 0.0), (1.0, 0.5), (0.5, 0.0)])
@@ -46,10 +56,14 @@ def test_a_planted_temperature_is_found(scale: float, exponent: float) -> None:
     scores, truth, lengths = overconfident(scale, exponent)
     found = by_length(scores, truth, lengths)
     assert found.exponent == pytest.approx(exponent, abs=0.05)
-    assert np.log(found.temperature(lengths)).mean() == pytest.approx(np.log(scale * lengths**exponent).mean(), abs=0.1)
+    assert np.log(found.temperature(lengths)).mean() == pytest.approx(
+        np.log(scale * lengths**exponent).mean(), abs=0.1
+    )
     fresh = overconfident(scale, exponent, seed=2)
     assert calibration_error(found, *fresh) < 0.03
-    assert log_loss(found, *fresh) == pytest.approx(log_loss(Calibration(scale, exponent), *fresh), rel=0.01)
+    assert log_loss(found, *fresh) == pytest.approx(
+        log_loss(Calibration(scale, exponent), *fresh), rel=0.01
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -59,24 +73,36 @@ def test_the_fit_is_that_of_a_general_minimiser(seed: int) -> None:
 
     def penalised_loss(parameters: Floats) -> float:
         scaled = scores / np.exp(parameters[0] + parameters[1] * x)[:, np.newaxis]
-        return float(-log_posterior(scaled)[np.arange(60), truth].sum() + parameters @ parameters / 2)
+        return float(
+            -log_posterior(scaled)[np.arange(60), truth].sum() + parameters @ parameters / 2
+        )
 
-    wanted = minimize(penalised_loss, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-10}).x
+    wanted = minimize(
+        penalised_loss, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-10}
+    ).x
     found = by_length(scores, truth, lengths)
     assert found.exponent == pytest.approx(wanted[1], abs=1e-3)
-    assert np.log(found.scale) + found.exponent * np.log(lengths).mean() == pytest.approx(wanted[0], abs=1e-3)
+    assert np.log(found.scale) + found.exponent * np.log(lengths).mean() == pytest.approx(
+        wanted[0], abs=1e-3
+    )
 
 
 def test_a_document_of_weight_two_is_two_documents() -> None:
     scores, truth, lengths = overconfident(0.7, 0.8, 60, 3)
     weights = np.arange(60) % 3 + 1
     several, weighted = (
-        by_length(np.repeat(scores, weights, axis=0), np.repeat(truth, weights), np.repeat(lengths, weights)),
+        by_length(
+            np.repeat(scores, weights, axis=0),
+            np.repeat(truth, weights),
+            np.repeat(lengths, weights),
+        ),
         by_length(scores, truth, lengths, weights.astype(np.float64)),
     )
     assert weighted.scale == pytest.approx(several.scale, rel=1e-6)
     assert weighted.exponent == pytest.approx(several.exponent, rel=1e-6)
-    np.testing.assert_allclose(weighted.log_posterior(scores, lengths), several.log_posterior(scores, lengths), rtol=1e-4)
+    np.testing.assert_allclose(
+        weighted.log_posterior(scores, lengths), several.log_posterior(scores, lengths), rtol=1e-4
+    )
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -87,23 +113,33 @@ def test_documents_without_known_words_have_no_part_in_the_fit(*, weighted: bool
     lengths[::4] = 0
     known = lengths > 0
     found = by_length(scores, truth, lengths, weights)
-    wanted = by_length(scores[known], truth[known], lengths[known], None if weights is None else weights[known])
+    wanted = by_length(
+        scores[known], truth[known], lengths[known], None if weights is None else weights[known]
+    )
     assert found.scale == pytest.approx(wanted.scale, rel=1e-6)
     assert found.exponent == pytest.approx(wanted.exponent, rel=1e-6)
     nothing = by_length(scores, truth, 0 * lengths, weights)
     assert (nothing.scale, nothing.exponent) == (1, 0)
 
 
-SCORES = st.lists(st.lists(st.floats(-500, 0) | st.just(-np.inf), min_size=3, max_size=3), min_size=1, max_size=20)
+SCORES = st.lists(
+    st.lists(st.floats(-500, 0) | st.just(-np.inf), min_size=3, max_size=3), min_size=1, max_size=20
+)
 
 
 @examples(12)
 @given(SCORES, st.data())
-def test_answers_stay_and_probabilities_add_up(rows: list[list[float]], data: st.DataObject) -> None:
+def test_answers_stay_and_probabilities_add_up(
+    rows: list[list[float]], data: st.DataObject
+) -> None:
     scores = np.array(rows)
     scores[:, 0] = np.where(np.isinf(scores[:, 0]), -1.0, scores[:, 0])
-    truth = np.array([data.draw(st.sampled_from(np.flatnonzero(np.isfinite(row)).tolist())) for row in scores])
-    lengths = np.array(data.draw(st.lists(st.integers(0, 5000), min_size=len(rows), max_size=len(rows))))
+    truth = np.array(
+        [data.draw(st.sampled_from(np.flatnonzero(np.isfinite(row)).tolist())) for row in scores]
+    )
+    lengths = np.array(
+        data.draw(st.lists(st.integers(0, 5000), min_size=len(rows), max_size=len(rows)))
+    )
     calibration = by_length(scores, truth, lengths)
     posterior = np.exp(calibration.log_posterior(scores, lengths))
     assert np.isfinite(posterior).all()
@@ -112,13 +148,17 @@ def test_answers_stay_and_probabilities_add_up(rows: list[list[float]], data: st
     assert posterior[np.arange(len(rows)), best] == pytest.approx(posterior.max(axis=1))
     before = UNCALIBRATED.log_posterior(scores, lengths)[np.arange(len(rows)), truth].sum()
     parameters = np.log(calibration.scale), calibration.exponent
-    assert calibration.log_posterior(scores, lengths)[np.arange(len(rows)), truth].sum() >= before - 1e-6 or any(parameters)
+    assert calibration.log_posterior(scores, lengths)[
+        np.arange(len(rows)), truth
+    ].sum() >= before - 1e-6 or any(parameters)
 
 
 @pytest.mark.parametrize("size", [1e5, 1e10, 1e20, 1e100])
 def test_a_fit_to_scores_of_any_size_stays_within_its_bounds(size: float) -> None:
     scores, truth, lengths = overconfident(1.0, 0.0, 40, 3)
-    lengths = 100 + lengths % 2  # nearly the same length, so that hardly anything bounds the exponent
+    lengths = (
+        100 + lengths % 2
+    )  # nearly the same length, so that hardly anything bounds the exponent
     scores[::7] *= size * np.where(lengths[::7, np.newaxis] > 100, 1.0, 1e-4)
     calibration = by_length(scores, truth, lengths)
     assert calibration.is_possible
@@ -126,7 +166,17 @@ def test_a_fit_to_scores_of_any_size_stays_within_its_bounds(size: float) -> Non
 
 
 @pytest.mark.parametrize(
-    ("scale", "exponent"), [(1e-300, 0), (1e-14, 0), (1e14, 0), (1, 15.1), (1, -1000), (1e-300, -15), (1e300, 15), (1e200, 15)]
+    ("scale", "exponent"),
+    [
+        (1e-300, 0),
+        (1e-14, 0),
+        (1e14, 0),
+        (1, 15.1),
+        (1, -1000),
+        (1e-300, -15),
+        (1e300, 15),
+        (1e200, 15),
+    ],
 )
 def test_calibrations_that_no_fit_makes(scale: float, exponent: float) -> None:
     assert not Calibration(scale, exponent).is_possible
@@ -149,19 +199,35 @@ def test_without_calibration_the_posterior_is_the_textbook_s() -> None:
 
 def test_a_document_without_known_tokens_keeps_the_prior() -> None:
     prior = np.log([[0.75, 0.25]])
-    assert np.exp(Calibration(5.0, 0.9).log_posterior(prior, np.array([0]))).tolist() == [[pytest.approx(0.75), pytest.approx(0.25)]]
-    assert np.exp(Calibration(5.0, 0.0).log_posterior(prior, np.array([1])))[0, 0] == pytest.approx(0.75**0.2 / (0.75**0.2 + 0.25**0.2))
+    assert np.exp(Calibration(5.0, 0.9).log_posterior(prior, np.array([0]))).tolist() == [
+        [pytest.approx(0.75), pytest.approx(0.25)]
+    ]
+    assert np.exp(Calibration(5.0, 0.0).log_posterior(prior, np.array([1])))[0, 0] == pytest.approx(
+        0.75**0.2 / (0.75**0.2 + 0.25**0.2)
+    )
 
 
 def test_a_handful_of_documents_moves_little() -> None:
-    scores, truth, lengths = np.array([[0.0, -9.0], [-9.0, 0.0]]), np.array([0, 1]), np.array([10, 12])
-    assert by_length(scores, truth, lengths).temperature(lengths) == pytest.approx(np.ones(2), rel=0.01)  # right and sure: nothing to gain
+    scores, truth, lengths = (
+        np.array([[0.0, -9.0], [-9.0, 0.0]]),
+        np.array([0, 1]),
+        np.array([10, 12]),
+    )
+    assert by_length(scores, truth, lengths).temperature(lengths) == pytest.approx(
+        np.ones(2), rel=0.01
+    )  # right and sure: nothing to gain
     wrong = by_length(scores, 1 - truth, lengths).temperature(lengths)
     assert np.all((wrong > 2) & (wrong < 100))
 
 
-@pytest.mark.parametrize("training", [{}, {"weighting": "binary"}, {"classifier": "bernoulli"}, {"classifier": "logistic"}], ids=str)
-def test_terms_are_chosen_without_the_documents_that_calibration_learns_from(training: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "training",
+    [{}, {"weighting": "binary"}, {"classifier": "bernoulli"}, {"classifier": "logistic"}],
+    ids=str,
+)
+def test_terms_are_chosen_without_the_documents_that_calibration_learns_from(
+    training: dict[str, Any],
+) -> None:
     """Labels drawn by chance: the truth is one in two, and terms chosen with all labels in sight would promise certainty."""
     draw = np.random.default_rng(0)
     texts = [" ".join(f"w{word}" for word in draw.integers(0, 2000, 20)) for _ in range(600)]
@@ -179,9 +245,15 @@ def test_where_no_document_was_wrong_the_temperature_is_about_the_usual_one() ->
     def loss(parameters: Any) -> float:
         t, b = parameters
         scaled = scores / np.exp(t + b * (np.log(lengths) - centre))[:, np.newaxis]
-        return float(-log_posterior(scaled)[np.arange(6), truth].sum() + (t - centre / 2) ** 2 / 2 + (b - 0.5) ** 2 / 2)
+        return float(
+            -log_posterior(scaled)[np.arange(6), truth].sum()
+            + (t - centre / 2) ** 2 / 2
+            + (b - 0.5) ** 2 / 2
+        )
 
     t, b = minimize(loss, (0.0, 0.0), tol=1e-10).x
     found = by_length(scores, truth, lengths, usual=0.5)
-    assert found.temperature(lengths) == pytest.approx(np.exp(t + b * (np.log(lengths) - centre)), rel=0.01)
+    assert found.temperature(lengths) == pytest.approx(
+        np.exp(t + b * (np.log(lengths) - centre)), rel=0.01
+    )
     assert found.temperature(lengths)[5] > 5

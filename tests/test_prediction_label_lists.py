@@ -40,7 +40,11 @@ def test_what_is_no_list_is_one_item(label: str) -> None:
 
 
 def test_marks() -> None:
-    assert marked_labels([("a", "1"), ("b", " 0 "), ("c", "TRUE"), ("d", ""), ("e", "1.0")]) == ["a", "c", "e"]
+    assert marked_labels([("a", "1"), ("b", " 0 "), ("c", "TRUE"), ("d", ""), ("e", "1.0")]) == [
+        "a",
+        "c",
+        "e",
+    ]
     with pytest.raises(DocumentError, match="the mark of label 'a' is '2', neither 0 nor 1"):
         marked_labels([("a", "2")])
     assert is_marks({"a": 1, "b": 0.2, "c": False})
@@ -51,24 +55,40 @@ def sizes(*arguments: str | Path) -> dict[str, int]:
     succeed("train", *arguments, "-m", "m")
     found = in_json("inspect -m m")["classes"]
     return (
-        {each["class"]: each["documents"] for each in found} if isinstance(found, list) else {k: v["documents"] for k, v in found.items()}
+        {each["class"]: each["documents"] for each in found}
+        if isinstance(found, list)
+        else {k: v["documents"] for k, v in found.items()}
     )
 
 
-def test_a_column_for_each_label_and_lists_in_cells_are_the_sets_that_they_mean(tmp_path: Path) -> None:
+def test_a_column_for_each_label_and_lists_in_cells_are_the_sets_that_they_mean(
+    tmp_path: Path,
+) -> None:
     sets = [["toxic"], ["toxic", "insult"], [], ["threat"], ["insult"], ["toxic", "threat"]] * 4
     texts = [f"text {' '.join(each) or 'fine'} word{n}" for n, each in enumerate(sets)]
     names = ("toxic", "insult", "threat")
-    marks = "".join(f"{','.join(str(int(name in each)) for name in names)},{text}\n" for each, text in zip(sets, texts, strict=True))
-    records = [{"cats": {name: float(name in each) for name in names}, "text": text} for each, text in zip(sets, texts, strict=True)]
+    marks = "".join(
+        f"{','.join(str(int(name in each)) for name in names)},{text}\n"
+        for each, text in zip(sets, texts, strict=True)
+    )
+    records = [
+        {"cats": {name: float(name in each) for name in names}, "text": text}
+        for each, text in zip(sets, texts, strict=True)
+    ]
     corpus(
         tmp_path,
         {
             "marks.csv": f"{','.join(names)},comment\n{marks}",
-            "lists.csv": "label,comment\n" + "".join(f'"{each}",{text}\n' for each, text in zip(sets, texts, strict=True)),
+            "lists.csv": "label,comment\n"
+            + "".join(f'"{each}",{text}\n' for each, text in zip(sets, texts, strict=True)),
             "marks.jsonl": "".join(json.dumps(record) + "\n" for record in records),
-            "flat.jsonl": "".join(json.dumps({**record["cats"], "text": record["text"]}) + "\n" for record in records),  # type: ignore[dict-item]
-            "sets.jsonl": "".join(json.dumps({"label": each, "text": text}) + "\n" for each, text in zip(sets, texts, strict=True)),
+            "flat.jsonl": "".join(
+                json.dumps({**record["cats"], "text": record["text"]}) + "\n" for record in records
+            ),  # type: ignore[dict-item]
+            "sets.jsonl": "".join(
+                json.dumps({"label": each, "text": text}) + "\n"
+                for each, text in zip(sets, texts, strict=True)
+            ),
         },
     )
     wanted = sizes("sets.jsonl")

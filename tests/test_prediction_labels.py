@@ -39,7 +39,13 @@ def test_a_set_has_its_labels_once_and_in_order(labels: list[str]) -> None:
 def test_one_label_is_no_set(label: str) -> None:
     assert not have_sets([label, None])
     assert labels_in(label) == (label,)
-    assert shown_label(label) == json_label(label) == text_of_label(label) == label_of_text(label) == label
+    assert (
+        shown_label(label)
+        == json_label(label)
+        == text_of_label(label)
+        == label_of_text(label)
+        == label
+    )
 
 
 def test_the_reserved_label_comes_first() -> None:
@@ -71,11 +77,18 @@ def found_in(labels: DocumentLabels) -> list[tuple[int, ...]]:
 
 
 @given(SETS, st.data())
-def test_pairs_are_the_labels_of_sets_in_order_and_a_negative_number_has_none(sets: Sets, data: st.DataObject) -> None:
+def test_pairs_are_the_labels_of_sets_in_order_and_a_negative_number_has_none(
+    sets: Sets, data: st.DataObject
+) -> None:
     table = LabelTable.of_sets(in_order(sets), N_LABELS)
     assert table.sets() == in_order(sets)
     numbers = np.array(data.draw(st.lists(st.integers(-1, len(sets) - 1), max_size=10)), np.int64)
-    wanted = [(row, label) for row, number in enumerate(numbers.tolist()) if number >= 0 for label in sorted(sets[number])]
+    wanted = [
+        (row, label)
+        for row, number in enumerate(numbers.tolist())
+        if number >= 0
+        for label in sorted(sets[number])
+    ]
     rows, labels = table.pairs(numbers)
     assert list(zip(rows.tolist(), labels.tolist(), strict=True)) == wanted
     known = numbers[numbers >= 0]
@@ -98,7 +111,9 @@ def test_labels_of_documents_are_the_sets_that_they_were_made_of(sets: Sets) -> 
     assert labels.sizes().tolist() == [len(own) for own in sets]
     assert labels.named(NAMES) == [tuple(NAMES[label] for label in own) for own in in_order(sets)]
     assert labels.shown(NAMES) == ["|".join(own) for own in labels.named(NAMES)]
-    assert labels.mask(N_LABELS).tolist() == [[label in own for label in range(N_LABELS)] for own in sets]
+    assert labels.mask(N_LABELS).tolist() == [
+        [label in own for label in range(N_LABELS)] for own in sets
+    ]
     assert len(labels.table.sizes) == len(set(sets))
 
 
@@ -118,10 +133,16 @@ def test_a_document_without_an_answer_has_no_label() -> None:
 
 
 @given(SETS.filter(len), st.data())
-def test_documents_have_labels_as_sets_do_also_labels_that_no_set_has(sets: Sets, data: st.DataObject) -> None:
-    asked = data.draw(st.lists(st.tuples(st.integers(0, len(sets) - 1), st.integers(0, N_LABELS + 3)), min_size=1))
+def test_documents_have_labels_as_sets_do_also_labels_that_no_set_has(
+    sets: Sets, data: st.DataObject
+) -> None:
+    asked = data.draw(
+        st.lists(st.tuples(st.integers(0, len(sets) - 1), st.integers(0, N_LABELS + 3)), min_size=1)
+    )
     documents, labels = np.array(asked).T
-    assert of(sets).contains(documents, labels).tolist() == [label in sets[document] for document, label in asked]
+    assert of(sets).contains(documents, labels).tolist() == [
+        label in sets[document] for document, label in asked
+    ]
 
 
 @given(SETS, st.data())
@@ -136,7 +157,9 @@ def test_of_some_documents_the_labels_stay(sets: Sets, data: st.DataObject) -> N
 
 
 @given(st.integers(1, 12), st.integers(0, 20), st.integers(0, 2**32))
-def test_a_mask_comes_back_and_equal_rows_are_one_set(n_labels: int, n_documents: int, seed: int) -> None:
+def test_a_mask_comes_back_and_equal_rows_are_one_set(
+    n_labels: int, n_documents: int, seed: int
+) -> None:
     mask = np.random.default_rng(seed).random((n_documents, n_labels)) < 0.3
     labels = DocumentLabels.of_mask(mask)
     assert np.array_equal(labels.mask(n_labels), mask)
@@ -180,7 +203,9 @@ def test_texts_get_numbers_that_never_change(*, single: bool, blocks: list[list[
         assert index.table.n_labels == n_labels
         for labels, own in zip(before, blocks, strict=False):
             now = DocumentLabels(labels.numbers, index.table)
-            assert [sorted(each) for each in now.named(index.labels)] == [sorted(labels_in(text)) for text in own]
+            assert [sorted(each) for each in now.named(index.labels)] == [
+                sorted(labels_in(text)) for text in own
+            ]
             assert found_in(labels) == found_in(now)
     used = {label for texts in blocks for text in texts for label in labels_in(text)}
     assert index.labels[:2] == NAMES[:2]
@@ -215,7 +240,9 @@ def test_with_one_label_each_the_number_of_a_set_is_that_of_its_label() -> None:
 
 
 @given(first=SETS, second=SETS, unknown=st.booleans())
-def test_renumbered_labels_are_the_same_in_one_table(first: Sets, second: Sets, *, unknown: bool) -> None:
+def test_renumbered_labels_are_the_same_in_one_table(
+    first: Sets, second: Sets, *, unknown: bool
+) -> None:
     index = LabelIndex(NAMES, single=False)
     for sets in (first, second):
         given_ = of(sets)

@@ -10,7 +10,11 @@ SETS = LabelSets.of([[2, 1], [], [3]])
 def test_rows_are_sorted_and_may_be_empty() -> None:
     assert SETS.tuples() == [(1, 2), (), (3,)]
     assert SETS.rows(np.array([2, 0, 0])).tuples() == [(3,), (1, 2), (1, 2)]
-    assert SETS.mask(4).tolist() == [[False, True, True, False], [False] * 4, [False, False, False, True]]
+    assert SETS.mask(4).tolist() == [
+        [False, True, True, False],
+        [False] * 4,
+        [False, False, False, True],
+    ]
 
 
 def test_new_numbers_are_sorted_again() -> None:
@@ -18,4 +22,7 @@ def test_new_numbers_are_sorted_again() -> None:
 
 
 def test_first_labels_come_first() -> None:
-    assert [(rows.tolist(), columns.tolist()) for rows, columns in SETS.by_rank()] == [([0, 2], [1, 3]), ([0], [2])]
+    assert [(rows.tolist(), columns.tolist()) for rows, columns in SETS.by_rank()] == [
+        ([0, 2], [1, 3]),
+        ([0], [2]),
+    ]

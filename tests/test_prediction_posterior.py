@@ -128,11 +128,15 @@ def test_posteriors_of_many_classes_are_summed_in_parts_and_may_replace_the_scor
 @given(rows)
 def test_posteriors_are_the_sigmoids_of_log_odds(joint: list[list[float]]) -> None:
     posterior = log_posterior(table([row for row in joint if max(row) > -math.inf]))
-    assert expit(ClassPosterior(posterior).log_odds()) == pytest.approx(np.exp(posterior), rel=1e-9, abs=1e-300)
+    assert expit(ClassPosterior(posterior).log_odds()) == pytest.approx(
+        np.exp(posterior), rel=1e-9, abs=1e-300
+    )
 
 
 @given(score, score)
-def test_the_log_odds_of_two_classes_are_the_difference_of_their_scores(first: float, second: float) -> None:
+def test_the_log_odds_of_two_classes_are_the_difference_of_their_scores(
+    first: float, second: float
+) -> None:
     found = ClassPosterior(log_posterior(np.array([[first, second]]))).log_odds()[0].tolist()
     assert found == pytest.approx([first - second, second - first], rel=1e-9, abs=1e-9)
 
@@ -159,17 +163,26 @@ def test_of_certain_and_impossible_labels_the_log_odds_are_infinite() -> None:
 def test_log_odds_are_log_p_less_log_of_what_remains(kind: type[Posterior], seed: int) -> None:
     case = drawn(kind, seed)
     posterior = case.posterior
-    wanted = np.array([[complement(kind, logs, label) for label in range(len(logs))] for logs, _ in case.documents()])
+    wanted = np.array(
+        [
+            [complement(kind, logs, label) for label in range(len(logs))]
+            for logs, _ in case.documents()
+        ]
+    )
     assert posterior.log_complement() == pytest.approx(wanted, rel=1e-9, abs=1e-9)
     assert posterior.log_odds() == pytest.approx(posterior.logs - wanted, rel=1e-9, abs=1e-9)
-    assert expit(posterior.log_odds()) == pytest.approx(np.exp(posterior.logs), rel=1e-9, abs=1e-300)
+    assert expit(posterior.log_odds()) == pytest.approx(
+        np.exp(posterior.logs), rel=1e-9, abs=1e-300
+    )
 
 
 @EVERY_KIND
 @pytest.mark.parametrize("unknown", [False, True])
 @given(seed=SEEDS)
 @examples(30)
-def test_losses_are_minus_log_p_of_the_labels_that_a_document_has(kind: type[Posterior], *, unknown: bool, seed: int) -> None:
+def test_losses_are_minus_log_p_of_the_labels_that_a_document_has(
+    kind: type[Posterior], *, unknown: bool, seed: int
+) -> None:
     case = drawn(kind, seed, unknown=unknown)
     wanted = []
     for logs, labels in case.documents():
@@ -185,7 +198,9 @@ def test_losses_are_minus_log_p_of_the_labels_that_a_document_has(kind: type[Pos
 @pytest.mark.parametrize("unknown", [False, True])
 @given(seed=SEEDS)
 @examples(30)
-def test_brier_scores_are_sums_over_all_labels_also_unknown_ones(kind: type[Posterior], *, unknown: bool, seed: int) -> None:
+def test_brier_scores_are_sums_over_all_labels_also_unknown_ones(
+    kind: type[Posterior], *, unknown: bool, seed: int
+) -> None:
     case = drawn(kind, seed, unknown=unknown)
     wanted = []
     for logs, labels in case.documents():
@@ -201,7 +216,9 @@ def test_brier_scores_are_sums_over_all_labels_also_unknown_ones(kind: type[Post
 @examples(30)
 def test_mean_losses_and_brier_scores_are_scikit_learns(kind: type[Posterior], seed: int) -> None:
     posterior, _ = case = drawn(kind, seed)
-    assume(min(posterior.logs.min(), posterior.log_complement().min()) > -15)  # scikit-learn knows no p below 2e-16
+    assume(
+        min(posterior.logs.min(), posterior.log_complement().min()) > -15
+    )  # scikit-learn knows no p below 2e-16
     p = np.exp(posterior.logs)
     n_labels = p.shape[1]
     mean_loss = posterior.losses(case.truth).mean()
@@ -209,13 +226,17 @@ def test_mean_losses_and_brier_scores_are_scikit_learns(kind: type[Posterior], s
     if kind is ClassPosterior:
         numbers = case.truth.numbers
         assert mean_loss == pytest.approx(log_loss(numbers, p, labels=range(n_labels)), rel=1e-6)
-        assert mean_brier == pytest.approx(brier_score_loss(numbers, p, labels=range(n_labels), scale_by_half=False))
+        assert mean_brier == pytest.approx(
+            brier_score_loss(numbers, p, labels=range(n_labels), scale_by_half=False)
+        )
     else:
         mask = case.truth.mask(n_labels)
         columns = list(zip(mask.T, p.T, strict=True))
         losses = [log_loss(truth, column, labels=[False, True]) for truth, column in columns]
         assert mean_loss == pytest.approx(sum(losses), rel=1e-6)
-        of_labels = [brier_score_loss(truth, column, labels=[False, True]) for truth, column in columns]
+        of_labels = [
+            brier_score_loss(truth, column, labels=[False, True]) for truth, column in columns
+        ]
         assert mean_brier == pytest.approx(sum(of_labels))
 
 
@@ -233,7 +254,9 @@ def test_ranks_are_places_of_the_truth_and_of_several_labels_whether_the_first_i
     kind: type[Posterior], *, ties: bool, unknown: bool, seed: int
 ) -> None:
     case = drawn(kind, seed, unknown=unknown, ties=ties, least_labels=1)
-    for (logs, labels), rank in zip(case.documents(), case.posterior.ranks(case.truth).tolist(), strict=True):
+    for (logs, labels), rank in zip(
+        case.documents(), case.posterior.ranks(case.truth).tolist(), strict=True
+    ):
         order = first_most_probable(logs)
         if kind is LabelPosterior:
             assert rank == (0 if order[0] in labels else 1)
@@ -244,7 +267,9 @@ def test_ranks_are_places_of_the_truth_and_of_several_labels_whether_the_first_i
 @EVERY_KIND
 @given(seed=SEEDS)
 @examples(30)
-def test_in_doubt_is_the_most_probable_other_class_or_the_label_most_likely_wrong(kind: type[Posterior], seed: int) -> None:
+def test_in_doubt_is_the_most_probable_other_class_or_the_label_most_likely_wrong(
+    kind: type[Posterior], seed: int
+) -> None:
     case = drawn(kind, seed)
     found = case.posterior.doubts(case.truth)
     columns = (
@@ -255,14 +280,25 @@ def test_in_doubt_is_the_most_probable_other_class_or_the_label_most_likely_wron
     for (logs, labels), other, log_p, odds in zip(case.documents(), *columns, strict=True):
         if kind is ClassPosterior:
             [suggested] = other
-            assert suggested == next(label for label in first_most_probable(logs) if label not in labels)
-            assert (log_p, odds) == pytest.approx((logs[suggested], logs[suggested] - logs[labels[0]]))
+            assert suggested == next(
+                label for label in first_most_probable(logs) if label not in labels
+            )
+            assert (log_p, odds) == pytest.approx(
+                (logs[suggested], logs[suggested] - logs[labels[0]])
+            )
             continue
         rest = [complement(kind, logs, label) for label in range(len(logs))]
-        own = [(rest[label], logs[label]) if label in labels else (logs[label], rest[label]) for label in range(len(logs))]
+        own = [
+            (rest[label], logs[label]) if label in labels else (logs[label], rest[label])
+            for label in range(len(logs))
+        ]
         [changed] = set(other) ^ set(labels)
-        assert (log_p, odds) == pytest.approx((own[changed][0], own[changed][0] - own[changed][1]), rel=1e-9, abs=1e-9)
-        assert odds == pytest.approx(max(changing - staying for changing, staying in own), rel=1e-9, abs=1e-9)
+        assert (log_p, odds) == pytest.approx(
+            (own[changed][0], own[changed][0] - own[changed][1]), rel=1e-9, abs=1e-9
+        )
+        assert odds == pytest.approx(
+            max(changing - staying for changing, staying in own), rel=1e-9, abs=1e-9
+        )
 
 
 @pytest.mark.filterwarnings("error")
@@ -285,16 +321,22 @@ def test_doubts_by_hand() -> None:
 @EVERY_KIND
 @given(seed=SEEDS, least=st.floats(0, 1))
 @examples(30)
-def test_predicted_is_what_is_probable_enough(kind: type[Posterior], seed: int, least: float) -> None:
+def test_predicted_is_what_is_probable_enough(
+    kind: type[Posterior], seed: int, least: float
+) -> None:
     case = drawn(kind, seed)
-    found = case.posterior.predicted(DecisionRule(min_probability=least, labels_from=0.3)).named(NAMES)
+    found = case.posterior.predicted(DecisionRule(min_probability=least, labels_from=0.3)).named(
+        NAMES
+    )
     for (logs, _), labels in zip(case.documents(), found, strict=True):
         p = np.exp(logs).tolist()
         if kind is ClassPosterior:
             best = first_most_probable(logs)[0]
             assert labels == ((NAMES[best],) if p[best] >= least else ())
         else:
-            assert labels == tuple(name for name, each in zip(NAMES, p, strict=False) if each >= max(least, 0.3))
+            assert labels == tuple(
+                name for name, each in zip(NAMES, p, strict=False) if each >= max(least, 0.3)
+            )
 
 
 def test_predicted_by_costs_and_by_promises_of_precision() -> None:
@@ -317,7 +359,9 @@ def test_where_no_class_is_possible_none_is_predicted() -> None:
 @pytest.mark.parametrize("unknown", [False, True])
 @given(seed=SEEDS)
 @examples(30)
-def test_the_scores_of_a_prior_are_those_of_a_constant_posterior(kind: type[Posterior], *, unknown: bool, seed: int) -> None:
+def test_the_scores_of_a_prior_are_those_of_a_constant_posterior(
+    kind: type[Posterior], *, unknown: bool, seed: int
+) -> None:
     case = drawn(kind, seed, unknown=unknown)
     prior = np.exp(case.posterior.logs[0])
     constant = kind(np.tile(np.log(prior), (len(case.sets), 1)))
@@ -327,10 +371,14 @@ def test_the_scores_of_a_prior_are_those_of_a_constant_posterior(kind: type[Post
 
 def test_scores_of_a_prior_by_hand() -> None:
     prior, support = np.array([3 / 4, 1 / 4]), np.array([3.0, 1.0])
-    assert prior_log_loss(prior, support) == pytest.approx(-(3 * math.log(3 / 4) + math.log(1 / 4)) / 4)
+    assert prior_log_loss(prior, support) == pytest.approx(
+        -(3 * math.log(3 / 4) + math.log(1 / 4)) / 4
+    )
     assert prior_brier(prior, support) == pytest.approx((3 * 2 / 16 + 2 * 9 / 16) / 4)
     assert prior_log_loss(prior, np.array([3.0, 0.0, 1.0])) == math.inf
-    assert prior_brier(prior, np.array([3.0, 0.0, 1.0])) == pytest.approx((3 * 2 / 16 + 10 / 16 + 1) / 4)
+    assert prior_brier(prior, np.array([3.0, 0.0, 1.0])) == pytest.approx(
+        (3 * 2 / 16 + 10 / 16 + 1) / 4
+    )
     assert math.copysign(1, prior_log_loss(np.array([1.0, 0.0]), np.array([2.0, 0.0]))) == 1
 
 
@@ -348,7 +396,9 @@ def test_each_document_is_judged_by_itself(kind: type[Posterior], seed: int) -> 
     assert np.array_equal(some.brier_scores(truth), posterior.brier_scores(case.truth)[chosen])
     assert np.array_equal(some.ranks(truth), posterior.ranks(case.truth)[chosen])
     assert np.array_equal(some.log_odds(), posterior.log_odds()[chosen])
-    assert np.array_equal(some.doubts(truth).log_odds, posterior.doubts(case.truth).log_odds[chosen])
+    assert np.array_equal(
+        some.doubts(truth).log_odds, posterior.doubts(case.truth).log_odds[chosen]
+    )
 
 
 @given(st.lists(st.floats(-30, 30), min_size=1, max_size=8), SEEDS)
@@ -363,7 +413,9 @@ def test_one_label_or_none_is_one_of_two_classes(odds: list[float], seed: int) -
     assert one.losses(of_one) == pytest.approx(two.losses(of_two), rel=1e-2, abs=1e-12)
     assert 2 * one.brier_scores(of_one) == pytest.approx(two.brier_scores(of_two), abs=1e-12)
     certain = np.abs(scores) > 20
-    assert one.log_odds()[~certain, 0] == pytest.approx(two.log_odds()[~certain, 0], rel=1e-6, abs=1e-9)
+    assert one.log_odds()[~certain, 0] == pytest.approx(
+        two.log_odds()[~certain, 0], rel=1e-6, abs=1e-9
+    )
 
 
 @pytest.mark.filterwarnings("error")
@@ -371,15 +423,23 @@ def test_losses_and_brier_scores_by_hand() -> None:
     one = ClassPosterior(np.log([[0.5, 0.3, 0.2]] * 2))
     truth = single([1, 3], 4)
     assert one.losses(truth).tolist() == pytest.approx([-math.log(0.3), math.inf])
-    assert one.brier_scores(truth).tolist() == pytest.approx([0.25 + 0.49 + 0.04, 0.25 + 0.09 + 0.04 + 1])
+    assert one.brier_scores(truth).tolist() == pytest.approx(
+        [0.25 + 0.49 + 0.04, 0.25 + 0.09 + 0.04 + 1]
+    )
     several = LabelPosterior(np.log([[0.9, 0.5, 0.2]] * 3))
     sets = DocumentLabels.of_sets([(0, 2), (), (0, 3)], 4)
-    assert several.losses(sets).tolist() == pytest.approx([-math.log(0.9 * 0.5 * 0.2), -math.log(0.1 * 0.5 * 0.8), math.inf])
-    assert several.brier_scores(sets).tolist() == pytest.approx([0.01 + 0.25 + 0.64, 0.81 + 0.25 + 0.04, 0.01 + 0.25 + 0.04 + 1])
+    assert several.losses(sets).tolist() == pytest.approx(
+        [-math.log(0.9 * 0.5 * 0.2), -math.log(0.1 * 0.5 * 0.8), math.inf]
+    )
+    assert several.brier_scores(sets).tolist() == pytest.approx(
+        [0.01 + 0.25 + 0.64, 0.81 + 0.25 + 0.04, 0.01 + 0.25 + 0.04 + 1]
+    )
 
 
 @pytest.mark.filterwarnings("error")
-def test_of_a_sure_label_the_absence_keeps_a_probability_and_of_an_impossible_one_the_presence_none() -> None:
+def test_of_a_sure_label_the_absence_keeps_a_probability_and_of_an_impossible_one_the_presence_none() -> (
+    None
+):
     sure = LabelPosterior(np.array([[0.0, -np.inf]] * 4))
     losses = sure.losses(DocumentLabels.of_sets([(0,), (), (0, 1), (1,)], 2))
     assert losses.tolist() == pytest.approx([0, -math.log(TINY), math.inf, math.inf])

@@ -36,7 +36,11 @@ if TYPE_CHECKING:
 score = st.floats(-1e6, 1e3)
 
 
-rows = st.integers(1, 5).flatmap(lambda n: st.lists(st.lists(st.one_of(score, st.just(-math.inf)), min_size=n, max_size=n), max_size=4))
+rows = st.integers(1, 5).flatmap(
+    lambda n: st.lists(
+        st.lists(st.one_of(score, st.just(-math.inf)), min_size=n, max_size=n), max_size=4
+    )
+)
 
 
 def table(found: list[list[float]]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
@@ -45,16 +49,22 @@ def table(found: list[list[float]]) -> np.ndarray[tuple[int, int], np.dtype[np.f
 
 @given(rows)
 @example([[-3, -2, -2], [-1, -1, -1]])
-def test_the_answer_is_the_first_of_the_most_probable_classes_or_none(joint: list[list[float]]) -> None:
+def test_the_answer_is_the_first_of_the_most_probable_classes_or_none(
+    joint: list[list[float]],
+) -> None:
     answers = minimum_error(log_posterior(table(joint))).tolist()
-    for row, posterior, answer in zip(joint, log_posterior(table(joint)).tolist(), answers, strict=True):
+    for row, posterior, answer in zip(
+        joint, log_posterior(table(joint)).tolist(), answers, strict=True
+    ):
         assert answer == (-1 if max(row) == -math.inf else posterior.index(max(posterior)))
 
 
 Matrix = list[list[float]]
 
 
-joint_scores = st.integers(1, 4).flatmap(lambda n: st.lists(st.lists(st.floats(-30, 0), min_size=n, max_size=n), min_size=1, max_size=5))
+joint_scores = st.integers(1, 4).flatmap(
+    lambda n: st.lists(st.lists(st.floats(-30, 0), min_size=n, max_size=n), min_size=1, max_size=5)
+)
 
 
 cost = st.floats(-5, 20)
@@ -65,7 +75,9 @@ def posterior_of(probabilities: Matrix) -> np.ndarray[tuple[int, int], np.dtype[
 
 
 def matrix(of_answers: Matrix, of_abstaining: list[float] | None = None) -> Costs:
-    return Costs(np.array(of_answers, float), np.array(of_abstaining or [np.inf] * len(of_answers), float))
+    return Costs(
+        np.array(of_answers, float), np.array(of_abstaining or [np.inf] * len(of_answers), float)
+    )
 
 
 @given(joint_scores)
@@ -75,17 +87,23 @@ def test_minimum_error_is_minimum_risk_under_zero_one_costs(joint: Matrix) -> No
     probability = np.exp(posterior)
     chosen = probability[np.arange(len(answers)), answers]
     assert np.allclose(expected, 1 - chosen, atol=1e-12)
-    assert np.allclose(chosen, probability[np.arange(len(answers)), minimum_error(posterior)], atol=1e-12)
+    assert np.allclose(
+        chosen, probability[np.arange(len(answers)), minimum_error(posterior)], atol=1e-12
+    )
 
 
 @given(st.data(), joint_scores)
-def test_the_answer_has_the_least_expected_cost_of_all_and_of_none(data: st.DataObject, joint: Matrix) -> None:
+def test_the_answer_has_the_least_expected_cost_of_all_and_of_none(
+    data: st.DataObject, joint: Matrix
+) -> None:
     posterior = log_posterior(np.array(joint))
     k = posterior.shape[1]
     table = data.draw(st.lists(st.lists(cost, min_size=k, max_size=k), min_size=k, max_size=k))
     none = data.draw(st.none() | st.lists(cost, min_size=k, max_size=k))
     answers, expected = minimum_risk(posterior, matrix(table, none))
-    for row, answer, least in zip(np.exp(posterior).tolist(), answers.tolist(), expected.tolist(), strict=True):
+    for row, answer, least in zip(
+        np.exp(posterior).tolist(), answers.tolist(), expected.tolist(), strict=True
+    ):
         risks = {j: sum(row[i] * table[i][j] for i in range(k)) for j in range(k)}
         if none is not None:
             risks[NO_ANSWER] = sum(row[i] * none[i] for i in range(k))
@@ -93,15 +111,21 @@ def test_the_answer_has_the_least_expected_cost_of_all_and_of_none(data: st.Data
         assert least == pytest.approx(min(risks.values()), abs=1e-9)
 
 
-@given(st.lists(st.floats(0.01, 50), min_size=4, max_size=4), st.floats(0.01, 0.99), st.floats(-8, 8))
-def test_the_threshold_decides_as_minimum_risk_does(numbers: list[float], p: float, log_ratio: float) -> None:
+@given(
+    st.lists(st.floats(0.01, 50), min_size=4, max_size=4), st.floats(0.01, 0.99), st.floats(-8, 8)
+)
+def test_the_threshold_decides_as_minimum_risk_does(
+    numbers: list[float], p: float, log_ratio: float
+) -> None:
     right_1, extra_1, right_2, extra_2 = numbers
     costs = matrix([[right_1, right_1 + extra_1], [right_2 + extra_2, right_2]])
     prior = np.array([p, 1 - p])
     threshold = likelihood_ratio_threshold(costs, prior)
     if abs(log_ratio - np.log(threshold)) > 1e-6:
         joint = np.array([[log_ratio + np.log(p), np.log(1 - p)]])
-        assert minimum_risk(log_posterior(joint), costs)[0].tolist() == [0 if log_ratio > np.log(threshold) else 1]
+        assert minimum_risk(log_posterior(joint), costs)[0].tolist() == [
+            0 if log_ratio > np.log(threshold) else 1
+        ]
 
 
 def test_the_threshold_has_the_names_of_the_classes_and_is_one_of_probability_too() -> None:
@@ -120,7 +144,11 @@ def test_the_threshold_has_the_names_of_the_classes_and_is_one_of_probability_to
 
 def test_impossible_documents_get_no_answer_under_any_rule() -> None:
     posterior = np.full((1, 2), np.nan)
-    for rule in (DecisionRule(), DecisionRule(min_probability=0.5), DecisionRule(_zero_one_costs(2))):
+    for rule in (
+        DecisionRule(),
+        DecisionRule(min_probability=0.5),
+        DecisionRule(_zero_one_costs(2)),
+    ):
         decision = rule.decide(posterior)
         assert decision.answers.tolist() == [NO_ANSWER]
         assert np.isnan(decision.probabilities).all()
@@ -196,11 +224,18 @@ def test_a_label_is_given_where_that_is_expected_to_cost_less() -> None:
 
 @pytest.mark.parametrize(
     "tables",
-    [{"nobody": {"missed": 1}}, {"a": 3}, {"a": {"b": 1}}, *({"a": {"false": cost}} for cost in (0, -1, True, "1", float("nan"), 10**400))],
+    [
+        {"nobody": {"missed": 1}},
+        {"a": 3},
+        {"a": {"b": 1}},
+        *({"a": {"false": cost}} for cost in (0, -1, True, "1", float("nan"), 10**400)),
+    ],
 )
 def test_costs_of_labels_that_mean_nothing_are_refused(tables: dict[str, object]) -> None:
     message = (
-        "the costs of 'a' must be `missed`, `false` or both" if "a" in tables else "a table for 'nobody', which is not a label; .* are a, b"
+        "the costs of 'a' must be `missed`, `false` or both"
+        if "a" in tables
+        else "a table for 'nobody', which is not a label; .* are a, b"
     )
     with pytest.raises(UsageError, match=message):
         thresholds_by_costs(tables, ["a", "b"])
@@ -211,13 +246,22 @@ def test_the_set_of_greatest_expected_f1_by_trying_all_sets_and_outcomes(p: list
     sets = np.array(list(itertools.product((0, 1), repeat=len(p))))
     chances = np.where(sets, p, 1 - np.array(p)).prod(axis=1)
     both, sizes = sets @ sets.T, sets.sum(axis=1)
-    expected = np.where(sizes[:, np.newaxis] + sizes > 0, 2 * both / np.maximum(sizes[:, np.newaxis] + sizes, 1), 1.0) @ chances
+    expected = (
+        np.where(
+            sizes[:, np.newaxis] + sizes > 0,
+            2 * both / np.maximum(sizes[:, np.newaxis] + sizes, 1),
+            1.0,
+        )
+        @ chances
+    )
     [found] = greatest_expected_f1(np.array([p]))
     assert expected[(sets == found).all(axis=1)] == pytest.approx(expected.max(), abs=1e-11)
 
 
 @pytest.mark.parametrize(("n", "a"), [(60, 0.03), (60, 1.0), (150, 0.1), (300, 0.01)])
-def test_of_many_labels_the_expected_f1_is_that_of_the_numbers_of_true_ones(n: int, a: float) -> None:
+def test_of_many_labels_the_expected_f1_is_that_of_the_numbers_of_true_ones(
+    n: int, a: float
+) -> None:
     """By their distributions among those given and among the others, label by label."""
     falling = -np.sort(-np.random.default_rng(n).beta(a, 1, n))
     given, others = [np.ones(1)], [np.ones(1)]
@@ -238,15 +282,29 @@ def test_a_label_as_likely_as_not_is_given() -> None:
 def test_labels_are_given_from_a_probability_on() -> None:
     p = np.log([[0.7, 0.2, 0.5], [0.1, 0.3, 0.05]])
     assert DecisionRule(labels_from=0.5).members(p).tolist() == [[True, False, True], [False] * 3]
-    assert DecisionRule(labels_from=(0.8, 0.2, 0.5)).members(p).tolist() == [[False, True, True], [False, True, False]]
-    assert DecisionRule(labels_from=0.1, min_probability=(0.0, 0.25, 0.0)).members(p).tolist() == [[True, False, True], [True, True, False]]
+    assert DecisionRule(labels_from=(0.8, 0.2, 0.5)).members(p).tolist() == [
+        [False, True, True],
+        [False, True, False],
+    ]
+    assert DecisionRule(labels_from=0.1, min_probability=(0.0, 0.25, 0.0)).members(p).tolist() == [
+        [True, False, True],
+        [True, True, False],
+    ]
 
 
-def test_a_threshold_of_a_label_is_half_of_the_best_expected_f1_and_of_rare_ones_that_of_all() -> None:
+def test_a_threshold_of_a_label_is_half_of_the_best_expected_f1_and_of_rare_ones_that_of_all() -> (
+    None
+):
     p = np.random.default_rng(3).beta(0.3, 1, (40, 3)) * (1, 0.01, 0)
 
     def best(column: np.ndarray) -> float:
-        return max(2 * column[column >= each].sum() / ((column >= each).sum() + column.sum()) for each in column) / 2
+        return (
+            max(
+                2 * column[column >= each].sum() / ((column >= each).sum() + column.sum())
+                for each in column
+            )
+            / 2
+        )
 
     with np.errstate(divide="ignore"):
         frequent, rare, never = label_thresholds(np.log(p))

@@ -34,7 +34,9 @@ def test_the_median_document_is_in_the_middle() -> None:
     values = np.arange(101.0)
     typicality = Typicality.of(values, np.full(101, 10))
     assert typicality is not None
-    shares = typicality.share_below(np.array([-1.0, 0.0, 10.0, 50.0, 99.9, 100.0, 500.0]), np.full(7, 12))
+    shares = typicality.share_below(
+        np.array([-1.0, 0.0, 10.0, 50.0, 99.9, 100.0, 500.0]), np.full(7, 12)
+    )
     assert shares.tolist() == pytest.approx([0, 0, 0.1, 0.5, 0.999, 1, 1])
 
 
@@ -54,9 +56,9 @@ def test_documents_are_compared_with_those_of_their_length() -> None:
     values = np.concatenate((np.linspace(-9, -7, 100), np.linspace(-3, -1, 100)))
     typicality = Typicality.of(values, np.repeat([5, 1000], 100))
     assert typicality is not None
-    assert typicality.share_below(np.array([-8.0, -8.0, -2.0, -2.0]), np.array([5, 1000, 5, 1000])).tolist() == pytest.approx(
-        [0.5, 0, 1, 0.5]
-    )
+    assert typicality.share_below(
+        np.array([-8.0, -8.0, -2.0, -2.0]), np.array([5, 1000, 5, 1000])
+    ).tolist() == pytest.approx([0.5, 0, 1, 0.5])
 
 
 def test_few_documents_tell_nothing() -> None:
@@ -78,13 +80,22 @@ def planted(seed: int, letters: str, documents: int) -> list[str]:
     draw = np.random.default_rng(seed)
     words = [first + second for first in letters for second in letters]
     shares = 1 / np.arange(1, len(words) + 1)
-    return [" ".join(draw.choice(words, draw.integers(5, 60), p=shares / shares.sum())) for _ in range(documents)]
+    return [
+        " ".join(draw.choice(words, draw.integers(5, 60), p=shares / shares.sum()))
+        for _ in range(documents)
+    ]
 
 
-@pytest.mark.parametrize("parameters", [{}, {"min_df": 2}, {"top": 30}, {"prior_shape": "background"}], ids=str)
-def test_foreign_documents_are_atypical_and_new_ones_of_the_same_kind_are_not(parameters: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "parameters", [{}, {"min_df": 2}, {"top": 30}, {"prior_shape": "background"}], ids=str
+)
+def test_foreign_documents_are_atypical_and_new_ones_of_the_same_kind_are_not(
+    parameters: dict[str, Any],
+) -> None:
     texts = planted(1, "abcdefgh", 400)
-    model = TextClassifier(stop_words="none", stemmer="none", **parameters).fit(texts, ["x", "y"] * 200)
+    model = TextClassifier(stop_words="none", stemmer="none", **parameters).fit(
+        texts, ["x", "y"] * 200
+    )
 
     def share_atypical(documents: list[str]) -> float:
         scored = model.fitted.score([text.encode() for text in documents])
@@ -100,7 +111,9 @@ COUNTS = arrays(np.int64, st.just(4), elements=st.integers(0, 1000))
 
 
 @given(VALUES, VALUES)
-def test_a_distance_is_in_standard_deviations_of_training(run: list[float], training: list[float]) -> None:
+def test_a_distance_is_in_standard_deviations_of_training(
+    run: list[float], training: list[float]
+) -> None:
     mine, theirs = Spread.of(np.array(run)), Spread.of(np.array(training))
     assert mine.mean == pytest.approx(np.mean(run), rel=1e-8, abs=1e-8)
     assert mine.deviation == pytest.approx(np.std(run), rel=1e-8, abs=1e-8)
@@ -129,7 +142,11 @@ def test_few_documents_alike_do_not_prove_that_anything_moved() -> None:
 def test_where_there_is_nothing_to_compare() -> None:
     none, constant = Spread.of(np.array([math.nan, math.inf])), Spread(5, 2.0, 0.0)
     assert none == Spread(0, 0.0, 0.0)
-    assert (none.distance(constant), constant.distance(none), none.chance(constant)) == (None, None, 1)
+    assert (none.distance(constant), constant.distance(none), none.chance(constant)) == (
+        None,
+        None,
+        1,
+    )
     assert Spread(1, 3.0, 0.0).distance(constant) == FARTHEST
     assert Spread(1, 3.0, 0.0).chance(constant) == 0
 
@@ -140,7 +157,9 @@ def test_answers_are_compared_by_total_variation_and_chi2(run: Any, training: An
         assert shares_apart(run, training) is None
         assert chance_of_shares(run, training) == 1
         return
-    assert shares_apart(run, training) == pytest.approx(np.maximum(run / run.sum() - training / training.sum(), 0).sum())
+    assert shares_apart(run, training) == pytest.approx(
+        np.maximum(run / run.sum() - training / training.sum(), 0).sum()
+    )
     columns = sorted(zip(run.tolist(), training.tolist(), strict=True), key=sum)
     smaller = min(run.sum(), training.sum()) / (run.sum() + training.sum())
     rare = [column for column in columns if sum(column) * smaller < LEAST_EXPECTED]
@@ -158,7 +177,10 @@ def test_rare_answers_alarm_no_more_often_than_chance_says() -> None:
     run = np.array([25, 24, 1, *[0] * 59])
     assert chance_of_shares(run, training) > 0.3
     random = np.random.default_rng(4)
-    chances = [chance_of_shares(random.multinomial(50, training / training.sum()), training) for _ in range(2000)]
+    chances = [
+        chance_of_shares(random.multinomial(50, training / training.sum()), training)
+        for _ in range(2000)
+    ]
     assert np.mean(np.array(chances) < 0.05) == pytest.approx(0.05, abs=0.025)
     assert np.mean(np.array(chances) < 0.001) <= 0.003
 

@@ -32,7 +32,9 @@ MEANS = np.array([[2.0, 0.0], [0.0, 1.5], [-1.0, -1.0]])
 NAMES = ["a", "b", "c"]
 
 
-def drawn(counts: list[int], seed: int, prior: tuple[float, ...] = (0.5, 0.3, 0.2), bias: float = 0.0) -> tuple[Any, Any]:
+def drawn(
+    counts: list[int], seed: int, prior: tuple[float, ...] = (0.5, 0.3, 0.2), bias: float = 0.0
+) -> tuple[Any, Any]:
     """Posteriors of points around the means of three classes under a prior, right but for a bias and a slope that ``bias`` moves, and classes."""
     random = np.random.default_rng(seed)
     classes = np.repeat(np.arange(3), counts)
@@ -62,9 +64,16 @@ def test_em_finds_the_shares_that_an_optimiser_finds() -> None:
     assert most_likely_shares(likelihood) == pytest.approx(free / free.sum(), abs=1e-4)
 
 
-def test_of_many_classes_em_drops_those_that_are_out_of_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_many_classes_em_drops_those_that_are_out_of_the_question(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """No shares are more likely by more than n (max_k g_k / n − 1), g the gradient of the concave log-likelihood; that of dropped classes counts too."""
-    random, shapes, n_documents, n_classes = np.random.default_rng(5), list[tuple[int, ...]](), 30, 20 * module.MOST_CLASSES
+    random, shapes, n_documents, n_classes = (
+        np.random.default_rng(5),
+        list[tuple[int, ...]](),
+        30,
+        20 * module.MOST_CLASSES,
+    )
 
     class Watched(np.ndarray[Any, Any]):
         def __matmul__(self, other: Any) -> Any:
@@ -80,13 +89,20 @@ def test_of_many_classes_em_drops_those_that_are_out_of_the_question(monkeypatch
     assert found == pytest.approx(most_likely_shares(likelihood), abs=1e-12)
 
 
-def test_of_many_classes_few_probabilities_are_added_up_for_a_draw_and_the_intervals_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_many_classes_few_probabilities_are_added_up_for_a_draw_and_the_intervals_are_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     random, added, chosen = np.random.default_rng(7), list[int](), module._chosen
     classes = random.integers(0, 8, 60)
     posterior = normalised(
-        np.pad(6.0 * np.eye(8)[classes], [(0, 0), (0, 1017)]) + random.standard_normal((60, 1025)) - 4 * (np.arange(1025) > 7)
+        np.pad(6.0 * np.eye(8)[classes], [(0, 0), (0, 1017)])
+        + random.standard_normal((60, 1025))
+        - 4 * (np.arange(1025) > 7)
     )
-    likelihoods, names = ClassLikelihoods.uncorrected(np.full(1025, 1 / 1025)), [str(number) for number in range(1025)]
+    likelihoods, names = (
+        ClassLikelihoods.uncorrected(np.full(1025, 1 / 1025)),
+        [str(number) for number in range(1025)],
+    )
 
     def counted(weights: Any, generator: Any) -> Any:
         added.append(weights.size)
@@ -116,7 +132,10 @@ def test_slopes_and_offsets_are_those_that_an_optimiser_finds() -> None:
         slopes, offsets = scaling.reshape(2, 3)
         common, own, offset = module.COMMON_SLOPE**2, module.OWN_SLOPE**2, module.OFFSET**2
         of_slopes = (slopes - 1) @ np.linalg.inv(common + own * np.eye(3)) @ (slopes - 1)
-        return float((of_slopes + offsets @ offsets / offset) / 2 - normalised(slopes * documents.log_posterior + offsets)[truth].sum())
+        return float(
+            (of_slopes + offsets @ offsets / offset) / 2
+            - normalised(slopes * documents.log_posterior + offsets)[truth].sum()
+        )
 
     found = fitted(documents)
     best = minimize(loss, np.array([1.0] * 3 + [0] * 3), tol=1e-10)
@@ -130,8 +149,12 @@ def fitted(documents: LeftOutPosteriors) -> Any:
     slopes, offsets = scaling
     shares, n_documents = np.full(3, 1 / 3), len(documents.truth)
     for _ in range(2000):
-        of_documents = np.exp(normalised(slopes * documents.log_posterior + offsets + np.log(shares)))
-        shares = (of_documents.sum(axis=0) + module.PSEUDO_DOCUMENTS) / (n_documents + 3 * module.PSEUDO_DOCUMENTS)
+        of_documents = np.exp(
+            normalised(slopes * documents.log_posterior + offsets + np.log(shares))
+        )
+        shares = (of_documents.sum(axis=0) + module.PSEUDO_DOCUMENTS) / (
+            n_documents + 3 * module.PSEUDO_DOCUMENTS
+        )
     return np.stack((slopes, offsets + np.log(shares)))
 
 
@@ -142,28 +165,43 @@ def test_draws_vary_as_fits_to_resampled_documents_do(monkeypatch: pytest.Monkey
     refitted = []
     for _ in range(30):
         rows = random.integers(0, 500, 500)
-        refitted.append(ClassLikelihoods.corrected(of_classes(documents.log_posterior[rows], documents.truth.numbers[rows])).scaling)
+        refitted.append(
+            ClassLikelihoods.corrected(
+                of_classes(documents.log_posterior[rows], documents.truth.numbers[rows])
+            ).scaling
+        )
     draws = ClassLikelihoods.corrected(documents).drawn
 
     def spread_of(scalings: Any) -> Any:  # what all offsets have in common changes nothing
-        return np.std(scalings - scalings.mean(axis=2, keepdims=True) * np.array([[0], [1]]), axis=0)
+        return np.std(
+            scalings - scalings.mean(axis=2, keepdims=True) * np.array([[0], [1]]), axis=0
+        )
 
     spread, wanted = spread_of(draws), spread_of(np.array(refitted))
     assert np.all((spread > 0.6 * wanted) & (spread < 1.6 * wanted))
 
 
-def test_a_class_with_one_document_has_nearly_the_slope_of_the_others_and_takes_no_share_from_them() -> None:
+def test_a_class_with_one_document_has_nearly_the_slope_of_the_others_and_takes_no_share_from_them() -> (
+    None
+):
     """The models without that document do not know its class."""
     documents = left_out(400)
-    posterior, classes = np.hstack((documents.log_posterior, np.full((400, 1), -6.0))), documents.truth.numbers.copy()
+    posterior, classes = (
+        np.hstack((documents.log_posterior, np.full((400, 1), -6.0))),
+        documents.truth.numbers.copy(),
+    )
     classes[7], posterior[7, 3] = 3, -np.inf
     likelihoods = ClassLikelihoods.corrected(of_classes(posterior, classes))
     slopes = likelihoods.scaling[0]
     assert slopes[3] == pytest.approx(slopes[:3].mean(), abs=0.3)
     found = class_shares(posterior[::2], [*NAMES, "d"], likelihoods).prevalence
     assert found["d"].share < 0.02
-    without = class_shares(posterior[::2, :3], NAMES, ClassLikelihoods.corrected(documents)).prevalence
-    assert [found[name].share for name in NAMES] == pytest.approx([without[name].share for name in NAMES], abs=0.02)
+    without = class_shares(
+        posterior[::2, :3], NAMES, ClassLikelihoods.corrected(documents)
+    ).prevalence
+    assert [found[name].share for name in NAMES] == pytest.approx(
+        [without[name].share for name in NAMES], abs=0.02
+    )
 
 
 def test_intervals_hold_the_truth_with_few_documents_left_out() -> None:
@@ -172,13 +210,20 @@ def test_intervals_hold_the_truth_with_few_documents_left_out() -> None:
         bias = float(random.uniform(-0.5, 0.8))
         likelihoods = ClassLikelihoods.corrected(left_out(40, seed, bias))
         counts = random.multinomial(200, random.dirichlet(np.ones(3)))
-        found = class_shares(drawn(counts.tolist(), 100 + seed, bias=bias)[0], NAMES, likelihoods).prevalence.values()
-        held += [each.low - 1e-9 <= count / 200 <= each.high + 1e-9 for count, each in zip(counts, found, strict=True)]
+        found = class_shares(
+            drawn(counts.tolist(), 100 + seed, bias=bias)[0], NAMES, likelihoods
+        ).prevalence.values()
+        held += [
+            each.low - 1e-9 <= count / 200 <= each.high + 1e-9
+            for count, each in zip(counts, found, strict=True)
+        ]
     assert np.mean(held) >= 0.93
 
 
 @pytest.mark.parametrize("bias", [0.0, 0.7])
-def test_intervals_hold_the_truth_and_shares_are_nearer_to_it_than_counting(bias: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_intervals_hold_the_truth_and_shares_are_nearer_to_it_than_counting(
+    bias: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Slopes and offsets describe these posteriors exactly, so nothing is added for what they leave."""
     monkeypatch.setattr(module, "WIDER", 1.0)
     monkeypatch.setattr(module, "MISFIT", 0.0)
@@ -219,14 +264,18 @@ def test_a_class_without_left_out_documents_and_one_that_is_impossible() -> None
     assert found.prevalence["d"].share < 1e-3
 
 
-def test_many_documents_are_drawn_for_in_parts_with_the_same_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_documents_are_drawn_for_in_parts_with_the_same_interval(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     posterior, likelihoods = drawn([30, 30, 40], 4)[0], ClassLikelihoods.corrected(left_out(500))
     whole = class_shares(posterior, NAMES, likelihoods)
     monkeypatch.setattr(module, "SCORES_AT_ONCE", 900)
     parts = class_shares(posterior, NAMES, likelihoods)
     for mine, theirs in zip(whole.prevalence.values(), parts.prevalence.values(), strict=True):
         assert mine.share == pytest.approx(theirs.share, abs=0.02)
-        assert (mine.low, mine.high) == pytest.approx((theirs.low, theirs.high), abs=0.04)  # by other random numbers
+        assert (mine.low, mine.high) == pytest.approx(
+            (theirs.low, theirs.high), abs=0.04
+        )  # by other random numbers
 
 
 TEXTS = ["sofa cat", "cat purr", "dog bark", "dog bone bark", "cat dog"] * 8
@@ -237,15 +286,25 @@ def test_posteriors_for_a_prior_are_the_corrected_ones() -> None:
     model = TextClassifier().fit(TEXTS, LABELS)
     likelihoods = class_likelihoods(model)
     assert isinstance(likelihoods, ClassLikelihoods)
-    documents = [Document(str(place), None, text.encode()) for place, text in enumerate([*TEXTS, ""])]
+    documents = [
+        Document(str(place), None, text.encode()) for place, text in enumerate([*TEXTS, ""])
+    ]
     shares = estimate_prevalence(scored(model.fitted, documents), model.classes, likelihoods).all
     assert shares.documents == len(TEXTS) + 1
     training = shares._replace(
         documents=10**9,
-        prevalence={"cats": shares.prevalence["cats"]._replace(share=0.7), "dogs": shares.prevalence["dogs"]._replace(share=0.3)},
+        prevalence={
+            "cats": shares.prevalence["cats"]._replace(share=0.7),
+            "dogs": shares.prevalence["dogs"]._replace(share=0.3),
+        },
     )
-    [before], [after] = list(scored(model.fitted, documents)), list(with_prior_of(scored(model.fitted, documents), training, likelihoods))
-    corrected = normalised(likelihoods.scaling[0] * before.log_posterior + likelihoods.scaling[1] + np.log((0.7, 0.3)))
+    [before], [after] = (
+        list(scored(model.fitted, documents)),
+        list(with_prior_of(scored(model.fitted, documents), training, likelihoods)),
+    )
+    corrected = normalised(
+        likelihoods.scaling[0] * before.log_posterior + likelihoods.scaling[1] + np.log((0.7, 0.3))
+    )
     assert after.log_posterior == pytest.approx(corrected, abs=1e-6)
     assert np.exp(after.log_posterior).sum(axis=1) == pytest.approx(1)
 
@@ -270,7 +329,10 @@ def test_too_many_classes_for_the_sample(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_few_labels_are_refused() -> None:
     require_labels(TextClassifier().fit(TEXTS * 2, LABELS * 2))
-    with pytest.raises(UsageError, match="2 classes take at least 50 labelled documents, and the model has 40; label more"):
+    with pytest.raises(
+        UsageError,
+        match="2 classes take at least 50 labelled documents, and the model has 40; label more",
+    ):
         require_labels(TextClassifier().fit(TEXTS, LABELS))
 
 
@@ -278,11 +340,17 @@ def test_many_rare_classes_are_refused() -> None:
     """Of 8 classes 2 may be rare."""
     others = [f"class{number}" for number in range(6) for _ in range(3)]
     labels = ["many"] * 200 + others
-    require_labels(TextClassifier().fit([f"{label} word" for label in [*labels, "rare"]], [*labels, "rare"]))
+    require_labels(
+        TextClassifier().fit([f"{label} word" for label in [*labels, "rare"]], [*labels, "rare"])
+    )
     labels = [*labels[:-4], "rare"]
     message = "7 classes take at least 3 labelled documents of all but 1 of them, and 2 have fewer; label more of 1 of these"
     with pytest.raises(UsageError, match=message):
-        require_labels(TextClassifier().fit([f"{label} word" for label in [*labels, "other"]], [*labels, "rare"]))
+        require_labels(
+            TextClassifier().fit(
+                [f"{label} word" for label in [*labels, "other"]], [*labels, "rare"]
+            )
+        )
 
 
 def test_intervals_stay_wide_however_many_documents_are_left_out() -> None:
@@ -308,7 +376,9 @@ def test_intervals_of_two_classes_that_are_hard_to_tell_apart_hold_the_truth(n: 
         documents = of_classes(*two_classes(n, 100 + seed, 0.4))
         share = 0.1 + 0.8 * seed / 24
         posterior, classes = two_classes(400, seed, 0.4, share)
-        found = class_shares(posterior, ["a", "b"], ClassLikelihoods.corrected(documents)).prevalence["a"]
+        found = class_shares(
+            posterior, ["a", "b"], ClassLikelihoods.corrected(documents)
+        ).prevalence["a"]
         assert 0.02 < found.share < 0.98
         held.append(found.low <= np.mean(classes == 0) <= found.high)
     assert np.mean(held) >= 0.92
@@ -324,7 +394,10 @@ def test_after_so_many_sweeps_little_is_left_of_the_start(apart: float) -> None:
 
     kept = (step(0.501) - step(0.499)) / 0.002
     assert kept ** sweeps_needed(likelihood[:1000]) < module.LEFT_OF_START * 1.5
-    assert sweeps_needed(likelihood[:1000]) in (module.SWEEPS, pytest.approx(np.log(module.LEFT_OF_START) / np.log(kept), rel=0.3, abs=1))
+    assert sweeps_needed(likelihood[:1000]) in (
+        module.SWEEPS,
+        pytest.approx(np.log(module.LEFT_OF_START) / np.log(kept), rel=0.3, abs=1),
+    )
 
 
 def test_a_fit_never_turns_round_what_the_model_says() -> None:

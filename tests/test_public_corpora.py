@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CORPORA = REPOSITORY.parent / "shared" / "corpora"
-pytestmark = [pytest.mark.exhaustive, pytest.mark.skipif(not CORPORA.is_dir(), reason="the public corpora are not beside the repository")]
+pytestmark = [
+    pytest.mark.exhaustive,
+    pytest.mark.skipif(
+        not CORPORA.is_dir(), reason="the public corpora are not beside the repository"
+    ),
+]
 
 
 @pytest.fixture(scope="session")
@@ -52,7 +57,12 @@ def test_banking77_has_quoted_fields(short: Path, tmp_path: Path) -> None:
 def test_germeval_has_quotes_that_are_characters(short: Path, tmp_path: Path) -> None:
     train, test = found(short, "germeval2018.training.txt"), found(short, "germeval2018.test.txt")
     reading = ("--format", "tsv", "--text-column", "1", "--label-column", "2")
-    assert Counter(label for label, _ in texts(test, format="tsv", text_column="1", label_column="2")).total() == 3_532
+    assert (
+        Counter(
+            label for label, _ in texts(test, format="tsv", text_column="1", label_column="2")
+        ).total()
+        == 3_532
+    )
     succeed("train", train, *reading, "--language", "german", "-m", "m")
     assert accuracy(tmp_path / "m", test) > 0.65
 
@@ -65,15 +75,29 @@ def test_sms_spam_has_quotes_that_are_characters(short: Path) -> None:
 
 def test_newsgroups_are_mail(tmp_path: Path) -> None:
     folder = unpacked("20news-bydate.tar.xz", tmp_path)
-    train, test = (next(path for path in sorted(folder.rglob(name)) if path.is_dir()) for name in ("*-train", "*-test"))
+    train, test = (
+        next(path for path in sorted(folder.rglob(name)) if path.is_dir())
+        for name in ("*-train", "*-test")
+    )
     read = documents(train, document="mail", headers="subject,organization,keywords")
     assert [document for document in read if document.problem] == []
     assert len(read) == 11_314
     assert not any(b"\nMessage-ID:" in document.text[:200] for document in read[:500])
     for path in sorted(path for path in train.rglob("*") if path.is_file())[::10]:
         body = path.read_bytes()
-        assert read_mail(body, MailReading((b"subject", b"from")))[:2] == text_by_email_package(body, ["subject", "from"])
-    succeed("train", train, "--document", "mail", "--headers", "subject,organization,keywords", "-m", "m")
+        assert read_mail(body, MailReading((b"subject", b"from")))[:2] == text_by_email_package(
+            body, ["subject", "from"]
+        )
+    succeed(
+        "train",
+        train,
+        "--document",
+        "mail",
+        "--headers",
+        "subject,organization,keywords",
+        "-m",
+        "m",
+    )
     assert accuracy(tmp_path / "m", test) > 0.75
 
 
@@ -86,15 +110,28 @@ def test_planted_wrong_labels_are_found(tmp_path: Path) -> None:
     planted = set(random.sample(range(len(read)), len(read) // 20))
     with (tmp_path / "noisy.jsonl").open("w", encoding="utf-8") as file:
         for row, document in enumerate(read):
-            label = random.choice([other for other in classes if other != document.label]) if row in planted else document.label
-            file.write(json.dumps({"id": row, "label": label, "text": document.text.decode()}) + "\n")
-    done = succeed("suspects", "noisy.jsonl", "--id-column", "id", "--limit", str(len(planted)), "--paths")
+            label = (
+                random.choice([other for other in classes if other != document.label])
+                if row in planted
+                else document.label
+            )
+            file.write(
+                json.dumps({"id": row, "label": label, "text": document.text.decode()}) + "\n"
+            )
+    done = succeed(
+        "suspects", "noisy.jsonl", "--id-column", "id", "--limit", str(len(planted)), "--paths"
+    )
     assert len(planted & {int(row) for row in done.text.splitlines()}) / len(planted) > 0.75
 
 
-def test_a_drift_gate_trips_on_another_language_and_not_on_new_mail(short: Path, tmp_path: Path) -> None:
+def test_a_drift_gate_trips_on_another_language_and_not_on_new_mail(
+    short: Path, tmp_path: Path
+) -> None:
     folder = unpacked("20news-bydate.tar.xz", tmp_path)
-    train, test = (next(path for path in sorted(folder.rglob(name)) if path.is_dir()) for name in ("*-train", "*-test"))
+    train, test = (
+        next(path for path in sorted(folder.rglob(name)) if path.is_dir())
+        for name in ("*-train", "*-test")
+    )
     succeed("train", train, "--document", "text")
     tweets = (found(short, "germeval2018.test.txt"), "--format", "tsv", "--text-column", "1")
     for documents_, met in (((test,), True), (tweets, False), ((test,), True)):
@@ -105,4 +142,6 @@ def test_a_drift_gate_trips_on_another_language_and_not_on_new_mail(short: Path,
 def test_two_thirds_of_20_newsgroups_give_the_accuracy_of_the_course(tmp_path: Path) -> None:
     folder = unpacked("20news-19997.tar.xz", tmp_path)
     labels = next(path.parent for path in sorted(folder.rglob("alt.atheism")))
-    assert in_json("cross-validate", labels, "--folds", "3", "--document", "text")["accuracy"] > 0.89
+    assert (
+        in_json("cross-validate", labels, "--folds", "3", "--document", "text")["accuracy"] > 0.89
+    )

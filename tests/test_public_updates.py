@@ -13,7 +13,12 @@ from tests.test_public_corpora import CORPORA, unpacked
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = [pytest.mark.exhaustive, pytest.mark.skipif(not CORPORA.is_dir(), reason="the public corpora are not beside the repository")]
+pytestmark = [
+    pytest.mark.exhaustive,
+    pytest.mark.skipif(
+        not CORPORA.is_dir(), reason="the public corpora are not beside the repository"
+    ),
+]
 
 DAYS = 4
 AS_TEXT = ("--document", "text")
@@ -26,7 +31,10 @@ def newsgroups(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with every second article, dealt out in turn, as ``day0`` and so on; those of the test part are ``test``."""
     folder = tmp_path_factory.mktemp("newsgroups")
     source = unpacked("20news-bydate.tar.xz", folder)
-    train, test = (next(path for path in sorted(source.rglob(name)) if path.is_dir()) for name in ("*-train", "*-test"))
+    train, test = (
+        next(path for path in sorted(source.rglob(name)) if path.is_dir())
+        for name in ("*-train", "*-test")
+    )
     for number, path in enumerate(sorted(path for path in train.rglob("*") if path.is_file())[::2]):
         place = folder / f"day{number % DAYS}" / path.parent.name / path.name
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -40,7 +48,9 @@ def documents(folder: Path, model: str) -> Any:
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: " ".join(setting) or "defaults")
-def test_updated_day_by_day_it_is_the_model_trained_at_once_and_forgetting_leads_back(newsgroups: Path, setting: list[str]) -> None:
+def test_updated_day_by_day_it_is_the_model_trained_at_once_and_forgetting_leads_back(
+    newsgroups: Path, setting: list[str]
+) -> None:
     days = [f"day{number}" for number in range(DAYS)]
     succeed("train", *days, *AS_TEXT, *setting, "-m", "whole", cwd=newsgroups)
     succeed("train", days[2], *AS_TEXT, *setting, "-m", "daily", cwd=newsgroups)
@@ -89,7 +99,13 @@ def test_learnt_once_in_two_runs_or_in_one(newsgroups: Path) -> None:
     moved = int(note.partition("moved from another class: ")[2].partition(",")[0])
     assert moved > 50
     assert (newsgroups / "once").read_bytes() == (newsgroups / "at-once").read_bytes()
-    assert len({path.read_bytes() for path in articles}) == documents(newsgroups, "once") < len(articles)
+    assert (
+        len({path.read_bytes() for path in articles})
+        == documents(newsgroups, "once")
+        < len(articles)
+    )
     note = nbtext("update second --once -v -m once", cwd=newsgroups).notes[0]
-    assert note.startswith("nbtext: learnt 0 documents; moved from another class: 0, known already: ")
+    assert note.startswith(
+        "nbtext: learnt 0 documents; moved from another class: 0, known already: "
+    )
     assert (newsgroups / "once").read_bytes() == (newsgroups / "at-once").read_bytes()

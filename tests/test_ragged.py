@@ -14,10 +14,15 @@ rows = st.lists(st.lists(st.integers(-5, 2**40), max_size=4), max_size=5)
 
 
 @given(st.lists(st.tuples(rows, st.integers(0, 6)), max_size=6))
-def test_rows_come_back_after_others_were_added_and_taken_away(steps: list[tuple[list[list[int]], int]]) -> None:
+def test_rows_come_back_after_others_were_added_and_taken_away(
+    steps: list[tuple[list[list[int]], int]],
+) -> None:
     growing, wanted = GrowingRows(), list[list[int]]()
     for added, removed in steps:
-        growing.append(np.array(list(chain.from_iterable(added)), np.int64), np.array([len(row) for row in added], np.int64))
+        growing.append(
+            np.array(list(chain.from_iterable(added)), np.int64),
+            np.array([len(row) for row in added], np.int64),
+        )
         wanted += added
         kept = max(len(wanted) - removed, 0)
         growing.truncate(kept)
@@ -25,7 +30,9 @@ def test_rows_come_back_after_others_were_added_and_taken_away(steps: list[tuple
         assert len(growing) == len(wanted)
         chosen = np.array([*range(len(wanted)), *reversed(range(len(wanted)))], np.int64)
         assert growing.sizes(chosen).tolist() == [len(wanted[row]) for row in chosen]
-        assert growing.take(chosen).tolist() == list(chain.from_iterable(wanted[row] for row in chosen))
+        assert growing.take(chosen).tolist() == list(
+            chain.from_iterable(wanted[row] for row in chosen)
+        )
 
 
 def test_more_rows_than_there_is_room_for_at_first() -> None:
@@ -34,7 +41,19 @@ def test_more_rows_than_there_is_room_for_at_first() -> None:
         growing.append(np.arange(number, number + 11), np.array([4, 0, 7]))
     assert len(growing) == 1800
     assert growing.sizes(np.array([0, 1, 2, 1799])).tolist() == [4, 0, 7, 7]
-    assert growing.take(np.array([1797, 2, 1])).tolist() == [599, 600, 601, 602, 4, 5, 6, 7, 8, 9, 10]
+    assert growing.take(np.array([1797, 2, 1])).tolist() == [
+        599,
+        600,
+        601,
+        602,
+        4,
+        5,
+        6,
+        7,
+        8,
+        9,
+        10,
+    ]
 
 
 @given(st.lists(st.integers(-3, 5)), st.lists(st.integers(-4, 6)))

@@ -22,7 +22,10 @@ def packed(pairs: list[tuple[str, bytes]]) -> LabelledBlock:
 
 
 def pairs_of(block: LabelledBlock) -> list[tuple[str, bytes]]:
-    return [(block.labels[number], text) for number, text in zip(block.classes.tolist(), block.texts, strict=True)]
+    return [
+        (block.labels[number], text)
+        for number, text in zip(block.classes.tolist(), block.texts, strict=True)
+    ]
 
 
 @given(TEXTS, st.integers(0, 9), st.integers(0, 9))
@@ -42,16 +45,33 @@ def test_texts_of_a_block_are_consecutive() -> None:
         TextBlock.of([b"a", b"b"])[::-1]
 
 
-@given(st.lists(PAIRS, max_size=4), st.lists(st.booleans(), min_size=4, max_size=4), st.sampled_from([WEIGHT_UNIT, 5]))
+@given(
+    st.lists(PAIRS, max_size=4),
+    st.lists(st.booleans(), min_size=4, max_size=4),
+    st.sampled_from([WEIGHT_UNIT, 5]),
+)
 def test_single_documents_and_blocks_are_counted_in_their_order(
     blocks: list[list[tuple[str, bytes]]], whole: list[bool], weight: int
 ) -> None:
     items: list[Document | LabelledBlock] = []
     for block, is_packed in zip(blocks, whole, strict=False):
-        items += [packed(block)] if is_packed else [Document("", label, text, weight=weight) for label, text in block]
+        items += (
+            [packed(block)]
+            if is_packed
+            else [Document("", label, text, weight=weight) for label, text in block]
+        )
     found = list(_in_blocks(items))
-    assert [pair for block in found for pair in pairs_of(block)] == [pair for block in blocks for pair in block]
+    assert [pair for block in found for pair in pairs_of(block)] == [
+        pair for block in blocks for pair in block
+    ]
     assert all(set(block.classes.tolist()) == set(range(len(block.labels))) for block in found)
-    weights = [[WEIGHT_UNIT] * len(block) if block.weights is None else block.weights.tolist() for block in found]
-    single = [WEIGHT_UNIT if is_packed else weight for block, is_packed in zip(blocks, whole, strict=False) for _ in block]
+    weights = [
+        [WEIGHT_UNIT] * len(block) if block.weights is None else block.weights.tolist()
+        for block in found
+    ]
+    single = [
+        WEIGHT_UNIT if is_packed else weight
+        for block, is_packed in zip(blocks, whole, strict=False)
+        for _ in block
+    ]
     assert [each for block in weights for each in block] == single

@@ -46,9 +46,13 @@ def test_fields_are_set_in_order_by_name_or_by_default(decorator: Decorator) -> 
 
 @BOTH
 @pytest.mark.parametrize(
-    ("values", "named"), [((), {}), ((1, [], 3, 4), {}), ((1,), {"x": 1}), ((1,), {"w": 1})], ids=["few", "many", "twice", "unknown"]
+    ("values", "named"),
+    [((), {}), ((1, [], 3, 4), {}), ((1,), {"x": 1}), ((1,), {"w": 1})],
+    ids=["few", "many", "twice", "unknown"],
 )
-def test_wrong_arguments_are_a_type_error(decorator: Decorator, values: tuple[Any, ...], named: dict[str, Any]) -> None:
+def test_wrong_arguments_are_a_type_error(
+    decorator: Decorator, values: tuple[Any, ...], named: dict[str, Any]
+) -> None:
     with pytest.raises(TypeError):
         made(decorator)(*values, **named)
     with pytest.raises(TypeError):
@@ -57,7 +61,11 @@ def test_wrong_arguments_are_a_type_error(decorator: Decorator, values: tuple[An
 
 @BOTH
 def test_equality_and_hash_follow_the_fields(decorator: Decorator) -> None:
-    mutable, frozen, by_identity = made(decorator), made(decorator, frozen=True), made(decorator, eq=False)
+    mutable, frozen, by_identity = (
+        made(decorator),
+        made(decorator, frozen=True),
+        made(decorator, eq=False),
+    )
     assert mutable(1) == mutable(1) != mutable(2)
     assert mutable(1) != made(decorator)(1)
     with pytest.raises(TypeError):

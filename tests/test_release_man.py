@@ -33,7 +33,9 @@ def test_each_command_has_a_page_with_all_its_options(pages: dict[str, str]) -> 
         assert command is not None
         text = pages[f"nbtext-{name}.1"].replace("\\-", "-")
         assert f"nbtext {name} " in text.partition(".SH EXAMPLES")[2]
-        options = [each for each in command.params if isinstance(each, click.Option) and not each.hidden]
+        options = [
+            each for each in command.params if isinstance(each, click.Option) and not each.hidden
+        ]
         assert [each.opts for each in options if max(each.opts, key=len) not in text] == []
         assert f"nbtext-{name} (1)" in pages["nbtext.1"].replace("\\-", "-")
 

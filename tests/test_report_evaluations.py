@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 
 
 def result(confusion: dict[str, dict[str, int]], unseen: int = 0) -> EvaluationResult:
-    labels = list(dict.fromkeys([*confusion, *(answer for row in confusion.values() for answer in row if answer)]))
+    labels = list(
+        dict.fromkeys(
+            [*confusion, *(answer for row in confusion.values() for answer in row if answer)]
+        )
+    )
     return evaluated([*labels, *(f"unseen{n}" for n in range(unseen))], confusion)
 
 
@@ -45,8 +49,13 @@ def test_documents_without_an_answer_have_a_column() -> None:
 
 
 def test_only_classes_that_occur_have_a_row_and_not_too_many() -> None:
-    assert [line.split() for line in drawn({"a": {"b": 1}})][1:] == [["1", "a", "·", "1"], ["2", "b", "·", "·"]]
-    assert _confusion_table(result({"a": {"b": 1}}, unseen=100)) == _confusion_table(result({"a": {"b": 1}}))
+    assert [line.split() for line in drawn({"a": {"b": 1}})][1:] == [
+        ["1", "a", "·", "1"],
+        ["2", "b", "·", "·"],
+    ]
+    assert _confusion_table(result({"a": {"b": 1}}, unseen=100)) == _confusion_table(
+        result({"a": {"b": 1}})
+    )
     assert not _confusion_table(result({"only": {"only": 7}}))
     assert _confusion_table(result({f"c{k}": {f"c{k}": 1} for k in range(MOST_CLASSES)}))
     assert not _confusion_table(result({f"c{k}": {f"c{k}": 1} for k in range(MOST_CLASSES + 1)}))
@@ -54,7 +63,10 @@ def test_only_classes_that_occur_have_a_row_and_not_too_many() -> None:
 
 def test_long_and_hostile_names_are_cut_and_made_visible() -> None:
     assert not any("\x1b" in line for line in drawn({"\x1b[31mred": {"b": 1}, "x" * 60: {"b": 1}}))
-    assert any("x" * 12 + "…" + "x" * 11 in line and "x" * 13 not in line for line in drawn({"a": {"a": 1}, "x" * 60: {"a": 1}}))
+    assert any(
+        "x" * 12 + "…" + "x" * 11 in line and "x" * 13 not in line
+        for line in drawn({"a": {"a": 1}, "x" * 60: {"a": 1}})
+    )
 
 
 def test_bars_rise_with_the_share() -> None:
@@ -72,18 +84,28 @@ def test_a_bar_for_each_bin() -> None:
 
 
 @pytest.mark.parametrize("width", [100, 40])
-def test_a_terminal_gets_pictures_and_a_pipe_does_not(service_desk_model: Path, tmp_path: Path, width: int) -> None:
+def test_a_terminal_gets_pictures_and_a_pipe_does_not(
+    service_desk_model: Path, tmp_path: Path, width: int
+) -> None:
     arguments = ("evaluate", str(SERVICE_DESK / "test"), "--all", "-m", str(service_desk_model))
     status, screen = on_terminal(*arguments, env={"COLUMNS": str(width)})
     assert status == 0
     assert "Where fewer came true than promised" in screen
     _, short = on_terminal(*arguments[:2], *arguments[3:], env={"COLUMNS": str(width)})
     assert screen.splitlines()[:8] == short.splitlines()[:8]
-    assert not [words for words in ("came true", "balanced accuracy", "true class, by answer") if words in short]
-    assert all(len(re.sub(r"\x1b\[[0-9;]*m", "", line)) <= width for line in screen.splitlines()[-7:])
+    assert not [
+        words
+        for words in ("came true", "balanced accuracy", "true class, by answer")
+        if words in short
+    ]
+    assert all(
+        len(re.sub(r"\x1b\[[0-9;]*m", "", line)) <= width for line in screen.splitlines()[-7:]
+    )
     status, plain = on_terminal(*arguments, env={"COLUMNS": str(width), "NO_COLOR": "1"})
     assert "48;" not in plain
     rows = re.sub(r"\x1b\[[0-9;]*m", "", plain).rsplit("─", 1)[1].split()
     assert rows[-8:] == (
-        ["6", "·", "·", "·", "·", "·", "13", "waste-collection"] if width == 40 else ["6", "waste-collection", *"·" * 5, "13"]
+        ["6", "·", "·", "·", "·", "·", "13", "waste-collection"]
+        if width == 40
+        else ["6", "waste-collection", *"·" * 5, "13"]
     )

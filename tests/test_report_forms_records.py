@@ -31,7 +31,9 @@ def test_tsv_is_one_line_that_can_be_read_back(fields: list[str]) -> None:
     assert line.endswith("\n")
     assert not set(line[:-1]) & set("\n\r")
     back = {"\\\\": "\\", "\\t": "\t", "\\n": "\n", "\\r": "\r"}
-    assert [re.sub(r"\\[\\tnr]", lambda match: back[match[0]], field) for field in line[:-1].split("\t")] == fields
+    assert [
+        re.sub(r"\\[\\tnr]", lambda match: back[match[0]], field) for field in line[:-1].split("\t")
+    ] == fields
 
 
 @given(st.lists(anything, min_size=1, max_size=4))
@@ -39,7 +41,13 @@ def test_csv_can_be_read_back(fields: list[str]) -> None:
     assert list(csv.reader(io.StringIO(_csv_line(fields), newline=""))) == [fields]
 
 
-@given(st.dictionaries(anything, anything | st.floats(allow_nan=False, allow_infinity=False) | st.none(), max_size=4))
+@given(
+    st.dictionaries(
+        anything,
+        anything | st.floats(allow_nan=False, allow_infinity=False) | st.none(),
+        max_size=4,
+    )
+)
 def test_json_is_one_line_of_text_that_can_be_read_back(record: dict[str, Any]) -> None:
     line = json_line(record)
     line.encode()
@@ -57,7 +65,9 @@ def test_json_has_no_numbers_that_are_none(value: float) -> None:
 def test_what_is_visible_moves_nothing_and_stays_so(text: str) -> None:
     shown = visible(text)
     shown.encode()
-    assert shown.isprintable() or not any(character in shown for character in "\x00\x07\x1b\x7f\x85\x9b\u200f\u2028\u2029\u202e\u2066")
+    assert shown.isprintable() or not any(
+        character in shown for character in "\x00\x07\x1b\x7f\x85\x9b\u200f\u2028\u2029\u202e\u2066"
+    )
     assert visible(shown) == shown
 
 
@@ -69,13 +79,24 @@ def test_visible(text: str, shown: str) -> None:
 
 
 def test_numbers_have_six_digits() -> None:
-    assert [six_digits(value) for value in (0.12345678, 1.0, 1e-20, None)] == ["0.123457", "1", "1e-20", ""]
+    assert [six_digits(value) for value in (0.12345678, 1.0, 1e-20, None)] == [
+        "0.123457",
+        "1",
+        "1e-20",
+        "",
+    ]
 
 
 def test_a_record_becomes_json_by_the_names_of_its_fields() -> None:
-    record = {"classes": [ClassPerplexity(1, 0, 0, 0.0, math.nan)], "best": (TermValue("cat", math.inf),), "size": ClassSize(2, 7, 0.5)}
+    record = {
+        "classes": [ClassPerplexity(1, 0, 0, 0.0, math.nan)],
+        "best": (TermValue("cat", math.inf),),
+        "size": ClassSize(2, 7, 0.5),
+    }
     assert json_values(record) == {
-        "classes": [{"documents": 1, "tokens": 0, "unknown": 0, "log_likelihood": 0, "perplexity": None}],
+        "classes": [
+            {"documents": 1, "tokens": 0, "unknown": 0, "log_likelihood": 0, "perplexity": None}
+        ],
         "best": [{"term": "cat", "value": None}],
         "size": {"documents": 2, "tokens": 7, "prior": 0.5},
     }

@@ -29,7 +29,19 @@ if TYPE_CHECKING:
 
     from nbtext.metrics.results import EvaluationResult
 
-WORDS = ["", " ", "a", "bb ", "words-of-a-kind", "日本", "naïve", "e\u0301", "🌷", "x" * 30, "a b c d e f g h"]
+WORDS = [
+    "",
+    " ",
+    "a",
+    "bb ",
+    "words-of-a-kind",
+    "日本",
+    "naïve",
+    "e\u0301",
+    "🌷",
+    "x" * 30,
+    "a b c d e f g h",
+]
 cells = st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join)
 
 
@@ -39,7 +51,13 @@ def printed(write: Callable[[], object]) -> str:
     return out.getvalue()
 
 
-def drawn_by_rich(title: str | None, columns: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[int], width: int) -> str:
+def drawn_by_rich(
+    title: str | None,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    numeric: Sequence[int],
+    width: int,
+) -> str:
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for place, name in enumerate(columns):
         table.add_column(name, justify="right" if place in numeric else "left", overflow="fold")
@@ -52,8 +70,15 @@ def drawn_by_rich(title: str | None, columns: Sequence[str], rows: Sequence[Sequ
 
 
 @examples(15)
-@given(data=st.data(), n_columns=st.integers(1, 6), title=st.sampled_from([None, "t"]), width=st.sampled_from([200, 80, 60, 40]))
-def test_a_table_is_drawn_as_rich_draws_it(data: st.DataObject, n_columns: int, title: str | None, width: int) -> None:
+@given(
+    data=st.data(),
+    n_columns=st.integers(1, 6),
+    title=st.sampled_from([None, "t"]),
+    width=st.sampled_from([200, 80, 60, 40]),
+)
+def test_a_table_is_drawn_as_rich_draws_it(
+    data: st.DataObject, n_columns: int, title: str | None, width: int
+) -> None:
     some = st.lists(cells, min_size=n_columns, max_size=n_columns)
     columns, rows = "abcdef"[:n_columns], data.draw(st.lists(some, max_size=5))
     numeric = data.draw(st.lists(st.integers(0, n_columns - 1), max_size=3))
@@ -73,7 +98,9 @@ def test_two_columns_may_have_the_same_head() -> None:
 
 def of_classes(n_classes: int) -> TextClassifier:
     texts = [f"word{number % 50} other{number % 7}" for number in range(n_classes)]
-    return TextClassifier(calibration="none").fit(texts, [f"class {number}" for number in range(n_classes)])
+    return TextClassifier(calibration="none").fit(
+        texts, [f"class {number}" for number in range(n_classes)]
+    )
 
 
 def evaluated(model: TextClassifier) -> EvaluationResult:

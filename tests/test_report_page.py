@@ -28,7 +28,17 @@ if TYPE_CHECKING:
 
     from nbtext.evaluation.gathering import ReportData
 
-SECTIONS = ["summary", "figures", "confusion", "calibration", "classes", "mistakes", "terms", "learning", "made"]
+SECTIONS = [
+    "summary",
+    "figures",
+    "confusion",
+    "calibration",
+    "classes",
+    "mistakes",
+    "terms",
+    "learning",
+    "made",
+]
 
 
 def words(data: ReportData) -> str:
@@ -45,7 +55,9 @@ def test_sections_come_in_order_and_are_in_the_contents() -> None:
 
 def test_a_page_of_little_has_only_what_there_is() -> None:
     page = Page(html_page(bare(example(("only",)))))
-    assert [section["class"] for section in page.all("section")] == [name for name in SECTIONS if name != "learning"]
+    assert [section["class"] for section in page.all("section")] == [
+        name for name in SECTIONS if name != "learning"
+    ]
     assert "It made no mistake on these documents." in page.text
     assert "no calibration" in page.text
     assert len([svg for svg in page.all("svg") if svg["class"].startswith("chart")]) == 1
@@ -57,7 +69,11 @@ def test_everything_has_a_name_for_those_who_do_not_see_it() -> None:
 
 def test_nothing_comes_from_elsewhere_and_nothing_runs() -> None:
     page = Page(html_page(example()))
-    policy = next(meta["content"] for meta in page.all("meta") if meta.get("http-equiv") == "Content-Security-Policy")
+    policy = next(
+        meta["content"]
+        for meta in page.all("meta")
+        if meta.get("http-equiv") == "Content-Security-Policy"
+    )
     assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'; img-src data:")
     page.assert_nothing_comes_from_elsewhere_or_runs()
     style = (HERE / "style.css").read_text(encoding="utf-8")
@@ -68,13 +84,20 @@ def test_nothing_comes_from_elsewhere_and_nothing_runs() -> None:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_names_and_texts_stay_text(text: str) -> None:
-    plain, hostile = (html_page(example((f"a{text}", f"b{text}", f"c{text}"), text)) for text in ("harmless", text))
+    plain, hostile = (
+        html_page(example((f"a{text}", f"b{text}", f"c{text}"), text))
+        for text in ("harmless", text)
+    )
     page = Page(hostile)
     assert page.shape == Page(plain).shape
     assert page.other == ["doctype html"]
-    assert {name for name, _ in page.elements} == {name for name, _ in Page(plain).elements} | ({"wbr"} if "<wbr>" in hostile else set())
+    assert {name for name, _ in page.elements} == {name for name, _ in Page(plain).elements} | (
+        {"wbr"} if "<wbr>" in hostile else set()
+    )
     assert not any(name.startswith("on") for _, attributes in page.elements for name in attributes)
-    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]", hostile)
+    assert not re.search(
+        "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]", hostile
+    )
     hostile.encode()
 
 
@@ -83,7 +106,9 @@ def test_hostile_names_and_texts_stay_text(text: str) -> None:
 def test_any_text_stays_text(text: str) -> None:
     page = Page(html_page(example(("a", f"b{text}"), text)))
     assert page.other == ["doctype html"]
-    assert {name for name, _ in page.elements} <= {name for name, _ in Page(html_page(example(("a-b", "b")))).elements}
+    assert {name for name, _ in page.elements} <= {
+        name for name, _ in Page(html_page(example(("a-b", "b")))).elements
+    }
 
 
 def test_control_characters_are_shown_as_codes() -> None:
@@ -92,11 +117,20 @@ def test_control_characters_are_shown_as_codes() -> None:
 
 def test_the_summary_says_how_good_it_is() -> None:
     said = words(example())
-    assert "answered 300 documents of 3 classes. It is right on 80.0\u00a0% of them (95\u00a0% interval 75.1\u00a0% to 84.1\u00a0%)" in said
-    assert "Always answering cats, the largest class in training, would be right on 33.3\u00a0%" in said
+    assert (
+        "answered 300 documents of 3 classes. It is right on 80.0\u00a0% of them (95\u00a0% interval 75.1\u00a0% to 84.1\u00a0%)"
+        in said
+    )
+    assert (
+        "Always answering cats, the largest class in training, would be right on 33.3\u00a0%"
+        in said
+    )
     assert "no sign" not in said
     assert "Of its 60 mistakes, 20 take cats for dogs." in said
-    assert "recognises least is cats: it finds 80.0\u00a0% of its 100 documents; most often it takes the others for dogs." in said
+    assert (
+        "recognises least is cats: it finds 80.0\u00a0% of its 100 documents; most often it takes the others for dogs."
+        in said
+    )
     assert "Its probabilities can be believed." in said
     assert "by 1.0 percentage points in the mean (before calibration by 20.0)" in said
 
@@ -105,9 +139,15 @@ def test_the_summary_says_what_is_bad() -> None:
     data = example()
     assert "rough guide: too high" in words(replace_error(data, 0.05))
     assert "should not be taken at their word: it is surer" in words(replace_error(data, 0.2))
-    assert "no sign here that the model is better" in words(judged({"cats": {"cats": 40, "dogs": 60}}))
-    assert "too few documents to tell whether its probabilities" in words(judged({"cats": {"cats": 199}}))
-    assert "Its only mistake takes cats for dogs." in words(judged({"cats": {"cats": 299, "dogs": 1}}))
+    assert "no sign here that the model is better" in words(
+        judged({"cats": {"cats": 40, "dogs": 60}})
+    )
+    assert "too few documents to tell whether its probabilities" in words(
+        judged({"cats": {"cats": 199}})
+    )
+    assert "Its only mistake takes cats for dogs." in words(
+        judged({"cats": {"cats": 299, "dogs": 1}})
+    )
     assert "no answer to 7 documents" in words(judged({"cats": {"cats": 299, "": 7}}))
 
 
@@ -117,25 +157,41 @@ def test_the_summary_says_when_the_test_is_unfair() -> None:
     others = _OthersResult(288, 0.75, (0.7, 0.8), 0.7, 0.1, 0.5, 0.3)
     assert "flatter" not in words(replace(data, leaks=LeakResult(0, (), others)))
     told = words(replace(data, leaks=LeakResult(12, (), others)))
-    assert "12 of the 300 documents stand among those that it was trained on, word for word. Without them it is right on 75.0" in told
-    assert "2 of the 40 documents that could be checked stand among" in words(replace(data, leaks=SampledLeakResult(40, 2)))
+    assert (
+        "12 of the 300 documents stand among those that it was trained on, word for word. Without them it is right on 75.0"
+        in told
+    )
+    assert "2 of the 40 documents that could be checked stand among" in words(
+        replace(data, leaks=SampledLeakResult(40, 2))
+    )
 
 
 def test_a_forecast_that_is_withheld_says_why() -> None:
     data = example()
     assert data.learning_curve is not None
     forecast = Forecast(2500, withheld="the curve is too short")
-    page = Page(html_page(replace(data, learning_curve=data.learning_curve._replace(forecast=_Forecasts(forecast)))))
+    page = Page(
+        html_page(
+            replace(
+                data, learning_curve=data.learning_curve._replace(forecast=_Forecasts(forecast))
+            )
+        )
+    )
     assert "No forecast of accuracy: the curve is too short." in page.text
     assert "The ring" not in page.text
-    assert "Twice the documents, 2,500, would bring accuracy 0.8000 (95 % interval 0.7500 to 0.8500)" in Page(html_page(data)).text
+    assert (
+        "Twice the documents, 2,500, would bring accuracy 0.8000 (95 % interval 0.7500 to 0.8500)"
+        in Page(html_page(data)).text
+    )
 
 
 def replace_error(data: ReportData, error: float) -> ReportData:
     return replace(data, after=data.after._replace(ece=error, confidence=0.95))
 
 
-def judged(confusion: dict[str, dict[str, int]], labels: Sequence[str] = ("cats", "dogs", "fish")) -> ReportData:
+def judged(
+    confusion: dict[str, dict[str, int]], labels: Sequence[str] = ("cats", "dogs", "fish")
+) -> ReportData:
     return replace(example(), evaluation=evaluated(labels, confusion))
 
 
@@ -157,9 +213,14 @@ def test_with_very_many_classes_the_largest_are_shown() -> None:
 def test_colours_are_told_apart_by_all() -> None:
     style = (HERE / "style.css").read_text(encoding="utf-8")
     light, dark = (
-        dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", block)) for block in re.findall(r":root \{(.*?)\n *\}", style, re.DOTALL)[:2]
+        dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", block))
+        for block in re.findall(r":root \{(.*?)\n *\}", style, re.DOTALL)[:2]
     )
-    pairs = [(f"on-{kind}", f"{kind}{step}") for kind in "hm" for step in range(3)] + [("on-m", "m3"), ("on-m4", "m4"), ("on-m5", "m5")]
+    pairs = [(f"on-{kind}", f"{kind}{step}") for kind in "hm" for step in range(3)] + [
+        ("on-m", "m3"),
+        ("on-m4", "m4"),
+        ("on-m5", "m5"),
+    ]
     pairs += [("on-h-dark", "h3"), ("on-h-dark", "h4"), ("mark-ink", "mark")]
     pairs += [(text, ground) for text in ("ink", "soft", "link") for ground in ("paper", "panel")]
     for colours in (light, dark):
@@ -179,7 +240,9 @@ def contrast(one: str, other: str) -> float:
 
 def luminance(colour: str) -> float:
     shares = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    red, green, blue = (share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares)
+    red, green, blue = (
+        share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares
+    )
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
@@ -187,7 +250,11 @@ def test_how_it_was_made(tmp_path: Path) -> None:
     path = "m.joblib"
     texts = ["a cat and a dog", "dogs bark", "a ship sails", "the harbour"]
     TextClassifier().fit(texts, ["animals", "animals", "ships", "ships"]).save(path)
-    made = dict(provenance(TextClassifier.load(path), path, corpus=("one", "two"), command="nbtext report one two"))
+    made = dict(
+        provenance(
+            TextClassifier.load(path), path, corpus=("one", "two"), command="nbtext report one two"
+        )
+    )
     assert dict(made["Report"])["documents"] == "one, two"
     assert dict(made["Model"])["documents"] == "4"
     assert len(dict(made["Model"])["SHA-256"]) == 64

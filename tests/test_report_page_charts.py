@@ -49,7 +49,10 @@ def of_class(picture: ET.Element, tag: str, kind: str) -> list[ET.Element]:
 @given(st.floats(0, 1))
 def test_the_width_of_a_bar_is_its_value(value: float) -> None:
     rects = drawn(bar(value, "")).findall("rect")
-    assert [numbers(rect, "width")[0] for rect in rects] == [100, pytest.approx(100 * value, abs=0.005)]
+    assert [numbers(rect, "width")[0] for rect in rects] == [
+        100,
+        pytest.approx(100 * value, abs=0.005),
+    ]
 
 
 def test_a_bar_shows_its_interval_and_says_what_it_means() -> None:
@@ -69,24 +72,40 @@ def test_points_of_a_reliability_diagram() -> None:
     picture = drawn(reliability_diagram(bins, "after", "a name"))
     assert picture.attrib["aria-label"] == "a name"
     # the square lies from 46 to 326 and, upside down, from 292 to 12; the columns of 120 documents are 44 high and stand on 354
-    assert [numbers(circle, "cx", "cy") for circle in picture.iter("circle")] == [[116, 152], [326, 82], [46, 292]]
+    assert [numbers(circle, "cx", "cy") for circle in picture.iter("circle")] == [
+        [116, 152],
+        [326, 82],
+        [46, 292],
+    ]
     assert [numbers(line, "x1", "y1", "y2") for line in of_class(picture, "line", "whisker")] == [
         [116, 180, 124],
         [326, 96, 68],
         [46, 292, 152],
     ]
-    assert [numbers(rect, "y", "height") for rect in of_class(picture, "rect", "count")] == [[343, 11], [310, 44], [352.9, 1.1]]
-    assert picture.find("polyline[@class='path']").attrib["points"] == "116.00,152.00 326.00,82.00 46.00,292.00"  # type: ignore[union-attr]
+    assert [numbers(rect, "y", "height") for rect in of_class(picture, "rect", "count")] == [
+        [343, 11],
+        [310, 44],
+        [352.9, 1.1],
+    ]
+    assert (
+        picture.find("polyline[@class='path']").attrib["points"]
+        == "116.00,152.00 326.00,82.00 46.00,292.00"
+    )  # type: ignore[union-attr]
     assert [group.get("class") for group in picture.findall("g")] == [None, None, "few"]
     words = picture.findtext("g/title")
-    assert words == "30 answers of mean probability 25.0\u00a0%: 50.0\u00a0% right, 95\u00a0% interval 40.0\u00a0% to 60.0\u00a0%"
+    assert (
+        words
+        == "30 answers of mean probability 25.0\u00a0%: 50.0\u00a0% right, 95\u00a0% interval 40.0\u00a0% to 60.0\u00a0%"
+    )
 
 
 def test_a_reliability_diagram_of_nothing() -> None:
     assert list(drawn(reliability_diagram((), "after", "")).iter("circle")) == []
 
 
-def point(documents: int, accuracy: float, low: float, high: float, macro_f1: float, training: float = 0.6) -> CurvePoint:
+def point(
+    documents: int, accuracy: float, low: float, high: float, macro_f1: float, training: float = 0.6
+) -> CurvePoint:
     return CurvePoint(documents, accuracy, (low, high), macro_f1, (0.0, 1.0), training)
 
 
@@ -98,24 +117,61 @@ def test_a_learning_curve() -> None:
     ]
     picture = drawn(learning_curve_chart(points, "a name"))
     # from 40 % to 80 % in 240 steps that end at 12, from 100 to 10,000 in 560 that begin at 46
-    assert [numbers(circle, "cx", "cy") for circle in picture.iter("circle")] == [[46, 192], [326, 72], [606, 12]]
-    assert of_class(picture, "polyline", "second")[0].attrib["points"] == "46.00,222.00 326.00,132.00 606.00,24.00"
-    assert of_class(picture, "polyline", "third")[0].attrib["points"] == "46.00,12.00 326.00,18.00 606.00,24.00"
+    assert [numbers(circle, "cx", "cy") for circle in picture.iter("circle")] == [
+        [46, 192],
+        [326, 72],
+        [606, 12],
+    ]
+    assert (
+        of_class(picture, "polyline", "second")[0].attrib["points"]
+        == "46.00,222.00 326.00,132.00 606.00,24.00"
+    )
+    assert (
+        of_class(picture, "polyline", "third")[0].attrib["points"]
+        == "46.00,12.00 326.00,18.00 606.00,24.00"
+    )
     band = of_class(picture, "polygon", "band")[0].attrib["points"].split()
-    assert band == ["46.00,252.00", "326.00,102.00", "606.00,24.00", "606.00,12.00", "326.00,42.00", "46.00,132.00"]
-    assert [node.text for node in of_class(picture, "text", "y")] == ["40\u00a0%", "50\u00a0%", "60\u00a0%", "70\u00a0%", "80\u00a0%"]
+    assert band == [
+        "46.00,252.00",
+        "326.00,102.00",
+        "606.00,24.00",
+        "606.00,12.00",
+        "326.00,42.00",
+        "46.00,132.00",
+    ]
+    assert [node.text for node in of_class(picture, "text", "y")] == [
+        "40\u00a0%",
+        "50\u00a0%",
+        "60\u00a0%",
+        "70\u00a0%",
+        "80\u00a0%",
+    ]
     assert [node.text for node in of_class(picture, "text", "x")] == ["100", "1,000", "10,000"]
-    assert [node.text for node in of_class(picture, "text", "x minor")] == ["200", "500", "2,000", "5,000"]
+    assert [node.text for node in of_class(picture, "text", "x minor")] == [
+        "200",
+        "500",
+        "2,000",
+        "5,000",
+    ]
     assert of_class(picture, "line", "ahead") == []
 
 
 def test_a_forecast_stands_at_the_end_of_the_curve() -> None:
     points = [point(100, 0.5, 0.5, 0.5, 0.5), point(1000, 0.6, 0.6, 0.6, 0.5)]
     picture = drawn(learning_curve_chart(points, "", Forecast(10_000, 0.8, (0.7, 0.9), 0.6)))
-    assert [numbers(circle, "cx", "cy") for circle in of_class(picture, "circle", "first")] == [[46, 252], [326, 192]]
-    assert [numbers(circle, "cx", "cy") for circle in of_class(picture, "circle", "ring")] == [[606, 72]]
-    assert [numbers(line, "x1", "y1", "x2", "y2") for line in of_class(picture, "line", "ahead")] == [[326, 192, 606, 72]]
-    assert [numbers(line, "x1", "y1", "y2") for line in of_class(picture, "line", "whisker")] == [[606, 132, 12]]
+    assert [numbers(circle, "cx", "cy") for circle in of_class(picture, "circle", "first")] == [
+        [46, 252],
+        [326, 192],
+    ]
+    assert [numbers(circle, "cx", "cy") for circle in of_class(picture, "circle", "ring")] == [
+        [606, 72]
+    ]
+    assert [
+        numbers(line, "x1", "y1", "x2", "y2") for line in of_class(picture, "line", "ahead")
+    ] == [[326, 192, 606, 72]]
+    assert [numbers(line, "x1", "y1", "y2") for line in of_class(picture, "line", "whisker")] == [
+        [606, 132, 12]
+    ]
     without = learning_curve_chart(points, "", Forecast(10_000, withheld="too short"))
     assert without == learning_curve_chart(points, "")
 
@@ -140,11 +196,28 @@ def test_the_heat_map() -> None:
     result = example().evaluation
     page = Page(confusion_chart(result.per_class, result.confusion))
     cells = [attributes for attributes in page.all("td") if attributes.get("class") != "corner"]
-    assert [cell.get("class") for cell in cells] == ["h3", "m5", None, None, "h3", "m5", "m5", None, "h3"]
+    assert [cell.get("class") for cell in cells] == [
+        "h3",
+        "m5",
+        None,
+        None,
+        "h3",
+        "m5",
+        "m5",
+        None,
+        "h3",
+    ]
     assert cells[1]["title"] == "cats taken for dogs: 20 of 100 documents, 20.0\u00a0%"
     assert cells[0]["title"] == "cats, right: 80 of 100 documents, 80.0\u00a0%"
     assert [head["scope"] for head in page.all("th")] == ["col", "col", "col", "row", "row", "row"]
-    assert [text for element, text in page.texts if element == "td"] == ["80", "20", "80", "20", "20", "80"]
+    assert [text for element, text in page.texts if element == "td"] == [
+        "80",
+        "20",
+        "80",
+        "20",
+        "20",
+        "80",
+    ]
 
 
 def test_a_heat_map_of_many_classes_has_no_visible_numbers() -> None:
@@ -152,12 +225,18 @@ def test_a_heat_map_of_many_classes_has_no_visible_numbers() -> None:
     page = Page(confusion_chart(example(labels).evaluation.per_class, matrix(labels)))
     assert page.all("table") == [{"class": "heat small"}]
     assert [text for element, text in page.texts if element == "td"] == []
-    assert "class-07 taken for class-08: 20 of 100 documents, 20.0\u00a0%" in {cell.get("title") for cell in page.all("td")}
+    assert "class-07 taken for class-08: 20 of 100 documents, 20.0\u00a0%" in {
+        cell.get("title") for cell in page.all("td")
+    }
 
 
 def test_every_shade_is_in_the_legend() -> None:
-    shades = {_shade_class(share / 1000, hit=hit) for share in range(1, 1001) for hit in (False, True)}
-    assert {f"swatch {name}" for name in shades} == {span["class"] for span in Page(legend()).all("span")} - {"name"}
+    shades = {
+        _shade_class(share / 1000, hit=hit) for share in range(1, 1001) for hit in (False, True)
+    }
+    assert {f"swatch {name}" for name in shades} == {
+        span["class"] for span in Page(legend()).all("span")
+    } - {"name"}
 
 
 @given(anything)
@@ -167,7 +246,12 @@ def test_what_is_escaped_is_text_and_stays_so(text: str) -> None:
     assert not page.other
     shown = page.text
     assert page.elements[0][1]["title"] == shown
-    assert not any(ord(character) < 32 or 0x7F <= ord(character) < 0xA0 or character in "\u061c\u200f\u202e\u2066" for character in shown)
+    assert not any(
+        ord(character) < 32
+        or 0x7F <= ord(character) < 0xA0
+        or character in "\u061c\u200f\u202e\u2066"
+        for character in shown
+    )
     shown.encode()
     assert _escaped(_escaped(text)) == _escaped(text)
 
@@ -175,7 +259,9 @@ def test_what_is_escaped_is_text_and_stays_so(text: str) -> None:
 def test_pairs_that_are_confused_stand_first_and_bars_begin_with_the_worst() -> None:
     labels = [f"class {number}" for number in range(6)]
     per_class = example(labels).evaluation.per_class
-    shown = confused_first(per_class, [("class 4", "class 1", 7), ("class 5", "class 4", 3), ("gone", "class 1", 2)])
+    shown = confused_first(
+        per_class, [("class 4", "class 1", 7), ("class 5", "class 4", 3), ("gone", "class 1", 2)]
+    )
     assert list(shown) == ["class 4", "class 1", "class 5", "class 0", "class 2", "class 3"]
     chosen = chosen_classes(per_class, 4)
     assert [found.f1 for found in chosen.values()] == sorted(found.f1 for found in chosen.values())
@@ -186,7 +272,9 @@ def test_pairs_that_are_confused_stand_first_and_bars_begin_with_the_worst() -> 
 def test_what_is_shortened_is_no_longer_than_asked(text: str, most: int) -> None:
     short = shortened(text, most)
     assert len(short) <= most
-    assert (short == text) == (len(text) <= most or short.count("…") == text.count("…") == len(text))
+    assert (short == text) == (
+        len(text) <= most or short.count("…") == text.count("…") == len(text)
+    )
 
 
 @pytest.mark.parametrize("text", [*HOSTILE, "a.b/c-d_e:f", "...", ""])
@@ -197,9 +285,17 @@ def test_breaks_in_names_change_no_letter(text: str) -> None:
 
 
 def test_a_risk_curve_falls_from_the_surest_answers_to_all() -> None:
-    chart = drawn(risk_curve_chart((RiskPoint(0.5, 0.9, 0.95, (0.9, 0.98)), RiskPoint(1.0, 0.4, 0.8, (0.75, 0.85))), "a curve"))
+    chart = drawn(
+        risk_curve_chart(
+            (RiskPoint(0.5, 0.9, 0.95, (0.9, 0.98)), RiskPoint(1.0, 0.4, 0.8, (0.75, 0.85))),
+            "a curve",
+        )
+    )
     (x1, y1), (x2, y2) = (numbers(dot, "cx", "cy") for dot in chart.iter("circle"))
     assert (x1, x2) == (CURVE.x(0.5), CURVE.x(1))
     assert (y2 - CURVE.top) == pytest.approx(4 * (y1 - CURVE.top))  # 20 % wrong, and 5 %
-    assert next(chart.iter("title")).text == "50.0\u00a0% answered, from a probability of 0.900: precision 95.0\u00a0%"
+    assert (
+        next(chart.iter("title")).text
+        == "50.0\u00a0% answered, from a probability of 0.900: precision 95.0\u00a0%"
+    )
     assert "70\u00a0%" in [text.text for text in chart.iter("text")]

@@ -31,7 +31,9 @@ PROGRAM = browser.found()
 
 
 def page_of(*some: str, top: int = 20, **parameters: Any) -> str:
-    return explanations_page(Explainer(model(**parameters).fitted).explain([document(text) for text in some]), top)
+    return explanations_page(
+        Explainer(model(**parameters).fitted).explain([document(text) for text in some]), top
+    )
 
 
 def test_each_document_is_a_section_in_the_contents() -> None:
@@ -47,7 +49,11 @@ def test_words_are_marked_with_their_nats_and_listed() -> None:
     of = explained(model(), TEXT)
     page = Page(page_of(TEXT))
     shown = {mark["title"] for mark in page.all("mark") if "title" in mark}
-    assert shown == {f"{nats:+.2f} nats".replace("-", "−") for text, nats in pieces(of) if level(nats, strongest(pieces(of)))}
+    assert shown == {
+        f"{nats:+.2f} nats".replace("-", "−")
+        for text, nats in pieces(of)
+        if level(nats, strongest(pieces(of)))
+    }
     assert "".join(text for text, _ in pieces(of)) == TEXT
     for word in of.words:
         assert not word.nats or f"{word.nats:+.2f}".replace("-", "−") in page.text
@@ -57,7 +63,9 @@ def test_what_is_not_listed_is_summed() -> None:
     of = explained(model(), TEXT)
     (_, without, *_), *listed, (others, *_) = parts = summands(of, 3, "other word")[0]
     assert without == of.prior
-    assert [abs(nats) for _, nats, *_ in listed] == sorted((abs(word.nats) for word in of.words), reverse=True)[:3]
+    assert [abs(nats) for _, nats, *_ in listed] == sorted(
+        (abs(word.nats) for word in of.words), reverse=True
+    )[:3]
     assert sum(nats for _, nats, *_ in parts) == pytest.approx(of.log_odds)
     assert others == f"{sum(1 for word in of.words if word.nats) - 3} other words"
     assert others in Page(page_of(TEXT, top=3)).text
@@ -94,7 +102,9 @@ def test_any_text_leaves_the_page_as_it_is(text: str, word: str) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.skipif(PROGRAM is None, reason=f"no browser on this machine: none of {', '.join(browser.NAMES)}")
+@pytest.mark.skipif(
+    PROGRAM is None, reason=f"no browser on this machine: none of {', '.join(browser.NAMES)}"
+)
 def test_a_browser_shows_it(tmp_path: Path) -> None:
     assert PROGRAM is not None
     page = tmp_path / "page.html"
@@ -105,9 +115,14 @@ def test_a_browser_shows_it(tmp_path: Path) -> None:
             for dark in (False, True):
                 reader.open(page, width=width, dark=dark)
                 assert reader.log == []
-                assert [url for url in reader.requests if not url.startswith(("file:", "data:"))] == []
+                assert [
+                    url for url in reader.requests if not url.startswith(("file:", "data:"))
+                ] == []
                 assert reader.value("document.documentElement.scrollWidth") <= width
-                assert reader.value("document.querySelectorAll('section').length") == len(HOSTILE_TEXTS) + 2
+                assert (
+                    reader.value("document.querySelectorAll('section').length")
+                    == len(HOSTILE_TEXTS) + 2
+                )
                 assert reader.value(CONTRAST) >= 4.5
                 seen.add(zlib.crc32(reader.screenshot()))
     assert len(seen) == 4

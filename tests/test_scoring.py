@@ -9,7 +9,16 @@ from nbtext.corpus.document import Document
 from nbtext.errors import DocumentError, UsageError
 from nbtext.evaluation.judging import judge
 from nbtext.prediction.rule import DecisionRule
-from nbtext.scoring import EMPTY, FULL_SET, IMPOSSIBLE, NO_KNOWN_TERMS, Answer, AnswerCounts, answers_to, scored
+from nbtext.scoring import (
+    EMPTY,
+    FULL_SET,
+    IMPOSSIBLE,
+    NO_KNOWN_TERMS,
+    Answer,
+    AnswerCounts,
+    answers_to,
+    scored,
+)
 from tests.textbook import model_of_china
 
 

@@ -22,24 +22,44 @@ ALL = pytest.mark.parametrize("by", CRITERIA)
 Scores = dict[str, float]
 
 
-def ranked(corpus: list[oracle.Labelled], by: str, top: int | None = None, smoothing: float = 0.5, estimate: str = "mean") -> Ranking:
+def ranked(
+    corpus: list[oracle.Labelled],
+    by: str,
+    top: int | None = None,
+    smoothing: float = 0.5,
+    estimate: str = "mean",
+) -> Ranking:
     statistics = statistics_of(corpus)
-    return rank(language_models(statistics, smoothing, estimate=estimate), class_prior("empirical", statistics), by, top)
+    return rank(
+        language_models(statistics, smoothing, estimate=estimate),
+        class_prior("empirical", statistics),
+        by,
+        top,
+    )
 
 
-def scores(corpus: list[oracle.Labelled], by: str, smoothing: float = 0.5, estimate: str = "mean") -> Scores:
+def scores(
+    corpus: list[oracle.Labelled], by: str, smoothing: float = 0.5, estimate: str = "mean"
+) -> Scores:
     ranking = ranked(corpus, by, smoothing=smoothing, estimate=estimate)
     terms = oracle.count(corpus).terms
-    return {terms[j]: score for j, score in zip(ranking.terms.tolist(), ranking.scores.tolist(), strict=True)}
+    return {
+        terms[j]: score
+        for j, score in zip(ranking.terms.tolist(), ranking.scores.tolist(), strict=True)
+    }
 
 
 @given(strategies.corpora)
-def test_presence_is_the_slow_twins_and_scikit_learns_mutual_information(corpus: list[oracle.Labelled]) -> None:
+def test_presence_is_the_slow_twins_and_scikit_learns_mutual_information(
+    corpus: list[oracle.Labelled],
+) -> None:
     found, counts = scores(corpus, "presence"), oracle.count(corpus)
     labels = [label for label, _ in corpus]
     for term in counts.terms:
         assert found[term] == pytest.approx(oracle.presence(counts, term), rel=1e-11, abs=1e-14)
-        assert found[term] == pytest.approx(mutual_info_score(labels, [term in terms for _, terms in corpus]), rel=1e-9, abs=1e-14)
+        assert found[term] == pytest.approx(
+            mutual_info_score(labels, [term in terms for _, terms in corpus]), rel=1e-9, abs=1e-14
+        )
 
 
 @given(strategies.corpora)
@@ -48,35 +68,55 @@ def test_chi2_is_the_slow_twins_and_scipys(corpus: list[oracle.Labelled]) -> Non
     for term in counts.terms:
         assert found[term] == pytest.approx(oracle.chi2(counts, term), rel=1e-11, abs=1e-14)
         table = oracle.document_table(counts, term)
-        with_and_without = [[table[k, present] for k in counts.classes] for present in (True, False)]
+        with_and_without = [
+            [table[k, present] for k in counts.classes] for present in (True, False)
+        ]
         if sum(with_and_without[1]):
-            assert found[term] == pytest.approx(chi2_contingency(with_and_without, correction=False).statistic, rel=1e-9, abs=1e-13)
+            assert found[term] == pytest.approx(
+                chi2_contingency(with_and_without, correction=False).statistic, rel=1e-9, abs=1e-13
+            )
 
 
 @pytest.mark.parametrize("estimate", ["mean", "ml"])
-@pytest.mark.parametrize("most", [selection.MOST_PROBABILITIES, 0], ids=["all classes", "classes with the term"])
+@pytest.mark.parametrize(
+    "most", [selection.MOST_PROBABILITIES, 0], ids=["all classes", "classes with the term"]
+)
 @given(corpus=strategies.corpora, smoothing=st.sampled_from([0.01, 1.0, 30.0]))
 def test_mutual_information_and_the_class_that_a_term_speaks_for_are_the_slow_twins(
     estimate: str, most: int, corpus: list[oracle.Labelled], smoothing: float
 ) -> None:
     counts = oracle.count(corpus)
-    models, prior = oracle.language_models(counts, counts.terms, smoothing, "symmetric", estimate), oracle.class_prior(counts)
+    models, prior = (
+        oracle.language_models(counts, counts.terms, smoothing, "symmetric", estimate),
+        oracle.class_prior(counts),
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(selection, "MOST_PROBABILITIES", most)
         ranking = ranked(corpus, "mutual-information", smoothing=smoothing, estimate=estimate)
-    for j, score, k in zip(ranking.terms.tolist(), ranking.scores.tolist(), ranking.classes.tolist(), strict=True):
+    for j, score, k in zip(
+        ranking.terms.tolist(), ranking.scores.tolist(), ranking.classes.tolist(), strict=True
+    ):
         summands = oracle.mutual_information(models, prior, counts.terms[j])
         assert score == pytest.approx(math.fsum(summands.values()), rel=1e-11, abs=1e-14)
-        assert summands[counts.classes[k]] == pytest.approx(max(summands.values()), rel=1e-11, abs=1e-14)
+        assert summands[counts.classes[k]] == pytest.approx(
+            max(summands.values()), rel=1e-11, abs=1e-14
+        )
 
 
 @pytest.mark.parametrize("estimate", ["mean", "ml"])
 @given(corpus=strategies.corpora, smoothing=st.sampled_from([0.01, 1.0, 30.0]))
-def test_log_odds_are_the_slow_twins(estimate: str, corpus: list[oracle.Labelled], smoothing: float) -> None:
+def test_log_odds_are_the_slow_twins(
+    estimate: str, corpus: list[oracle.Labelled], smoothing: float
+) -> None:
     counts = oracle.count(corpus)
-    models, prior = oracle.language_models(counts, counts.terms, smoothing, "symmetric", estimate), oracle.class_prior(counts)
+    models, prior = (
+        oracle.language_models(counts, counts.terms, smoothing, "symmetric", estimate),
+        oracle.class_prior(counts),
+    )
     ranking = ranked(corpus, "log-odds", smoothing=smoothing, estimate=estimate)
-    for j, score, k in zip(ranking.terms.tolist(), ranking.scores.tolist(), ranking.classes.tolist(), strict=True):
+    for j, score, k in zip(
+        ranking.terms.tolist(), ranking.scores.tolist(), ranking.classes.tolist(), strict=True
+    ):
         odds = oracle.log_odds(models, prior, counts.terms[j])
         assert score == pytest.approx(max(odds.values()), rel=1e-9, abs=1e-12)
         assert odds[counts.classes[k]] == pytest.approx(max(odds.values()), rel=1e-9, abs=1e-12)
@@ -84,7 +124,9 @@ def test_log_odds_are_the_slow_twins(estimate: str, corpus: list[oracle.Labelled
 
 @ALL
 @given(corpus=strategies.corpora, top=st.integers(1, 15))
-def test_a_ranking_falls_keeps_equals_in_order_and_its_top_is_its_beginning(by: str, corpus: list[oracle.Labelled], top: int) -> None:
+def test_a_ranking_falls_keeps_equals_in_order_and_its_top_is_its_beginning(
+    by: str, corpus: list[oracle.Labelled], top: int
+) -> None:
     ranking, best = ranked(corpus, by), ranked(corpus, by, top)
     keys = list(zip((-ranking.scores).tolist(), ranking.terms.tolist(), strict=True))
     assert keys == sorted(keys)
@@ -119,20 +161,44 @@ def test_a_criterion_scores_each_term_alike_whichever_terms_are_beside_it(by: st
 def test_only_selected_terms_are_ranked() -> None:
     statistics = statistics_of([("a", ["ant", "cat"]), ("b", ["bee", "cat"])])
     models = language_models(statistics, over=["bee", "cat"])
-    assert sorted(rank(models, class_prior("empirical", statistics), "presence").terms.tolist()) == [1, 2]
+    assert sorted(
+        rank(models, class_prior("empirical", statistics), "presence").terms.tolist()
+    ) == [1, 2]
 
 
 @ALL
-def test_terms_of_documents_with_several_labels_are_those_of_each_label_against_the_rest(by: str) -> None:
-    corpus = [("ab", "ant bee ant"), ("b", "bee cow"), ("", "cow dog"), ("abc", "ant dog"), ("a", "ant elk"), ("c", "dog elk")]
-    model = TextClassifier(smoothing=0.5, stemmer="none").fit([text for _, text in corpus], [list(labels) for labels, _ in corpus]).fitted
+def test_terms_of_documents_with_several_labels_are_those_of_each_label_against_the_rest(
+    by: str,
+) -> None:
+    corpus = [
+        ("ab", "ant bee ant"),
+        ("b", "bee cow"),
+        ("", "cow dog"),
+        ("abc", "ant dog"),
+        ("a", "ant elk"),
+        ("c", "dog elk"),
+    ]
+    model = (
+        TextClassifier(smoothing=0.5, stemmer="none")
+        .fit([text for _, text in corpus], [list(labels) for labels, _ in corpus])
+        .fitted
+    )
     ranking = rank(model.language_models, model.statistics.class_documents / len(corpus), by)
-    of_labels = [scores([("with" if label in labels else "without", text.split()) for labels, text in corpus], by) for label in "abc"]
+    of_labels = [
+        scores(
+            [("with" if label in labels else "without", text.split()) for labels, text in corpus],
+            by,
+        )
+        for label in "abc"
+    ]
     speaking = {}
     for number, score, label in zip(*(column.tolist() for column in ranking), strict=True):
         term = model.statistics.vocabulary.term(number)
         of_term = [each[term] for each in of_labels]
-        assert any(abs(score) == pytest.approx(each) for each in (of_term if by == "log-odds" else [sum(of_term)]))
+        assert any(
+            abs(score) == pytest.approx(each)
+            for each in (of_term if by == "log-odds" else [sum(of_term)])
+        )
         speaking[term] = model.classes[label]
     assert speaking["ant"] == "a"
     assert speaking["dog"] == "c"

@@ -30,10 +30,25 @@ from nbtext.settings import (
     Settings,
 )
 
-TABLES = [table for table in vars(parameters).values() if isinstance(table, tuple) and table and isinstance(table[0], Parameter)]
+TABLES = [
+    table
+    for table in vars(parameters).values()
+    if isinstance(table, tuple) and table and isinstance(table[0], Parameter)
+]
 ALL: list[Parameter] = [parameter for table in TABLES for parameter in table]
 EVERY = pytest.mark.parametrize("parameter", ALL, ids=lambda parameter: parameter.name)
-ALWAYS_WRONG: tuple[object, ...] = ("", [], {}, object(), b"", (), math.nan, math.inf, -math.inf, -1)
+ALWAYS_WRONG: tuple[object, ...] = (
+    "",
+    [],
+    {},
+    object(),
+    b"",
+    (),
+    math.nan,
+    math.inf,
+    -math.inf,
+    -1,
+)
 """No parameter takes any of these, but for those that `TAKES` tells. `WRONG` adds what is near the values that one takes."""
 
 TAKES: dict[str, tuple[type, ...]] = {
@@ -72,14 +87,39 @@ WRONG: dict[str, tuple[object, ...]] = {
     "max_df": (1.01, "-0.1", "nan", True, "half", None),
     "top": (0, "0", 2.5, True, "all"),
     "by": ("magic", "CHI2"),
-    "smoothing": (-0.1, "-1", "nan", "inf", True, "none", 1e13, 1e-13, None, "1,", "1,0", "1,2,3", (1,)),
+    "smoothing": (
+        -0.1,
+        "-1",
+        "nan",
+        "inf",
+        True,
+        "none",
+        1e13,
+        1e-13,
+        None,
+        "1,",
+        "1,0",
+        "1,2,3",
+        (1,),
+    ),
     "prior_shape": ("flat", 0),
     "latent": (0, "0", 10001, 2.5, True, None),
     "covariance": ("own", 0),
     "covariance_shape": ("round", 0),
     "shrinkage": (1.01, "-0.1", "nan", True, "none", None),
     "estimate": ("mode", 1),
-    "class_prior": ("smoothed", "smoothed:", "smoothed:-1", "smoothed:x", "smoothed:nan", {"a": -1}, {"a": "x"}, {"a": 0}, {"a": True}, 1),
+    "class_prior": (
+        "smoothed",
+        "smoothed:",
+        "smoothed:-1",
+        "smoothed:x",
+        "smoothed:nan",
+        {"a": -1},
+        {"a": "x"},
+        {"a": 0},
+        {"a": True},
+        1,
+    ),
 }
 
 RIGHT: dict[str, tuple[tuple[object, object], ...]] = {
@@ -87,7 +127,15 @@ RIGHT: dict[str, tuple[tuple[object, object], ...]] = {
     "label_column": ((3, "3"), ("class", "class"), ("12", "12")),
     "delimiter": (("tab", "\t"), ("\\t", "\t"), (";", ";")),
     "encoding": (("auto", "auto"), ("UTF8", "utf-8"), ("latin-1", "cp1252"), ("gb2312", "gb18030")),
-    "max_document_size": (("64M", "64M"), (64 << 20, "64M"), ("1048576", "1M"), ("1000", "1000"), (1, "1"), ("2g", "2G"), ("1KiB", "1K")),
+    "max_document_size": (
+        ("64M", "64M"),
+        (64 << 20, "64M"),
+        ("1048576", "1M"),
+        ("1000", "1000"),
+        (1, "1"),
+        ("2g", "2G"),
+        ("1KiB", "1K"),
+    ),
     "header": ((True, True), (False, False), (None, None)),
     "classifier": (("dirichlet-multinomial", "multinomial"),),
     "calibration": (("length", "auto"),),
@@ -97,16 +145,30 @@ RIGHT: dict[str, tuple[tuple[object, object], ...]] = {
     "min_df": (("5", 5),),
     "max_df": (("0.5", 0.5), (1, 1.0), (0, 0.0)),
     "top": ((None, None), ("500", 500)),
-    "smoothing": (("auto", "auto"), ("0.5", 0.5), (0, 0.0), (1, 1.0), ("1e-12", 1e-12), ("0.1,2", (0.1, 2.0)), ([1, 2], (1.0, 2.0))),
+    "smoothing": (
+        ("auto", "auto"),
+        ("0.5", 0.5),
+        (0, 0.0),
+        (1, 1.0),
+        ("1e-12", 1e-12),
+        ("0.1,2", (0.1, 2.0)),
+        ([1, 2], (1.0, 2.0)),
+    ),
     "language": tuple((name, name) for name in LANGUAGES),
     "stemmer": tuple((name, name) for name in ("snowball", "none", "porter", *SNOWBALL_STEMMERS)),
     "by": tuple((name, name) for name in CRITERIA),
-    "class_prior": (("smoothed:1.50", "smoothed:1.5"), ("uniform", "uniform"), ({"b": 1, "a": "2"}, {"a": 2.0, "b": 1.0})),
+    "class_prior": (
+        ("smoothed:1.50", "smoothed:1.5"),
+        ("uniform", "uniform"),
+        ({"b": 1, "a": "2"}, {"a": 2.0, "b": 1.0}),
+    ),
 }
 
 
 def wrong_values(parameter: Parameter) -> list[object]:
-    values = [value for value in ALWAYS_WRONG if not isinstance(value, TAKES.get(parameter.name, ()))]
+    values = [
+        value for value in ALWAYS_WRONG if not isinstance(value, TAKES.get(parameter.name, ()))
+    ]
     return [*values, *WRONG.get(parameter.name, ())]
 
 
@@ -118,7 +180,14 @@ def test_every_parameter_has_a_name_of_its_own_and_examples_are_of_those_that_th
 
 
 @pytest.mark.parametrize(
-    ("given", "language"), [("de", "german"), ("pt-BR", "portuguese"), ("EN_us", "english"), ("zh", "chinese"), ("greek", "greek")]
+    ("given", "language"),
+    [
+        ("de", "german"),
+        ("pt-BR", "portuguese"),
+        ("EN_us", "english"),
+        ("zh", "chinese"),
+        ("greek", "greek"),
+    ],
 )
 def test_a_language_has_a_code(given: str, language: str) -> None:
     assert Settings(language=given).language == language
@@ -132,7 +201,12 @@ def test_a_near_miss_is_asked_about() -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [(name, value) for name, gone in GONE_VALUES.items() for value in gone if value not in OTHER_NAMES.get(name, {})],
+    [
+        (name, value)
+        for name, gone in GONE_VALUES.items()
+        for value in gone
+        if value not in OTHER_NAMES.get(name, {})
+    ],
 )
 def test_a_value_that_is_gone_is_refused_with_what_to_use(name: str, value: str) -> None:
     [parameter] = [each for each in ALL if each.name == name]
@@ -142,7 +216,9 @@ def test_a_value_that_is_gone_is_refused_with_what_to_use(name: str, value: str)
 
 
 @EVERY
-def test_a_wrong_value_is_refused_by_an_error_that_names_option_and_value(parameter: Parameter) -> None:
+def test_a_wrong_value_is_refused_by_an_error_that_names_option_and_value(
+    parameter: Parameter,
+) -> None:
     for value in wrong_values(parameter):
         if value is None and parameter.default is None:
             continue
@@ -161,7 +237,9 @@ def test_a_default_is_canonical(parameter: Parameter) -> None:
 
 
 @EVERY
-def test_every_parameter_has_a_meaning_that_is_a_sentence_and_a_default_of_plain_json(parameter: Parameter) -> None:
+def test_every_parameter_has_a_meaning_that_is_a_sentence_and_a_default_of_plain_json(
+    parameter: Parameter,
+) -> None:
     assert parameter.meaning[0].isupper() or parameter.meaning.startswith("auto")
     assert parameter.meaning.endswith(".")
     assert json.loads(json.dumps(parameter.default)) == parameter.default
@@ -192,7 +270,10 @@ def test_settings_are_checked_when_they_are_made_and_cannot_change(kind: type[Se
         Settings().ngrams = 2  # type: ignore[misc]
     assert kind.of(dict(kind())) == kind()
     assert repr(kind()) == f"{kind.__name__}()"
-    assert repr(Settings(top=7, reading=Reading(format="csv"))) == "Settings(top=7, reading=Reading(format='csv'))"
+    assert (
+        repr(Settings(top=7, reading=Reading(format="csv")))
+        == "Settings(top=7, reading=Reading(format='csv'))"
+    )
 
 
 @pytest.mark.parametrize("kind", [Reading, Settings])
@@ -201,7 +282,11 @@ def test_values_are_of_the_type_that_their_field_declares(kind: type[Settings]) 
         declared = str(field.type).replace("None", "NoneType").split(" | ")
         values = [parameter.default, *(canonical for _, canonical in RIGHT.get(field.name, ()))]
         if choices := get_args(getattr(parameters, declared[0], None)):
-            assert {value for value in values if value is not None} <= set(choices) == set(parameter.choices), field.name
+            assert (
+                {value for value in values if value is not None}
+                <= set(choices)
+                == set(parameter.choices)
+            ), field.name
         elif declared[0] not in ("Smoothing", "ClassPrior"):  # names of larger types
             assert {type(value).__name__ for value in values} <= set(declared), field.name
 

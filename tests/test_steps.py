@@ -21,7 +21,16 @@ def test_steps_of_work_within_work_are_heard_outermost_first() -> None:
                 report(7, "near the minimum")
     one, two, end = (Step("fold", done, 2) for done in range(3))
     within = (Step("iteration", 0), Step("iteration", 7, None, "near the minimum"))
-    assert heard == [(one,), *((one, step) for step in within), (one,), (two,), *((two, step) for step in within), (two,), (end,), ()]
+    assert heard == [
+        (one,),
+        *((one, step) for step in within),
+        (one,),
+        (two,),
+        *((two, step) for step in within),
+        (two,),
+        (end,),
+        (),
+    ]
     heard.clear()
     assert not is_watched()
     assert list(stepped("ab", "fold")) == ["a", "b"]
@@ -35,7 +44,9 @@ def test_a_fork_of_a_watched_process_is_not_watched(monkeypatch: pytest.MonkeyPa
         assert not is_watched()
 
 
-def test_a_report_is_due_as_often_as_documents_take_a_twentieth_of_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_is_due_as_often_as_documents_take_a_twentieth_of_a_second(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     now = [0.0]
     monkeypatch.setattr("nbtext.steps.time", SimpleNamespace(monotonic=lambda: now[0]))
 

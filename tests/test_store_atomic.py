@@ -15,7 +15,21 @@ import pytest
 
 from nbtext.errors import PathError
 from nbtext.store.atomic import _remove_abandoned, check_replaceable, replace_file
-from tests.process import HOUSE, PET_FILES, TIME_LIMIT, bash, content, corpus, error_line, fail, names, nbtext, python, start, write
+from tests.process import (
+    HOUSE,
+    PET_FILES,
+    TIME_LIMIT,
+    bash,
+    content,
+    corpus,
+    error_line,
+    fail,
+    names,
+    nbtext,
+    python,
+    start,
+    write,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,17 +56,24 @@ def test_a_new_file_does_not_run_as_somebody_else(tmp_path: Path, mode: int) -> 
     assert path.stat().st_mode & 0o7777 == mode & 0o777
 
 
-def test_a_file_beside_another_one_has_its_permissions_and_is_no_way_elsewhere(tmp_path: Path) -> None:
+def test_a_file_beside_another_one_has_its_permissions_and_is_no_way_elsewhere(
+    tmp_path: Path,
+) -> None:
     for name in ("m", "elsewhere"):
         write(name, b"old")
     (tmp_path / "m").chmod(0o600)
     (tmp_path / "m.more").symlink_to("elsewhere")
     replace_file("m.more", new, beside=tmp_path / "m")
-    assert ((tmp_path / "m.more").lstat().st_mode, content("m.more")) == (stat.S_IFREG | 0o600, b"new")
+    assert ((tmp_path / "m.more").lstat().st_mode, content("m.more")) == (
+        stat.S_IFREG | 0o600,
+        b"new",
+    )
     assert (content("elsewhere"), names(tmp_path)) == (b"old", ["elsewhere", "m", "m.more"])
 
 
-def test_a_link_put_in_place_of_the_temporary_file_is_not_written_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_put_in_place_of_the_temporary_file_is_not_written_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write("elsewhere", b"precious")
     lock = fcntl.flock
 
@@ -148,7 +169,9 @@ def test_what_a_killed_process_left_goes_and_nothing_else_does(tmp_path: Path) -
     os.mkfifo(tmp_path / ".m.nbtext-pipepipe.tmp")
     (tmp_path / ".m.nbtext-linklink.tmp").symlink_to(others[0])
     replace_file("m", new)
-    assert names(tmp_path) == sorted([*others, "m", ".m.nbtext-pipepipe.tmp", ".m.nbtext-linklink.tmp"])
+    assert names(tmp_path) == sorted(
+        [*others, "m", ".m.nbtext-pipepipe.tmp", ".m.nbtext-linklink.tmp"]
+    )
 
 
 def test_what_a_running_process_writes_stays(tmp_path: Path) -> None:
@@ -160,7 +183,9 @@ def test_what_a_running_process_writes_stays(tmp_path: Path) -> None:
     assert names(tmp_path) == ["m"]
 
 
-def test_a_file_that_is_removed_before_it_is_locked_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_removed_before_it_is_locked_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lock = fcntl.flock
     taken: list[str] = []
 
@@ -220,7 +245,9 @@ def test_a_full_disk_leaves_the_old_model(pets: Path, size: int) -> None:
     assert (content("nbtext.joblib"), names(pets)) == (old, ["nbtext.joblib", "pets"])
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name
+)
 def test_a_signal_while_training_leaves_the_old_model(pets: Path, number: signal.Signals) -> None:
     old = content("nbtext.joblib")
     with start(
@@ -231,7 +258,9 @@ def test_a_signal_while_training_leaves_the_old_model(pets: Path, number: signal
     ) as child:
         assert child.stdin is not None
         assert child.stderr is not None
-        for _ in range(200):  # more than a pipe holds, so the last write returns when the corpus is being read
+        for _ in range(
+            200
+        ):  # more than a pipe holds, so the last write returns when the corpus is being read
             child.stdin.write(b"label\t" + b"some words " * 200 + b"\n")
         child.stdin.flush()
         child.send_signal(number)

@@ -104,4 +104,6 @@ def test_lines_of_many_processes_do_not_mix_also_where_some_are_cut(tmp_path: Pa
     children = [start([sys.executable, "-c", APPENDER, name], env=HOUSE) for name in names]
     assert [child.wait(TIME_LIMIT) for child in children] == [0] * len(children)
     lines = (tmp_path / "log").read_text(encoding="utf-8").split("\n")
-    assert sorted(lines) == sorted(["", *(f"{name} {number} {'é' * 3000}" for name in names[:2] for number in range(100))])
+    assert sorted(lines) == sorted(
+        ["", *(f"{name} {number} {'é' * 3000}" for name in names[:2] for number in range(100))]
+    )

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nbtext.store.atomic import keep_backup, replace_file
-from tests.process import PET_FILES, content, corpus, error_line, fail, names, nbtext, python, succeed, write
+from tests.process import (
+    PET_FILES,
+    content,
+    corpus,
+    error_line,
+    fail,
+    names,
+    nbtext,
+    python,
+    succeed,
+    write,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +37,9 @@ def test_what_is_there_is_kept_in_place_of_what_was_kept(tmp_path: Path) -> None
     assert names(tmp_path) == ["m", "m.1"]
 
 
-def test_a_copy_does_where_a_file_can_have_one_name_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_does_where_a_file_can_have_one_name_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
@@ -36,12 +49,20 @@ def test_a_copy_does_where_a_file_can_have_one_name_only(tmp_path: Path, monkeyp
     write("m", "one")
     (tmp_path / "m").chmod(0o4640)
     keep_backup(tmp_path / "m")
-    assert ((tmp_path / "m.1").read_text(), (tmp_path / "m.1").lstat().st_mode) == ("one", stat.S_IFREG | 0o640)
-    assert ((tmp_path / "elsewhere").read_text(), names(tmp_path)) == ("precious", ["elsewhere", "m", "m.1"])
+    assert ((tmp_path / "m.1").read_text(), (tmp_path / "m.1").lstat().st_mode) == (
+        "one",
+        stat.S_IFREG | 0o640,
+    )
+    assert ((tmp_path / "elsewhere").read_text(), names(tmp_path)) == (
+        "precious",
+        ["elsewhere", "m", "m.1"],
+    )
 
 
 @pytest.mark.parametrize("has_links", [True, False])
-def test_what_a_killed_process_left_goes_with_the_next_change(tmp_path: Path, has_links: bool) -> None:
+def test_what_a_killed_process_left_goes_with_the_next_change(
+    tmp_path: Path, has_links: bool
+) -> None:
     """Also one without a backup; the process is killed when the second name or the copy is there but not in its place."""
     code = (
         "import os, signal, sys; from pathlib import Path; from nbtext.store.atomic import keep_backup\n"
@@ -91,16 +112,23 @@ def test_a_backup_that_cannot_be_made_leaves_the_model(pets: Path) -> None:
     (pets / "nbtext.joblib.1/x").touch()
     before = content("nbtext.joblib")
     line = fail(4, "update pets --once -q --backup")
-    assert line.endswith("nbtext.joblib.1: cannot keep a backup: is a directory; the model is as it was")
+    assert line.endswith(
+        "nbtext.joblib.1: cannot keep a backup: is a directory; the model is as it was"
+    )
     assert content("nbtext.joblib") == before
     (pets / "nbtext.joblib.1/x").unlink()
     (pets / "nbtext.joblib.1").rmdir()
     done = nbtext("update pets --once -v")  # the ledger that was written already does not count
-    assert "nbtext: learnt 4 documents; moved from another class: 0, known already: 0, repeated: 0" in done.notes
+    assert (
+        "nbtext: learnt 4 documents; moved from another class: 0, known already: 0, repeated: 0"
+        in done.notes
+    )
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
-def test_a_model_of_somebody_else_in_a_sticky_folder_is_refused_before_anything_is_left_there(shared_folder: Path) -> None:
+def test_a_model_of_somebody_else_in_a_sticky_folder_is_refused_before_anything_is_left_there(
+    shared_folder: Path,
+) -> None:
     """A second name of such a file could be made there by everybody and be removed by its owner only."""
     corpus(shared_folder, PET_FILES)
     succeed("train pets -m m", cwd=shared_folder)
@@ -111,5 +139,8 @@ def test_a_model_of_somebody_else_in_a_sticky_folder_is_refused_before_anything_
         "os.remove('m.1'); os.setgid(65534); os.setuid(65534); sys.exit(main.run(sys.argv[1:]))"
     )
     line = error_line(python(code, "update", "pets", "-m", "m", "--backup", cwd=shared_folder), 4)
-    assert line == "nbtext: m: belongs to another user, and the folder is sticky; write to a folder of your own"
+    assert (
+        line
+        == "nbtext: m: belongs to another user, and the folder is sticky; write to a folder of your own"
+    )
     assert names(shared_folder) == ["m", "pets"]

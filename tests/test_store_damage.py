@@ -45,13 +45,26 @@ def test_every_damage_is_refused(content: bytes, tmp_path: Path) -> None:
 
 def test_the_command_refuses_damage_with_one_line(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "m"
-    for damaged in (b"", content[:40], content[:-1], content[:100] + b"\xff" + content[101:], content + b"x"):
+    for damaged in (
+        b"",
+        content[:40],
+        content[:-1],
+        content[:100] + b"\xff" + content[101:],
+        content + b"x",
+    ):
         path.write_bytes(damaged)
         assert str(path) in fail(3, "inspect -m", path)
 
 
 @pytest.mark.parametrize(
-    "text", [b"hello world\n", b"<!doctype html><title>404</title>", b"\x89PNG\r\n\x1a\n", b"\x80\x04N.", b"\x80\x04B"]
+    "text",
+    [
+        b"hello world\n",
+        b"<!doctype html><title>404</title>",
+        b"\x89PNG\r\n\x1a\n",
+        b"\x80\x04N.",
+        b"\x80\x04B",
+    ],
 )
 def test_what_is_no_model_is_called_so(text: bytes, tmp_path: Path) -> None:
     write("m", text)

@@ -32,7 +32,9 @@ def alike(found: Any, expected: Any) -> bool:
     if isinstance(found, list) and isinstance(expected, list):
         return len(found) == len(expected) and all(map(alike, found, expected))
     if isinstance(found, dict) and isinstance(expected, dict):
-        return set(found) == set(expected) and all(alike(found[name], expected[name]) for name in found)
+        return set(found) == set(expected) and all(
+            alike(found[name], expected[name]) for name in found
+        )
     return type(found) is type(expected) and bool(found == expected)
 
 
@@ -63,11 +65,16 @@ def test_a_model_made_with_a_value_that_is_gone_is_refused(path: Path, tmp_path:
     write("m", path.read_bytes())
     for command in ("classify --text roses", "inspect", "update other"):
         line = fail(3, command, "-m", "m")
-        assert line == f"nbtext: m: made with {REFUSED[path.stem]}, which nbtext no longer has; train again"
+        assert (
+            line
+            == f"nbtext: m: made with {REFUSED[path.stem]}, which nbtext no longer has; train again"
+        )
 
 
 def test_every_format_there_was_and_every_kind_of_model_has_its_files() -> None:
-    assert {path.parent.name for path in FILES} == {f"format-{number}" for number in range(EARLY_FORMAT + 1, FORMAT + 1)}
+    assert {path.parent.name for path in FILES} == {
+        f"format-{number}" for number in range(EARLY_FORMAT + 1, FORMAT + 1)
+    }
     assert {path.stem for path in FILES if path.parent.name == f"format-{FORMAT}"} >= set(FIXTURES)
     assert RELEASED <= FORMAT
 

@@ -21,7 +21,9 @@ HOSTILE = REPOSITORY.parent / "shared" / "hostile" / "make_hostile_models.py"
 def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
     path = tmp_path_factory.mktemp("model") / "m"
     labels = [name.partition("/")[0] for name in PETS]
-    TextClassifier(ngrams=2, stop_words="none", class_prior={"cats": 1, "dogs": 3}).fit(PETS.values(), labels).save(str(path))
+    TextClassifier(ngrams=2, stop_words="none", class_prior={"cats": 1, "dogs": 3}).fit(
+        PETS.values(), labels
+    ).save(str(path))
     return taken_apart(path.read_bytes())
 
 
@@ -46,16 +48,27 @@ def test_lengths_that_lie_are_found(parts: Parts, tmp_path: Path, lie: dict[str,
 
 def test_versions(parts: Parts, tmp_path: Path) -> None:
     for version in (3, 2**32 - 1):
-        message = outcome(tmp_path / "m", put_together(parts.decoded, parts.payload, version=version))
-        assert f"made by a newer nbtext (format {version}, this one reads 2); upgrade nbtext" in message
-    assert "its header is malformed" in outcome(tmp_path / "m", put_together(parts.decoded, parts.payload, version=0))
+        message = outcome(
+            tmp_path / "m", put_together(parts.decoded, parts.payload, version=version)
+        )
+        assert (
+            f"made by a newer nbtext (format {version}, this one reads 2); upgrade nbtext"
+            in message
+        )
+    assert "its header is malformed" in outcome(
+        tmp_path / "m", put_together(parts.decoded, parts.payload, version=0)
+    )
 
 
-def test_bytes_after_the_end_are_refused_even_with_a_true_digest(parts: Parts, tmp_path: Path) -> None:
+def test_bytes_after_the_end_are_refused_even_with_a_true_digest(
+    parts: Parts, tmp_path: Path
+) -> None:
     content = put_together(parts.decoded, parts.payload)
     said = f"it has {len(content) + 1} bytes, its header says {len(content)}"
     assert f"the model is damaged: {said}" in outcome(tmp_path / "m", content + b"x")
-    assert "no array" in outcome(tmp_path / "m", put_together(parts.decoded, parts.payload + bytes(20_000)))
+    assert "no array" in outcome(
+        tmp_path / "m", put_together(parts.decoded, parts.payload + bytes(20_000))
+    )
 
 
 INDEXES: dict[str, list[bytes]] = {
@@ -86,7 +99,9 @@ INDEXES: dict[str, list[bytes]] = {
     [(reason, index) for reason, indexes in INDEXES.items() for index in indexes],
     ids=lambda part: repr(part[:40]) if isinstance(part, bytes) else "",
 )
-def test_an_index_of_another_form_is_refused(parts: Parts, tmp_path: Path, reason: str, index: bytes) -> None:
+def test_an_index_of_another_form_is_refused(
+    parts: Parts, tmp_path: Path, reason: str, index: bytes
+) -> None:
     assert reason in outcome(tmp_path / "m", put_together(index, parts.payload))
 
 
@@ -106,16 +121,25 @@ OF_PLACES = (
 
 
 @pytest.mark.parametrize("field", ["dtype", "shape", "offset"])
-def test_wild_places_are_refused_or_make_a_model_that_works(parts: Parts, tmp_path: Path, field: str) -> None:
+def test_wild_places_are_refused_or_make_a_model_that_works(
+    parts: Parts, tmp_path: Path, field: str
+) -> None:
     refused = 0
     for name in parts.decoded["arrays"]:
         for value in WILD:
             index = parts.decoded
-            if type(index["arrays"][name][field]) is type(value) and index["arrays"][name][field] == value:
+            if (
+                type(index["arrays"][name][field]) is type(value)
+                and index["arrays"][name][field] == value
+            ):
                 continue
             index["arrays"][name][field] = value
             message = outcome(tmp_path / "m", put_together(index, parts.payload))
-            assert not message or any(reason in message for reason in OF_PLACES), (name, value, message)
+            assert not message or any(reason in message for reason in OF_PLACES), (
+                name,
+                value,
+                message,
+            )
             refused += bool(message)
     assert refused > len(WILD) * len(parts.decoded["arrays"]) * 0.9
 
@@ -133,8 +157,12 @@ def test_overlaps_and_gaps_are_refused(parts: Parts, tmp_path: Path) -> None:
     assert "behind a gap" in outcome(tmp_path / "m", put_together(index, spread))
 
 
-@pytest.mark.parametrize("change", ["renamed", "left out", "described in part", "described with more"])
-def test_every_array_is_needed_and_described_exactly(parts: Parts, tmp_path: Path, change: str) -> None:
+@pytest.mark.parametrize(
+    "change", ["renamed", "left out", "described in part", "described with more"]
+)
+def test_every_array_is_needed_and_described_exactly(
+    parts: Parts, tmp_path: Path, change: str
+) -> None:
     for name in parts.decoded["arrays"]:
         index = parts.decoded
         place = index["arrays"].pop(name)
@@ -145,7 +173,11 @@ def test_every_array_is_needed_and_described_exactly(parts: Parts, tmp_path: Pat
         elif change == "described with more":
             index["arrays"][name] = {**place, "order": "F"}
         message = outcome(tmp_path / "m", put_together(index, parts.payload))
-        reason = "is not described by dtype, shape and offset" if "described" in change else "the model is malformed: "
+        reason = (
+            "is not described by dtype, shape and offset"
+            if "described" in change
+            else "the model is malformed: "
+        )
         assert reason in message or (change, name) == ("left out", "selected"), name
 
 
@@ -156,10 +188,21 @@ SETTING_VALUES: list[Any] = [
 ]  # fmt: skip
 
 
-def test_every_setting_of_another_type_is_refused_or_makes_a_model_that_works(parts: Parts, tmp_path: Path) -> None:
+def test_every_setting_of_another_type_is_refused_or_makes_a_model_that_works(
+    parts: Parts, tmp_path: Path
+) -> None:
     works = 0
-    places = [(part, name) for part in ("training", "reading") for name in parts.decoded["settings"][part]]
-    for part, name in [*places, ("", "training"), ("", "reading"), ("", "smoothing"), ("", "written_by"), ("training", "unheard_of")]:
+    places = [
+        (part, name) for part in ("training", "reading") for name in parts.decoded["settings"][part]
+    ]
+    for part, name in [
+        *places,
+        ("", "training"),
+        ("", "reading"),
+        ("", "smoothing"),
+        ("", "written_by"),
+        ("training", "unheard_of"),
+    ]:
         for value in SETTING_VALUES:
             index = parts.decoded
             (index["settings"][part] if part else index["settings"])[name] = value
@@ -178,7 +221,9 @@ def test_a_large_index_does_not_ask_for_much_memory(tmp_path: Path, filling: byt
 
 
 @pytest.mark.exhaustive
-@pytest.mark.skipif(not HOSTILE.exists(), reason="the collection of hostile files is not beside the repository")
+@pytest.mark.skipif(
+    not HOSTILE.exists(), reason="the collection of hostile files is not beside the repository"
+)
 def test_hostile_files(tmp_path: Path) -> None:
     assert run([sys.executable, HOSTILE, "files"]).status == 0
     files = sorted((tmp_path / "files").glob("*.joblib"))

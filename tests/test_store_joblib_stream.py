@@ -13,18 +13,37 @@ from hypothesis import strategies as st
 from nbtext.store.joblib_stream import dump
 from nbtext.store.model_file import DTYPES
 
-NAMES = st.sampled_from(["terms", "dtype", "order", "C", "<", "numpy", "joblib.numpy_pickle", "x" * 300])
+NAMES = st.sampled_from(
+    ["terms", "dtype", "order", "C", "<", "numpy", "joblib.numpy_pickle", "x" * 300]
+)
 PLAIN: Any = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(), st.text(max_size=5), NAMES, st.just("long " * 20_000)),
-    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(st.one_of(NAMES, st.text(max_size=3)), inner, max_size=4)),
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-(2**70), 2**70),
+        st.floats(),
+        st.text(max_size=5),
+        NAMES,
+        st.just("long " * 20_000),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.dictionaries(st.one_of(NAMES, st.text(max_size=3)), inner, max_size=4),
+    ),
     max_leaves=12,
 )
-SHAPES = st.lists(st.tuples(st.sampled_from(DTYPES), st.sampled_from([1, 2, 7, 255, 256, 30_000])), max_size=5)
+SHAPES = st.lists(
+    st.tuples(st.sampled_from(DTYPES), st.sampled_from([1, 2, 7, 255, 256, 30_000])), max_size=5
+)
 
 
 @given(settings=PLAIN, shapes=SHAPES, before=st.integers(0, 40))
-def test_the_stream_is_that_of_joblib_and_arrays_begin_where_it_says(settings: object, shapes: list[tuple[str, int]], before: int) -> None:
-    arrays = {f"array {place}": np.arange(size).astype(kind) for place, (kind, size) in enumerate(shapes)}
+def test_the_stream_is_that_of_joblib_and_arrays_begin_where_it_says(
+    settings: object, shapes: list[tuple[str, int]], before: int
+) -> None:
+    arrays = {
+        f"array {place}": np.arange(size).astype(kind) for place, (kind, size) in enumerate(shapes)
+    }
     contents = {"format": 1, "settings": settings, **arrays}
     ours, theirs = (io.BytesIO(bytes(before)) for _ in range(2))
     for file in (ours, theirs):
@@ -32,5 +51,8 @@ def test_the_stream_is_that_of_joblib_and_arrays_begin_where_it_says(settings: o
     offsets = dump(contents, ours)
     joblib.dump(contents, theirs, protocol=4)
     assert ours.getvalue() == theirs.getvalue()
-    found = [ours.getvalue()[offset : offset + array.nbytes] for offset, array in zip(offsets, arrays.values(), strict=True)]
+    found = [
+        ours.getvalue()[offset : offset + array.nbytes]
+        for offset, array in zip(offsets, arrays.values(), strict=True)
+    ]
     assert found == [array.tobytes() for array in arrays.values()]

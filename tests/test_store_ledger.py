@@ -17,13 +17,26 @@ from nbtext.store.ledger import (
     Ledger,
     fingerprint,
 )
-from nbtext.store.model_file import NO_MODEL, model_digest, read_ledger_bytes, read_model_file, write_model_file
+from nbtext.store.model_file import (
+    NO_MODEL,
+    model_digest,
+    read_ledger_bytes,
+    read_model_file,
+    write_model_file,
+)
 from tests.process import HOUSE, run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-KEYS = [b"\0" * 16, b"\0" * 15 + b"\1", b"\1" + b"\0" * 15, b"\xff" * 16, b"ab" + b"\0" * 14, *(fingerprint(b"%d" % n) for n in range(6))]
+KEYS = [
+    b"\0" * 16,
+    b"\0" * 15 + b"\1",
+    b"\1" + b"\0" * 15,
+    b"\xff" * 16,
+    b"ab" + b"\0" * 14,
+    *(fingerprint(b"%d" % n) for n in range(6)),
+]
 """Fingerprints, some of which end in zero bytes."""
 
 entries = st.dictionaries(st.sampled_from(KEYS), st.sampled_from(["x", "y", "é\n", "☃"]))
@@ -46,7 +59,11 @@ def contents(found: Ledger | None) -> Entries:
     assert np.all(found.fingerprints[1:] > found.fingerprints[:-1])
     numbers = found.find(keys(KEYS)).tolist()
     assert len(found) == sum(number != ABSENT for number in numbers)
-    return {key: found.labels[number] for key, number in zip(KEYS, numbers, strict=True) if number != ABSENT}
+    return {
+        key: found.labels[number]
+        for key, number in zip(KEYS, numbers, strict=True)
+        if number != ABSENT
+    }
 
 
 @given(entries, st.dictionaries(st.sampled_from(KEYS), st.sampled_from(["x", "z", None])))
@@ -78,7 +95,9 @@ def test_a_section_holds_the_ledger_and_equal_entries_are_the_same_bytes(held: E
     content = ledger(held).to_bytes()
     assert contents(Ledger.of_bytes(content)) == held
     assert len(content) < 100 + 20 * len(held)
-    more = ledger({**dict(reversed(held.items())), KEYS[0]: "w"}).changed(keys([KEYS[0]]), [held.get(KEYS[0])])
+    more = ledger({**dict(reversed(held.items())), KEYS[0]: "w"}).changed(
+        keys([KEYS[0]]), [held.get(KEYS[0])]
+    )
     assert more.to_bytes() == content
 
 
@@ -121,7 +140,10 @@ def test_every_flipped_bit_is_found(written: tuple[Path, bytes, int]) -> None:
     path, content, begin = written
     for at in range(begin, len(content)):
         path.write_bytes(content[:at] + bytes([content[at] ^ (1 << at % 8)]) + content[at + 1 :])
-        with pytest.raises(ModelError, match="the ledger is damaged: its checksum is wrong; nbtext prune ledger takes it out") as raised:
+        with pytest.raises(
+            ModelError,
+            match="the ledger is damaged: its checksum is wrong; nbtext prune ledger takes it out",
+        ) as raised:
             read_ledger_bytes(str(path))
         assert raised.value.where == str(path)
 
@@ -131,13 +153,18 @@ def test_every_truncation_is_found(written: tuple[Path, bytes, int]) -> None:
     for damaged in (*(content[:end] for end in range(begin, len(content))), content + b"\0"):
         path.write_bytes(damaged)
         size, whole = len(damaged) - begin, len(content) - begin
-        with pytest.raises(ModelError, match=f"the ledger is damaged: it has {size} bytes, the index says {whole}; nbtext prune"):
+        with pytest.raises(
+            ModelError,
+            match=f"the ledger is damaged: it has {size} bytes, the index says {whole}; nbtext prune",
+        ):
             read_ledger_bytes(str(path))
         assert read_model_file(str(path)) == ({}, {})
 
 
 def test_a_fingerprint_is_half_of_a_digest() -> None:
-    assert fingerprint(b"abc") == bytes.fromhex("ba7816bf8f01cfea414140de5dae2223")  # FIPS 180-4, example
+    assert fingerprint(b"abc") == bytes.fromhex(
+        "ba7816bf8f01cfea414140de5dae2223"
+    )  # FIPS 180-4, example
 
 
 def test_a_model_is_told_by_the_digest_in_its_header(tmp_path: Path) -> None:
@@ -161,5 +188,7 @@ def test_a_model_that_cannot_be_opened_just_now_is_not_taken_for_none(tmp_path: 
         "import resource, sys; from nbtext.store.model_file import model_digest\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0)); model_digest(sys.argv[1])"
     )
-    assert b"ModelError: " in (err := run([sys.executable, "-c", code, tmp_path / "model"], env=HOUSE).err)
+    assert b"ModelError: " in (
+        err := run([sys.executable, "-c", code, tmp_path / "model"], env=HOUSE).err
+    )
     assert err.endswith(b"model: cannot read the model: too many open files\n")

@@ -98,7 +98,10 @@ def test_one_at_a_time_even_in_one_process(tmp_path: Path) -> None:
     path = "m"
     with locked(path, 0):
         with (
-            pytest.raises(LockedError, match=r"m\.lock: another process is writing the model now; try again, or give a longer"),
+            pytest.raises(
+                LockedError,
+                match=r"m\.lock: another process is writing the model now; try again, or give a longer",
+            ),
             locked(path, 0),
         ):
             pass
@@ -146,14 +149,23 @@ def test_what_cannot_be_a_lock_file(tmp_path: Path) -> None:
     (tmp_path / "a.lock").mkdir()
     (tmp_path / "b.lock").symlink_to("elsewhere")
     os.mkfifo(tmp_path / "c.lock")
-    for name, why in (("a", "is a directory"), ("b", "symbolic links"), ("c", "not a regular file; remove it"), ("no/d", "no such file")):
+    for name, why in (
+        ("a", "is a directory"),
+        ("b", "symbolic links"),
+        ("c", "not a regular file; remove it"),
+        ("no/d", "no such file"),
+    ):
         with pytest.raises(PathError, match=why), locked(str(tmp_path / name), 0):
             pass
     assert names(tmp_path) == ["a.lock", "b.lock", "c.lock"]
 
 
-@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP], ids=errno.errorcode.get)
-def test_where_there_are_no_locks_nothing_is_left(tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP], ids=errno.errorcode.get
+)
+def test_where_there_are_no_locks_nothing_is_left(
+    tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: object) -> None:
         raise OSError(number, os.strerror(number))
 
@@ -173,13 +185,18 @@ def test_where_there_are_no_locks_nothing_is_left(tmp_path: Path, number: int, m
     ["merge", "nbtext.joblib", "second", "--to", "nbtext.joblib"], ["promote", "second"], ["tune", "pets", "--try", "smoothing=1,2", "--folds", "2", "-q"]],
     ids=lambda command: command[0],
 )  # fmt: skip
-def test_fault_36_a_lock_that_is_held_too_long_is_status_5(pets: Path, holder: Running, command: list[str]) -> None:
+def test_fault_36_a_lock_that_is_held_too_long_is_status_5(
+    pets: Path, holder: Running, command: list[str]
+) -> None:
     corpus(pets, {"one/cats/1": PETS["cats/1"]})
     model = content("nbtext.joblib")
     write("second", model)
     done = nbtext(*command, "--lock-timeout", "0.2")
     line = error_line(done, 5)
-    assert line == "nbtext: nbtext.joblib.lock: another process is writing the model for 0.2 s; try again, or give a longer --lock-timeout"
+    assert (
+        line
+        == "nbtext: nbtext.joblib.lock: another process is writing the model for 0.2 s; try again, or give a longer --lock-timeout"
+    )
     assert content("nbtext.joblib") == model
 
 

@@ -38,9 +38,15 @@ ARRAYS: dict[str, NDArray[Any]] = {
     "real": np.array([0.1, -1e300]),
 }
 
-names = st.text("abcdefghijklmnopqrstuvwxyz_", min_size=1, max_size=12).filter(lambda name: name not in ("format", "settings"))
+names = st.text("abcdefghijklmnopqrstuvwxyz_", min_size=1, max_size=12).filter(
+    lambda name: name not in ("format", "settings")
+)
 plain = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**80), 2**80) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**80), 2**80)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=12,
 )
@@ -56,13 +62,19 @@ def plain_arrays(draw: st.DrawFn) -> NDArray[Any]:
 
 def same(first: dict[str, NDArray[Any]], second: dict[str, Any]) -> bool:
     return set(first) == set(second) and all(
-        array.dtype == second[name].dtype and array.tobytes() == second[name].tobytes() for name, array in first.items()
+        array.dtype == second[name].dtype and array.tobytes() == second[name].tobytes()
+        for name, array in first.items()
     )
 
 
-@given(st.dictionaries(st.text(), plain, max_size=4), st.dictionaries(names, plain_arrays(), max_size=6))
+@given(
+    st.dictionaries(st.text(), plain, max_size=4),
+    st.dictionaries(names, plain_arrays(), max_size=6),
+)
 def test_what_is_written_is_read_by_nbtext_and_by_joblib(
-    tmp_path_factory: pytest.TempPathFactory, settings: dict[str, Any], arrays: dict[str, NDArray[Any]]
+    tmp_path_factory: pytest.TempPathFactory,
+    settings: dict[str, Any],
+    arrays: dict[str, NDArray[Any]],
 ) -> None:
     path = str(tmp_path_factory.mktemp("model") / "m")
     write_model_file(path, settings, arrays)
@@ -92,7 +104,12 @@ def test_the_file_is_laid_out_as_documented(tmp_path: Path) -> None:
     magic, version, index_length, payload_length = struct.unpack("<8sIIQ", header[:24])
     digest, index = header[24:56], header[56:]
     payload = content[7 + len(header) + 1 :]
-    assert (magic, version, index_length, payload_length) == (b"nbtext\r\n", FORMAT, len(index), len(payload))
+    assert (magic, version, index_length, payload_length) == (
+        b"nbtext\r\n",
+        FORMAT,
+        len(index),
+        len(payload),
+    )
     assert digest == hashlib.sha256(content[:31] + content[63:]).digest()
     assert content[7 + len(header) :].startswith(b"0")
     assert (len(content) - len(payload)) % 64 == 0
@@ -123,9 +140,20 @@ def test_arrays_of_another_process_give_the_same_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "array", [np.array([1, -1]), np.array([True]), np.array(["a"]), np.array([{}]), np.ones((2, 2)), np.float64(1), np.array([1], ">u4")]
+    "array",
+    [
+        np.array([1, -1]),
+        np.array([True]),
+        np.array(["a"]),
+        np.array([{}]),
+        np.ones((2, 2)),
+        np.float64(1),
+        np.array([1], ">u4"),
+    ],
 )
-def test_arrays_that_a_reader_would_refuse_are_not_written(tmp_path: Path, array: NDArray[Any]) -> None:
+def test_arrays_that_a_reader_would_refuse_are_not_written(
+    tmp_path: Path, array: NDArray[Any]
+) -> None:
     with pytest.raises(ValueError, match="does not go into a model file"):
         write_model_file("m", {}, {"x": np.asarray(array)})
     assert list(tmp_path.iterdir()) == []
@@ -139,7 +167,9 @@ def test_settings_that_a_reader_would_refuse_are_not_written(tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_others_put_in_place_of_the_file_being_written_is_not_unpickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_others_put_in_place_of_the_file_being_written_is_not_unpickled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     dump = joblib_stream.dump
 
     def dump_and_swap(contents: dict[str, Any], file: IO[bytes]) -> list[int]:

@@ -39,7 +39,13 @@ MODELS: dict[str, dict[str, Any]] = {
     "complement": {"classifier": "complement", "weighting": "tfidf"},
     "own smoothing": {"smoothing": {"*": 1, "cat": 2}},
     "gaussian": {"classifier": "gaussian", "latent": 3, **ATTRIBUTES},
-    "separate": {"classifier": "gaussian", "latent": 2, "covariance": "separate", "covariance_shape": "diagonal", "numeric": "x,y"},
+    "separate": {
+        "classifier": "gaussian",
+        "latent": 2,
+        "covariance": "separate",
+        "covariance_shape": "diagonal",
+        "numeric": "x,y",
+    },
     "logistic": {"classifier": "logistic", **ATTRIBUTES},
     "average": {"classifier": "average", "members": "multinomial:log+bernoulli", "ngrams": 2},
     "seeds": {"class_weight": "balanced"},
@@ -57,7 +63,10 @@ WHOLE = [0, 1, 2**8 - 1, 2**15]
 
 def corpus() -> tuple[list[dict[str, Any]], list[str]]:
     """Rows enough for likelihoods by length, in three classes."""
-    draw, words = np.random.default_rng(3), ["sofa", "cat", "purr", "dog", "bark", "bone", "sun", "rain", "wind"]
+    draw, words = (
+        np.random.default_rng(3),
+        ["sofa", "cat", "purr", "dog", "bark", "bone", "sun", "rain", "wind"],
+    )
     rows = []
     for number in range(60):
         of_class = words[3 * (number % 3) : 3 * (number % 3) + 3]
@@ -74,7 +83,10 @@ def corpus() -> tuple[list[dict[str, Any]], list[str]]:
 
 
 ROWS, LABELS = corpus()
-SETS = [[label, "d"] if number % 4 else ["b"] if number % 3 else [] for number, label in enumerate(LABELS)]
+SETS = [
+    [label, "d"] if number % 4 else ["b"] if number % 3 else []
+    for number, label in enumerate(LABELS)
+]
 """Of each document, where it may have several labels."""
 
 
@@ -137,7 +149,11 @@ def is_refused(path: Path, what: str) -> bool:
         return True
     rows = (ROWS if model.reading["numeric"] else [row["text"] for row in ROWS])[:20]
     several = not model.fitted.kind.is_exclusive
-    documents = list(labelled_documents(rows, (list(map(label_set, SETS)) if several else LABELS)[:20], model.reading))
+    documents = list(
+        labelled_documents(
+            rows, (list(map(label_set, SETS)) if several else LABELS)[:20], model.reading
+        )
+    )
     posterior = model.predict_proba(rows)
     assert np.all((posterior >= 0) & (posterior <= 1)), what
     assert several or posterior.sum(axis=1) == pytest.approx(np.ones(20)), what
@@ -146,13 +162,21 @@ def is_refused(path: Path, what: str) -> bool:
             require_finite(np.exp(left_out_posteriors(model.fitted).log_posterior).tolist(), what)
     require_finite(overview(model, 2), what)
     require_finite(judge(model, documents).summary(Bootstrap(5)), what)
-    require_finite([_explanation_record(explained) for explained in Explainer(model.fitted).explain(documents[:2])], what)
+    require_finite(
+        [
+            _explanation_record(explained)
+            for explained in Explainer(model.fitted).explain(documents[:2])
+        ],
+        what,
+    )
     return False
 
 
 @pytest.mark.repeated
 @pytest.mark.parametrize("changed", [changed_settings, changed_arrays])
-def test_one_changed_number_is_refused_or_does_no_harm(tmp_path: Path, content: bytes, changed: Any) -> None:
+def test_one_changed_number_is_refused_or_does_no_harm(
+    tmp_path: Path, content: bytes, changed: Any
+) -> None:
     refused = []
     for what, bad in some([*changed(content)], 12):
         write("m", bad)
@@ -162,9 +186,24 @@ def test_one_changed_number_is_refused_or_does_no_harm(tmp_path: Path, content: 
 
 OUT_OF_RANGE = "its temperature is out of range"
 ATTACKS: dict[str, tuple[str, tuple[Any, ...], Any, str]] = {
-    "a negative count": ("attributes", ("sample_values", 0), -3.0, "its sample has an impossible count"),
-    "a temperature of nan": ("multinomial", ("temperature",), {"scale": 1e-300, "exponent": -1000.0}, OUT_OF_RANGE),
-    "a tiny temperature": ("bernoulli", ("temperature",), {"scale": 1e-300, "exponent": 999.9}, OUT_OF_RANGE),
+    "a negative count": (
+        "attributes",
+        ("sample_values", 0),
+        -3.0,
+        "its sample has an impossible count",
+    ),
+    "a temperature of nan": (
+        "multinomial",
+        ("temperature",),
+        {"scale": 1e-300, "exponent": -1000.0},
+        OUT_OF_RANGE,
+    ),
+    "a tiny temperature": (
+        "bernoulli",
+        ("temperature",),
+        {"scale": 1e-300, "exponent": 999.9},
+        OUT_OF_RANGE,
+    ),
     "seeds and a classifier without": (
         "seeds-and-fields",
         ("training", "classifier"),
@@ -188,5 +227,10 @@ def test_models_that_were_found(tmp_path: Path, attack: str) -> None:
     write("m", put_together(parts.decoded, parts.payload))
     succeed("inspect -m m")
     is_number = place[0] in parts.decoded["arrays"]
-    write("m", parts.with_number(place[0], place[1], value) if is_number else parts.with_setting(place, value))
+    write(
+        "m",
+        parts.with_number(place[0], place[1], value)
+        if is_number
+        else parts.with_setting(place, value),
+    )
     assert f"m: the model is malformed: {reason}" in fail(3, "inspect -m m")

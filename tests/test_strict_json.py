@@ -25,4 +25,7 @@ def test_what_json_does_not_allow_is_a_value_error(text: str | bytes, problem: s
 
 
 def test_what_json_allows_is_read() -> None:
-    assert parsed_json('{"a": [1, 2.5, null], "b": {"a": "x"}}') == {"a": [1, 2.5, None], "b": {"a": "x"}}
+    assert parsed_json('{"a": [1, 2.5, null], "b": {"a": "x"}}') == {
+        "a": [1, 2.5, None],
+        "b": {"a": "x"},
+    }

@@ -85,7 +85,11 @@ def imports(path: Path) -> list[Import]:
             modules = [alias.name for alias in node.names]
         else:
             continue
-        found += [Import(module, id(node) in for_types) for module in modules if module.partition(".")[0] == "nbtext"]
+        found += [
+            Import(module, id(node) in for_types)
+            for module in modules
+            if module.partition(".")[0] == "nbtext"
+        ]
     return found
 
 
@@ -99,8 +103,16 @@ def test_a_room_imports_only_from_rooms_below() -> None:
     for path in FILES:
         own = room(name_of(path))
         if own:
-            upwards = [found.module for found in imports(path) if room(found.module) and FLOOR[room(found.module)] > FLOOR[own]]
-            beside = [found.module for found in imports(path) if room(found.module) != own and FLOOR.get(room(found.module)) == FLOOR[own]]
+            upwards = [
+                found.module
+                for found in imports(path)
+                if room(found.module) and FLOOR[room(found.module)] > FLOOR[own]
+            ]
+            beside = [
+                found.module
+                for found in imports(path)
+                if room(found.module) != own and FLOOR.get(room(found.module)) == FLOOR[own]
+            ]
             assert upwards == [], path
             assert [module for module in beside if room(module) != "errors"] == [], path
 
@@ -111,19 +123,32 @@ def test_every_module_stands_in_a_room() -> None:
 
 def test_a_report_is_made_of_plain_values_and_knows_the_model_by_its_types_only() -> None:
     for path in [path for path in FILES if room(name_of(path)) == "report"]:
-        assert [found.module for found in imports(path) if room(found.module) == "model" and not found.for_types] == [], path
+        assert [
+            found.module
+            for found in imports(path)
+            if room(found.module) == "model" and not found.for_types
+        ] == [], path
 
 
 def test_the_store_knows_nothing_but_errors() -> None:
     for path in [path for path in FILES if room(name_of(path)) == "store"]:
-        assert {room(found.module) for found in imports(path)} <= {"store", "errors", "ragged", "records", "strict_json", "type_names"}, (
-            path
-        )
+        assert {room(found.module) for found in imports(path)} <= {
+            "store",
+            "errors",
+            "ragged",
+            "records",
+            "strict_json",
+            "type_names",
+        }, path
 
 
 def test_names_of_types_are_for_annotations_alone() -> None:
     for path in FILES:
-        assert [found for found in imports(path) if room(found.module) == "type_names" and not found.for_types] == [], path
+        assert [
+            found
+            for found in imports(path)
+            if room(found.module) == "type_names" and not found.for_types
+        ] == [], path
 
 
 def test_no_module_imports_itself_in_a_circle() -> None:
@@ -152,10 +177,21 @@ def test_modules_say_what_they_are_for() -> None:
 
 def test_only_the_command_line_prints_and_ends_the_process() -> None:
     for path in [path for path in FILES if room(name_of(path)) not in ("cli", "__main__")]:
-        forbidden = {"print", "exit", "quit", "input", "sys.exit", "os._exit", "sys.stderr.write", "SystemExit"}
+        forbidden = {
+            "print",
+            "exit",
+            "quit",
+            "input",
+            "sys.exit",
+            "os._exit",
+            "sys.stderr.write",
+            "SystemExit",
+        }
         if room(name_of(path)) != "report":  # whose business the screen is
             forbidden.add("sys.stdout.write")
-        calls = [ast.unparse(node.func) for node in ast.walk(parsed(path)) if isinstance(node, ast.Call)]
+        calls = [
+            ast.unparse(node.func) for node in ast.walk(parsed(path)) if isinstance(node, ast.Call)
+        ]
         assert [call for call in calls if call in forbidden] == [], path
 
 
@@ -163,11 +199,17 @@ def test_no_file_names_a_place_on_one_machine() -> None:
     places = re.compile(r"(?<![\w.])/(?:home|work|Users|root|tmp|mnt|opt|var)/\w")
     suffixes = {".py", ".md", ".toml", ".txt", ".cfg", ".yml", ".yaml", ""}
     folders = ("nbtext", "tests", "docs", "bench", "corpora")
-    files = [*HOUSE.glob("*.*"), HOUSE / "Makefile", *(path for folder in folders for path in (HOUSE / folder).rglob("*"))]
+    files = [
+        *HOUSE.glob("*.*"),
+        HOUSE / "Makefile",
+        *(path for folder in folders for path in (HOUSE / folder).rglob("*")),
+    ]
     found = {
         str(path.relative_to(HOUSE)): match.group()
         for path in files
-        if path.is_file() and path.suffix in suffixes and path not in {Path(__file__), HOUSE / ".git"}  # in a worktree git's file is a path
+        if path.is_file()
+        and path.suffix in suffixes
+        and path not in {Path(__file__), HOUSE / ".git"}  # in a worktree git's file is a path
         if (match := places.search(path.read_text(encoding="utf-8", errors="replace")))
     }
     assert found == {}
@@ -196,15 +238,31 @@ def test_no_room_is_too_large() -> None:
     for name in rooms:
         inside = [path for path in FILES if room(name_of(path)) == name]
         assert sum(lines[path] for path in inside) <= 0.15 * sum(lines.values()), name
-        assert len([path for path in inside if path.parent.name == name]) <= 15 or name == "cli", name
+        assert len([path for path in inside if path.parent.name == name]) <= 15 or name == "cli", (
+            name
+        )
 
 
 def test_every_module_has_a_test_file() -> None:
     """``tests/test_ROOM_MODULE.py``, ``tests/test_ROOM_MODULE_ASPECT.py``, or one whose docstring names ``ROOM/MODULE.py`` in backquotes."""
-    modules = {str(path.relative_to(HOUSE / "nbtext")) for path in FILES if path.stem not in ("__init__", "__main__")}
+    modules = {
+        str(path.relative_to(HOUSE / "nbtext"))
+        for path in FILES
+        if path.stem not in ("__init__", "__main__")
+    }
     tests = [path for path in (HOUSE / "tests").glob("test_*.py") if path != Path(__file__)]
     docstrings = "".join(ast.get_docstring(parsed(path)) or "" for path in tests)
-    named = {name for name in re.findall(r"`([a-z_/]+\.py)`", docstrings) if name.removesuffix(".py").partition("/")[0] in FLOOR}
+    named = {
+        name
+        for name in re.findall(r"`([a-z_/]+\.py)`", docstrings)
+        if name.removesuffix(".py").partition("/")[0] in FLOOR
+    }
     assert named <= modules, "a test file names a module that there is not"
-    tested = {module for module in modules if any(f"{path.stem}_".startswith(f"test_{module[:-3].replace('/', '_')}_") for path in tests)}
+    tested = {
+        module
+        for module in modules
+        if any(
+            f"{path.stem}_".startswith(f"test_{module[:-3].replace('/', '_')}_") for path in tests
+        )
+    }
     assert modules - tested - named == set()

@@ -55,7 +55,9 @@ class Names:
 def fast(analyzer: Analyzer, names: Names, texts: list[bytes]) -> list[list[str]]:
     sequence = analyzer.sequence(texts)
     found: list[list[str]] = [[] for _ in texts]
-    for document, term in zip(sequence.documents.tolist(), names.terms(sequence.terms.tolist()), strict=True):
+    for document, term in zip(
+        sequence.documents.tolist(), names.terms(sequence.terms.tolist()), strict=True
+    ):
         found[document].append(term)
     return found
 
@@ -66,7 +68,9 @@ def test_every_block_means_what_the_slow_path_says(batches: list[list[bytes]]) -
     names = Names()
     analyzer = Analyzer(STOP_WORDS, lambda words: [cut(word) for word in words], names.find)
     for texts in batches:
-        assert fast(analyzer, names, texts) == [oracle.terms(text, STOP_WORDS, cut) for text in texts]
+        assert fast(analyzer, names, texts) == [
+            oracle.terms(text, STOP_WORDS, cut) for text in texts
+        ]
 
 
 def test_every_hard_text_keeps_its_meaning_when_it_comes_again() -> None:
@@ -97,19 +101,27 @@ def test_more_short_forms_than_tables_begin_with_keep_their_meanings() -> None:
 
 
 @given(st.lists(strategies.documents, max_size=5), st.lists(strategies.documents, max_size=5))
-def test_terms_that_a_fixed_vocabulary_does_not_hold_are_unknown_in_their_place(seen: list[bytes], asked: list[bytes]) -> None:
+def test_terms_that_a_fixed_vocabulary_does_not_hold_are_unknown_in_their_place(
+    seen: list[bytes], asked: list[bytes]
+) -> None:
     growing = GrowingVocabulary()
     Analyzer((), list, growing.find).sequence(seen)
     vocabulary: Vocabulary = growing.freeze()[0]
     number = {term: i for i, term in enumerate(vocabulary.single_terms())}
     sequence = Analyzer((), list, vocabulary.find).sequence(asked)
-    assert sequence.terms.tolist() == [number.get(term, UNKNOWN) for text in asked for term in oracle.terms(text)]
-    assert sequence.documents.tolist() == [i for i, text in enumerate(asked) for _ in oracle.terms(text)]
+    assert sequence.terms.tolist() == [
+        number.get(term, UNKNOWN) for text in asked for term in oracle.terms(text)
+    ]
+    assert sequence.documents.tolist() == [
+        i for i, text in enumerate(asked) for _ in oracle.terms(text)
+    ]
 
 
 def test_stop_words_go_before_stemming() -> None:
     names = Names()
-    analyzer = Analyzer(("caring",), lambda words: [word.removesuffix("ing") for word in words], names.find)
+    analyzer = Analyzer(
+        ("caring",), lambda words: [word.removesuffix("ing") for word in words], names.find
+    )
     assert fast(analyzer, names, [b"caring car", b"carings"]) == [["car"], ["carings"]]
 
 
@@ -119,7 +131,10 @@ WHOLE = 1 << 60
 
 documents = st.lists(
     strategies.texts
-    | st.lists(st.sampled_from(["don't", "moon", "½kg", "the", "a", "東京。都", " ", "\n", "--"]), max_size=12).map(" ".join),
+    | st.lists(
+        st.sampled_from(["don't", "moon", "½kg", "the", "a", "東京。都", " ", "\n", "--"]),
+        max_size=12,
+    ).map(" ".join),
     min_size=1,
     max_size=5,
 ).map(lambda texts: [text.encode() for text in texts])
@@ -134,10 +149,15 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-def in_pieces(size: int, texts: list[bytes], parameters: dict[str, Any], reading: dict[str, Any]) -> CorpusCounts:
+def in_pieces(
+    size: int, texts: list[bytes], parameters: dict[str, Any], reading: dict[str, Any]
+) -> CorpusCounts:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("nbtext.text.analyzer.PIECE_BYTES", size)
-        return count(list(zip("abcab", texts, strict=False)), Analysis(Settings(**parameters, reading=Reading(**reading)), ["the"]))
+        return count(
+            list(zip("abcab", texts, strict=False)),
+            Analysis(Settings(**parameters, reading=Reading(**reading)), ["the"]),
+        )
 
 
 def same(one: CorpusCounts, other: CorpusCounts) -> bool:
@@ -147,7 +167,12 @@ def same(one: CorpusCounts, other: CorpusCounts) -> bool:
 
 
 def words_of(parts: list[Surfaces]) -> list[str]:
-    return [word for part in parts for form in part.forms(np.arange(part.starts.size)) for word in words(form)]
+    return [
+        word
+        for part in parts
+        for form in part.forms(np.arange(part.starts.size))
+        for word in words(form)
+    ]
 
 
 @examples(6)
@@ -172,39 +197,58 @@ def test_counts_in_pieces_are_those_of_whole_documents(name: str) -> None:
     @examples(6)
     @given(documents, SIZES)
     def of_documents(texts: list[bytes], size: int) -> None:
-        assert same(in_pieces(size, texts, SETTINGS[name], {}), in_pieces(WHOLE, texts, SETTINGS[name], {}))
+        assert same(
+            in_pieces(size, texts, SETTINGS[name], {}), in_pieces(WHOLE, texts, SETTINGS[name], {})
+        )
 
     of_documents()
 
 
-features = st.lists(st.tuples(st.sampled_from("ab:é"), st.integers(1, 99)).map(lambda item: f"{item[0]}:{item[1]}"), max_size=8)
+features = st.lists(
+    st.tuples(st.sampled_from("ab:é"), st.integers(1, 99)).map(lambda item: f"{item[0]}:{item[1]}"),
+    max_size=8,
+)
 
 
 @examples(6)
-@given(st.lists(features.map(lambda items: " ".join(items).encode()), min_size=1, max_size=5), SIZES)
+@given(
+    st.lists(features.map(lambda items: " ".join(items).encode()), min_size=1, max_size=5), SIZES
+)
 def test_counted_features_in_pieces_are_those_of_whole_lines(texts: list[bytes], size: int) -> None:
-    assert same(in_pieces(size, texts, {}, {"format": "svmlight"}), in_pieces(WHOLE, texts, {}, {"format": "svmlight"}))
+    assert same(
+        in_pieces(size, texts, {}, {"format": "svmlight"}),
+        in_pieces(WHOLE, texts, {}, {"format": "svmlight"}),
+    )
     analysis = Analysis(Settings(reading=Reading(format="svmlight")))
     found = []
     for at_once in (size, WHOLE):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("nbtext.text.analyzer.PIECE_BYTES", at_once)
             ids = {"a": 2, "b": 0, "é": 1}
-            vocabulary: Any = type("Ids", (), {"find": lambda _, names: [ids.get(name, -1) for name in names]})()  # noqa: B023 - called at once
+            vocabulary: Any = type(
+                "Ids", (), {"find": lambda _, names: [ids.get(name, -1) for name in names]}
+            )()  # noqa: B023 - called at once
             found.append(DocumentCounter(analysis, vocabulary).count(texts).matrix())
-    assert all(np.array_equal(left, right) for left, right in zip(found[0][:4], found[1][:4], strict=True))
+    assert all(
+        np.array_equal(left, right) for left, right in zip(found[0][:4], found[1][:4], strict=True)
+    )
 
 
 def test_a_model_of_pieces_has_the_same_bytes_and_gives_the_same_answers(tmp_path: Path) -> None:
     generator = np.random.default_rng(1)
-    texts = [" ".join(f"w{number}" for number in generator.geometric(0.05, size)) for size in (3, 900, 0, 40, 2000, 1)]
+    texts = [
+        " ".join(f"w{number}" for number in generator.geometric(0.05, size))
+        for size in (3, 900, 0, 40, 2000, 1)
+    ]
     found = []
     for size in (WHOLE, 97):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("nbtext.text.analyzer.PIECE_BYTES", size)
             model = TextClassifier(ngrams=3, char_ngrams="2").fit(texts, list("abcabc"))
             model.save("model")
-            found.append((content("model"), model.predict_log_proba([*texts, "w1 other w2"]).tobytes()))
+            found.append(
+                (content("model"), model.predict_log_proba([*texts, "w1 other w2"]).tobytes())
+            )
     assert found[0] == found[1]
 
 
@@ -224,10 +268,14 @@ def peak(text: bytes, reading: dict[str, Any]) -> int:
 
 
 @pytest.mark.parametrize("reading", [{}, {"format": "svmlight"}], ids=["text", "svmlight"])
-def test_a_long_document_takes_memory_for_little_more_than_itself(reading: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_document_takes_memory_for_little_more_than_itself(
+    reading: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It took more than 17 times its size."""
     monkeypatch.setattr("nbtext.text.analyzer.PIECE_BYTES", 1 << 14)
-    words = b" ".join(b"word%d%s" % (number % 200, b":1" if reading else b"") for number in range(60_000))
+    words = b" ".join(
+        b"word%d%s" % (number % 200, b":1" if reading else b"") for number in range(60_000)
+    )
     nothing = peak(b"word:1", reading)
     small, large = (peak(words * n, reading) - nothing for n in (1, 2))
     assert small < 4 * len(words)

@@ -54,7 +54,8 @@ def uuencode(data: bytes, *, backtick: bool) -> list[bytes]:
 
 def yenc(data: bytes) -> list[bytes]:
     escaped = b"".join(
-        b"=%c" % ((byte + 64) % 256) if byte in b"\0\n\r=" else b"%c" % byte for byte in ((each + 42) % 256 for each in data)
+        b"=%c" % ((byte + 64) % 256) if byte in b"\0\n\r=" else b"%c" % byte
+        for byte in ((each + 42) % 256 for each in data)
     )
     return [row.decode("latin-1").encode() for row in rows(escaped, 128)]
 
@@ -76,7 +77,9 @@ def encoded(data: bytes) -> dict[str, list[bytes]]:
 @pytest.mark.parametrize("data", [NOISE, BITMAP, PROSE], ids=["noise", "bitmap", "prose"])
 @pytest.mark.parametrize("kind", encoded(NOISE))
 @pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
-def test_encoded_data_is_dropped_and_nothing_around_it(data: bytes, kind: str, line_end: bytes) -> None:
+def test_encoded_data_is_dropped_and_nothing_around_it(
+    data: bytes, kind: str, line_end: bytes
+) -> None:
     lines = encoded(data)[kind]
     text = line_end.join([*LINES, *lines, *LINES])
     kept, counts = without_encoded_lines([text, PROSE, line_end.join(lines)])
@@ -92,16 +95,32 @@ def test_lines_between_the_marks_of_yenc_are_dropped() -> None:
         assert without_encoded_lines([b"\n".join([mark, *lines, end, b"that is all"])])[0] == [
             b"\n".join([mark, *(b"" for _ in lines), end, b"that is all"])
         ]
-    assert encoded_lines([b"\n".join([mark, *LINES])]) == encoded_lines([mark, b"\n".join([*LINES, end])]) == {}
+    assert (
+        encoded_lines([b"\n".join([mark, *LINES])])
+        == encoded_lines([mark, b"\n".join([*LINES, end])])
+        == {}
+    )
 
 
-def test_a_full_line_of_uuencode_alone_is_dropped_and_one_of_base64_if_a_padded_one_follows() -> None:
+def test_a_full_line_of_uuencode_alone_is_dropped_and_one_of_base64_if_a_padded_one_follows() -> (
+    None
+):
     for data in (NOISE, PROSE):
-        assert without_encoded_lines([b"see:\n" + uuencode(data, backtick=True)[3]])[0] == [b"see:\n"]
-    signature = [b"iD8DBQE9Xf3vBsF1N7E0DXmARAkTqAJ9n6KJ1Ai3yX9VqTlJvWM0qF7J2gUbQqz4A", b"X9VqTlJv+M0qF7J/gUbQqzA=", b"=abcd"]
+        assert without_encoded_lines([b"see:\n" + uuencode(data, backtick=True)[3]])[0] == [
+            b"see:\n"
+        ]
+    signature = [
+        b"iD8DBQE9Xf3vBsF1N7E0DXmARAkTqAJ9n6KJ1Ai3yX9VqTlJvWM0qF7J2gUbQqz4A",
+        b"X9VqTlJv+M0qF7J/gUbQqzA=",
+        b"=abcd",
+    ]
     signature[0] = signature[0][:64]
     assert encoded_lines([b"\n".join(signature)]) == {0: [(0, 64), (65, 89), (90, 95)]}
-    assert encoded_lines([b"\n".join(signature[:1])]) == encoded_lines([signature[0] + b"\n\n" + signature[1]]) == {}
+    assert (
+        encoded_lines([b"\n".join(signature[:1])])
+        == encoded_lines([signature[0] + b"\n\n" + signature[1]])
+        == {}
+    )
 
 
 NATURAL = {
@@ -150,9 +169,17 @@ def slow_encoded_lines(text: bytes) -> list[int]:
 
     def kind(number: int) -> tuple[str, int]:
         line = lines[number]
-        if line.startswith(b"M") and 45 <= len(line) <= 62 and all(0x20 <= byte <= 0x60 for byte in line):
+        if (
+            line.startswith(b"M")
+            and 45 <= len(line) <= 62
+            and all(0x20 <= byte <= 0x60 for byte in line)
+        ):
             return "uuencode", 0
-        if 60 <= len(line) <= 80 and len(line) % 2 == 0 and all(bytes((byte,)).isalnum() or byte in b"+/" for byte in line):
+        if (
+            60 <= len(line) <= 80
+            and len(line) % 2 == 0
+            and all(bytes((byte,)).isalnum() or byte in b"+/" for byte in line)
+        ):
             return "base64", len(line)
         return "", 0
 
@@ -169,7 +196,11 @@ def slow_encoded_lines(text: bytes) -> list[int]:
         elif name == "base64" and _is_base64(distinct, last):
             end += _ends_base64(last)
             after = after if end > run[-1] + 1 else last
-            end += len(after) == 5 and after.startswith(b"=") and all(bytes((byte,)).isalnum() or byte in b"+/" for byte in after[1:])
+            end += (
+                len(after) == 5
+                and after.startswith(b"=")
+                and all(bytes((byte,)).isalnum() or byte in b"+/" for byte in after[1:])
+            )
         else:
             continue
         found.update(range(begin, end))
@@ -178,15 +209,21 @@ def slow_encoded_lines(text: bytes) -> list[int]:
 
 POOL = [
     *LINES,
-    *(line for data in (NOISE, BITMAP, PROSE) for lines in encoded(data).values() for line in (lines[1], lines[2], lines[-1])),
+    *(
+        line
+        for data in (NOISE, BITMAP, PROSE)
+        for lines in encoded(data).values()
+        for line in (lines[1], lines[2], lines[-1])
+    ),
     *(line.encode() for lines in NATURAL.values() for line in lines[:1]),
     b"=abcd",
     b"iQCVAgUBK9SPBmv14aSAK9PN==",
     b"end",
 ]
-texts = st.lists(st.tuples(st.sampled_from(POOL), st.sampled_from([b"\n", b"\n", b"\n", b"\r\n", b"\n\n"])), max_size=10).map(
-    lambda lines: b"".join(part for line in lines for part in line)
-)
+texts = st.lists(
+    st.tuples(st.sampled_from(POOL), st.sampled_from([b"\n", b"\n", b"\n", b"\r\n", b"\n\n"])),
+    max_size=10,
+).map(lambda lines: b"".join(part for line in lines for part in line))
 
 
 @examples(100)
@@ -195,15 +232,21 @@ def test_lines_are_judged_text_by_text_as_if_each_line_were_looked_at(block: lis
     found = encoded_lines(block)
     for number, text in enumerate(block):
         begins = [0, *(place + 1 for place, byte in enumerate(text) if byte == ord("\n"))]
-        assert [begins.index(begin) for begin, _ in found.get(number, [])] == slow_encoded_lines(text)
+        assert [begins.index(begin) for begin, _ in found.get(number, [])] == slow_encoded_lines(
+            text
+        )
         assert all(text[end : end + 1] in (b"", b"\n", b"\r") for _, end in found.get(number, []))
     kept, counts = without_encoded_lines(block)
     assert [len(found.get(number, [])) for number in range(len(block))] == counts.tolist()
     assert [text.count(b"\n") for text in kept] == [text.count(b"\n") for text in block]
 
 
-@pytest.mark.parametrize("parameters", [{}, {"ngrams": 2, "char_ngrams": "3"}, {"encoded_lines": "keep"}])
-def test_tokens_are_those_that_are_counted_and_the_others_have_a_reason(parameters: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "parameters", [{}, {"ngrams": 2, "char_ngrams": "3"}, {"encoded_lines": "keep"}]
+)
+def test_tokens_are_those_that_are_counted_and_the_others_have_a_reason(
+    parameters: dict[str, Any],
+) -> None:
     analysis = Analysis(Settings(stop_words="none", unspaced="pairs", **parameters))
 
     @examples(20)
@@ -211,12 +254,20 @@ def test_tokens_are_those_that_are_counted_and_the_others_have_a_reason(paramete
     def in_text(text: bytes) -> None:
         tokens = list(WordWalker(analysis).tokens(text))
         kept = [token for token in tokens if token.dropped is None]
-        found = [token.term or "" for token in kept] + [piece.term for token in kept for piece in token.char_ngrams]
+        found = [token.term or "" for token in kept] + [
+            piece.term for token in kept for piece in token.char_ngrams
+        ]
         vocabulary = Vocabulary.of(sorted(set(found), key=str.encode))
         matrix = DocumentCounter(analysis, vocabulary).count([text]).matrix()
-        counted = [vocabulary.term(term) for term, n in zip(matrix.terms.tolist(), matrix.counts.tolist(), strict=True) for _ in range(n)]
+        counted = [
+            vocabulary.term(term)
+            for term, n in zip(matrix.terms.tolist(), matrix.counts.tolist(), strict=True)
+            for _ in range(n)
+        ]
         assert sorted(counted, key=str.encode) == sorted(found, key=str.encode)
-        spans = encoded_lines([text]).get(0, []) if analysis.settings.encoded_lines == "drop" else []
+        spans = (
+            encoded_lines([text]).get(0, []) if analysis.settings.encoded_lines == "drop" else []
+        )
         for token in tokens:
             inside = any(begin <= (token.start or 0) < end for begin, end in spans)
             assert (token.dropped == "encoded-line") == inside
@@ -225,8 +276,12 @@ def test_tokens_are_those_that_are_counted_and_the_others_have_a_reason(paramete
 
 
 @pytest.mark.parametrize("size", [1, 100, 1000])
-def test_a_document_cut_into_pieces_has_the_same_words(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = b"\n".join([*LINES, *encoded(NOISE)["uuencode"], *LINES, *encoded(PROSE)["base64 of PGP"], *LINES])
+def test_a_document_cut_into_pieces_has_the_same_words(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = b"\n".join(
+        [*LINES, *encoded(NOISE)["uuencode"], *LINES, *encoded(PROSE)["base64 of PGP"], *LINES]
+    )
     analysis = Analysis(Settings(ngrams=2))
     whole = count([("a", text)], analysis)
     monkeypatch.setattr("nbtext.text.analyzer.PIECE_BYTES", size)
@@ -234,19 +289,36 @@ def test_a_document_cut_into_pieces_has_the_same_words(size: int, monkeypatch: p
 
 
 def corpus(*kinds: str) -> list[str]:
-    return ["\n".join(("the street lamp", kind, *(line.decode() for line in encoded(NOISE)[kind]))) for kind in kinds]
+    return [
+        "\n".join(("the street lamp", kind, *(line.decode() for line in encoded(NOISE)[kind])))
+        for kind in kinds
+    ]
 
 
 def test_dropped_lines_are_counted_exactly_through_update_forget_and_merge() -> None:
-    first, second = corpus("uuencode", "base64 of mail"), [*corpus("hexadecimal"), "no encoded line", "moon"]
+    first, second = (
+        corpus("uuencode", "base64 of mail"),
+        [*corpus("hexadecimal"), "no encoded line", "moon"],
+    )
     both = TextClassifier().fit([*first, *second], list("ababb"))
     one = TextClassifier().fit(first, list("ab"))
-    n_lines = [sum(len(encoded(NOISE)[kind]) for kind in kinds) for kinds in (("uuencode", "base64 of mail"), ("hexadecimal",))]
-    assert (n_encoded_lines(one.fitted.statistics), n_encoded_lines(both.fitted.statistics)) == (n_lines[0], sum(n_lines))
+    n_lines = [
+        sum(len(encoded(NOISE)[kind]) for kind in kinds)
+        for kinds in (("uuencode", "base64 of mail"), ("hexadecimal",))
+    ]
+    assert (n_encoded_lines(one.fitted.statistics), n_encoded_lines(both.fitted.statistics)) == (
+        n_lines[0],
+        sum(n_lines),
+    )
     assert f"{n_lines[0]} encoded lines dropped" in describe(one.fitted)
     one.partial_fit(second, list("abb"))
     assert one.fitted.statistics == both.fitted.statistics
     one.forget(first, list("ab"))
     assert one.fitted.statistics == TextClassifier().fit(second, list("abb")).fitted.statistics
     assert n_encoded_lines(one.fitted.statistics) == n_lines[1]
-    assert n_encoded_lines(TextClassifier(encoded_lines="keep").fit(first, list("ab")).fitted.statistics) == 0
+    assert (
+        n_encoded_lines(
+            TextClassifier(encoded_lines="keep").fit(first, list("ab")).fitted.statistics
+        )
+        == 0
+    )

@@ -22,7 +22,9 @@ ADVERSARIAL = {
     "one bit": np.uint64(1) << np.arange(64, dtype=np.uint64),
     "just below 2**64": np.uint64(2**64 - 1) - np.arange(50_000, dtype=np.uint64),
     "squares": np.arange(1, 50_001, dtype=np.uint64) ** np.uint64(2),
-    "words of eight letters": np.frombuffer(b"".join(b"abcd%04d" % n for n in range(10_000)), "<u8").astype(np.uint64),
+    "words of eight letters": np.frombuffer(
+        b"".join(b"abcd%04d" % n for n in range(10_000)), "<u8"
+    ).astype(np.uint64),
 }
 
 
@@ -34,7 +36,9 @@ FIRST = int(KeyTable().intern(array([7]))[0])
 """The id that the first key gets; the others follow without a gap."""
 
 
-def assert_ids_fit(table: KeyTable, keys: np.ndarray[tuple[int], np.dtype[np.uint64]], ids: list[int]) -> None:
+def assert_ids_fit(
+    table: KeyTable, keys: np.ndarray[tuple[int], np.dtype[np.uint64]], ids: list[int]
+) -> None:
     """The keys by id (from 1) are the keys interned."""
     assert table.keys[np.array(ids) - 1].tolist() == keys.tolist()
     assert len(set(table.keys.tolist())) == len(table)
@@ -78,19 +82,27 @@ def test_one_batch_may_be_far_larger_than_the_table() -> None:
 def test_group_counts_as_a_counter_does(keys: list[int]) -> None:
     positions, occurrences = (found.tolist() for found in group(array(keys)))
     assert positions == sorted(positions)
-    assert {keys[position]: n for position, n in zip(positions, occurrences, strict=True)} == Counter(keys)
+    assert {
+        keys[position]: n for position, n in zip(positions, occurrences, strict=True)
+    } == Counter(keys)
     assert len(positions) == len(set(keys))
 
 
 @pytest.mark.parametrize("name", ADVERSARIAL)
 def test_group_counts_adversarial_keys(name: str) -> None:
-    keys = np.random.default_rng(5).permutation(np.concatenate((ADVERSARIAL[name], ADVERSARIAL[name][::3])))
+    keys = np.random.default_rng(5).permutation(
+        np.concatenate((ADVERSARIAL[name], ADVERSARIAL[name][::3]))
+    )
     positions, occurrences = group(keys)
-    assert dict(zip(keys[positions].tolist(), occurrences.tolist(), strict=True)) == Counter(keys.tolist())
+    assert dict(zip(keys[positions].tolist(), occurrences.tolist(), strict=True)) == Counter(
+        keys.tolist()
+    )
 
 
 @given(st.lists(st.tuples(IDS, IDS)))
-def test_pairs_are_keys_that_order_as_pairs_do_and_come_apart_again(pairs: list[tuple[int, int]]) -> None:
+def test_pairs_are_keys_that_order_as_pairs_do_and_come_apart_again(
+    pairs: list[tuple[int, int]],
+) -> None:
     left, right = (np.array([p[side] for p in pairs], np.int64) for side in (0, 1))
     keys = pair(left, right)
     assert [found.tolist() for found in unpair(keys)] == [left.tolist(), right.tolist()]

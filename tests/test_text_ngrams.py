@@ -35,7 +35,9 @@ def sequence_of(documents: list[list[str]], vocabulary: GrowingVocabulary) -> Te
 
 @pytest.mark.parametrize("order", ORDERS)
 @given(documents=st.lists(strategies.sequences, max_size=5))
-def test_every_term_is_followed_by_the_ngrams_that_begin_with_it_and_none_crosses_documents(order: int, documents: list[list[str]]) -> None:
+def test_every_term_is_followed_by_the_ngrams_that_begin_with_it_and_none_crosses_documents(
+    order: int, documents: list[list[str]]
+) -> None:
     growing = GrowingVocabulary()
     sequence = with_ngrams(sequence_of(documents, growing), order, growing.find_pairs)
     vocabulary, final = growing.freeze()
@@ -46,8 +48,13 @@ def test_every_term_is_followed_by_the_ngrams_that_begin_with_it_and_none_crosse
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@given(seen=st.lists(strategies.sequences, max_size=4), asked=st.lists(strategies.sequences, max_size=4))
-def test_ngrams_that_were_never_seen_are_unknown_in_their_place(order: int, seen: list[list[str]], asked: list[list[str]]) -> None:
+@given(
+    seen=st.lists(strategies.sequences, max_size=4),
+    asked=st.lists(strategies.sequences, max_size=4),
+)
+def test_ngrams_that_were_never_seen_are_unknown_in_their_place(
+    order: int, seen: list[list[str]], asked: list[list[str]]
+) -> None:
     growing = GrowingVocabulary()
     with_ngrams(sequence_of(seen, growing), order, growing.find_pairs)
     vocabulary, _ = growing.freeze()
@@ -55,7 +62,9 @@ def test_ngrams_that_were_never_seen_are_unknown_in_their_place(order: int, seen
     terms = np.array([number.get(term, UNKNOWN) for row in asked for term in row], np.int64)
     documents = np.repeat(np.arange(len(asked)), [len(row) for row in asked])
     sequence = with_ngrams(TermSequence(documents, terms), order, vocabulary.find_pairs)
-    assert sequence.terms.tolist() == [number.get(term, UNKNOWN) for row in asked for term in oracle.ngrams(row, order)]
+    assert sequence.terms.tolist() == [
+        number.get(term, UNKNOWN) for row in asked for term in oracle.ngrams(row, order)
+    ]
 
 
 @given(st.lists(st.integers(0, BLOCK_BYTES), max_size=30))
@@ -100,7 +109,9 @@ def counted(text: str, **parameters: Any) -> Counter[str]:
 
 
 @given(strategies.texts, SPANS)
-def test_an_ngram_is_never_a_word_and_tells_where_in_a_word_it_stands(text: str, span: list[int]) -> None:
+def test_an_ngram_is_never_a_word_and_tells_where_in_a_word_it_stands(
+    text: str, span: list[int]
+) -> None:
     for word in words(text):
         for gram in char_ngrams(word, range(span[0], span[1] + 1)):
             assert words(gram) != [gram]
@@ -111,17 +122,30 @@ def test_an_ngram_is_never_a_word_and_tells_where_in_a_word_it_stands(text: str,
 
 
 @given(st.lists(st.lists(strategies.documents, max_size=4), max_size=3), SPANS)
-def test_every_block_means_what_the_slow_path_says(batches: list[list[bytes]], span: list[int]) -> None:
+def test_every_block_means_what_the_slow_path_says(
+    batches: list[list[bytes]], span: list[int]
+) -> None:
     low, high = span
     ids: dict[str, int] = {}
-    analyzer = CharNgramAnalyzer(STOP_WORDS, range(low, high + 1), lambda terms: [ids.setdefault(term, len(ids)) for term in terms])
+    analyzer = CharNgramAnalyzer(
+        STOP_WORDS,
+        range(low, high + 1),
+        lambda terms: [ids.setdefault(term, len(ids)) for term in terms],
+    )
     for texts in batches:
         sequence = analyzer.sequence(texts)
         names = list(ids)
         found: list[Counter[str]] = [Counter() for _ in texts]
-        for document, term in zip(sequence.documents.tolist(), sequence.terms.tolist(), strict=True):
+        for document, term in zip(
+            sequence.documents.tolist(), sequence.terms.tolist(), strict=True
+        ):
             found[document][names[term]] += 1
-        wanted = [Counter(gram for word in oracle.terms(text, STOP_WORDS) for gram in slow(word, low, high)) for text in texts]
+        wanted = [
+            Counter(
+                gram for word in oracle.terms(text, STOP_WORDS) for gram in slow(word, low, high)
+            )
+            for text in texts
+        ]
         assert found == wanted
 
 
@@ -142,7 +166,9 @@ def test_sizes() -> None:
 
 
 def test_blocks_are_counted_as_one_by_one() -> None:
-    model = TextClassifier(**PLAIN, char_ngrams="2-3").fit(["apple pie", "pear tree", "x"], ["a", "b", "b"])
+    model = TextClassifier(**PLAIN, char_ngrams="2-3").fit(
+        ["apple pie", "pear tree", "x"], ["a", "b", "b"]
+    )
     texts = [b"", b"apple", b"unknown", b"pear pie pie", b"-"]
     parameters, vocabulary = model.settings, model.fitted.statistics.vocabulary
     together = DocumentCounter(Analysis(parameters), vocabulary).count(texts).matrix().sorted()
@@ -156,7 +182,9 @@ def test_blocks_are_counted_as_one_by_one() -> None:
 
 def test_a_word_that_was_never_seen_is_known_by_its_pieces() -> None:
     texts, labels = ["the teacher teaches", "a baker bakes bread"], ["school", "kitchen"]
-    assert TextClassifier(char_ngrams="3-5", class_prior="uniform").fit(texts, labels).predict(["bakery", "teaching-room"]).tolist() == [
+    assert TextClassifier(char_ngrams="3-5", class_prior="uniform").fit(texts, labels).predict(
+        ["bakery", "teaching-room"]
+    ).tolist() == [
         "kitchen",
         "school",
     ]
@@ -167,9 +195,13 @@ def test_an_excerpt_weighs_a_word_with_its_pieces() -> None:
     model = TextClassifier(char_ngrams="3-5", smoothing=0.5).fit(texts, labels)
     marked = {
         piece.text: piece.nats
-        for piece in Excerpts(model.fitted).excerpt(Document("", None, b"our bakery, your teacher"), 0, 1)
+        for piece in Excerpts(model.fitted).excerpt(
+            Document("", None, b"our bakery, your teacher"), 0, 1
+        )
         if piece.nats
     }
     joint = model.joint_log_likelihood(["", "bakery", "teacher"])
     difference = joint[:, 0] - joint[:, 1]
-    assert marked == pytest.approx({"bakery": difference[1] - difference[0], "teacher": difference[2] - difference[0]})
+    assert marked == pytest.approx(
+        {"bakery": difference[1] - difference[0], "teacher": difference[2] - difference[0]}
+    )

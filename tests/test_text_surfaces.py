@@ -19,7 +19,9 @@ blocks = st.lists(st.one_of(strategies.documents, any_bytes), max_size=6)
 def test_forms_are_those_of_a_split_of_each_document(texts: list[bytes]) -> None:
     surfaces = find_surfaces(texts)
     found: list[list[bytes]] = [[] for _ in texts]
-    for document, form in zip(surfaces.documents.tolist(), surfaces.forms(np.arange(surfaces.starts.size)), strict=True):
+    for document, form in zip(
+        surfaces.documents.tolist(), surfaces.forms(np.arange(surfaces.starts.size)), strict=True
+    ):
         found[document].append(form.encode())
     assert found == [oracle.surfaces(text) for text in texts]
     assert surfaces.documents.tolist() == sorted(surfaces.documents.tolist())
@@ -43,7 +45,9 @@ def test_a_form_has_one_id_and_an_id_one_form(batches: list[list[bytes]]) -> Non
 
 def test_forms_that_share_beginnings_and_ends_of_eight_bytes_stay_apart() -> None:
     parts = [b"abcdefgh", b"ijklmnop", b"qrstuvwx", b"abc"]
-    forms = {a + b + c for a in parts for b in [*parts, b""] for c in [*parts, b""]} | {b"a" * n for n in range(2, MAX_INTERNED + 1)}
+    forms = {a + b + c for a in parts for b in [*parts, b""] for c in [*parts, b""]} | {
+        b"a" * n for n in range(2, MAX_INTERNED + 1)
+    }
     surfaces = find_surfaces([b" ".join(sorted(forms))])
     assert len(set(SurfaceTable().intern(surfaces).tolist())) == len(forms)
 

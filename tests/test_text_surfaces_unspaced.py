@@ -30,9 +30,13 @@ MIXED = st.lists(
 ).map("".join)  # fmt: skip
 
 
-def terms(texts: list[bytes], unspaced: str = "pairs", dropped: tuple[str, ...] = ()) -> list[list[str]]:
+def terms(
+    texts: list[bytes], unspaced: str = "pairs", dropped: tuple[str, ...] = ()
+) -> list[list[str]]:
     ids: dict[str, int] = {}
-    analyzer = Analyzer(dropped, list, lambda found: [ids.setdefault(term, len(ids)) for term in found], unspaced)
+    analyzer = Analyzer(
+        dropped, list, lambda found: [ids.setdefault(term, len(ids)) for term in found], unspaced
+    )
     sequence, names = analyzer.sequence(texts), list(ids)
     found: list[list[str]] = [[] for _ in texts]
     for document, term in zip(sequence.documents.tolist(), sequence.terms.tolist(), strict=True):
@@ -44,14 +48,20 @@ def terms(texts: list[bytes], unspaced: str = "pairs", dropped: tuple[str, ...] 
 @given(st.lists(MIXED | strategies.texts, max_size=4))
 def test_terms_are_the_pairs_of_a_plain_walk_over_each_text(texts: list[str]) -> None:
     documents = [text.encode() for text in texts]
-    assert terms(documents, dropped=("手机", "the")) == [oracle.terms(text, ("手机", "the"), split=oracle.pairs) for text in documents]
+    assert terms(documents, dropped=("手机", "the")) == [
+        oracle.terms(text, ("手机", "the"), split=oracle.pairs) for text in documents
+    ]
     assert terms(documents, "words") == [oracle.terms(text) for text in documents]
 
 
 @pytest.mark.parametrize("unassigned", ["\U0003134b", "\U0002a6e0", "\ufa6e", "\U0001aff4"])
 def test_a_code_point_that_unicode_has_not_assigned_ends_a_run(unassigned: str) -> None:
     text = f"東京{unassigned}都市{unassigned}"
-    assert terms([text.encode()]) == [["東京", "都市"]] == [oracle.terms(text.encode(), split=oracle.pairs)]
+    assert (
+        terms([text.encode()])
+        == [["東京", "都市"]]
+        == [oracle.terms(text.encode(), split=oracle.pairs)]
+    )
 
 
 @pytest.mark.parametrize(
@@ -118,13 +128,17 @@ def test_default_training_tells_classes_apart_that_words_cannot(language: str) -
 @pytest.mark.parametrize("language", UNSPACED_LANGUAGES)
 def test_languages_without_spaces_drop_and_stem_nothing(language: str) -> None:
     assert stop_words("default", language) == stop_words(language, "english") == []
-    model = TextClassifier(language=language, unspaced="pairs").fit(["the lamps 路灯", "the bins"], ["a", "b"])
+    model = TextClassifier(language=language, unspaced="pairs").fit(
+        ["the lamps 路灯", "the bins"], ["a", "b"]
+    )
     assert model.fitted.statistics.vocabulary.single_terms() == ["bins", "lamps", "the", "路灯"]
 
 
 def test_a_stop_list_may_have_single_characters(tmp_path: Path) -> None:
     (tmp_path / "list").write_text("的 路灯\n", "utf-8")
-    model = TextClassifier(stop_words="list", unspaced="pairs").fit(["的。路灯坏", "b的"], ["a", "b"])
+    model = TextClassifier(stop_words="list", unspaced="pairs").fit(
+        ["的。路灯坏", "b的"], ["a", "b"]
+    )
     assert model.fitted.statistics.vocabulary.single_terms() == ["灯坏"]
 
 
@@ -138,6 +152,10 @@ def test_explanations_name_pairs_where_they_begin() -> None:
     assert [form.name for form in located.forms] == ["a", "路灯", "灯坏", "火"]
     assert (located.begins.tolist(), located.ends.tolist()) == ([0, 1, 4, 11], [1, 4, 10, 14])
     whole = walker.locate(text)
-    assert [(form.name, len(form.own)) for form in whole.forms] == [("a", 0), ("路灯坏", 2), ("火", 1)]
+    assert [(form.name, len(form.own)) for form in whole.forms] == [
+        ("a", 0),
+        ("路灯坏", 2),
+        ("火", 1),
+    ]
     tokens = [(token.start, token.end, token.form, token.term) for token in walker.tokens(text)]
     assert tokens[1:3] == [(1, 7, "路灯", "路灯"), (4, 10, "灯坏", "灯坏")]

@@ -32,10 +32,28 @@ def test_words_are_those_of_the_slow_twin(text: str) -> None:
     assert words(text) == oracle.words(text)
 
 
-MARKS = ["a", "東", "ᾂ", "\u0301", "\u0316", "\u0344", "\u0345", "\uff9e", "\u0f73", "\u200d", "\u034f", "'", "¨", "—"]
+MARKS = [
+    "a",
+    "東",
+    "ᾂ",
+    "\u0301",
+    "\u0316",
+    "\u0344",
+    "\u0345",
+    "\uff9e",
+    "\u0f73",
+    "\u200d",
+    "\u034f",
+    "'",
+    "¨",
+    "—",
+]
 
 
-runs = st.lists(st.tuples(st.sampled_from(MARKS), st.sampled_from([1, 1, 2, 13, 14, 15, 28, 29, 30, 31])), max_size=6)
+runs = st.lists(
+    st.tuples(st.sampled_from(MARKS), st.sampled_from([1, 1, 2, 13, 14, 15, 28, 29, 30, 31])),
+    max_size=6,
+)
 
 
 @examples(12)
@@ -54,13 +72,24 @@ def test_what_becomes_of_a_word_with_31_marks() -> None:
 
 def test_every_run_that_is_too_long_is_noticed() -> None:
     """The pattern that looks for one costs nothing, and has to find what `stream_safe` then goes through."""
-    characters = [character for character in map(chr, range(sys.maxunicode + 1)) if combining(character) or decomposition(character)]
+    characters = [
+        character
+        for character in map(chr, range(sys.maxunicode + 1))
+        if combining(character) or decomposition(character)
+    ]
     parts = {character: normalize("NFKD", character) for character in characters}
     marks = {character: len(part) for character, part in parts.items() if all(map(combining, part))}
     assert [character for character in marks if character.isalnum()] == ["\uff9e", "\uff9f"]
-    trailing = max(next((n for n, c in enumerate(reversed(part)) if not combining(c)), 0) for part in parts.values())
+    trailing = max(
+        next((n for n, c in enumerate(reversed(part)) if not combining(c)), 0)
+        for part in parts.values()
+    )
     assert trailing + 13 * max(marks.values()) <= 30 < trailing + 14 * max(marks.values())
-    assert [character for character, part in parts.items() if combining(part[0]) and character not in marks] == []
+    assert [
+        character
+        for character, part in parts.items()
+        if combining(part[0]) and character not in marks
+    ] == []
 
 
 def work(text: str, monkeypatch: pytest.MonkeyPatch) -> int:
@@ -69,16 +98,23 @@ def work(text: str, monkeypatch: pytest.MonkeyPatch) -> int:
 
     def counting(form: Literal["NFC", "NFD", "NFKC", "NFKD"], unsorted: str) -> str:
         nonlocal sorting
-        sorting += sum(len(list(run)) ** (2 if is_mark else 1) for is_mark, run in groupby(unsorted, lambda c: combining(c) > 0))
+        sorting += sum(
+            len(list(run)) ** (2 if is_mark else 1)
+            for is_mark, run in groupby(unsorted, lambda c: combining(c) > 0)
+        )
         return normalize(form, unsorted)
 
     monkeypatch.setattr("nbtext.text.words.normalize", counting)
     return steps(lambda: words(text)) + sorting
 
 
-@pytest.mark.parametrize("piece", ["\u0301\u0316", "\u0316", "'\u0301", "\u0903", "a\u0301", "\u200d\u0301"])
+@pytest.mark.parametrize(
+    "piece", ["\u0301\u0316", "\u0316", "'\u0301", "\u0903", "a\u0301", "\u200d\u0301"]
+)
 @pytest.mark.parametrize("first", ["a", ""])
-def test_a_text_of_twice_the_marks_takes_twice_the_work(first: str, piece: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_of_twice_the_marks_takes_twice_the_work(
+    first: str, piece: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     small, large = (work(first + piece * n, monkeypatch) for n in (2_000, 4_000))
     assert large < DOUBLE * small
 
@@ -91,9 +127,13 @@ def test_splitting_at_ascii_separators_first_changes_no_word(text: str) -> None:
 
 
 def test_splitting_first_changes_no_word_around_any_single_character() -> None:
-    characters = [chr(code) for code in range(0x80, sys.maxunicode + 1, 31) if not 0xD800 <= code < 0xE000]
+    characters = [
+        chr(code) for code in range(0x80, sys.maxunicode + 1, 31) if not 0xD800 <= code < 0xE000
+    ]
     for text in ("ab={}cd", "ab{}=cd", "ab<{}\u0338cd"):
-        assert [c for c in characters if words(text.format(c)) != oracle.terms(text.format(c).encode())] == []
+        assert [
+            c for c in characters if words(text.format(c)) != oracle.terms(text.format(c).encode())
+        ] == []
 
 
 @given(strategies.texts.map(lambda text: "".join(c for c in text if category(c) != "Cf")))
@@ -161,9 +201,14 @@ def test_other_lists_than_the_english_are_the_packages(language: str) -> None:
 
 @pytest.mark.parametrize(
     ("language", "theirs", "not_theirs"),
-    [("turkish", {"şey", "altı", "nasıl", "bir", "çünkü"}, "ýþ"), ("hungarian", {"ők", "először", "és", "hogy"}, "õû")],
+    [
+        ("turkish", {"şey", "altı", "nasıl", "bir", "çünkü"}, "ýþ"),
+        ("hungarian", {"ők", "először", "és", "hogy"}, "õû"),
+    ],
 )
-def test_lists_read_in_a_wrong_encoding_are_put_right(language: str, theirs: set[str], not_theirs: str) -> None:
+def test_lists_read_in_a_wrong_encoding_are_put_right(
+    language: str, theirs: set[str], not_theirs: str
+) -> None:
     found = stop_words(language, "english")
     assert theirs <= set(found)
     assert not set(not_theirs) & set("".join(found))
@@ -173,7 +218,18 @@ def test_lists_read_in_a_wrong_encoding_are_put_right(language: str, theirs: set
 def test_the_english_list_has_closed_classes_only() -> None:
     found = stop_words("default", "english")
     assert {"the", "and", "of", "don't", "i'm", "she", "would", "themselves"} <= set(found)
-    assert not {"computer", "free", "fire", "system", "world", "new", "car", "war", "god", "money"} & set(found)
+    assert not {
+        "computer",
+        "free",
+        "fire",
+        "system",
+        "world",
+        "new",
+        "car",
+        "war",
+        "god",
+        "money",
+    } & set(found)
     assert 150 < len(found) < 300
 
 
@@ -196,7 +252,9 @@ def test_a_file_is_words_with_any_white_space_between(tmp_path: Path) -> None:
     assert stop_words(str(path), "german") == ["café", "don't", "the"]
 
 
-def test_what_is_neither_a_list_nor_a_file_is_wrong_usage_and_what_cannot_be_read_is_not(tmp_path: Path) -> None:
+def test_what_is_neither_a_list_nor_a_file_is_wrong_usage_and_what_cannot_be_read_is_not(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(UsageError, match="klingon"):
         stop_words("klingon", "english")
     with pytest.raises(PathError):

@@ -47,7 +47,13 @@ def listed(language: str) -> list[str]:
     """The words of the package's stop list."""
     from stop_words import get_stop_words
 
-    return sorted({word for word in words(" ".join(get_stop_words(language))) if not re.search(r"[\d']", word)})
+    return sorted(
+        {
+            word
+            for word in words(" ".join(get_stop_words(language)))
+            if not re.search(r"[\d']", word)
+        }
+    )
 
 
 def english() -> set[str]:
@@ -63,7 +69,11 @@ def sample(language: str) -> list[str]:
     """Words of a language, and thousands more with the ends of some and the beginnings of others."""
     real = listed(language)
     chance = random.Random(0)
-    made = {a[: chance.randint(2, 6)] + b[-chance.randint(1, 5) :] for a in real for b in chance.sample(real, 12)}
+    made = {
+        a[: chance.randint(2, 6)] + b[-chance.randint(1, 5) :]
+        for a in real
+        for b in chance.sample(real, 12)
+    }
     return sorted({*real, *(english() if language == "english" else made)})
 
 
@@ -79,8 +89,14 @@ def test_snowball_is_nltks_but_where_its_rules_have_changed(name: str) -> None:
     language = name.partition("_")[0]
     found = sample(language)
     reference = SnowballStemmer(language)
-    mine = stems("snowball", language, found) if name == language else Stemmer(name).stemWords(found)
-    different = {word: (stem, other) for word, stem in zip(found, mine, strict=True) if stem != (other := reference.stem(word) or word)}
+    mine = (
+        stems("snowball", language, found) if name == language else Stemmer(name).stemWords(found)
+    )
+    different = {
+        word: (stem, other)
+        for word, stem in zip(found, mine, strict=True)
+        if stem != (other := reference.stem(word) or word)
+    }
     pattern = DIFFERENCES.get(language, "(?!)")
     assert {word: pair for word, pair in different.items() if not re.search(pattern, word)} == {}
     assert len(found) > 1000
@@ -91,7 +107,10 @@ def test_arabic_is_nltks_for_most_words() -> None:
     """Snowball's is of 2018 and has another order of suffixes, keeps more short words whole and writes a final alif maqsura as ya."""
     found = listed("arabic")
     reference = SnowballStemmer("arabic")
-    same = [stem == reference.stem(word) for word, stem in zip(found, stems("snowball", "arabic", found), strict=True)]
+    same = [
+        stem == reference.stem(word)
+        for word, stem in zip(found, stems("snowball", "arabic", found), strict=True)
+    ]
     assert sum(same) > 0.8 * len(same) > 80
 
 
@@ -141,7 +160,18 @@ def test_stems_that_their_authors_give_as_examples(name: str, word: str, stem: s
 @pytest.mark.parametrize("name", [*NLTK_STEMMERS, "snowball", "none"])
 def test_stems_are_one_for_each_word_and_never_empty_and_none_are_none(name: str) -> None:
     language: Callable[[str], list[str]] = listed
-    found = [*language("english"), *language("arabic"), *language("german"), "12", "don't", "東京", "ه", "و", "ge", "ال"]
+    found = [
+        *language("english"),
+        *language("arabic"),
+        *language("german"),
+        "12",
+        "don't",
+        "東京",
+        "ه",
+        "و",
+        "ge",
+        "ال",
+    ]
     mine = stems(name, "english", found)
     assert len(mine) == len(found)
     assert all(mine)

@@ -30,7 +30,16 @@ def test_the_package_says_that_it_is_typed() -> None:
 def test_mypy_checks_a_users_file_by_the_types_of_nbtext(tmp_path: Path) -> None:
     """The wrong line shows that the types are seen at all: of a package without the marker everything is Any."""
     write("user.py", USER)
-    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--cache-dir", "cache", "user.py"]
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--no-error-summary",
+        "--cache-dir",
+        "cache",
+        "user.py",
+    ]
     done = run(command, env={"PYTHONPATH": str(REPOSITORY)})
     (line,) = done.text.splitlines()
     assert line.startswith("user.py:4: error: Incompatible types in assignment")

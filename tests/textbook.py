@@ -28,5 +28,7 @@ DATING = [
 
 def model_of_china(**parameters: Any) -> TextClassifier:
     """Return a model of `CHINA`, of words as they stand and with a pseudo-count of 1 unless the parameters say otherwise."""
-    model = TextClassifier(**{"stemmer": "none", "stop_words": "none", "smoothing": 1, **parameters})
+    model = TextClassifier(
+        **{"stemmer": "none", "stop_words": "none", "smoothing": 1, **parameters}
+    )
     return model.fit(CHINA_TEXTS, CHINA_LABELS)

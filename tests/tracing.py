@@ -49,7 +49,20 @@ def untraceable() -> str | None:
     """Why no process can be traced here; None if one can."""
     if shutil.which("strace") is None:
         return "no strace on this machine"
-    done = run(["strace", "-f", "-qq", "-o", os.devnull, "-e", "inject=?fsync:error=EIO", sys.executable, "-c", "pass"])
+    done = run(
+        [
+            "strace",
+            "-f",
+            "-qq",
+            "-o",
+            os.devnull,
+            "-e",
+            "inject=?fsync:error=EIO",
+            sys.executable,
+            "-c",
+            "pass",
+        ]
+    )
     return None if done.status == 0 else "processes may not be traced here"
 
 
@@ -88,8 +101,13 @@ def with_faults(cwd: Path, arguments: Sequence[str | Path], *faults: Fault) -> T
         options = ["-f", "-qq", "-o", log.name, "-e", "signal=none", "-e", f"trace={calls}"]
         for fault in faults:
             options += ["-e", f"inject={fault.calls}:{fault.what}:when={fault.number}"]
-        with subprocess.Popen(["strace", *options, "-p", str(going.process.pid)], stderr=subprocess.DEVNULL) as tracer:
-            until(lambda: "TracerPid:\t0\n" not in status.read_text() or tracer.poll() is not None, "the tracer")
+        with subprocess.Popen(
+            ["strace", *options, "-p", str(going.process.pid)], stderr=subprocess.DEVNULL
+        ) as tracer:
+            until(
+                lambda: "TracerPid:\t0\n" not in status.read_text() or tracer.poll() is not None,
+                "the tracer",
+            )
             os.kill(going.process.pid, signal.SIGCONT)
             result = going.result()
             tracer.wait(TIME_LIMIT)

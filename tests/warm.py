@@ -92,7 +92,9 @@ class Process:
         """Kill the run."""
         self.send_signal(signal.SIGKILL)
 
-    def communicate(self, stdin: bytes = b"", /, timeout: float | None = None) -> tuple[bytes, bytes]:
+    def communicate(
+        self, stdin: bytes = b"", /, timeout: float | None = None
+    ) -> tuple[bytes, bytes]:
         """Write to standard input, read both outputs to their ends, and wait. Raise `subprocess.TimeoutExpired`."""
         rest = memoryview(stdin)
         chunks: dict[int, list[bytes]] = {1: [], 2: []}
@@ -100,7 +102,11 @@ class Process:
             for number, stream in enumerate((self.stdin, self.stdout, self.stderr)):
                 if stream is not None:
                     os.set_blocking(stream.fileno(), False)
-                    selector.register(stream, selectors.EVENT_READ if number else selectors.EVENT_WRITE, (number, stream))
+                    selector.register(
+                        stream,
+                        selectors.EVENT_READ if number else selectors.EVENT_WRITE,
+                        (number, stream),
+                    )
             while selector.get_map():
                 ready = selector.select(timeout)
                 if not ready:
@@ -152,7 +158,9 @@ def start(
                 ours.append(open(*((writing, "wb") if number == 0 else (reading, "rb"))))  # noqa: SIM115 - descriptors
             else:
                 theirs.append(
-                    os.open(os.devnull, os.O_RDWR) if wanted == subprocess.DEVNULL else os.dup(number if wanted is None else wanted)
+                    os.open(os.devnull, os.O_RDWR)
+                    if wanted == subprocess.DEVNULL
+                    else os.dup(number if wanted is None else wanted)
                 )
                 ours.append(None)
         connection = socket.socket(socket.AF_UNIX)
@@ -195,7 +203,9 @@ def _server(rehearsed: bool) -> str:
     )
     assert server.stdin is not None
     assert server.stdout is not None
-    assert server.stdout.read() == b"", "the server of warm runs did not start"  # it closes its output when it listens
+    assert server.stdout.read() == b"", (
+        "the server of warm runs did not start"
+    )  # it closes its output when it listens
     server.stdout.close()
 
     def end() -> None:
@@ -221,7 +231,9 @@ class Server:
         self._listener.bind(path)
         self._listener.listen(64)
         self._selector.register(self._listener, selectors.EVENT_READ, self._accept)
-        self._selector.register(0, selectors.EVENT_READ, None)  # it ends with the process that started it
+        self._selector.register(
+            0, selectors.EVENT_READ, None
+        )  # it ends with the process that started it
 
     def serve(self) -> None:
         """Answer requests until standard input ends."""
@@ -294,7 +306,9 @@ def _become(
             os.umask(umask)
         for which, soft, hard in inherited:
             resource.setrlimit(which, (soft, hard))
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore signals, as nohup does
+        signal.signal(
+            signal.SIGINT, signal.default_int_handler
+        )  # whoever runs the tests may ignore signals, as nohup does
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
             signal.signal(number, signal.SIG_DFL)
         for name, value in limits.items():
@@ -303,8 +317,12 @@ def _become(
             limit = value + (_address_space() if name == "AS" else 0)
             resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (limit, limit))
         if stopped:
-            warnings.simplefilter("ignore", ResourceWarning)  # a signal between the opening of a file and what follows leaves it to Python
-            ctypes.CDLL(None).prctl(PR_SET_PTRACER, -1, 0, 0, 0)  # so that a process that is not its parent may trace it
+            warnings.simplefilter(
+                "ignore", ResourceWarning
+            )  # a signal between the opening of a file and what follows leaves it to Python
+            ctypes.CDLL(None).prctl(
+                PR_SET_PTRACER, -1, 0, 0, 0
+            )  # so that a process that is not its parent may trace it
             os.kill(os.getpid(), signal.SIGSTOP)
         status = _run(program)
     finally:
@@ -346,7 +364,9 @@ def _open_streams(closed: Sequence[int]) -> None:
         else:
             raw = open(number, mode, closefd=False)  # noqa: SIM115 - it stays open
             errors = "backslashreplace" if name == "stderr" else "strict"
-            stream = io.TextIOWrapper(raw, "utf-8", errors, line_buffering=name == "stderr" or raw.isatty())
+            stream = io.TextIOWrapper(
+                raw, "utf-8", errors, line_buffering=name == "stderr" or raw.isatty()
+            )
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
 
@@ -359,7 +379,9 @@ def _run(program: Sequence[str]) -> int:
             if kind == "-m":
                 sys.argv = [what, *arguments]
                 if what == "nbtext":
-                    import_module("nbtext.cli.main").main()  # as its __main__ does, which would be read from its file
+                    import_module(
+                        "nbtext.cli.main"
+                    ).main()  # as its __main__ does, which would be read from its file
                 runpy.run_module(what, run_name="__main__", alter_sys=True)
             else:
                 sys.argv = ["-c", *arguments]
@@ -404,7 +426,16 @@ def _import_all() -> None:
     for module in walk_packages(nbtext.__path__, "nbtext."):
         if module.name != "nbtext.__main__":
             import_module(module.name)
-    for name in ("joblib", "numpy.random", "queue", "rich.console", "rich.table", "scipy.special", "Stemmer", "stop_words"):
+    for name in (
+        "joblib",
+        "numpy.random",
+        "queue",
+        "rich.console",
+        "rich.table",
+        "scipy.special",
+        "Stemmer",
+        "stop_words",
+    ):
         import_module(name)
 
 
@@ -418,7 +449,9 @@ def _rehearse() -> None:
     os.close(nothing)
     here = Path.cwd()
     limits = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (1 << 46, limits[1]))  # so that no thread is begun, whose memory all runs would have to spare
+    resource.setrlimit(
+        resource.RLIMIT_AS, (1 << 46, limits[1])
+    )  # so that no thread is begun, whose memory all runs would have to spare
     with tempfile.TemporaryDirectory() as name:
         os.chdir(corpus(Path(name), {f"pets/{path}": text for path, text in PETS.items()}))
         for arguments in REHEARSAL:

@@ -40,7 +40,9 @@ def main() -> None:
         if not is_open(number):
             closed.append(number)
             os.open(os.devnull, os.O_RDWR)  # gets the number that is free
-    further = [number for number in range(3, 256) if is_open(number)]  # as bash opens them for <(...)
+    further = [
+        number for number in range(3, 256) if is_open(number)
+    ]  # as bash opens them for <(...)
     mask = os.umask(0)
     os.umask(mask)
     request = marshal.dumps(
@@ -60,7 +62,9 @@ def main() -> None:
     connection = _socket.socket(_socket.AF_UNIX)
     connection.connect(sys.argv[1])
     descriptors = struct.pack(f"={3 + len(further)}i", 0, 1, 2, *further)
-    connection.sendmsg([NUMBER.pack(len(request))], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptors)])
+    connection.sendmsg(
+        [NUMBER.pack(len(request))], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptors)]
+    )
     while request:
         request = request[connection.send(request) :]
     for number in (0, 1, 2, *further):

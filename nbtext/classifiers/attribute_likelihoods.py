@@ -29,7 +29,12 @@ from nbtext.document_parts import FARTHEST, declared_values
 from nbtext.errors import UsageError
 from nbtext.language_model.dirichlet import LanguageModels, OwnPseudoCounts, log
 from nbtext.language_model.measures import Fit, PartFit, fit_of_terms, log_evidence_of_classes
-from nbtext.language_model.smoothing import count_histogram, gamma_rise, leave_one_out, smoothing_by_evidence
+from nbtext.language_model.smoothing import (
+    count_histogram,
+    gamma_rise,
+    leave_one_out,
+    smoothing_by_evidence,
+)
 from nbtext.records import dataclass
 from nbtext.settings import ALL_OTHERS, GivenSmoothing
 
@@ -58,19 +63,39 @@ class CategoricalAttribute:
     """The pseudo-count of any other value that no training document has; nan if there is none."""
 
     @classmethod
-    def estimate(cls, statistics: ClassStatistics, name: str, smoothing: float | None, settings: Settings, n_values: int | None) -> Self:
+    def estimate(
+        cls,
+        statistics: ClassStatistics,
+        name: str,
+        smoothing: float | None,
+        settings: Settings,
+        n_values: int | None,
+    ) -> Self:
         """Return the distributions over ``n_values`` with a pseudo-count, or for None with that of greatest evidence.
 
         Raises `UsageError` if there are more values than declared.
         """
         terms = is_category_of(statistics.vocabulary, name)
-        shape, estimate, given = settings.prior_shape, settings.estimate, own_of_values(settings, name)
-        found = list(zip(statistics.vocabulary.find([category_term(name, value) for value in given]), given.values(), strict=True))
+        shape, estimate, given = (
+            settings.prior_shape,
+            settings.estimate,
+            own_of_values(settings, name),
+        )
+        found = list(
+            zip(
+                statistics.vocabulary.find([category_term(name, value) for value in given]),
+                given.values(),
+                strict=True,
+            )
+        )
         own = {place: number for place, number in found if place >= 0}
         never_seen = [number for place, number in found if place < 0]
         n_seen = int(np.count_nonzero(terms)) + len(never_seen)
         if n_values is not None and n_values < n_seen:
-            raise UsageError(f"{name!r} has {n_seen:,} values, and {n_values:,} are declared", hint=f"declare at least {name}={n_seen}")
+            raise UsageError(
+                f"{name!r} has {n_seen:,} values, and {n_values:,} are declared",
+                hint=f"declare at least {name}={n_seen}",
+            )
         if shape == "background" or estimate == "ml":  # give no probability to what never occurred
             n_values = None
         n_others = 0 if n_values is None else n_values - n_seen
@@ -78,17 +103,39 @@ class CategoricalAttribute:
         if smoothing is None:
             histogram = count_histogram(statistics, terms, shape)
             if n_unseen:
-                histogram = histogram._replace(base_measure=np.full(1, 1 / (n_seen + n_unseen)), n_terms=n_seen + n_unseen)
+                histogram = histogram._replace(
+                    base_measure=np.full(1, 1 / (n_seen + n_unseen)), n_terms=n_seen + n_unseen
+                )
             smoothing = smoothing_by_evidence(histogram, shape)
-        of_own, more = OwnPseudoCounts.of_terms(own, smoothing), sum(never_seen) - smoothing * len(never_seen)
-        models = LanguageModels(statistics, terms, smoothing, shape, estimate, of_own, n_unseen, more, n_values is not None)
+        of_own, more = (
+            OwnPseudoCounts.of_terms(own, smoothing),
+            sum(never_seen) - smoothing * len(never_seen),
+        )
+        models = LanguageModels(
+            statistics,
+            terms,
+            smoothing,
+            shape,
+            estimate,
+            of_own,
+            n_unseen,
+            more,
+            n_values is not None,
+        )
         return cls(name, models, given, smoothing if n_others else np.nan)
 
     def never_seen(self, values: Names) -> Floats:
         """Return the pseudo-count of each possible value that no training document has, shape (n,); nan for all others, and for missing ones."""
-        found = self.values.statistics.vocabulary.find([category_term(self.name, value) for value in values])
+        found = self.values.statistics.vocabulary.find(
+            [category_term(self.name, value) for value in values]
+        )
         pairs = zip(values, found, strict=True)
-        return np.array([self.own.get(value, self.others) if value and number < 0 else np.nan for value, number in pairs])
+        return np.array(
+            [
+                self.own.get(value, self.others) if value and number < 0 else np.nan
+                for value, number in pairs
+            ]
+        )
 
     def add_log_likelihood(self, scores: Floats, matrix: DocumentTermMatrix, place: int) -> Whole:
         """Add log p(a_d | C_k) to the scores, shape (n_docs, n_classes), in nats, and return which documents have a value, shape (n_docs,).
@@ -101,7 +148,9 @@ class CategoricalAttribute:
         if matrix.never_seen is None:
             return here.entries
         found = ~np.isnan(matrix.never_seen[:, place])
-        scores[found] += log(self.values.probability_of_unseen(matrix.never_seen[found, place, np.newaxis]))
+        scores[found] += log(
+            self.values.probability_of_unseen(matrix.never_seen[found, place, np.newaxis])
+        )
         return here.entries + found
 
 
@@ -149,7 +198,9 @@ class NormalAttributes:
         """
         corpus_mean, corpus_variance = mean_and_variance(moments.total())
         n = moments.documents
-        weight = np.divide(n, n + smoothing, out=np.zeros(n.shape), where=n + smoothing > 0)  # of the class against the corpus
+        weight = np.divide(
+            n, n + smoothing, out=np.zeros(n.shape), where=n + smoothing > 0
+        )  # of the class against the corpus
         mean, variance = mean_and_variance(moments)
         between = weight * (1 - weight) * (mean - corpus_mean) ** 2
         variances = weight * variance + (1 - weight) * corpus_variance + between
@@ -174,7 +225,9 @@ class NormalAttributes:
         return -0.5 * (np.log(2 * np.pi * variance) + distance)
 
 
-def add_log_likelihood(columns: PoissonAttributes | NormalAttributes, scores: Floats, values: Floats) -> Whole:
+def add_log_likelihood(
+    columns: PoissonAttributes | NormalAttributes, scores: Floats, values: Floats
+) -> Whole:
     """Add the log-likelihoods of values, shape (n_docs, n_columns), nan for missing, to the scores, shape (n_docs, n_classes).
 
     Returns the number of values of each document that counted, shape (n_docs,).
@@ -196,19 +249,34 @@ class AttributeLikelihoods:
     """None also if the classifier of the texts has the numbers among its features."""
 
     @classmethod
-    def estimate(cls, statistics: ClassStatistics, settings: Settings, smoothing: Sequence[float] | None, *, with_numbers: bool) -> Self:
+    def estimate(
+        cls,
+        statistics: ClassStatistics,
+        settings: Settings,
+        smoothing: Sequence[float] | None,
+        *,
+        with_numbers: bool,
+    ) -> Self:
         """Return the likelihoods with the ``smoothing`` of each categorical attribute; for None with that of the settings."""
         names = statistics.attributes
-        chosen: Sequence[float | None] = smoothing or [given_smoothing(settings, name) for name in names.categorical]
+        chosen: Sequence[float | None] = smoothing or [
+            given_smoothing(settings, name) for name in names.categorical
+        ]
         categorical = tuple(
             CategoricalAttribute.estimate(statistics, name, each, settings, n_values)
-            for name, each, n_values in zip(names.categorical, chosen, declared_values(settings.reading), strict=True)
+            for name, each, n_values in zip(
+                names.categorical, chosen, declared_values(settings.reading), strict=True
+            )
         )
         if statistics.moments is None:
             return cls(categorical, None, None)
         of_columns = pseudo_documents(settings)
         of_counts, of_numbers = statistics.moments.parted(len(names.counts))
-        numbers = NormalAttributes.estimate(of_numbers, of_columns, names.numeric, statistics.classes) if with_numbers else None
+        numbers = (
+            NormalAttributes.estimate(of_numbers, of_columns, names.numeric, statistics.classes)
+            if with_numbers
+            else None
+        )
         return cls(categorical, PoissonAttributes.estimate(of_counts, of_columns), numbers)
 
     @property
@@ -221,7 +289,12 @@ class AttributeLikelihoods:
         if not any(values) or not any(each.values.n_unseen for each in self.categorical):
             return None
         columns = enumerate(self.categorical)
-        return np.column_stack([each.never_seen([row[place] if row else "" for row in values]) for place, each in columns])
+        return np.column_stack(
+            [
+                each.never_seen([row[place] if row else "" for row in values])
+                for place, each in columns
+            ]
+        )
 
     def add_log_likelihood(self, scores: Floats, matrix: DocumentTermMatrix) -> Whole:
         """Add the log-likelihoods of all attributes to the scores, shape (n_docs, n_classes), and return how many each document has."""
@@ -232,7 +305,13 @@ class AttributeLikelihoods:
             found = found + add_log_likelihood(columns, scores, values)
         return found
 
-    def add_left_out(self, scores: Floats, documents: CountedDocuments, statistics: ClassStatistics, settings: Settings) -> Whole:
+    def add_left_out(
+        self,
+        scores: Floats,
+        documents: CountedDocuments,
+        statistics: ClassStatistics,
+        settings: Settings,
+    ) -> Whole:
         """Do the same for documents of the corpus, each with the distributions of all others."""
         found = np.zeros(len(documents), np.int64)
         for attribute in self.categorical:
@@ -248,7 +327,9 @@ class AttributeLikelihoods:
             of_others = (
                 PoissonAttributes.estimate(others, smoothing)
                 if column < len(statistics.attributes.counts)
-                else NormalAttributes.estimate(others, smoothing, [name] * values.size, statistics.classes)
+                else NormalAttributes.estimate(
+                    others, smoothing, [name] * values.size, statistics.classes
+                )
             )
             here = ~np.isnan(values) & of_others.informative
             for row in np.flatnonzero(here).tolist():
@@ -271,20 +352,32 @@ class AttributeLikelihoods:
 
     def fits(self, statistics: ClassStatistics, settings: Settings) -> list[PartFit]:
         """Return the fit of each attribute to its values; n are the documents that have one. The likelihood of numbers that are all the same in a class is infinite."""
-        found = [PartFit(each.name, log_evidence_of_classes(each.values), fit_of_terms(each.values)) for each in self.categorical]
+        found = [
+            PartFit(each.name, log_evidence_of_classes(each.values), fit_of_terms(each.values))
+            for each in self.categorical
+        ]
         if statistics.moments is None:
             return found
         names, smoothing = statistics.attributes, pseudo_documents(settings)
         of_counts, of_numbers = statistics.moments.parted(len(names.counts))
-        kinds = [(1, names.counts, poisson_fits, of_counts), (2, names.numeric, normal_fits, of_numbers)]
+        kinds = [
+            (1, names.counts, poisson_fits, of_counts),
+            (2, names.numeric, normal_fits, of_numbers),
+        ]
         for per_value, columns, fits, moments in kinds[: 1 if self.numbers is None else 2]:
             evidence, log_likelihood = fits(moments, smoothing)
             for place, name in enumerate(columns):
-                fit = Fit(float(log_likelihood[:, place].sum()), per_value * len(evidence), int(moments.documents[:, place].sum()))
+                fit = Fit(
+                    float(log_likelihood[:, place].sum()),
+                    per_value * len(evidence),
+                    int(moments.documents[:, place].sum()),
+                )
                 found.append(PartFit(name, evidence[:, place] if smoothing else None, fit))
         return found
 
-    def _of_values(self, matrix: DocumentTermMatrix) -> Iterator[tuple[PoissonAttributes | NormalAttributes, Floats]]:
+    def _of_values(
+        self, matrix: DocumentTermMatrix
+    ) -> Iterator[tuple[PoissonAttributes | NormalAttributes, Floats]]:
         """Return counts and numbers, each with its columns of the values."""
         if matrix.values is not None and self.counts is not None:
             n_counts = self.counts.rates.shape[1]
@@ -301,7 +394,9 @@ def poisson_fits(moments: Moments, smoothing: float) -> tuple[Floats, Floats]:
     total = moments.total()
     shape = smoothing * total.sums.astype(np.float64) / np.maximum(total.documents, 1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        evidence = gamma_rise(shape, sums) - shape * np.log1p(n / smoothing) - sums * np.log(smoothing + n)
+        evidence = (
+            gamma_rise(shape, sums) - shape * np.log1p(n / smoothing) - sums * np.log(smoothing + n)
+        )
     return np.where(shape > 0, evidence, 0.0), xlogy(sums, sums / np.maximum(n, 1)) - sums
 
 
@@ -310,7 +405,11 @@ def normal_fits(moments: Moments, smoothing: float) -> tuple[Floats, Floats]:
 
     Both of shape (n_classes, n_columns). Source: Gelman et al. (2013), section 3.3.
     """
-    n, (mean, variance), (corpus_mean, corpus_variance) = moments.documents, mean_and_variance(moments), mean_and_variance(moments.total())
+    n, (mean, variance), (corpus_mean, corpus_variance) = (
+        moments.documents,
+        mean_and_variance(moments),
+        mean_and_variance(moments.total()),
+    )
     with np.errstate(invalid="ignore", divide="ignore"):
         of_prior = smoothing * corpus_variance
         squares = n * (variance + smoothing / (smoothing + n) * (mean - corpus_mean) ** 2)
@@ -320,7 +419,9 @@ def normal_fits(moments: Moments, smoothing: float) -> tuple[Floats, Floats]:
             - n / 2 * np.log(np.pi * (of_prior + squares))
             - smoothing / 2 * np.log1p(squares / of_prior)
         )
-        return np.where(corpus_variance > 0, evidence, 0.0), np.where(n > 0, -n / 2 * (np.log(2 * np.pi * variance) + 1), 0.0)
+        return np.where(corpus_variance > 0, evidence, 0.0), np.where(
+            n > 0, -n / 2 * (np.log(2 * np.pi * variance) + 1), 0.0
+        )
 
 
 def given_smoothing(settings: Settings, name: str = "") -> float | None:
@@ -341,11 +442,19 @@ def pseudo_documents(settings: Settings) -> float:
 
 def own_of_values(settings: Settings, name: str) -> dict[str, float]:
     """Return the pseudo-counts given for single values of a categorical column, by value."""
-    return {key.removeprefix(f"{name}="): number for key, number in _given_by_name(settings).items() if key.startswith(f"{name}=")}
+    return {
+        key.removeprefix(f"{name}="): number
+        for key, number in _given_by_name(settings).items()
+        if key.startswith(f"{name}=")
+    }
 
 
 def _given_by_name(settings: Settings) -> Mapping[str, float]:
-    given = settings.smoothing.given if isinstance(settings.smoothing, GivenSmoothing) else settings.smoothing
+    given = (
+        settings.smoothing.given
+        if isinstance(settings.smoothing, GivenSmoothing)
+        else settings.smoothing
+    )
     return given if isinstance(given, Mapping) and settings.estimate != "ml" else {}
 
 
@@ -368,7 +477,9 @@ class StandardNumbers:
         """Return those of a corpus, of its columns of numbers from ``first``; a number that is the same everywhere has the scale 1, or each if not ``scaled``."""
         if statistics.moments is None:
             return cls(np.empty(0), np.empty(0))
-        mean, variance = (part[0] for part in mean_and_variance(statistics.moments.parted(first)[1].total()))
+        mean, variance = (
+            part[0] for part in mean_and_variance(statistics.moments.parted(first)[1].total())
+        )
         return cls(mean, np.sqrt(np.where((variance > 0) & scaled, variance, 1.0)))
 
     def features(self, matrix: DocumentTermMatrix) -> Floats:
@@ -376,7 +487,9 @@ class StandardNumbers:
         if matrix.values is None:
             return np.empty((matrix.n_documents, 0))
         with np.errstate(over="ignore"):
-            values = (matrix.values[:, matrix.values.shape[1] - self.centres.size :] - self.centres) / self.scales
+            values = (
+                matrix.values[:, matrix.values.shape[1] - self.centres.size :] - self.centres
+            ) / self.scales
         return np.asarray(np.clip(values, -FARTHEST, FARTHEST))
 
 

@@ -48,7 +48,9 @@ class AttributedClassifier(Classifier):
     @classmethod
     def estimate(cls, training: Training) -> Self:
         """Return the model that follows from the counts; raise `UsageError` if log-likelihoods cannot be added to the scores of the texts."""
-        return cls._of(classifier_class(training.settings.classifier).estimate(training), training, None)
+        return cls._of(
+            classifier_class(training.settings.classifier).estimate(training), training, None
+        )
 
     def estimate_again(self, training: Training) -> Self:
         """Return the model of fewer documents, with the pseudo-counts of all."""
@@ -57,7 +59,10 @@ class AttributedClassifier(Classifier):
     def arrays(self) -> Arrays:
         """Return the arrays of the classifier of texts, and the pseudo-counts of categorical attributes."""
         smoothing = self.likelihoods.smoothing
-        return {**self.text.arrays(), **({ATTRIBUTE_SMOOTHING: np.array(smoothing)} if smoothing else {})}
+        return {
+            **self.text.arrays(),
+            **({ATTRIBUTE_SMOOTHING: np.array(smoothing)} if smoothing else {}),
+        }
 
     @classmethod
     def restored(cls, training: Training, arrays: Arrays) -> Self:
@@ -67,15 +72,24 @@ class AttributedClassifier(Classifier):
         names, n_terms = training.statistics.attributes.categorical, training.statistics.n_terms
         given = [given_smoothing(training.settings, name) for name in names]
         fit = len(smoothing) == len(names) and all(
-            could_be_chosen(each, n_terms) if number is None else each == number for each, number in zip(smoothing, given, strict=True)
+            could_be_chosen(each, n_terms) if number is None else each == number
+            for each, number in zip(smoothing, given, strict=True)
         )
         require(fit, "its attributes and their smoothing do not fit")
-        return cls._of(classifier_class(training.settings.classifier).restored(training, of_text), training, smoothing)
+        return cls._of(
+            classifier_class(training.settings.classifier).restored(training, of_text),
+            training,
+            smoothing,
+        )
 
     @classmethod
     def _of(cls, text: Classifier, training: Training, smoothing: Sequence[float] | None) -> Self:
         counted = training.statistics, training.settings
-        return cls(training, text, AttributeLikelihoods.estimate(*counted, smoothing, with_numbers=not text.TAKES_NUMBERS))
+        return cls(
+            training,
+            text,
+            AttributeLikelihoods.estimate(*counted, smoothing, with_numbers=not text.TAKES_NUMBERS),
+        )
 
     @property
     def usual_exponent(self) -> float:
@@ -92,7 +106,9 @@ class AttributedClassifier(Classifier):
         unseen = self.text.leave_one_out(documents)
         return unseen._replace(
             lengths=unseen.lengths
-            + self.likelihoods.add_left_out(unseen.scores, documents, self.training.statistics, self.training.settings)
+            + self.likelihoods.add_left_out(
+                unseen.scores, documents, self.training.statistics, self.training.settings
+            )
         )
 
 

@@ -28,7 +28,14 @@ from nbtext.classifiers.base import (
     part_fits,
     text_classifier,
 )
-from nbtext.classifiers.left_out import HELD_OUT_FOLDS, left_out_scores, scores_by_folds, sorted_by_content, split, unseen_scores
+from nbtext.classifiers.left_out import (
+    HELD_OUT_FOLDS,
+    left_out_scores,
+    scores_by_folds,
+    sorted_by_content,
+    split,
+    unseen_scores,
+)
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.statistics import estimated
 from nbtext.errors import require
@@ -79,7 +86,9 @@ class Pool(NamedTuple):
     def weights(self, lengths: Whole) -> Floats:
         """Return u, shape (n_docs, n_members), log u within ±`LARGEST_LOG`; equal weights for a document without tokens that count."""
         with np.errstate(over="ignore"):
-            logs = np.log(self.scale) + self.exponent * np.log(np.maximum(lengths, 1))[:, np.newaxis]
+            logs = (
+                np.log(self.scale) + self.exponent * np.log(np.maximum(lengths, 1))[:, np.newaxis]
+            )
         found: Floats = np.exp(np.clip(logs, -LARGEST_LOG, LARGEST_LOG))
         return np.where((lengths > 0)[:, np.newaxis], found, 1 / self.scale.size)
 
@@ -90,15 +99,23 @@ def fitted_pool(scores: Floats, truth: Whole, lengths: Whole, weights: Floats) -
     ``scores`` have the shape (n_docs, n_members, n_classes), in nats, ``truth`` are classes, ``lengths`` tokens that count, and ``weights`` those of
     the documents, shape (n_docs,).
     """
-    n_members, here = scores.shape[1], lengths > 0  # documents without tokens that count have equal weights
+    n_members, here = (
+        scores.shape[1],
+        lengths > 0,
+    )  # documents without tokens that count have equal weights
     if not here.any():
         return Pool.equal(n_members)
     log_lengths, weights = np.log(lengths[here]), weights[here]
     centre = np.average(log_lengths, weights=weights)
     middle = np.array([[-np.log(n_members), 0.0]] * n_members)
     loss = divisor_loss(scores[here], truth[here], log_lengths - centre, weights, middle)
-    found: Floats = newton_minimum(loss, middle.ravel(), LEAST_GAIN, lambda step: np.abs(step).max()).reshape(middle.shape)
-    pairs = [(float(f"{np.exp(log - exponent * centre):.9g}"), float(f"{exponent:.9g}")) for log, exponent in found.tolist()]
+    found: Floats = newton_minimum(
+        loss, middle.ravel(), LEAST_GAIN, lambda step: np.abs(step).max()
+    ).reshape(middle.shape)
+    pairs = [
+        (float(f"{np.exp(log - exponent * centre):.9g}"), float(f"{exponent:.9g}"))
+        for log, exponent in found.tolist()
+    ]
     return Pool(*np.array(pairs).T)
 
 
@@ -127,11 +144,17 @@ class PooledClassifier(AdditiveClassifier):
         These are every fifth document, or if all members follow from counts all documents of the sample, by folds. Raise `UsageError` if a member cannot
         be estimated.
         """
-        documents = sorted_by_content(training.documents) if training.documents is not None else training.sample
+        documents = (
+            sorted_by_content(training.documents)
+            if training.documents is not None
+            else training.sample
+        )
         if training.documents is not None:
             training = replace(training, documents=documents)
         trainings = _trainings(training, _member_smoothing(training))
-        members = tuple(class_for(each.statistics, each.settings).estimate(each) for each in trainings)
+        members = tuple(
+            class_for(each.statistics, each.settings).estimate(each) for each in trainings
+        )
         if training.settings.is_mixture:
             return cls(training, members, Pool(posterior_weights(members), np.zeros(len(members))))
         model = cls(training, members, Pool.equal(len(members)))
@@ -140,7 +163,11 @@ class PooledClassifier(AdditiveClassifier):
     def _with_weights(self, documents: CountedDocuments) -> Self:
         """Return the model with weights fitted to these documents, by folds of them."""
         training, by_folds = self.training, self.training.documents is None
-        folds = [np.arange(len(documents))[fold::HELD_OUT_FOLDS] for fold in range(HELD_OUT_FOLDS)] if by_folds else [split(documents)[1]]
+        folds = (
+            [np.arange(len(documents))[fold::HELD_OUT_FOLDS] for fold in range(HELD_OUT_FOLDS)]
+            if by_folds
+            else [split(documents)[1]]
+        )
         most = max(MOST_SCORES // training.statistics.n_classes, 1)
         subsets = Subsets(training.statistics.table, documents)
         parts = []
@@ -150,14 +177,26 @@ class PooledClassifier(AdditiveClassifier):
             rest = None if by_folds else documents.rows(np.delete(np.arange(len(documents)), rows))
             left_out = documents.rows(rows)
             statistics = estimated(subsets.without(rows), training.statistics.weights)
-            unseen = [left_out_scores(member, member.training, left_out, statistics, rest) for member in self.members]
+            unseen = [
+                left_out_scores(member, member.training, left_out, statistics, rest)
+                for member in self.members
+            ]
             first = unseen[0]
             columns = (first.lengths, first.unknown, first.truth.numbers, first.weights)
-            parts.append([np.stack([each.scores[:most] for each in unseen], axis=1), *(column[:most] for column in columns)])
+            parts.append(
+                [
+                    np.stack([each.scores[:most] for each in unseen], axis=1),
+                    *(column[:most] for column in columns),
+                ]
+            )
         if not parts:
             return self
-        scores, lengths, unknown, classes, weights = (np.concatenate(column)[:most] for column in zip(*parts, strict=True))
-        usable = np.isfinite(scores[np.arange(classes.size), :, classes]).all(axis=1)  # not where the class went with its only document
+        scores, lengths, unknown, classes, weights = (
+            np.concatenate(column)[:most] for column in zip(*parts, strict=True)
+        )
+        usable = np.isfinite(scores[np.arange(classes.size), :, classes]).all(
+            axis=1
+        )  # not where the class went with its only document
 
         def pool_without(is_out: Mask) -> Pool:
             rest = usable & ~is_out
@@ -168,39 +207,69 @@ class PooledClassifier(AdditiveClassifier):
             is_out = np.arange(classes.size) % POOL_FOLDS == fold
             pooled[is_out] = _pooled(scores[is_out], pool_without(is_out).weights(lengths[is_out]))
         truth = DocumentLabels(classes, single_labels(training.statistics.n_classes))
-        return replace(self, pool=pool_without(np.zeros_like(usable)), held_out=Unseen(pooled, lengths, unknown, truth, weights))
+        return replace(
+            self,
+            pool=pool_without(np.zeros_like(usable)),
+            held_out=Unseen(pooled, lengths, unknown, truth, weights),
+        )
 
     def estimate_again(self, training: Training) -> Self:
         """Return the model of fewer documents with the same weights."""
         trainings = _trainings(training, [member.training.smoothing for member in self.members])
-        members = tuple(member.estimate_again(each) for member, each in zip(self.members, trainings, strict=True))
+        members = tuple(
+            member.estimate_again(each)
+            for member, each in zip(self.members, trainings, strict=True)
+        )
         return replace(self, training=training, members=members, held_out=None)
 
     def arrays(self) -> Arrays:
         """Return the weights, the pseudo-counts of the members, and the arrays of each member with its place before their names."""
         smoothing = np.array([member.training.smoothing for member in self.members])
-        of_members = {f"{place}_{name}": array for place, member in enumerate(self.members) for name, array in member.arrays().items()}
+        of_members = {
+            f"{place}_{name}": array
+            for place, member in enumerate(self.members)
+            for name, array in member.arrays().items()
+        }
         return {POOL: np.concatenate(self.pool), SMOOTHING: smoothing, **of_members}
 
     @classmethod
     def restored(cls, training: Training, arrays: Arrays) -> Self:
         """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
         n_members = len(training.settings.models)
-        pool, smoothing = (arrays.get(name, np.empty(0)).astype(np.float64) for name in (POOL, SMOOTHING))
+        pool, smoothing = (
+            arrays.get(name, np.empty(0)).astype(np.float64) for name in (POOL, SMOOTHING)
+        )
         of_members: list[dict[str, Numbers]] = [{} for _ in range(n_members)]
         for name, array in arrays.items():
             place, underscore, own = name.partition("_")
             if underscore and place in map(str, range(n_members)):
                 of_members[int(place)][own] = array
             else:
-                require(name in (POOL, SMOOTHING), "its classifier keeps an array that belongs to no member")
-        of_pool = pool.shape == (2 * n_members,) and np.all(pool[:n_members] > 0) and np.isfinite(pool).all()
+                require(
+                    name in (POOL, SMOOTHING),
+                    "its classifier keeps an array that belongs to no member",
+                )
+        of_pool = (
+            pool.shape == (2 * n_members,)
+            and np.all(pool[:n_members] > 0)
+            and np.isfinite(pool).all()
+        )
         require(of_pool, "its weights do not fit its members")
-        possible = smoothing.shape == (n_members,) and smoothing.min() >= 0 and smoothing.max() <= MOST_PSEUDO_COUNT
-        as_given = possible and all(given in {None, own} for given, own in zip(_given_smoothing(training), smoothing.tolist(), strict=True))
+        possible = (
+            smoothing.shape == (n_members,)
+            and smoothing.min() >= 0
+            and smoothing.max() <= MOST_PSEUDO_COUNT
+        )
+        as_given = possible and all(
+            given in {None, own}
+            for given, own in zip(_given_smoothing(training), smoothing.tolist(), strict=True)
+        )
         require(as_given, "the smoothing of its members is impossible")
         trainings = _trainings(training, smoothing.tolist())
-        members = [class_for(each.statistics, each.settings).restored(each, own) for each, own in zip(trainings, of_members, strict=True)]
+        members = [
+            class_for(each.statistics, each.settings).restored(each, own)
+            for each, own in zip(trainings, of_members, strict=True)
+        ]
         return cls(training, tuple(members), Pool(pool[:n_members], pool[n_members:]))
 
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
@@ -212,8 +281,12 @@ class PooledClassifier(AdditiveClassifier):
         lengths = found[0][1]
         if self.training.settings.is_mixture:
             shares = zip(np.log(self.pool.scale).tolist(), found, strict=True)
-            return np.logaddexp.reduce([log_share + log_posterior(of_member) for log_share, (of_member, _) in shares]), lengths
-        return _pooled(np.stack([scores for scores, _ in found], axis=1), self.pool.weights(lengths)), lengths
+            return np.logaddexp.reduce(
+                [log_share + log_posterior(of_member) for log_share, (of_member, _) in shares]
+            ), lengths
+        return _pooled(
+            np.stack([scores for scores, _ in found], axis=1), self.pool.weights(lengths)
+        ), lengths
 
     @property
     def additive_members(self) -> list[AdditiveClassifier]:
@@ -245,7 +318,9 @@ class PooledClassifier(AdditiveClassifier):
         keys, columns = pair(matrix.entry_documents, matrix.terms), []
         for member in self.additive_members:
             found, column = member.features(matrix), np.zeros(keys.size)
-            column[np.isin(keys, pair(found.entry_documents, found.terms))] = found.counts  # a term of weight 0 is left out
+            column[np.isin(keys, pair(found.entry_documents, found.terms))] = (
+                found.counts
+            )  # a term of weight 0 is left out
             columns.append(column)
         weights = of_documents[matrix.entry_documents]
         return matrix._replace(counts=np.column_stack((*columns, weights)))
@@ -253,11 +328,15 @@ class PooledClassifier(AdditiveClassifier):
     def term_scores(self, terms: Whole, amounts: Numbers) -> Floats:
         """Return what terms with these `features` add to the scores, shape (n, n_classes), in nats; ``amounts`` of shape (n,) are those of all members."""
         if amounts.ndim == 1:
-            amounts = np.column_stack([amounts] * len(self.members) + [np.ones(amounts.size)] * len(self.members))
+            amounts = np.column_stack(
+                [amounts] * len(self.members) + [np.ones(amounts.size)] * len(self.members)
+            )
         total = np.zeros((terms.size, self.training.statistics.n_classes))
         for place, member in enumerate(self.additive_members):
             here = np.flatnonzero(amounts[:, place] > 0)
-            total[here] += amounts[here, len(self.members) + place, np.newaxis] * member.term_scores(terms[here], amounts[here, place])
+            total[here] += amounts[
+                here, len(self.members) + place, np.newaxis
+            ] * member.term_scores(terms[here], amounts[here, place])
         return total
 
     def advantages(self, features: DocumentTermMatrix, answers: Whole, rivals: Whole) -> Floats:
@@ -267,7 +346,9 @@ class PooledClassifier(AdditiveClassifier):
             has = features.counts[:, place] > 0
             own = features.of_entries(has)
             weights = own.counts[:, len(self.members) + place]
-            total[has] += weights * member.advantages(own._replace(counts=own.counts[:, place]), answers[has], rivals[has])
+            total[has] += weights * member.advantages(
+                own._replace(counts=own.counts[:, place]), answers[has], rivals[has]
+            )
         return total
 
 
@@ -333,7 +414,9 @@ def posterior_weights(members: Sequence[Classifier]) -> Floats:
     evidences = []
     for member in members:
         of_parts = [part.evidence for part in part_fits(member)]
-        evidences.append(sum(float(evidence.sum()) for evidence in of_parts if evidence is not None))
+        evidences.append(
+            sum(float(evidence.sum()) for evidence in of_parts if evidence is not None)
+        )
     return np.array([max(each.probability, LEAST_WEIGHT) for each in model_posteriors(evidences)])
 
 
@@ -341,7 +424,10 @@ def _given_smoothing(training: Training) -> list[float | None]:
     """Return the pseudo-count of each member that is given, None where it is chosen."""
     if training.settings.estimate == "ml":
         return [training.smoothing] * len(training.settings.models)
-    return [each.smoothing if isinstance(each.smoothing, float) else None for each in training.settings.models]
+    return [
+        each.smoothing if isinstance(each.smoothing, float) else None
+        for each in training.settings.models
+    ]
 
 
 def _member_smoothing(training: Training) -> list[float]:
@@ -352,11 +438,16 @@ def _member_smoothing(training: Training) -> list[float]:
         else classifier_class(each.classifier).smoothing(replace(training, settings=each))
         if place
         else training.smoothing
-        for place, (each, number) in enumerate(zip(training.settings.models, _given_smoothing(training), strict=True))
+        for place, (each, number) in enumerate(
+            zip(training.settings.models, _given_smoothing(training), strict=True)
+        )
     ]
 
 
 def _trainings(training: Training, smoothing: Sequence[float]) -> list[Training]:
     """Return what each member is estimated from."""
     models = zip(training.settings.models, smoothing, strict=True)
-    return [replace(training, settings=settings, smoothing=pseudo_count) for settings, pseudo_count in models]
+    return [
+        replace(training, settings=settings, smoothing=pseudo_count)
+        for settings, pseudo_count in models
+    ]

@@ -64,7 +64,11 @@ def class_prior(kind: ClassPrior, statistics: ClassStatistics) -> Floats:
     Weights are divided by their sum. A class without documents has the prior 0. Where documents have several labels, π_k is as in `log_prior_odds`. Raises
     `UsageError` if a class has no weight, or none a weight above 0. Source: Gambosi's notes; IIR eq. 13.5.
     """
-    missing = [] if isinstance(kind, str) else [label for label in statistics.classes if label not in kind]
+    missing = (
+        []
+        if isinstance(kind, str)
+        else [label for label in statistics.classes if label not in kind]
+    )
     if missing:
         raise UsageError(
             f"the class prior has no number for class {missing[0]!r}",
@@ -78,7 +82,9 @@ def class_prior(kind: ClassPrior, statistics: ClassStatistics) -> Floats:
         )
     prior: Floats = weights / weights.sum()
     if not statistics.kind.is_exclusive and isinstance(kind, str):
-        prior = 1 / (1 + np.exp(-log_prior_odds(kind, statistics.class_documents, statistics.n_documents)))
+        prior = 1 / (
+            1 + np.exp(-log_prior_odds(kind, statistics.class_documents, statistics.n_documents))
+        )
     return prior
 
 
@@ -88,14 +94,18 @@ def declared_prior(settings: Settings, statistics: ClassStatistics) -> Floats | 
     return None if is_of_shares else class_prior(settings.class_prior, statistics)
 
 
-def class_prior_without(kind: ClassPrior, statistics: ClassStatistics, number: int, weight: float) -> Floats:
+def class_prior_without(
+    kind: ClassPrior, statistics: ClassStatistics, number: int, weight: float
+) -> Floats:
     """Return π_k without one document of class ``number``, shape (n_classes,); all zeros if that leaves no class possible."""
     others = statistics.class_documents - weight * (np.arange(statistics.n_classes) == number)
     weights = prior_weights(kind, statistics, others)
     return weights / (weights.sum() or 1.0)
 
 
-def prior_weights(kind: ClassPrior, statistics: ClassStatistics, documents: Numbers | None = None) -> Floats:
+def prior_weights(
+    kind: ClassPrior, statistics: ClassStatistics, documents: Numbers | None = None
+) -> Floats:
     """Return numbers in proportion to π_k, shape (n_classes,), 0 without documents: of those of the statistics, or of so many by class."""
     documents = statistics.class_documents if documents is None else documents
     if not isinstance(kind, str):
@@ -122,7 +132,9 @@ def log_prior_odds(kind: ClassPrior, documents: Numbers, n_documents: Numbers | 
 def label_prior_odds(training: Training) -> Floats:
     """Return log π_k/(1 − π_k) of the labels of a corpus, shape (n_classes,)."""
     statistics = training.statistics
-    return log_prior_odds(training.settings.class_prior, statistics.class_documents, statistics.n_documents)
+    return log_prior_odds(
+        training.settings.class_prior, statistics.class_documents, statistics.n_documents
+    )
 
 
 def usual_smoothing(training: Training, per_term: float) -> float:
@@ -267,7 +279,9 @@ class Classifier(ABC):
 
     def leave_one_out(self, documents: CountedDocuments) -> Unseen:
         """Score documents that the model was estimated from, each by the model of all others, exactly; raise `UsageError` if it cannot."""
-        raise UsageError("this model cannot leave out single documents exactly", hint="cross-validate with folds")
+        raise UsageError(
+            "this model cannot leave out single documents exactly", hint="cross-validate with folds"
+        )
 
     def log_scale(self, scores: Floats, lengths: Whole) -> Floats:
         """Return the scores on the scale of log-probabilities, in the same order, shape (n_docs, n_classes), for calibration.
@@ -319,7 +333,9 @@ class AdditiveClassifier(Classifier):
         nats = np.empty(features.terms.size)
         for part in in_blocks(np.arange(nats.size), self.bias.size, TERM_WEIGHTS_AT_ONCE):
             rows = np.arange(part.size)
-            scores = np.column_stack((self.term_scores(features.terms[part], features.counts[part]), np.zeros(part.size)))
+            scores = np.column_stack(
+                (self.term_scores(features.terms[part], features.counts[part]), np.zeros(part.size))
+            )
             nats[part] = difference(scores[rows, answers[part]], scores[rows, rivals[part]])
         return nats
 

@@ -12,9 +12,21 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from nbtext.classifiers.base import LabelClassifier, Training, class_conditionals, difference, own_parameters, part_fits
+from nbtext.classifiers.base import (
+    LabelClassifier,
+    Training,
+    class_conditionals,
+    difference,
+    own_parameters,
+    part_fits,
+)
 from nbtext.counts.count_table import whole_or_float
-from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, add_weighted_sums, in_blocks
+from nbtext.counts.matrix import (
+    TERM_WEIGHTS_AT_ONCE,
+    DocumentTermMatrix,
+    add_weighted_sums,
+    in_blocks,
+)
 from nbtext.language_model.dirichlet import log, share
 from nbtext.prediction.calibration import OF_COUNTS
 from nbtext.records import dataclass
@@ -79,14 +91,21 @@ class BernoulliNaiveBayes(LabelClassifier):
 
     def bias_against(self, everything: Self) -> Floats:
         """Return Σ_j log(1 − θ_jk) less that of the documents without the class, shape (n_classes,), in nats."""
-        return self.sum_over_terms(lambda terms: np.log(self.absence(terms)) - np.log(self._of_rest(everything, terms)[1]))
+        return self.sum_over_terms(
+            lambda terms: np.log(self.absence(terms)) - np.log(self._of_rest(everything, terms)[1])
+        )
 
     def _of_rest(self, everything: Self, terms: Whole) -> tuple[Floats, Floats]:
         """Return θ of the documents without each class, and 1 − θ."""
         holding = everything._holding(terms) - self._holding(terms)
-        of_rest = everything.training.statistics.class_documents - self.training.statistics.class_documents
+        of_rest = (
+            everything.training.statistics.class_documents
+            - self.training.statistics.class_documents
+        )
         presence, absence = self.pseudo_counts(terms)
-        return self._estimate(holding, presence, absence, of_rest), self._estimate(of_rest - holding, absence, presence, of_rest)
+        return self._estimate(holding, presence, absence, of_rest), self._estimate(
+            of_rest - holding, absence, presence, of_rest
+        )
 
     def features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
         """Return x_j."""
@@ -97,7 +116,12 @@ class BernoulliNaiveBayes(LabelClassifier):
         scores, lengths = super().joint_log_likelihood(matrix)
         if self.training.own.least(self.training.smoothing) + 1 == 1:
             found = np.zeros_like(scores)
-            add_weighted_sums(found, self.features(matrix.of_terms(self.known())), self.known().size, self._certain)
+            add_weighted_sums(
+                found,
+                self.features(matrix.of_terms(self.known())),
+                self.known().size,
+                self._certain,
+            )
             scores[found < self.sum_over_terms(self._certain)] = -np.inf
         return scores, lengths
 
@@ -108,7 +132,9 @@ class BernoulliNaiveBayes(LabelClassifier):
     def absence(self, terms: Whole) -> Floats:
         """Return 1 − θ_jk, shape (n, n_classes); above 0 under any smoothing, because it is not computed from θ_jk."""
         presence, absence = self.pseudo_counts(terms)
-        return self._estimate(self.training.statistics.class_documents - self._holding(terms), absence, presence)
+        return self._estimate(
+            self.training.statistics.class_documents - self._holding(terms), absence, presence
+        )
 
     def _log_absence(self, terms: Whole) -> Floats:
         """Return log(1 − θ_jk), shape (n, n_classes), 0 in place of −inf."""
@@ -124,13 +150,18 @@ class BernoulliNaiveBayes(LabelClassifier):
 
     def pseudo_counts(self, terms: Whole) -> tuple[Floats, Floats]:
         """Return those of presences and of absences, each of shape (n, 1)."""
-        presence, absence = self.training.own.of(terms, self.training.smoothing)[:, np.newaxis], self.training.settings.absence_smoothing
+        presence, absence = (
+            self.training.own.of(terms, self.training.smoothing)[:, np.newaxis],
+            self.training.settings.absence_smoothing,
+        )
         return presence, presence if absence is None else np.full_like(presence, absence)
 
     def _holding(self, terms: Whole) -> Whole:
         return self.training.statistics.documents_of(terms)
 
-    def _estimate(self, documents: Whole, a: Floats, b: Floats, of_class: Whole | None = None) -> Floats:
+    def _estimate(
+        self, documents: Whole, a: Floats, b: Floats, of_class: Whole | None = None
+    ) -> Floats:
         """Return the probability of one side of the coins, with pseudo-counts a of it and b of the other; by default tossed by the documents of a class."""
         tosses = self.training.statistics.class_documents if of_class is None else of_class
         if self.training.settings.estimate == "map":

@@ -39,7 +39,9 @@ def log_shares(scores: Floats, size: Floats) -> Floats:
     the logarithm goes on as a straight line, and a thousandth of the scores is added, to keep the order. −inf is ignored and stays.
     """
     possible = scores > -np.inf
-    scaled = np.where(possible, scores - scores.max(axis=1, keepdims=True), 0.0) / size[:, np.newaxis]
+    scaled = (
+        np.where(possible, scores - scores.max(axis=1, keepdims=True), 0.0) / size[:, np.newaxis]
+    )
     others = np.where(possible, np.exp(scaled.min(axis=1, keepdims=True) - scaled), 0.0)
     n_classes = possible.sum(axis=1, keepdims=True)
     shares = 1 - (n_classes - 1) * others / others.sum(axis=1, keepdims=True)
@@ -65,13 +67,18 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
         from nbtext.language_model.smoothing import complement_histogram, smoothing_by_evidence
 
         prior_shape = training.settings.prior_shape
-        histogram = complement_histogram(training.weighted_statistics(), training.selected, prior_shape)
+        histogram = complement_histogram(
+            training.weighted_statistics(), training.selected, prior_shape
+        )
         return smoothing_by_evidence(histogram, prior_shape)
 
     def __post_init__(self) -> None:
         """Raise `UsageError` without smoothing: a term of one class only would decide alone."""
         if not self.training.own.least(self.training.smoothing) > 0:
-            raise UsageError("--classifier complement needs smoothing", hint="give --smoothing a number above 0, and no --set estimate=ml")
+            raise UsageError(
+                "--classifier complement needs smoothing",
+                hint="give --smoothing a number above 0, and no --set estimate=ml",
+            )
 
     def variants(self) -> tuple[Self, ...]:
         """Return models with the scores as they are, and as shares with each spread."""
@@ -81,19 +88,30 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
         """Return `log_shares` of the scores; the size of a document is its length, on tf-idf of unit length the square root of it."""
         if self.spread is None:
             return scores
-        return log_shares(scores, self.spread * np.maximum(lengths, 1) ** (0.5 if self.weighting == "tfidf" else 1.0))
+        return log_shares(
+            scores,
+            self.spread * np.maximum(lengths, 1) ** (0.5 if self.weighting == "tfidf" else 1.0),
+        )
 
     def arrays(self) -> Arrays:
         """Return the weighted counts of the cells if they need documents, and the spread if there is one."""
-        return {**super().arrays(), **({} if self.spread is None else {SPREAD: np.array([self.spread])})}
+        return {
+            **super().arrays(),
+            **({} if self.spread is None else {SPREAD: np.array([self.spread])}),
+        }
 
     @classmethod
     def restored(cls, training: Training, arrays: Arrays) -> Self:
         """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
-        model = super().restored(training, {name: array for name, array in arrays.items() if name != SPREAD})
+        model = super().restored(
+            training, {name: array for name, array in arrays.items() if name != SPREAD}
+        )
         if SPREAD not in arrays:
             return model
-        require(arrays[SPREAD].tolist() in [[spread] for spread in SPREADS], "its scores have no such spread")
+        require(
+            arrays[SPREAD].tolist() in [[spread] for spread in SPREADS],
+            "its scores have no such spread",
+        )
         return replace(model, spread=float(arrays[SPREAD][0]))
 
     @property
@@ -104,7 +122,9 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
     def weights(self, terms: Whole) -> Floats:
         """Return −log θ_jk, on tf-idf times `scale`, shape (n, n_classes); 0 for a term that has no weight anywhere under a background prior."""
         probability = self.probability(terms)
-        return -np.log(probability, out=np.zeros_like(probability), where=probability > 0) * self.scale
+        return (
+            -np.log(probability, out=np.zeros_like(probability), where=probability > 0) * self.scale
+        )
 
     @cached_property
     def complement_tokens(self) -> Floats:
@@ -118,7 +138,11 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
 
     def probability(self, terms: Whole) -> Floats:
         """Return θ_jk of selected terms, shape (n, n_classes)."""
-        return posterior_mean(self._other_counts(terms), self.complement_tokens, *self.language_models.pseudo_counts(terms))
+        return posterior_mean(
+            self._other_counts(terms),
+            self.complement_tokens,
+            *self.language_models.pseudo_counts(terms),
+        )
 
     @cached_property
     def scale(self) -> Floats:
@@ -129,7 +153,10 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
         """
         if self.weighting != "tfidf":
             return np.ones(self.counts.n_classes)
-        counts, (added, total) = self.counts, self.language_models.pseudo_counts(np.arange(self.counts.n_terms))
+        counts, (added, total) = (
+            self.counts,
+            self.language_models.pseudo_counts(np.arange(self.counts.n_terms)),
+        )
         pseudo_counts = added[:, 0]
         numerators = np.where(self.known(), counts.term_counts + pseudo_counts, 0.0)
         possible = numerators > 0
@@ -137,7 +164,9 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
         cells = possible[counts.cell_terms]
         holding, labels = counts.cell_terms[cells], counts.cell_classes[cells]
         remaining = numerators[holding] - counts.cell_counts[cells]
-        remaining = np.where(remaining > 0, remaining, pseudo_counts[holding])  # lost beside the counts of a term of one class only
+        remaining = np.where(
+            remaining > 0, remaining, pseudo_counts[holding]
+        )  # lost beside the counts of a term of one class only
         less = np.log(remaining) - of_all[holding]
         n_terms = np.count_nonzero(possible)
         sums = -of_all.sum() - np.bincount(labels, less, counts.n_classes)

@@ -19,7 +19,13 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from nbtext.classifiers.attribute_likelihoods import StandardNumbers
-from nbtext.classifiers.base import Classifier, Training, attribute_summands, own_parameters, part_fits
+from nbtext.classifiers.base import (
+    Classifier,
+    Training,
+    attribute_summands,
+    own_parameters,
+    part_fits,
+)
 from nbtext.counts.latent import LatentSpace, latent_terms
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, in_blocks
 from nbtext.errors import UsageError, quantity, require
@@ -60,7 +66,14 @@ LATENT_ROUNDING = 1e-6
 
 
 def covariances(
-    centred: Floats, features: Floats, classes: Whole, n_classes: int, *, separate: bool, shape: str, shrinkage: float | None
+    centred: Floats,
+    features: Floats,
+    classes: Whole,
+    n_classes: int,
+    *,
+    separate: bool,
+    shape: str,
+    shrinkage: float | None,
 ) -> Floats:
     """Return Σ, or one for each class, shape (n, n_features, n_features); for the shapes diagonal and spherical (n, n_features).
 
@@ -77,8 +90,16 @@ def covariances(
     sizes = np.bincount(classes, minlength=n_classes)
     prior_documents = PRIOR_DOCUMENTS_PER_FEATURE * centred.shape[1]
     for label, rows in enumerate(np.split(order, np.cumsum(sizes)[:-1])):
-        weight = prior_documents / max(rows.size + prior_documents, 1) if shrinkage is None else shrinkage
-        found[label] = (1 - weight) * second_moments(centred[rows], shape) + weight * shared if rows.size else shared
+        weight = (
+            prior_documents / max(rows.size + prior_documents, 1)
+            if shrinkage is None
+            else shrinkage
+        )
+        found[label] = (
+            (1 - weight) * second_moments(centred[rows], shape) + weight * shared
+            if rows.size
+            else shared
+        )
     return found
 
 
@@ -96,7 +117,11 @@ def second_moments(centred: Floats, shape: str) -> Floats:
     if shape == "full":
         return centred.T @ centred / n_documents
     variances: Floats = (centred**2).sum(axis=0) / n_documents
-    return np.full_like(variances, variances.mean()) if shape == "spherical" and variances.size else variances
+    return (
+        np.full_like(variances, variances.mean())
+        if shape == "spherical" and variances.size
+        else variances
+    )
 
 
 def ledoit_wolf_weight(centred: Floats, moments: Floats) -> float:
@@ -138,7 +163,16 @@ class GaussianClasses:
     """
 
     @classmethod
-    def estimate(cls, features: Floats, classes: Whole, n_classes: int, *, separate: bool, shape: str, shrinkage: float | None) -> Self:
+    def estimate(
+        cls,
+        features: Floats,
+        classes: Whole,
+        n_classes: int,
+        *,
+        separate: bool,
+        shape: str,
+        shrinkage: float | None,
+    ) -> Self:
         """Return the distributions of documents with features, shape (n_docs, n_features), and class numbers, shape (n_docs,).
 
         ``shape`` and ``shrinkage`` are as in `covariances`. A class without documents gets the mean of all and the shared
@@ -146,7 +180,15 @@ class GaussianClasses:
         """
         means = _class_means(features, classes, n_classes)
         centred = features - means[classes]
-        found = covariances(centred, features, classes, n_classes, separate=separate, shape=shape, shrinkage=shrinkage)
+        found = covariances(
+            centred,
+            features,
+            classes,
+            n_classes,
+            separate=separate,
+            shape=shape,
+            shrinkage=shrinkage,
+        )
         return cls(means, _roots_of_inverses(found, _rounding_variance(features)))
 
     @property
@@ -156,14 +198,24 @@ class GaussianClasses:
 
     def log_density(self, features: Floats) -> Floats:
         """Return log N(x | μ_k, Σ_k) = −½ [p log 2π + log |Σ_k| + (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k)], shape (n_docs, n_classes), in nats."""
-        diagonals = self.roots if self.roots.ndim == 2 else np.diagonal(self.roots, axis1=1, axis2=2)
+        diagonals = (
+            self.roots if self.roots.ndim == 2 else np.diagonal(self.roots, axis1=1, axis2=2)
+        )
         half_log_determinants = -np.log(diagonals).sum(axis=1)
-        return -0.5 * (self.means.shape[1] * np.log(2 * np.pi) + self._distances(features)) - half_log_determinants
+        return (
+            -0.5 * (self.means.shape[1] * np.log(2 * np.pi) + self._distances(features))
+            - half_log_determinants
+        )
 
     def draw(self, label: int, random: np.random.Generator) -> Floats:
         """Return x = μ_k + U⁻ᵀz for z ~ N(0, I), which is a draw from N(μ_k, Σ_k), shape (n_features,)."""
-        root, noise = self.roots[0 if self.shares_covariance else label], random.standard_normal(self.means.shape[1])
-        return self.means[label] + (noise / root if root.ndim == 1 else np.linalg.solve(root.T, noise))
+        root, noise = (
+            self.roots[0 if self.shares_covariance else label],
+            random.standard_normal(self.means.shape[1]),
+        )
+        return self.means[label] + (
+            noise / root if root.ndim == 1 else np.linalg.solve(root.T, noise)
+        )
 
     def boundary(self, prior: Floats) -> Boundary:
         """Return w_k = Σ_k⁻¹ μ_k and w_k0 = −½ μ_kᵀ Σ_k⁻¹ μ_k + log π_k under class priors π, shape (n_classes,).
@@ -184,15 +236,25 @@ class GaussianClasses:
 
     def inverses(self) -> Floats:
         """Return Σ⁻¹ = U Uᵀ, shape (n, n_features, n_features)."""
-        roots = self.roots if self.roots.ndim == 3 else self.roots[:, np.newaxis] * np.eye(self.roots.shape[1])
+        roots = (
+            self.roots
+            if self.roots.ndim == 3
+            else self.roots[:, np.newaxis] * np.eye(self.roots.shape[1])
+        )
         return roots @ np.swapaxes(roots, 1, 2)
 
     def _distances(self, features: Floats) -> Floats:
         """Return |Uᵀ(x − μ_k)|², shape (n_docs, n_classes)."""
         if self.shares_covariance:  # expanded to a product of matrices, about the middle of the means so that little is lost to rounding
             middle = self.means.mean(axis=0)
-            points, means = (_times(rows - middle, self.roots[0]) for rows in (features, self.means))
-            squares: Floats = (points**2).sum(axis=1)[:, np.newaxis] - 2 * points @ means.T + (means**2).sum(axis=1)
+            points, means = (
+                _times(rows - middle, self.roots[0]) for rows in (features, self.means)
+            )
+            squares: Floats = (
+                (points**2).sum(axis=1)[:, np.newaxis]
+                - 2 * points @ means.T
+                + (means**2).sum(axis=1)
+            )
             return np.maximum(squares, 0.0)
         distances = np.empty((len(features), len(self.means)))
         for part in in_blocks(np.arange(len(self.means)), features.size, TERM_WEIGHTS_AT_ONCE):
@@ -231,9 +293,15 @@ def _roots_of_inverses(covariances: Floats, least: float) -> Floats:
     except np.linalg.LinAlgError:
         raise UsageError(message, hint=hint) from None
     variances = lower if lower.ndim == 2 else np.diagonal(lower, axis1=1, axis2=2) ** 2
-    if variances.size and not np.all(variances > np.maximum(SINGULAR * variances.max(axis=1, keepdims=True), least)):
+    if variances.size and not np.all(
+        variances > np.maximum(SINGULAR * variances.max(axis=1, keepdims=True), least)
+    ):
         raise UsageError(message, hint=hint)
-    return 1 / np.sqrt(variances) if lower.ndim == 2 else np.triu(np.swapaxes(np.linalg.inv(lower), 1, 2))
+    return (
+        1 / np.sqrt(variances)
+        if lower.ndim == 2
+        else np.triu(np.swapaxes(np.linalg.inv(lower), 1, 2))
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,13 +320,22 @@ class GaussianDiscriminantAnalysis(Classifier):
         if training.documents is None:
             raise ValueError("--classifier gaussian needs the documents")
         statistics, settings, documents = training.statistics, training.settings, training.documents
-        documents = documents.rows(np.lexsort((documents.classes, documents.hashes)))  # rounding depends on the order
+        documents = documents.rows(
+            np.lexsort((documents.classes, documents.hashes))
+        )  # rounding depends on the order
         space = LatentSpace.of(statistics, training.selected, documents.matrix, settings.latent)
         numbers = _numbers_of(training)
-        n_roots, n_features = _roots_of(settings, statistics.n_classes), space.projection.shape[1] + numbers.centres.size
-        if n_roots * (n_features**2 if settings.covariance_shape == "full" else n_features) > MOST_ROOTS:
+        n_roots, n_features = (
+            _roots_of(settings, statistics.n_classes),
+            space.projection.shape[1] + numbers.centres.size,
+        )
+        if (
+            n_roots * (n_features**2 if settings.covariance_shape == "full" else n_features)
+            > MOST_ROOTS
+        ):
             raise UsageError(
-                f"{quantity(n_roots, 'covariance')} of {quantity(n_features, 'feature')} {'is' if n_roots == 1 else 'are'} too many",
+                f"{quantity(n_roots, 'covariance')} of {quantity(n_features, 'feature')} "
+                f"{'is' if n_roots == 1 else 'are'} too many",
                 hint="use --set covariance=shared, another shape, or a smaller --set latent=N",
             )
         features, _, here = _features_of(documents.matrix, space, numbers)
@@ -270,10 +347,18 @@ class GaussianDiscriminantAnalysis(Classifier):
             shape=_shape(settings),
             shrinkage=None if isinstance(settings.shrinkage, str) else settings.shrinkage,
         )
-        if not all(np.all(np.abs(part) <= LARGEST_ROOT) for part in (gaussians.means, gaussians.roots)):
-            raise UsageError("the numbers are too large or too small without a scale", hint="use --set covariance-shape=spherical")
+        if not all(
+            np.all(np.abs(part) <= LARGEST_ROOT) for part in (gaussians.means, gaussians.roots)
+        ):
+            raise UsageError(
+                "the numbers are too large or too small without a scale",
+                hint="use --set covariance-shape=spherical",
+            )
         # to float32: the last digits depend on the machine, and so would the bytes of a model file
-        rounded = (part.astype(np.float32).astype(np.float64) for part in (gaussians.means, gaussians.roots))
+        rounded = (
+            part.astype(np.float32).astype(np.float64)
+            for part in (gaussians.means, gaussians.roots)
+        )
         return cls(training, space, numbers, GaussianClasses(*rounded))
 
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
@@ -281,7 +366,9 @@ class GaussianDiscriminantAnalysis(Classifier):
         features, lengths, here = _features_of(matrix, self.space, self.numbers)
         scores = np.tile(self.log_prior, (matrix.n_documents, 1))
         # numbers are features in units of their scale: log |dz/dx| = −Σ log scale
-        scores[here] += self.gaussians.log_density(features[here]) - np.log(self.numbers.scales).sum()
+        scores[here] += (
+            self.gaussians.log_density(features[here]) - np.log(self.numbers.scales).sum()
+        )
         return scores, lengths
 
     def arrays(self) -> Arrays:
@@ -290,7 +377,9 @@ class GaussianDiscriminantAnalysis(Classifier):
         if roots.ndim == 3:
             roots = roots[:, *np.triu_indices(roots.shape[1])]
         kept: tuple[Numbers, ...] = self.space.projection, self.gaussians.means, roots
-        return {name: array.astype(np.float32).ravel() for name, array in zip(KEPT, kept, strict=True)}
+        return {
+            name: array.astype(np.float32).ravel() for name, array in zip(KEPT, kept, strict=True)
+        }
 
     @classmethod
     def restored(cls, training: Training, arrays: Arrays) -> Self:
@@ -304,15 +393,20 @@ class GaussianDiscriminantAnalysis(Classifier):
         n_latent = n_features - numbers.centres.size
         n_roots = _roots_of(settings, n_classes)
         full = settings.covariance_shape == "full"
-        require(means.size == n_classes * n_features and 0 <= n_latent <= settings.latent, "its means do not fit its classes")
+        require(
+            means.size == n_classes * n_features and 0 <= n_latent <= settings.latent,
+            "its means do not fit its classes",
+        )
         require(projection.size == n_known * n_latent, "its projection does not fit its terms")
         require(
-            roots.size == n_roots * (n_features * (n_features + 1) // 2 if full else n_features), "its covariances do not fit its means"
+            roots.size == n_roots * (n_features * (n_features + 1) // 2 if full else n_features),
+            "its covariances do not fit its means",
         )
         means = means.astype(np.float64).reshape(n_classes, n_features)
         latent_means, of_numbers = np.abs(means[:, :n_latent]), np.abs(means[:, n_latent:])
         require(
-            np.all(np.abs(projection) <= 1 + LATENT_ROUNDING) and np.all(latent_means <= 1 + LATENT_ROUNDING),
+            np.all(np.abs(projection) <= 1 + LATENT_ROUNDING)
+            and np.all(latent_means <= 1 + LATENT_ROUNDING),
             "its latent features are too long",
         )
         require(np.all(of_numbers <= LARGEST_ROOT), "its means are too large")
@@ -322,18 +416,27 @@ class GaussianDiscriminantAnalysis(Classifier):
             triangular[:, *np.triu_indices(n_features)] = roots
             roots = triangular
         diagonals = np.diagonal(roots, axis1=1, axis2=2) if full else roots
-        require(np.all(np.abs(roots) <= LARGEST_ROOT) and np.all(diagonals >= 1 / LARGEST_ROOT), "its covariances are impossible")
-        space = LatentSpace(training.statistics, known, projection.astype(np.float32).reshape(n_known, n_latent))
+        require(
+            np.all(np.abs(roots) <= LARGEST_ROOT) and np.all(diagonals >= 1 / LARGEST_ROOT),
+            "its covariances are impossible",
+        )
+        space = LatentSpace(
+            training.statistics, known, projection.astype(np.float32).reshape(n_known, n_latent)
+        )
         return cls(training, space, numbers, GaussianClasses(means, roots))
 
 
 def _numbers_of(training: Training) -> StandardNumbers:
     """Return the real numbers beside texts; in their own units for `UNSCALED`."""
     first = len(training.statistics.attributes.counts)
-    return StandardNumbers.of(training.statistics, first, scaled=training.settings.covariance_shape != UNSCALED)
+    return StandardNumbers.of(
+        training.statistics, first, scaled=training.settings.covariance_shape != UNSCALED
+    )
 
 
-def _features_of(matrix: DocumentTermMatrix, space: LatentSpace, numbers: StandardNumbers) -> tuple[Floats, Whole, Mask]:
+def _features_of(
+    matrix: DocumentTermMatrix, space: LatentSpace, numbers: StandardNumbers
+) -> tuple[Floats, Whole, Mask]:
     """Return latent features and standard numbers, shape (n_docs, n_features), the tokens and numbers that count, and which documents have all.
 
     A document that lacks a number, or has no term that counts although there are such terms, is left to the prior.
@@ -410,10 +513,13 @@ def gaussian_fits(classifier: GaussianDiscriminantAnalysis) -> list[PartFit]:
     features, classes = features[here], documents.classes[here]
     separate, shape = settings.covariance == "separate", _shape(settings)
     try:
-        likeliest = GaussianClasses.estimate(features, classes, n_classes, separate=separate, shape=shape, shrinkage=0.0)
+        likeliest = GaussianClasses.estimate(
+            features, classes, n_classes, separate=separate, shape=shape, shrinkage=0.0
+        )
     except UsageError:
         raise UsageError(
-            "AIC and BIC are not defined: a covariance has no inverse", hint="use fewer features or a simpler covariance"
+            "AIC and BIC are not defined: a covariance has no inverse",
+            hint="use fewer features or a simpler covariance",
         ) from None
     densities = likeliest.log_density(features)[np.arange(classes.size), classes]
     of_documents = densities - np.log(classifier.numbers.scales).sum()

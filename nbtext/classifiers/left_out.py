@@ -61,7 +61,9 @@ def scores_by_folds(classifier: Classifier, training: Training, sample: CountedD
     """
     documents = training.documents if needs_documents(training.settings) else None
     n_folds = HELD_OUT_FOLDS if documents is None else HELD_OUT_FOLDS_OF_DOCUMENTS
-    folds = np.arange(len(sample)) % n_folds  # the sample is in the order of hashes, so this is random
+    folds = (
+        np.arange(len(sample)) % n_folds
+    )  # the sample is in the order of hashes, so this is random
     subsets = Subsets(training.statistics.table, sample)
     places = None if documents is None else documents.places(sample)
     parts = []
@@ -101,7 +103,9 @@ def scores_by_others(
     matrix = left_out.matrix
     if prior_weights(training.settings.class_prior, statistics).any():
         selected = training.selected_in(statistics)
-        others = replace(training, statistics=statistics, selected=selected, documents=rest, sample=None)
+        others = replace(
+            training, statistics=statistics, selected=selected, documents=rest, sample=None
+        )
         scores, lengths = classifier.estimate_again(others).joint_log_likelihood(matrix)
     else:
         scores = np.full((len(left_out), statistics.n_classes), -np.inf)

@@ -65,7 +65,16 @@ if TYPE_CHECKING:
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.prediction.labels import DocumentLabels
-    from nbtext.type_names import AnyArray, Arrays, Floats, Integers, Mask, Numbers, ScoresAndTokens, Whole
+    from nbtext.type_names import (
+        AnyArray,
+        Arrays,
+        Floats,
+        Integers,
+        Mask,
+        Numbers,
+        ScoresAndTokens,
+        Whole,
+    )
 
     Reals = AnyArray  # of the precision of the features
 
@@ -100,7 +109,10 @@ DESCENT, CURVATURE = 1e-4, 0.9
 STRENGTH = 1.0
 """The l2 that ``auto`` tries first, and takes if fewer than `LEAST_HELD_OUT` documents, of classes with other documents, can be held out."""
 
-WEAKER, STRONGER = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6), (3.0, 10.0, 30.0, 100.0)
+WEAKER, STRONGER = (
+    (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6),
+    (3.0, 10.0, 30.0, 100.0),
+)
 """Values that it tries then, in this order: weaker ones, and if the first of them is no better, stronger ones."""
 
 LEAST_HELD_OUT = 10
@@ -141,7 +153,12 @@ class _Vector(NamedTuple):
 
     def plus(self, other: _Vector, times: float) -> _Vector:
         """Return the sum with a multiple of another."""
-        return _Vector(*(mine + mine.dtype.type(times) * theirs for mine, theirs in zip(self, other, strict=True)))
+        return _Vector(
+            *(
+                mine + mine.dtype.type(times) * theirs
+                for mine, theirs in zip(self, other, strict=True)
+            )
+        )
 
     def times(self, factor: float) -> _Vector:
         """Return the multiple."""
@@ -211,7 +228,10 @@ class Sigmoid:
         return posterior
 
 
-TRUTHS: dict[type[Posterior], type[Softmax | Sigmoid]] = {ClassPosterior: Softmax, LabelPosterior: Sigmoid}
+TRUTHS: dict[type[Posterior], type[Softmax | Sigmoid]] = {
+    ClassPosterior: Softmax,
+    LabelPosterior: Sigmoid,
+}
 """By the kind of labels."""
 
 
@@ -266,7 +286,9 @@ class Problem:
         holding = np.diff(columns.indptr)
         is_shared = holding != 1
         shared, alone = np.flatnonzero(is_shared), np.flatnonzero(~is_shared)
-        shared = shared[np.argsort(-holding[shared], kind="stable")]  # weights of frequent terms lie together, in the processor's cache
+        shared = shared[
+            np.argsort(-holding[shared], kind="stable")
+        ]  # weights of frequent terms lie together, in the processor's cache
         place = np.empty(holding.size, np.int32)
         place[shared], place[alone] = np.arange(shared.size), np.arange(alone.size)
         at = columns.indptr[alone]
@@ -275,18 +297,25 @@ class Problem:
         transposed = tuple(columns[:, some].T for some in blocks)
         del columns
         _release_memory()
-        squares = tuple(np.concatenate([scales(few) ** 2 for few in in_blocks(some, n_classes, SCALES_AT_ONCE)]) for some in blocks)
+        squares = tuple(
+            np.concatenate([scales(few) ** 2 for few in in_blocks(some, n_classes, SCALES_AT_ONCE)])
+            for some in blocks
+        )
         own = np.zeros((len(truth), n_classes), values.dtype)
         for some in in_blocks(np.arange(alone.size), n_classes, SCALES_AT_ONCE):
             entries = values[some] ** 2, (documents[some], np.arange(some.size))
             own += csr_array(entries, shape=(len(truth), some.size)) @ scales(alone[some]) ** 2
         weights = None if weights is None else weights.astype(own.dtype)
-        return cls(transposed, squares, own, truth, is_shared, place, values, documents, scales, weights)
+        return cls(
+            transposed, squares, own, truth, is_shared, place, values, documents, scales, weights
+        )
 
     @property
     def size(self) -> float:
         """Σ_d of the weights, the number of documents."""
-        return float(len(self.truth) if self.weights is None else self.weights.sum(dtype=np.float64))
+        return float(
+            len(self.truth) if self.weights is None else self.weights.sum(dtype=np.float64)
+        )
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -319,7 +348,11 @@ class Problem:
             begin += len(of_block)
         for some in in_blocks(np.flatnonzero(~is_shared), self.shape[1], SCALES_AT_ONCE):
             alone = places[some]
-            weights[some] = self.scales(numbers[some]) ** 2 * self.values[alone, np.newaxis] * coefficients[self.documents[alone]]
+            weights[some] = (
+                self.scales(numbers[some]) ** 2
+                * self.values[alone, np.newaxis]
+                * coefficients[self.documents[alone]]
+            )
         return weights
 
     def start(self) -> _Vector:
@@ -342,7 +375,9 @@ class Problem:
 
     def gradient(self, residual: Reals, point: _Vector, l2: float) -> _Vector:
         """Return the gradient of the objective: Xᵀ(p − y) scaled, + l2·w; and Σ_d (p − y)_d for the biases, which have no penalty."""
-        return _Vector(residual, self.applied(residual), residual.sum(axis=0)).plus(point._replace(bias=np.zeros_like(point.bias)), l2)
+        return _Vector(residual, self.applied(residual), residual.sum(axis=0)).plus(
+            point._replace(bias=np.zeros_like(point.bias)), l2
+        )
 
 
 class _Pair(NamedTuple):
@@ -364,7 +399,13 @@ class Minimum(NamedTuple):
     """Nats a document that the objective is above its minimum, about."""
 
 
-def minimise(problem: Problem, l2: float, start: _Vector, precision: float = EXCESS, most_iterations: int = MOST_ITERATIONS) -> Minimum:
+def minimise(
+    problem: Problem,
+    l2: float,
+    start: _Vector,
+    precision: float = EXCESS,
+    most_iterations: int = MOST_ITERATIONS,
+) -> Minimum:
     """Return a point at most ``precision`` nats a document above the minimum, or the best within ``most_iterations``.
 
     The excess does not fall in every iteration, and where single precision ends it rises again.
@@ -427,7 +468,9 @@ def _direction(gradient: _Vector, pairs: list[_Pair]) -> _Vector:
     return direction
 
 
-def _searched(problem: Problem, point: _Vector, step: _Vector, l2: float, slope: float) -> tuple[float, Reals] | None:
+def _searched(
+    problem: Problem, point: _Vector, step: _Vector, l2: float, slope: float
+) -> tuple[float, Reals] | None:
     """Return a step length and the residual there; None if no point is found, or in single precision the step does not descend.
 
     On a convex line a slope t·f'(t) ≤ `DESCENT`·t·f'(0) implies Wolfe's first condition, and f'(t) ≥ `CURVATURE`·f'(0) is the second. So slopes
@@ -439,7 +482,11 @@ def _searched(problem: Problem, point: _Vector, step: _Vector, l2: float, slope:
     low, high, length = 0.0, np.inf, 1.0
     for _ in range(MOST_TRIALS):
         residual = problem.residual(point.plus(step, length))
-        here = _product(residual, step.products) + _product(residual.sum(axis=0), step.bias) + l2 * (of_point + length * of_step)
+        here = (
+            _product(residual, step.products)
+            + _product(residual.sum(axis=0), step.bias)
+            + l2 * (of_point + length * of_step)
+        )
         if here > DESCENT * slope:
             high = length
         elif here < CURVATURE * slope:
@@ -456,7 +503,10 @@ def log_count_ratio(counts: Numbers, totals: Numbers, n_terms: int, smoothing: f
     ``counts`` are m_jk of n terms, shape (n, n_classes), ``totals`` Σ_i m_ik of all ``n_terms`` terms, shape (n_classes,). Wang, Manning (2012), eq. 1.
     """
     others, totals_of_others = counts.sum(axis=1, keepdims=True) - counts, totals.sum() - totals
-    of_class, of_others = np.log(totals + n_terms * smoothing), np.log(totals_of_others + n_terms * smoothing)
+    of_class, of_others = (
+        np.log(totals + n_terms * smoothing),
+        np.log(totals_of_others + n_terms * smoothing),
+    )
     return np.log(counts + smoothing) - of_class - np.log(others + smoothing) + of_others
 
 
@@ -497,7 +547,10 @@ class LogisticRegression(LinearClassifier):
         _require_room(whole)
         precision = _precision(whole)
         part, rest = split(whole.documents)
-        if isinstance(l2, str) and np.isin(whole.classes[rest], whole.classes[part]).sum() < LEAST_HELD_OUT:
+        if (
+            isinstance(l2, str)
+            and np.isin(whole.classes[rest], whole.classes[part]).sum() < LEAST_HELD_OUT
+        ):
             l2 = STRENGTH
         if isinstance(l2, str):
             l2, held_out, start = _chosen(whole, part, rest, precision, cls.judge)
@@ -513,28 +566,52 @@ class LogisticRegression(LinearClassifier):
         del start
         _release_memory()
         report = _FitReport(l2, iterations, excess)
-        return cls(training, problem.scaled_weights(point.coefficients), point.bias.astype(np.float64), report, held_out)
+        return cls(
+            training,
+            problem.scaled_weights(point.coefficients),
+            point.bias.astype(np.float64),
+            report,
+            held_out,
+        )
 
     def arrays(self) -> Arrays:
         """Return weights, biases and the outcome of the fit."""
-        return {"weights": self.scaled_weights.ravel(), "bias": self.fitted_bias, "outcome": np.array(self.outcome)}
+        return {
+            "weights": self.scaled_weights.ravel(),
+            "bias": self.fitted_bias,
+            "outcome": np.array(self.outcome),
+        }
 
     @classmethod
     def restored(cls, training: Training, arrays: Arrays) -> Self:
         """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
         n_features, n_classes = training.features.size, training.statistics.n_classes
-        sizes = {"weights": n_features * n_classes, "bias": n_classes, "outcome": len(_FitReport._fields)}
+        sizes = {
+            "weights": n_features * n_classes,
+            "bias": n_classes,
+            "outcome": len(_FitReport._fields),
+        }
         kept = {"weights": np.empty(0, np.float32), **arrays}  # a file leaves empty arrays out
-        fit = {name: array.size for name, array in kept.items()} == sizes and kept["weights"].dtype == np.float32
+        fit = {name: array.size for name, array in kept.items()} == sizes and kept[
+            "weights"
+        ].dtype == np.float32
         require(fit, "its weights do not fit its terms, columns and classes")
         finite = kept["bias"][
             training.statistics.class_documents > 0
         ]  # that of a class without documents, as a fold may have, is minus infinity
-        small = all(array.size == 0 or max(-array.min(), array.max()) <= LARGEST_WEIGHT for array in (kept["weights"], finite))
+        small = all(
+            array.size == 0 or max(-array.min(), array.max()) <= LARGEST_WEIGHT
+            for array in (kept["weights"], finite)
+        )
         require(small, "its weights are too large")
         outcome = _FitReport(*kept["outcome"].tolist())
         require(not min(outcome) < 0, "the record of its fit is impossible")
-        return cls(training, kept["weights"].reshape(n_features, n_classes), kept["bias"].astype(np.float64), outcome)
+        return cls(
+            training,
+            kept["weights"].reshape(n_features, n_classes),
+            kept["bias"].astype(np.float64),
+            outcome,
+        )
 
     @classmethod
     def smoothing(cls, training: Training) -> float:
@@ -562,12 +639,18 @@ class LogisticRegression(LinearClassifier):
     @cached_property
     def number_weights(self) -> Floats:
         """The weights of numbers, in nats for a standard deviation, shape (n_numbers, n_classes)."""
-        return self.scaled_weights[np.count_nonzero(self.training.features.known) :].astype(np.float64)
+        return self.scaled_weights[np.count_nonzero(self.training.features.known) :].astype(
+            np.float64
+        )
 
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
         """Return bias and weights times features, shape (n_docs, n_classes), in nats, and the tokens, categories and numbers that count, shape (n_docs,)."""
         scores, lengths = super().joint_log_likelihood(matrix)
-        for values, weights in zip(np.nan_to_num(self.training.features.numbers.features(matrix)).T, self.number_weights, strict=False):
+        for values, weights in zip(
+            np.nan_to_num(self.training.features.numbers.features(matrix)).T,
+            self.number_weights,
+            strict=False,
+        ):
             scores += values[:, np.newaxis] * weights
         return scores, lengths + matrix.numbers
 
@@ -650,7 +733,8 @@ def convergence_warnings(classifier: LogisticRegression) -> list[str]:
     if excess <= EXCESS:
         return []
     warning = (
-        f"the fit did not converge in {iterations:.0f} iterations, and may be {excess:.2g} nats a document off; a larger l2 makes it easier"
+        f"the fit did not converge in {iterations:.0f} iterations, and may be {excess:.2g} "
+        "nats a document off; a larger l2 makes it easier"
     )
     return [warning]
 
@@ -684,18 +768,30 @@ class _Part(NamedTuple):
         chosen[self.rows[places]] = True
         whole = self.training.statistics
         statistics = estimated(Subsets(whole.table, self.documents).part(chosen), whole.weights)
-        training = replace(self.training, statistics=statistics, selected=self.training.selected_in(statistics), choose=None)
+        training = replace(
+            self.training,
+            statistics=statistics,
+            selected=self.training.selected_in(statistics),
+            choose=None,
+        )
         return self._replace(training=training, rows=self.rows[places])
 
 
 def _require_room(part: _Part) -> None:
     """Raise `UsageError` if vectors and weights, in float32, take more memory than the machine has."""
     n_terms, n_classes = part.training.features.size, part.training.statistics.n_classes
-    needed, there = 4 * n_classes * (VECTORS * part.rows.size + 2 * n_terms), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    needed, there = (
+        4 * n_classes * (VECTORS * part.rows.size + 2 * n_terms),
+        os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+    )
     if needed > there:
-        size = f"{quantity(part.rows.size, 'document')}, {quantity(n_terms, 'term')} and {quantity(n_classes, 'class')}"
+        size = (
+            f"{quantity(part.rows.size, 'document')}, {quantity(n_terms, 'term')} and "
+            f"{quantity(n_classes, 'class')}"
+        )
         raise UsageError(
-            f"--classifier logistic needs about {needed >> 30:,} GiB for {size}, and this machine has {there >> 30:,}",
+            f"--classifier logistic needs about {needed >> 30:,} GiB for {size}, and this machine "
+            f"has {there >> 30:,}",
             hint="use --classifier multinomial, which needs memory for the counts alone",
         )
 
@@ -710,9 +806,13 @@ def _precision(whole: _Part) -> float:
     """Return how near to its minimum the objective must come, in nats a document; of several labels it is a sum over them."""
     statistics = whole.training.statistics
     features = int(np.count_nonzero(whole.training.selected[whole.documents.matrix.terms]))
-    a_class = 2 * features + 5 * CORRECTIONS * len(whole.documents)  # G once, five passes over each pair
+    a_class = 2 * features + 5 * CORRECTIONS * len(
+        whole.documents
+    )  # G once, five passes over each pair
     precision = SETTLED if a_class * statistics.n_classes <= CHEAP else CONVERGED
-    return precision if statistics.kind.is_exclusive else min(precision * statistics.n_classes, EXCESS)
+    return (
+        precision if statistics.kind.is_exclusive else min(precision * statistics.n_classes, EXCESS)
+    )
 
 
 def _problem(part: _Part) -> Problem:
@@ -720,22 +820,40 @@ def _problem(part: _Part) -> Problem:
     _release_memory()
     training, statistics = part.training, part.training.statistics
     columns, n_terms = training.features, int(np.count_nonzero(training.selected))
-    smoothing, totals, kept = training.smoothing, statistics.tokens_of(training.selected), statistics.per_cell(columns.known)
+    smoothing, totals, kept = (
+        training.smoothing,
+        statistics.tokens_of(training.selected),
+        statistics.per_cell(columns.known),
+    )
     bounds = offsets(np.diff(statistics.term_offsets)[columns.known])
-    counts = _by_rows(statistics.cell_counts[kept], statistics.cell_classes[kept], bounds, statistics.n_classes)
-    is_scaled = np.pad(training.selected[columns.known], (0, columns.numbers.centres.size)) & statistics.kind.is_exclusive
+    counts = _by_rows(
+        statistics.cell_counts[kept], statistics.cell_classes[kept], bounds, statistics.n_classes
+    )
+    is_scaled = (
+        np.pad(training.selected[columns.known], (0, columns.numbers.centres.size))
+        & statistics.kind.is_exclusive
+    )
     del kept, bounds, columns
 
     def scales(places: Whole) -> Reals:
         """Return 1 + |r_jk| of terms, float32, or 1. Keeps the counts of the known terms alone, so that the statistics of a part can be freed."""
-        found, here = np.ones((places.size, counts.shape[1]), np.float32), np.flatnonzero(is_scaled[places])
+        found, here = (
+            np.ones((places.size, counts.shape[1]), np.float32),
+            np.flatnonzero(is_scaled[places]),
+        )
         if here.size:
-            found[here] += np.abs(log_count_ratio(counts[places[here]].toarray(), totals, n_terms, smoothing))
+            found[here] += np.abs(
+                log_count_ratio(counts[places[here]].toarray(), totals, n_terms, smoothing)
+            )
         return found
 
     labels = part.documents.truth(statistics.n_classes)[part.rows]
     truth = of_kind(TRUTHS, statistics.kind).of(labels, statistics.n_classes)
-    weights = None if statistics.weight_unit == 1 else part.documents.natural_weights(statistics)[part.rows]
+    weights = (
+        None
+        if statistics.weight_unit == 1
+        else part.documents.natural_weights(statistics)[part.rows]
+    )
     features = _features(training, part.documents.matrix, part.rows, np.float32)
     return Problem.of(features, scales, statistics.n_classes, truth, weights)
 
@@ -745,7 +863,10 @@ def _by_rows(values: Reals, columns: AnyArray, bounds: AnyArray, n_columns: int)
     from scipy.sparse import csr_array
 
     narrow = np.int32 if max(values.size, n_columns) < 1 << 31 else np.int64
-    return csr_array((values, columns.astype(narrow, copy=False), bounds.astype(narrow)), shape=(bounds.size - 1, n_columns))
+    return csr_array(
+        (values, columns.astype(narrow, copy=False), bounds.astype(narrow)),
+        shape=(bounds.size - 1, n_columns),
+    )
 
 
 def _weighted(matrix: DocumentTermMatrix, training: Training) -> DocumentTermMatrix:
@@ -756,7 +877,9 @@ def _weighted(matrix: DocumentTermMatrix, training: Training) -> DocumentTermMat
     return matrix._replace(counts=weights).of_entries(weights > 0)
 
 
-def _features(training: Training, documents: DocumentTermMatrix, rows: Whole, dtype: type[np.floating]) -> Any:  # noqa: ANN401 - scipy has no types
+def _features(
+    training: Training, documents: DocumentTermMatrix, rows: Whole, dtype: type[np.floating]
+) -> Any:  # noqa: ANN401 - scipy has no types
     """Return x_jd of some documents as a `scipy.sparse` array by rows, shape (n_rows, n_features)."""
     beside = training.features
     place = (np.cumsum(beside.known) - 1).astype(np.int32)
@@ -769,7 +892,10 @@ def _features(training: Training, documents: DocumentTermMatrix, rows: Whole, dt
     entries = np.concatenate(values), np.concatenate(columns), offsets(np.concatenate(sizes))
     del values, columns
     _release_memory()
-    found, numbers = _by_rows(*entries, int(np.count_nonzero(beside.known))), np.nan_to_num(beside.numbers.features(documents))
+    found, numbers = (
+        _by_rows(*entries, int(np.count_nonzero(beside.known))),
+        np.nan_to_num(beside.numbers.features(documents)),
+    )
     if not numbers.shape[1]:
         return found
     from scipy.sparse import csr_array, hstack
@@ -800,11 +926,21 @@ class _HeldOut(NamedTuple):
         columns, places = np.unique(found.indices, return_inverse=True)
         features = _by_rows(found.data, places, found.indptr, columns.size)
         lengths = matrix.of_terms(training.features.known).lengths + matrix.numbers
-        return cls(features, columns, documents, lengths, documents.natural_weights(training.statistics), _shift_of_prior(training))
+        return cls(
+            features,
+            columns,
+            documents,
+            lengths,
+            documents.natural_weights(training.statistics),
+            _shift_of_prior(training),
+        )
 
     def scored(self, problem: Problem, point: _Vector) -> Unseen:
         """Return the scores at a point of the problem of the others."""
-        weights, scores = problem.scaled_weights(point.coefficients, self.columns), np.empty((len(self.documents), problem.shape[1]))
+        weights, scores = (
+            problem.scaled_weights(point.coefficients, self.columns),
+            np.empty((len(self.documents), problem.shape[1])),
+        )
         for rows in in_blocks(np.arange(len(scores)), 1, DOCUMENTS_SCORED_AT_ONCE):
             features = self.features[rows]
             columns, places = np.unique(features.indices, return_inverse=True)
@@ -812,7 +948,9 @@ class _HeldOut(NamedTuple):
             scores[rows] = here @ weights[columns].astype(np.float64)
         scores += point.bias.astype(np.float64) + self.shift
         truth = self.documents.truth(problem.shape[1])
-        return Unseen(scores, self.lengths, self.documents.matrix.tokens - self.lengths, truth, self.weights)
+        return Unseen(
+            scores, self.lengths, self.documents.matrix.tokens - self.lengths, truth, self.weights
+        )
 
 
 def _held_out(whole: _Part, part: Whole, rest: Whole) -> tuple[_HeldOut, Problem]:
@@ -821,7 +959,9 @@ def _held_out(whole: _Part, part: Whole, rest: Whole) -> tuple[_HeldOut, Problem
     return _HeldOut.of(others.training, whole.documents.rows(whole.rows[rest])), _problem(others)
 
 
-def _chosen(whole: _Part, part: Whole, rest: Whole, precision: float, judge: Callable[[Unseen], float]) -> tuple[float, Unseen, _Vector]:
+def _chosen(
+    whole: _Part, part: Whole, rest: Whole, precision: float, judge: Callable[[Unseen], float]
+) -> tuple[float, Unseen, _Vector]:
     """Return the l2 under which held-out documents are most probable, their scores under it, and the point where its fit ended.
 
     ``part`` and ``rest`` are places of documents to fit to and to hold out. The loss is that after calibration for one label, which makes good for
@@ -853,6 +993,10 @@ def _shift_of_prior(training: Training) -> Floats:
     statistics, prior = training.statistics, training.settings.class_prior
     if not statistics.kind.is_exclusive:
         holding, n_documents = statistics.class_documents, statistics.n_documents
-        return log_prior_odds(prior, holding, n_documents) - log_prior_odds("empirical", holding, n_documents)
-    shares = np.where(statistics.class_documents > 0, statistics.class_documents, 1) / (statistics.n_documents or 1)
+        return log_prior_odds(prior, holding, n_documents) - log_prior_odds(
+            "empirical", holding, n_documents
+        )
+    shares = np.where(statistics.class_documents > 0, statistics.class_documents, 1) / (
+        statistics.n_documents or 1
+    )
     return log(class_prior(prior, statistics)) - np.log(shares)

@@ -87,12 +87,18 @@ class LabelsAgainstRest(LinearClassifier):
                 hint="cross-validate with folds",
             )
         naive_bayes: MultinomialNaiveBayes = self.of_labels  # type: ignore[assignment] # the only one that subtracts exactly
-        statistics, everything, models = self.training.statistics, self.of_all.counts, naive_bayes.language_models  # type: ignore[attr-defined]
+        statistics, everything, models = (
+            self.training.statistics,
+            self.of_all.counts,
+            naive_bayes.language_models,
+        )  # type: ignore[attr-defined]
         truth = documents.truth(statistics.n_classes)
         is_own = truth.mask(statistics.n_classes)
         weights = documents.natural_weights(statistics)
         counted = replace(as_summed(documents, naive_bayes.weighting), labels=None)
-        matrix, own, remaining, vanishing, tokens, others = without_themselves(everything, models.selected, counted)
+        matrix, own, remaining, vanishing, tokens, others = without_themselves(
+            everything, models.selected, counted
+        )
         owners, amounts = matrix.entry_documents, matrix.counts
 
         _, number = np.unique(own, return_inverse=True)
@@ -102,19 +108,26 @@ class LabelsAgainstRest(LinearClassifier):
 
         def log_ratio(with_label: Numbers, without: Numbers, added: Floats) -> Floats:
             """Return log(m + α) − log(m_rest + α), where rounding may take counts below 0."""
-            return np.log(np.maximum(with_label, 0.0) + added) - np.log(np.maximum(without, 0.0) + added)
+            return np.log(np.maximum(with_label, 0.0) + added) - np.log(
+                np.maximum(without, 0.0) + added
+            )
 
         def log_ratios(numbers: Whole) -> Floats:
             """Return the weights of a term in a document that has not the label, given the numbers of term and count, shape (n, n_classes)."""
             terms = unpair(keys[numbers])[0]
             counts = naive_bayes.counts.counts_of(terms)
-            return log_ratio(counts, rest_of_key[numbers, np.newaxis] - counts, models.pseudo_counts(terms)[0])
+            return log_ratio(
+                counts, rest_of_key[numbers, np.newaxis] - counts, models.pseudo_counts(terms)[0]
+            )
 
         scores = np.zeros((len(documents), statistics.n_classes))
         add_weighted_sums(scores, matrix._replace(terms=place), keys.size, log_ratios)
         entries, labels = np.nonzero(is_own[owners])
         terms, rows, its = matrix.terms[entries], owners[entries], own[entries]
-        counts, added = naive_bayes.counts.counts_in(terms, labels), models.pseudo_counts(terms)[0][:, 0]
+        counts, added = (
+            naive_bayes.counts.counts_in(terms, labels),
+            models.pseudo_counts(terms)[0][:, 0],
+        )
         before = log_ratio(counts, remaining[entries] - counts, added)
         after = log_ratio(counts - its, remaining[entries] + its - counts, added)
         np.add.at(scores, (rows, labels), amounts[entries] * (after - before))
@@ -122,10 +135,16 @@ class LabelsAgainstRest(LinearClassifier):
         total = models.pseudo_tokens_without(vanishing)[:, np.newaxis]
         with_label = np.maximum(models.class_tokens - is_own * tokens[:, np.newaxis], 0.0)
         without = everything.tokens_of(models.selected) - tokens[:, np.newaxis] - with_label
-        with np.errstate(divide="ignore", invalid="ignore"):  # a document alone with all of its terms has none left
+        with np.errstate(
+            divide="ignore", invalid="ignore"
+        ):  # a document alone with all of its terms has none left
             scores -= times_log(matrix.sums[:, np.newaxis], log_ratio(with_label, without, total))
         holding = statistics.class_documents - is_own * weights[:, np.newaxis]
-        scores += log_prior_odds(self.training.settings.class_prior, holding, statistics.n_documents - weights[:, np.newaxis])
+        scores += log_prior_odds(
+            self.training.settings.class_prior,
+            holding,
+            statistics.n_documents - weights[:, np.newaxis],
+        )
         scores[is_own & (holding <= 0)] = -np.inf
         lengths = documents.matrix.of_terms(models.selected).of_entries(others).lengths
         return Unseen(scores, lengths, documents.matrix.lengths - lengths, truth, weights)

@@ -83,12 +83,17 @@ class WeightedCountsClassifier(LinearClassifier):
         """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
         statistics, settings = training.statistics, training.settings
         needed = settings.weighting == "tfidf"
-        require(set(arrays) <= ({WEIGHTED_COUNTS} if needed else set()), "its weighted counts do not fit its weighting")
+        require(
+            set(arrays) <= ({WEIGHTED_COUNTS} if needed else set()),
+            "its weighted counts do not fit its weighting",
+        )
         if not needed:
             return cls.estimate(training)
         kept = arrays.get(WEIGHTED_COUNTS, np.empty(0))  # a file leaves empty arrays out
         cells, whole = kept.astype(np.float64), statistics.cell_counts
-        possible = cells.shape == whole.shape and np.all((cells >= 0) & (cells <= whole))  # weights of unit length are below n
+        possible = cells.shape == whole.shape and np.all(
+            (cells >= 0) & (cells <= whole)
+        )  # weights of unit length are below n
         require(possible, "its weighted counts do not fit its counts")
         return cls(training, replace(statistics, cell_counts=cells))
 
@@ -132,12 +137,16 @@ class MultinomialNaiveBayes(WeightedCountsClassifier, LabelClassifier):
 
     def against(self, everything: Self, terms: Whole) -> Floats:
         """Return log φ_jk − log φ_j,rest, shape (n, n_classes), in nats."""
-        return self.weights(terms) - log(self.language_models.of_rest(everything.language_models, terms))
+        return self.weights(terms) - log(
+            self.language_models.of_rest(everything.language_models, terms)
+        )
 
     @classmethod
     def subtracts_exactly(cls, settings: Settings, unit: int) -> bool:
         """Return True if the sums are exact: not of tf-idf, and not of logs times the weights of documents."""
-        return settings.weighting != "tfidf" and (settings.weighting != "log" or (unit == 1 and settings.class_weight is None))
+        return settings.weighting != "tfidf" and (
+            settings.weighting != "log" or (unit == 1 and settings.class_weight is None)
+        )
 
     def leave_one_out(self, documents: CountedDocuments) -> Unseen:
         """Return log p(d, C_k) of documents of the corpus, each with the prior and the language models of all others.
@@ -149,13 +158,24 @@ class MultinomialNaiveBayes(WeightedCountsClassifier, LabelClassifier):
 
         if not self.subtracts_exactly(self.training.settings, self.counts.weight_unit):
             why = "" if self.weighting == "tfidf" else " with weights of documents or classes"
-            raise UsageError(f"leave-one-out is not exact for --weighting {self.weighting}{why}", hint="cross-validate with folds")
-        scores, lengths, unknown = leave_one_out(self.language_models, as_summed(documents, self.weighting), documents.matrix)
+            raise UsageError(
+                f"leave-one-out is not exact for --weighting {self.weighting}{why}",
+                hint="cross-validate with folds",
+            )
+        scores, lengths, unknown = leave_one_out(
+            self.language_models, as_summed(documents, self.weighting), documents.matrix
+        )
         weights = documents.natural_weights(self.counts)
-        for label, weight in sorted(set(zip(documents.classes.tolist(), weights.tolist(), strict=True))):
-            prior = class_prior_without(self.training.settings.class_prior, self.counts, label, weight)
+        for label, weight in sorted(
+            set(zip(documents.classes.tolist(), weights.tolist(), strict=True))
+        ):
+            prior = class_prior_without(
+                self.training.settings.class_prior, self.counts, label, weight
+            )
             scores[(documents.classes == label) & (weights == weight)] += log(prior)
-        return Unseen(scores, lengths, unknown, documents.truth(self.training.statistics.n_classes), weights)
+        return Unseen(
+            scores, lengths, unknown, documents.truth(self.training.statistics.n_classes), weights
+        )
 
 
 @class_conditionals.register(MultinomialNaiveBayes)

@@ -42,11 +42,17 @@ class TermProbabilities:
     """Returns those in all documents, shape (n, 1); None if that is the sum over classes by their priors."""
 
     @classmethod
-    def of_models(cls, models: LanguageModels, meaning: str = OF_TOKENS, own: Floats | None = None) -> TermProbabilities:
+    def of_models(
+        cls, models: LanguageModels, meaning: str = OF_TOKENS, own: Floats | None = None
+    ) -> TermProbabilities:
         """Return those of language models, or that of an outcome that no document has, with its ``own`` pseudo-count, shape (1, 1), as any term."""
         statistics = models.statistics
         table = statistics.table
-        whole = statistics.weight_unit == 1 and table.n_counted == len(table.layers) and not np.any(statistics.observed.cell_counts % 1)
+        whole = (
+            statistics.weight_unit == 1
+            and table.n_counted == len(table.layers)
+            and not np.any(statistics.observed.cell_counts % 1)
+        )
         posteriors = partial(beta_posteriors, models, own=own) if whole else None
         if own is not None:
             return cls(

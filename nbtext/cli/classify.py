@@ -24,7 +24,13 @@ if TYPE_CHECKING:
 class _Classify(panels.Command):
     """A command that passes a message through if its options are wrong."""
 
-    def make_context(self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any) -> click.Context:
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
         is_filter = "--mail-filter" in args
         try:
             return super().make_context(info_name, args, parent, **extra)
@@ -42,34 +48,50 @@ class ClassifyOptions:
 
     model_path: str = option.model_field()
     output: str | None = option.rows_field(
-        "tsv has document, class and probability, csv also the reason if there is no class.", default=None
+        "tsv has document, class and probability, csv also the reason if there is no class.",
+        default=None,
     )
     excel_safe: bool = option.excel_safe_field()
     limit: int | None = option.limit_field(
-        "Print the N most probable classes of each document, in a pipe as csv. Not in tsv.", old_names="--top-k"
+        "Print the N most probable classes of each document, in a pipe as csv. Not in tsv.",
+        old_names="--top-k",
     )
     scores: bool = panels.option(
         "--scores", "answer",
-        "In jsonl, add log joint probabilities and log odds of the classes. They are in nats, and of all classes unless --limit is given.",
+        "In jsonl, add log joint probabilities and log odds of the classes. They are in nats, and "
+        "of all classes unless --limit is given.",
     )  # fmt: skip
     drift: str | None = panels.option(
         "--drift", "output",
-        "Append to FILE how the documents differ from those of training. nbtext drift reads it. A run without documents adds nothing.",
+        "Append to FILE how the documents differ from those of training. nbtext drift reads it. A "
+        "run without documents adds nothing.",
         type=OutputPath(DRIFT),
     )  # fmt: skip
-    lines: bool = panels.common_option("--lines", "documents", "Answer each line of standard input at once, as a document.")
-    batch: bool = panels.option("--batch", "documents", "With --lines, answer many lines at a time, which is faster.", hidden=True)
+    lines: bool = panels.common_option(
+        "--lines", "documents", "Answer each line of standard input at once, as a document."
+    )
+    batch: bool = panels.option(
+        "--batch",
+        "documents",
+        "With --lines, answer many lines at a time, which is faster.",
+        hidden=True,
+    )
     exit_status_abstained: int | None = panels.option(
-        "--exit-status-abstained", "process", "Exit with N, not 0, if a document got no answer.", type=option.WholeNumber(1, 255)
+        "--exit-status-abstained",
+        "process",
+        "Exit with N, not 0, if a document got no answer.",
+        type=option.WholeNumber(1, 255),
     )
     mail_filter: bool = panels.option(
         "--mail-filter", "output",
-        "Copy one message from standard input to standard output with a header of its class. The header is X-Nbtext: LABEL; probability=P. If anything "
+        "Copy one message from standard input to standard output with a header of its class. The "
+        "header is X-Nbtext: LABEL; probability=P. If anything "
         "fails, the message is copied whole with reason=error in the header.",
     )  # fmt: skip
     keep: str | None = panels.common_option(
         "--keep", "output",
-        "Print these columns or keys of the input, comma-separated, instead of the id. all: every column of a table, or the whole record of JSON lines. "
+        "Print these columns or keys of the input, comma-separated, instead of the id. all: every "
+        "column of a table, or the whole record of JSON lines. "
         "csv and tsv then begin with a header.",
         metavar="COLUMNS",
     )  # fmt: skip
@@ -77,7 +99,10 @@ class ClassifyOptions:
 
 @panels.command("classify", _Classify)
 def command(
-    documents: AskedDocuments, options: ClassifyOptions, prediction: ClassifyPredictionOptions, running: RunningOptions
+    documents: AskedDocuments,
+    options: ClassifyOptions,
+    prediction: ClassifyPredictionOptions,
+    running: RunningOptions,
 ) -> int | None:
     """Print the most probable class of each document and its probability.
 
@@ -115,7 +140,9 @@ def command(
     documents = replace(documents, paths=("-",)) if options.lines else located(documents)
     at_once = 1 if options.lines and not options.batch else BLOCK_DOCUMENTS
     if options.limit and options.output == "tsv":
-        raise UsageError("tsv always has three columns", hint="use --limit with --output jsonl, csv or table")
+        raise UsageError(
+            "tsv always has three columns", hint="use --limit with --output jsonl, csv or table"
+        )
     model = option.load_model(options.model_path)
     reading = reading_of(model, documents, lines=options.lines)
     kept: tuple[str, ...] = ()
@@ -131,7 +158,15 @@ def command(
     rule, sets = prediction_rules(prediction, model)
     top_k = _most_classes(options, model)
     form = AnswerForm(
-        output, top_k, rule.costs is not None, options.scores, at_once == 1, safe, kept, prediction.coverage, model.fitted.kind
+        output,
+        top_k,
+        rule.costs is not None,
+        options.scores,
+        at_once == 1,
+        safe,
+        kept,
+        prediction.coverage,
+        model.fitted.kind,
     )
     drift = None
     if options.drift is not None:
@@ -144,7 +179,14 @@ def command(
 
         blocks = for_prior(blocks, model, documents, prediction.prior_from, running.jobs)
     watched = blocks if drift is None else drift.watched(blocks)
-    answers = answers_to(watched, model.fitted, rule, min_typicality=prediction.min_typicality, top_k=top_k, sets=sets)
+    answers = answers_to(
+        watched,
+        model.fitted,
+        rule,
+        min_typicality=prediction.min_typicality,
+        top_k=top_k,
+        sets=sets,
+    )
     counts = AnswerCounts()
     form.write(counts.watched(messages.reported(answers)))
     if drift is not None and options.drift is not None:
@@ -153,7 +195,10 @@ def command(
         append_line(options.drift, "" if (line := drift.line()) is None else json_line(line))
     source.say_notices()
     if n := counts.without_known_terms:
-        messages.notice(f"answered like an empty document, since the model knows none of its terms: {quantity(n, 'document')}")
+        messages.notice(
+            "answered like an empty document, since the model knows none of its terms: "
+            f"{quantity(n, 'document')}"
+        )
     return options.exit_status_abstained if counts.abstained and not messages.any_failed() else None
 
 

@@ -21,7 +21,8 @@ class CompareOptions:
     output: str = option.output_field("table json")
     changed: str | None = panels.common_option(
         "--changed", "output",
-        "Write documents with different answers to FILE as JSON lines. A line has id, truth, a, probability_a, b and probability_b.",
+        "Write documents with different answers to FILE as JSON lines. A line has id, truth, a, "
+        "probability_a, b and probability_b.",
         type=option.JUDGED_FILE,
     )  # fmt: skip
     fail_unless_better: bool = panels.common_option(
@@ -54,7 +55,9 @@ def command(options: CompareOptions, documents: Documents) -> int | None:
 
     model_a, model_b, changed = options.model_a, options.model_b, options.changed
     if not documents.has_corpus:
-        raise UsageError("compare needs CORPUS or --files-from", hint=_without_documents(model_a, model_b))
+        raise UsageError(
+            "compare needs CORPUS or --files-from", hint=_without_documents(model_a, model_b)
+        )
     a = option.load_model(model_a)
     b = option.load_model(model_b)
     documents = located(documents)
@@ -68,7 +71,10 @@ def command(options: CompareOptions, documents: Documents) -> int | None:
     source.say_notices()
     if changed is not None:
         replace_file(
-            changed, lambda file: file.writelines(json_line(json_values(each, SIX_DIGITS)).encode() for each in comparison.changed)
+            changed,
+            lambda file: file.writelines(
+                json_line(json_values(each, SIX_DIGITS)).encode() for each in comparison.changed
+            ),
         )
     result = comparison.result(Bootstrap(seed=options.seed))
     messages.warn_of_unknown("A", result.a.unknown_labels)
@@ -83,5 +89,8 @@ def command(options: CompareOptions, documents: Documents) -> int | None:
 
 def _without_documents(*options: str) -> str:
     """Return what to type to compare what is in two models."""
-    contents = (f"<(nbtext inspect -m {shlex.quote(model)} --output json | python3 -m json.tool)" for model in options)
+    contents = (
+        f"<(nbtext inspect -m {shlex.quote(model)} --output json | python3 -m json.tool)"
+        for model in options
+    )
     return f"to see what differs in the models: diff {' '.join(contents)}"

@@ -5,7 +5,14 @@ from __future__ import annotations
 import sys
 
 import click
-from click.shell_completion import BashComplete, CompletionItem, FishComplete, ShellComplete, ZshComplete, add_completion_class
+from click.shell_completion import (
+    BashComplete,
+    CompletionItem,
+    FishComplete,
+    ShellComplete,
+    ZshComplete,
+    add_completion_class,
+)
 
 from nbtext.cli import panels
 from nbtext.records import dataclass
@@ -17,7 +24,11 @@ class _Printable(ShellComplete):
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
         """Return the completions without those that hold control characters."""
-        return [item for item in super().get_completions(args, incomplete) if visible(item.value) == item.value]
+        return [
+            item
+            for item in super().get_completions(args, incomplete)
+            if visible(item.value) == item.value
+        ]
 
 
 class _Bash(_Printable, BashComplete):

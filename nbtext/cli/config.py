@@ -26,7 +26,10 @@ LARGEST_BEGINNING = 1 << 16
 """Bytes of a file by which nbtext recognises what it wrote."""
 
 MODEL = rb"\x80\x04B[\s\S]{4}nbtext\r\n"
-PAGE = rb"<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';"
+PAGE = (
+    rb"<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
+    rb"http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';"
+)
 JUDGED = rb'\{"id": "([^"\\]|\\.)*", "truth": '
 DRIFT = rb'\{"time": "[^"]*", "model": .*, "documents": \d'
 """Beginnings of files that nbtext writes, as patterns."""
@@ -126,7 +129,10 @@ class ColumnOfPaths(click.types.StringParamType):
 def folder_of_paths() -> str | None:
     """Return the folder in which the files of ``--file-column`` must be; None unless a found file sets that option."""
     context = click.get_current_context(silent=True)
-    is_default = context is not None and context.get_parameter_source("file_column") is ParameterSource.DEFAULT_MAP
+    is_default = (
+        context is not None
+        and context.get_parameter_source("file_column") is ParameterSource.DEFAULT_MAP
+    )
     return context.meta.get(_FOUND_FOLDER) if context is not None and is_default else None
 
 
@@ -191,7 +197,10 @@ def _config_file(arguments: Sequence[str]) -> _ConfigFile | None:
     for folder in folders:
         for name in (FILE, SHARED_FILE):
             path = os.path.join(folder, name)
-            if os.path.isfile(path) and (found := _read(path, is_found=True, quiet="--quiet" in arguments)) is not None:
+            if (
+                os.path.isfile(path)
+                and (found := _read(path, is_found=True, quiet="--quiet" in arguments)) is not None
+            ):
                 return found
     return None
 
@@ -211,7 +220,11 @@ def _read(path: str, *, is_found: bool = False, quiet: bool = False) -> _ConfigF
             _warn_of_owner(path)
         return None
     if len(content) > LARGEST:
-        raise PathError(f"is larger than {LARGEST >> 20} MiB", where=path, hint="give --no-config, or another file with --config")
+        raise PathError(
+            f"is larger than {LARGEST >> 20} MiB",
+            where=path,
+            hint="give --no-config, or another file with --config",
+        )
     if _DEEP_KEY.search(content):
         raise PathError("a key has more than 32 parts", where=path)
     import tomllib
@@ -233,7 +246,12 @@ def _read(path: str, *, is_found: bool = False, quiet: bool = False) -> _ConfigF
 @cache
 def _warn_of_owner(path: str) -> None:
     """Warn that a found file is ignored, once."""
-    say("it belongs to another user and is ignored", level="warning", where=path, hint=f"--config {path} reads it")
+    say(
+        "it belongs to another user and is ignored",
+        level="warning",
+        where=path,
+        hint=f"--config {path} reads it",
+    )
 
 
 def defaults(context: click.Context, arguments: Sequence[str]) -> dict[click.Option, _Default]:
@@ -250,7 +268,9 @@ def defaults(context: click.Context, arguments: Sequence[str]) -> dict[click.Opt
         variable = next((each for each in variables if os.environ.get(each)), None)
         if variable is not None:
             found[name] = _Default(os.environ[variable], f"${variable}")
-    return {options[name]: _checked(options[name], default, context) for name, default in found.items()}
+    return {
+        options[name]: _checked(options[name], default, context) for name, default in found.items()
+    }
 
 
 def _key(name: str) -> str:
@@ -260,20 +280,30 @@ def _key(name: str) -> str:
 
 def _options(command: click.Command) -> dict[str, click.Option]:
     """Return the options of a command that may have defaults, by their longest names."""
-    named = {_key(_long_name(each)): each for each in command.params if isinstance(each, click.Option)}
+    named = {
+        _key(_long_name(each)): each for each in command.params if isinstance(each, click.Option)
+    }
     return {name: option for name, option in named.items() if name not in _NEVER}
 
 
-def _in_file(file: _ConfigFile, context: click.Context, options: dict[str, click.Option]) -> Iterator[tuple[str, _Default]]:
+def _in_file(
+    file: _ConfigFile, context: click.Context, options: dict[str, click.Option]
+) -> Iterator[tuple[str, _Default]]:
     """Yield the defaults that the file has for a command, those of its own table last."""
     commands = [_key(name) for name in program(context).list_commands(context)]
     for name, value in file.defaults.items():
         if name in (*commands, "why_not"):  # the hidden one too
             if not isinstance(value, dict):
-                raise UsageError(f"{name!r} is a command, and its defaults are a table", where=file.path, hint=f"write [{name}] above them")
+                raise UsageError(
+                    f"{name!r} is a command, and its defaults are a table",
+                    where=file.path,
+                    hint=f"write [{name}] above them",
+                )
         elif name in options:
             yield name, _Default(value, file.path, file)
-        elif name not in DECLARED and not any(name in _options(every) for every in _commands(context)):
+        elif name not in DECLARED and not any(
+            name in _options(every) for every in _commands(context)
+        ):
             raise _unknown(name, [*DECLARED, *options, *commands], file.path)
     for given, value in file.defaults.get(_key(context.command.name or ""), {}).items():
         name, source = _key(given), f"{file.path} [{context.command.name}]"
@@ -318,13 +348,19 @@ def _checked(option: click.Option, default: _Default, context: click.Context) ->
             return option.type.beside(each, os.path.dirname(file.path), is_found=file.is_found)
         except UsageError as problem:
             hint = f"give --config {file.path} to trust it, or --no-config"
-            raise UsageError(f"{_long_name(option)}: {problem.message}", where=source, hint=hint) from None
+            raise UsageError(
+                f"{_long_name(option)}: {problem.message}", where=source, hint=hint
+            ) from None
 
     if option.is_flag:
         if not isinstance(value, (bool, str)):
             raise UsageError(f"{_long_name(option)} is true or false, not {value!r}", where=source)
     elif isinstance(value, (bool, dict)):
-        raise UsageError(f"{_long_name(option)} takes no {'truth value' if isinstance(value, bool) else 'table'}", where=source)
+        raise UsageError(
+            f"{_long_name(option)} takes no "
+            f"{'truth value' if isinstance(value, bool) else 'table'}",
+            where=source,
+        )
     else:
         given = [str(each) for each in (value if isinstance(value, list) else [value])]
         values = list(map(beside, given if option.multiple else [",".join(given)]))
@@ -351,14 +387,31 @@ def what_holds(context: click.Context, arguments: Sequence[str]) -> str:
     from textwrap import wrap
 
     file = _config_file(arguments)
-    lines = [f"File of defaults: {file.path}" if file else f"There is no {FILE} here or in a parent directory."]
+    lines = [
+        f"File of defaults: {file.path}"
+        if file
+        else f"There is no {FILE} here or in a parent directory."
+    ]
     rows: dict[tuple[str, str, str], list[str]] = {}
     for command in _commands(context):
         own = click.Context(command, context.find_root(), command.name)
         for option, (value, source, _) in defaults(own, arguments).items():
-            shown = " ".join(map(str, value)) if isinstance(value, list) else str(value).lower() if isinstance(value, bool) else str(value)
+            shown = (
+                " ".join(map(str, value))
+                if isinstance(value, list)
+                else str(value).lower()
+                if isinstance(value, bool)
+                else str(value)
+            )
             rows.setdefault((_long_name(option)[2:], shown, source), []).append(command.name or "")
     for (name, value, source), of_commands in rows.items():
         line = f"{name} = {value}   from {source}, for {', '.join(of_commands)}"
-        lines += wrap(line, 80, initial_indent="  ", subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+        lines += wrap(
+            line,
+            80,
+            initial_indent="  ",
+            subsequent_indent="    ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
     return "\n".join(lines if rows else [*lines, "No defaults are set."])

@@ -78,9 +78,22 @@ class CommandCorpus(Corpus):
             messages.notice("reading standard input; Ctrl-D ends it")
         reading = recognised(reading, paths, labelled=labelled)
         _refuse_options_of_mail(documents.reading, reading)
-        is_text = reading.format == "dir" and reading.document == "text" and not (labelled or "format" in documents.reading)
-        if is_text and messages.shows_notices() and len(paths) == 1 and os.path.isfile(paths[0]) and (n := lines_of_document(paths[0])):
-            messages.notice(f"{paths[0]}: read as one document of {n:,} lines or more; if each line is a document, give --format lines")
+        is_text = (
+            reading.format == "dir"
+            and reading.document == "text"
+            and not (labelled or "format" in documents.reading)
+        )
+        if (
+            is_text
+            and messages.shows_notices()
+            and len(paths) == 1
+            and os.path.isfile(paths[0])
+            and (n := lines_of_document(paths[0]))
+        ):
+            messages.notice(
+                f"{paths[0]}: read as one document of {n:,} lines or more; if each line is a "
+                "document, give --format lines"
+            )
         super().__init__(paths, reading, labelled, columns, str(on_error), messages.document_failed)
         _keep_freed_memory()
         self.reports_progress = progress and not typed and messages.standard_error_is_terminal()
@@ -98,7 +111,10 @@ class CommandCorpus(Corpus):
     def say_notices(self) -> None:
         """Say what was noticed while reading; raise what made it end early."""
         self.finish()
-        for found in [*self.notices.warnings, *(self._patch.warnings(self.notices) if self._patch else [])]:
+        for found in [
+            *self.notices.warnings,
+            *(self._patch.warnings(self.notices) if self._patch else []),
+        ]:
             messages.warn(found.line)
         for found in self.notices.findings:
             messages.notice(found.line)
@@ -112,7 +128,9 @@ def _keep_freed_memory() -> None:
     """
     import ctypes  # which numpy imports anyway
 
-    if not {"MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES"}.isdisjoint(os.environ):
+    if not {"MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES"}.isdisjoint(
+        os.environ
+    ):
         return  # somebody has chosen
     with contextlib.suppress(OSError, TypeError, AttributeError):  # another C library
         mallopt = ctypes.CDLL(None).mallopt
@@ -122,7 +140,13 @@ def _keep_freed_memory() -> None:
 
 D = TypeVar("D", bound="Documents")
 
-TEXTS_AS_LINES = {"format": "jsonl", "text_column": "text", "id_column": "id", "document": "text", "encoding": "auto"}
+TEXTS_AS_LINES = {
+    "format": "jsonl",
+    "text_column": "text",
+    "id_column": "id",
+    "document": "text",
+    "encoding": "auto",
+}
 """How the texts of ``--text`` are read."""
 
 
@@ -140,7 +164,10 @@ def located(documents: D) -> D:
         return replace(documents, paths=_corpus_arguments(documents))
     if documents.files_from == "-" and "-" in documents.corpus:
         raise UsageError("standard input cannot be both a document and the list of files")
-    return replace(documents, paths=(*documents.corpus, *listed_paths(documents.files_from, null=documents.null)))
+    return replace(
+        documents,
+        paths=(*documents.corpus, *listed_paths(documents.files_from, null=documents.null)),
+    )
 
 
 def _corpus_arguments(documents: Documents) -> tuple[str, ...]:
@@ -148,18 +175,28 @@ def _corpus_arguments(documents: Documents) -> tuple[str, ...]:
     corpus = documents.corpus
     takes_texts = isinstance(documents, AskedDocuments)
     if takes_texts and len(corpus) == 1 and " " in corpus[0] and not os.path.lexists(corpus[0]):
-        raise PathError("there is no such file", where=corpus[0], hint=f"if it is a text, give --text {shlex.quote(corpus[0])}")
+        raise PathError(
+            "there is no such file",
+            where=corpus[0],
+            hint=f"if it is a text, give --text {shlex.quote(corpus[0])}",
+        )
     if corpus:
         return corpus
     if takes_texts and sys.stdin is not None and not sys.stdin.isatty() and beginning("-", 1):
         return ("-",)
-    raise click.UsageError("Missing argument 'CORPUS...', or - for standard input", click.get_current_context(silent=True))
+    raise click.UsageError(
+        "Missing argument 'CORPUS...', or - for standard input",
+        click.get_current_context(silent=True),
+    )
 
 
 def _located_texts(documents: D) -> D:
     """Put the texts of ``--text`` on standard input, and return how they are read there."""
     texts = documents.text
-    records = ({"id": str(number) if texts[1:] else "-", "text": text} for number, text in enumerate(texts, 1))
+    records = (
+        {"id": str(number) if texts[1:] else "-", "text": text}
+        for number, text in enumerate(texts, 1)
+    )
     set_standard_input("".join(f"{json.dumps(record)}\n" for record in records).encode())
     return replace(documents, paths=("-",), reading=documents.reading.updated(**TEXTS_AS_LINES))
 
@@ -172,7 +209,9 @@ def _located_folders(documents: D) -> D:
     for value in documents.folders:
         label, equals, path = value.partition("=")
         if not (label and equals and path):
-            raise UsageError(f"--from-folder needs LABEL=PATH, such as spam=Maildir/.Junk, not {value!r}")
+            raise UsageError(
+                f"--from-folder needs LABEL=PATH, such as spam=Maildir/.Junk, not {value!r}"
+            )
         check_label(label)
         folders.append(LabelledFolder(os.path.expanduser(path), label))
     reading = documents.reading
@@ -190,7 +229,10 @@ def recognised(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Rea
     if reading.document == "auto":
         _say_kind(paths, found, labelled=labelled)
     if (reading.format, found.format) == ("auto", "lines"):
-        messages.notice(f"{paths[0]}: the name of each file is its class, each line a document; if not, give --format")
+        messages.notice(
+            f"{paths[0]}: the name of each file is its class, each line a document; if not, give "
+            "--format"
+        )
     if found.has_columns:
         from nbtext.corpus.columns import described
 
@@ -205,10 +247,15 @@ def recognised(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Rea
 def _say_kind(paths: Sequence[str], found: Reading, *, labelled: bool) -> None:
     """Say as what documents are read by the names of their files, and what they look like if that is text."""
     if found.document in ("mail", "html") and not found.layout.mail:
-        messages.notice(f"{paths[0]}: by their names, all files are {found.document}; if not, give --document text")
+        messages.notice(
+            f"{paths[0]}: by their names, all files are {found.document}; if not, give --document "
+            "text"
+        )
     elif found.document == BY_NAME:
         messages.notice(
-            f"{paths[0]}: each file is read by its name, {', '.join(f'{suffix} as {kind}' for suffix, kind in KINDS_OF_FILES.items())}; if not, give --document"
+            f"{paths[0]}: each file is read by its name, "
+            f"{', '.join(f'{suffix} as {kind}' for suffix, kind in KINDS_OF_FILES.items())}; if "
+            "not, give --document"
         )
     if labelled and found.layout.file_per_document and found.document in ("text", BY_NAME):
         for path in paths:
@@ -223,7 +270,10 @@ def reading_of(model: TextClassifier, documents: Documents, *, lines: bool = Fal
     ``lines``: lines of standard input are documents as they stand, unless an option names a format or a column.
     """
     if documents.text and model.reading.is_counted:
-        raise UsageError("--text is for models of texts, and this one was trained on counted features", hint="give a file of them")
+        raise UsageError(
+            "--text is for models of texts, and this one was trained on counted features",
+            hint="give a file of them",
+        )
     given = documents.reading
     reading = reading_like(model.reading, documents.paths, given.values).unweighted
     if lines:
@@ -237,13 +287,23 @@ def _say_other_format(trained: Reading, reading: Reading, paths: Sequence[str]) 
     """Say if documents have another format than those of training, and warn of paths that look like yet another."""
     found = reading.format
     before, now = trained.layout, reading.layout
-    are_alike = (before.columns and now.columns) or (before.file_per_document and now.file_per_document)
+    are_alike = (before.columns and now.columns) or (
+        before.file_per_document and now.file_per_document
+    )
     if trained.format not in (found, "auto") and not are_alike:
         shown = "one document" if found == "dir" and not os.path.isdir(paths[0]) else found
-        messages.notice(f"{paths[0]}: read as {shown}, not as {trained.format} like the training documents; if not, give --format")
-    other = next((path for path in paths[1:] if format_by_name(path) not in (None, "dir", found)), None)
+        messages.notice(
+            f"{paths[0]}: read as {shown}, not as {trained.format} like the training documents; if "
+            "not, give --format"
+        )
+    other = next(
+        (path for path in paths[1:] if format_by_name(path) not in (None, "dir", found)), None
+    )
     if other is not None:
-        messages.warn(f"{other}: read as {found} like {paths[0]}, but it looks like {format_by_name(other)}; give it alone, or --format")
+        messages.warn(
+            f"{other}: read as {found} like {paths[0]}, but it looks like {format_by_name(other)}; "
+            "give it alone, or --format"
+        )
 
 
 OF_A_TABLE = ("text_column", "id_column", "header", "delimiter")
@@ -256,16 +316,32 @@ def _format_of_lines(given: Given[Reading], reading: Reading) -> str:
     if file_format == "auto":
         names_columns = any(name in given for name in OF_A_TABLE)
         file_format = reading.format if names_columns else "lines"
-    if file_format == "auto" or not (FORMATS[file_format].line_per_document or FORMATS[file_format].columns):
-        raise UsageError(f"--lines reads one document a line, not --format {file_format}", hint="give --format csv, tsv or jsonl")
+    if file_format == "auto" or not (
+        FORMATS[file_format].line_per_document or FORMATS[file_format].columns
+    ):
+        raise UsageError(
+            f"--lines reads one document a line, not --format {file_format}",
+            hint="give --format csv, tsv or jsonl",
+        )
     return file_format
 
 
 def documents_for(
-    model: TextClassifier, documents: Documents, *, labelled: bool, columns: Sequence[str] = (), progress: bool = True
+    model: TextClassifier,
+    documents: Documents,
+    *,
+    labelled: bool,
+    columns: Sequence[str] = (),
+    progress: bool = True,
 ) -> CommandCorpus:
     """Return documents that are read as `reading_of` says."""
-    return CommandCorpus(documents, reading_of(model, documents), labelled=labelled, columns=columns, progress=progress)
+    return CommandCorpus(
+        documents,
+        reading_of(model, documents),
+        labelled=labelled,
+        columns=columns,
+        progress=progress,
+    )
 
 
 def rows_of_training(training: Sequence[str], test: Documents) -> str | None:
@@ -316,19 +392,29 @@ def read_and_count(
     model, arguments = untrained(documents, settings)
     source = CommandCorpus(documents, model.reading, labelled=True, columns=columns)
     corpus = count_corpus(model.analysis, source, jobs, note=note or columns_of)
-    require_learnable(arguments, corpus.counts.labelled)  # raises now what it would raise in every fold
+    require_learnable(
+        arguments, corpus.counts.labelled
+    )  # raises now what it would raise in every fold
     return CommandCounts(corpus, arguments, model.analysis, source)
 
 
 def warn_of_small_classes(table: CountTable, n_folds: int) -> None:
     """Warn of classes that cannot be in every fold."""
     least = n_folds * table.unit
-    small = [label for label, n in zip(table.classes, table.class_documents.tolist(), strict=True) if n < least]
+    small = [
+        label
+        for label, n in zip(table.classes, table.class_documents.tolist(), strict=True)
+        if n < least
+    ]
     if small:
-        messages.warn(f"classes with fewer documents than there are folds: {listed(small, messages.SHOWN)}")
+        messages.warn(
+            f"classes with fewer documents than there are folds: {listed(small, messages.SHOWN)}"
+        )
 
 
-def untrained(documents: Documents, settings: Given[Settings], *, labelled: bool = True) -> tuple[TextClassifier, Settings]:
+def untrained(
+    documents: Documents, settings: Given[Settings], *, labelled: bool = True
+) -> tuple[TextClassifier, Settings]:
     """Return a model as the options say, to be trained on the documents, and its settings as `nbtext.model.training.learn` takes them."""
     from nbtext.counts.counting import require_words
     from nbtext.model import TextClassifier
@@ -384,6 +470,12 @@ def require_distinct(output: str, inputs: Sequence[str | None], option: str = "-
     target = Path(os.path.realpath(output))
     for path in (each for each in inputs if each is not None):
         source = Path(os.path.realpath(path))
-        within = target.relative_to(source).parts if path != "-" and target.is_relative_to(source) else (".",)
+        within = (
+            target.relative_to(source).parts
+            if path != "-" and target.is_relative_to(source)
+            else (".",)
+        )
         if len(within) != 1 and not any(part.startswith(".") for part in within):
-            raise UsageError(f"{output} would be read and overwritten", hint=f"choose another {option}")
+            raise UsageError(
+                f"{output} would be read and overwritten", hint=f"choose another {option}"
+            )

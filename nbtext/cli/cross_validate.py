@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 class FoldOptions:
     """How the corpus is divided."""
 
-    folds: int = panels.common_option("--folds", "documents", "Divide the corpus into N parts.", type=option.WholeNumber(2), default=10)
+    folds: int = panels.common_option(
+        "--folds",
+        "documents",
+        "Divide the corpus into N parts.",
+        type=option.WholeNumber(2),
+        default=10,
+    )
     repeats: int = panels.common_option(
         "--repeats", "documents",
         "Divide it N times, differently each time.",
@@ -27,16 +33,21 @@ class FoldOptions:
     )  # fmt: skip
     seed: int = option.seed_field("documents", "Seed of the division into folds.")
     group_column: str | None = panels.option(
-        "--group-column", "documents", "Keep documents with the same value in this column in one fold.", metavar="COLUMN"
+        "--group-column",
+        "documents",
+        "Keep documents with the same value in this column in one fold.",
+        metavar="COLUMN",
     )
     time_column: str | None = panels.option(
         "--time-column", "documents",
-        "Train on documents before each fold in time. The column has numbers, or dates and times of ISO 8601 in one zone.",
+        "Train on documents before each fold in time. The column has numbers, or dates and times "
+        "of ISO 8601 in one zone.",
         metavar="COLUMN",
     )  # fmt: skip
     leave_one_out: bool = panels.option(
         "--leave-one-out", "documents",
-        "Judge every document by the model of all others. Terms, smoothing and calibration are chosen once, from all documents.",
+        "Judge every document by the model of all others. Terms, smoothing and calibration are "
+        "chosen once, from all documents.",
     )  # fmt: skip
 
     @property
@@ -58,11 +69,14 @@ class FoldOptions:
 class OutputOptions:
     """What is printed and written."""
 
-    output: str = option.output_field("table tsv csv json jsonl", "json has all figures; rows are classes.")
+    output: str = option.output_field(
+        "table tsv csv json jsonl", "json has all figures; rows are classes."
+    )
     all: bool = option.all_field()
     predictions: str | None = panels.common_option(
         "--predictions", "output",
-        "Write every answer to FILE as JSON lines. A line has id, truth, answer and probability. With --repeats there are the answers of "
+        "Write every answer to FILE as JSON lines. A line has id, truth, answer and probability. "
+        "With --repeats there are the answers of "
         "one after the other.",
         type=option.JUDGED_FILE,
     )  # fmt: skip
@@ -99,7 +113,9 @@ def command(
     if division.leave_one_out and "top" in training.settings:
         messages.warn("--top saw all labels, so these figures may be far too good; use folds")
     has_costs = decision.costs is not None
-    gates(required, has_costs=has_costs)  # most of what may be wrong with them, said before the corpus is read
+    gates(
+        required, has_costs=has_costs
+    )  # most of what may be wrong with them, said before the corpus is read
     documents = located(documents)
     column, method = division.column, division.method
     check_output_file(output.predictions, "--predictions", [*documents.paths, decision.costs])
@@ -111,7 +127,14 @@ def command(
     if method == "stratified" and division.folds <= statistics.n_documents:
         warn_of_small_classes(statistics, division.folds)
     validation = validate_corpus(
-        counted.corpus, counted.settings, rule, method, division.folds, division.seed, division.repeats, running.jobs
+        counted.corpus,
+        counted.settings,
+        rule,
+        method,
+        division.folds,
+        division.seed,
+        division.repeats,
+        running.jobs,
     )
     result = validation.result()
     if output.predictions is not None:
@@ -122,9 +145,14 @@ def command(
     if unknown := result.unknown_documents:
         n = quantity(sum(unknown.values()), "document")
         messages.warn(
-            f"counted as mistakes, since no other document of their class was left to learn from: {n} of {listed(list(unknown), messages.SHOWN)}"
+            "counted as mistakes, since no other document of their class was left to learn from: "
+            f"{n} of {listed(list(unknown), messages.SHOWN)}"
         )
-    folds: FoldsResult | dict[str, object] = {"method": "leave-one-out", "n": result.n, "repeats": 1}
+    folds: FoldsResult | dict[str, object] = {
+        "method": "leave-one-out",
+        "n": result.n,
+        "repeats": 1,
+    }
     if validation.folds:
         folds = validation.folds_result(method, column, None if method == "time" else division.seed)
     write_evaluation(output.output, result, everything=output.all, folds=folds)

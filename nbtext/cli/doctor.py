@@ -52,20 +52,32 @@ def command(options: DoctorOptions) -> None:
         problem = None
         if options.corpus:
             language = options.language or "english"
-            overview, findings = look_at_corpus(options.corpus, options.reading.checked, language, options.where, folder_of_paths())
+            overview, findings = look_at_corpus(
+                options.corpus, options.reading.checked, language, options.where, folder_of_paths()
+            )
             record = {"corpus": overview, "checks": findings}
         else:
-            named = bool(os.environ.get("NBTEXT_MODEL")) or options.model_path != option.DEFAULT_MODEL
+            named = (
+                bool(os.environ.get("NBTEXT_MODEL")) or options.model_path != option.DEFAULT_MODEL
+            )
             findings = list(health(options.model_path, named=named))
-            problem = next((found.problem for found in findings if isinstance(found, Failure)), None)
-            record = {"exit_status": 0 if problem is None else problem.exit_status, "versions": installed_versions(), "checks": findings}
+            problem = next(
+                (found.problem for found in findings if isinstance(found, Failure)), None
+            )
+            record = {
+                "exit_status": 0 if problem is None else problem.exit_status,
+                "versions": installed_versions(),
+                "checks": findings,
+            }
         if options.output == "table":
             print_findings(findings)
         else:
             write_result(options.output, record, findings)
     except ModuleNotFoundError as missing:
         name = (missing.name or str(missing)).partition(".")[0]
-        raise NbtextError(f"the package {name} cannot be imported", hint="pip install nbtext brings what it needs") from None
+        raise NbtextError(
+            f"the package {name} cannot be imported", hint="pip install nbtext brings what it needs"
+        ) from None
     if problem is not None:
         sys.stdout.flush()  # the message of the error comes below
         raise problem

@@ -23,12 +23,14 @@ class DriftOptions:
     )  # fmt: skip
     since: str | None = panels.common_option(
         "--since", "documents",
-        "Treat the runs since DATE as one, such as 2026-05-31. A time may follow; both are in UTC. With --last it is the last N of them.",
+        "Treat the runs since DATE as one, such as 2026-05-31. A time may follow; both are in UTC. "
+        "With --last it is the last N of them.",
         metavar="DATE",
     )  # fmt: skip
     fail_over: tuple[str, ...] = panels.common_option(
         "--fail-over", "answer",
-        "Exit with status 6 if a distance is larger. NAME is unknown, log_likelihood, length, answers or any, of the newest run or of those taken together. "
+        "Exit with status 6 if a distance is larger. NAME is unknown, log_likelihood, length, "
+        "answers or any, of the newest run or of those taken together. "
         "The option can be given several times.",
         multiple=True, metavar="NAME=DISTANCE",
     )  # fmt: skip
@@ -63,7 +65,8 @@ def command(options: DriftOptions) -> int:
         begin = None if options.since is None else datetime.fromisoformat(options.since)
     except ValueError:
         raise UsageError(
-            f"--since must be a date or a time, not {options.since!r}", hint="such as 2026-05-31 or 2026-05-31T18:00+02:00"
+            f"--since must be a date or a time, not {options.since!r}",
+            hint="such as 2026-05-31 or 2026-05-31T18:00+02:00",
         ) from None
     runs, unreadable = read_history(options.log)
     for problem in unreadable[:SHOWN]:
@@ -82,6 +85,8 @@ def command(options: DriftOptions) -> int:
         f"the distance of {name} is {figure.distance:.6g}, over {value:g}"
         for wanted, value in gates
         for name, figure in (together or singly[-1]).figures.items()
-        if wanted in (name, "any") and figure.distance is not None and figure.distance > value  # without one all gates are met
+        if wanted in (name, "any")
+        and figure.distance is not None
+        and figure.distance > value  # without one all gates are met
     )
     return status_of(failures) or int(bool(unreadable))

@@ -18,7 +18,9 @@ class EvaluateOptions:
     """The options of this command alone."""
 
     model_path: str = option.model_field()
-    output: str = option.output_field("table tsv csv json jsonl", "json has all figures; rows are classes.")
+    output: str = option.output_field(
+        "table tsv csv json jsonl", "json has all figures; rows are classes."
+    )
     all: bool = option.all_field()
     by: tuple[str, ...] = panels.common_option(
         "--by", "output",
@@ -32,7 +34,8 @@ class EvaluateOptions:
     )  # fmt: skip
     training: tuple[str, ...] = panels.common_option(
         "--training", "documents",
-        "Find test documents that are in this training corpus too. There is a warning, and the figures without them. The corpus is read as it was in "
+        "Find test documents that are in this training corpus too. There is a warning, and the "
+        "figures without them. The corpus is read as it was in "
         "training. The option can be given several times.",
         multiple=True, metavar="CORPUS", type=PATH,
     )  # fmt: skip
@@ -40,7 +43,11 @@ class EvaluateOptions:
 
 @panels.command("evaluate")
 def command(
-    documents: LabelledDocuments, options: EvaluateOptions, prediction: PredictionOptions, required: GateOptions, running: RunningOptions
+    documents: LabelledDocuments,
+    options: EvaluateOptions,
+    prediction: PredictionOptions,
+    required: GateOptions,
+    running: RunningOptions,
 ) -> int | None:
     """Classify documents whose classes are known and print how good the answers are.
 
@@ -90,7 +97,11 @@ def command(
         require_fitting(model.settings, MISTAKES, *rows_of(model.fitted.kind))
         inputs = [options.model_path, *documents.paths, *options.training, prediction.costs]
         check_output_file(errors, "--errors", inputs)
-    with nullcontext() if errors is None else mistakes_written(errors, MistakeFinder(model.fitted), rule) as look:
+    with (
+        nullcontext()
+        if errors is None
+        else mistakes_written(errors, MistakeFinder(model.fitted), rule) as look
+    ):
         leaks = leak_watch(model, documents, options.training)
         source = documents_for(model, documents, labelled=True, columns=by)
         scored = score_corpus(model.fitted, source, running.jobs)
@@ -105,11 +116,28 @@ def command(
     leaked = leaks.result(evaluation)
     source.say_notices()
     n_unknown = quantity(sum(result.unknown_documents.values()), "document")
-    messages.warn_of_unknown("the model", result.unknown_labels, f": {n_unknown}, counted as mistakes")
+    messages.warn_of_unknown(
+        "the model", result.unknown_labels, f": {n_unknown}, counted as mistakes"
+    )
     if not evaluation.ranked:
-        messages.notice("too many documents and classes to keep all scores: no areas under ROC curves, no average precision")
+        messages.notice(
+            "too many documents and classes to keep all scores: no areas under ROC curves, no "
+            "average precision"
+        )
     if leaked is not None and (warning := leaked.warning(result.n)):
         messages.warn(warning)
-    threshold = None if rule.costs is None else answer_threshold(rule.costs, model.fitted.classifier.prior, model.classes)
-    write_evaluation(options.output, result, everything=options.all, leaks=leaked, threshold=threshold, sets=sets, risk=risk)
+    threshold = (
+        None
+        if rule.costs is None
+        else answer_threshold(rule.costs, model.fitted.classifier.prior, model.classes)
+    )
+    write_evaluation(
+        options.output,
+        result,
+        everything=options.all,
+        leaks=leaked,
+        threshold=threshold,
+        sets=sets,
+        risk=risk,
+    )
     return status_of(gate.failure(result) for gate in asked)

@@ -32,7 +32,9 @@ class ExplainOptions:
     )  # fmt: skip
     output: str = option.rows_field()
     limit: int = option.limit_field("List N words in table and page.", 20, old_names="--top")
-    to: str | None = option.to_field("Write a page of HTML to FILE instead.", PAGE, old_names="--html")
+    to: str | None = option.to_field(
+        "Write a page of HTML to FILE instead.", PAGE, old_names="--html"
+    )
 
 
 @panels.command("explain")

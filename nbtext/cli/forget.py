@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from nbtext.cli import messages, option, panels
 from nbtext.cli.option import RelabelledDocuments, RunningOptions
-from nbtext.cli.writing import RelearningOptions, WritingOptions, corpus_to_change, say_model, what_becomes_of_unlabelled
+from nbtext.cli.writing import (
+    RelearningOptions,
+    WritingOptions,
+    corpus_to_change,
+    say_model,
+    what_becomes_of_unlabelled,
+)
 from nbtext.errors import NoDocumentsError, quantity
 from nbtext.records import dataclass
 
@@ -14,12 +20,20 @@ class ForgetOptions:
     """The options of this command alone."""
 
     model_path: str = option.model_field()
-    once: bool = panels.common_option("--once", "documents", "Skip documents that the ledger does not have. So the same job can run again.")
+    once: bool = panels.common_option(
+        "--once",
+        "documents",
+        "Skip documents that the ledger does not have. So the same job can run again.",
+    )
 
 
 @panels.command("forget")
 def command(
-    documents: RelabelledDocuments, options: ForgetOptions, relearning: RelearningOptions, writing: WritingOptions, running: RunningOptions
+    documents: RelabelledDocuments,
+    options: ForgetOptions,
+    relearning: RelearningOptions,
+    writing: WritingOptions,
+    running: RunningOptions,
 ) -> None:
     """Remove the documents of a corpus from a model, labelled as they were learnt.
 

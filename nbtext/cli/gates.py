@@ -25,17 +25,20 @@ class GateOptions:
 
     fail_under: tuple[str, ...] = panels.common_option(
         "--fail-under", "answer",
-        "Exit with status 6 if a figure is smaller, such as macro_f1=0.85. Names are those of the JSON output. The option can be given several times.",
+        "Exit with status 6 if a figure is smaller, such as macro_f1=0.85. Names are those of the "
+        "JSON output. The option can be given several times.",
         multiple=True, metavar="NAME=VALUE",
     )  # fmt: skip
     fail_over: tuple[str, ...] = panels.option(
         "--fail-over", "answer",
-        "Exit with status 6 if a figure is larger, such as log_loss=0.6. The option can be given several times.",
+        "Exit with status 6 if a figure is larger, such as log_loss=0.6. The option can be given "
+        "several times.",
         multiple=True, metavar="NAME=VALUE",
     )  # fmt: skip
     fail_under_interval: bool = panels.option(
         "--fail-under-interval", "answer",
-        "Compare the end of the 95 % interval with the VALUE. It is the lower end, for --fail-over the upper.",
+        "Compare the end of the 95 % interval with the VALUE. It is the lower end, for --fail-over "
+        "the upper.",
     )  # fmt: skip
 
 
@@ -53,7 +56,10 @@ class _Gate(NamedTuple):
         subject = self.name
         bound = f"{'at most' if self.over else 'at least'} {self.value:g}"
         if figure is None:
-            return f"{subject} is {'infinite' if self.name == 'log_loss' else 'not known'}, so it is not {bound}"
+            return (
+                f"{subject} is {'infinite' if self.name == 'log_loss' else 'not known'}, so it "
+                f"is not {bound}"
+            )
         if self.by_interval:
             interval = result.intervals.get(self.name)
             if interval is None:
@@ -88,14 +94,28 @@ def _gate(text: str, *, over: bool, by_interval: bool) -> _Gate:
     right = [name for name, metric in METRICS.items() if metric.more_is_better != over]
     name, equals, number = text.partition("=")
     if not equals:
-        raise UsageError(f"{option} must be NAME=VALUE, not {text!r}", hint=f"such as {right[0]}=0.5")
+        raise UsageError(
+            f"{option} must be NAME=VALUE, not {text!r}", hint=f"such as {right[0]}=0.5"
+        )
     if name not in METRICS:
-        raise UsageError(f"{option} does not know the figure {name!r}{did_you_mean(name, right)}", hint=f"known are {', '.join(right)}")
+        raise UsageError(
+            f"{option} does not know the figure {name!r}{did_you_mean(name, right)}",
+            hint=f"known are {', '.join(right)}",
+        )
     if name not in right:
-        raise UsageError(f"{option} is not for {name}, of which {'more' if over else 'less'} is better", hint=f"use {other} {text}")
+        raise UsageError(
+            f"{option} is not for {name}, of which {'more' if over else 'less'} is better",
+            hint=f"use {other} {text}",
+        )
     value, (least, most) = _value(number), (METRICS[name].least, METRICS[name].most)
     if not least <= value <= most or isinf(value):
-        within = f" from {least:g} to {most:g}" if max(abs(least), abs(most)) < inf else " from 0" if least == 0 else ""
+        within = (
+            f" from {least:g} to {most:g}"
+            if max(abs(least), abs(most)) < inf
+            else " from 0"
+            if least == 0
+            else ""
+        )
         raise UsageError(f"{option} {name} must be a number{within}, not {number!r}")
     if by_interval and not METRICS[name].has_interval:
         raise UsageError(f"there is no interval for {name}", hint="leave out --fail-under-interval")
@@ -109,9 +129,14 @@ def distance_gate(text: str) -> tuple[str, float]:
     name, _, number = text.partition("=")
     known = (*FIGURES, ANSWERS, "any")
     if name not in known:
-        raise UsageError(f"--fail-over does not know the figure {name!r}{did_you_mean(name, known)}", hint=f"known are {', '.join(known)}")
+        raise UsageError(
+            f"--fail-over does not know the figure {name!r}{did_you_mean(name, known)}",
+            hint=f"known are {', '.join(known)}",
+        )
     if not 0 <= _value(number) < inf:
-        raise UsageError(f"--fail-over {name} must be a number from 0, not {number!r}", hint=f"such as {name}=1")
+        raise UsageError(
+            f"--fail-over {name} must be a number from 0, not {number!r}", hint=f"such as {name}=1"
+        )
     return name, _value(number)
 
 

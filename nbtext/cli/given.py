@@ -51,7 +51,9 @@ class Given(Generic[S]):
         Raises `UsageError` and `PathError`.
         """
         parameters = [each for each in self.settings_class.table() if each.name in self.raw]
-        return {each.name: each.checked(_from_file(each, self.raw[each.name])) for each in parameters}
+        return {
+            each.name: each.checked(_from_file(each, self.raw[each.name])) for each in parameters
+        }
 
     @property
     def checked(self) -> S:
@@ -75,7 +77,12 @@ def may_be_file(parameter: Parameter) -> bool:
 
 def arguments_of(table: Iterable[Parameter], raw: Mapping[str, object]) -> list[str]:
     """Return the parameters that have a value as arguments of a command line."""
-    return [argument for each in table if raw.get(each.name) is not None for argument in each.arguments(raw[each.name])]
+    return [
+        argument
+        for each in table
+        if raw.get(each.name) is not None
+        for argument in each.arguments(raw[each.name])
+    ]
 
 
 def parameter_field(parameter: Parameter, *, is_late: bool = False) -> Any:
@@ -94,7 +101,11 @@ def parameter_field(parameter: Parameter, *, is_late: bool = False) -> Any:
 
 
 def parameters_field(
-    settings_class: type[S], *, only: Sequence[Parameter] | None = None, shows_defaults: bool = True, old_options: Sequence[Option] = ()
+    settings_class: type[S],
+    *,
+    only: Sequence[Parameter] | None = None,
+    shows_defaults: bool = True,
+    old_options: Sequence[Option] = (),
 ) -> Any:
     """Declare a field as the options of all parameters of settings, or ``only`` of some. Its value is a `Given`.
 
@@ -108,7 +119,11 @@ def parameters_field(
     def given(_: str, values: Mapping[str, Any]) -> Given[S]:
         raw = {each.name: values[each.name] for each in table if values[each.name] is not None}
         context = click.get_current_context()
-        typed = (name for name in raw if context.get_parameter_source(name) is ParameterSource.COMMANDLINE)
+        typed = (
+            name
+            for name in raw
+            if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        )
         return Given(settings_class, raw, frozenset(typed))
 
     return field(
@@ -127,7 +142,9 @@ def _option_of(parameter: Parameter, *, shows_default: bool) -> Option:
             "metavar": parameter.metavar,
             "shown_default": str(parameter.default) if has_default else None,
             "shell_complete": suggest_values(parameter.choices),
-            "type": InputPath(or_name=parameter.metavar != "FILE") if may_be_file(parameter) else None,
+            "type": InputPath(or_name=parameter.metavar != "FILE")
+            if may_be_file(parameter)
+            else None,
             **_MORE_ATTRIBUTES.get(parameter.name, {}),
         }
     else:
@@ -135,13 +152,21 @@ def _option_of(parameter: Parameter, *, shows_default: bool) -> Option:
         attributes = {"default": None, "is_flag": True}
     if parameter.is_rare:
         attributes["setting_values"] = parameter.choices if parameter.metavar else ("true", "false")
-    return Option([*names.split(), parameter.name], group=parameter.group, common=parameter.common, help=parameter.meaning, **attributes)
+    return Option(
+        [*names.split(), parameter.name],
+        group=parameter.group,
+        common=parameter.common,
+        help=parameter.meaning,
+        **attributes,
+    )
 
 
 def suggest_values(choices: Sequence[str]) -> Callable[..., list[str] | list[CompletionItem]]:
     """Return a function that suggests the values beginning with the incomplete text, or files if there are none."""
 
-    def suggest(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str] | list[CompletionItem]:
+    def suggest(
+        context: click.Context, parameter: click.Parameter, incomplete: str
+    ) -> list[str] | list[CompletionItem]:
         fitting = [choice for choice in choices if choice.startswith(incomplete)]
         return fitting or PATH.shell_complete(context, parameter, incomplete)
 

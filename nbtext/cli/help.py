@@ -28,7 +28,11 @@ TOPICS = {
 
 
 def _suggest(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    return [name for name in ("commands", *TOPICS, *program(context).list_commands(context)) if name.startswith(incomplete)]
+    return [
+        name
+        for name in ("commands", *TOPICS, *program(context).list_commands(context))
+        if name.startswith(incomplete)
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,9 +56,18 @@ def command(options: HelpOptions) -> None:
     topic = options.topic
     if topic is None:
         width = max(map(len, TOPICS))
-        lines = [f"  nbtext help {name.ljust(width)}  {meaning}" for name, meaning in TOPICS.items()]
+        lines = [
+            f"  nbtext help {name.ljust(width)}  {meaning}" for name, meaning in TOPICS.items()
+        ]
         text = panels.fitted(
-            "\n".join(["Topics:", *lines, "", "nbtext help COMMAND is nbtext COMMAND --help; nbtext help commands lists all."])
+            "\n".join(
+                [
+                    "Topics:",
+                    *lines,
+                    "",
+                    "nbtext help COMMAND is nbtext COMMAND --help; nbtext help commands lists all.",
+                ]
+            )
         )
     elif topic in TOPICS:
         text = panels.fitted(topic_text(topic))
@@ -72,7 +85,9 @@ def command(options: HelpOptions) -> None:
         from nbtext.cli.synonyms import command_meant
 
         near = command_meant(topic, [*TOPICS, *program(context).list_commands(context)])
-        raise UsageError(f"there is no topic or command {topic!r}{near}", hint=f"topics are {', '.join(TOPICS)}")
+        raise UsageError(
+            f"there is no topic or command {topic!r}{near}", hint=f"topics are {', '.join(TOPICS)}"
+        )
     sys.stdout.write(text.rstrip("\n") + "\n")
 
 
@@ -90,7 +105,13 @@ def rare_settings() -> str:
                 head = f"  {parameter.key}={parameter.takes}"
                 if parameter.default is not None:
                     head += f"   by default {parameter.text_of(parameter.default)}"
-                text = fill(parameter.meaning, 80, initial_indent="      ", subsequent_indent="      ", break_on_hyphens=False)
+                text = fill(
+                    parameter.meaning,
+                    80,
+                    initial_indent="      ",
+                    subsequent_indent="      ",
+                    break_on_hyphens=False,
+                )
                 parts.append(f"{head}\n{text}")
     return "\n\n".join(parts) + "\n"
 

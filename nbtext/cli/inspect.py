@@ -20,11 +20,14 @@ class InspectOptions:
     limit: int = option.limit_field("Show N terms of each class.", 8, least=0, old_names="--top")
     criteria: bool = panels.common_option(
         "--criteria", "model",
-        "Show evidence, AIC and BIC of each part. Also shown is how probable the model is compared to others of the same data.",
+        "Show evidence, AIC and BIC of each part. Also shown is how probable the model is compared "
+        "to others of the same data.",
     )  # fmt: skip
     words: tuple[str, ...] = panels.common_option(
         "--term", "model",
-        "Show how often and how probably each class uses a word. It may be a term as the model prints it, such as un*, or a category, such as face=1. The option can be given several times.",
+        "Show how often and how probably each class uses a word. It may be a term as the model "
+        "prints it, such as un*, or a category, such as face=1. The option can be given several "
+        "times.",
         multiple=True, metavar="WORD",
     )  # fmt: skip
     labels: tuple[str, ...] = panels.common_option(
@@ -34,13 +37,15 @@ class InspectOptions:
     )  # fmt: skip
     thresholds: float | dict[str, float] | None = panels.common_option(
         "--thresholds", "model",
-        "Show from which probability on classify --min-precision P answers. Where no answers can promise that, it shows how many more it would take.",
+        "Show from which probability on classify --min-precision P answers. Where no answers can "
+        "promise that, it shows how many more it would take.",
         type=option.NumberPerClass(0, 1, open_ends=True),
     )  # fmt: skip
     by_class: bool = option.by_class_field()
     held_out: tuple[str, ...] = panels.common_option(
         "--perplexity", "documents",
-        "Show how well each class predicts its held-out documents. The option can be given several times.",
+        "Show how well each class predicts its held-out documents. The option can be given several "
+        "times.",
         multiple=True, metavar="CORPUS", type=PATH,
     )  # fmt: skip
     output: str = option.output_field("table json")
@@ -80,7 +85,9 @@ def command(options: InspectOptions) -> None:
     from nbtext.report.forms import print_parts, write_json
 
     model = option.load_model(options.model_path)
-    parts: dict[str, tuple[Any, Callable[[Any], None]]] = {}  # by key in JSON what is shown in place of the overview, each with its printer
+    parts: dict[
+        str, tuple[Any, Callable[[Any], None]]
+    ] = {}  # by key in JSON what is shown in place of the overview, each with its printer
     if options.criteria:
         classifier = criteria.classifier_of(model)
         parts["criteria"] = criteria.criteria(classifier), models.print_criteria
@@ -89,9 +96,14 @@ def command(options: InspectOptions) -> None:
     if options.words:
         parts["words"] = terms.term_details(model, options.words), rankings.print_terms
     if options.labels:
-        parts["class_terms"] = terms.class_details(model, options.labels, options.limit), rankings.print_class_details
+        parts["class_terms"] = (
+            terms.class_details(model, options.labels, options.limit),
+            rankings.print_class_details,
+        )
     if options.thresholds is not None:
-        thresholds = thresholds_of(options.thresholds, model, DecisionRule(), by_class=options.by_class)
+        thresholds = thresholds_of(
+            options.thresholds, model, DecisionRule(), by_class=options.by_class
+        )
         parts["thresholds"] = thresholds, models.print_thresholds
     if options.held_out:
         held_out = Documents(paths=options.held_out, reading=options.reading)
@@ -101,7 +113,14 @@ def command(options: InspectOptions) -> None:
         messages.warn_of_unknown("the model", list(perplexities.unknown_labels))
         parts["perplexity"] = perplexities, models.print_perplexities
     if options.output == "json":
-        write_json({**json_values(overview.overview(model, options.limit)), **{name: part for name, (part, _) in parts.items()}})
+        write_json(
+            {
+                **json_values(overview.overview(model, options.limit)),
+                **{name: part for name, (part, _) in parts.items()},
+            }
+        )
     else:
-        shown = parts or {"overview": (overview.overview(model, options.limit), models.print_overview)}
+        shown = parts or {
+            "overview": (overview.overview(model, options.limit), models.print_overview)
+        }
         print_parts(shown.values(), lambda part: part[1](part[0]))

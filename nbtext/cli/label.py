@@ -31,16 +31,19 @@ class LabelOptions:
     """The options of this command alone."""
 
     to: str | None = option.to_field(
-        "Append labels to FILE, and go on from those in it.", shown_default=f"{DEFAULT_FILE}; with --review {DEFAULT_PATCH}"
+        "Append labels to FILE, and go on from those in it.",
+        shown_default=f"{DEFAULT_FILE}; with --review {DEFAULT_PATCH}",
     )
     strategy: str = panels.common_option(
         "--next", "answer",
-        "Choose the next document: uncertain, typical of those not yet labelled, both (mixed), or random.",
+        "Choose the next document: uncertain, typical of those not yet labelled, both (mixed), or "
+        "random.",
         type=panels.Choice(STRATEGIES), default=STRATEGIES[0],
     )  # fmt: skip
     random_share: float = panels.option(
         "--random-share", "answer",
-        "Draw this share of the documents at random. Accuracy is estimated from them alone; with 0 there is no estimate.",
+        "Draw this share of the documents at random. Accuracy is estimated from them alone; with 0 "
+        "there is no estimate.",
         hidden=True, type=option.Number(0, 1), default=0.1, metavar="SHARE",
     )  # fmt: skip
     seed: int = option.seed_field("answer", "Seed of the drawing.")
@@ -56,17 +59,21 @@ class LabelOptions:
     )  # fmt: skip
     review: bool = panels.common_option(
         "--review", "documents",
-        "Ask about the documents of a labelled corpus that nbtext suspects finds. FILE then gets document, old and new label; the corpus stays.",
+        "Ask about the documents of a labelled corpus that nbtext suspects finds. FILE then gets "
+        "document, old and new label; the corpus stays.",
     )  # fmt: skip
     output: str = option.output_field("tsv csv jsonl", "Of the rows of --suggest.")
     excel_safe: bool = option.excel_safe_field()
     seeds: str | None = panels.option(
         "--seeds", "documents",
-        "Begin with words for the classes. A line of FILE has a class, a tab and a word, and optionally a tab and its pseudo-count, by default 10. A word after ! "
+        "Begin with words for the classes. A line of FILE has a class, a tab and a word, and "
+        "optionally a tab and its pseudo-count, by default 10. A word after ! "
         "speaks against the class.",
         type=PATH,
     )  # fmt: skip
-    who: str | None = panels.option("--who", "output", "Store the name of the person with each label.", metavar="NAME")
+    who: str | None = panels.option(
+        "--who", "output", "Store the name of the person with each label.", metavar="NAME"
+    )
     times: bool = panels.option("--times", "output", "Store the time with each label.")
     analysis: Given[Settings] = parameters_field(Settings, only=ANALYSIS_PARAMETERS)
 
@@ -129,7 +136,10 @@ def command(options: LabelOptions, documents: Documents) -> None:
 
     with AnswerFile(file_name, kind_of_line.of_line) as file:
         if file.repaired:
-            messages.warn(f"{file_name}: a half-written line was cut off, as after a power cut; that document is asked about again")
+            messages.warn(
+                f"{file_name}: a half-written line was cut off, as after a power cut; that "
+                "document is asked about again"
+            )
         session, source = _session(documents, options, file)
         if terminal is None:
             _take(session, options, documents, now)
@@ -138,7 +148,9 @@ def command(options: LabelOptions, documents: Documents) -> None:
     source.say_notices()
 
 
-def _take(session: Session, options: LabelOptions, documents: Documents, now: Callable[[], str | None]) -> None:
+def _take(
+    session: Session, options: LabelOptions, documents: Documents, now: Callable[[], str | None]
+) -> None:
     """Add the labels of the rows of ``--take``."""
     from nbtext.cli.corpus import CommandCorpus
 
@@ -154,20 +166,26 @@ def _take(session: Session, options: LabelOptions, documents: Documents, now: Ca
     messages.notice(f"{options.file}: {new}, {len(session.labels):,} in all, {classes}")
 
 
-def _ask(session: Session, options: LabelOptions, terminal: Terminal, now: Callable[[], str | None]) -> None:
+def _ask(
+    session: Session, options: LabelOptions, terminal: Terminal, now: Callable[[], str | None]
+) -> None:
     """Ask about the documents on the terminal."""
     from nbtext.cli.label_screen import SCREENS
     from nbtext.prediction.posterior import of_kind
 
     screen = of_kind(SCREENS, session.plan.kind)
     with terminal:
-        screen(session, terminal, lambda row, label: session.answer(row, label, options.who, now())).run()
+        screen(
+            session, terminal, lambda row, label: session.answer(row, label, options.who, now())
+        ).run()
     classes = quantity(len(session.classes), session.plan.kind.noun)
     learn = "" if options.review else f", {classes}; learn them with nbtext train {options.file}"
     messages.notice(f"{options.file}: {session.done}{learn}")
 
 
-def _session(documents: Documents, options: LabelOptions, file: AnswerFile | None) -> tuple[Session, CommandCorpus]:
+def _session(
+    documents: Documents, options: LabelOptions, file: AnswerFile | None
+) -> tuple[Session, CommandCorpus]:
     """Return the session or review that goes on from the labels of ``--to``, and the documents as they were read; without ``file`` labels are only read."""
     from nbtext.cli.corpus import CommandCorpus, analysis_of
     from nbtext.corpus.streams import file_content
@@ -186,7 +204,9 @@ def _session(documents: Documents, options: LabelOptions, file: AnswerFile | Non
         from nbtext.model.training import looked_up
 
         return Review(count_pool(source.readable(), analysis), looked_up(analysis), file), source
-    separator = documents.reading.checked.label_separator or separator_between(answer.label for answer in answers)
+    separator = documents.reading.checked.label_separator or separator_between(
+        answer.label for answer in answers
+    )
     plan = Plan(options.strategy, options.random_share, options.seed, separator)
     seeds: list[Seed] = []
     if options.seeds is not None:

@@ -21,7 +21,12 @@ def safe(text: str) -> str:
     text = visible(text)
     if not is_plain_terminal():
         return text
-    return text.replace("\u2026", "...").replace("\u2212", "-").encode("ascii", "backslashreplace").decode()
+    return (
+        text.replace("\u2026", "...")
+        .replace("\u2212", "-")
+        .encode("ascii", "backslashreplace")
+        .decode()
+    )
 
 
 def cut(text: str, width: int) -> str:
@@ -47,22 +52,35 @@ def text_lines(pieces: Iterable[tuple[str, float]], width: int) -> list[str]:
 
 
 def class_lines(
-    probabilities: Sequence[tuple[str, float]], width: int, most: int, chosen: Container[str] | None = None, keys: str = KEYS
+    probabilities: Sequence[tuple[str, float]],
+    width: int,
+    most: int,
+    chosen: Container[str] | None = None,
+    keys: str = KEYS,
 ) -> list[str]:
     """Return the classes with keys and probabilities in columns, at most so many lines: of too many classes the most probable.
 
     The most probable class is marked, or those that are ``chosen``, which come first.
     """
-    marked = max(probabilities, key=lambda pair: pair[1], default=("", 0.0))[:1] if chosen is None else chosen
+    marked = (
+        max(probabilities, key=lambda pair: pair[1], default=("", 0.0))[:1]
+        if chosen is None
+        else chosen
+    )
     by_probability = sorted(
-        range(len(probabilities)), key=lambda number: (probabilities[number][0] not in marked, -probabilities[number][1])
+        range(len(probabilities)),
+        key=lambda number: (probabilities[number][0] not in marked, -probabilities[number][1]),
     )
     texts = [
-        f"{'>' if label in marked else ' '}{keys[number : number + 1] or ' '} {probability:.2f} {safe(label)}"
+        f"{'>' if label in marked else ' '}{keys[number : number + 1] or ' '} {probability:.2f} "
+        f"{safe(label)}"
         for number, (label, probability) in enumerate(probabilities)
     ]
     widest = min(max(map(cell_len, texts), default=0) + 2, width)
     across = width // widest
-    shown = [set_cell_size(texts[number], widest - 1) for number in sorted(by_probability[: across * most])]
+    shown = [
+        set_cell_size(texts[number], widest - 1)
+        for number in sorted(by_probability[: across * most])
+    ]
     down = -(-len(shown) // across)
     return [" ".join(shown[line::down]).rstrip() for line in range(down)]

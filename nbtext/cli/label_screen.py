@@ -28,7 +28,9 @@ class LabelScreen:
     commands = "Enter >class  1-0 class  n name  s skip  u undo  / search"
     """On the last line, as many as fit. The keys that one would not guess come first."""
 
-    def __init__(self, session: Session, terminal: Terminal, answer: Callable[[int, Label], None]) -> None:
+    def __init__(
+        self, session: Session, terminal: Terminal, answer: Callable[[int, Label], None]
+    ) -> None:
         """``answer`` stores a label."""
         self._session, self._terminal, self._answer = session, terminal, answer
         self._is_over = False
@@ -54,7 +56,14 @@ class LabelScreen:
             if key == "resized":
                 continue
             self._message = ""
-            scrolled = {" ": self._page, "page-down": self._page, "page-up": -self._page, "b": -self._page, "down": 1, "up": -1}
+            scrolled = {
+                " ": self._page,
+                "page-down": self._page,
+                "page-up": -self._page,
+                "b": -self._page,
+                "down": 1,
+                "up": -1,
+            }
             if (label := dict(zip(self.keys, self._names, strict=False)).get(key)) is not None:
                 self._press(label)
             elif key in actions:
@@ -135,8 +144,14 @@ class LabelScreen:
         """Return what is typed, without blanks around it; None if the person goes back. Tab completes it to one of the ``known`` names."""
         typed = ""
         while True:
-            offer = next((name for name in known if typed and name.startswith(typed) and name != typed), None)
-            self._draw(f"{question}{safe(typed)}_" + (f"   Tab: {safe(offer)}" if offer else "") + "   Enter: done   Esc: back")
+            offer = next(
+                (name for name in known if typed and name.startswith(typed) and name != typed), None
+            )
+            self._draw(
+                f"{question}{safe(typed)}_"
+                + (f"   Tab: {safe(offer)}" if offer else "")
+                + "   Enter: done   Esc: back"
+            )
             key = self._terminal.key()
             if key == "enter":
                 return typed.strip()
@@ -155,19 +170,29 @@ class LabelScreen:
         width -= 1  # a terminal may wrap after its last column
         probabilities = session.probabilities(self._row)
         shown = [*probabilities, *((label, 0.0) for label in self._new)]
-        classes = class_lines(shown, width, max(min(height // 3, height - 5), 1), self._chosen, self.keys)
+        classes = class_lines(
+            shown, width, max(min(height // 3, height - 5), 1), self._chosen, self.keys
+        )
         pieces = [(session.pool.text(self._row), 0.0)]
         if len(probabilities) > 1:
-            first, second = (label for label, _ in sorted(probabilities, key=lambda pair: -pair[1])[:2])
+            first, second = (
+                label for label, _ in sorted(probabilities, key=lambda pair: -pair[1])[:2]
+            )
             pieces = list(session.pieces(self._row, first, second))
         lines = text_lines(pieces, width)
         room = max(height - len(classes) - 5, 1)
         self._page = max(room - 1, 1)
         self._top = max(0, min(self._top, len(lines) - room))
         left = max(len(lines) - self._top - room, 0)
-        more = f"  [{quantity(left, 'line')} more: space]" if left else "  [end]" if self._top else ""
+        more = (
+            f"  [{quantity(left, 'line')} more: space]" if left else "  [end]" if self._top else ""
+        )
         name = shortened(session.pool.documents[self._row].id, max(width - len(more) - 1, 8))
-        above = [self._status(), safe(self._message or session.remark(self._row)), safe(name) + more]
+        above = [
+            self._status(),
+            safe(self._message or session.remark(self._row)),
+            safe(name) + more,
+        ]
         rows = [*(cut(line, width) for line in above), *lines[self._top : self._top + room]]
         n_rows = max(height - len(classes) - 1, 1)
         rows += [""] * (n_rows - len(rows))
@@ -179,7 +204,10 @@ class LabelScreen:
         if estimate.documents < FEWEST_TO_ESTIMATE:
             return status
         low, high = estimate.interval
-        return f"{status} | accuracy about {estimate.accuracy:.2f} ({low:.2f} to {high:.2f}, {estimate.documents} at random)"
+        return (
+            f"{status} | accuracy about {estimate.accuracy:.2f} ({low:.2f} to {high:.2f}, "
+            f"{estimate.documents} at random)"
+        )
 
 
 class LabelSetScreen(LabelScreen):
@@ -192,7 +220,10 @@ class LabelSetScreen(LabelScreen):
 
     def _move(self, row: int | None) -> None:
         super()._move(row)
-        self._new, self._chosen = [], set() if row is None else {label for label, _ in self._session.proposed(row)}
+        self._new, self._chosen = (
+            [],
+            set() if row is None else {label for label, _ in self._session.proposed(row)},
+        )
 
     def _press(self, label: str) -> None:
         self._chosen ^= {label}
@@ -207,5 +238,8 @@ class LabelSetScreen(LabelScreen):
             self._chosen.add(label)
 
 
-SCREENS: dict[type[Posterior], type[LabelScreen]] = {ClassPosterior: LabelScreen, LabelPosterior: LabelSetScreen}
+SCREENS: dict[type[Posterior], type[LabelScreen]] = {
+    ClassPosterior: LabelScreen,
+    LabelPosterior: LabelSetScreen,
+}
 """By the kind of labels."""

@@ -19,8 +19,22 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import FrameType
 
-_NAMED = {"\r": "enter", "\n": "enter", "\t": "tab", "\x7f": "backspace", "\b": "backspace", "\x04": "closed"}
-_SEQUENCES = {b"[A": "up", b"[B": "down", b"[5~": "page-up", b"[6~": "page-down", b"OA": "up", b"OB": "down"}
+_NAMED = {
+    "\r": "enter",
+    "\n": "enter",
+    "\t": "tab",
+    "\x7f": "backspace",
+    "\b": "backspace",
+    "\x04": "closed",
+}
+_SEQUENCES = {
+    b"[A": "up",
+    b"[B": "down",
+    b"[5~": "page-up",
+    b"[6~": "page-down",
+    b"OA": "up",
+    b"OB": "down",
+}
 
 _AFTER_ESCAPE = 0.05
 """Seconds in which the rest of a sequence comes; a line that is slower sends it in one packet all the same."""
@@ -43,7 +57,9 @@ class Terminal:
             try:
                 self._input = self._output = os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC)
             except OSError:
-                raise UsageError("nbtext label needs a terminal", hint="without one use --suggest and --take") from None
+                raise UsageError(
+                    "nbtext label needs a terminal", hint="without one use --suggest and --take"
+                ) from None
         self._before: list[Any] | None = None
         self._handlers: dict[int, Any] = {}
         self._decoder = getincrementaldecoder("utf-8")("replace")
@@ -75,7 +91,11 @@ class Terminal:
 
     def show(self, lines: Sequence[str]) -> None:
         """Draw a whole screen."""
-        self._write("\n".join([*lines, ""]) if self._plain else "\x1b[H" + "\n".join(f"{line}\x1b[K" for line in lines) + "\x1b[J")
+        self._write(
+            "\n".join([*lines, ""])
+            if self._plain
+            else "\x1b[H" + "\n".join(f"{line}\x1b[K" for line in lines) + "\x1b[J"
+        )
 
     def key(self) -> str:
         """Wait for a key: a character, a name, ``resized`` if the screen is to be drawn again, or ``closed`` if nobody is there any more."""
@@ -101,7 +121,9 @@ class Terminal:
             return "closed"
         if byte == b"\x1b":
             rest = b""  # nothing for the key itself, else that of a sequence
-            while select.select([self._input], [], [], _AFTER_ESCAPE)[0] and (byte := os.read(self._input, 1)):
+            while select.select([self._input], [], [], _AFTER_ESCAPE)[0] and (
+                byte := os.read(self._input, 1)
+            ):
                 rest += byte
                 if len(rest) > 1 and (byte.isalpha() or byte == b"~"):
                     break

@@ -11,22 +11,41 @@ from nbtext.records import dataclass
 class LearningCurveOptions:
     """The options of this command alone."""
 
-    output: str = option.output_field("table tsv csv json jsonl", "Rows are sizes of the training corpus.")
-    steps: int = panels.common_option("--steps", "documents", "Train on N sizes of the corpus.", type=option.WholeNumber(1, 100), default=8)
+    output: str = option.output_field(
+        "table tsv csv json jsonl", "Rows are sizes of the training corpus."
+    )
+    steps: int = panels.common_option(
+        "--steps",
+        "documents",
+        "Train on N sizes of the corpus.",
+        type=option.WholeNumber(1, 100),
+        default=8,
+    )
     more: int | None = panels.common_option(
         "--more", "answer",
         "Forecast the accuracy for N more labelled documents.",
         type=option.WholeNumber(1), shown_default="as many as there are",
     )  # fmt: skip
     folds: int = panels.option(
-        "--folds", "documents", "Hold out one N-th of the documents, each in turn.", type=option.WholeNumber(2), default=5
+        "--folds",
+        "documents",
+        "Hold out one N-th of the documents, each in turn.",
+        type=option.WholeNumber(2),
+        default=5,
     )
-    repeats: int = panels.option("--repeats", "documents", "Draw the folds N times.", type=option.WholeNumber(1), default=3)
+    repeats: int = panels.option(
+        "--repeats", "documents", "Draw the folds N times.", type=option.WholeNumber(1), default=3
+    )
     seed: int = option.seed_field("documents", "Seed of the random draws.")
 
 
 @panels.command("learning-curve")
-def command(documents: TrainingCorpus, options: LearningCurveOptions, running: RunningOptions, training: TrainingOptions) -> None:
+def command(
+    documents: TrainingCorpus,
+    options: LearningCurveOptions,
+    running: RunningOptions,
+    training: TrainingOptions,
+) -> None:
     """Show how accuracy grows with the number of training documents, and forecast it for more.
 
     Models are trained on growing parts of a corpus and judged on held-out documents. The last column is the accuracy on the training documents

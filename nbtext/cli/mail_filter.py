@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 _PIECE = 1 << 20
 
 
-def filter_message(model_path: str, documents: AskedDocuments, prediction: ClassifyPredictionOptions) -> None:
+def filter_message(
+    model_path: str, documents: AskedDocuments, prediction: ClassifyPredictionOptions
+) -> None:
     """Copy the message on standard input, marked with its answer.
 
     If anything fails, copy the message whole, marked with the reason ``error``, and raise what failed.
@@ -31,7 +33,9 @@ def filter_message(model_path: str, documents: AskedDocuments, prediction: Class
     answer: Answer | None = None
     try:
         if documents.corpus not in ((), ("-",)):
-            raise UsageError("--mail-filter reads one message on standard input", hint="leave out CORPUS")
+            raise UsageError(
+                "--mail-filter reads one message on standard input", hint="leave out CORPUS"
+            )
         from nbtext.cli.corpus import reading_of
         from nbtext.cli.prediction import prediction_rules
         from nbtext.corpus.document import too_large
@@ -41,7 +45,10 @@ def filter_message(model_path: str, documents: AskedDocuments, prediction: Class
 
         model = option.load_model(model_path)
         reading = reading_of(model, documents)
-        is_text = not (reading.layout.file_per_document or reading.layout.mail) or reading.document == BY_NAME  # without headers, or name
+        is_text = (
+            not (reading.layout.file_per_document or reading.layout.mail)
+            or reading.document == BY_NAME
+        )  # without headers, or name
         is_mail = is_text and "document" not in documents.reading
         reading = replace(reading, format="dir", document="mail" if is_mail else reading.document)
         limit = in_bytes(reading.max_document_size)
@@ -51,7 +58,12 @@ def filter_message(model_path: str, documents: AskedDocuments, prediction: Class
             document = document._replace(problem=too_large(limit))
         rule, _ = prediction_rules(prediction, model)
         [answer] = messages.reported(
-            answers_to(scored(model.fitted, [document]), model.fitted, rule, min_typicality=prediction.min_typicality)
+            answers_to(
+                scored(model.fitted, [document]),
+                model.fitted,
+                rule,
+                min_typicality=prediction.min_typicality,
+            )
         )
     finally:
         _write(message, answer, rest)

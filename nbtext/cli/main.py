@@ -68,10 +68,17 @@ GROUPS_OF_COMMANDS = {
 OLD_COMMANDS = ("why-not",)
 """Commands that go on working unseen: explain --why-not does the same."""
 
-COMMANDS = {name: line for commands in GROUPS_OF_COMMANDS.values() for name, line in commands.items()}
+COMMANDS = {
+    name: line for commands in GROUPS_OF_COMMANDS.values() for name, line in commands.items()
+}
 _KNOWN = (*COMMANDS, *OLD_COMMANDS)
 INTERNAL_ERROR = NbtextError.exit_status
-THREADS_OF_BLAS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+THREADS_OF_BLAS = (
+    "OPENBLAS_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
 """Variables of OpenBLAS, OpenMP, MKL and Accelerate, set before numpy is imported. Several threads round otherwise than one, so the bytes of a
 `gaussian` model would depend on the machine. Threads also make numpy start later, and on a busy machine they wait for each other: two took eight times
 as long as one for 60,000 x 110 numbers."""
@@ -95,30 +102,50 @@ class Commands(click.Group):
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write a screen of 24 lines, or with `EVERYTHING` all commands and options; no command is imported for it."""
-        paint, every_day, everything = painter(), next(iter(GROUPS_OF_COMMANDS)), EVERYTHING in ctx.meta
+        paint, every_day, everything = (
+            painter(),
+            next(iter(GROUPS_OF_COMMANDS)),
+            EVERYTHING in ctx.meta,
+        )
         width = max(map(len, COMMANDS if everything else GROUPS_OF_COMMANDS))
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
         for group, commands in GROUPS_OF_COMMANDS.items():
             if everything or group == every_day:
                 with formatter.section(paint(group, bold=True)):
-                    formatter.write_dl([(paint(name.ljust(width), fg="cyan"), line) for name, line in commands.items()])
+                    formatter.write_dl(
+                        [
+                            (paint(name.ljust(width), fg="cyan"), line)
+                            for name, line in commands.items()
+                        ]
+                    )
         if everything:
             click.Command.format_options(self, ctx, formatter)
             return
         formatter.write_paragraph()
         with formatter.indentation():
             rest = (item for item in GROUPS_OF_COMMANDS.items() if item[0] != every_day)
-            formatter.write_dl([(paint(group.ljust(width), bold=True), ", ".join(commands)) for group, commands in rest])
+            formatter.write_dl(
+                [
+                    (paint(group.ljust(width), bold=True), ", ".join(commands))
+                    for group, commands in rest
+                ]
+            )
         formatter.write_paragraph()
-        formatter.write_text("More: nbtext COMMAND --help, nbtext help commands, nbtext help TOPIC.")
+        formatter.write_text(
+            "More: nbtext COMMAND --help, nbtext help commands, nbtext help TOPIC."
+        )
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         """Resolve as click does, and suggest names that are near a mistyped one."""
         if args[0] not in _KNOWN and not args[0].startswith("-"):
             from nbtext.cli.synonyms import command_meant
 
-            raise click.UsageError(f"No such command {args[0]!r}{command_meant(args[0], list(COMMANDS))}", ctx)
+            raise click.UsageError(
+                f"No such command {args[0]!r}{command_meant(args[0], list(COMMANDS))}", ctx
+            )
         return super().resolve_command(ctx, args)
 
 
@@ -130,8 +157,18 @@ def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         ctx.exit()
 
 
-@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option("-V", "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show the version and exit.")
+@click.command(
+    cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.option(
+    "-V",
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version and exit.",
+)
 @click.option("--debug", is_flag=True, help="Show a traceback for an internal error.")
 def nbtext(debug: bool) -> None:  # noqa: FBT001 - click passes it
     """Text classification: learn from labelled documents, classify others.
@@ -156,7 +193,9 @@ def main() -> NoReturn:
     status = run(sys.argv[1:])
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stderr.flush()
-    os._exit(status)  # all is flushed; freeing a hundred thousand strings would cost a tenth of a second
+    os._exit(
+        status
+    )  # all is flushed; freeing a hundred thousand strings would cost a tenth of a second
 
 
 def is_zen_4(processor: bytes) -> bool:
@@ -174,10 +213,14 @@ def run(arguments: list[str]) -> int:
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # what packages tell developers
     for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is signal.SIG_DFL:  # leave it alone where it is ignored, as under nohup
+        if (
+            signal.getsignal(number) is signal.SIG_DFL
+        ):  # leave it alone where it is ignored, as under nohup
             signal.signal(number, _exit_by_signal)
     if sys.stdout is None:
-        return _status_of(PathError("cannot write: it is closed", where="standard output"), debug=False)
+        return _status_of(
+            PathError("cannot write: it is closed", where="standard output"), debug=False
+        )
     try:
         status = _invoke(arguments)
         sys.stdout.flush()
@@ -206,7 +249,9 @@ def _invoke(arguments: list[str]) -> object:
 def _status_of(problem: BaseException, *, debug: bool) -> int:  # noqa: PLR0911 - a status for each kind of failure
     """Say what went wrong, in one line, and return its exit status."""
     match problem:
-        case BrokenPipeError() | SystemExit(__context__=BrokenPipeError()):  # rich makes an exit of it
+        case (
+            BrokenPipeError() | SystemExit(__context__=BrokenPipeError())
+        ):  # rich makes an exit of it
             _abandon_standard_output()
             return 128 + signal.SIGPIPE
         case SystemExit():
@@ -227,7 +272,10 @@ def _status_of(problem: BaseException, *, debug: bool) -> int:  # noqa: PLR0911 
 
         for line in "".join(traceback.format_exception(problem)).splitlines():
             say(line, level="notice")
-    say(f"internal error: {type(problem).__name__}: {problem}", hint="please report it, with what nbtext --debug prints")
+    say(
+        f"internal error: {type(problem).__name__}: {problem}",
+        hint="please report it, with what nbtext --debug prints",
+    )
     return INTERNAL_ERROR
 
 
@@ -237,9 +285,16 @@ def _failure_of_the_system(problem: BaseException | None) -> PathError | None:
         return _failure_of_a_file(problem)
     if isinstance(problem, MemoryError):
         return PathError("out of memory")
-    while isinstance(problem, Exception):  # a library cannot be loaded, as when too many files are open; numpy wraps it in a longer one
-        if isinstance(problem, ImportError) and (problem.path or "").endswith(tuple(EXTENSION_SUFFIXES)):
-            return PathError(f"cannot load it: {str(problem).removeprefix(f'{problem.path}: ')}", where=problem.path)
+    while isinstance(
+        problem, Exception
+    ):  # a library cannot be loaded, as when too many files are open; numpy wraps it in a longer one
+        if isinstance(problem, ImportError) and (problem.path or "").endswith(
+            tuple(EXTENSION_SUFFIXES)
+        ):
+            return PathError(
+                f"cannot load it: {str(problem).removeprefix(f'{problem.path}: ')}",
+                where=problem.path,
+            )
         problem = problem.__cause__ or problem.__context__
     return None
 
@@ -251,7 +306,11 @@ def _failure_of_a_file(problem: OSError) -> PathError:
         return PathError(f"cannot use it: {what}", where=str(problem.filename))
     if _has_no_directory():
         return PathError("the working directory is gone", hint="change to one that is there")
-    is_output = problem.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # which other files that are written say with their names
+    is_output = problem.errno in {
+        errno.ENOSPC,
+        errno.EDQUOT,
+        errno.EFBIG,
+    }  # which other files that are written say with their names
     try:
         sys.stdout.flush()  # what could not be written is still there, unless there was much, and cannot be written now either
     except OSError:
@@ -318,7 +377,13 @@ def _prepare_streams() -> None:
             stream.reconfigure(encoding="utf-8", errors=ANY_TEXT, newline=newline)
     if sys.stdout is not None and isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):
         # PYTHONUNBUFFERED: a write that takes only a part, as into a pipe that closes, would pass for a whole one
-        sys.stdout = io.TextIOWrapper(io.BufferedWriter(sys.stdout.buffer), "utf-8", ANY_TEXT, "\n", bool(sys.stdout.line_buffering))
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(sys.stdout.buffer),
+            "utf-8",
+            ANY_TEXT,
+            "\n",
+            bool(sys.stdout.line_buffering),
+        )
 
 
 def _abandon_standard_output() -> None:

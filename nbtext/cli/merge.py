@@ -16,8 +16,15 @@ from nbtext.records import dataclass
 class MergeOptions:
     """The options of this command alone."""
 
-    models: tuple[str, ...] = panels.argument(nargs=-1, required=True, metavar="MODEL MODEL...", type=PATH)
-    to: str = option.to_field("Write the model to FILE. It may be one of the models.", MODEL, old_names="-o --output", required=True)
+    models: tuple[str, ...] = panels.argument(
+        nargs=-1, required=True, metavar="MODEL MODEL...", type=PATH
+    )
+    to: str = option.to_field(
+        "Write the model to FILE. It may be one of the models.",
+        MODEL,
+        old_names="-o --output",
+        required=True,
+    )
 
 
 @panels.command("merge")
@@ -42,14 +49,24 @@ def command(options: MergeOptions, writing: WritingOptions) -> None:
         raise UsageError("there is only one model to merge", hint="name two or more")
     for number, path in enumerate(models):
         if places[number] in places[:number]:
-            raise UsageError("the model is named twice", where=path, hint="its documents would count twice")
+            raise UsageError(
+                "the model is named twice", where=path, hint="its documents would count twice"
+            )
     check_replaceable(to)
     model, parts, ledger, repeated = merge(models, to, **writing.lock)
     without = [part for part in parts if part.ledger is None]
     if ledger is not None and without:
-        documents = quantity(sum(part.model.counts.labelled.n_documents for part in without), "document")
+        documents = quantity(
+            sum(part.model.counts.labelled.n_documents for part in without), "document"
+        )
         names = ", ".join(part.path for part in without)
-        messages.warn(f"{names}: no ledger that can be used, so nbtext update --once may learn again what is in there: {documents}")
+        messages.warn(
+            f"{names}: no ledger that can be used, so nbtext update --once may learn again what is "
+            f"in there: {documents}"
+        )
     if repeated:
-        messages.warn(f"learnt by more than one of the models, so they count more than once: {quantity(repeated, 'document')}")
+        messages.warn(
+            "learnt by more than one of the models, so they count more than once: "
+            f"{quantity(repeated, 'document')}"
+        )
     say_model(model, to)

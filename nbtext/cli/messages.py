@@ -155,7 +155,14 @@ def say_problem(problem: NbtextError) -> None:
         say(problem.message, where=problem.where, hint=problem.hint)
 
 
-def say(message: str, *, level: str = "error", where: str | None = None, document: str | None = None, hint: str | None = None) -> None:
+def say(
+    message: str,
+    *,
+    level: str = "error",
+    where: str | None = None,
+    document: str | None = None,
+    hint: str | None = None,
+) -> None:
     """Write one line to standard error, if it is open; ``level`` is error, warning or notice."""
     if sys.stderr is None:
         return
@@ -165,9 +172,20 @@ def say(message: str, *, level: str = "error", where: str | None = None, documen
         clear_progress()
         if _writing.as_json:
             names = {"where": where, "document": document}
-            whole = {name: shortened(value, LONGEST_PATH) for name, value in names.items() if value is not None}
+            whole = {
+                name: shortened(value, LONGEST_PATH)
+                for name, value in names.items()
+                if value is not None
+            }
             print(
-                json_line({"level": level, "message": message, **whole, **({} if hint is None else {"hint": hint})}),
+                json_line(
+                    {
+                        "level": level,
+                        "message": message,
+                        **whole,
+                        **({} if hint is None else {"hint": hint}),
+                    }
+                ),
                 end="",
                 file=sys.stderr,
             )
@@ -180,7 +198,9 @@ def say(message: str, *, level: str = "error", where: str | None = None, documen
 
 def _cut(text: str) -> str:
     """Return a text without the middle of its long names, and of itself if it is long."""
-    return shortened(_LONG_NAME.sub(lambda name: shortened(name[0], LONGEST_NAME), text), LONGEST_MESSAGE)
+    return shortened(
+        _LONG_NAME.sub(lambda name: shortened(name[0], LONGEST_NAME), text), LONGEST_MESSAGE
+    )
 
 
 def _wrapped(line: str) -> str:
@@ -192,7 +212,14 @@ def _wrapped(line: str) -> str:
     width = os.get_terminal_size(sys.stderr.fileno()).columns
     if not width:
         return line
-    return fill(line, width, subsequent_indent="  ", replace_whitespace=False, break_long_words=False, break_on_hyphens=False)
+    return fill(
+        line,
+        width,
+        subsequent_indent="  ",
+        replace_whitespace=False,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def set_log_format(arguments: Sequence[str]) -> None:

@@ -16,7 +16,18 @@ from nbtext.cli.panels import Option, wrong_value
 from nbtext.errors import NbtextError, UsageError
 from nbtext.records import dataclass
 from nbtext.report.forms import excel_safe
-from nbtext.settings import ALLOW_UNREADABLE, ANALYSIS, DECLARED, FILES_FROM, NULL, ON_ERROR, TRAINING, WHERE, Reading, Settings
+from nbtext.settings import (
+    ALLOW_UNREADABLE,
+    ANALYSIS,
+    DECLARED,
+    FILES_FROM,
+    NULL,
+    ON_ERROR,
+    TRAINING,
+    WHERE,
+    Reading,
+    Settings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,7 +49,9 @@ class Number(click.types.StringParamType):
     kind: type[int | float] = float
     described = "a number"
 
-    def __init__(self, least: float, most: float = inf, *, open_ends: bool = False, words: Sequence[str] = ()) -> None:
+    def __init__(
+        self, least: float, most: float = inf, *, open_ends: bool = False, words: Sequence[str] = ()
+    ) -> None:
         """``words`` are values besides the numbers."""
         self.least, self.most, self.open_ends, self.words = least, most, open_ends, words
 
@@ -50,10 +63,16 @@ class Number(click.types.StringParamType):
             found = self.kind(value)
         except ValueError:
             found = nan
-        if self.least < found < self.most or (found in (self.least, self.most) and not self.open_ends):
+        if self.least < found < self.most or (
+            found in (self.least, self.most) and not self.open_ends
+        ):
             return found
         most = "" if self.most == inf else f" to {self.most:,}"
-        within = f"above {self.least:,} and below {self.most:,}" if self.open_ends else f"from {self.least:,}{most}"
+        within = (
+            f"above {self.least:,} and below {self.most:,}"
+            if self.open_ends
+            else f"from {self.least:,}{most}"
+        )
         raise wrong_value(f"{self.described} {within}", repr(str(value)), param, ctx)
 
 
@@ -96,7 +115,9 @@ def load_model(path: str) -> TextClassifier:
 class OutputForm(panels.Choice):
     """A form of output. If the user gives the name of a file, the error says how to write that file."""
 
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
         """Return the name of the form; raise click's error for wrong usage."""
         try:
             return super().convert(value, param, ctx)
@@ -105,7 +126,9 @@ class OutputForm(panels.Choice):
             if form == value:
                 raise
             as_form = f"--output {form} " if form in self.choices else ""
-            raise click.UsageError(f"{problem.message}; to write a file, give {as_form}> {value}", ctx) from None
+            raise click.UsageError(
+                f"{problem.message}; to write a file, give {as_form}> {value}", ctx
+            ) from None
 
 
 JUDGED_FILE = OutputPath(JUDGED)
@@ -124,7 +147,11 @@ def output_field(forms: str, more: str = "", **attributes: Any) -> Any:
     """Declare the field of ``--output``. ``forms`` are its choices, with blanks between them; the first is the default."""
     choices = forms.split()
     return panels.common_option(
-        "-o --output", "output", f"Form of the output. {more}", type=OutputForm(choices), **{"default": choices[0], **attributes}
+        "-o --output",
+        "output",
+        f"Form of the output. {more}",
+        type=OutputForm(choices),
+        **{"default": choices[0], **attributes},
     )
 
 
@@ -134,20 +161,25 @@ def _default_form_of_rows() -> str:
 
 def rows_field(more: str = "", default: Callable[[], str] | None = _default_form_of_rows) -> Any:
     """Declare the field of ``--output`` of a command that prints rows: by default a table on a terminal, else tsv."""
-    return output_field("table tsv csv jsonl", more, default=default, shown_default="table on a terminal, else tsv")
+    return output_field(
+        "table tsv csv jsonl", more, default=default, shown_default="table on a terminal, else tsv"
+    )
 
 
 def all_field() -> Any:
     """Declare the field of ``--all``."""
     return panels.option(
         "--all", "output",
-        "Show all figures and classes. On a terminal calibration and confusions are drawn too. Of more than ten classes the table otherwise has those of least F1.",
+        "Show all figures and classes. On a terminal calibration and confusions are drawn too. Of "
+        "more than ten classes the table otherwise has those of least F1.",
     )  # fmt: skip
 
 
 def limit_field(text: str, default: int | None = None, least: int = 1, old_names: str = "") -> Any:
     """Declare the field of ``--limit``, how many are printed at most."""
-    return panels.common_option("-n --limit", "output", text, type=WholeNumber(least), default=default, old_names=old_names)
+    return panels.common_option(
+        "-n --limit", "output", text, type=WholeNumber(least), default=default, old_names=old_names
+    )
 
 
 def seed_field(group: str, text: str, *, common: bool = False) -> Any:
@@ -164,7 +196,8 @@ def by_class_field() -> Any:
     """Declare the field of ``--by-class``."""
     return panels.option(
         "--by-class", "answer",
-        "Keep the promise of --coverage for the documents of each class, and that of a precision for the answers with each class.",
+        "Keep the promise of --coverage for the documents of each class, and that of a precision "
+        "for the answers with each class.",
     )  # fmt: skip
 
 
@@ -172,7 +205,8 @@ def excel_safe_field() -> Any:
     """Declare the field of ``--excel-safe``, for `safe_cells`."""
     return panels.option(
         "--excel-safe", "output",
-        "In csv, put an apostrophe before cells that begin like a formula. They may be names, classes and terms.",
+        "In csv, put an apostrophe before cells that begin like a formula. They may be names, "
+        "classes and terms.",
     )  # fmt: skip
 
 
@@ -228,7 +262,8 @@ class RelabelledDocuments(Documents):
 
     relabel: str | None = panels.option(
         "--relabel", "documents",
-        "Read documents under the labels that nbtext label --review wrote into FILE. The corpus stays as it is.",
+        "Read documents under the labels that nbtext label --review wrote into FILE. The corpus "
+        "stays as it is.",
         type=PATH,
     )  # fmt: skip
 
@@ -239,7 +274,8 @@ class LabelledDocuments(RelabelledDocuments):
 
     folders: tuple[str, ...] = panels.option(
         "--from-folder", "documents",
-        "Instead of CORPUS, read a Maildir, a folder of messages or an mbox. All its mail has this class. Give it once for each folder.",
+        "Instead of CORPUS, read a Maildir, a folder of messages or an mbox. All its mail has this "
+        "class. Give it once for each folder.",
         multiple=True, metavar="LABEL=PATH", type=InputPath(is_labelled=True),
     )  # fmt: skip
 
@@ -269,7 +305,14 @@ class AskedDocuments(Documents):
     )  # fmt: skip
 
 
-_COMBINE = Option(["--combine"], group="model", help="", hidden=True, is_eager=True, type=panels.Choice(["pool", "evidence"]))
+_COMBINE = Option(
+    ["--combine"],
+    group="model",
+    help="",
+    hidden=True,
+    is_eager=True,
+    type=panels.Choice(["pool", "evidence"]),
+)
 """An old way to say that the members of an average are weighed by evidence."""
 
 
@@ -285,7 +328,11 @@ class RunningOptions:
     """How the work is shared out."""
 
     jobs: int = panels.common_option(
-        "-j --jobs", "process", "Work in N processes; 0: one per processor. The result is the same.", type=WholeNumber(0), default=1
+        "-j --jobs",
+        "process",
+        "Work in N processes; 0: one per processor. The result is the same.",
+        type=WholeNumber(0),
+        default=1,
     )
 
 
@@ -295,8 +342,11 @@ class ClusterOptions(RunningOptions):
 
     scheduler: str | None = panels.option(
         "--scheduler", "process",
-        "Count documents on the Dask cluster of this scheduler, such as tcp://host:8786. Its workers read them from the same paths.",
+        "Count documents on the Dask cluster of this scheduler, such as tcp://host:8786. Its "
+        "workers read them from the same paths.",
         metavar="ADDRESS", type=Address(),
     )  # fmt: skip
-    backend: str | None = panels.option("--backend", "process", "", type=panels.Choice(["local", "dask"]), hidden=True)
+    backend: str | None = panels.option(
+        "--backend", "process", "", type=panels.Choice(["local", "dask"]), hidden=True
+    )
     """``dask`` once had to stand beside the address."""

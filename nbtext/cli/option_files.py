@@ -34,7 +34,11 @@ def from_file(name: str, value: object) -> object:
     if name not in _KINDS or not isinstance(value, str):
         return value
     what, *known = _KINDS[name]
-    is_amount = value.startswith("smoothed:") if name == "class_prior" else all(map(_is_number, value.split(",", 1)))
+    is_amount = (
+        value.startswith("smoothed:")
+        if name == "class_prior"
+        else all(map(_is_number, value.split(",", 1)))
+    )
     if value in known[:-1] or is_amount:
         return value
     try:
@@ -42,7 +46,9 @@ def from_file(name: str, value: object) -> object:
     except PathError as problem:
         if not value or isinstance(problem.__context__, FileNotFoundError):
             option = f"--{name.replace('_', '-')}"
-            raise UsageError(f"{option} does not know {value!r}", hint=f"use {', '.join(known)} or a file") from None
+            raise UsageError(
+                f"{option} does not know {value!r}", hint=f"use {', '.join(known)} or a file"
+            ) from None
         raise
     numbers: dict[str, float] = {}
     for place, line in enumerate(lines, 1):
@@ -52,7 +58,11 @@ def from_file(name: str, value: object) -> object:
         if numbers.setdefault(term, float(written)) != float(written):
             raise PathError(f"line {place} gives {term!r} a second number", where=value)
     if name == "smoothing" and ALL_OTHERS not in numbers:
-        raise PathError(f"no line says what all other terms have, {ALL_OTHERS!r}", where=value, hint="add one: *, a tab and a number")
+        raise PathError(
+            f"no line says what all other terms have, {ALL_OTHERS!r}",
+            where=value,
+            hint="add one: *, a tab and a number",
+        )
     return numbers
 
 
@@ -73,21 +83,33 @@ def read_seeds(path: str, fewest: int = 2) -> list[Seed]:
         amount = float(number or PSEUDO_COUNT) if _is_number(number or "0") else 0.0
         is_label = label and MARK not in label
         if not (is_label and word.strip("! ") and 0 < amount <= MOST_OF_SEEDS):
-            raise PathError(f"line {place} is not a class, a tab and a word, perhaps with a tab and a pseudo-count above 0", where=path)
-        seeds.append(Seed(label, (word.removeprefix("!"),), -amount if word.startswith("!") else amount))
+            raise PathError(
+                f"line {place} is not a class, a tab and a word, perhaps with a tab and a "
+                "pseudo-count above 0",
+                where=path,
+            )
+        seeds.append(
+            Seed(label, (word.removeprefix("!"),), -amount if word.startswith("!") else amount)
+        )
     if len({seed.label for seed in seeds}) < fewest:
-        raise PathError(f"seed words of at least {quantity(fewest, 'class')} are needed", where=path)
+        raise PathError(
+            f"seed words of at least {quantity(fewest, 'class')} are needed", where=path
+        )
     return sorted(seeds)
 
 
-def read_costs(path: str, classes: Sequence[str], costs: Callable[[Mapping[str, object], Sequence[str]], T]) -> T:
+def read_costs(
+    path: str, classes: Sequence[str], costs: Callable[[Mapping[str, object], Sequence[str]], T]
+) -> T:
     """Return what ``costs`` makes of the tables of a TOML file; raise `PathError` if it cannot be read, and `UsageError` as that function does."""
     import tomllib
 
     from nbtext.corpus.streams import file_content
 
     try:
-        return costs(tomllib.loads(file_content(path, of_settings=True).decode("utf-8-sig")), classes)
+        return costs(
+            tomllib.loads(file_content(path, of_settings=True).decode("utf-8-sig")), classes
+        )
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise PathError(f"not valid TOML: {problem}", where=path) from None
     except UsageError as problem:

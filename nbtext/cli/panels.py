@@ -95,10 +95,17 @@ class Command(click.Command):
             if not ctx.resilient_parsing and not {"--help", "--help-all"} & set(args):
                 from nbtext.cli.config import defaults
 
-                ctx.default_map = {str(option.name): default.value for option, default in defaults(ctx, args).items()}
+                ctx.default_map = {
+                    str(option.name): default.value
+                    for option, default in defaults(ctx, args).items()
+                }
             rest = super().parse_args(ctx, list(args))
             if not ctx.resilient_parsing and (overruled := _require_fitting(self, ctx)):
-                ctx.default_map = {name: value for name, value in (ctx.default_map or {}).items() if name not in overruled}
+                ctx.default_map = {
+                    name: value
+                    for name, value in (ctx.default_map or {}).items()
+                    if name not in overruled
+                }
                 ctx.params.clear()
                 rest = super().parse_args(ctx, args)
             return rest
@@ -107,7 +114,11 @@ class Command(click.Command):
         """Invoke the command, with progress on a terminal; return its exit status, or that of its messages."""
         verbose, quiet = (bool(ctx.params.get(name)) for name in ("verbose", "quiet"))
         messages.begin(verbose=verbose, quiet=quiet)
-        can_erase = standard_error_is_terminal() and os.environ.get("TERM", "") not in ("", "dumb", "unknown")
+        can_erase = standard_error_is_terminal() and os.environ.get("TERM", "") not in (
+            "",
+            "dumb",
+            "unknown",
+        )
         if can_erase and not quiet and not log_is_json():
             from nbtext.cli.progress import ProgressBar
             from nbtext.steps import watching
@@ -130,7 +141,10 @@ class Command(click.Command):
             formatter.write(fitted("".join(f"{line}\n" for line in examples)))
         for group, records in self.panels(ctx):
             with formatter.section(paint(group.capitalize(), bold=True)):
-                formatter.write_dl([(paint(names.ljust(_NAMES), fg="cyan"), text) for names, text in records], _NAMES)
+                formatter.write_dl(
+                    [(paint(names.ljust(_NAMES), fg="cyan"), text) for names, text in records],
+                    _NAMES,
+                )
         if EVERYTHING in ctx.meta and (rules := self.rules()):
             with formatter.section(paint("What excludes what", bold=True)):
                 for rule in rules:
@@ -143,7 +157,8 @@ class Command(click.Command):
         shown = {
             _long_name(each)
             for each in self.params
-            if not getattr(each, "hidden", False) or getattr(each, "setting_values", None) is not None
+            if not getattr(each, "hidden", False)
+            or getattr(each, "setting_values", None) is not None
         }
         return list(options_in_words(str(self.name), shown))
 
@@ -160,10 +175,15 @@ class Command(click.Command):
         options = [
             each
             for each in self.params
-            if isinstance(each, Option) and (each.common or EVERYTHING in ctx.meta or any(name in used for name in each.opts))
+            if isinstance(each, Option)
+            and (each.common or EVERYTHING in ctx.meta or any(name in used for name in each.opts))
         ]
         for group in GROUPS:
-            records = [record for each in options if each.group == group and (record := each.get_help_record(ctx)) is not None]
+            records = [
+                record
+                for each in options
+                if each.group == group and (record := each.get_help_record(ctx)) is not None
+            ]
             if records:
                 yield group, records
 
@@ -176,11 +196,18 @@ def _require_fitting(command: click.Command, ctx: click.Context) -> list[str]:
         """Yield the name of each option and argument with a value from a source, that value, and the name of the parameter."""
         for each in command.params:
             unset = (None, ()) if each.secondary_opts else (None, (), False)
-            if each.name in ctx.params and ctx.get_parameter_source(each.name) is source and ctx.params[each.name] not in unset:
+            if (
+                each.name in ctx.params
+                and ctx.get_parameter_source(each.name) is source
+                and ctx.params[each.name] not in unset
+            ):
                 yield _long_name(each), str(ctx.params[each.name]), each.name
 
     overruled: list[str] = []
-    name, given = str(command.name), {option: value for option, value, _ in given_by(ParameterSource.COMMANDLINE)}
+    name, given = (
+        str(command.name),
+        {option: value for option, value, _ in given_by(ParameterSource.COMMANDLINE)},
+    )
     for option, value, parameter in given_by(ParameterSource.DEFAULT_MAP):
         try:
             require_options(name, {**given, option: value})
@@ -188,7 +215,10 @@ def _require_fitting(command: click.Command, ctx: click.Context) -> list[str]:
         except UsageError as problem:
             overruled.append(parameter)
             if standard_error_is_terminal():
-                say(f"{option} of the file of defaults is ignored: {problem.message}", level="notice")
+                say(
+                    f"{option} of the file of defaults is ignored: {problem.message}",
+                    level="notice",
+                )
     require_options(name, given)
     return overruled
 
@@ -207,9 +237,17 @@ def _in_long_names(arguments: Sequence[str], options: Sequence[Option]) -> list[
         name, equals, value = argument.partition("=")
         if name not in named and not argument.startswith("--") and argument[:2] in with_value:
             name, equals, value = argument[:2], "=", argument[2:]
-        if name in named and (long := _long_name(named[name])) != name and not (place and arguments[place - 1] in with_value):
+        if (
+            name in named
+            and (long := _long_name(named[name])) != name
+            and not (place and arguments[place - 1] in with_value)
+        ):
             renamed[place] = long + equals + value
-            if name in named[name].old_names and standard_error_is_terminal() and not {"-q", "--quiet"}.intersection(arguments):
+            if (
+                name in named[name].old_names
+                and standard_error_is_terminal()
+                and not {"-q", "--quiet"}.intersection(arguments)
+            ):
                 say(f"{name} is now called {long}", level="notice")
     return renamed
 
@@ -249,7 +287,9 @@ def _setting(text: str, options: Sequence[Option]) -> str:
     settings = {_long_name(each)[2:]: each for each in options if each.setting_values is not None}
     if name and name not in settings:
         if any(f"--{name}" in each.opts for each in options):
-            raise UsageError(f"{SET} does not set {name}, which has an option of its own", hint=f"give --{name}")
+            raise UsageError(
+                f"{SET} does not set {name}, which has an option of its own", hint=f"give --{name}"
+            )
         near = did_you_mean(name, list(settings))
         raise UsageError(f"{SET} does not know {name!r}{near}", hint=SEE_SETTINGS)
     if not name or not equals:
@@ -270,13 +310,19 @@ def _set_option(settings: Sequence[Option]) -> Option:
         name, equals, _value = incomplete.partition("=")
         if not equals:
             return [f"{each}=" for each in names if each.startswith(incomplete)]
-        values = [value for each in settings if _long_name(each)[2:] == name for value in each.setting_values or ()]
+        values = [
+            value
+            for each in settings
+            if _long_name(each)[2:] == name
+            for value in each.setting_values or ()
+        ]
         return [f"{name}={value}" for value in values if f"{name}={value}".startswith(incomplete)]
 
     is_training = any(each.group == "model" for each in settings)
     return Option(
         [SET], group="model" if is_training else "documents", common=is_training, multiple=True, metavar="NAME=VALUE", expose_value=False, shell_complete=suggest,
-        help=f"Set what few need; see nbtext help settings. NAME is {', '.join(names[:-1])} or {names[-1]}. "
+        help=f"Set what few need; see nbtext help settings. NAME is {', '.join(names[:-1])} or "
+        f"{names[-1]}. "
         "The option can be given several times.",
     )  # fmt: skip
 
@@ -297,7 +343,8 @@ _OF_ALL = [
     Option(["--no-config"], group="process", is_flag=True, expose_value=False, help="Read no file of defaults."),
     *(
         Option(names, is_flag=True, is_eager=True, expose_value=False, group="process", common=True, help=text, callback=_show_help)
-        for names, text in ((["-h", "--help"], "Show this."), (["--help-all"], "Show all options and the details."))
+        for names, text in ((["-h", "--help"], "Show "
+        "this."), (["--help-all"], "Show all options and the details."))
     ),
 ]  # fmt: skip
 """Options of every command."""
@@ -330,7 +377,15 @@ def option(names: str, group: str, text: str, *, is_late: bool = False, **attrib
     is_switch = attributes.keys().isdisjoint({"type", "metavar"})
 
     def parameters(name: str) -> list[click.Parameter]:
-        return [Option([*names.split(), name], group=group, help=text, is_flag=is_switch or None, **attributes)]
+        return [
+            Option(
+                [*names.split(), name],
+                group=group,
+                help=text,
+                is_flag=is_switch or None,
+                **attributes,
+            )
+        ]
 
     default = attributes.get("default")
     if attributes.get("required"):
@@ -341,7 +396,9 @@ def option(names: str, group: str, text: str, *, is_late: bool = False, **attrib
         default = False
     elif callable(default):
         default = None
-    return field(default=default, metadata={DECLARATION: Declaration(parameters, _value_of_one, is_late)})
+    return field(
+        default=default, metadata={DECLARATION: Declaration(parameters, _value_of_one, is_late)}
+    )
 
 
 def common_option(names: str, group: str, text: str, **attributes: Any) -> Any:
@@ -367,7 +424,11 @@ def _declarations(record: type) -> Iterator[tuple[str, Declaration]]:
 
 
 def command(
-    name: str, cls: type[Command] = Command, *, hidden: bool = False, shared: Sequence[click.Parameter] | None = None
+    name: str,
+    cls: type[Command] = Command,
+    *,
+    hidden: bool = False,
+    shared: Sequence[click.Parameter] | None = None,
 ) -> Callable[[Callable[..., int | None]], click.Command]:
     """Return the decorator that makes a command of a function whose arguments are records of options.
 
@@ -387,16 +448,30 @@ def command(
 
         def run(**values: Any) -> int | None:
             made = {
-                argument: record(**{each: declaration.value(each, values) for each, declaration in _declarations(record)})
+                argument: record(
+                    **{
+                        each: declaration.value(each, values)
+                        for each, declaration in _declarations(record)
+                    }
+                )
                 for argument, record in records.items()
             }
             return function(**made)
 
-        settings = [each for each in late if isinstance(each, Option) and each.setting_values is not None]
+        settings = [
+            each for each in late if isinstance(each, Option) and each.setting_values is not None
+        ]
         if settings:
             late.append(_set_option(settings))
         params = [*early, *late, *(MESSAGES if shared is None else shared)]
-        return cls(name, callback=run, params=params, help=function.__doc__, add_help_option=False, hidden=hidden)
+        return cls(
+            name,
+            callback=run,
+            params=params,
+            help=function.__doc__,
+            add_help_option=False,
+            hidden=hidden,
+        )
 
     return decorate
 
@@ -429,7 +504,14 @@ def fitted(text: str) -> str:
     for head, body in rows:
         end, more = (" \\\n", "    ") if head and body.startswith("nbtext ") else ("\n", "")
         lines.append(
-            end.join(wrap(f"{head}{body}", width - len(end) + 1, subsequent_indent=" " * len(head) + more, break_on_hyphens=False))
+            end.join(
+                wrap(
+                    f"{head}{body}",
+                    width - len(end) + 1,
+                    subsequent_indent=" " * len(head) + more,
+                    break_on_hyphens=False,
+                )
+            )
         )
     return "\n".join(lines) + "\n"
 
@@ -442,7 +524,9 @@ def painter() -> Callable[..., str]:
 class Choice(click.Choice[str]):
     """One of several names; asks about near misses."""
 
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
         """Return the name; raise click's error for wrong usage."""
         given = str(value)
         if given in self.choices:
@@ -457,14 +541,19 @@ def _long_name(parameter: click.Parameter) -> str:
     return named.strip("[].") if named else max(parameter.opts, key=len)
 
 
-def wrong_value(wanted: str, given: str, param: click.Parameter | None, ctx: click.Context | None) -> click.UsageError:
+def wrong_value(
+    wanted: str, given: str, param: click.Parameter | None, ctx: click.Context | None
+) -> click.UsageError:
     """Return the error for a value of an option."""
-    return click.UsageError(f"{_long_name(param) if param else 'it'} must be {wanted}, not {given}", ctx)
+    return click.UsageError(
+        f"{_long_name(param) if param else 'it'} must be {wanted}, not {given}", ctx
+    )
 
 
 LOG_FORMAT = Option(
     ["--log-format"], group="process", expose_value=False, shown_default="text", type=Choice(("text", "json")),
-    help="Form of messages on standard error. json: an object a line, with level, message and, if they apply, where, document and hint.",
+    help="Form of messages on standard error. json: an object a line, with level, message and, if "
+    "they apply, where, document and hint.",
 )  # fmt: skip
 """`nbtext.cli.main` reads it before other options, so that it applies to their errors too."""
 
@@ -477,13 +566,22 @@ def _set_colours(context: click.Context, _: click.Parameter, when: str | None) -
 
 COLOR = Option(
     ["--color"], group="output", expose_value=False, shown_default="auto", type=Choice(("auto", "always", "never")), is_eager=True, callback=_set_colours,
-    help="Use colours: auto, always or never. auto: on a terminal that has them, unless the variable NO_COLOR is set.",
+    help="Use colours: auto, always or never. auto: on a terminal that has them, unless the "
+    "variable NO_COLOR is set.",
 )  # fmt: skip
 
 MESSAGES: Sequence[click.Parameter] = (
     COLOR,
-    Option(["-v", "--verbose"], group="process", common=True, is_flag=True, help="Print notices even without a terminal."),
-    Option(["-q", "--quiet"], group="process", common=True, is_flag=True, help="Print errors only."),
+    Option(
+        ["-v", "--verbose"],
+        group="process",
+        common=True,
+        is_flag=True,
+        help="Print notices even without a terminal.",
+    ),
+    Option(
+        ["-q", "--quiet"], group="process", common=True, is_flag=True, help="Print errors only."
+    ),
     LOG_FORMAT,
 )
 """Options of all commands that work."""

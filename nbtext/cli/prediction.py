@@ -28,7 +28,8 @@ class DecisionOptions:
 
     costs: str | None = panels.option(
         "--costs", "answer",
-        "Choose the answer with the least expected cost. FILE is TOML, with a table [true-class] of the costs of answers, or of several "
+        "Choose the answer with the least expected cost. FILE is TOML, with a table [true-class] "
+        "of the costs of answers, or of several "
         "labels a table [label] of its costs missed and false.",
         type=PATH,
     )  # fmt: skip
@@ -45,26 +46,30 @@ class PredictionOptions(DecisionOptions):
 
     decide: str | float = panels.option(
         "--decide", "answer",
-        "If documents have several labels: give the set with the greatest expected F1 of the document (the default), the labels above a threshold for "
+        "If documents have several labels: give the set with the greatest expected F1 of the "
+        "document (the default), the labels above a threshold for "
         "each label, or those with probability P or more.",
         type=Number(0, 1, words=("document", "label")), default="document", show_default=False, metavar="document|label|P",
     )  # fmt: skip
     coverage: float | None = panels.option(
         "--coverage", "answer",
-        "Instead of one class give the smallest set of classes that holds the true one with probability P. It holds for documents like those of "
+        "Instead of one class give the smallest set of classes that holds the true one with "
+        "probability P. It holds for documents like those of "
         "training.",
         type=Number(0, 1, open_ends=True), metavar="P",
     )  # fmt: skip
     min_precision: float | dict[str, float] | None = panels.option(
         "--min-precision", "answer",
-        "Give no answer unless a share P of such answers is right, with 95 % confidence. P is for all answers together, CLASS=P for those with a class. "
+        "Give no answer unless a share P of such answers is right, with 95 % confidence. P is for "
+        "all answers together, CLASS=P for those with a class. "
         "It holds for documents like those of training.",
         type=NumberPerClass(0, 1, open_ends=True),
     )  # fmt: skip
     by_class: bool = by_class_field()
     prior_from: tuple[str, ...] = panels.option(
         "--prior-from", "answer",
-        "Answer for the shares of classes among the documents of PATH, as nbtext prevalence estimates them, not for those of training. The option can be "
+        "Answer for the shares of classes among the documents of PATH, as nbtext prevalence "
+        "estimates them, not for those of training. The option can be "
         "given several times.",
         multiple=True, metavar="PATH", type=PATH,
     )  # fmt: skip
@@ -76,13 +81,16 @@ class ClassifyPredictionOptions(PredictionOptions):
 
     min_typicality: float = panels.option(
         "--min-typicality", "answer",
-        "Give no answer to documents unlike those of training. Such a document is less likely per token than all but this SHARE of training documents of "
+        "Give no answer to documents unlike those of training. Such a document is less likely per "
+        "token than all but this SHARE of training documents of "
         "about its length; 0.001 finds documents of another kind or language.",
         type=Number(0, 1), default=0.0, show_default=False, metavar="SHARE",
     )  # fmt: skip
 
 
-def decision_rule(decision: DecisionOptions, classes: Sequence[str], kind: type[Posterior]) -> DecisionRule:
+def decision_rule(
+    decision: DecisionOptions, classes: Sequence[str], kind: type[Posterior]
+) -> DecisionRule:
     """Return the decision rule of the options, for documents of one label or of several.
 
     Raises `PathError` or `UsageError` for a wrong file of costs, and `UsageError` for an unknown class.
@@ -90,7 +98,9 @@ def decision_rule(decision: DecisionOptions, classes: Sequence[str], kind: type[
     from nbtext.prediction.rule import ABSTAIN, DecisionRule, per_class
 
     asked = decision.min_probability
-    least = per_class(asked, classes, "--min-probability", 0.0) if isinstance(asked, dict) else asked
+    least = (
+        per_class(asked, classes, "--min-probability", 0.0) if isinstance(asked, dict) else asked
+    )
     without_costs = DecisionRule(costs=None, min_probability=least)
     if decision.costs is None:
         return without_costs
@@ -98,11 +108,16 @@ def decision_rule(decision: DecisionOptions, classes: Sequence[str], kind: type[
 
     rule = read_costs(decision.costs, classes, partial(kind.rule_of_costs, rule=without_costs))
     if rule.costs is not None and ABSTAIN in classes:
-        messages.notice(f"the model has a class named {ABSTAIN}: {decision.costs} prices that class, and giving no answer is free")
+        messages.notice(
+            f"the model has a class named {ABSTAIN}: {decision.costs} prices that class, and "
+            "giving no answer is free"
+        )
     return rule
 
 
-def prediction_rules(prediction: PredictionOptions, model: TextClassifier) -> tuple[DecisionRule, SetRule | None]:
+def prediction_rules(
+    prediction: PredictionOptions, model: TextClassifier
+) -> tuple[DecisionRule, SetRule | None]:
     """Return the rule of the options, which keeps ``--min-precision`` too, and the rule of ``--coverage`` or None.
 
     Warns about classes that are in every set, and about classes that are never the answer. Raises `UsageError` for an unknown class,
@@ -114,12 +129,20 @@ def prediction_rules(prediction: PredictionOptions, model: TextClassifier) -> tu
         from nbtext.model.training import left_out_posteriors
         from nbtext.prediction.rule import label_thresholds
 
-        rule = replace(rule, labels_from=label_thresholds(left_out_posteriors(model.fitted).log_posterior))
+        rule = replace(
+            rule, labels_from=label_thresholds(left_out_posteriors(model.fitted).log_posterior)
+        )
     elif isinstance(decide, float):
         rule = replace(rule, labels_from=decide)
-    sets = None if prediction.coverage is None else _set_rule(model, prediction.coverage, by_class=prediction.by_class)
+    sets = (
+        None
+        if prediction.coverage is None
+        else _set_rule(model, prediction.coverage, by_class=prediction.by_class)
+    )
     if prediction.min_precision is not None:
-        thresholds = thresholds_of(prediction.min_precision, model, rule, by_class=prediction.by_class)
+        thresholds = thresholds_of(
+            prediction.min_precision, model, rule, by_class=prediction.by_class
+        )
         rule = _precise_rule(rule, thresholds)
     return rule, sets
 
@@ -132,7 +155,10 @@ def _set_rule(model: TextClassifier, coverage: float, *, by_class: bool) -> SetR
     sets = set_rule(left_out_posteriors(model.fitted), model.classes, coverage, by_class=by_class)
     if sets.always:
         few = f"fewer than {least_documents(coverage):,} of their training documents were left out"
-        messages.warn(f"every set contains {quantity(len(sets.always), 'class')}, such as {sets.always[0]}: {few}")
+        messages.warn(
+            f"every set contains {quantity(len(sets.always), 'class')}, such as {sets.always[0]}: "
+            f"{few}"
+        )
     return sets
 
 
@@ -142,9 +168,14 @@ def _precise_rule(rule: DecisionRule, thresholds: Sequence[PrecisionThreshold]) 
 
     never = [each.label for each in thresholds if each.probability is None]
     if never:
-        some = never[0] if len(never) == 1 else f"{quantity(len(never), 'class')}, such as {never[0]}"
+        some = (
+            never[0] if len(never) == 1 else f"{quantity(len(never), 'class')}, such as {never[0]}"
+        )
         which = "no answers" if len(never) == len(thresholds) else f"no answers with {some}"
-        messages.warn(f"{which}: the documents left out in training do not show that precision; see nbtext inspect --thresholds")
+        messages.warn(
+            f"{which}: the documents left out in training do not show that precision; see nbtext "
+            "inspect --thresholds"
+        )
     return replace(rule, precise_from=precise_from(thresholds))
 
 
@@ -156,5 +187,11 @@ def thresholds_of(
     from nbtext.prediction.rule import per_class
     from nbtext.promises.precision import precision_thresholds
 
-    wanted = asked if isinstance(asked, float) else per_class(asked, model.classes, "--min-precision", None)
-    return precision_thresholds(left_out_posteriors(model.fitted), model.classes, rule, wanted, by_class=by_class)
+    wanted = (
+        asked
+        if isinstance(asked, float)
+        else per_class(asked, model.classes, "--min-precision", None)
+    )
+    return precision_thresholds(
+        left_out_posteriors(model.fitted), model.classes, rule, wanted, by_class=by_class
+    )

@@ -14,9 +14,14 @@ class PrevalenceOptions:
     """The options of this command alone."""
 
     model_path: str = option.model_field()
-    output: str = option.output_field("table tsv csv json jsonl", "Rows are classes, or with --by the values of the column.")
+    output: str = option.output_field(
+        "table tsv csv json jsonl", "Rows are classes, or with --by the values of the column."
+    )
     by: str | None = panels.common_option(
-        "--by", "output", "Add the shares for each value of a column, such as a day or a source.", metavar="COLUMN"
+        "--by",
+        "output",
+        "Add the shares for each value of a column, such as a day or a source.",
+        metavar="COLUMN",
     )
 
 
@@ -48,18 +53,31 @@ def command(documents: Documents, options: PrevalenceOptions, running: RunningOp
     from nbtext.report.comparisons import DRIFT_FIGURES, write_prevalence
 
     model = option.load_model(options.model_path)
-    documents = replace(located(documents), on_error=documents.on_error or "skip")  # reported, and with no part in the shares
-    source = documents_for(model, documents, labelled=False, columns=[] if options.by is None else [options.by])
+    documents = replace(
+        located(documents), on_error=documents.on_error or "skip"
+    )  # reported, and with no part in the shares
+    source = documents_for(
+        model, documents, labelled=False, columns=[] if options.by is None else [options.by]
+    )
     blocks = score_corpus(model.fitted, source, running.jobs)
-    blocks = chain(tuple(islice(blocks, 1)), blocks)  # a path that is not there is reported before what the model lacks
+    blocks = chain(
+        tuple(islice(blocks, 1)), blocks
+    )  # a path that is not there is reported before what the model lacks
     likelihoods = likelihoods_of(model)
     watch = None if model.fitted.learnt.profile is None else DriftWatch(model)
-    result = estimate_prevalence(blocks if watch is None else watch.watched(blocks), model.classes, likelihoods)
+    result = estimate_prevalence(
+        blocks if watch is None else watch.watched(blocks), model.classes, likelihoods
+    )
     drift = None if watch is None else watch.drift()
     source.say_notices()
     if result.impossible:
-        messages.warn(f"left out, because no class is possible: {quantity(result.impossible, 'document')}")
+        messages.warn(
+            f"left out, because no class is possible: {quantity(result.impossible, 'document')}"
+        )
     if drift and (moved := beyond_prior_shift(drift)):
         titles = " and ".join(DRIFT_FIGURES[name] for name in moved)
-        messages.warn(f"the documents differ from those of training by more than class shares ({titles}), so these shares may be off")
+        messages.warn(
+            f"the documents differ from those of training by more than class shares ({titles}), so "
+            "these shares may be off"
+        )
     write_prevalence(options.output, result, options.by, drift)

@@ -65,7 +65,9 @@ class ProgressBar:
             from rich.progress_bar import ProgressBar
 
             with self._console.capture() as drawn:
-                self._console.print(ProgressBar(total=1, completed=share, width=min(_BAR, room)), end="")
+                self._console.print(
+                    ProgressBar(total=1, completed=share, width=min(_BAR, room)), end=""
+                )
             line = f"{drawn.get()} {text}"
         with contextlib.suppress(OSError):
             draw_progress(line)
@@ -79,4 +81,8 @@ class ProgressBar:
 
 def _counted(step: Step) -> str:
     """Return how many are done, of how many if that is known."""
-    return quantity(step.done, step.noun) if step.total is None else f"{step.done:,} of {quantity(step.total, step.noun)}"
+    return (
+        quantity(step.done, step.noun)
+        if step.total is None
+        else f"{step.done:,} of {quantity(step.total, step.noun)}"
+    )

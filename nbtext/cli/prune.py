@@ -14,14 +14,21 @@ class PruneOptions:
 
     model_path: str = option.model_field()
     min_df: int | None = panels.common_option(
-        "--min-df", "words", "Remove terms that occur in fewer than N documents.", type=option.WholeNumber(1)
+        "--min-df",
+        "words",
+        "Remove terms that occur in fewer than N documents.",
+        type=option.WholeNumber(1),
     )
     max_df: float | None = panels.common_option(
         "--max-df", "words",
         "Remove terms that occur in a larger share of documents.",
         type=option.Number(0, 1), metavar="SHARE",
     )  # fmt: skip
-    ledger: bool = panels.option("--ledger", "model", "Take out the ledger of nbtext train --once, before the model is given away.")
+    ledger: bool = panels.option(
+        "--ledger",
+        "model",
+        "Take out the ledger of nbtext train --once, before the model is given away.",
+    )
 
 
 @panels.command("prune")
@@ -46,13 +53,17 @@ def command(options: PruneOptions, writing: WritingOptions) -> None:
     model_path = options.model_path
     drops_terms = options.min_df is not None or options.max_df is not None
     if not drops_terms and not options.ledger:
-        raise UsageError("there is no limit to prune by", hint="give --min-df, --max-df or --ledger")
+        raise UsageError(
+            "there is no limit to prune by", hint="give --min-df, --max-df or --ledger"
+        )
     check_replaceable(model_path)
     with locked_model(model_path, **writing.lock) as file:
         before = file.load()
         after = before
         if drops_terms:
-            after = pruned(before, options.min_df or 1, 1.0 if options.max_df is None else options.max_df)
+            after = pruned(
+                before, options.min_df or 1, 1.0 if options.max_df is None else options.max_df
+            )
         file.replace(after, None if options.ledger else file.ledger())
     terms, left = (int(model.fitted.text_terms.sum()) for model in (before, after))
     messages.notice(f"removed {terms - left:,} of {quantity(terms, 'term')}")

@@ -40,5 +40,8 @@ def command(options: RelabelOptions, writing: WritingOptions) -> None:
     with locked_model(model_path, **writing.lock) as file:
         before, ledger = file.load(), file.ledger()
         after = relabelled(before, old, new)
-        file.replace(after, None if ledger is None else ledger.relabelled(partial(renamed_text, old=old, new=new)))
+        file.replace(
+            after,
+            None if ledger is None else ledger.relabelled(partial(renamed_text, old=old, new=new)),
+        )
     say_model(after, model_path, before)

@@ -19,11 +19,16 @@ class ReportOptions:
     """The options of this command alone."""
 
     model_path: str = option.model_field()
-    to: str = option.to_field("Write the page to FILE.", PAGE, old_names="-o --output", default="report.html")
-    title: str | None = panels.common_option("--title", "output", "Heading of the page.", metavar="TEXT", shown_default="Report on MODEL")
+    to: str = option.to_field(
+        "Write the page to FILE.", PAGE, old_names="-o --output", default="report.html"
+    )
+    title: str | None = panels.common_option(
+        "--title", "output", "Heading of the page.", metavar="TEXT", shown_default="Report on MODEL"
+    )
     training: tuple[str, ...] = panels.common_option(
         "--training", "documents",
-        "Add a learning curve on this training corpus. The page then also has the accuracy without test documents that are in the corpus too. The corpus is "
+        "Add a learning curve on this training corpus. The page then also has the accuracy without "
+        "test documents that are in the corpus too. The corpus is "
         "read as it was in training. The option can be given several times.",
         multiple=True, metavar="CORPUS", type=PATH,
     )  # fmt: skip
@@ -43,8 +48,17 @@ def command(documents: Documents, options: ReportOptions) -> None:
       nbtext report test.csv --model topics.joblib --to topics.html --title Topics
     """
     if options.to.endswith(".md"):
-        raise UsageError(f"--to {options.to} would not be Markdown: report writes a page of HTML", hint=CARD_RECIPE)
-    from nbtext.cli.corpus import check_output_file, documents_for, leak_watch, located, rows_of_training
+        raise UsageError(
+            f"--to {options.to} would not be Markdown: report writes a page of HTML",
+            hint=CARD_RECIPE,
+        )
+    from nbtext.cli.corpus import (
+        check_output_file,
+        documents_for,
+        leak_watch,
+        located,
+        rows_of_training,
+    )
     from nbtext.corpus.collection import Corpus
     from nbtext.evaluation.gathering import gather
     from nbtext.evaluation.learning_curves import curve_of_documents
@@ -55,7 +69,9 @@ def command(documents: Documents, options: ReportOptions) -> None:
     model_path, training = options.model_path, options.training
     model = option.load_model(model_path)
     documents = located(documents)
-    check_output_file(options.to, "--to", [model_path, *documents.paths, *training, documents.files_from])
+    check_output_file(
+        options.to, "--to", [model_path, *documents.paths, *training, documents.files_from]
+    )
     if "-" in training:
         raise UsageError("--training is read twice and cannot be standard input", hint="give files")
     leaks = leak_watch(model, documents, training)
@@ -73,7 +89,12 @@ def command(documents: Documents, options: ReportOptions) -> None:
         model,
         source.readable(),
         title=options.title or f"Report on {model_path}",
-        provenance=provenance(model, model_path, corpus=documents.corpus, command=shlex.join(["nbtext", *sys.argv[1:]])),
+        provenance=provenance(
+            model,
+            model_path,
+            corpus=documents.corpus,
+            command=shlex.join(["nbtext", *sys.argv[1:]]),
+        ),
         curve=curve,
         leaks=leaks,
     )

@@ -16,7 +16,11 @@ class SelectFeaturesOptions:
     model_path: str = option.model_field()
     limit: int = option.limit_field("Print N terms.", 100, old_names="--top")
     by: str = panels.common_option(
-        "--by", "answer", "Measure of information.", type=panels.Choice(list(CRITERIA)), default=next(iter(CRITERIA))
+        "--by",
+        "answer",
+        "Measure of information.",
+        type=panels.Choice(list(CRITERIA)),
+        default=next(iter(CRITERIA)),
     )
     output: str = option.rows_field("tsv has rank, term, score and class.")
     excel_safe: bool = option.excel_safe_field()
@@ -41,8 +45,15 @@ def command(options: SelectFeaturesOptions) -> None:
     from nbtext.report.forms import Column, write
 
     model = option.load_model(options.model_path)
-    terms, scores, labels = (column.tolist() for column in ranking(model, options.by, options.limit))
-    columns = [range(1, 1 + len(terms)), [term_name(model, term) for term in terms], scores, [model.classes[label] for label in labels]]
+    terms, scores, labels = (
+        column.tolist() for column in ranking(model, options.by, options.limit)
+    )
+    columns = [
+        range(1, 1 + len(terms)),
+        [term_name(model, term) for term in terms],
+        scores,
+        [model.classes[label] for label in labels],
+    ]
     if words := model.settings.surface_forms:
         columns.append(as_words(model, terms))
     shown = [
@@ -55,4 +66,10 @@ def command(options: SelectFeaturesOptions) -> None:
         shown.append(Column("word", itemgetter(4)))
     heads = [column.head for column in shown]
     rows = zip(*columns, strict=True)
-    write(rows, options.output, shown, record=lambda row: json_values(dict(zip(heads, row, strict=True))), safe=safe)
+    write(
+        rows,
+        options.output,
+        shown,
+        record=lambda row: json_values(dict(zip(heads, row, strict=True))),
+        safe=safe,
+    )

@@ -21,18 +21,28 @@ if TYPE_CHECKING:
 
 def likelihoods_of(model: TextClassifier) -> Likelihoods:
     """Return the likelihoods that shares are estimated from; warn if left-out documents cannot correct them. Raises as `require_labels`."""
-    from nbtext.promises.class_shares import class_likelihoods, require_labels, uncorrected_likelihoods
+    from nbtext.promises.class_shares import (
+        class_likelihoods,
+        require_labels,
+        uncorrected_likelihoods,
+    )
 
     require_labels(model)
     try:
         return class_likelihoods(model)
     except UsageError as problem:
-        messages.warn(f"shares are not corrected by left-out documents, and may be off: {problem.message}")
+        messages.warn(
+            f"shares are not corrected by left-out documents, and may be off: {problem.message}"
+        )
         return uncorrected_likelihoods(model)
 
 
 def for_prior(
-    blocks: Iterable[ScoredBlock], model: TextClassifier, documents: Documents, paths: tuple[str, ...], jobs: int
+    blocks: Iterable[ScoredBlock],
+    model: TextClassifier,
+    documents: Documents,
+    paths: tuple[str, ...],
+    jobs: int,
 ) -> Iterator[ScoredBlock]:
     """Return scored documents with posteriors for the shares of ``--prior-from``, whose paths are read here, like the documents."""
     from nbtext.cli.corpus import documents_for
@@ -42,12 +52,18 @@ def for_prior(
 
     require_fitting(model.settings, OTHER_SHARES, *rows_of(model.fitted.kind))
     if "-" in paths:
-        raise UsageError("--prior-from is read first and cannot be standard input", hint="give files")
+        raise UsageError(
+            "--prior-from is read first and cannot be standard input", hint="give files"
+        )
     likelihoods = likelihoods_of(model)
     assert isinstance(likelihoods, ClassLikelihoods)  # noqa: S101 - several labels are refused above
-    reading = Given(Reading) if documents.text else documents.reading  # texts are read as lines of JSON
+    reading = (
+        Given(Reading) if documents.text else documents.reading
+    )  # texts are read as lines of JSON
     others = replace(documents, paths=paths, text=(), reading=reading, on_error="skip")
     source = documents_for(model, others, labelled=False)
-    shares = estimate_prevalence(score_corpus(model.fitted, source, jobs), model.classes, likelihoods).all
+    shares = estimate_prevalence(
+        score_corpus(model.fitted, source, jobs), model.classes, likelihoods
+    ).all
     source.say_notices()
     return with_prior_of(blocks, shares, likelihoods)

@@ -15,14 +15,24 @@ ON_SCREEN = 20
 class SuspectsOptions:
     """The options of this command alone."""
 
-    output: str = option.rows_field("tsv has document, label, suggested class, log odds and the beginning of the text.")
+    output: str = option.rows_field(
+        "tsv has document, label, suggested class, log odds and the beginning of the text."
+    )
     excel_safe: bool = option.excel_safe_field()
     paths: bool = panels.common_option(
         "--paths", "output",
-        "Print only the paths of the documents, one a line; with --null each followed by NUL, for xargs -0.",
+        "Print only the paths of the documents, one a line; with --null each followed by NUL, for "
+        "xargs -0.",
     )  # fmt: skip
-    print0: bool = panels.option("--print0", "output", "Print only the paths, each followed by NUL, for xargs -0.", hidden=True)
-    limit: int | None = option.limit_field(f"Print at most N documents, by default {ON_SCREEN} in a table, else all.")
+    print0: bool = panels.option(
+        "--print0",
+        "output",
+        "Print only the paths, each followed by NUL, for xargs -0.",
+        hidden=True,
+    )
+    limit: int | None = option.limit_field(
+        f"Print at most N documents, by default {ON_SCREEN} in a table, else all."
+    )
     min_log_odds: float = panels.common_option(
         "--min-log-odds", "answer",
         "Print only documents with log odds above X, in nats. 2.3 is ten to one.",
@@ -31,7 +41,12 @@ class SuspectsOptions:
 
 
 @panels.command("suspects")
-def command(documents: TrainingCorpus, options: SuspectsOptions, running: RunningOptions, training: TrainingOptions) -> None:
+def command(
+    documents: TrainingCorpus,
+    options: SuspectsOptions,
+    running: RunningOptions,
+    training: TrainingOptions,
+) -> None:
     """Print the documents of a labelled corpus that look more like another class, the most suspicious first.
 
     Each document is judged by the model of all others, trained with the options of train. The log odds are those of the most probable other
@@ -56,10 +71,15 @@ def command(documents: TrainingCorpus, options: SuspectsOptions, running: Runnin
     limit = options.limit or (ON_SCREEN if form == "table" else None)
     counted = read_and_count(located(documents), training.settings, running.jobs, note=beginning_of)
     counts, names, texts = counted.corpus
-    found = suspects(counts.table, counts.documents, counted.settings, options.min_log_odds, running.jobs)
+    found = suspects(
+        counts.table, counts.documents, counted.settings, options.min_log_odds, running.jobs
+    )
     counted.source.say_notices()
     write_suspects(found.named(names, texts, counts.labelled.classes, limit), form, safe)
-    messages.notice(f"more probable in another class than in their own: {quantity(found.rows.size, 'document')} of {len(names):,}")
+    messages.notice(
+        "more probable in another class than in their own: "
+        f"{quantity(found.rows.size, 'document')} of {len(names):,}"
+    )
 
 
 def _form(options: SuspectsOptions, documents: TrainingCorpus) -> str:

@@ -62,18 +62,25 @@ OPTIONS = {
 
 def command_meant(given: str, known: Sequence[str]) -> str:
     """Return a question as `did_you_mean` does, about the command that other tools call so if there is one."""
-    return _question(name for name in _meant(given.lower(), COMMANDS) if name in known or name.startswith("--")) or did_you_mean(
-        given, known
-    )
+    return _question(
+        name for name in _meant(given.lower(), COMMANDS) if name in known or name.startswith("--")
+    ) or did_you_mean(given, known)
 
 
 def option_meant(given: str, command: click.Command, near: Sequence[str]) -> str:
     """Return a question about the options of a command that other tools call so, or about those with names that are near."""
-    taken = {name: each for each in command.params if isinstance(each, click.Option) and not each.hidden for name in each.opts}
+    taken = {
+        name: each
+        for each in command.params
+        if isinstance(each, click.Option) and not each.hidden
+        for name in each.opts
+    }
 
     def is_taken(meant: str) -> bool:
         option, _, value = meant.partition(" ")
-        return option in taken and (not value or value in getattr(taken[option].type, "choices", ()))
+        return option in taken and (
+            not value or value in getattr(taken[option].type, "choices", ())
+        )
 
     return _question(filter(is_taken, _meant(given, OPTIONS))) or did_you_mean(given, near)
 

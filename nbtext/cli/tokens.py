@@ -16,7 +16,8 @@ class TokensOptions:
     model_path: str = option.model_field()
     no_model: bool = panels.option(
         "--no-model", "model",
-        "Analyse words by the options given here, without a model. There are then no term ids, and no term is unknown.",
+        "Analyse words by the options given here, without a model. There are then no term ids, and "
+        "no term is unknown.",
         hidden=True,
     )  # fmt: skip
     output: str = option.rows_field()
@@ -56,6 +57,8 @@ def command(options: TokensOptions, documents: AskedDocuments) -> None:
         reading = reading_of(model, documents)
         walker = WordWalker.of_model(model.fitted)
     source = CommandCorpus(documents, reading, labelled=False, progress=False)
-    tokens = ((each.id, walker.tokens(each.text, each.fields, each.values)) for each in source.readable())
+    tokens = (
+        (each.id, walker.tokens(each.text, each.fields, each.values)) for each in source.readable()
+    )
     write_tokens(tokens, options.output)
     source.say_notices()

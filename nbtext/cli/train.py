@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 from nbtext.cli import option, panels
 from nbtext.cli.option import ClusterOptions, TrainingDocuments, TrainingOptions
-from nbtext.cli.writing import TeachingOptions, WritingOptions, read_pool, say_model, say_overruled, write_new_model
+from nbtext.cli.writing import (
+    TeachingOptions,
+    WritingOptions,
+    read_pool,
+    say_model,
+    say_overruled,
+    write_new_model,
+)
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
@@ -26,7 +33,8 @@ class TrainOptions:
     model_path: str = option.model_field()
     once: bool = panels.option(
         "--once", "documents",
-        "Count equal documents once, under the last of their labels. A ledger in the model file remembers them for nbtext update --once.",
+        "Count equal documents once, under the last of their labels. A ledger in the model file "
+        "remembers them for nbtext update --once.",
     )  # fmt: skip
 
 
@@ -56,14 +64,22 @@ def command(
 
     started = time.monotonic()
     has_labels = documents.has_corpus or not teaching.unlabelled
-    seeds = read_seeds(teaching.seeds, fewest=1 if has_labels else 2) if teaching.seeds is not None else []
+    seeds = (
+        read_seeds(teaching.seeds, fewest=1 if has_labels else 2)
+        if teaching.seeds is not None
+        else []
+    )
     from_seeds_alone = bool(seeds) and not has_labels
-    documents = replace(documents, paths=teaching.unlabelled) if from_seeds_alone else located(documents)
+    documents = (
+        replace(documents, paths=teaching.unlabelled) if from_seeds_alone else located(documents)
+    )
     check_replaceable(options.model_path)
     require_distinct(options.model_path, documents.paths)
     is_model_given = "weighting" in training.settings or "classifier" in training.settings
     chooses_weighting = bool(teaching.unlabelled) and not is_model_given
-    settings = training.settings.updated(weighting="log") if chooses_weighting else training.settings
+    settings = (
+        training.settings.updated(weighting="log") if chooses_weighting else training.settings
+    )
     model, _ = untrained(documents, settings, labelled=not from_seeds_alone)
     if seeds:
         model.begin_with(seeds)
@@ -81,7 +97,9 @@ def command(
     say_model(model, options.model_path, more=f", {time.monotonic() - started:.1f} s")
 
 
-def _counted(model: TextClassifier, source: CommandCorpus, running: ClusterOptions, *, once: bool) -> tuple[CorpusCounts, Ledger | None]:
+def _counted(
+    model: TextClassifier, source: CommandCorpus, running: ClusterOptions, *, once: bool
+) -> tuple[CorpusCounts, Ledger | None]:
     """Return the counts of the documents; with ``once`` equal documents count once, and there is a ledger of them."""
     if once:
         from nbtext.model.changing import count_batch, distinct_documents
@@ -94,7 +112,13 @@ def _counted(model: TextClassifier, source: CommandCorpus, running: ClusterOptio
     return count_corpus(model.analysis, source, running.jobs, running.scheduler).counts, None
 
 
-def _learnt(model: TextClassifier, counts: CorpusCounts, pool: UnlabelledDocuments | None, *, chooses_weighting: bool) -> TextClassifier:
+def _learnt(
+    model: TextClassifier,
+    counts: CorpusCounts,
+    pool: UnlabelledDocuments | None,
+    *,
+    chooses_weighting: bool,
+) -> TextClassifier:
     """Return the model that learnt from the counts and the pool; with a pool left-out documents may choose the weighting."""
     if pool is not None and chooses_weighting:
         from nbtext.model.changing import learnt_with_best_weighting

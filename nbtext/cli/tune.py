@@ -42,11 +42,19 @@ class TuneOptions:
     within: str | None = parameter_field(WITHIN)
     tries: tuple[str, ...] = panels.common_option(
         "--try", "model",
-        "Try these values of an option of training. none stands for no value. Several --try try all combinations.",
+        "Try these values of an option of training. none stands for no value. Several --try try "
+        "all combinations.",
         multiple=True, metavar="NAME=A,B,…", shell_complete=_suggest_tries,
     )  # fmt: skip
-    goal: str = panels.common_option("--for", "answer", "Figure to be best in.", type=panels.Choice(GOALS), default="accuracy")
-    updatable: bool = panels.option("--updatable", "model", "Try only models that update, forget and merge change exactly.", hidden=True)
+    goal: str = panels.common_option(
+        "--for", "answer", "Figure to be best in.", type=panels.Choice(GOALS), default="accuracy"
+    )
+    updatable: bool = panels.option(
+        "--updatable",
+        "model",
+        "Try only models that update, forget and merge change exactly.",
+        hidden=True,
+    )
     folds: int | None = panels.option(
         "--folds", "answer",
         "Divide the corpus into N parts to judge settings.",
@@ -58,7 +66,11 @@ class TuneOptions:
 
 @panels.command("tune")
 def command(
-    documents: TrainingCorpus, options: TuneOptions, writing: WritingOptions, running: RunningOptions, training: TrainingOptions
+    documents: TrainingCorpus,
+    options: TuneOptions,
+    writing: WritingOptions,
+    running: RunningOptions,
+    training: TrainingOptions,
 ) -> None:
     """Try settings, print how good each is, and write the model that `nbtext train` makes with the best.
 
@@ -106,7 +118,14 @@ def command(
         candidates, corpus.notes, corpus.counts, GOALS[options.goal], n_folds, options.seed,
         growing=in_stages, clock=Clock(seconds, begin), jobs=running.jobs or cores(),
     )  # fmt: skip
-    train = ["nbtext", "train", *documents.paths, "--model", model_path, *_arguments(documents, training)]
+    train = [
+        "nbtext",
+        "train",
+        *documents.paths,
+        "--model",
+        model_path,
+        *_arguments(documents, training),
+    ]
     try:
         for _ in search.run():
             pass
@@ -116,7 +135,9 @@ def command(
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # another one would cut the table
         if search.chosen is not None:
             messages.clear_progress()
-            write_trials(options.output, {"for": options.goal, "model": None, **search.to_dict(train)})
+            write_trials(
+                options.output, {"for": options.goal, "model": None, **search.to_dict(train)}
+            )
         raise
     write_new_model(model, model_path, writing)
     say_model(model, model_path)
@@ -124,7 +145,10 @@ def command(
     if problems:
         tell = messages.warn if tries else messages.notice
         tell(f"left out: {listed(problems, messages.SHOWN)}")
-    write_trials(options.output, {"for": options.goal, "model": model_path, **search.to_dict(train), "left_out": problems})
+    write_trials(
+        options.output,
+        {"for": options.goal, "model": model_path, **search.to_dict(train), "left_out": problems},
+    )
     source.say_notices()
 
 

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING
 
 from nbtext.cli import messages, option, panels
 from nbtext.cli.option import ClusterOptions, LabelledDocuments
-from nbtext.cli.writing import RelearningOptions, WritingOptions, corpus_to_change, say_model, say_overruled, what_becomes_of_unlabelled
+from nbtext.cli.writing import (
+    RelearningOptions,
+    WritingOptions,
+    corpus_to_change,
+    say_model,
+    say_overruled,
+    what_becomes_of_unlabelled,
+)
 from nbtext.errors import NoDocumentsError, listed, plural, quantity
 from nbtext.records import dataclass
 
@@ -25,7 +32,8 @@ class UpdateOptions:
     model_path: str = option.model_field()
     once: bool = panels.common_option(
         "--once", "documents",
-        "Skip documents that the model has learnt already. The ledger in the model file remembers them. A document whose label changed moves to the new one.",
+        "Skip documents that the model has learnt already. The ledger in the model file remembers "
+        "them. A document whose label changed moves to the new one.",
     )  # fmt: skip
 
 
@@ -33,12 +41,18 @@ class UpdateOptions:
 class LearningOptions(RelearningOptions):
     """What the model learns or forgets, new classes included."""
 
-    new_class: bool = panels.option("--new-class", "documents", "Let --label name a class that the model does not have yet.")
+    new_class: bool = panels.option(
+        "--new-class", "documents", "Let --label name a class that the model does not have yet."
+    )
 
 
 @panels.command("update")
 def command(
-    documents: LabelledDocuments, options: UpdateOptions, learning: LearningOptions, writing: WritingOptions, running: ClusterOptions
+    documents: LabelledDocuments,
+    options: UpdateOptions,
+    learning: LearningOptions,
+    writing: WritingOptions,
+    running: ClusterOptions,
 ) -> None:
     """Add the documents of a corpus to a model, new classes and new terms included.
 
@@ -72,7 +86,9 @@ def command(
         updated = update(model_path, model, None, unlabelled, **writing.lock)
         say_model(updated.model, model_path, model)
         return
-    source = corpus_to_change(model, model_path, documents, learning.label, may_be_new=learning.new_class)
+    source = corpus_to_change(
+        model, model_path, documents, learning.label, may_be_new=learning.new_class
+    )
     counted: Batch | CountedCorpus
     try:
         if options.once:
@@ -89,7 +105,9 @@ def command(
         messages.notice(f"new {plural(len(new), 'class')}: {listed(new, messages.SHOWN)}")
     if isinstance(counted, Batch):
         say_overruled(counted)
-    elif model.reading.text_column != NO_TEXT and messages.shows_notices():  # values without a text come again anyway
+    elif (
+        model.reading.text_column != NO_TEXT and messages.shows_notices()
+    ):  # values without a text come again anyway
         _say_learnt_before(model, counted.counts)
     say_model(updated.model, model_path, model)
     source.say_notices()
@@ -100,14 +118,20 @@ def _say_learnt(updated: Updated, counted: Batch | CountedCorpus) -> None:
     if (learnt := updated.learnt) is not None:
         if not updated.had_ledger:
             before = quantity(updated.documents_before, "document")
-            messages.warn(f"the model had no ledger, so {before} that it learnt before may be learnt again")
+            messages.warn(
+                f"the model had no ledger, so {before} that it learnt before may be learnt again"
+            )
         messages.notice(
-            f"learnt {quantity(learnt.new, 'document')}; moved from another class: {learnt.moved:,}, "
+            f"learnt {quantity(learnt.new, 'document')}; moved from another class: "
+            f"{learnt.moved:,}, "
             f"known already: {learnt.known:,}, repeated: {learnt.repeated:,}"
         )
     elif updated.had_ledger:
         added = quantity(counted.counts.table.n_documents, "document")
-        messages.warn(f"learnt without --once, so the ledger does not know them and nbtext update --once would learn them again: {added}")
+        messages.warn(
+            "learnt without --once, so the ledger does not know them and nbtext update --once "
+            f"would learn them again: {added}"
+        )
 
 
 def _say_learnt_before(model: TextClassifier, more: CorpusCounts) -> None:
@@ -118,4 +142,7 @@ def _say_learnt_before(model: TextClassifier, more: CorpusCounts) -> None:
     found = sampled_leaks(more.sample.documents.hashes, sample.documents.hashes, sample.bound)
     if not found.is_accidental:
         documents = found.of(more.labelled.n_documents)
-        messages.notice(f"learnt before, and counted twice now: {documents}; use --once, here and in training, to skip them")
+        messages.notice(
+            f"learnt before, and counted twice now: {documents}; use --once, here and in training, "
+            "to skip them"
+        )

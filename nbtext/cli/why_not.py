@@ -20,4 +20,7 @@ class WhyNotOptions:
 @panels.command("why-not", hidden=True)
 def command(options: WhyNotOptions, documents: AskedDocuments) -> None:
     """Print which words to remove from a document to make LABEL its answer: the old name of nbtext explain --why-not LABEL."""
-    explain(documents, ExplainOptions(model_path=options.model_path, why_not=options.label, output=options.output))
+    explain(
+        documents,
+        ExplainOptions(model_path=options.model_path, why_not=options.label, output=options.output),
+    )

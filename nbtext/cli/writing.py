@@ -40,10 +40,13 @@ class LockSettings(TypedDict):
 class WritingOptions:
     """How a model file is locked and replaced."""
 
-    backup: bool = panels.option("--backup", "output", "Keep the old model beside the new one. Its name then ends with .1.")
+    backup: bool = panels.option(
+        "--backup", "output", "Keep the old model beside the new one. Its name then ends with .1."
+    )
     lock_timeout: float = panels.option(
         "--lock-timeout", "process",
-        "Wait at most so long while another process writes the model. After that the exit status is 5.",
+        "Wait at most so long while another process writes the model. After that the exit status "
+        "is 5.",
         type=Number(0), default=60.0, metavar="SECONDS",
     )  # fmt: skip
 
@@ -57,7 +60,8 @@ def unlabelled_field(**attributes: Any) -> Any:
     """Declare the field of ``--unlabelled``, for `read_pool`."""
     return panels.common_option(
         "--unlabelled", "documents",
-        "Also learn from these documents without labels, if left-out labelled documents are then answered better. Give it once for each path. "
+        "Also learn from these documents without labels, if left-out labelled documents are then "
+        "answered better. Give it once for each path. "
         "Unless --weighting is given, left-out documents also choose between counts and log.",
         multiple=True, metavar="PATH", type=PATH, **attributes,
     )  # fmt: skip
@@ -70,7 +74,8 @@ class TeachingOptions:
     unlabelled: tuple[str, ...] = unlabelled_field(is_late=True)
     seeds: str | None = panels.option(
         "--seeds", "documents",
-        "Give classes words. A line of FILE has a class, a tab and a word, and optionally a tab and its pseudo-count, by default 10. A word after ! speaks against "
+        "Give classes words. A line of FILE has a class, a tab and a word, and optionally a tab "
+        "and its pseudo-count, by default 10. A word after ! speaks against "
         "the class. With --unlabelled, CORPUS may be left out.",
         type=PATH, is_late=True,
     )  # fmt: skip
@@ -82,14 +87,21 @@ class RelearningOptions:
 
     label: str | None = panels.common_option(
         "--label", "documents",
-        "Class of all documents of CORPUS, which are then read like those of classify: a file, or - for one document on standard input.",
+        "Class of all documents of CORPUS, which are then read like those of classify: a file, or "
+        "- for one document on standard input.",
         metavar="TEXT",
     )  # fmt: skip
     unlabelled: tuple[str, ...] = unlabelled_field()
-    drop_unlabelled: bool = panels.option("--drop-unlabelled", "documents", "Forget what the model learnt from documents without labels.")
+    drop_unlabelled: bool = panels.option(
+        "--drop-unlabelled",
+        "documents",
+        "Forget what the model learnt from documents without labels.",
+    )
 
 
-def read_pool(model: TextClassifier, model_path: str, paths: tuple[str, ...], documents: Documents) -> UnlabelledDocuments | None:
+def read_pool(
+    model: TextClassifier, model_path: str, paths: tuple[str, ...], documents: Documents
+) -> UnlabelledDocuments | None:
     """Return the documents of ``--unlabelled``, read as the training documents were, counted as the model counts; None if there are none."""
     if not paths:
         return None
@@ -101,16 +113,25 @@ def read_pool(model: TextClassifier, model_path: str, paths: tuple[str, ...], do
     require_fitting(model.settings, POOL)
     require_distinct(model_path, paths)
     reading = reading_like(model.reading, paths, {}).unweighted
-    if resolve_format(paths, reading.format) == "dir" and reading.document in ("text", BY_NAME) and not any(map(os.path.isdir, paths)):
+    if (
+        resolve_format(paths, reading.format) == "dir"
+        and reading.document in ("text", BY_NAME)
+        and not any(map(os.path.isdir, paths))
+    ):
         reading = replace(reading, format="lines")
-        messages.notice(f"{paths[0]}: read as lines, a document each; for files that are one document each, give their folder")
+        messages.notice(
+            f"{paths[0]}: read as lines, a document each; for files that are one document each, "
+            "give their folder"
+        )
     source = CommandCorpus(replace(documents, paths=paths), reading, labelled=False)
     pool = UnlabelledDocuments.of(model.analysis, source.readable())
     source.say_notices()
     return pool
 
 
-def what_becomes_of_unlabelled(model: TextClassifier, model_path: str, relearning: RelearningOptions, documents: Documents) -> Unlabelled:
+def what_becomes_of_unlabelled(
+    model: TextClassifier, model_path: str, relearning: RelearningOptions, documents: Documents
+) -> Unlabelled:
     """Read ``--unlabelled``, and let the model forget what it learnt from others before if the options say so."""
     from nbtext.model.locked_model import Unlabelled
 
@@ -121,7 +142,9 @@ def what_becomes_of_unlabelled(model: TextClassifier, model_path: str, relearnin
     return unlabelled
 
 
-def write_new_model(model: TextClassifier, path: str, writing: WritingOptions, ledger: Ledger | None = None) -> None:
+def write_new_model(
+    model: TextClassifier, path: str, writing: WritingOptions, ledger: Ledger | None = None
+) -> None:
     """Write a model that does not go on from the one which may be there."""
     from nbtext.model.locked_model import locked_model
 
@@ -129,7 +152,14 @@ def write_new_model(model: TextClassifier, path: str, writing: WritingOptions, l
         file.replace(model, ledger)
 
 
-def corpus_to_change(model: TextClassifier, model_path: str, documents: Documents, label: str | None, *, may_be_new: bool) -> CommandCorpus:
+def corpus_to_change(
+    model: TextClassifier,
+    model_path: str,
+    documents: Documents,
+    label: str | None,
+    *,
+    may_be_new: bool,
+) -> CommandCorpus:
     """Return labelled documents to change a model by, read as its training documents were unless the options say otherwise, or those of ``--label``.
 
     Raises `UsageError` for a model that cannot be changed exactly, for documents that it cannot have learnt, or for a label that it does not have, unless
@@ -146,7 +176,9 @@ def corpus_to_change(model: TextClassifier, model_path: str, documents: Document
     require_additive(model.settings, model.counts)
     paths = documents.paths
     labelled = label is None
-    reading = recognised(reading_like(model.reading, paths, documents.reading.values), paths, labelled=labelled)
+    reading = recognised(
+        reading_like(model.reading, paths, documents.reading.values), paths, labelled=labelled
+    )
     require_changeable(model, reading)
     check_replaceable(model_path)
     require_distinct(model_path, paths)
@@ -187,7 +219,9 @@ NAMED_CLASSES = 5
 """Classes that are named when a model is learnt, with the number of their documents."""
 
 
-def say_model(model: TextClassifier, path: str, before: TextClassifier | None = None, more: str = "") -> None:
+def say_model(
+    model: TextClassifier, path: str, before: TextClassifier | None = None, more: str = ""
+) -> None:
     """Say what a new model learnt and what to do next, or what it is after a change, and what makes it less useful than it might be, or was before."""
     from nbtext.model.description import class_sizes, describe, warnings
 
@@ -198,15 +232,25 @@ def say_model(model: TextClassifier, path: str, before: TextClassifier | None = 
     n, noun, pool = model.counts.labelled.n_documents, "document", model.fitted.learnt.unlabelled
     if pool is not None and not model.counts.uses_unlabelled:
         messages.notice(
-            f"{quantity(pool.documents, 'unlabelled document')} not used: left-out documents are answered best without them, so the model is that "
+            f"{quantity(pool.documents, 'unlabelled document')} not used: left-out documents are "
+            "answered best without them, so the model is that "
             "of the labelled documents alone"
         )
     if not n and pool is not None:
         n, noun = pool.documents, "unlabelled document"
     size = f"{quantity(n, noun)} of {quantity(len(model.classes), model.fitted.kind.noun)}"
     if before is None:
-        size += f" ({sizes_in_words(class_sizes(model.fitted), NAMED_CLASSES)})" if noun == "document" else ""
-        evaluate = ["nbtext", "evaluate", "TEST", *(["--model", path] if path != default_model() else [])]
+        size += (
+            f" ({sizes_in_words(class_sizes(model.fitted), NAMED_CLASSES)})"
+            if noun == "document"
+            else ""
+        )
+        evaluate = [
+            "nbtext",
+            "evaluate",
+            "TEST",
+            *(["--model", path] if path != default_model() else []),
+        ]
         messages.notice(f"Learnt {size}: {path}. Next: {shlex.join(evaluate)}")
     elif not messages.is_verbose():
         messages.notice(f"{path} has {size}")

@@ -129,7 +129,8 @@ class Corpus:
             return
         if self.unreadable > self.allow_unreadable.most(self.documents):
             raise DocumentError(
-                f"{self.unreadable:,} of {quantity(self.documents, 'document')} could not be read, more than --allow-unreadable {self.allow_unreadable.given}"
+                f"{self.unreadable:,} of {quantity(self.documents, 'document')} could not be read, "
+                f"more than --allow-unreadable {self.allow_unreadable.given}"
             )
 
     def _leave_out(self, name: str, problem: DocumentError) -> None:
@@ -146,7 +147,9 @@ class Corpus:
         self.require_readable()
 
     def _read(self, source: Source) -> Iterator[Document]:
-        documents: Iterator[Document] = (document for path in self.paths for document in read_shard(Shard(path), source))
+        documents: Iterator[Document] = (
+            document for path in self.paths for document in read_shard(Shard(path), source)
+        )
         if self.allow_unreadable is not None:
             documents = self._counted(documents)
         with self.watched() as heard:
@@ -160,10 +163,19 @@ class Corpus:
     def _source(self) -> Source:
         """What the readers are given; the settings of reading are resolved here, once for all."""
         reading = resolved(self.reading, self.paths, labelled=self.labelled)
-        source = source_of(reading, self.notices, labelled=self.labelled, columns=self.columns, where=self.where)
+        source = source_of(
+            reading, self.notices, labelled=self.labelled, columns=self.columns, where=self.where
+        )
         within = None if self.files_within is None else os.path.realpath(self.files_within)
         is_alone = len(self.paths) == 1
-        return replace(source, on_error=self.on_error, leave_out=self._leave_out, patch=self.patch, alone=is_alone, files_within=within)
+        return replace(
+            source,
+            on_error=self.on_error,
+            leave_out=self._leave_out,
+            patch=self.patch,
+            alone=is_alone,
+            files_within=within,
+        )
 
     @contextmanager
     def watched(self) -> Iterator[Callable[[int, int], None] | None]:
@@ -233,7 +245,11 @@ class Outcome:
 
     def reported(self, source: Source) -> Source:
         """Return a source whose reports go to this outcome, unless they are reported at once."""
-        return source if source.leave_out is not None else replace(source, notices=self.notices, leave_out=self.leave_out)
+        return (
+            source
+            if source.leave_out is not None
+            else replace(source, notices=self.notices, leave_out=self.leave_out)
+        )
 
 
 def paced(documents: Iterable[Item], heard: Heard) -> Iterator[Item]:

@@ -124,7 +124,13 @@ def split_rows(start: bytes, delimiter: str, *, quoted: bool, complete: bool) ->
 
         rows = []
         with suppress(csv.Error):  # reading the table reports it
-            rows += (row for row in islice(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), MOST_ROWS + 1) if row)
+            rows += (
+                row
+                for row in islice(
+                    csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), MOST_ROWS + 1
+                )
+                if row
+            )
     return rows if complete or len(rows) > MOST_ROWS else rows[:-1]
 
 
@@ -147,9 +153,14 @@ def find_delimiter(start: bytes, *, complete: bool) -> str | None:
 def holds_quoted_cells(start: bytes) -> bool:
     """Return whether lines of a tsv hold cells that a writer has quoted: one with doubled quotes inside, or all of a column."""
     rows = [line.split(b"\t") for line in start.splitlines()]
-    columns = zip(*(row for row in rows if len(row) == len(rows[0])), strict=True) if len(rows) > 1 else ()
+    columns = (
+        zip(*(row for row in rows if len(row) == len(rows[0])), strict=True)
+        if len(rows) > 1
+        else ()
+    )
     return _QUOTED.search(start) is not None or any(
-        all(len(cell) > 1 and cell[:1] == cell[-1:] == b'"' for cell in column) for column in columns
+        all(len(cell) > 1 and cell[:1] == cell[-1:] == b'"' for cell in column)
+        for column in columns
     )
 
 
@@ -171,7 +182,11 @@ def is_table(rows: Rows, trained: Reading) -> bool:
             len(first) > 1 and all(map(_PLAIN_NAME.fullmatch, first))
         )
     text = trained.text_column or "2"
-    return len(first) >= int(text) and not all(cell.startswith(" ") for cell in first[1:]) if text.isdigit() else True
+    return (
+        len(first) >= int(text) and not all(cell.startswith(" ") for cell in first[1:])
+        if text.isdigit()
+        else True
+    )
 
 
 def refuse_lines_above_header(rows: Rows, reading: Reading) -> None:
@@ -184,10 +199,13 @@ def refuse_lines_above_header(rows: Rows, reading: Reading) -> None:
     if below[:1] != rows[above : above + 1]:
         return
     is_expected = names_a_column(reading) and all(len(row) == 1 for row in rows[:above])
-    if is_expected or _begins_with_header(below) or rows[0][0].casefold().startswith("sep="):  # a note of a spreadsheet
+    if (
+        is_expected or _begins_with_header(below) or rows[0][0].casefold().startswith("sep=")
+    ):  # a note of a spreadsheet
         raise UsageError(
             f"the first line is no part of the table: {cut_short(rows[0][0], 40)!r}",
-            hint=f"remove what is above the header, which begins with {cut_short(below[0][0], 40)!r}",
+            hint="remove what is above the header, which begins with "
+            f"{cut_short(below[0][0], 40)!r}",
         )
 
 
@@ -202,9 +220,15 @@ def recognise(rows: Rows, reading: Reading, *, labelled: bool) -> Reading:
         return reading
     width = Counter(map(len, rows)).most_common(1)[0][0]
     first, rows = rows[0], [row for row in rows if len(row) == width]
-    wanted = ["text_column"] * (reading.text_column is None) + ["label_column"] * (labelled and reading.label_column is None)
-    says_header = reading.header is not None or any(column not in (None, NO_TEXT) for column in (reading.label_column, reading.text_column))
-    has_header = names_a_column(reading) or (not says_header and first is rows[0] and _begins_with_header(rows))
+    wanted = ["text_column"] * (reading.text_column is None) + ["label_column"] * (
+        labelled and reading.label_column is None
+    )
+    says_header = reading.header is not None or any(
+        column not in (None, NO_TEXT) for column in (reading.label_column, reading.text_column)
+    )
+    has_header = names_a_column(reading) or (
+        not says_header and first is rows[0] and _begins_with_header(rows)
+    )
     if has_header and first is not rows[0]:
         return reading
     names = header_names(first, reading.encoding) if has_header else []
@@ -213,7 +237,11 @@ def recognise(rows: Rows, reading: Reading, *, labelled: bool) -> Reading:
     if len(columns) == 1:
         found = {} if labelled else {"text_column": 0}
     else:
-        found = _text_and_label(columns, reading, wanted, known=has_header) if has_header or is_odd else {}
+        found = (
+            _text_and_label(columns, reading, wanted, known=has_header)
+            if has_header or is_odd
+            else {}
+        )
     lacking = [name for name in wanted if name not in found]
     if lacking and len(columns) > 1 and (is_odd or (has_header and not says_header)):
         marked = _columns_of_marks(_values(rows[has_header:], columns))
@@ -235,13 +263,22 @@ def keys_of(record: Mapping[str, object], before: str = "") -> Iterator[str]:
             yield before + key
 
 
-def recognise_keys(records: Sequence[Mapping[str, object]], reading: Reading, *, labelled: bool) -> Reading:
+def recognise_keys(
+    records: Sequence[Mapping[str, object]], reading: Reading, *, labelled: bool
+) -> Reading:
     """Return the settings with the keys of label and text that records of JSON show by their names, where they do not say them.
 
     Nothing changes where the record with the most and longest keys has the usual ones; an empty list shows none inside.
     """
-    keys = max(([key for key in keys_of(record) if "," not in key] for record in records), key=lambda keys: len("".join(keys)), default=[])
-    for name, usual, known in (("label_column", "label", LABEL_KEYS), ("text_column", "text", TEXT_NAMES)):
+    keys = max(
+        ([key for key in keys_of(record) if "," not in key] for record in records),
+        key=lambda keys: len("".join(keys)),
+        default=[],
+    )
+    for name, usual, known in (
+        ("label_column", "label", LABEL_KEYS),
+        ("text_column", "text", TEXT_NAMES),
+    ):
         is_wanted = labelled or name == "text_column"
         key = None if usual in keys else _known_key(keys, known)
         if reading[name] is None and is_wanted and key is not None:
@@ -280,14 +317,21 @@ def first_records(start: bytes) -> list[dict[str, object]]:
 
 def described(before: Reading, after: Reading, *, labelled: bool) -> str | None:
     """Return in words what was recognised, and how to say otherwise; None if nothing was."""
-    given = before if before.file_column is None else replace(before, text_column=before.file_column)
-    names = [name for name in ("label_column", "text_column", "delimiter") if given[name] != after[name]]
+    given = (
+        before if before.file_column is None else replace(before, text_column=before.file_column)
+    )
+    names = [
+        name for name in ("label_column", "text_column", "delimiter") if given[name] != after[name]
+    ]
     if not names:
         return None
     options = [f"--{name.replace('_', '-')}" for name in names]
     if not FORMATS[after.format].decoded:
         options.append("--no-header" if names_a_column(after) else "--header")
-    return f"{columns_in_words(after, labelled=labelled)}; if not, give {' or '.join(filter(None, (', '.join(options[:-1]), options[-1])))}"
+    return (
+        f"{columns_in_words(after, labelled=labelled)}; if not, give "
+        f"{' or '.join(filter(None, (', '.join(options[:-1]), options[-1])))}"
+    )
 
 
 def columns_in_words(reading: Reading, *, labelled: bool = True) -> str:
@@ -298,12 +342,18 @@ def columns_in_words(reading: Reading, *, labelled: bool = True) -> str:
     "class in column 1, text in column 'body', the first line is a header"
     """
     has_keys = FORMATS[reading.format].decoded
-    place, (label, text) = ("at the key", ("label", "text")) if has_keys else ("in column", ("1", "2"))
+    place, (label, text) = (
+        ("at the key", ("label", "text")) if has_keys else ("in column", ("1", "2"))
+    )
     columns = (
         ("class", (reading.label_column or label) if labelled else NO_TEXT),
         ("text" if reading.file_column is None else "paths", reading.text_column or text),
     )
-    parts = [f"{noun} {place} {name if name.replace(',', '').isdigit() else repr(name)}" for noun, name in columns if name != NO_TEXT]
+    parts = [
+        f"{noun} {place} {name if name.replace(',', '').isdigit() else repr(name)}"
+        for noun, name in columns
+        if name != NO_TEXT
+    ]
     parts += ["no text"] if reading.text_column == NO_TEXT else []
     if not has_keys:
         parts.append("the first line is a header" if names_a_column(reading) else "no header")
@@ -335,11 +385,18 @@ def names_a_column(reading: Reading, others: Names = ()) -> bool:
     """Return whether the settings imply a header line: as set, else if any column is given by name, even if it is not needed now."""
     if reading.header is not None:
         return bool(reading.header)
-    return not all(column.isdigit() for column in (*_given_columns(reading), *others) if column != NO_TEXT)
+    return not all(
+        column.isdigit() for column in (*_given_columns(reading), *others) if column != NO_TEXT
+    )
 
 
 def _given_columns(reading: Reading) -> list[str]:
-    several = (name for names in (reading.label_column, reading.text_column, reading.tag_fields) if names for name in names.split(","))
+    several = (
+        name
+        for names in (reading.label_column, reading.text_column, reading.tag_fields)
+        if names
+        for name in names.split(",")
+    )
     given = (*several, reading.id_column, reading.weight_column, *Attributes.of(reading).names)
     return [column for column in given if column not in (None, NO_TEXT)]
 
@@ -352,11 +409,14 @@ def refuse_header(rows: Rows, reading: Reading, others: Names = ()) -> None:
     if alike and _begins_with_header(alike):
         shown = listed([cut_short(cell, 30) for cell in rows[0]], 3)
         raise UsageError(
-            f"columns are given by number, and the first row looks like a header: {shown}", hint="give --header or --no-header"
+            f"columns are given by number, and the first row looks like a header: {shown}",
+            hint="give --header or --no-header",
         )
 
 
-def doubts(rows: Rows, reading: Reading, folder: str, *, all_learnt: bool) -> Iterator[tuple[str, str]]:
+def doubts(
+    rows: Rows, reading: Reading, folder: str, *, all_learnt: bool
+) -> Iterator[tuple[str, str]]:
     """Yield what may be wrong with how a table is read, and what to do.
 
     Texts may be paths, of files seen from its folder or from here. If all rows are to be learnt, another column may have longer texts, or name rows
@@ -367,21 +427,39 @@ def doubts(rows: Rows, reading: Reading, folder: str, *, all_learnt: bool) -> It
     columns = _columns(below, rows[0] if has_header else [])
     place = _place(text, columns)
     texts = [] if place is None else [row[place] for row in below[:_MANY_ROWS] if place < len(row)]
-    if not reading.of_files and len(texts) > 1 and all(len(path) <= _LONGEST_PATH and _is_path(path, folder) for path in texts):
-        yield "the texts are names of files, and the names are counted, not the files", f"give --file-column {text}"
+    if (
+        not reading.of_files
+        and len(texts) > 1
+        and all(len(path) <= _LONGEST_PATH and _is_path(path, folder) for path in texts)
+    ):
+        yield (
+            "the texts are names of files, and the names are counted, not the files",
+            f"give --file-column {text}",
+        )
     if not all_learnt:
         return
-    if len(columns) > 1 and reading.text_column is None and (longer := _longer_text(columns)) is not None:
-        yield f"column {longer.place + 1} has longer texts than column 2, which is read", f"give --text-column {longer.place + 1}"
+    if (
+        len(columns) > 1
+        and reading.text_column is None
+        and (longer := _longer_text(columns)) is not None
+    ):
+        yield (
+            f"column {longer.place + 1} has longer texts than column 2, which is read",
+            f"give --text-column {longer.place + 1}",
+        )
     yield from column_doubts(_values(below, columns), reading)
 
 
-def record_doubts(records: Sequence[Mapping[str, object]], reading: Reading) -> Iterator[tuple[str, str]]:
+def record_doubts(
+    records: Sequence[Mapping[str, object]], reading: Reading
+) -> Iterator[tuple[str, str]]:
     """Yield what may be wrong with how objects of JSON are read, and what to do."""
     values: dict[str, list[str]] = {}
     for record in records:
         for key, value in record.items():
-            values.setdefault(key, []).append(value if isinstance(value, str) else json.dumps(value))
+            values.setdefault(key, []).append(
+                value if isinstance(value, str) else json.dumps(value)
+            )
     whole = {key: of_key for key, of_key in values.items() if len(of_key) == len(records)}
     yield from column_doubts(whole, reading)
 
@@ -393,13 +471,20 @@ def column_doubts(values: Mapping[str, Names], reading: Reading) -> Iterator[tup
     for name, of_column in others.items():
         found = set(of_column)
         if len(found) > 1 and PARTS.issuperset(map(str.casefold, found)):
-            yield f"column {name} names parts of a corpus, and all are read", f"give --where {name}={max(found, key='train'.__eq__)}"
+            yield (
+                f"column {name} names parts of a corpus, and all are read",
+                f"give --where {name}={max(found, key='train'.__eq__)}",
+            )
         if "reject" in found and VERDICTS.issuperset(found):
-            yield f"column {name} says that annotators rejected some rows, and all are read", f"give --where {name}=accept"
+            yield (
+                f"column {name} says that annotators rejected some rows, and all are read",
+                f"give --where {name}=accept",
+            )
     marked = _columns_of_marks(others)
     if len(marked) >= _FEWEST_MARKED and "," not in (reading.label_column or ""):
         yield (
-            f"columns {listed(marked, 5)} have a mark for each row, 0 or 1, as if each were a label",
+            f"columns {listed(marked, 5)} have a mark for each row, 0 or 1, as if each were a "
+            "label",
             f"if so, give --label-column {','.join(marked)}",
         )
 
@@ -410,11 +495,19 @@ def _values(rows: Rows, columns: Sequence[_Column]) -> dict[str, list[str]]:
 
 def _columns_of_marks(values: Mapping[str, Names]) -> list[str]:
     """Return the columns that hold only 0 and 1, or false and true."""
-    return [name for name, of_column in values.items() if of_column and _MARKS.issuperset(map(str.casefold, set(of_column)))]
+    return [
+        name
+        for name, of_column in values.items()
+        if of_column and _MARKS.issuperset(map(str.casefold, set(of_column)))
+    ]
 
 
 def _is_path(text: str, folder: str) -> bool:
-    return _PATH.fullmatch(text) is not None or os.path.isfile(os.path.join(folder, text)) or os.path.isfile(text)
+    return (
+        _PATH.fullmatch(text) is not None
+        or os.path.isfile(os.path.join(folder, text))
+        or os.path.isfile(text)
+    )
 
 
 def column_name(cell: bytes, encoding: str) -> str:
@@ -456,7 +549,9 @@ def _begins_with_header(rows: Rows) -> bool:
     hints = {*given, *map(_last_word, first)}
     if not hints.isdisjoint(LABEL_NAMES) and not hints.isdisjoint(TEXT_NAMES):
         return True
-    above_numbers = len(below) >= _FEW_ROWS and any(name and _are_numbers(column) for name, column in zip(first, values, strict=True))
+    above_numbers = len(below) >= _FEW_ROWS and any(
+        name and _are_numbers(column) for name, column in zip(first, values, strict=True)
+    )
     is_known = any(map(is_column_name, given))
     return above_numbers or is_known or (len(below) >= _MANY_ROWS and _is_unlike(first, below))
 
@@ -464,7 +559,11 @@ def _begins_with_header(rows: Rows) -> bool:
 def _is_unlike(first: Names, below: Rows) -> bool:
     """Return whether a row, of which no value occurs below it, is above classes, which repeat, and much shorter than most texts."""
     columns = [column for column in _columns(below, first) if column.name]
-    shorter = (len(column.name) < min(column.short, column.length / 2) for column in columns if column.is_text)
+    shorter = (
+        len(column.name) < min(column.short, column.length / 2)
+        for column in columns
+        if column.is_text
+    )
     return any(column.is_classes and not column.has_rare for column in columns) and any(shorter)
 
 
@@ -484,7 +583,10 @@ def _columns(rows: Rows, names: Names) -> list[_Column]:
                 place,
                 name,
                 next(iter(values), ""),
-                enough and len(counted) <= len(values) / 2 and lengths[len(lengths) // 2] > 0 and lengths[-1] <= _LONGEST_CLASS,
+                enough
+                and len(counted) <= len(values) / 2
+                and lengths[len(lengths) // 2] > 0
+                and lengths[-1] <= _LONGEST_CLASS,
                 sum(n == 1 for n in counted.values()) > _RARE * len(values),
                 enough and len(counted) >= _SAME_WIDTH * len(values),
                 enough and _are_numbers(value for value in values if value),
@@ -495,16 +597,24 @@ def _columns(rows: Rows, names: Names) -> list[_Column]:
     return found
 
 
-def _text_and_label(columns: Sequence[_Column], reading: Reading, wanted: Names, *, known: bool) -> dict[str, int]:
+def _text_and_label(
+    columns: Sequence[_Column], reading: Reading, wanted: Names, *, known: bool
+) -> dict[str, int]:
     """Return the places of the wanted columns as far as their names, where they are known, or their values show them."""
     given = {_place(name, columns) for name in _given_columns(reading)}
     free = [column for column in columns if column.place not in given]
     found: dict[str, int] = {}
-    if "text_column" in wanted and (text := _best_text(free, TEXT_NAMES if known else ())) is not None:
+    if (
+        "text_column" in wanted
+        and (text := _best_text(free, TEXT_NAMES if known else ())) is not None
+    ):
         found["text_column"] = text
     rest = [column for column in free if column.place != found.get("text_column")]
     is_last = len(columns) == 2 and len(rest) == 1
-    if "label_column" in wanted and (label := _best_label(rest, LABEL_NAMES if known else (), is_last=is_last)) is not None:
+    if (
+        "label_column" in wanted
+        and (label := _best_label(rest, LABEL_NAMES if known else (), is_last=is_last)) is not None
+    ):
         found["label_column"] = label
     return found
 
@@ -515,7 +625,10 @@ def _contradicts(columns: Sequence[_Column], reading: Reading, *, labelled: bool
         return False
     first, second, *_ = columns
     if reading.label_column is not None or reading.text_column is not None:
-        return labelled and (reading.label_column, reading.text_column) in (("2", None), (None, "1"))
+        return labelled and (reading.label_column, reading.text_column) in (
+            ("2", None),
+            (None, "1"),
+        )
     longer = _longer_text(columns) is not None
     no_classes = first.is_distinct and any(column.is_classes for column in columns)
     return (labelled and no_classes) or ((second.is_classes or second.is_number) and longer)
@@ -523,7 +636,10 @@ def _contradicts(columns: Sequence[_Column], reading: Reading, *, labelled: bool
 
 def _longer_text(columns: Sequence[_Column]) -> _Column | None:
     """Return the first column of texts that are more than twice as long as the values of column 2."""
-    return next((column for column in columns if column.is_text and column.length > 2 * columns[1].length), None)
+    return next(
+        (column for column in columns if column.is_text and column.length > 2 * columns[1].length),
+        None,
+    )
 
 
 def _named(columns: Sequence[_Column], names: Names) -> list[_Column]:
@@ -531,16 +647,28 @@ def _named(columns: Sequence[_Column], names: Names) -> list[_Column]:
 
 
 def _best_text(columns: Sequence[_Column], names: Names) -> int | None:
-    texts = sorted((column for column in columns if column.is_text), key=lambda column: -column.length)
-    clear = texts[:1] if len(texts) == 1 or (texts and texts[0].length > 2 * texts[1].length) else []
-    found = _named(columns, names)[:1] or [column for column in texts if _last_word(column.name) in names] or clear
+    texts = sorted(
+        (column for column in columns if column.is_text), key=lambda column: -column.length
+    )
+    clear = (
+        texts[:1] if len(texts) == 1 or (texts and texts[0].length > 2 * texts[1].length) else []
+    )
+    found = (
+        _named(columns, names)[:1]
+        or [column for column in texts if _last_word(column.name) in names]
+        or clear
+    )
     return found[0].place if len(found) == 1 else None
 
 
 def _best_label(columns: Sequence[_Column], names: Names, *, is_last: bool) -> int | None:
     found = (
         _named(columns, names)
-        or [column for column in columns if len(word := _last_word(column.name)) > 1 and word in names and not column.is_distinct]
+        or [
+            column
+            for column in columns
+            if len(word := _last_word(column.name)) > 1 and word in names and not column.is_distinct
+        ]
         or [column for column in columns if column.is_classes]
     )
     if is_last and not found and not (columns[0].is_number and columns[0].is_distinct):
@@ -556,8 +684,13 @@ def _place(name: str, columns: Sequence[_Column]) -> int | None:
 
 def _doubtful(columns: Sequence[_Column], lacking: Names, marked: Names) -> UsageError:
     """Return the error that it is not clear which column is which; those ``marked`` hold 0 and 1."""
-    shown = ", ".join(f"{cut_short(column.name, 30)} ({cut_short(column.example, 30)!r})" for column in columns[:12])
-    which = " and which ".join({"label_column": "the class", "text_column": "the text"}[name] for name in lacking)
+    shown = ", ".join(
+        f"{cut_short(column.name, 30)} ({cut_short(column.example, 30)!r})"
+        for column in columns[:12]
+    )
+    which = " and which ".join(
+        {"label_column": "the class", "text_column": "the text"}[name] for name in lacking
+    )
     options = " and ".join(f"--{name.replace('_', '-')}" for name in lacking)
     if "label_column" in lacking and len(marked) >= _FEWEST_MARKED:
         options = options.replace("--label-column", f"--label-column {','.join(marked)}")

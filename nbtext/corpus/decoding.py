@@ -90,11 +90,17 @@ def to_utf8(body: bytes, encoding: str) -> tuple[bytes, bool]:
     Byte order marks are not looked at: see `detect_encoding`.
     """
     if encoding == "auto":
-        return (body, False) if _is_utf8(body) else (body.decode("cp1252", "replace").encode(), True)
+        return (
+            (body, False) if _is_utf8(body) else (body.decode("cp1252", "replace").encode(), True)
+        )
     try:
         return body.decode(encoding, UNDEFINED_AS_CONTROLS).encode("utf-8", "replace"), False
     except UnicodeError as problem:
-        found = f"at byte {problem.start}" if isinstance(problem, UnicodeDecodeError) else f"({problem})"
+        found = (
+            f"at byte {problem.start}"
+            if isinstance(problem, UnicodeDecodeError)
+            else f"({problem})"
+        )
         raise DocumentError(f"not valid {encoding} {found}", hint="see --encoding") from None
     except (LookupError, ValueError):  # ValueError: the name contains a zero byte
         raise UsageError(f"{encoding} is not a text encoding", hint="see --encoding") from None
@@ -148,7 +154,9 @@ def refuse_binary(body: bytes, *, whole_file: bool = False) -> None:
         is_pdf or b"\0" in body or b"\x1e" in body or b"\x1f" in body
     ):  # few other binary files have none of these, and none of any size
         return
-    kinds = (kind for beginning, kind in _SIGNATURES.items() if re.match(beginning, body, re.DOTALL))
+    kinds = (
+        kind for beginning, kind in _SIGNATURES.items() if re.match(beginning, body, re.DOTALL)
+    )
     if whole_file and (kind := next(kinds, None)):
         raise DocumentError(f"binary, not text ({kind})")
     found = len(body) - len(body.translate(None, _NO_TEXT_BYTES))

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 
 from nbtext.corpus.decoding import decoded_name
 from nbtext.corpus.document import Document, Notices, Source, problem_of, too_large
-from nbtext.corpus.streams import beginning, can_be_read_here_only, must_exist, open_stream, opened, uncompressed_name, unpacked_document
+from nbtext.corpus.streams import (
+    beginning,
+    can_be_read_here_only,
+    must_exist,
+    open_stream,
+    opened,
+    uncompressed_name,
+    unpacked_document,
+)
 from nbtext.errors import WARNING, DocumentError, Finding, PathError, UsageError, reason
 from nbtext.prediction.labels import label_set, labels_in
 
@@ -38,10 +46,13 @@ def files(path: str, source: Source) -> Iterator[ListedFile]:
         from nbtext.corpus.unknown import how_to_read
 
         if (hint := how_to_read(path)) is not None:
-            raise UsageError(f"{path} is in no format that its name or its first line shows", hint=hint)
+            raise UsageError(
+                f"{path} is in no format that its name or its first line shows", hint=hint
+            )
         raise UsageError(
             f"{path} is not a directory with one sub-directory per class",
-            hint="a path names a whole corpus, also in a list of --files-from; for a table use --format csv or tsv, for a class in each file lines, and see --format for others",
+            hint="a path names a whole corpus, also in a list of --files-from; for a table use "
+            "--format csv or tsv, for a class in each file lines, and see --format for others",
         )
     try:
         inside = visible_paths(path)
@@ -50,11 +61,20 @@ def files(path: str, source: Source) -> Iterator[ListedFile]:
     folders = [file for file, is_folder in inside if is_folder]
     source.notices.unlabelled.extend(sorted({file for file, is_folder in inside if not is_folder}))
     if not folders:
-        hint = "a corpus has one sub-directory per class, with its documents inside; give --format lines if each file is a class, "
-        raise UsageError(f"{path} has no sub-directories", hint=f"{hint}--label-pattern if its name shows the class")
+        hint = (
+            "a corpus has one sub-directory per class, with its documents inside; give --format "
+            "lines if each file is a class, "
+        )
+        raise UsageError(
+            f"{path} has no sub-directories",
+            hint=f"{hint}--label-pattern if its name shows the class",
+        )
     found = (
         labelled_files(
-            [folder], decoded_name(os.fsencode(os.path.basename(folder))), source.notices, f"{folder}: no documents in this class"
+            [folder],
+            decoded_name(os.fsencode(os.path.basename(folder))),
+            source.notices,
+            f"{folder}: no documents in this class",
         )
         for folder in folders
     )
@@ -63,7 +83,9 @@ def files(path: str, source: Source) -> Iterator[ListedFile]:
 
 def with_all_labels(files: Iterable[ListedFile], folders: Iterable[str]) -> Iterator[ListedFile]:
     """Yield the files of class folders; one that is in several, as a link or under several names, once, with the set of its labels."""
-    inodes = [inode for _, inode, _ in names_below(folders, labelled=False)]  # the status of each file would take five times as long
+    inodes = [
+        inode for _, inode, _ in names_below(folders, labelled=False)
+    ]  # the status of each file would take five times as long
     if None not in inodes and len(set(inodes)) == len(inodes):
         yield from files
         return
@@ -88,7 +110,9 @@ def _identity(path: str) -> object:
     return status.st_ino << 64 | status.st_dev
 
 
-def labelled_files(folders: Iterable[str], label: str, notices: Notices, warning: str) -> Iterator[ListedFile]:
+def labelled_files(
+    folders: Iterable[str], label: str, notices: Notices, warning: str
+) -> Iterator[ListedFile]:
     """Yield the files below folders, all of one class; if there are none, add the warning to the notices."""
     empty = True
     for folder in folders:
@@ -114,7 +138,9 @@ def files_below(folder: str, *, linked: bool = False) -> Iterator[tuple[str, Doc
     A problem comes with what is neither file nor directory, and with a symbolic link to a directory: it is not followed, since it may lead
     back. With ``linked`` links in the folder itself are, as those of classes are in a corpus.
     """
-    pending: list[tuple[str, bool | None]] = [(folder, True)]  # no recursion: directories may be nested more deeply than Python's calls
+    pending: list[tuple[str, bool | None]] = [
+        (folder, True)
+    ]  # no recursion: directories may be nested more deeply than Python's calls
     followed = {folder}
     while pending:
         path, is_folder = pending.pop()
@@ -123,7 +149,13 @@ def files_below(folder: str, *, linked: bool = False) -> Iterator[tuple[str, Doc
         elif not is_folder:
             yield path, None
         elif path not in followed and os.path.islink(path):
-            yield path, DocumentError("a symbolic link to a directory, not followed", hint="give it as a path of its own")
+            yield (
+                path,
+                DocumentError(
+                    "a symbolic link to a directory, not followed",
+                    hint="give it as a path of its own",
+                ),
+            )
         else:
             try:
                 inside = visible_paths(path)
@@ -157,7 +189,10 @@ def visible_paths(folder: str) -> list[tuple[str, bool | None]]:
     """Return the paths in a folder whose names do not begin with a dot, in the order of the names' bytes: whether each is a directory, None for neither it nor a file."""
     with os.scandir(folder) as entries:
         visible = {entry.name: entry for entry in entries if not entry.name.startswith(".")}
-    return [(visible[name].path, _is_directory(visible[name])) for name in sorted(visible, key=os.fsencode)]
+    return [
+        (visible[name].path, _is_directory(visible[name]))
+        for name in sorted(visible, key=os.fsencode)
+    ]
 
 
 def _is_directory(entry: os.DirEntry[str]) -> bool | None:
@@ -179,8 +214,14 @@ def read_listed(file: ListedFile, source: Source) -> Document:
     path, label, problem = file
     if problem is None:
         try:
-            content = _read_begun(path, source.limit) if can_be_read_here_only(path) else _read_file(path, source.limit)
-            return Document(path, label, _message_in(path, unpacked_document(path, content, source.limit)))
+            content = (
+                _read_begun(path, source.limit)
+                if can_be_read_here_only(path)
+                else _read_file(path, source.limit)
+            )
+            return Document(
+                path, label, _message_in(path, unpacked_document(path, content, source.limit))
+            )
         except Exception as raised:  # noqa: BLE001 - one file never ends a run
             problem = problem_of(raised)
     return Document(path, label, problem=problem)
@@ -200,7 +241,9 @@ def _read_begun(path: str, limit: int) -> bytes:
         with opened(path) as stream:
             return stream.read(limit + 1)
     except OSError as problem:
-        raise PathError(f"cannot read: {reason(problem)}", where="standard input" if path == "-" else path) from None
+        raise PathError(
+            f"cannot read: {reason(problem)}", where="standard input" if path == "-" else path
+        ) from None
 
 
 def _read_file(path: str, limit: int) -> bytes:
@@ -213,9 +256,13 @@ def _read_file(path: str, limit: int) -> bytes:
                 _wait_for_writer(descriptor)
             if status.st_size > limit:
                 raise too_large(limit)
-            wanted = status.st_size or limit + 1  # pipes, and files of /proc and the like, claim to be empty
+            wanted = (
+                status.st_size or limit + 1
+            )  # pipes, and files of /proc and the like, claim to be empty
             content = bytearray()
-            while len(content) < wanted and (more := os.read(descriptor, min(wanted - len(content), 1 << 20))):
+            while len(content) < wanted and (
+                more := os.read(descriptor, min(wanted - len(content), 1 << 20))
+            ):
                 content += more
             return bytes(content)
         finally:

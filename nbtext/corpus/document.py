@@ -7,8 +7,24 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from nbtext.document_parts import NO_ATTRIBUTES, NO_TEXT, WEIGHT_UNIT, Attributes, joined_parts, shown
-from nbtext.errors import PASSED, WARNING, DocumentError, Finding, NbtextError, PathError, listed, quantity
+from nbtext.document_parts import (
+    NO_ATTRIBUTES,
+    NO_TEXT,
+    WEIGHT_UNIT,
+    Attributes,
+    joined_parts,
+    shown,
+)
+from nbtext.errors import (
+    PASSED,
+    WARNING,
+    DocumentError,
+    Finding,
+    NbtextError,
+    PathError,
+    listed,
+    quantity,
+)
 from nbtext.records import dataclass
 from nbtext.settings import Reading, in_bytes
 
@@ -56,7 +72,9 @@ def size_of(document: Document) -> int:
     return len(document.text) + sum(map(len, chain(*document.fields, document.values)))
 
 
-def contents(documents: Sequence[Document]) -> tuple[list[bytes], list[Fields], list[tuple[str, ...]]]:
+def contents(
+    documents: Sequence[Document],
+) -> tuple[list[bytes], list[Fields], list[tuple[str, ...]]]:
     """Return texts, fields and values of documents, as they are counted."""
     return (
         [document.text for document in documents],
@@ -85,13 +103,20 @@ class Notices:
     def findings(self) -> Iterator[Finding]:
         """What mostly needs no action."""
         if self.transcoded:
-            detail = f"not valid UTF-8 and read as Windows-1252: {quantity(self.transcoded, 'document')}"
+            detail = (
+                f"not valid UTF-8 and read as Windows-1252: {quantity(self.transcoded, 'document')}"
+            )
             yield Finding("encoding", WARNING, detail, "if letters look wrong, see --encoding")
         if self.replaced:
-            detail = f"with bytes that do not fit their charset, read as U+FFFD: {quantity(self.replaced, 'document')}"
+            detail = (
+                "with bytes that do not fit their charset, read as U+FFFD: "
+                f"{quantity(self.replaced, 'document')}"
+            )
             yield Finding("encoding", WARNING, detail)
         if self.unlabelled:
-            yield Finding("documents", PASSED, f"{listed(self.unlabelled, 1)}: of no class, left out")
+            yield Finding(
+                "documents", PASSED, f"{listed(self.unlabelled, 1)}: of no class, left out"
+            )
 
     def add(self, other: Notices) -> None:
         """Add the notices of a later shard."""
@@ -186,7 +211,11 @@ class Source:
         named = self.reading.text_column
         if named is None:
             return [usual]
-        return [] if named == NO_TEXT else [name for name in named.split(",") if name not in self.tagged]
+        return (
+            []
+            if named == NO_TEXT
+            else [name for name in named.split(",") if name not in self.tagged]
+        )
 
     @cached_property
     def places(self) -> ColumnPlaces:
@@ -199,7 +228,9 @@ class Source:
         others = condition
         if self.where is not None and not self.header:
             others += 1
-        return ColumnPlaces(slice(0, fields), slice(fields, weight), weight, condition, slice(others, None))
+        return ColumnPlaces(
+            slice(0, fields), slice(fields, weight), weight, condition, slice(others, None)
+        )
 
     @cached_property
     def in_blocks(self) -> bool:
@@ -242,7 +273,8 @@ def problem_of(raised: Exception) -> DocumentError:
     if isinstance(raised, (NbtextError, OSError, MemoryError)):
         raise raised
     return DocumentError(
-        f"cannot be read: {type(raised).__name__}: {raised}"[:_LONGEST_MESSAGE], hint="this is a defect of nbtext; please report it"
+        f"cannot be read: {type(raised).__name__}: {raised}"[:_LONGEST_MESSAGE],
+        hint="this is a defect of nbtext; please report it",
     )
 
 
@@ -254,4 +286,6 @@ def size_in_words(size: int) -> str:
 
 def too_large(limit: int) -> DocumentError:
     """Return the problem of a document of more bytes than the limit."""
-    return DocumentError(f"larger than {size_in_words(limit)}", hint="give --set max-document-size=SIZE")
+    return DocumentError(
+        f"larger than {size_in_words(limit)}", hint="give --set max-document-size=SIZE"
+    )

@@ -83,7 +83,9 @@ class HtmlDocument(NamedTuple):
         text = b"".join(pieces).replace(b"&nbsp;", _NO_BREAK_SPACE)
         if b"&" not in text:
             return text
-        numbered = _LONG_NUMBER.sub(r"&#\1", text.decode("utf-8", "replace"))  # eight digits without leading zeros are beyond Unicode too
+        numbered = _LONG_NUMBER.sub(
+            r"&#\1", text.decode("utf-8", "replace")
+        )  # eight digits without leading zeros are beyond Unicode too
         return unescape(numbered).encode("utf-8", "replace")
 
     def _shown(self, dropped: frozenset[bytes]) -> Iterable[bytes]:

@@ -12,9 +12,22 @@ from itertools import chain
 from typing import TYPE_CHECKING, cast
 
 from nbtext.corpus.decoding import decoded_name, plain_lines, to_utf8
-from nbtext.corpus.document import WHOLE_RECORD, Document, LabelledFolder, Source, problem_of, too_large
+from nbtext.corpus.document import (
+    WHOLE_RECORD,
+    Document,
+    LabelledFolder,
+    Source,
+    problem_of,
+    too_large,
+)
 from nbtext.corpus.parts import ARRAY
-from nbtext.corpus.streams import LONGEST_FIRST_LINE, beginning, line_blocks, numbered_lines, open_stream
+from nbtext.corpus.streams import (
+    LONGEST_FIRST_LINE,
+    beginning,
+    line_blocks,
+    numbered_lines,
+    open_stream,
+)
 from nbtext.document_parts import FIELDS_KEY, fields_of_pairs, holds_separators, with_spaces
 from nbtext.errors import DocumentError, PathError, listed
 from nbtext.prediction.label_lists import is_marks, marked_labels
@@ -59,7 +72,11 @@ def each_line(
     with open_stream(path, source) as stream:
         for lines_before, content, again in line_blocks(stream, source):
             plain = None if content is None or block_of is None else plain_lines(content)
-            if plain is not None and block_of is not None and (block := block_of(plain)) is not None:
+            if (
+                plain is not None
+                and block_of is not None
+                and (block := block_of(plain)) is not None
+            ):
                 yield block
                 continue
             for number, line in numbered_lines(again, limit, lines_before):
@@ -83,14 +100,20 @@ def lines(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
         from nbtext.corpus.directory import files_below
 
         below = [file for file, problem in files_below(path) if problem is None]
-        named = [LabelledFolder(file, path.label) for file in below] if isinstance(path, LabelledFolder) else below
+        named = (
+            [LabelledFolder(file, path.label) for file in below]
+            if isinstance(path, LabelledFolder)
+            else below
+        )
         return chain.from_iterable(lines(file, source) for file in named)
     if not source.labelled:
         return each_line(path, source, lambda name, line: Document(name, None, line))
     from nbtext.corpus.mailboxes import class_of
 
     label = class_of(path, source, ".txt", ".text")
-    return each_line(path, source, lambda name, line: Document(name, label, line) if line.strip() else None)
+    return each_line(
+        path, source, lambda name, line: Document(name, label, line) if line.strip() else None
+    )
 
 
 def fasttext(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
@@ -119,10 +142,13 @@ def _block_of_fasttext(content: bytes) -> LabelledBlock | None:
     parts = [line.partition(b" ") for line in content.split(b"\n")]
     labels = [label for label, _, _ in parts]
     if content.count(PREFIX) != len(parts) or not all(
-        label.startswith(PREFIX) and b"\t" not in label and label != PREFIX for label in dict.fromkeys(labels)
+        label.startswith(PREFIX) and b"\t" not in label and label != PREFIX
+        for label in dict.fromkeys(labels)
     ):
         return None
-    return LabelledBlock.of(labels, [text for _, _, text in parts], lambda label: label[len(PREFIX) :].decode())
+    return LabelledBlock.of(
+        labels, [text for _, _, text in parts], lambda label: label[len(PREFIX) :].decode()
+    )
 
 
 def _split_labels(line: bytes) -> tuple[list[bytes], bytes]:
@@ -157,10 +183,14 @@ def svmlight(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
         first, *rest = features.split(None, 1)
         if not _COUNTED.fullmatch(first):
             label, features = decoded_name(first, encoding), b"".join(rest)
-        for item in _ITEM.finditer(features):  # a list of the items of a long line would take ten times its memory
+        for item in _ITEM.finditer(
+            features
+        ):  # a list of the items of a long line would take ten times its memory
             if not _COUNTED.fullmatch(item[0]):
                 shown = item[0][:40].decode("utf-8", "replace")
-                raise DocumentError(f"{shown!r} is not name:count with a whole count from 1 to 999,999,999")
+                raise DocumentError(
+                    f"{shown!r} is not name:count with a whole count from 1 to 999,999,999"
+                )
         if source.labelled and label is None:
             raise DocumentError("no label: the line begins with a count")
         return Document(name, label if source.labelled else None, features)
@@ -174,7 +204,9 @@ def jsonl(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
     Label, text, id and columns are at keys; ``a.b`` is the key b of the object at a. A file may also be an array of objects.
     """
     reading, of_record = source.reading, _record_reader(source)
-    if reading.records is not None or (not source.part.start and ARRAY.match(beginning(path, _LONGEST_MARGIN))):
+    if reading.records is not None or (
+        not source.part.start and ARRAY.match(beginning(path, _LONGEST_MARGIN))
+    ):
         return _each_element(path, source, of_record)
 
     def document(name: str, line: bytes) -> Document | None:
@@ -185,11 +217,17 @@ def jsonl(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
         return of_record(name, record)
 
     text_keys = source.text_columns("text")
-    block = partial(_block_of_records, label_key=reading.label_column or "label", text_key=text_keys[0]) if len(text_keys) == 1 else None
+    block = (
+        partial(_block_of_records, label_key=reading.label_column or "label", text_key=text_keys[0])
+        if len(text_keys) == 1
+        else None
+    )
     return each_line(path, source, document, block)
 
 
-def _each_element(path: str, source: Source, of_record: Callable[[str, dict[str, object]], Document]) -> Iterator[Document]:
+def _each_element(
+    path: str, source: Source, of_record: Callable[[str, dict[str, object]], Document]
+) -> Iterator[Document]:
     """Yield a document for each element of an array, named by its id or else ``path:number``; the whole array is in memory."""
     with open_stream(path, source) as stream:
         try:
@@ -217,14 +255,26 @@ def _array_at(value: object, key: str, path: str) -> list[object]:
     """Return the array at a key of a JSON object; raise `PathError` if there is none."""
     found = _value_at(value, key) if isinstance(value, dict) else _ABSENT
     if not isinstance(found, list):
-        raise PathError(f"no array at the key {key!r}", where=path, hint=arrays_hint(value) or "give --set records=KEY")
+        raise PathError(
+            f"no array at the key {key!r}",
+            where=path,
+            hint=arrays_hint(value) or "give --set records=KEY",
+        )
     return found
 
 
 def arrays_hint(value: object) -> str | None:
     """Return how to read the arrays of objects inside a JSON object; None if there are none."""
-    arrays = [key for key, inside in _members(value) if isinstance(inside, list) and inside and isinstance(inside[0], dict)]
-    return f"give --set records=KEY with the key of the documents: {listed(arrays, 10)}" if arrays else None
+    arrays = [
+        key
+        for key, inside in _members(value)
+        if isinstance(inside, list) and inside and isinstance(inside[0], dict)
+    ]
+    return (
+        f"give --set records=KEY with the key of the documents: {listed(arrays, 10)}"
+        if arrays
+        else None
+    )
 
 
 def how_to_read_json(path: str) -> str:
@@ -243,7 +293,9 @@ def records_in_file(path: str, reading: Reading) -> list[dict[str, object]]:
     """Return the objects of the array that ``reading.records`` names, as far as there are any; reading them reports what is wrong."""
     with suppress(DocumentError, PathError):
         value, _ = _parsed(beginning(path, LONGEST_FIRST_LINE), reading.encoding)
-        return [each for each in _array_at(value, reading.records or "", path) if isinstance(each, dict)]
+        return [
+            each for each in _array_at(value, reading.records or "", path) if isinstance(each, dict)
+        ]
     return []
 
 
@@ -273,9 +325,18 @@ def _record_reader(source: Source) -> Callable[[str, dict[str, object]], Documen
                 label = _label(record, label_key)
             if source.labelled and label is None:
                 raise _without_value(record, label_key, "--label-column")
-            columns = (*(_scalar(record, key) or "" for key in attributes), *(_column(record, key) for key in others))
+            columns = (
+                *(_scalar(record, key) or "" for key in attributes),
+                *(_column(record, key) for key in others),
+            )
             fields = _fields_of(record) if reading.document == "text" else ()
-            return Document(name, label, b"\n".join([_text_at(record, key) for key in text_keys]), fields, columns=columns)
+            return Document(
+                name,
+                label,
+                b"\n".join([_text_at(record, key) for key in text_keys]),
+                fields,
+                columns=columns,
+            )
         except DocumentError as problem:
             return Document(name, problem=problem)
 
@@ -289,7 +350,13 @@ def _block_of_records(content: bytes, label_key: str, text_key: str) -> Labelled
         for line in content.decode().split("\n"):
             record, end = DECODER.raw_decode(line)
             label, text = record[label_key], record[text_key]
-            if end != len(line) or not label or type(label) is not str or MARK in label or FIELDS_KEY in record:
+            if (
+                end != len(line)
+                or not label
+                or type(label) is not str
+                or MARK in label
+                or FIELDS_KEY in record
+            ):
                 return None
             labels.append(label)
             texts.append(text.encode())
@@ -306,7 +373,9 @@ def _fields_of(record: dict[str, object]) -> Fields:
     try:
         return fields_of_pairs(record[FIELDS_KEY])
     except ValueError:
-        raise DocumentError(f"the value at the key {FIELDS_KEY!r} is not a list of names and contents") from None
+        raise DocumentError(
+            f"the value at the key {FIELDS_KEY!r} is not a list of names and contents"
+        ) from None
 
 
 def _column(record: dict[str, object], key: str) -> str:
@@ -324,21 +393,31 @@ def _text_at(record: dict[str, object], key: str) -> bytes:
         return text.encode("utf-8", "replace")
     if text is None or text is _ABSENT or text == []:
         raise _without_value(record, key, "--text-column")
-    raise DocumentError(f"the value at the key {key!r} is not text", hint=arrays_hint(record) or "see --text-column")
+    raise DocumentError(
+        f"the value at the key {key!r} is not text", hint=arrays_hint(record) or "see --text-column"
+    )
 
 
 def _without_value(record: dict[str, object], key: str, option: str) -> DocumentError:
     if _value_at(record, key) is not _ABSENT:
         return DocumentError(f"no value at the key {key!r}", hint=f"see {option}")
     hint = arrays_hint(record) or f"see {option}"
-    return DocumentError(f"no value at the key {key!r}", hint=f"the keys are {_keys_in(record)}; {hint}")
+    return DocumentError(
+        f"no value at the key {key!r}", hint=f"the keys are {_keys_in(record)}; {hint}"
+    )
 
 
 def _keys_in(record: dict[str, object]) -> str:
     """Return the keys of an object as a message shows them: half a character as its code."""
     from nbtext.corpus.columns import cut_short, keys_of
 
-    return listed([cut_short(each.encode("utf-8", "backslashreplace").decode(), 30) for each in keys_of(record)], 10)
+    return listed(
+        [
+            cut_short(each.encode("utf-8", "backslashreplace").decode(), 30)
+            for each in keys_of(record)
+        ],
+        10,
+    )
 
 
 def _value_at(record: dict[str, object], key: str) -> object:
@@ -372,7 +451,9 @@ def _label(record: dict[str, object], key: str) -> Label | None:
     if isinstance(value, dict):
         value = value.get("choices", value)  # as Label Studio writes several
     if is_marks(value):
-        return label_set(label for label, mark in cast("dict[str, float]", value).items() if mark >= 0.5)
+        return label_set(
+            label for label, mark in cast("dict[str, float]", value).items() if mark >= 0.5
+        )
     if not isinstance(value, list):
         label = _as_text(value, key)
         return label and one_label(label)
@@ -398,7 +479,9 @@ def _as_text(value: object, key: str) -> str | None:
     if isinstance(value, (dict, list)):
         inside = _keys_in({key: value})
         hint = f"{key}.0 is its first item" if inside == key else f"inside are {inside}"
-        raise DocumentError(f"the value at the key {key!r} is not text, a number, true or false", hint=hint)
+        raise DocumentError(
+            f"the value at the key {key!r} is not text, a number, true or false", hint=hint
+        )
     try:
         return json.dumps(value, allow_nan=False)
     except ValueError:
@@ -416,12 +499,17 @@ def parsed_record(line: bytes, encoding: str) -> tuple[dict[str, object], bool]:
 def _parsed(content: bytes, encoding: str) -> tuple[object, bool]:
     """Return the value of a JSON text, and whether it was read as Windows-1252; raise `DocumentError` if it is none."""
     try:
-        body, transcoded = to_utf8(content.removeprefix(BOM_UTF8), encoding)  # each line is a JSON text; RFC 8259 (8.1) allows a mark
+        body, transcoded = to_utf8(
+            content.removeprefix(BOM_UTF8), encoding
+        )  # each line is a JSON text; RFC 8259 (8.1) allows a mark
         return DECODER.decode(body.decode()), transcoded
     except RecursionError:
         raise DocumentError("JSON nested too deeply") from None
     except json.JSONDecodeError as problem:
         line = f"line {problem.lineno}, " if problem.lineno > 1 else ""
-        raise DocumentError(f"not valid JSON ({problem.msg.lower().removesuffix(' at')} at {line}column {problem.colno})") from None
+        raise DocumentError(
+            f"not valid JSON ({problem.msg.lower().removesuffix(' at')} at {line}column "
+            f"{problem.colno})"
+        ) from None
     except ValueError as problem:
         raise DocumentError(f"not valid JSON ({str(problem).partition(';')[0]})") from None

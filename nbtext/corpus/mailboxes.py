@@ -10,7 +10,14 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from nbtext.corpus.decoding import decoded_name
-from nbtext.corpus.directory import files_below, labelled_files, names_below, read_listed, unlabelled_files, with_all_labels
+from nbtext.corpus.directory import (
+    files_below,
+    labelled_files,
+    names_below,
+    read_listed,
+    unlabelled_files,
+    with_all_labels,
+)
 from nbtext.corpus.document import Document, LabelledFolder, Source, too_large
 from nbtext.corpus.streams import BUFFER, beginning, must_exist, open_stream, uncompressed_name
 from nbtext.errors import DocumentError, PathError, UsageError
@@ -28,8 +35,10 @@ FOLDERS = ("cur", "new", "tmp")
 """The folders of a Maildir; messages in the last are still being delivered."""
 
 MESSAGE = re.compile(
-    rb"\nFrom (?=[ \t]*\r?\n|\S*@\S*[ \t]*\r?\n|(?:(?<=\n\nFrom )|(?<=\n\r\nFrom ))\S+[ \t]*\r?\n"  # an address, or after an empty line a name
-    rb"|\S+ +(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b|.{0,200}?\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b.{0,40}?\d\d:\d\d).{0,1000}\n"
+    rb"\nFrom (?=[ \t]*\r?\n|\S*@\S*[ \t]*\r?\n|(?:(?<=\n\nFrom )|(?<=\n\r\nFrom ))\S+[ "
+    rb"\t]*\r?\n"  # an address, or after an empty line a name
+    rb"|\S+ "
+    rb"+(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b|.{0,200}?\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b.{0,40}?\d\d:\d\d).{0,1000}\n"
     rb"(?=(?:(?:>From |[ \t]|[A-Za-z][!-9;-~]{0,99}:(?!//)).{0,300}\n){0,4}"
     rb"(?i:[a-z]+-[!-9;-~]{1,99}|from|to|cc|subject|date|received|sender|status|path|newsgroups|organization|lines):)"
 )
@@ -44,7 +53,10 @@ _SUFFIXES = (".mbox", ".mbx")
 _SHIFTED = re.compile("&([A-Za-z0-9+,]*)-")
 """Characters beyond ASCII, and "&" itself, in the name of a folder of IMAP: modified UTF-7 (RFC 3501, 5.1.3)."""
 
-_INDEX = re.compile(r".*\.(msf|dat|toc|cmeta|ev-summary(-meta)?|ibex\.index(\.data)?)|table_of_contents|filterlog\.html", re.IGNORECASE)
+_INDEX = re.compile(
+    r".*\.(msf|dat|toc|cmeta|ev-summary(-meta)?|ibex\.index(\.data)?)|table_of_contents|filterlog\.html",
+    re.IGNORECASE,
+)
 """Names of files that mail programs keep beside mboxes."""
 
 _LONGEST = 1 << 12
@@ -98,13 +110,19 @@ def _folders_in(path: str) -> list[str]:
 
 def _maildirs_in(path: str) -> list[str]:
     """Return the Maildirs in a folder that has no other visible folders; none if it has."""
-    folders = [folder for folder in _folders_in(path) if not os.path.basename(folder).startswith(".")]
+    folders = [
+        folder for folder in _folders_in(path) if not os.path.basename(folder).startswith(".")
+    ]
     return folders if all(map(_is_maildir, folders)) else []
 
 
 def _account_in(path: str) -> list[str]:
     """Return the Maildirs with messages of an account, with their classes: INBOX for the path itself and ``A.B`` for the folder ``.A.B`` in it; none if there is no folder."""
-    folders = [LabelledFolder(each, _class_named(os.path.basename(each).lstrip("."))) for each in _folders_in(path) if _is_maildir(each)]
+    folders = [
+        LabelledFolder(each, _class_named(os.path.basename(each).lstrip(".")))
+        for each in _folders_in(path)
+        if _is_maildir(each)
+    ]
     several = [LabelledFolder(path, "INBOX"), *folders] if folders else []
     return [each for each in several if any(names_below(_parts_of(each), labelled=False))]
 
@@ -140,7 +158,9 @@ def holds_mboxes(folder: str) -> bool:
         if not os.path.isfile(file):  # a pipe would wait
             return False
         start = beginning(file)
-        is_named = uncompressed_name(name).lower().endswith(_SUFFIXES) or os.path.exists(f"{file}.msf")
+        is_named = uncompressed_name(name).lower().endswith(_SUFFIXES) or os.path.exists(
+            f"{file}.msf"
+        )
         if start and not (is_named or is_mbox(start)):
             return False
         found = found or is_named or bool(start)
@@ -158,7 +178,11 @@ def mboxes(path: str, source: Source) -> Iterator[str]:
     for file, problem in files_below(path, linked=True):
         if problem is not None:
             raise PathError(problem.message, where=file, hint=problem.hint)
-        name = os.path.relpath(file, path) if file != os.path.join(path, "mbox") else os.path.basename(os.path.realpath(path))
+        name = (
+            os.path.relpath(file, path)
+            if file != os.path.join(path, "mbox")
+            else os.path.basename(os.path.realpath(path))
+        )
         folder, below, _ = name.partition(os.sep)
         if _INDEX.fullmatch(os.path.basename(file)):
             source.notices.unlabelled.append(file)
@@ -177,28 +201,42 @@ def maildir(path: str, source: Source) -> Iterator[ListedFile]:
     Raise `PathError` for any other path if classes are wanted and it has none; else it is a message or a directory of messages.
     """
     if not isinstance(path, LabelledFolder) and (several := _maildirs_of(path, source)):
-        yield from with_all_labels(chain.from_iterable(maildir(each, source) for each in several), several)
+        yield from with_all_labels(
+            chain.from_iterable(maildir(each, source) for each in several), several
+        )
         return
     folders = _parts_of(path) if _is_maildir(path) else None
     if (label := class_of(path, source)) is not None:
-        if folders is None and not (stat.S_ISDIR(must_exist(path).st_mode) and isinstance(path, LabelledFolder)):
+        if folders is None and not (
+            stat.S_ISDIR(must_exist(path).st_mode) and isinstance(path, LabelledFolder)
+        ):
             raise PathError("not a Maildir: a folder cur, new or tmp is missing", where=path)
-        yield from labelled_files(folders or [path], label, source.notices, f"{path}: no messages in this Maildir")
+        yield from labelled_files(
+            folders or [path], label, source.notices, f"{path}: no messages in this Maildir"
+        )
     elif folders is None:
         yield from unlabelled_files(path)
     else:
-        yield from ((file, None, problem) for folder in folders for file, problem in files_below(folder))
+        yield from (
+            (file, None, problem) for folder in folders for file, problem in files_below(folder)
+        )
 
 
 def read_message(file: ListedFile, source: Source) -> Document:
     """Read a listed file; a message of a Maildir that has another name since, because somebody read or flagged it, is found by what stays of the name."""
     document = read_listed(file, source)
     path, label, _ = file
-    if document.problem is None or os.path.lexists(path) or not _is_maildir(folder := os.path.dirname(os.path.dirname(path))):
+    if (
+        document.problem is None
+        or os.path.lexists(path)
+        or not _is_maildir(folder := os.path.dirname(os.path.dirname(path)))
+    ):
         return document
     stays = os.path.basename(path).partition(":")[0]
     with os.scandir(os.path.join(folder, "cur")) as entries:
-        renamed = next((entry.path for entry in entries if entry.name.partition(":")[0] == stays), None)
+        renamed = next(
+            (entry.path for entry in entries if entry.name.partition(":")[0] == stays), None
+        )
     return document if renamed is None else read_listed((renamed, label, None), source)
 
 
@@ -214,7 +252,11 @@ def _documents_of(path: str, source: Source) -> Iterator[Document]:
     label = class_of(path, source, *_SUFFIXES)
     limit = source.limit
     with open_stream(path, source) as stream:
-        if source.labelled and not stream.peek(len(SEPARATOR)).startswith(SEPARATOR) and stream.peek(1):
+        if (
+            source.labelled
+            and not stream.peek(len(SEPARATOR)).startswith(SEPARATOR)
+            and stream.peek(1)
+        ):
             raise PathError(
                 'not an mbox: it does not begin with "From "',
                 where=path,
@@ -251,4 +293,6 @@ def _message(content: bytes, limit: int) -> bytes | None:
         message = without_end
     if len(message) > limit:
         return None
-    return _ESCAPED.sub(rb"\1", message) if b"\n>From " in message or b"\n>>" in message else message
+    return (
+        _ESCAPED.sub(rb"\1", message) if b"\n>From " in message or b"\n>>" in message else message
+    )

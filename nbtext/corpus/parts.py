@@ -61,9 +61,17 @@ class Shard(NamedTuple):
 
     def absolute(self) -> Shard:
         """Return the shard for a process in another directory that finds the corpus at the same place."""
-        files = self.files and tuple((os.path.abspath(file), label, problem) for file, label, problem in self.files)
+        files = self.files and tuple(
+            (os.path.abspath(file), label, problem) for file, label, problem in self.files
+        )
         path = os.path.abspath(self.path)
-        return Shard(LabelledFolder(path, self.path.label) if isinstance(self.path, LabelledFolder) else path, self.part, files)
+        return Shard(
+            LabelledFolder(path, self.path.label)
+            if isinstance(self.path, LabelledFolder)
+            else path,
+            self.part,
+            files,
+        )
 
 
 def reader(layout: Format) -> Callable[[str, Source], Iterator[Any]]:
@@ -72,7 +80,9 @@ def reader(layout: Format) -> Callable[[str, Source], Iterator[Any]]:
     return getattr(import_module(f"nbtext.corpus.{module}"), function)
 
 
-def shards(paths: Sequence[str], source: Source, size: int = BYTES, *, here: bool = True) -> Iterator[Shard]:
+def shards(
+    paths: Sequence[str], source: Source, size: int = BYTES, *, here: bool = True
+) -> Iterator[Shard]:
     """Yield all of the paths in shards of about ``size`` bytes, in order, without overlap; add notices to those of the source.
 
     If a path cannot be listed, the last shard is all of it: reading it reports the reason. Compressed files are cut only for processes that
@@ -86,7 +96,10 @@ def shards(paths: Sequence[str], source: Source, size: int = BYTES, *, here: boo
     for path in paths:
         if layout.file_per_document:
             try:
-                yield from (Shard(path, files=tuple(files)) for files in blocks(reader(layout)(path, source), _bytes_of, FILES, size))
+                yield from (
+                    Shard(path, files=tuple(files))
+                    for files in blocks(reader(layout)(path, source), _bytes_of, FILES, size)
+                )
             except NbtextError:
                 yield Shard(path)
                 return
@@ -115,7 +128,11 @@ def parts(path: str, size: int, source: Source, *, here: bool = True) -> Iterato
         if records is not None and stat.S_ISREG(status.st_mode):
             with open(path, "rb") as file:
                 is_packed = compression(path, file.peek(LONGEST_BEGINNING)) is not None
-                is_worth_it = here if is_packed else status.st_size > size and not is_wide(file.peek(LONGEST_WIDE))
+                is_worth_it = (
+                    here
+                    if is_packed
+                    else status.st_size > size and not is_wide(file.peek(LONGEST_WIDE))
+                )
                 if is_worth_it:
                     stream = readable_stream(file, path, source.unpacked_limit)
                     last = yield from _cut(stream, size, records, file if is_packed else None)
@@ -124,7 +141,9 @@ def parts(path: str, size: int, source: Source, *, here: bool = True) -> Iterato
     yield last
 
 
-def _cut(stream: BufferedReader, size: int, records: _Records, packed: BufferedReader | None) -> Generator[FilePart, None, FilePart]:
+def _cut(
+    stream: BufferedReader, size: int, records: _Records, packed: BufferedReader | None
+) -> Generator[FilePart, None, FilePart]:
     upcoming = _Upcoming(stream)
     content, wanted = upcoming.content, size
     start = lines = before = read = 0
@@ -136,16 +155,27 @@ def _cut(stream: BufferedReader, size: int, records: _Records, packed: BufferedR
         if not end and wanted <= size + LONGEST_RECORD:
             wanted *= 2
             continue
-        if not end or not (start or content[:end].removeprefix(BOM_UTF8).strip()):  # a header may follow empty lines
+        if not end or not (
+            start or content[:end].removeprefix(BOM_UTF8).strip()
+        ):  # a header may follow empty lines
             break
         read_before, read = read, packed.tell() if packed else 0
-        yield FilePart(start, start + end, lines, before, bytes(content[:end]) if packed else None, read - read_before)
+        yield FilePart(
+            start,
+            start + end,
+            lines,
+            before,
+            bytes(content[:end]) if packed else None,
+            read - read_before,
+        )
         start, lines, before, wanted = start + end, lines + n_lines, before + n_records, size
         del content[:end]
     if not start:
         return WHOLE_FILE
     if packed and upcoming.is_all:
-        return FilePart(start, None, lines, before, bytes(content), packed.tell() - read, upcoming.failure)
+        return FilePart(
+            start, None, lines, before, bytes(content), packed.tell() - read, upcoming.failure
+        )
     return FilePart(start, None, lines, before, from_beginning=packed is not None)
 
 
@@ -162,7 +192,9 @@ class _Upcoming:
     def is_more_than(self, size: int) -> bool:
         """Read on until there are more bytes than that; return whether there are."""
         try:
-            while (missing := max(size, LONGEST_BEGINNING) + 1 - len(self.content)) > 0 and not self.is_all:
+            while (
+                missing := max(size, LONGEST_BEGINNING) + 1 - len(self.content)
+            ) > 0 and not self.is_all:
                 piece = self._stream.read1(min(missing, BUFFER))
                 self.content += piece
                 self.is_all = not piece
@@ -222,7 +254,10 @@ def _records_in(content: bytearray, start: int, *, delimiter: bytes) -> tuple[in
         return len(whole), n_lines, n_lines
     octets = np.frombuffer(b"\n%b\n" % whole.removeprefix(BOM_UTF8 if not start else b""), np.uint8)
     quotes = np.flatnonzero(octets == ord('"'))
-    inside = np.isin(np.append(octets[quotes[0::2] - 1], octets[quotes[1::2] + 1]), np.frombuffer(b'"\r\n' + delimiter, np.uint8))
+    inside = np.isin(
+        np.append(octets[quotes[0::2] - 1], octets[quotes[1::2] + 1]),
+        np.frombuffer(b'"\r\n' + delimiter, np.uint8),
+    )
     if not inside.all():
         return None
     quotes_before = np.searchsorted(quotes, np.flatnonzero(octets[1:-1] == ord("\n")) + 1)

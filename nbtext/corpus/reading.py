@@ -15,11 +15,33 @@ from functools import cache, partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from nbtext.corpus.decoding import decoded_name, decoded_text, detect_encoding, is_ascii_compatible, is_plain, refuse_binary
+from nbtext.corpus.decoding import (
+    decoded_name,
+    decoded_text,
+    detect_encoding,
+    is_ascii_compatible,
+    is_plain,
+    refuse_binary,
+)
 from nbtext.corpus.document import Document, Notices, Source, delimiter_of, problem_of, too_large
 from nbtext.corpus.parts import ARRAY, Shard, reader
-from nbtext.corpus.streams import LINES_AT_ONCE, LONGEST_FIRST_LINE, LOOKED_AT, beginning, uncompressed_name
-from nbtext.document_parts import KINDS, NO_TEXT, Attributes, checked_fields, field_name, weight_in_units, with_spaces, without_separators
+from nbtext.corpus.streams import (
+    LINES_AT_ONCE,
+    LONGEST_FIRST_LINE,
+    LOOKED_AT,
+    beginning,
+    uncompressed_name,
+)
+from nbtext.document_parts import (
+    KINDS,
+    NO_TEXT,
+    Attributes,
+    checked_fields,
+    field_name,
+    weight_in_units,
+    with_spaces,
+    without_separators,
+)
 from nbtext.errors import WARNING, DocumentError, Finding, UsageError, quantity
 from nbtext.prediction.labels import separated
 from nbtext.ragged import LabelledBlock, blocks
@@ -43,9 +65,12 @@ _CLASS_FILE = re.compile(r"([^\d.]+|\D+\.te?xt)(\.gz|\.bz2|\.xz|\.zst)?", re.IGN
 """Names of files that may be classes."""
 
 CONVERTED = {
-    ".parquet": "make it jsonl first, as with python -c \"import pandas; pandas.read_parquet('FILE').to_json('FILE.jsonl', orient='records', lines=True)\"",
+    ".parquet": 'make it jsonl first, as with python -c "import pandas; '
+    "pandas.read_parquet('FILE').to_json('FILE.jsonl', orient='records', lines=True)\"",
     **dict.fromkeys((".xlsx", ".xls", ".ods"), "save the sheet as csv first"),
-    **dict.fromkeys((".tar", ".tgz", ".tbz", ".tbz2", ".txz", ".tzst"), GONE_VALUES["format"]["tar"]),
+    **dict.fromkeys(
+        (".tar", ".tgz", ".tbz", ".tbz2", ".txz", ".tzst"), GONE_VALUES["format"]["tar"]
+    ),
 }
 """What to do with tables and archives that are not read, by suffix."""
 
@@ -54,10 +79,14 @@ BEGINNING, SHARE_OF_KIND = 4096, 0.2
 
 KINDS_OF_TEXT = {
     "mail": re.compile(
-        rb"(?:From [^\n]*\n)?(?:[a-z][\w-]*:[^\n]*\n(?:[ \t][^\n]*\n)*)+?(?:from|to|subject|date|received|message-id):",
+        rb"(?:From [^\n]*\n)?(?:[a-z][\w-]*:[^\n]*\n(?:[ "
+        rb"\t][^\n]*\n)*)+?(?:from|to|subject|date|received|message-id):",
         re.IGNORECASE,
     ).match,
-    "html": re.compile(rb"<(?:!doctype html|/?(?:html|body|head|div|p|br|span|table|td|a|li)(?=[\s/>])[^<>]*)>", re.IGNORECASE).search,
+    "html": re.compile(
+        rb"<(?:!doctype html|/?(?:html|body|head|div|p|br|span|table|td|a|li)(?=[\s/>])[^<>]*)>",
+        re.IGNORECASE,
+    ).search,
 }
 """What finds in the beginning of a text that it is no plain text."""
 
@@ -69,17 +98,22 @@ _CONVERTED_BY_CONTENT = {
     rb"(?s).{257}ustar": CONVERTED[".tar"],
     rb"PAR1": CONVERTED[".parquet"],
     rb"ARROW1|FEA1": CONVERTED[".parquet"].replace("parquet", "feather"),
-    rb"\x80[\x02-\x05]": "a pickle can run code when it is loaded; make it csv first, where it comes from",
-    rb"SQLite format 3\0": "make it csv first, as with sqlite3 -csv -header FILE 'select label, text from TABLE'",
+    rb"\x80[\x02-\x05]": "a pickle can run code when it is loaded; make it csv first, where it "
+    "comes from",
+    rb"SQLite format 3\0": "make it csv first, as with sqlite3 -csv -header FILE 'select label, "
+    "text from TABLE'",
     rb"%PDF-": "make it text first, as with pdftotext FILE",
-    rb"(?:(?:version:[^\n]*|#[^\n]*|)\n)*nlu:\s*\n": "make it JSON first, as with rasa data convert nlu --format json --data FILE --out nlu.json",
+    rb"(?:(?:version:[^\n]*|#[^\n]*|)\n)*nlu:\s*\n": "make it JSON first, as with rasa data "
+    "convert nlu --format json --data FILE --out nlu.json",
 }
 """The same by the beginning of a file that is to be learnt."""
 
 _LIKE_JSON = re.compile(rb"""\s*(?:\{\s*("|\Z)|\[\s*[\["{])""")
 
 
-def read_corpus(paths: Sequence[str], reading: Reading, notices: Notices, *, labelled: bool, columns: Names = ()) -> Iterator[Document]:
+def read_corpus(
+    paths: Sequence[str], reading: Reading, notices: Notices, *, labelled: bool, columns: Names = ()
+) -> Iterator[Document]:
     """Yield the documents of the paths in order; one that cannot be read comes with its problem.
 
     With ``labelled``, each document has its class. ``columns`` are names (which
@@ -87,7 +121,9 @@ def read_corpus(paths: Sequence[str], reading: Reading, notices: Notices, *, lab
     missing key is a problem of the document. Raise `PathError` for a path that cannot be read at all, or not to its end, and `UsageError` for
     settings that do not fit.
     """
-    source = source_of(resolved(reading, paths, labelled=labelled), notices, labelled=labelled, columns=columns)
+    source = source_of(
+        resolved(reading, paths, labelled=labelled), notices, labelled=labelled, columns=columns
+    )
     for path in paths:
         yield from read_shard(Shard(path), source)
 
@@ -95,12 +131,18 @@ def read_corpus(paths: Sequence[str], reading: Reading, notices: Notices, *, lab
 def read_shard(shard: Shard, source: Source) -> Iterator[Any]:
     """Yield the documents of a shard as `read_corpus` does, but without names where the source allows a `LabelledBlock` of many."""
     undecoded, separator = _undecoded(shard, source), source.reading.label_separator
-    folder = os.path.dirname(shard.path) if source.reading.of_files and not FORMATS[source.reading.format].file_per_document else None
+    folder = (
+        os.path.dirname(shard.path)
+        if source.reading.of_files and not FORMATS[source.reading.format].file_per_document
+        else None
+    )
     if not source.in_blocks:
         yield from _kept(_decoded(undecoded, source, folder), source)
         return
     for items in blocks(
-        undecoded, lambda item: LINES_AT_ONCE if isinstance(item, LabelledBlock) else len(item.text) + 1, n_bytes=LINES_AT_ONCE
+        undecoded,
+        lambda item: LINES_AT_ONCE if isinstance(item, LabelledBlock) else len(item.text) + 1,
+        n_bytes=LINES_AT_ONCE,
     ):
         whole, odd = _sorted_out(items, source.limit)
         for block in whole:
@@ -110,11 +152,17 @@ def read_shard(shard: Shard, source: Source) -> Iterator[Any]:
 
 def _kept(documents: Iterable[Document], source: Source) -> Iterator[Document]:
     """Yield documents under the labels of the patch, those that cannot be read as the source says."""
-    for document in documents if source.patch is None else (source.patch(document, source.notices) for document in documents):
+    for document in (
+        documents
+        if source.patch is None
+        else (source.patch(document, source.notices) for document in documents)
+    ):
         if document.problem is None or source.on_error == "record":
             yield document
         elif source.on_error == "fail":
-            raise DocumentError(document.problem.message, where=document.id, hint=document.problem.hint)
+            raise DocumentError(
+                document.problem.message, where=document.id, hint=document.problem.hint
+            )
         elif source.leave_out is not None:
             source.leave_out(document.id, document.problem)
 
@@ -130,11 +178,15 @@ def _undecoded(shard: Shard, source: Source) -> Iterator[Any]:
         return (read(file, source) for file in shard.files or reader(layout)(shard.path, source))
     if layout.columns and not shard.part.start:
         doubts = (_doubts_of_records if layout.decoded else _doubts_of_rows)(shard.path, source)
-        source.notices.warnings.extend(Finding("columns", WARNING, f"{shard.path}: {what}", advice) for what, advice in doubts)
+        source.notices.warnings.extend(
+            Finding("columns", WARNING, f"{shard.path}: {what}", advice) for what, advice in doubts
+        )
     return reader(layout)(shard.path, replace(source, part=shard.part))
 
 
-def _sorted_out(items: Sequence[LabelledBlock | Document], limit: int) -> tuple[list[LabelledBlock], list[Document]]:
+def _sorted_out(
+    items: Sequence[LabelledBlock | Document], limit: int
+) -> tuple[list[LabelledBlock], list[Document]]:
     """Return documents that are text as they stand in blocks, and those that have a problem, or that are to be decoded."""
     whole = [item for item in items if isinstance(item, LabelledBlock)]
     documents = [item for item in items if not isinstance(item, LabelledBlock)]
@@ -190,7 +242,11 @@ def _are_classes(paths: Sequence[str]) -> bool:
     from nbtext.corpus.directory import visible_paths
 
     try:
-        files = visible_paths(paths[0]) if len(paths) == 1 else [(path, os.path.isdir(path)) for path in paths]
+        files = (
+            visible_paths(paths[0])
+            if len(paths) == 1
+            else [(path, os.path.isdir(path)) for path in paths]
+        )
     except OSError:
         return False
     return len(files) > 1 and all(
@@ -232,14 +288,19 @@ def _format_by_content(path: str) -> str | None:
     from nbtext.corpus.columns import table_format
 
     start = beginning(path, of_pipe=LOOKED_AT)
-    if refused := next((hint for signature, hint in _CONVERTED_BY_CONTENT.items() if re.match(signature, start)), None):
+    if refused := next(
+        (hint for signature, hint in _CONVERTED_BY_CONTENT.items() if re.match(signature, start)),
+        None,
+    ):
         raise UsageError(f"{path} cannot be read", hint=refused)
     line = start.partition(b"\n")[0]
     text = line.removeprefix(BOM_UTF8)
     for name, layout in FORMATS.items():
         if layout.beginning and (line if layout.mail else text).startswith(layout.beginning):
             return name
-    found = "jsonl" if _holds_records(start) else table_format(start, complete=len(start) < LOOKED_AT)
+    found = (
+        "jsonl" if _holds_records(start) else table_format(start, complete=len(start) < LOOKED_AT)
+    )
     if found is None and start and (path.lower().endswith(".json") or _LIKE_JSON.match(text)):
         from nbtext.corpus.lines import how_to_read_json
 
@@ -252,7 +313,9 @@ def _holds_records(start: bytes) -> bool:
     from nbtext.corpus.lines import parsed_record
 
     try:
-        return ARRAY.match(start) is not None or bool(parsed_record(start.partition(b"\n")[0], "auto")[0])
+        return ARRAY.match(start) is not None or bool(
+            parsed_record(start.partition(b"\n")[0], "auto")[0]
+        )
     except DocumentError:
         return False
 
@@ -267,7 +330,11 @@ def format_like(paths: Sequence[str], trained: Reading) -> str:
     if layout is None or layout.counted:
         return trained.format
     if (by_name := format_by_name(path)) is not None:
-        return "lines" if trained.format == "lines" and by_name == "dir" and _are_classes(paths) else by_name
+        return (
+            "lines"
+            if trained.format == "lines" and by_name == "dir" and _are_classes(paths)
+            else by_name
+        )
     is_file = os.path.isfile(path)
     if layout.file_per_document:
         from nbtext.corpus.mailboxes import is_mbox
@@ -304,11 +371,15 @@ def reading_like(trained: Reading, paths: Sequence[str], given: Mapping[str, obj
     for kind, names, others in zip(KINDS, learnt, read, strict=True):
         if len(names) != len(others):
             raise UsageError(
-                f"--{kind} names {quantity(len(others), 'column')}, and the model has {len(names)}", hint="name them in the model's order"
+                f"--{kind} names {quantity(len(others), 'column')}, and the model has {len(names)}",
+                hint="name them in the model's order",
             )
     file_format = resolve_format(paths, reading.format)
     if FORMATS[file_format].counted and not trained.is_counted:
-        raise UsageError(f"the model was trained on texts, not on {file_format}'s counted features", hint="train one on features")
+        raise UsageError(
+            f"the model was trained on texts, not on {file_format}'s counted features",
+            hint="train one on features",
+        )
     return reading
 
 
@@ -325,7 +396,9 @@ def _format_like_table(path: str, trained: Reading) -> str:
     if _holds_records(text):
         return "jsonl"
     complete = len(start) < LOOKED_AT
-    rows = split_rows(start, delimiter_of(trained), quoted=trained.format == "csv", complete=complete)
+    rows = split_rows(
+        start, delimiter_of(trained), quoted=trained.format == "csv", complete=complete
+    )
     return trained.format if not rows or is_table(rows, trained) else "dir"
 
 
@@ -359,7 +432,11 @@ def resolved(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Readi
     elif document == "auto":
         by_class = labelled and not (reading.label_column or reading.label_pattern)
         document = _kind_of_files(paths, labelled=by_class) if layout.file_per_document else BY_NAME
-    text_column = reading.file_column or reading.text_column or (NO_TEXT if Attributes.of(reading).names else None)
+    text_column = (
+        reading.file_column
+        or reading.text_column
+        or (NO_TEXT if Attributes.of(reading).names else None)
+    )
     found = replace(reading, document=document, text_column=text_column)
     return _with_columns(found, paths[0], labelled=labelled) if layout.columns and paths else found
 
@@ -405,7 +482,12 @@ def read_as_text(kinds: Mapping[str, int], n_documents: int, among: str = "") ->
     for kind, n in kinds.items():
         if kind in (*KINDS_OF_TEXT, "mbox") and n >= SHARE_OF_KIND * n_documents:
             advice = f"give --{'format' if kind in FORMATS else 'document'} {kind}"
-            yield Finding("texts", WARNING, f"read as text, and look like {kind}: {quantity(n, 'document')}{among}", advice)
+            yield Finding(
+                "texts",
+                WARNING,
+                f"read as text, and look like {kind}: {quantity(n, 'document')}{among}",
+                advice,
+            )
 
 
 def files_read_as_text(folder: str) -> Iterator[Finding]:
@@ -413,19 +495,35 @@ def files_read_as_text(folder: str) -> Iterator[Finding]:
     from nbtext.corpus.directory import names_below, visible_paths
 
     with suppress(OSError):  # reading it reports the reason
-        folders = [path for path, is_folder in visible_paths(folder) if is_folder][:_FOLDERS_LOOKED_AT] or [folder]
-        some = chain.from_iterable(islice(names_below([each], labelled=False), _FILES_LOOKED_AT) for each in folders)
-        texts = [beginning(path) for name, _, path in some if _kind_of_file(name) == "text" and os.path.isfile(path)]
+        folders = [path for path, is_folder in visible_paths(folder) if is_folder][
+            :_FOLDERS_LOOKED_AT
+        ] or [folder]
+        some = chain.from_iterable(
+            islice(names_below([each], labelled=False), _FILES_LOOKED_AT) for each in folders
+        )
+        texts = [
+            beginning(path)
+            for name, _, path in some
+            if _kind_of_file(name) == "text" and os.path.isfile(path)
+        ]
         kinds = Counter(chain.from_iterable(map(kinds_of_text, texts)))
         yield from read_as_text(kinds, len(texts), f" of {len(texts)} looked at")
 
 
 def _with_columns(reading: Reading, path: str, *, labelled: bool) -> Reading:
     """Return the settings of a table or of JSON with the delimiter and the columns or keys that its beginning shows, where they do not say them."""
-    are_given = reading.text_column is not None and (reading.label_column is not None or not labelled)
+    are_given = reading.text_column is not None and (
+        reading.label_column is not None or not labelled
+    )
     if are_given and (reading.delimiter is not None or reading.format != "csv"):
         return reading  # before columns.py is imported, which a single answer does without
-    from nbtext.corpus.columns import first_records, names_a_column, recognise, recognise_keys, refuse_lines_above_header
+    from nbtext.corpus.columns import (
+        first_records,
+        names_a_column,
+        recognise,
+        recognise_keys,
+        refuse_lines_above_header,
+    )
 
     if are_given and not names_a_column(reading):
         return reading
@@ -458,16 +556,22 @@ def corpus_doubts(paths: Sequence[str], reading: Reading, found: Reading) -> Ite
         from nbtext.corpus.directory import names_below
         from nbtext.corpus.unknown import folder_findings
 
-        yield from folder_findings((path for *_, path in names_below(paths, labelled=found.format == "dir")), found)
+        yield from folder_findings(
+            (path for *_, path in names_below(paths, labelled=found.format == "dir")), found
+        )
     elif (reading.format, found.format) == ("auto", "tsv"):
         from nbtext.corpus.columns import holds_quoted_cells
 
         if holds_quoted_cells(beginning(paths[0])):
             detail = f"{paths[0]}: cells look quoted, and in tsv a quote is a character"
-            yield Finding("columns", WARNING, detail, "if they are, give --format csv --delimiter tab")
+            yield Finding(
+                "columns", WARNING, detail, "if they are, give --format csv --delimiter tab"
+            )
 
 
-def _delimiter_and_rows(path: str, reading: Reading, *, of_pipe: int = 0) -> tuple[str | None, list[list[str]]]:
+def _delimiter_and_rows(
+    path: str, reading: Reading, *, of_pipe: int = 0
+) -> tuple[str | None, list[list[str]]]:
     """Return the delimiter of a table, None for that of its format, and the rows in its first 64 KiB; if there is none, those in its first 4 MiB."""
     from nbtext.corpus.columns import find_delimiter, split_rows
 
@@ -475,8 +579,12 @@ def _delimiter_and_rows(path: str, reading: Reading, *, of_pipe: int = 0) -> tup
     for size in (LOOKED_AT, LONGEST_FIRST_LINE):
         start = beginning(path, size, of_pipe=of_pipe)
         complete = len(start) < size
-        delimiter = reading.delimiter or (find_delimiter(start, complete=complete) if quoted else None)
-        rows = split_rows(start, delimiter or delimiter_of(reading), quoted=quoted, complete=complete)
+        delimiter = reading.delimiter or (
+            find_delimiter(start, complete=complete) if quoted else None
+        )
+        rows = split_rows(
+            start, delimiter or delimiter_of(reading), quoted=quoted, complete=complete
+        )
         if rows or complete:
             break
     return delimiter, rows
@@ -493,7 +601,12 @@ def _doubts_of_rows(path: str, source: Source) -> Iterator[tuple[str, str]]:
         problem.where = path
         raise
     if rows and reading.text_column not in source.columns:  # label --take asks for ids
-        yield from doubts(rows, reading, os.path.dirname(path), all_learnt=source.labelled and source.where is None)
+        yield from doubts(
+            rows,
+            reading,
+            os.path.dirname(path),
+            all_learnt=source.labelled and source.where is None,
+        )
 
 
 def _doubts_of_records(path: str, source: Source) -> Iterator[tuple[str, str]]:
@@ -509,15 +622,32 @@ def column_names(path: str, reading: Reading) -> tuple[str, ...]:
     from nbtext.corpus.columns import header_names, names_a_column
 
     if reading.format not in ("csv", "tsv"):
-        raise UsageError(f"--keep all is for tables, not for {reading.format}", hint="name the columns")
+        raise UsageError(
+            f"--keep all is for tables, not for {reading.format}", hint="name the columns"
+        )
     rows = first_rows(path, reading)
     if not rows and beginning(path).strip():
-        raise UsageError("--keep all needs the first row, which has more than 4 MiB", where=path, hint="name the columns")
+        raise UsageError(
+            "--keep all needs the first row, which has more than 4 MiB",
+            where=path,
+            hint="name the columns",
+        )
     first = rows[0] if rows else []
-    return tuple(header_names(first, reading.encoding) if names_a_column(reading) else map(str, range(1, len(first) + 1)))
+    return tuple(
+        header_names(first, reading.encoding)
+        if names_a_column(reading)
+        else map(str, range(1, len(first) + 1))
+    )
 
 
-def source_of(reading: Reading, notices: Notices, *, labelled: bool, columns: Names = (), where: str | None = None) -> Source:
+def source_of(
+    reading: Reading,
+    notices: Notices,
+    *,
+    labelled: bool,
+    columns: Names = (),
+    where: str | None = None,
+) -> Source:
     """Return what the readers are given, from settings that are `resolved` and arguments of `read_corpus`; raise `UsageError` if they do not fit."""
     attributes = Attributes.of(reading)
     weight_column = reading.weight_column if labelled and reading.weight_column != NO_TEXT else None
@@ -526,18 +656,48 @@ def source_of(reading: Reading, notices: Notices, *, labelled: bool, columns: Na
     chosen, _, value = (where or "").partition("=")
     name = chosen.removesuffix("!")
     header = name if reading.document in ("mail", BY_NAME) and not layout.columns else ""
-    columns = (*attributes.names, *tagged, *filter(None, (weight_column, "" if header else name)), *columns)
+    columns = (
+        *attributes.names,
+        *tagged,
+        *filter(None, (weight_column, "" if header else name)),
+        *columns,
+    )
     if not (layout.file_per_document or layout.mail or is_ascii_compatible(reading.encoding)):
-        message = f"--encoding {reading['encoding']} is for whole files, and --format {file_format} has lines or rows"
+        message = (
+            f"--encoding {reading['encoding']} is for whole files, and --format "
+            f"{file_format} has lines or rows"
+        )
         raise UsageError(message, hint="make them UTF-8 first, as with iconv -t UTF-8")
     if columns and not layout.columns:
         *others, last = (name for name, other in FORMATS.items() if other.columns)
         of_mail = ", or give --document mail for a header" if name else ""
-        raise UsageError(f"--format {file_format} has no columns, such as {columns[0]}", hint=f"use {', '.join(others)} or {last}{of_mail}")
-    if labelled and reading.tag_fields and not layout.columns and reading.document not in ("mail", BY_NAME):
-        raise UsageError("--set tag-fields names columns, keys or headers of mail, which these documents have not", hint="leave it out")
+        raise UsageError(
+            f"--format {file_format} has no columns, such as {columns[0]}",
+            hint=f"use {', '.join(others)} or {last}{of_mail}",
+        )
+    if (
+        labelled
+        and reading.tag_fields
+        and not layout.columns
+        and reading.document not in ("mail", BY_NAME)
+    ):
+        raise UsageError(
+            "--set tag-fields names columns, keys or headers of mail, which these documents have "
+            "not",
+            hint="leave it out",
+        )
     condition = (value, not chosen.endswith("!")) if chosen else None
-    return Source(reading, notices, labelled, columns, attributes, tagged, weight_column, where=condition, header=header)
+    return Source(
+        reading,
+        notices,
+        labelled,
+        columns,
+        attributes,
+        tagged,
+        weight_column,
+        where=condition,
+        header=header,
+    )
 
 
 def _decoder(reading: Reading, kind: str) -> Decoder:
@@ -564,7 +724,9 @@ def _decoder(reading: Reading, kind: str) -> Decoder:
     return decoded
 
 
-def _decoded(documents: Iterable[Document], source: Source, folder: str | None = None) -> Iterator[Document]:
+def _decoded(
+    documents: Iterable[Document], source: Source, folder: str | None = None
+) -> Iterator[Document]:
     """Yield the documents with their text in UTF-8, fields, values and weight; report what is wrong with one as its problem.
 
     Documents of weight 0 are left out, and those that `Source.where` does not choose. With a ``folder`` texts are paths of files from there.
@@ -572,7 +734,9 @@ def _decoded(documents: Iterable[Document], source: Source, folder: str | None =
     others = source.places.others
     decoded = _document_decoder(source, folder)
     for document in documents:
-        unreadable = document._replace(text=b"", fields=(), values=(), columns=document.columns[others])
+        unreadable = document._replace(
+            text=b"", fields=(), values=(), columns=document.columns[others]
+        )
         found: Document | None = unreadable
         if document.problem is None:
             try:
@@ -590,8 +754,14 @@ def _document_decoder(source: Source, folder: str | None) -> Callable[[Document]
     places = source.places
     decoder_of = cache(partial(_decoder, reading))
     kind = reading.document
-    may_be_binary = reading.encoding == "auto" and kind != "mail" and not (FORMATS[reading.format].decoded or reading.of_files)
-    cleaned = with_spaces if reading.is_counted else without_separators  # a feature is what it is called
+    may_be_binary = (
+        reading.encoding == "auto"
+        and kind != "mail"
+        and not (FORMATS[reading.format].decoded or reading.of_files)
+    )
+    cleaned = (
+        with_spaces if reading.is_counted else without_separators
+    )  # a feature is what it is called
     names = [field_name(name) for name in source.tagged]
     has_attributes = bool(source.attributes.names)
 
@@ -643,7 +813,8 @@ def _file_in(folder: str, name: bytes, source: Source) -> tuple[str, bytes]:
     within = source.files_within
     if within is not None and os.path.commonpath((within, os.path.realpath(path))) != within:
         raise DocumentError(
-            f"{path} is outside the folder of the file that sets --file-column", hint="give --file-column to read it, or --no-config"
+            f"{path} is outside the folder of the file that sets --file-column",
+            hint="give --file-column to read it, or --no-config",
         )
     if not os.path.isfile(path):
         raise DocumentError(f"there is no file {path}")

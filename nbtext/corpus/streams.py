@@ -81,11 +81,18 @@ def _unpacker(kind: str) -> Any:  # noqa: ANN401 - all have the interface of `_G
         for module in ("compression.zstd", "backports.zstd"):
             with suppress(ImportError):
                 return import_module(module).ZstdDecompressor()
-        raise PathError("this Python cannot unpack zstd", hint="pip install backports.zstd, or unpack it first with unzstd")
+        raise PathError(
+            "this Python cannot unpack zstd",
+            hint="pip install backports.zstd, or unpack it first with unzstd",
+        )
     import bz2
     import lzma
 
-    return bz2.BZ2Decompressor() if kind == "bzip2" else lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MOST_MEMORY)
+    return (
+        bz2.BZ2Decompressor()
+        if kind == "bzip2"
+        else lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MOST_MEMORY)
+    )
 
 
 def compression(path: str, start: bytes) -> str | None:
@@ -113,7 +120,10 @@ class _Pieces(io.RawIOBase):
     def readinto(self, buffer: WriteableBuffer, /) -> int:
         view = memoryview(buffer)
         self._piece = self._piece or memoryview(next(self._pieces, b""))
-        piece, self._piece = self._piece[: len(view)], self._piece[len(view) :]  # cutting a view copies nothing
+        piece, self._piece = (
+            self._piece[: len(view)],
+            self._piece[len(view) :],
+        )  # cutting a view copies nothing
         view[: len(piece)] = piece
         return len(piece)
 
@@ -152,7 +162,10 @@ def unpacked(packed: IO[bytes], kind: str, limit: int) -> Generator[bytes]:
             raise PathError(f"the {kind} file is damaged ({str(problem).lower()})") from None
         size += len(piece)
         if size > limit:
-            raise PathError(f"unpacks to more than {size_in_words(limit)}", hint="give --set max-unpacked-size=SIZE")
+            raise PathError(
+                f"unpacks to more than {size_in_words(limit)}",
+                hint="give --set max-unpacked-size=SIZE",
+            )
         if piece:
             yield piece
 
@@ -241,10 +254,18 @@ def beginning(path: str, size: int = LOOKED_AT, *, of_pipe: int = 0) -> bytes:
     try:
         if path == "-" or not stat.S_ISREG(must_exist(path).st_mode):
             if path not in _begun:
-                stream = standard_input() if path == "-" else cast("BufferedReader", open(path, "rb", buffering=BUFFER))  # noqa: SIM115 - stays open
+                stream = (
+                    standard_input()
+                    if path == "-"
+                    else cast("BufferedReader", open(path, "rb", buffering=BUFFER))
+                )  # noqa: SIM115 - stays open
                 start = stream.read(of_pipe) if of_pipe else stream.readline(size)
                 if compression(path, start) is None:
-                    start += b"" if len(start) < size or b"\n" in start else stream.readline(LONGEST_FIRST_LINE)
+                    start += (
+                        b""
+                        if len(start) < size or b"\n" in start
+                        else stream.readline(LONGEST_FIRST_LINE)
+                    )
                 elif not of_pipe:
                     start += stream.read(size)
                 _begun[path] = (start, rejoined(start, stream, closes=path != "-"))
@@ -276,7 +297,9 @@ def open_stream(path: str, source: Source | None = None) -> Iterator[BufferedRea
     A thread unpacks a regular file, while the caller works on what came before, if the source takes blocks. Raise `PathError` if the file cannot be
     read or is in UTF-16 or UTF-32, on opening or, if a compressed file is damaged, while reading.
     """
-    part, limit = (WHOLE_FILE, _NO_LIMIT) if source is None else (source.part, source.unpacked_limit)
+    part, limit = (
+        (WHOLE_FILE, _NO_LIMIT) if source is None else (source.part, source.unpacked_limit)
+    )
     try:
         if not part.from_beginning:
             with stream_of(_as_it_stands(path, part)) as stream:
@@ -284,7 +307,10 @@ def open_stream(path: str, source: Source | None = None) -> Iterator[BufferedRea
             return
         mode = 0 if path == "-" else must_exist(path).st_mode
         if stat.S_ISDIR(mode):
-            raise UsageError(f"{path} is a directory, not a file of documents", hint="for a directory per class use --format dir")
+            raise UsageError(
+                f"{path} is a directory, not a file of documents",
+                hint="for a directory per class use --format dir",
+            )
         with opened(path) as file, _counted(file) as packed:
             ahead = source is not None and source.blocks and stat.S_ISREG(mode)
             stream = readable_stream(packed, path, limit, ahead=ahead)
@@ -303,17 +329,25 @@ def open_stream(path: str, source: Source | None = None) -> Iterator[BufferedRea
         raise
 
 
-def readable_stream(stream: BufferedReader, path: str, unpacked_limit: int, *, ahead: bool = False) -> BufferedReader:
+def readable_stream(
+    stream: BufferedReader, path: str, unpacked_limit: int, *, ahead: bool = False
+) -> BufferedReader:
     """Return a stream unpacked if it is compressed, with ``ahead`` by a thread; raise `PathError` if it is in UTF-16 or UTF-32."""
     kind = compression(path, stream.peek(LONGEST_BEGINNING))
     if kind is not None:
         from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
 
         pieces = unpacked(stream, kind, unpacked_limit)
-        may_start = getrlimit(RLIMIT_AS)[0] == RLIM_INFINITY  # with a limit of memory a thread could fail without a chance to say so
+        may_start = (
+            getrlimit(RLIMIT_AS)[0] == RLIM_INFINITY
+        )  # with a limit of memory a thread could fail without a chance to say so
         stream = stream_of(_ahead(pieces) if ahead and may_start else pieces)
     if is_wide(stream.peek(LONGEST_WIDE)):
-        raise PathError("a table or lines in UTF-16 or UTF-32", where=path, hint="make it UTF-8 first, as with iconv -t UTF-8")
+        raise PathError(
+            "a table or lines in UTF-16 or UTF-32",
+            where=path,
+            hint="make it UTF-8 first, as with iconv -t UTF-8",
+        )
     return stream
 
 
@@ -376,7 +410,9 @@ def _position(stream: BufferedReader) -> int:
         return 0
 
 
-def numbered_lines(stream: BufferedReader, limit: int, lines_before: int = 0) -> Iterator[tuple[int, bytes | None]]:
+def numbered_lines(
+    stream: BufferedReader, limit: int, lines_before: int = 0
+) -> Iterator[tuple[int, bytes | None]]:
     """Yield each line with its number in the file, without its end (LF or CRLF); None in place of a line of more than ``limit`` bytes."""
     number = lines_before
     while line := stream.readline(limit + 3):

@@ -17,8 +17,23 @@ from nbtext.corpus.columns import as_tsv, column_name, cut_short, names_a_column
 from nbtext.corpus.decoding import decoded_name, is_plain, plain_lines, to_utf8
 from nbtext.corpus.document import WHOLE_FILE, Document, Source, delimiter_of, problem_of, too_large
 from nbtext.corpus.parts import size_of_records
-from nbtext.corpus.streams import BUFFER, LINES_AT_ONCE, line_blocks, numbered_lines, open_stream, rejoined
-from nbtext.errors import WARNING, DocumentError, Finding, PathError, UsageError, did_you_mean, quantity
+from nbtext.corpus.streams import (
+    BUFFER,
+    LINES_AT_ONCE,
+    line_blocks,
+    numbered_lines,
+    open_stream,
+    rejoined,
+)
+from nbtext.errors import (
+    WARNING,
+    DocumentError,
+    Finding,
+    PathError,
+    UsageError,
+    did_you_mean,
+    quantity,
+)
 from nbtext.prediction.labels import label_set
 from nbtext.ragged import LabelledBlock
 
@@ -53,14 +68,23 @@ def _skip_record(text: TextIOWrapper, line: str, quotes: int) -> int:
     return n_lines
 
 
-def _rows_of_csv(stream: BufferedReader, source: Source, rows_before: int, lines_before: int) -> Generator[Row]:
+def _rows_of_csv(
+    stream: BufferedReader, source: Source, rows_before: int, lines_before: int
+) -> Generator[Row]:
     """Yield the records of quoted fields, which may hold line ends, numbered as a spreadsheet numbers its rows.
 
     Bytes that are not UTF-8 pass through the text layer as surrogates, so that each document's encoding is found by itself.
     """
     limit, delimiter = source.limit, delimiter_of(source.reading)
-    text = io.TextIOWrapper(stream, encoding="utf-8" if rows_before else "utf-8-sig", errors="surrogateescape", newline="")
-    n_lines = before = size = quotes = 0  # lines, those before the record, and its characters and quotes so far
+    text = io.TextIOWrapper(
+        stream,
+        encoding="utf-8" if rows_before else "utf-8-sig",
+        errors="surrogateescape",
+        newline="",
+    )
+    n_lines = before = size = quotes = (
+        0  # lines, those before the record, and its characters and quotes so far
+    )
     row = rows_before + 1
 
     def lines() -> Iterator[str]:
@@ -123,10 +147,18 @@ def _blocks_of_tsv(stream: BufferedReader, source: Source) -> Generator[_RowBloc
 
     def rows(lines: BufferedReader, lines_before: int) -> Iterator[Row]:
         for number, line in numbered_lines(lines, source.limit, lines_before):
-            yield number, None if line is None else (line.removeprefix(BOM_UTF8) if number == 1 else line).split(separator)
+            yield (
+                number,
+                None
+                if line is None
+                else (line.removeprefix(BOM_UTF8) if number == 1 else line).split(separator),
+            )
 
     for before, content, one_by_one in line_blocks(stream, source):
-        yield _RowBlock(rows(one_by_one, before), None if content is None else partial(_columns_of_lines, content, separator))
+        yield _RowBlock(
+            rows(one_by_one, before),
+            None if content is None else partial(_columns_of_lines, content, separator),
+        )
 
 
 def _blocks_of_csv(stream: BufferedReader, source: Source) -> Generator[_RowBlock]:
@@ -144,16 +176,30 @@ def _blocks_of_csv(stream: BufferedReader, source: Source) -> Generator[_RowBloc
             continue
         done = rest[:size]
         if 0 < size <= source.limit:
-            text = io.StringIO(done.decode("utf-8" if rows_before else "utf-8-sig", "surrogateescape"), newline="")
+            text = io.StringIO(
+                done.decode("utf-8" if rows_before else "utf-8-sig", "surrogateescape"), newline=""
+            )
             with suppress(csv.Error):  # reading the rest row by row reports it
-                records = list(csv.reader(text, delimiter=delimiter_of(source.reading), strict=True))
+                records = list(
+                    csv.reader(text, delimiter=delimiter_of(source.reading), strict=True)
+                )
         if records is None:
             break
         rest = rest[size:]
-        filled = [(number, record) for number, record in enumerate(records, rows_before + 1) if record]
+        filled = [
+            (number, record) for number, record in enumerate(records, rows_before + 1) if record
+        ]
         if filled:  # the header is the first row of the first block
             rows = ((number, _cells(record)) for number, record in filled)
-            yield _RowBlock(rows, partial(_columns_of_records, done, [record for _, record in filled], delimiter_of(source.reading)))
+            yield _RowBlock(
+                rows,
+                partial(
+                    _columns_of_records,
+                    done,
+                    [record for _, record in filled],
+                    delimiter_of(source.reading),
+                ),
+            )
         lines_before += done.count(b"\n") + done.count(b"\r") - done.count(b"\r\n")
         rows_before += len(records)
     with closing(_rows_of_csv(rejoined(rest, stream), source, rows_before, lines_before)) as later:
@@ -164,23 +210,32 @@ def _blocks_of_csv(stream: BufferedReader, source: Source) -> Generator[_RowBloc
 def _columns_of_records(
     content: bytes, records: list[list[str]], delimiter: str, width: int, wanted: Sequence[int]
 ) -> list[list[bytes]] | None:
-    if content.count(b"\n") > len(records) and any(holds_rows(record, delimiter, "\n") for record in records):
+    if content.count(b"\n") > len(records) and any(
+        holds_rows(record, delimiter, "\n") for record in records
+    ):
         return None
     if any(len(record) != width for record in records) or not is_plain(content):
         return None
     return [[record[place].encode() for record in records] for place in wanted]
 
 
-def _columns_of_lines(content: bytes, separator: bytes, width: int, wanted: Sequence[int]) -> list[list[bytes]] | None:
+def _columns_of_lines(
+    content: bytes, separator: bytes, width: int, wanted: Sequence[int]
+) -> list[list[bytes]] | None:
     plain = plain_lines(content)
     if plain is None or len(separator) != 1 or separator in b"\r\n":
         return None
     text = np.frombuffer(plain + b"\n", np.uint8)
     bounds = np.flatnonzero((text == separator[0]) | (text == ord("\n")))
-    if bounds.size % width or not np.array_equal(text[bounds] == ord("\n"), np.arange(1, bounds.size + 1) % width == 0):
+    if bounds.size % width or not np.array_equal(
+        text[bounds] == ord("\n"), np.arange(1, bounds.size + 1) % width == 0
+    ):
         return None
     begins = np.append(0, bounds[:-1] + 1)
-    of_columns = (zip(begins[place::width].tolist(), bounds[place::width].tolist(), strict=True) for place in wanted)
+    of_columns = (
+        zip(begins[place::width].tolist(), bounds[place::width].tolist(), strict=True)
+        for place in wanted
+    )
     return [[plain[begin:end] for begin, end in column] for column in of_columns]
 
 
@@ -205,29 +260,49 @@ class _Places(NamedTuple):
         def position(name: str) -> int:
             if name.isascii() and name.isdigit():
                 if int(name) < 1:
-                    raise UsageError(f"there is no column {name}", hint="columns are numbered from 1")
+                    raise UsageError(
+                        f"there is no column {name}", hint="columns are numbered from 1"
+                    )
                 return int(name) - 1
             if header is None:
-                raise UsageError(f"no column is called {name!r}: the table has no header line", hint="give its number, or --header")
+                raise UsageError(
+                    f"no column is called {name!r}: the table has no header line",
+                    hint="give its number, or --header",
+                )
             found = places.get(name, ())
             if len(found) != 1:
                 how_often = "no column is" if not found else "several columns are"
                 shown = [cut_short(column, LONGEST_NAME) for column in header]
-                listed = f"the header has {', '.join(shown[:20])}" if header else "the table is empty"
-                raise PathError(f"{how_often} called {name!r}{did_you_mean(name, sorted(set(shown) - {name}))}", where=path, hint=listed)
+                listed = (
+                    f"the header has {', '.join(shown[:20])}" if header else "the table is empty"
+                )
+                raise PathError(
+                    f"{how_often} called {name!r}{did_you_mean(name, sorted(set(shown) - {name}))}",
+                    where=path,
+                    hint=listed,
+                )
             return found[0]
 
         texts = list(map(position, source.text_columns("2")))
         label_column = (reading.label_column or "1") if source.labelled else None
         has_marks = label_column is not None and "," in label_column and label_column not in places
-        marks = {name: position(name) for name in label_column.split(",")} if label_column and has_marks else {}
+        marks = (
+            {name: position(name) for name in label_column.split(",")}
+            if label_column and has_marks
+            else {}
+        )
         label = None if label_column is None or has_marks else position(label_column)
         identity = None if reading.id_column is None else position(reading.id_column)
         if label in texts or not set(texts).isdisjoint(marks.values()):
-            raise UsageError("--label-column and --text-column are the same column", hint="give each its own")
+            raise UsageError(
+                "--label-column and --text-column are the same column", hint="give each its own"
+            )
         found = cls(texts, label, identity, list(map(position, source.columns)), marks)
         if found.last < 0:
-            raise UsageError("--text-column none leaves no column to read", hint="name the column of the text, or columns beside it")
+            raise UsageError(
+                "--text-column none leaves no column to read",
+                hint="name the column of the text, or columns beside it",
+            )
         return found
 
     @property
@@ -244,7 +319,9 @@ class _Places(NamedTuple):
         """Return the set of the labels that a row has a mark for."""
         from nbtext.prediction.label_lists import marked_labels
 
-        marks = ((name, decoded_name(fields[place], encoding)) for name, place in self.marks.items())
+        marks = (
+            (name, decoded_name(fields[place], encoding)) for name, place in self.marks.items()
+        )
         return label_set(marked_labels(marks))
 
     def block(self, rows: _RowBlock, width: int) -> LabelledBlock | None:
@@ -278,7 +355,14 @@ def delimited(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
         width = len(header or ())
         if source.part.start and not width:
             rows = chain.from_iterable(block.rows for block in beginning)
-            width = next((len(fields) for _, fields in rows if fields is not None and not (fields == [b""] and places.last)), 0)
+            width = next(
+                (
+                    len(fields)
+                    for _, fields in rows
+                    if fields is not None and not (fields == [b""] and places.last)
+                ),
+                0,
+            )
         yield from _documents(path, rest, places, width, source)
 
 
@@ -291,7 +375,9 @@ def _first_row(blocks: Iterable[_RowBlock]) -> tuple[list[bytes], _RowBlock]:
     return [], _RowBlock(iter(()))
 
 
-def _documents(path: str, blocks: Iterable[_RowBlock], places: _Places, width: int, source: Source) -> Iterator[Document | LabelledBlock]:
+def _documents(
+    path: str, blocks: Iterable[_RowBlock], places: _Places, width: int, source: Source
+) -> Iterator[Document | LabelledBlock]:
     """Yield the documents of rows, given the number of columns, 0 if the first row tells it."""
     last, encoding = places.last, source.reading.encoding
     label_of = lru_cache(1 << 10)(decoded_name)
@@ -311,10 +397,14 @@ def _documents(path: str, blocks: Iterable[_RowBlock], places: _Places, width: i
                     raise _wrong_width(len(fields), width, last)  # noqa: TRY301 - likewise
                 if places.identity is not None:
                     name = fields[places.identity].decode("utf-8", "surrogateescape") or name
-                label: Label | None = None if places.label is None else label_of(fields[places.label], encoding)
+                label: Label | None = (
+                    None if places.label is None else label_of(fields[places.label], encoding)
+                )
                 if places.marks:
                     label = places.labels(fields, encoding)
-                columns = tuple([to_utf8(fields[place], encoding)[0].decode() for place in places.others])
+                columns = tuple(
+                    [to_utf8(fields[place], encoding)[0].decode() for place in places.others]
+                )
                 document = Document(name, label, places.text(fields), columns=columns)
             except Exception as raised:  # noqa: BLE001 - one row never ends a run
                 document = Document(name, problem=problem_of(raised))
@@ -329,13 +419,28 @@ def _noting_swallowed_rows(rows: Iterable[Row], path: str, source: Source) -> It
     for number, fields in rows:
         if is_sought and fields is not None and holds_rows(fields, encoded, b"\n"):
             is_sought = False
-            what = f"{path}:{number}: a cell in quotes holds lines that look like rows, and is read as one cell"
-            source.notices.warnings.append(Finding("columns", WARNING, what, f"if a quote is only a character, give {as_tsv(delimiter)}"))
+            what = (
+                f"{path}:{number}: a cell in quotes holds lines that look like rows, and is "
+                "read as one cell"
+            )
+            source.notices.warnings.append(
+                Finding(
+                    "columns",
+                    WARNING,
+                    what,
+                    f"if a quote is only a character, give {as_tsv(delimiter)}",
+                )
+            )
         yield number, fields
 
 
 def _wrong_width(found: int, width: int, last: int) -> DocumentError:
     """Return the problem of a row with another number of columns than the first row, or, if that has too few, than are needed."""
     if width > last:
-        return DocumentError(f"expected {quantity(width, 'column')}, found {found}", hint="check --delimiter")
-    return DocumentError(f"expected at least {quantity(last + 1, 'column')}, found {found}", hint="check --delimiter and --text-column")
+        return DocumentError(
+            f"expected {quantity(width, 'column')}, found {found}", hint="check --delimiter"
+        )
+    return DocumentError(
+        f"expected at least {quantity(last + 1, 'column')}, found {found}",
+        hint="check --delimiter and --text-column",
+    )

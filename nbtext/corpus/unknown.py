@@ -29,7 +29,9 @@ MOST_NAMES = 1000
 """Names of files that are looked at."""
 
 _LABELS_FILE = re.compile(r"(|.*[_.-])(?:labels?|targets?|classes|y)", re.IGNORECASE)
-_TABLES = tuple(suffix for layout in FORMATS.values() for suffix in layout.suffixes if not layout.mail)
+_TABLES = tuple(
+    suffix for layout in FORMATS.values() for suffix in layout.suffixes if not layout.mail
+)
 
 
 def how_to_read(path: str) -> str | None:
@@ -45,9 +47,16 @@ def how_to_read(path: str) -> str | None:
             return f"each line has {width} columns, so give {as_tsv(delimiter)}"
     lines = start.decode("utf-8", "replace").splitlines()[:MOST_ROWS]
     first_words = [line.split(maxsplit=1)[0] for line in lines if " " in line.strip()]
-    if len(lines) >= FEWEST_LINES and len(first_words) == len(lines) and len(set(first_words)) <= REPEATED * len(lines):
+    if (
+        len(lines) >= FEWEST_LINES
+        and len(first_words) == len(lines)
+        and len(set(first_words)) <= REPEATED * len(lines)
+    ):
         file = shlex.quote(path)
-        return f"if the first word of each line is its class, make it a table, as with sed 's/ /\\t/' {file} > {file}.tsv"
+        return (
+            "if the first word of each line is its class, make it a table, as with sed 's/ "
+            f"/\\t/' {file} > {file}.tsv"
+        )
     return None
 
 
@@ -58,14 +67,20 @@ def _parallel_files(files: Sequence[str]) -> Iterator[Finding]:
         found = _LABELS_FILE.fullmatch(stem)
         if found is None:
             continue
-        others = [other for other in stems if other != stem and other.startswith(found[1]) and not _LABELS_FILE.fullmatch(other)]
+        others = [
+            other
+            for other in stems
+            if other != stem and other.startswith(found[1]) and not _LABELS_FILE.fullmatch(other)
+        ]
         if others:
             texts = stems[others[0]]
             yield Finding(
                 "format",
                 WARNING,
-                f"{file} seems to have the label of each line of {texts}, and the names of the files are read as classes",
-                f"make them a table, as with paste {shlex.quote(file)} {shlex.quote(texts)} > train.tsv",
+                f"{file} seems to have the label of each line of {texts}, and the names of the "
+                "files are read as classes",
+                f"make them a table, as with paste {shlex.quote(file)} {shlex.quote(texts)} > "
+                "train.tsv",
             )
 
 
@@ -74,7 +89,11 @@ def folder_findings(files: Iterable[str], reading: Reading) -> Iterator[Finding]
     if reading.format == "lines":
         yield from _parallel_files(sorted(files))
     elif reading.document == "text":
-        table = next((file for file in islice(files, MOST_NAMES) if file.lower().endswith(_TABLES)), None)
+        table = next(
+            (file for file in islice(files, MOST_NAMES) if file.lower().endswith(_TABLES)), None
+        )
         if table is not None:
             detail = f"folders hold tables, such as {table}, and each file is read as one text"
-            yield Finding("format", WARNING, detail, "give a table itself, or the folder of one corpus")
+            yield Finding(
+                "format", WARNING, detail, "give a table itself, or the folder of one corpus"
+            )

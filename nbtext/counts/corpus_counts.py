@@ -16,7 +16,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.counts.count_table import UNLABELLED, CountTable, Layer, Layers, Renumbering, log_units, regrouped, require_alike, sum_cells
+from nbtext.counts.count_table import (
+    UNLABELLED,
+    CountTable,
+    Layer,
+    Layers,
+    Renumbering,
+    log_units,
+    regrouped,
+    require_alike,
+    sum_cells,
+)
 from nbtext.counts.documents import MOST_TERMS, NO_DOCUMENTS, CountedDocuments, DocumentSample
 from nbtext.counts.statistics import added, estimated
 from nbtext.counts.vocabulary import Vocabulary, is_category
@@ -66,15 +76,23 @@ class CorpusCounts:
         theirs = theirs.over(self.table.vocabulary) if self.is_closed else theirs
         table, first, second = mine.table.combined(theirs.table, 1)
         sample = mine.sample.renumbered(first) + theirs.sample.renumbered(second)
-        documents = [mine.documents.renumbered(first), theirs.documents.renumbered(second)] if mine.documents and theirs.documents else []
-        return CorpusCounts(table, sample, self.is_closed or other.is_closed, CountedDocuments.joined(documents))
+        documents = (
+            [mine.documents.renumbered(first), theirs.documents.renumbered(second)]
+            if mine.documents and theirs.documents
+            else []
+        )
+        return CorpusCounts(
+            table, sample, self.is_closed or other.is_closed, CountedDocuments.joined(documents)
+        )
 
     def __sub__(self, other: CorpusCounts) -> CorpusCounts:
         """Return the corpus without the documents of another, and without derived layers.
 
         Raises `UsageError` if the other counts anything that this one does not.
         """
-        mine, theirs = alike(self.of_documents(), other.over(self.table.vocabulary) if self.is_closed else other)
+        mine, theirs = alike(
+            self.of_documents(), other.over(self.table.vocabulary) if self.is_closed else other
+        )
         table, first, second = mine.table.combined(theirs.table, -1)
         sample = mine.sample.renumbered(first) - theirs.sample.renumbered(second)
         return replace(mine, table=table, sample=sample, documents=NO_DOCUMENTS)
@@ -102,7 +120,10 @@ class CorpusCounts:
             table.class_documents, keys, *(each[cells] for each in table.cells)
         )
         matrix = documents.matrix.of_terms(kept)
-        documents = replace(documents, matrix=matrix._replace(terms=numbers.astype(matrix.terms.dtype)[matrix.terms]))
+        documents = replace(
+            documents,
+            matrix=matrix._replace(terms=numbers.astype(matrix.terms.dtype)[matrix.terms]),
+        )
         return replace(self, table=restricted, sample=replace(self.sample, documents=documents))
 
     def widened(self, vocabulary: Vocabulary) -> tuple[CorpusCounts, Whole, Whole]:
@@ -111,8 +132,18 @@ class CorpusCounts:
         union, mine, theirs = table.vocabulary.union(vocabulary)
         sizes = np.zeros(len(union), np.int64)
         sizes[mine] = np.diff(table.term_offsets)
-        sample = self.sample.renumbered(Renumbering(mine, np.arange(table.class_documents.size), len(table.layers)))
-        return replace(self, table=replace(table, vocabulary=union, term_offsets=offsets(sizes)), sample=sample), mine, theirs
+        sample = self.sample.renumbered(
+            Renumbering(mine, np.arange(table.class_documents.size), len(table.layers))
+        )
+        return (
+            replace(
+                self,
+                table=replace(table, vocabulary=union, term_offsets=offsets(sizes)),
+                sample=sample,
+            ),
+            mine,
+            theirs,
+        )
 
     def in_least_unit(self) -> CorpusCounts:
         """Return the counts in whole documents if all numbers are whole and no document of the sample has a weight; else as they are.
@@ -123,28 +154,45 @@ class CorpusCounts:
         unit = table.unit
         if unit == 1 or (documents.weights is not None and np.any(documents.weights != unit)):
             return self
-        found = replace(self, sample=replace(self.sample, documents=replace(documents, weights=None)))
+        found = replace(
+            self, sample=replace(self.sample, documents=replace(documents, weights=None))
+        )
         if any(np.any(array % unit) for array in table.numbers.values()):
             return found
-        return replace(found, table=replace(table, **{name: array // unit for name, array in table.numbers.items()}, unit=1))
+        return replace(
+            found,
+            table=replace(
+                table, **{name: array // unit for name, array in table.numbers.items()}, unit=1
+            ),
+        )
 
     def with_logs(self, *, wanted: bool) -> CorpusCounts:
         """Return the counts with the sums of log weights, from all documents if they are not there yet, or without them."""
         if not wanted:
             return replace(self, table=replace(self.table, cell_logs=None))
-        return replace(self, table=with_log_sums(self.table, self.documents)) if self.documents else self
+        return (
+            replace(self, table=with_log_sums(self.table, self.documents))
+            if self.documents
+            else self
+        )
 
     def relabelled(self, labels: Names) -> CorpusCounts:
         """Return the counts with a new label for each class; classes with the same label are merged."""
         classes, numbers = _numbered(labels)
         of_class, of_layer = self.table.column_parts
-        return self._regrouped(numbers[of_class] * len(self.table.layers) + of_layer, classes, self.table.layers)
+        return self._regrouped(
+            numbers[of_class] * len(self.table.layers) + of_layer, classes, self.table.layers
+        )
 
     def of_documents(self) -> CorpusCounts:
         """Return the counts without derived layers."""
         n, (of_class, of_layer) = self.table.n_counted, self.table.column_parts
         layers, numbers = self.table.layers[:n], np.where(of_layer < n, of_class * n + of_layer, -1)
-        return self if layers == self.table.layers else self._regrouped(numbers, self.table.classes, layers)
+        return (
+            self
+            if layers == self.table.layers
+            else self._regrouped(numbers, self.table.classes, layers)
+        )
 
     def with_layer(self, layer: Layer, counts: CellCounts) -> CorpusCounts:
         """Return the counts with a derived layer more, given its counts by class, of the same terms and classes."""
@@ -156,9 +204,16 @@ class CorpusCounts:
 
     def _regrouped(self, numbers: Whole, classes: tuple[str, ...], layers: Layers) -> CorpusCounts:
         """Return the counts of other classes and layers, as `CountTable.regrouped` takes them."""
-        documents = self.sample.documents.renumbered(Renumbering(np.arange(self.table.n_terms), numbers, len(layers)))
+        documents = self.sample.documents.renumbered(
+            Renumbering(np.arange(self.table.n_terms), numbers, len(layers))
+        )
         sample = DocumentSample.of(documents, self.sample.size, self.sample.bound)
-        return replace(self, table=self.table.regrouped(numbers, classes, layers), sample=sample, documents=NO_DOCUMENTS)
+        return replace(
+            self,
+            table=self.table.regrouped(numbers, classes, layers),
+            sample=sample,
+            documents=NO_DOCUMENTS,
+        )
 
 
 def with_reserved_label(table: CountTable) -> CountTable:
@@ -195,7 +250,9 @@ def with_ngram_parts(vocabulary: Vocabulary, kept: Mask) -> Mask:
         kept[parts] = True
 
 
-def relabelled_documents(table: CountTable, documents: CountedDocuments, labels: Labels, sample_size: int) -> CorpusCounts:
+def relabelled_documents(
+    table: CountTable, documents: CountedDocuments, labels: Labels, sample_size: int
+) -> CorpusCounts:
     """Count documents under a new label for each.
 
     ``table`` is that of a corpus that includes the documents; only its vocabulary and attributes matter.
@@ -219,14 +276,19 @@ def relabelled_documents(table: CountTable, documents: CountedDocuments, labels:
         moments = type(moments).of(rows.matrix.values, rows.columns, n_columns)
     class_documents = np.zeros(n_columns, np.int64)
     np.add.at(class_documents, rows.columns, rows.in_units(table.unit))
-    table = replace(table, classes=classes, moments=moments).with_cells(class_documents, keys, *cells)
+    table = replace(table, classes=classes, moments=moments).with_cells(
+        class_documents, keys, *cells
+    )
     found, renumbering = table.without_empty()
     return CorpusCounts.of(found, relabelled.renumbered(renumbering), sample_size)
 
 
 def in_cells(documents: CountedDocuments, unit: int, *, logs: bool) -> list[Whole]:
     """Return what each entry of documents of one label is in its cell, as `CountTable.cells` has them, each of shape (n_entries,)."""
-    counts, weights = documents.matrix.counts, np.repeat(documents.in_units(unit), documents.matrix.entries)
+    counts, weights = (
+        documents.matrix.counts,
+        np.repeat(documents.in_units(unit), documents.matrix.entries),
+    )
     return [counts * weights, weights, *([log_units(counts) * weights] if logs else [])]
 
 
@@ -267,7 +329,10 @@ class Subsets:
     def _of(self, rows: Whole, *, subtract: bool) -> CountTable:
         whole, sizes, bounds = self.table, self._sizes, self._by_column.matrix.offsets
         rows = flat_indices(offsets(sizes)[rows], sizes[rows])
-        documents, cells = self._by_column.rows(rows), self._cells[flat_indices(bounds[rows], bounds[rows + 1] - bounds[rows])]
+        documents, cells = (
+            self._by_column.rows(rows),
+            self._cells[flat_indices(bounds[rows], bounds[rows + 1] - bounds[rows])],
+        )
 
         def part(total: Numbers, places: Whole, of_rows: Whole) -> Whole:
             sums = np.zeros(total.size, np.int64)
@@ -275,14 +340,18 @@ class Subsets:
             return np.subtract(total, sums, out=sums) if subtract else sums
 
         entries = in_cells(documents, whole.unit, logs=whole.cell_logs is not None)
-        counts, holding, *logs = (part(total, cells, each) for total, each in zip(whole.cells, entries, strict=True))
+        counts, holding, *logs = (
+            part(total, cells, each) for total, each in zip(whole.cells, entries, strict=True)
+        )
         kept, moments, values = holding > 0, whole.moments, documents.matrix.values
         if moments is not None and values is not None:
             of_rows = type(moments).of(values, documents.columns, len(moments.documents))
             moments = moments.minus(of_rows) if subtract else of_rows
         return replace(
             whole,
-            class_documents=part(whole.class_documents, documents.columns, documents.in_units(whole.unit)),
+            class_documents=part(
+                whole.class_documents, documents.columns, documents.in_units(whole.unit)
+            ),
             term_offsets=offsets(kept.astype(np.int64))[whole.term_offsets],
             cell_classes=whole.cell_classes[kept],
             cell_counts=counts[kept],
@@ -300,7 +369,9 @@ class Subsets:
     def counts(self, chosen: Mask, sample_size: int) -> CorpusCounts:
         """Return the table of the chosen documents and a sample of at most ``sample_size`` of them."""
         among = chosen if sample_size else np.zeros_like(chosen)
-        return CorpusCounts(self.part(chosen), DocumentSample.of(self.documents, sample_size, among=among))
+        return CorpusCounts(
+            self.part(chosen), DocumentSample.of(self.documents, sample_size, among=among)
+        )
 
 
 def with_log_sums(table: CountTable, documents: CountedDocuments) -> CountTable:
@@ -309,7 +380,9 @@ def with_log_sums(table: CountTable, documents: CountedDocuments) -> CountTable:
         return table
     documents, _ = documents.by_column()
     sums = np.zeros(table.cell_counts.size, np.int64)
-    np.add.at(sums, cells_of_entries(table, documents), in_cells(documents, table.unit, logs=True)[-1])
+    np.add.at(
+        sums, cells_of_entries(table, documents), in_cells(documents, table.unit, logs=True)[-1]
+    )
     return replace(table, cell_logs=sums)
 
 
@@ -317,11 +390,19 @@ def cells_of_entries(counts: CellCounts, documents: CountedDocuments) -> Whole:
     """Return the number of each matrix entry's cell, shape (n_entries,): column by column, with a table from terms to cells."""
     matrix = documents.matrix
     begins, sizes = matrix.offsets[:-1], matrix.entries
-    cell_of_term, cell_terms = np.zeros(counts.n_terms, np.int64), counts.per_cell(np.arange(counts.n_terms, dtype=np.int32))
+    cell_of_term, cell_terms = (
+        np.zeros(counts.n_terms, np.int64),
+        counts.per_cell(np.arange(counts.n_terms, dtype=np.int32)),
+    )
     found = np.empty(matrix.terms.size, np.int64)
-    groups = (_by_column(columns, counts.class_documents.size) for columns in (documents.columns, counts.cell_classes))
+    groups = (
+        _by_column(columns, counts.class_documents.size)
+        for columns in (documents.columns, counts.cell_classes)
+    )
     for rows, cells in zip(*groups, strict=True):
-        cell_of_term[cell_terms[cells]] = cells  # cells of other columns stay in the table, but are not looked up
+        cell_of_term[cell_terms[cells]] = (
+            cells  # cells of other columns stay in the table, but are not looked up
+        )
         entries = flat_indices(begins[rows], sizes[rows])
         found[entries] = cell_of_term[matrix.terms[entries]]
     return found
@@ -329,14 +410,19 @@ def cells_of_entries(counts: CellCounts, documents: CountedDocuments) -> Whole:
 
 def _by_column(columns: Whole, n_columns: int) -> list[Whole]:
     """Return the places of each column number, ascending."""
-    return np.split(np.argsort(columns, kind="stable"), np.cumsum(np.bincount(columns, minlength=n_columns))[:-1])
+    return np.split(
+        np.argsort(columns, kind="stable"),
+        np.cumsum(np.bincount(columns, minlength=n_columns))[:-1],
+    )
 
 
 class NeverLearntError(UsageError):
     """A document to be forgotten was never learnt; ``number`` is its place among those given, from 0."""
 
     def __init__(self, number: int, label: str) -> None:
-        super().__init__(f"document {number + 1} was never learnt as {label!r}", hint="nothing is forgotten")
+        super().__init__(
+            f"document {number + 1} was never learnt as {label!r}", hint="nothing is forgotten"
+        )
         self.number, self.label = number, label
 
     def naming(self, name: str) -> NeverLearntError:
@@ -352,7 +438,10 @@ def forget_documents(counts: CorpusCounts, gone: CorpusCounts) -> CorpusCounts:
     """
     rest = subtract_documents(counts, gone)
     if not rest.table.n_documents:
-        raise UsageError("the model has learnt no other documents, so nothing would be left of it", hint="remove its file instead")
+        raise UsageError(
+            "the model has learnt no other documents, so nothing would be left of it",
+            hint="remove its file instead",
+        )
     return rest
 
 
@@ -375,14 +464,21 @@ def subtract_documents(counts: CorpusCounts, gone: CorpusCounts) -> CorpusCounts
     raise NeverLearntError(row, shown_label(documents.labels_of(table.classes)[row]))
 
 
-def _missing_from_sample(counts: CorpusCounts, table: CountTable, documents: CountedDocuments) -> int | None:
+def _missing_from_sample(
+    counts: CorpusCounts, table: CountTable, documents: CountedDocuments
+) -> int | None:
     """Return the first document that would be in the sample, by its hash, if it had been counted, and is not; None if there is none.
 
     ``table`` is that of the documents. A complete sample shows this for all documents but very long ones.
     """
     sample = counts.sample
-    expected = (documents.hashes < np.uint64(sample.bound)) & (documents.matrix.entries <= MOST_TERMS)
-    sampled, keys = Counter(_named_keys(counts.table, sample.documents)), _named_keys(table, documents)
+    expected = (documents.hashes < np.uint64(sample.bound)) & (
+        documents.matrix.entries <= MOST_TERMS
+    )
+    sampled, keys = (
+        Counter(_named_keys(counts.table, sample.documents)),
+        _named_keys(table, documents),
+    )
     for row in np.flatnonzero(expected).tolist():
         if not sampled[keys[row]]:
             return row
@@ -390,13 +486,20 @@ def _missing_from_sample(counts: CorpusCounts, table: CountTable, documents: Cou
     return None
 
 
-def _named_keys(table: CountTable, documents: CountedDocuments) -> list[tuple[int, tuple[tuple[str, str], ...], int]]:
+def _named_keys(
+    table: CountTable, documents: CountedDocuments
+) -> list[tuple[int, tuple[tuple[str, str], ...], int]]:
     classes, layers, keys = table.classes, table.layers, documents.keys()
     names = [(label, layer.name) for label in classes for layer in layers]
-    return [(content, tuple(names[column] for column in columns), weight) for content, columns, weight in keys]
+    return [
+        (content, tuple(names[column] for column in columns), weight)
+        for content, columns, weight in keys
+    ]
 
 
-def _first_impossible(counts: CorpusCounts, table: CountTable, documents: CountedDocuments) -> int | None:
+def _first_impossible(
+    counts: CorpusCounts, table: CountTable, documents: CountedDocuments
+) -> int | None:
     """Return the first document that, subtracted with those before it, makes ``counts`` negative; None if all can be subtracted.
 
     ``table`` is that of the documents.
@@ -405,7 +508,11 @@ def _first_impossible(counts: CorpusCounts, table: CountTable, documents: Counte
         return None
     subsets, here = Subsets(table, documents), np.arange(len(documents))
     # once impossible, always impossible with more documents
-    return bisect_left(range(len(documents) - 1), True, key=lambda last: not _can_lose(counts, subsets.part(here <= last)))
+    return bisect_left(
+        range(len(documents) - 1),
+        True,
+        key=lambda last: not _can_lose(counts, subsets.part(here <= last)),
+    )
 
 
 def _can_lose(counts: CorpusCounts, table: CountTable) -> bool:

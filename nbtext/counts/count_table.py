@@ -287,7 +287,9 @@ class CountTable(CellCounts):
     @property
     def counted(self) -> CountTable:
         """The sum of the layers of documents by class, without the derived ones."""
-        if len(self.layers) == 1:  # a table that kept itself would stay in memory until garbage is collected
+        if (
+            len(self.layers) == 1
+        ):  # a table that kept itself would stay in memory until garbage is collected
             return self
         return self._counted
 
@@ -433,10 +435,13 @@ MOST_UNITS = 2**63
 
 def require_exact_logs(counts: Whole, documents: Whole) -> None:
     """Raise `UsageError` if the sums of log weights of cells with these counts and documents, shapes (n_cells,), might not fit into 64 bits."""
-    most = documents * np.log1p(counts / np.maximum(documents, 1)) * LOG_UNITS  # the logarithm is concave
+    most = (
+        documents * np.log1p(counts / np.maximum(documents, 1)) * LOG_UNITS
+    )  # the logarithm is concave
     if most.max(initial=0) >= MOST_UNITS:
         raise UsageError(
-            "the sums of log weights are too large to stay exact", hint="give documents smaller weights, or use --weighting counts"
+            "the sums of log weights are too large to stay exact",
+            hint="give documents smaller weights, or use --weighting counts",
         )
 
 
@@ -480,11 +485,19 @@ class TableBuilder:
 
     def class_numbers(self, labels: Names) -> Whole:
         """Return the class number of each label, a new one for a new label, shape (n_labels,)."""
-        numbers = np.array([self._classes.setdefault(label, len(self._classes)) for label in labels], np.int64)
+        numbers = np.array(
+            [self._classes.setdefault(label, len(self._classes)) for label in labels], np.int64
+        )
         self._class_documents = _grown(self._class_documents, len(self._classes))
         return numbers
 
-    def add(self, postings: Postings, classes: Whole, weights: Whole | None = None, sets: LabelSets | None = None) -> None:
+    def add(
+        self,
+        postings: Postings,
+        classes: Whole,
+        weights: Whole | None = None,
+        sets: LabelSets | None = None,
+    ) -> None:
         """Count documents, given their class numbers; term ids are those of this builder's vocabulary.
 
         ``weights`` are those of the documents, in units of 1 / `WEIGHT_UNIT`; None if all are 1. ``sets`` are their other classes.
@@ -492,7 +505,9 @@ class TableBuilder:
         for rows, others in () if sets is None else sets.by_rank():
             chosen = np.zeros(classes.size, np.bool_)
             chosen[rows] = True
-            self.add(postings.of_documents(chosen), others, None if weights is None else weights[rows])
+            self.add(
+                postings.of_documents(chosen), others, None if weights is None else weights[rows]
+            )
         if weights is not None and self._unit == 1:
             self._unit = WEIGHT_UNIT
             for counts in (self._class_documents, *self._sums):
@@ -501,12 +516,23 @@ class TableBuilder:
         self.add_cells(postings, classes, weights, logs=len(self._sums) > 2)
         if (lines := postings.encoded_lines) is not None and lines.any():
             holding = np.flatnonzero(lines)
-            terms = np.full_like(holding, self.vocabulary.find([category_term(ENCODED_LINES, "")])[0])
-            self.add_cells(Postings(terms, holding, lines[holding], postings.unknown), classes, weights)
+            terms = np.full_like(
+                holding, self.vocabulary.find([category_term(ENCODED_LINES, "")])[0]
+            )
+            self.add_cells(
+                Postings(terms, holding, lines[holding], postings.unknown), classes, weights
+            )
         if self._moments is not None and postings.values is not None:
             self._moments = self._moments.and_of(postings.values, classes, len(self._classes))
 
-    def add_cells(self, postings: Postings, classes: Whole, weights: Whole | None = None, *, logs: bool = False) -> None:
+    def add_cells(
+        self,
+        postings: Postings,
+        classes: Whole,
+        weights: Whole | None = None,
+        *,
+        logs: bool = False,
+    ) -> None:
         """Count further terms of documents that were added, given the class numbers of these and their weights; without logs unless asked for."""
         of_postings = classes.take(postings.documents)
         begins = run_starts(postings.terms, of_postings)

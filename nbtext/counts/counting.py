@@ -20,7 +20,14 @@ from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.count_table import TableBuilder, sum_cells
 from nbtext.counts.documents import DocumentCollector
 from nbtext.counts.matrix import Postings
-from nbtext.counts.vocabulary import FORMS, SIDES, GrowingVocabulary, Vocabulary, category_term, stop_word_term
+from nbtext.counts.vocabulary import (
+    FORMS,
+    SIDES,
+    GrowingVocabulary,
+    Vocabulary,
+    category_term,
+    stop_word_term,
+)
 from nbtext.document_parts import WEIGHT_UNIT, Attributes, FieldColumns, joined_parts
 from nbtext.errors import NoDocumentsError, UsageError
 from nbtext.exclusions import needs_documents
@@ -28,7 +35,14 @@ from nbtext.prediction.labels import EVERYTHING, MARK, LabelSets, have_sets, lab
 from nbtext.ragged import BLOCK_BYTES, LabelledBlock, TextBlock, blocks
 from nbtext.records import dataclass
 from nbtext.settings import ANALYSIS, SHORTEST_ENCODED, TRAINING, Settings
-from nbtext.text.analyzer import Analyzer, InflectedWords, ItemAnalyzer, TermSequence, TextPiece, text_pieces
+from nbtext.text.analyzer import (
+    Analyzer,
+    InflectedWords,
+    ItemAnalyzer,
+    TermSequence,
+    TextPiece,
+    text_pieces,
+)
 from nbtext.text.hashing import pair, unpair
 from nbtext.text.surfaces import PAIRS, SEPARATORS
 from nbtext.text.words import stemmer, stop_words
@@ -108,10 +122,20 @@ class Analysis:
         """
         settings = self.settings
         if not settings.counts_both:
-            return [Analyzer(self.dropped, self.stemmer(), term_ids, PAIRS if settings.unspaced == "auto" else settings.unspaced)]
+            return [
+                Analyzer(
+                    self.dropped,
+                    self.stemmer(),
+                    term_ids,
+                    PAIRS if settings.unspaced == "auto" else settings.unspaced,
+                )
+            ]
         return [
             Analyzer(self.dropped, self.stemmer(), term_ids, with_runs=False),
-            *(Analyzer(self.stop_list, self.stemmer(side), term_ids, side, with_runs=True) for side in self.sides),
+            *(
+                Analyzer(self.stop_list, self.stemmer(side), term_ids, side, with_runs=True)
+                for side in self.sides
+            ),
         ]
 
 
@@ -124,7 +148,9 @@ def require_words(settings: Settings) -> None:
         if parameter.name in OF_WORDS and value not in (parameter.default, "none"):
             setting = " ".join(parameter.arguments(value))
             raise UsageError(
-                f"{settings.reading.format}'s features are counted already, so {setting} would change nothing", hint="leave it out"
+                f"{settings.reading.format}'s features are counted already, so {setting} would "
+                "change nothing",
+                hint="leave it out",
             )
 
 
@@ -147,10 +173,14 @@ class DocumentCounter:
             from nbtext.text.ngrams import CharNgramAnalyzer, ngram_sizes
 
             sizes = ngram_sizes(settings.char_ngrams)
-            self._char_ngrams.append(CharNgramAnalyzer(analysis.stop_list, sizes, vocabulary.find, settings.unspaced))
+            self._char_ngrams.append(
+                CharNgramAnalyzer(analysis.stop_list, sizes, vocabulary.find, settings.unspaced)
+            )
         self._items = ItemAnalyzer(vocabulary.find)
 
-    def count(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Values = ()) -> Postings:
+    def count(
+        self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Values = ()
+    ) -> Postings:
         """Count some documents in valid UTF-8, given their texts, and by text their fields and values if one has any."""
         if self._analysis.settings.reading.is_counted:
             return self._count_features(texts)
@@ -162,7 +192,11 @@ class DocumentCounter:
         if any(fields):
             postings = postings.beside(self._count_fields(FieldColumns.of(fields), len(texts)))
         postings = postings._replace(encoded_lines=encoded_lines)
-        return self._with_attributes(postings, values or [()] * len(texts)) if self._attributes.names else postings
+        return (
+            self._with_attributes(postings, values or [()] * len(texts))
+            if self._attributes.names
+            else postings
+        )
 
     def _count_features(self, texts: Sequence[bytes]) -> Postings:
         """Count features; what is not ``name:count`` is a term that occurs once. A count stays a number, so memory does not grow with it."""
@@ -170,7 +204,9 @@ class DocumentCounter:
         keys, [counts] = sum_cells(*(np.concatenate(column) for column in zip(*sums, strict=True)))
         terms, documents = unpair(keys)
         known = terms >= 0
-        unknown = np.bincount(documents[~known], counts[~known], minlength=len(texts)).astype(np.int64)
+        unknown = np.bincount(documents[~known], counts[~known], minlength=len(texts)).astype(
+            np.int64
+        )
         return Postings(terms[known], documents[known], counts[known], unknown)
 
     def _sums(self, piece: TextPiece) -> tuple[Keys, Whole]:
@@ -179,7 +215,9 @@ class DocumentCounter:
         items = [name_and_count(item) for row in rows for item in row]
         documents = np.repeat(np.arange(len(rows)) + piece.first, [len(row) for row in rows])
         terms = np.array(self._vocabulary.find([name.decode() for name, _ in items]), np.int64)
-        keys, [counts] = sum_cells(pair(terms, documents), np.array([count for _, count in items], np.int64))
+        keys, [counts] = sum_cells(
+            pair(terms, documents), np.array([count for _, count in items], np.int64)
+        )
         return keys, counts
 
     def _with_attributes(self, postings: Postings, values: Values) -> Postings:
@@ -198,22 +236,34 @@ class DocumentCounter:
         documents = np.array([document for document, _ in found], np.int64)
         terms = np.array(self._vocabulary.find([term for _, term in found]), np.int64)
         documents, terms = documents[terms >= 0], terms[terms >= 0]
-        postings = postings.beside(Postings(terms, documents, np.ones_like(terms), np.zeros(len(rows), np.int64)))
+        postings = postings.beside(
+            Postings(terms, documents, np.ones_like(terms), np.zeros(len(rows), np.int64))
+        )
         if not self._attributes.numbers:
             return postings
-        numbers = [[float(value) if value else np.nan for value in row[len(categorical) :]] for row in rows]
-        return postings._replace(values=np.array(numbers, np.float64).reshape(len(rows), len(self._attributes.numbers)))
+        numbers = [
+            [float(value) if value else np.nan for value in row[len(categorical) :]] for row in rows
+        ]
+        return postings._replace(
+            values=np.array(numbers, np.float64).reshape(len(rows), len(self._attributes.numbers))
+        )
 
     def _count_fields(self, fields: FieldColumns, n_documents: int) -> Postings:
         """Count words of fields, with n-grams inside them, and items. No term of these is one of a text, since it holds a colon."""
         contents = TextBlock.of(fields.contents)
         words = chain.from_iterable(
-            _sequences(analyzer, contents, self._vocabulary.find_pairs, self._order, fields.names) for analyzer in self._words
+            _sequences(analyzer, contents, self._vocabulary.find_pairs, self._order, fields.names)
+            for analyzer in self._words
         )
         items = self._items.sequence(fields.items)
         of_items = TermSequence(fields.documents_of_items.take(items.documents), items.terms)
-        parts = [of_items, *(TermSequence(fields.documents.take(numbers), terms) for numbers, terms in words)]
-        return Postings.of(TermSequence(*map(np.concatenate, zip(*parts, strict=True))), n_documents)
+        parts = [
+            of_items,
+            *(TermSequence(fields.documents.take(numbers), terms) for numbers, terms in words),
+        ]
+        return Postings.of(
+            TermSequence(*map(np.concatenate, zip(*parts, strict=True))), n_documents
+        )
 
 
 class InTurn:
@@ -227,7 +277,9 @@ class InTurn:
         self._turn = Lock(), make()
         self._process = getpid()
 
-    def count(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Values = ()) -> Postings:
+    def count(
+        self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Values = ()
+    ) -> Postings:
         """Count some documents in valid UTF-8."""
         if self._process != getpid():
             if self._turn[0].locked():
@@ -238,13 +290,22 @@ class InTurn:
             return counter.count(texts, fields, values)
 
 
-def _count_terms(analyzer: Analyzer, texts: Sequence[bytes], pair_ids: PairIds, order: int = 1) -> Postings:
+def _count_terms(
+    analyzer: Analyzer, texts: Sequence[bytes], pair_ids: PairIds, order: int = 1
+) -> Postings:
     """Count the terms of some documents in valid UTF-8, and their 2- to ``order``-grams; long documents piece by piece."""
-    return Postings.sum(Postings.of(sequence, len(texts)) for sequence in _sequences(analyzer, texts, pair_ids, order))
+    return Postings.sum(
+        Postings.of(sequence, len(texts))
+        for sequence in _sequences(analyzer, texts, pair_ids, order)
+    )
 
 
 def _sequences(
-    analyzer: Analyzer, texts: Sequence[bytes], pair_ids: PairIds, order: int, names: Sequence[bytes] | None = None
+    analyzer: Analyzer,
+    texts: Sequence[bytes],
+    pair_ids: PairIds,
+    order: int,
+    names: Sequence[bytes] | None = None,
 ) -> Iterator[TermSequence]:
     """Yield the terms and n-grams of piece after piece; with ``names``, texts are contents of fields.
 
@@ -252,10 +313,15 @@ def _sequences(
     """
     carried: TermSequence | None = None
     for piece in text_pieces(texts, SEPARATORS):
-        documents, terms = analyzer.sequence(piece.texts, names and names[piece.first : piece.first + len(piece.texts)])
+        documents, terms = analyzer.sequence(
+            piece.texts, names and names[piece.first : piece.first + len(piece.texts)]
+        )
         documents += piece.first
         if carried is not None:
-            documents, terms = np.concatenate((carried.documents, documents)), np.concatenate((carried.terms, terms))
+            documents, terms = (
+                np.concatenate((carried.documents, documents)),
+                np.concatenate((carried.terms, terms)),
+            )
         begins = max(terms.size - order + 1, 0) if piece.goes_on else terms.size
         if order == 1:
             yield TermSequence(documents, terms)
@@ -266,7 +332,9 @@ def _sequences(
         carried = TermSequence(documents[begins:], terms[begins:]) if piece.goes_on else None
 
 
-def count(documents: Iterable[Document | LabelledBlock], analysis: Analysis, *, keep_all: bool = False) -> CorpusCounts:
+def count(
+    documents: Iterable[Document | LabelledBlock], analysis: Analysis, *, keep_all: bool = False
+) -> CorpusCounts:
     """Count a stream of labelled documents; return table and sample, and all documents where the settings need them or with ``keep_all``.
 
     From the first document with a set of labels on all have one. Raises `NoDocumentsError` if there is not one document.
@@ -279,15 +347,21 @@ def count(documents: Iterable[Document | LabelledBlock], analysis: Analysis, *, 
         return several
 
     parts = groupby(_in_blocks(documents), are_several)
-    counted = (_count(part, analysis, keep_all=keep_all, several=of_sets) for of_sets, part in parts)
+    counted = (
+        _count(part, analysis, keep_all=keep_all, several=of_sets) for of_sets, part in parts
+    )
     found = next(counted, None)
     if found is None:
         raise NoDocumentsError
     return sum(counted, found)
 
 
-def _count(in_blocks: Iterable[LabelledBlock], analysis: Analysis, *, keep_all: bool, several: bool) -> CorpusCounts:
-    builder = TableBuilder(Attributes.of(analysis.settings.reading), logs=analysis.settings.sums_logs)
+def _count(
+    in_blocks: Iterable[LabelledBlock], analysis: Analysis, *, keep_all: bool, several: bool
+) -> CorpusCounts:
+    builder = TableBuilder(
+        Attributes.of(analysis.settings.reading), logs=analysis.settings.sums_logs
+    )
     counter = DocumentCounter(analysis, builder.vocabulary)
     inflected = None
     if analysis.settings.surface_forms:
@@ -307,38 +381,62 @@ def _count(in_blocks: Iterable[LabelledBlock], analysis: Analysis, *, keep_all: 
             check_label(label)
         if several:
             classes = np.repeat(builder.class_numbers([EVERYTHING]), len(block))
-            sets = LabelSets.of([builder.class_numbers(names).tolist() for names in labels]).rows(block.classes)
+            sets = LabelSets.of([builder.class_numbers(names).tolist() for names in labels]).rows(
+                block.classes
+            )
         else:
             classes = builder.class_numbers([label for [label] in labels])[block.classes]
         postings = counter.count(*parts)
         builder.add(postings, classes, block.weights, sets)
-        collector.add(postings, classes, content_hashes(*parts), builder.labels, block.weights, sets)
+        collector.add(
+            postings, classes, content_hashes(*parts), builder.labels, block.weights, sets
+        )
         if inflected is not None:
             readable, _ = analysis.without_encoded_lines(block.texts)
-            builder.add_cells(_count_terms(inflected, readable, builder.vocabulary.find_pairs), classes, block.weights)
-    del counter, inflected  # what it remembers of the vocabulary takes as much memory as the vocabulary
+            builder.add_cells(
+                _count_terms(inflected, readable, builder.vocabulary.find_pairs),
+                classes,
+                block.weights,
+            )
+    del (
+        counter,
+        inflected,
+    )  # what it remembers of the vocabulary takes as much memory as the vocabulary
     table, numbers = builder.freeze()
     if keep_all:
         return CorpusCounts.of(table, collector.documents(numbers), size)
     return CorpusCounts(table, collector.sample(numbers))
 
 
-def content_hashes(texts: Iterable[bytes], fields: Sequence[Fields] = (), values: Values = ()) -> Keys:
+def content_hashes(
+    texts: Iterable[bytes], fields: Sequence[Fields] = (), values: Values = ()
+) -> Keys:
     """Return 64 bits of the SHA-256 of each document, shape (n_docs,)."""
     if any(fields) or any(values):
         texts = map(joined_parts, texts, fields, values)
-    return np.frombuffer(b"".join([sha256(text).digest() for text in texts]), "<u8")[::4].astype(np.uint64)
+    return np.frombuffer(b"".join([sha256(text).digest() for text in texts]), "<u8")[::4].astype(
+        np.uint64
+    )
 
 
 def _in_blocks(documents: Iterable[Document | LabelledBlock]) -> Iterator[LabelledBlock]:
     """Yield all documents in blocks for the kernel."""
-    for items in blocks(documents, lambda item: BLOCK_BYTES if isinstance(item, LabelledBlock) else size_of(item)):
+    for items in blocks(
+        documents, lambda item: BLOCK_BYTES if isinstance(item, LabelledBlock) else size_of(item)
+    ):
         if single := [item for item in items if not isinstance(item, LabelledBlock)]:
             weights = np.array([document.weight for document in single], np.int64)
             texts, fields, values = contents(single)
             block = LabelledBlock.of([document.label or "" for document in single], texts)
-            yield replace(block, fields=fields, values=values, weights=weights if np.any(weights != WEIGHT_UNIT) else None)
-        yield from (item for item in items if isinstance(item, LabelledBlock))  # which ends the items
+            yield replace(
+                block,
+                fields=fields,
+                values=values,
+                weights=weights if np.any(weights != WEIGHT_UNIT) else None,
+            )
+        yield from (
+            item for item in items if isinstance(item, LabelledBlock)
+        )  # which ends the items
 
 
 def check_label(label: object) -> None:
@@ -348,4 +446,6 @@ def check_label(label: object) -> None:
             return
     except UnicodeEncodeError:
         pass
-    raise UsageError(f"{label!r} cannot be a label", hint="labels are text, not empty and without U+001F")
+    raise UsageError(
+        f"{label!r} cannot be a label", hint="labels are text, not empty and without U+001F"
+    )

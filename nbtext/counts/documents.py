@@ -68,7 +68,9 @@ class CountedDocuments:
         n_labels = int(self.labels.columns.max(initial=0)) // self.n_layers
         truth = self.truth(n_labels).mask(n_labels)
         sizes = np.where(truth, truth.sum(axis=0), len(self) + 1)
-        return np.where(truth.any(axis=1), sizes.argmin(axis=1) + 1, 0) if truth.size else self.classes
+        return (
+            np.where(truth.any(axis=1), sizes.argmin(axis=1) + 1, 0) if truth.size else self.classes
+        )
 
     def truth(self, n_classes: int) -> DocumentLabels:
         """Return the labels of the documents, without the reserved one, of ``n_classes``."""
@@ -81,7 +83,10 @@ class CountedDocuments:
         """Return the label of each document, or the set of its labels, given the labels of class numbers."""
         if self.labels is None:
             return [classes[number] for number in self.classes.tolist()]
-        return [label_set(classes[column // self.n_layers] for column in columns) for columns in self.labels.tuples()]
+        return [
+            label_set(classes[column // self.n_layers] for column in columns)
+            for columns in self.labels.tuples()
+        ]
 
     def with_sets(self) -> CountedDocuments:
         """Return documents of one label each as documents that may have several, counted under the reserved label too."""
@@ -94,18 +99,27 @@ class CountedDocuments:
         """Return hash, column numbers and weight of each document, by which a sample is searched."""
         columns = [(column,) for column in self.columns.tolist()]
         if self.labels is not None:
-            columns = [first + others for first, others in zip(columns, self.labels.tuples(), strict=True)]
-        return list(zip(self.hashes.tolist(), columns, self.in_units(WEIGHT_UNIT).tolist(), strict=True))
+            columns = [
+                first + others for first, others in zip(columns, self.labels.tuples(), strict=True)
+            ]
+        return list(
+            zip(self.hashes.tolist(), columns, self.in_units(WEIGHT_UNIT).tolist(), strict=True)
+        )
 
     def by_column(self) -> tuple[CountedDocuments, Whole]:
         """Return a row for each column that a document is counted in, as documents of one label, and how many rows each document has."""
         if self.labels is None:
             return self, np.ones(len(self), np.int64)
-        sizes, joined = self.labels.sizes + 1, np.empty(len(self) + self.labels.columns.size, np.int64)
+        sizes, joined = (
+            self.labels.sizes + 1,
+            np.empty(len(self) + self.labels.columns.size, np.int64),
+        )
         firsts = np.zeros(joined.size, np.bool_)
         firsts[offsets(sizes)[:-1]] = True
         joined[firsts], joined[~firsts] = self.columns, self.labels.columns
-        return replace(replace(self, labels=None).rows(np.repeat(np.arange(len(self)), sizes)), columns=joined), sizes
+        return replace(
+            replace(self, labels=None).rows(np.repeat(np.arange(len(self)), sizes)), columns=joined
+        ), sizes
 
     def order(self) -> Whole:
         """Return the order of the documents by hash, column and weight, shape (n_docs,)."""
@@ -114,13 +128,25 @@ class CountedDocuments:
             rows = self.labels.tuples()
             rank = {row: number for number, row in enumerate(sorted(set(rows)))}
             ranks = np.array([rank[row] for row in rows], np.int64)
-        return np.lexsort((ranks, self.hashes) if self.weights is None else (self.weights, ranks, self.hashes))
+        return np.lexsort(
+            (ranks, self.hashes) if self.weights is None else (self.weights, ranks, self.hashes)
+        )
 
     def rows(self, chosen: Whole) -> CountedDocuments:
         """Return some of the documents, by number, in the order given."""
-        weights, labels = None if self.weights is None else self.weights[chosen], self.labels and self.labels.rows(chosen)
+        weights, labels = (
+            None if self.weights is None else self.weights[chosen],
+            self.labels and self.labels.rows(chosen),
+        )
         columns, hashes = self.columns[chosen], self.hashes[chosen]
-        return replace(self, matrix=self.matrix.rows(chosen), columns=columns, hashes=hashes, weights=weights, labels=labels)
+        return replace(
+            self,
+            matrix=self.matrix.rows(chosen),
+            columns=columns,
+            hashes=hashes,
+            weights=weights,
+            labels=labels,
+        )
 
     def in_units(self, unit: int) -> Whole:
         """Return the weights in units of 1 / ``unit``, those of the statistics, shape (n_docs,)."""
@@ -143,9 +169,17 @@ class CountedDocuments:
 
     def renumbered(self, numbers: Renumbering) -> CountedDocuments:
         """Return the same documents for statistics in which terms and columns have other numbers."""
-        matrix = self.matrix._replace(terms=numbers.terms.take(self.matrix.terms).astype(self.matrix.terms.dtype, copy=False))
+        matrix = self.matrix._replace(
+            terms=numbers.terms.take(self.matrix.terms).astype(self.matrix.terms.dtype, copy=False)
+        )
         labels = self.labels and self.labels.renumbered(numbers.columns)
-        return replace(self, matrix=matrix, columns=numbers.columns[self.columns], n_layers=numbers.n_layers, labels=labels)
+        return replace(
+            self,
+            matrix=matrix,
+            columns=numbers.columns[self.columns],
+            n_layers=numbers.n_layers,
+            labels=labels,
+        )
 
     @classmethod
     def joined(cls, parts: Sequence[CountedDocuments]) -> CountedDocuments:
@@ -153,14 +187,24 @@ class CountedDocuments:
         columns = [np.empty(0, np.int64), *(part.columns for part in parts)]
         hashes = [np.empty(0, np.uint64), *(part.hashes for part in parts)]
         weighted = any(part.weights is not None for part in parts)
-        weights = np.concatenate([part.in_units(WEIGHT_UNIT) for part in parts]) if weighted else None
+        weights = (
+            np.concatenate([part.in_units(WEIGHT_UNIT) for part in parts]) if weighted else None
+        )
         sets = [part.labels for part in parts if part.labels is not None]
         labels = LabelSets(*map(np.concatenate, zip(*sets, strict=True))) if sets else None
-        found = cls(stack([part.matrix for part in parts]), np.concatenate(columns), np.concatenate(hashes), weights, labels=labels)
+        found = cls(
+            stack([part.matrix for part in parts]),
+            np.concatenate(columns),
+            np.concatenate(hashes),
+            weights,
+            labels=labels,
+        )
         return replace(found, n_layers=parts[0].n_layers) if parts else found
 
 
-NO_DOCUMENTS = CountedDocuments(DocumentTermMatrix.empty(), np.empty(0, np.int64), np.empty(0, np.uint64))
+NO_DOCUMENTS = CountedDocuments(
+    DocumentTermMatrix.empty(), np.empty(0, np.int64), np.empty(0, np.uint64)
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +218,13 @@ class DocumentSample:
     corpus, 0 if it has no place for a document. It is never the hash of a document that was left out or forgotten."""
 
     @classmethod
-    def of(cls, documents: CountedDocuments, size: int, bound: int = LARGEST_HASH, among: Mask | None = None) -> DocumentSample:
+    def of(
+        cls,
+        documents: CountedDocuments,
+        size: int,
+        bound: int = LARGEST_HASH,
+        among: Mask | None = None,
+    ) -> DocumentSample:
         """Return the sample of a corpus, given at least all its documents with hashes up to ``bound``, or of some of them.
 
         At most ``size`` documents and `MOST_ENTRIES` entries; documents of more than `MOST_TERMS` terms are left out. ``among`` is a mask of
@@ -184,8 +234,12 @@ class DocumentSample:
         if among is not None:
             order = order[among[order]]
         entries = documents.matrix.entries
-        order = order[(documents.hashes[order] <= np.uint64(bound)) & (entries[order] <= MOST_TERMS)]
-        fitting = min(size, int(np.searchsorted(np.cumsum(entries[order]), MOST_ENTRIES, side="right")))
+        order = order[
+            (documents.hashes[order] <= np.uint64(bound)) & (entries[order] <= MOST_TERMS)
+        ]
+        fitting = min(
+            size, int(np.searchsorted(np.cumsum(entries[order]), MOST_ENTRIES, side="right"))
+        )
         sample = cls(documents.rows(order[:fitting]), size, bound)
         return sample._bounded() if fitting < order.size or not size else sample
 
@@ -204,7 +258,11 @@ class DocumentSample:
 
     def __add__(self, other: DocumentSample) -> DocumentSample:
         """Return the sample of both corpora together, with the same vocabulary and columns; of the smaller size."""
-        return self.of(CountedDocuments.joined((self.documents, other.documents)), min(self.size, other.size), min(self.bound, other.bound))
+        return self.of(
+            CountedDocuments.joined((self.documents, other.documents)),
+            min(self.size, other.size),
+            min(self.bound, other.bound),
+        )
 
     def __sub__(self, other: DocumentSample) -> DocumentSample:
         """Return the sample without the documents of another corpus, each removed as often as it is there. Evicted ones do not return."""
@@ -241,14 +299,25 @@ class DocumentCollector:
         """Keep documents; ``labels`` are the labels of all class numbers so far, ``weights`` and ``sets`` as `TableBuilder.add` takes them."""
         if self._bound != LARGEST_HASH:
             chosen = hashes <= np.uint64(self._bound)
-            postings, classes, hashes = postings.of_documents(chosen), classes[chosen], hashes[chosen]
-            weights, sets = None if weights is None else weights[chosen], sets and sets.rows(np.flatnonzero(chosen))
+            postings, classes, hashes = (
+                postings.of_documents(chosen),
+                classes[chosen],
+                hashes[chosen],
+            )
+            weights, sets = (
+                None if weights is None else weights[chosen],
+                sets and sets.rows(np.flatnonzero(chosen)),
+            )
         part = CountedDocuments(postings.matrix(), classes, hashes, weights, labels=sets)
-        narrow = part.matrix._replace(terms=part.matrix.terms.astype(np.int32), counts=part.matrix.counts.astype(np.int32))
+        narrow = part.matrix._replace(
+            terms=part.matrix.terms.astype(np.int32), counts=part.matrix.counts.astype(np.int32)
+        )
         self._parts.append(replace(part, matrix=narrow))
         self._documents += len(part)
         self._entries += part.matrix.terms.size
-        if self._size is not None and (self._documents > 2 * self._size or self._entries > 2 * MOST_ENTRIES):
+        if self._size is not None and (
+            self._documents > 2 * self._size or self._entries > 2 * MOST_ENTRIES
+        ):
             self._prune(labels)
 
     def documents(self, numbers: Renumbering) -> CountedDocuments:
@@ -260,16 +329,30 @@ class DocumentCollector:
 
     def sample(self, numbers: Renumbering) -> DocumentSample:
         """Return the sample, numbered as in the statistics of the stream."""
-        sample = DocumentSample.of(CountedDocuments.joined(self._parts).renumbered(numbers), self._size or 0, self._bound)
-        return replace(sample, documents=replace(sample.documents, matrix=sample.documents.matrix.sorted()))
+        sample = DocumentSample.of(
+            CountedDocuments.joined(self._parts).renumbered(numbers), self._size or 0, self._bound
+        )
+        return replace(
+            sample, documents=replace(sample.documents, matrix=sample.documents.matrix.sorted())
+        )
 
     def _prune(self, labels: Names) -> None:
         rank = np.empty(len(labels), np.int64)
         rank[sorted(range(len(labels)), key=labels.__getitem__)] = np.arange(len(labels))
         joined = CountedDocuments.joined(self._parts)
-        ranked = replace(joined, columns=rank[joined.columns], labels=joined.labels and joined.labels.renumbered(rank))
+        ranked = replace(
+            joined,
+            columns=rank[joined.columns],
+            labels=joined.labels and joined.labels.renumbered(rank),
+        )
         sample = DocumentSample.of(ranked, self._size or 0, self._bound)
         self._bound = sample.bound
         unranked, kept = np.argsort(rank), sample.documents
-        self._parts = [replace(kept, columns=unranked[kept.columns], labels=kept.labels and kept.labels.renumbered(unranked))]
+        self._parts = [
+            replace(
+                kept,
+                columns=unranked[kept.columns],
+                labels=kept.labels and kept.labels.renumbered(unranked),
+            )
+        ]
         self._documents, self._entries = len(sample.documents), sample.documents.matrix.terms.size

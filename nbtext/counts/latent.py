@@ -44,12 +44,20 @@ class LatentSpace:
     """V, shape (n_known, n_features)."""
 
     @classmethod
-    def of(cls, statistics: ClassStatistics, selected: Mask, documents: DocumentTermMatrix, dimensions: int) -> Self:
+    def of(
+        cls,
+        statistics: ClassStatistics,
+        selected: Mask,
+        documents: DocumentTermMatrix,
+        dimensions: int,
+    ) -> Self:
         """Return the space of all documents of the statistics, of ``dimensions`` dimensions or as many as they span."""
         known = latent_terms(statistics, selected, dimensions)
         matrix = weighted(documents.of_terms(known), "tfidf", statistics)
         number = np.cumsum(known) - 1
-        projection = right_singular_vectors(matrix._replace(terms=number[matrix.terms]), int(np.count_nonzero(known)), dimensions)
+        projection = right_singular_vectors(
+            matrix._replace(terms=number[matrix.terms]), int(np.count_nonzero(known)), dimensions
+        )
         return cls(statistics, known, projection.astype(np.float32))
 
     def features(self, matrix: DocumentTermMatrix) -> tuple[Floats, Whole]:
@@ -62,9 +70,16 @@ class LatentSpace:
         if features.size:
             number = np.cumsum(self.known) - 1
             vectors = weighted(matrix, "tfidf", self.statistics)
-            add_weighted_sums(features, vectors, self.known.size, lambda terms: self.projection[number[terms]].astype(np.float64))
+            add_weighted_sums(
+                features,
+                vectors,
+                self.known.size,
+                lambda terms: self.projection[number[terms]].astype(np.float64),
+            )
         length = np.sqrt((features**2).sum(axis=1))[:, np.newaxis]
-        scaled: Floats = np.divide(features, length, out=np.zeros_like(features), where=length > VANISHING)
+        scaled: Floats = np.divide(
+            features, length, out=np.zeros_like(features), where=length > VANISHING
+        )
         return scaled, matrix.lengths
 
 
@@ -85,14 +100,20 @@ def right_singular_vectors(matrix: DocumentTermMatrix, n_terms: int, most: int) 
     """
     from scipy.sparse import csr_matrix
 
-    rows: Any = csr_matrix((matrix.counts, matrix.terms, matrix.offsets), shape=(matrix.n_documents, n_terms))
+    rows: Any = csr_matrix(
+        (matrix.counts, matrix.terms, matrix.offsets), shape=(matrix.n_documents, n_terms)
+    )
     columns: Any = rows.T.tocsr()
     wanted = min(most + MORE_DIRECTIONS, matrix.n_documents, n_terms)
     directions = np.random.default_rng(SEED).standard_normal((matrix.n_documents, wanted))
     for _ in range(ITERATIONS):
         directions = rows @ (columns @ _orthonormal(directions))
     vectors = _orthonormal(columns @ _orthonormal(directions))[:, :most]
-    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])] if vectors.size else np.ones(vectors.shape[1])
+    largest = (
+        vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
+        if vectors.size
+        else np.ones(vectors.shape[1])
+    )
     return vectors * np.sign(largest)
 
 

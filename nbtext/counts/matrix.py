@@ -66,13 +66,19 @@ class DocumentTermMatrix(NamedTuple):
     @property
     def tokens(self) -> Whole:
         """Number of all tokens, known and unknown, and of values beside the text of each document, shape (n_docs,)."""
-        never_seen = 0 if self.never_seen is None else np.count_nonzero(~np.isnan(self.never_seen), axis=1)
+        never_seen = (
+            0 if self.never_seen is None else np.count_nonzero(~np.isnan(self.never_seen), axis=1)
+        )
         return self.lengths + self.unknown + self.numbers + never_seen
 
     @property
     def numbers(self) -> Whole:
         """Number of numbers beside the text of each document, shape (n_docs,)."""
-        return np.zeros(self.n_documents, np.int64) if self.values is None else np.count_nonzero(~np.isnan(self.values), axis=1)
+        return (
+            np.zeros(self.n_documents, np.int64)
+            if self.values is None
+            else np.count_nonzero(~np.isnan(self.values), axis=1)
+        )
 
     @property
     def entry_documents(self) -> Whole:
@@ -83,8 +89,17 @@ class DocumentTermMatrix(NamedTuple):
         """Return some of the documents, by number, in the order given."""
         sizes = self.entries[chosen]
         entries = flat_indices(self.offsets[chosen], sizes)
-        values, never_seen = (each if each is None else each[chosen] for each in (self.values, self.never_seen))
-        return DocumentTermMatrix(offsets(sizes), self.terms[entries], self.counts[entries], self.unknown[chosen], values, never_seen)
+        values, never_seen = (
+            each if each is None else each[chosen] for each in (self.values, self.never_seen)
+        )
+        return DocumentTermMatrix(
+            offsets(sizes),
+            self.terms[entries],
+            self.counts[entries],
+            self.unknown[chosen],
+            values,
+            never_seen,
+        )
 
     def sorted(self) -> DocumentTermMatrix:
         """Return the matrix with each document's entries sorted by term."""
@@ -97,7 +112,11 @@ class DocumentTermMatrix(NamedTuple):
             return self
         places = np.flatnonzero(kept)
         counts = self.counts.take(places, axis=0)
-        return self._replace(offsets=np.searchsorted(places, self.offsets), terms=self.terms.take(places), counts=counts)
+        return self._replace(
+            offsets=np.searchsorted(places, self.offsets),
+            terms=self.terms.take(places),
+            counts=counts,
+        )
 
     def of_terms(self, chosen: Mask) -> DocumentTermMatrix:
         """Return the matrix with the entries of some terms; ``chosen`` is a mask of shape (n_terms,)."""
@@ -110,8 +129,12 @@ def stack(matrices: Sequence[DocumentTermMatrix]) -> DocumentTermMatrix:
         return DocumentTermMatrix.empty()
     values = [matrix.values for matrix in matrices if matrix.values is not None]
     columns = ((matrix.entries, matrix.terms, matrix.counts, matrix.unknown) for matrix in matrices)
-    entries, terms, counts, unknown = (np.concatenate(column) for column in zip(*columns, strict=True))
-    return DocumentTermMatrix(offsets(entries), terms, counts, unknown, np.concatenate(values) if values else None)
+    entries, terms, counts, unknown = (
+        np.concatenate(column) for column in zip(*columns, strict=True)
+    )
+    return DocumentTermMatrix(
+        offsets(entries), terms, counts, unknown, np.concatenate(values) if values else None
+    )
 
 
 class Postings(NamedTuple):
@@ -144,7 +167,9 @@ class Postings(NamedTuple):
         keys = _packed(terms, documents, n_documents)
         keys.sort()
         begins = run_starts(keys)
-        return cls(*_unpacked(keys.take(begins), n_documents), np.diff(begins, append=keys.size), unknown)
+        return cls(
+            *_unpacked(keys.take(begins), n_documents), np.diff(begins, append=keys.size), unknown
+        )
 
     @classmethod
     def sum(cls, parts: Iterable[Postings]) -> Postings:
@@ -162,33 +187,51 @@ class Postings(NamedTuple):
 
     @classmethod
     def _added(cls, parts: Sequence[Postings]) -> Postings:
-        terms, documents, counts = (np.concatenate(columns) for columns in zip(*(part[:3] for part in parts), strict=True))
+        terms, documents, counts = (
+            np.concatenate(columns) for columns in zip(*(part[:3] for part in parts), strict=True)
+        )
         keys = _packed(terms, documents, parts[0].unknown.size)
         order = np.argsort(keys)
         keys = keys.take(order)
         begins = run_starts(keys)
         unknown = np.sum([part.unknown for part in parts], axis=0)
-        return cls(*_unpacked(keys.take(begins), unknown.size), np.add.reduceat(counts.take(order), begins), unknown)
+        return cls(
+            *_unpacked(keys.take(begins), unknown.size),
+            np.add.reduceat(counts.take(order), begins),
+            unknown,
+        )
 
     def beside(self, other: Postings) -> Postings:
         """Return the postings of both; they are of the same documents and have no term in common. All else is that of these."""
         if not other.terms.size:
             return self._replace(unknown=self.unknown + other.unknown)
-        terms, documents, counts = (np.concatenate(both) for both in zip(self[:3], other[:3], strict=True))
-        return self._replace(terms=terms, documents=documents, counts=counts, unknown=self.unknown + other.unknown)
+        terms, documents, counts = (
+            np.concatenate(both) for both in zip(self[:3], other[:3], strict=True)
+        )
+        return self._replace(
+            terms=terms, documents=documents, counts=counts, unknown=self.unknown + other.unknown
+        )
 
     def of_documents(self, chosen: Mask) -> Postings:
         """Return the postings of some documents, renumbered; ``chosen`` is a mask of shape (n_docs,)."""
         kept = np.flatnonzero(chosen.take(self.documents))
         documents = (np.cumsum(chosen) - 1).take(self.documents.take(kept))
         values = None if self.values is None else self.values[chosen]
-        return Postings(self.terms.take(kept), documents, self.counts.take(kept), self.unknown[chosen], values)
+        return Postings(
+            self.terms.take(kept), documents, self.counts.take(kept), self.unknown[chosen], values
+        )
 
     def matrix(self) -> DocumentTermMatrix:
         """Return the counts by document, within each in the order of the postings."""
         order = stable_order(self.documents)
         sizes = np.bincount(self.documents, minlength=self.unknown.size)
-        return DocumentTermMatrix(offsets(sizes), self.terms.take(order), self.counts.take(order), self.unknown, self.values)
+        return DocumentTermMatrix(
+            offsets(sizes),
+            self.terms.take(order),
+            self.counts.take(order),
+            self.unknown,
+            self.values,
+        )
 
 
 def _packed(terms: Integers, documents: Integers, n_documents: int) -> Integers:
@@ -207,7 +250,9 @@ def _packed(terms: Integers, documents: Integers, n_documents: int) -> Integers:
 def _unpacked(keys: Integers, n_documents: int) -> tuple[Integers, Integers]:
     """Return the terms and documents of packed keys, shapes (n,), as signed numbers of as many bits as the keys."""
     shift, signed = n_documents.bit_length(), np.dtype(f"i{keys.itemsize}")
-    return (keys >> keys.dtype.type(shift)).view(signed), (keys & keys.dtype.type((1 << shift) - 1)).view(signed)
+    return (keys >> keys.dtype.type(shift)).view(signed), (
+        keys & keys.dtype.type((1 << shift) - 1)
+    ).view(signed)
 
 
 def run_starts(*columns: Array) -> Whole:
@@ -240,7 +285,9 @@ FEW_PRODUCTS = 8
 """Rows of so many classes that at most this many are added up at once are added whole: ``reduceat`` goes class by class, and adds up to 8 in this order."""
 
 
-def add_weighted_sums(scores: Floats, matrix: DocumentTermMatrix, n_terms: int, weights: OfTerms) -> None:
+def add_weighted_sums(
+    scores: Floats, matrix: DocumentTermMatrix, n_terms: int, weights: OfTerms
+) -> None:
     """Add Σ_j n_jd w_jk to the scores, shape (n_docs, n_classes).
 
     ``weights`` returns w of some terms, shape (n, n_classes); it is called once for each distinct term, with up to `TERM_WEIGHTS_AT_ONCE`
@@ -251,23 +298,36 @@ def add_weighted_sums(scores: Floats, matrix: DocumentTermMatrix, n_terms: int, 
     step = max(TERM_WEIGHTS_AT_ONCE // scores.shape[1], 1)
     for begin in range(0, distinct.size, step):
         part = weights(distinct[begin : begin + step])
-        here = slice(None) if distinct.size <= step else np.flatnonzero((entry_term >= begin) & (entry_term < begin + step))
+        here = (
+            slice(None)
+            if distinct.size <= step
+            else np.flatnonzero((entry_term >= begin) & (entry_term < begin + step))
+        )
         _add_products(scores, documents[here], entry_term[here] - begin, matrix.counts[here], part)
 
 
-def add_cell_sums(scores: Floats, matrix: DocumentTermMatrix, bounds: Whole, classes: Whole, weights: Floats) -> None:
+def add_cell_sums(
+    scores: Floats, matrix: DocumentTermMatrix, bounds: Whole, classes: Whole, weights: Floats
+) -> None:
     """Add Σ_j n_jd w_jk to the scores, shape (n_docs, n_classes), of weights that are 0 but in cells.
 
     Those of term j are ``[bounds[j], bounds[j + 1])`` of ``classes``, distinct within a term, and of ``weights``, both of shape (n_cells,).
     """
-    columns = (matrix.entry_documents, matrix.counts, bounds[matrix.terms], bounds[matrix.terms + 1])
+    columns = (
+        matrix.entry_documents,
+        matrix.counts,
+        bounds[matrix.terms],
+        bounds[matrix.terms + 1],
+    )
     for document, count, begin, end in zip(*(column.tolist() for column in columns), strict=True):
         np.add.at(scores[document], classes[begin:end], count * weights[begin:end])
 
 
 def _distinct(terms: Whole, n_terms: int) -> tuple[Whole, Whole]:
     """Return the distinct terms, ascending, and the place of each term among them."""
-    if terms.size * 16 < n_terms:  # few tokens and a large vocabulary: sorting is cheaper than an array of all terms
+    if (
+        terms.size * 16 < n_terms
+    ):  # few tokens and a large vocabulary: sorting is cheaper than an array of all terms
         return np.unique(terms, return_inverse=True)
     held = np.zeros(n_terms, np.bool_)
     held[terms] = True
@@ -295,9 +355,13 @@ def _add_products(
         if step > FEW_PRODUCTS:
             scores[rows[starts]] += np.add.reduceat(products, starts, axis=0)
             continue
-        for row, first, end in zip(rows[starts].tolist(), starts.tolist(), [*starts[1:].tolist(), len(rows)], strict=True):
+        for row, first, end in zip(
+            rows[starts].tolist(), starts.tolist(), [*starts[1:].tolist(), len(rows)], strict=True
+        ):
             rest = products[first + 1 : end]
-            scores[row] += products[first] + np.add.reduce(rest, axis=0) if len(rest) else products[first]
+            scores[row] += (
+                products[first] + np.add.reduce(rest, axis=0) if len(rest) else products[first]
+            )
 
 
 def in_blocks(numbers: Whole, n_columns: int, cells: int) -> Iterator[Whole]:

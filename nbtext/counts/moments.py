@@ -72,12 +72,17 @@ class Moments(NamedTuple):
         some = self.documents > 0
         spread = self.documents * self.squares - self.sums * self.sums
         return bool(
-            np.all(self.documents >= 0) and np.all(spread >= 0) and not np.any(self.sums[~some]) and not np.any(self.squares[~some])
+            np.all(self.documents >= 0)
+            and np.all(spread >= 0)
+            and not np.any(self.sums[~some])
+            and not np.any(self.squares[~some])
         )
 
     def and_of(self, values: Floats, classes: Whole, n_classes: int) -> Moments:
         """Add the moments of further documents, given as in `of`; new classes are numbered after these."""
-        return self.scattered(np.arange(len(self.documents)), n_classes).plus(self.of(values, classes, n_classes))
+        return self.scattered(np.arange(len(self.documents)), n_classes).plus(
+            self.of(values, classes, n_classes)
+        )
 
     def without_each(self, column: int, values: Floats, classes: Whole) -> Moments:
         """Return the moments of a column without each of its documents in turn, shapes (n_classes, n_docs), given as in `of`."""
@@ -90,7 +95,9 @@ class Moments(NamedTuple):
 
     def parted(self, n_columns: int) -> tuple[Moments, Moments]:
         """Return the moments of the first ``n_columns`` columns, and those of the others."""
-        return Moments(*(part[:, :n_columns] for part in self)), Moments(*(part[:, n_columns:] for part in self))
+        return Moments(*(part[:, :n_columns] for part in self)), Moments(
+            *(part[:, n_columns:] for part in self)
+        )
 
     def of_classes(self, numbers: Whole) -> Moments:
         """Return the moments of some classes, by number, in the order given."""

@@ -29,7 +29,9 @@ class SoftCounter(Generic[Counts]):
     def __init__(self, matrix: DocumentTermMatrix, labelled: Counts) -> None:
         """Take documents over the vocabulary of ``labelled``, the statistics whose terms and classes the sums have."""
         self._labelled = labelled
-        by_document = _sparse(matrix.counts, matrix.terms, matrix.offsets, (matrix.n_documents, labelled.n_terms))
+        by_document = _sparse(
+            matrix.counts, matrix.terms, matrix.offsets, (matrix.n_documents, labelled.n_terms)
+        )
         self._by_term = by_document.T.tocsr()
 
     def scores(self, known: Mask, weights: OfTerms) -> Floats:
@@ -52,20 +54,29 @@ class SoftCounter(Generic[Counts]):
         logs = self._labelled.cell_logs is not None
 
         def columns(counts: Numbers) -> list[Whole]:
-            return [counts.astype(np.int64), np.ones(counts.size, np.int64), *([log_units(counts)] if logs else [])]
+            return [
+                counts.astype(np.int64),
+                np.ones(counts.size, np.int64),
+                *([log_units(counts)] if logs else []),
+            ]
 
         shares = shares.astype(np.int64)
         keys, sums = self._sums(shares, columns)
         return self._labelled.with_cells(shares.sum(axis=0), keys, *sums)
 
-    def _sums(self, shares: Numbers, columns: Callable[[AnyArray], list[Whole]]) -> tuple[Keys, list[Whole]]:
+    def _sums(
+        self, shares: Numbers, columns: Callable[[AnyArray], list[Whole]]
+    ) -> tuple[Keys, list[Whole]]:
         """Return the keys (term, class) of the cells in which documents with the term have a share, and the sums of each column there.
 
         ``columns`` makes them of counts.
         """
         parts = []
         for rows, part in self._blocks():
-            sums = [_sparse(column, part.indices, part.indptr, part.shape) @ shares for column in columns(part.data)]
+            sums = [
+                _sparse(column, part.indices, part.indptr, part.shape) @ shares
+                for column in columns(part.data)
+            ]
             terms, classes = np.nonzero(sums[0])
             parts.append((pair(rows[terms], classes), *(table[terms, classes] for table in sums)))
         keys, *found = (np.concatenate(each) for each in zip(*parts, strict=True))
@@ -73,13 +84,18 @@ class SoftCounter(Generic[Counts]):
 
     def _blocks(self) -> Iterator[tuple[Whole, csr_array]]:
         """Yield terms, so many that a table with the classes has at most `TERM_WEIGHTS_AT_ONCE` cells, and their counts by document."""
-        n_terms, step = self._labelled.n_terms, max(TERM_WEIGHTS_AT_ONCE // self._labelled.n_classes, 1)
+        n_terms, step = (
+            self._labelled.n_terms,
+            max(TERM_WEIGHTS_AT_ONCE // self._labelled.n_classes, 1),
+        )
         for begin in range(0, max(n_terms, 1), step):
             rows = np.arange(begin, min(begin + step, n_terms))
             yield rows, self._by_term[begin : begin + step]
 
 
-def _sparse(elements: Numbers, columns: Integers, bounds: Integers, shape: tuple[int, int]) -> csr_array:
+def _sparse(
+    elements: Numbers, columns: Integers, bounds: Integers, shape: tuple[int, int]
+) -> csr_array:
     from scipy.sparse import csr_array
 
     return csr_array((elements, columns, bounds), shape=shape)

@@ -168,7 +168,9 @@ class ClassStatistics(CellCounts):
             lower = bits - np.uint64(1)
             n_lower = np.bitwise_count(self._classes_of_terms.take(terms) & lower.take(classes))
             return self.cell_counts.take(self.term_offsets.take(terms) + n_lower)
-        narrow: type[np.int32 | np.int64] = np.int32 if self.cell_counts.size < 1 << 31 else np.int64
+        narrow: type[np.int32 | np.int64] = (
+            np.int32 if self.cell_counts.size < 1 << 31 else np.int64
+        )
         bounds: Integers = self.term_offsets.astype(narrow)
         low = bounds[terms]
         high = bounds[terms + 1]
@@ -239,7 +241,9 @@ def _dense(statistics: ClassStatistics, terms: Whole, column: NDArray[Number]) -
     return table
 
 
-def _regrouped(summed: ClassStatistics, numbers: Whole, classes: tuple[str, ...]) -> ClassStatistics:
+def _regrouped(
+    summed: ClassStatistics, numbers: Whole, classes: tuple[str, ...]
+) -> ClassStatistics:
     """Return the counts of other classes, given the new number of each class, or −1 to leave it out; table and weights stay."""
     seeds = regrouped(summed.seeds, numbers, classes, len(classes))
     return replace(regrouped(summed, numbers, classes, len(classes)), seeds=seeds)
@@ -256,15 +260,24 @@ def by_class(seeds: Seeds, classes: Names) -> list[Seed]:
     """Return the seeds of some classes: a term against a class becomes one for each of the others."""
     known, found = set(classes), []
     for seed in seeds:
-        labels = [seed.label] if seed.pseudo_count >= 0 else [label for label in classes if label != seed.label]
-        found += [Seed(label, seed.term, abs(seed.pseudo_count)) for label in labels if label in known]
+        labels = (
+            [seed.label]
+            if seed.pseudo_count >= 0
+            else [label for label in classes if label != seed.label]
+        )
+        found += [
+            Seed(label, seed.term, abs(seed.pseudo_count)) for label in labels if label in known
+        ]
     return sorted(found)
 
 
 def require_seeded_classes(seeds: Seeds, classes: Names) -> None:
     """Raise `UsageError` for a seed of a class that no labelled document has."""
     if others := sorted({seed.label for seed in seeds} - set(classes)):
-        raise UsageError(f"--seeds names class {others[0]!r}, and no labelled document has it", hint="see the classes with nbtext inspect")
+        raise UsageError(
+            f"--seeds names class {others[0]!r}, and no labelled document has it",
+            hint="see the classes with nbtext inspect",
+        )
 
 
 def seed_vocabulary(seeds: Seeds) -> Vocabulary:
@@ -294,7 +307,9 @@ def balancing_factors(counted: CountTable) -> Whole:
     """
     documents = counted.class_documents.astype(np.float64)
     equal = documents.sum() / max(np.count_nonzero(documents), 1)
-    factors = np.divide(WEIGHT_UNIT * equal, documents, out=np.ones_like(documents), where=documents > 0)
+    factors = np.divide(
+        WEIGHT_UNIT * equal, documents, out=np.ones_like(documents), where=documents > 0
+    )
     return np.maximum(np.rint(factors), 1).astype(np.int64)
 
 

@@ -95,7 +95,9 @@ def is_category_of(vocabulary: Vocabulary, name: str) -> Mask:
     prefix = category_term(name, "")
     found = np.zeros(len(vocabulary), np.bool_)
     candidates = np.flatnonzero(is_category(vocabulary))
-    found[candidates] = [vocabulary.term(number).startswith(prefix) for number in candidates.tolist()]
+    found[candidates] = [
+        vocabulary.term(number).startswith(prefix) for number in candidates.tolist()
+    ]
     return found
 
 
@@ -173,9 +175,13 @@ class Vocabulary:
         """Return the id of each term, given as a tuple of its single terms; `UNKNOWN` for those not in the vocabulary. Shape (n,)."""
         found = np.full(len(terms), UNKNOWN, np.int64)
         sizes = np.array([len(term) for term in terms], np.int64)
-        for size in sorted({*map(len, terms)}):  # `numpy.unique` by itself imports numpy.ma, which takes ten milliseconds
+        for size in sorted(
+            {*map(len, terms)}
+        ):  # `numpy.unique` by itself imports numpy.ma, which takes ten milliseconds
             rows = np.flatnonzero(sizes == size)
-            parts = np.array(self.find([part for row in rows.tolist() for part in terms[row]]), np.int64).reshape(-1, size)
+            parts = np.array(
+                self.find([part for row in rows.tolist() for part in terms[row]]), np.int64
+            ).reshape(-1, size)
             prefix = parts[:, 0]
             for last in parts.T[1:]:
                 known = (prefix != UNKNOWN) & (last != UNKNOWN)
@@ -187,14 +193,28 @@ class Vocabulary:
 
     def union(self, other: Vocabulary) -> tuple[Vocabulary, Whole, Whole]:
         """Return the union, and the new ids of the terms of each vocabulary, shapes (len(self),) and (len(other),)."""
-        text, bounds = self.text + other.text, np.append(self.bounds, len(self.text) + other.bounds[1:])
+        text, bounds = (
+            self.text + other.text,
+            np.append(self.bounds, len(self.text) + other.bounds[1:]),
+        )
         order, is_repeated = sorted_order(text, bounds)
-        ids = np.full(len(self) + len(other), UNKNOWN, np.int64)  # of all terms of these, then of the other
+        ids = np.full(
+            len(self) + len(other), UNKNOWN, np.int64
+        )  # of all terms of these, then of the other
         is_single = np.concatenate([np.arange(len(side)) < side.n_single for side in (self, other)])
         ids[np.flatnonzero(is_single)[order]] = np.cumsum(~is_repeated) - 1
-        parts = (np.concatenate(both) for both in zip(unpair(self.pairs), (len(self) + each for each in unpair(other.pairs)), strict=True))
+        parts = (
+            np.concatenate(both)
+            for both in zip(
+                unpair(self.pairs), (len(self) + each for each in unpair(other.pairs)), strict=True
+            )
+        )
         pairs = _numbered_pairs(ids, np.flatnonzero(~is_single), *parts)
-        return Vocabulary(*_rows(text, bounds, order[~is_repeated]), pairs), ids[: len(self)], ids[len(self) :]
+        return (
+            Vocabulary(*_rows(text, bounds, order[~is_repeated]), pairs),
+            ids[: len(self)],
+            ids[len(self) :],
+        )
 
     def restrict(self, kept: Mask) -> Vocabulary:
         """Return the terms with ``kept`` (shape (n_terms,)) true, in the same order. ``kept`` must include the parts of the n-grams in it."""
@@ -236,7 +256,9 @@ class GrowingVocabulary:
         order, _ = sorted_order(text, bounds)
         final = np.full(2 * max(len(terms), len(self._pairs)) + 2, UNKNOWN, np.int64)
         final[2 * order] = np.arange(len(terms))
-        pairs = _numbered_pairs(final, 2 * np.arange(len(self._pairs)) + 3, *unpair(self._pairs.keys))
+        pairs = _numbered_pairs(
+            final, 2 * np.arange(len(self._pairs)) + 3, *unpair(self._pairs.keys)
+        )
         return Vocabulary(*_rows(text, bounds, order), pairs), final
 
 
@@ -271,7 +293,9 @@ def sorted_order(text: bytes, bounds: Whole) -> tuple[Whole, Mask]:
     apart become objects.
     """
     sizes = np.diff(bounds)
-    windows = sliding_window_view(np.frombuffer(text + bytes(COMPARED), np.uint8), COMPARED)[bounds[:-1]]
+    windows = sliding_window_view(np.frombuffer(text + bytes(COMPARED), np.uint8), COMPARED)[
+        bounds[:-1]
+    ]
     windows *= np.arange(COMPARED) < sizes[:, np.newaxis]
     begins = windows.view(f"S{COMPARED}").ravel()
     order = np.argsort(begins, kind="stable")
@@ -281,9 +305,14 @@ def sorted_order(text: bytes, bounds: Whole) -> tuple[Whole, Mask]:
     run_of_each = np.cumsum(~is_alike)
     runs = run_of_each[unsure]
     runs = runs[run_starts(runs)]
-    first, last = (np.searchsorted(run_of_each, runs, side=side).tolist() for side in ("left", "right"))
+    first, last = (
+        np.searchsorted(run_of_each, runs, side=side).tolist() for side in ("left", "right")
+    )
     for begin, end in zip(first, last, strict=True):
-        terms = sorted((text[bounds[number] : bounds[number + 1]], number) for number in order[begin:end].tolist())
+        terms = sorted(
+            (text[bounds[number] : bounds[number + 1]], number)
+            for number in order[begin:end].tolist()
+        )
         order[begin:end] = [number for _, number in terms]
         is_alike[begin + 1 : end] = [left == right for (left, _), (right, _) in pairwise(terms)]
     return order, is_alike
@@ -293,5 +322,7 @@ def _rows(text: bytes, bounds: Whole, chosen: Whole) -> tuple[bytes, Whole]:
     """Return text and bounds of the chosen terms, in the order given."""
     octets, sizes = np.frombuffer(text, np.uint8), np.diff(bounds)[chosen]
     parts = (slice(begin, begin + TERMS_AT_ONCE) for begin in range(0, chosen.size, TERMS_AT_ONCE))
-    rows = b"".join([octets.take(flat_indices(bounds[chosen[part]], sizes[part])).tobytes() for part in parts])
+    rows = b"".join(
+        [octets.take(flat_indices(bounds[chosen[part]], sizes[part])).tobytes() for part in parts]
+    )
     return rows, offsets(sizes)

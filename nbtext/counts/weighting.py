@@ -37,7 +37,9 @@ def unit_length(weights: Floats, documents: Whole, n_documents: int) -> Floats:
     return np.divide(weights, length, out=np.zeros_like(weights), where=length > 0)
 
 
-def weighted(matrix: DocumentTermMatrix, weighting: str, statistics: CellCounts) -> DocumentTermMatrix:
+def weighted(
+    matrix: DocumentTermMatrix, weighting: str, statistics: CellCounts
+) -> DocumentTermMatrix:
     """Replace counts by weights: ``counts`` n, ``binary`` 1, ``log`` log(1 + n), ``tfidf`` log(1 + n) · log(D / df) at unit length.
 
     D and df are those of the statistics. All terms of the matrix add to the length, so restrict it to selected terms first. Terms with weight 0
@@ -67,7 +69,9 @@ def tfidf(matrix: DocumentTermMatrix, statistics: CellCounts) -> Floats:
     return unit_length(weights, matrix.entry_documents, matrix.n_documents)
 
 
-def weighted_cells(weighting: str, statistics: CellCounts, selected: Mask, documents: CountedDocuments | None) -> Numbers:
+def weighted_cells(
+    weighting: str, statistics: CellCounts, selected: Mask, documents: CountedDocuments | None
+) -> Numbers:
     """Return the sum of the weights of each cell's term in the documents of its class, shape (n_cells,).
 
     ``documents`` are all those of the statistics, needed by ``tfidf`` only, whose sums do not add; there, terms that are not selected have weight 0. Weights are

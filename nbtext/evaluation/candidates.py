@@ -69,7 +69,10 @@ class Candidate(NamedTuple):
 
     def spelt(self) -> dict[str, str]:
         """Return what is tried as on the command line, by the names there."""
-        return {name.replace("_", "-"): "none" if text is None else text for name, text in self.texts.items()}
+        return {
+            name.replace("_", "-"): "none" if text is None else text
+            for name, text in self.texts.items()
+        }
 
     @property
     def name(self) -> str:
@@ -149,7 +152,9 @@ def combinations(tries: Sequence[str], given: Mapping[str, object]) -> list[Text
                 hint=f"give NAME=A,B with one of {', '.join(names)}",
             )
         if parameter.name in ranges:
-            raise UsageError(f"--try {parameter.key} is given twice", hint="put all its values into one")
+            raise UsageError(
+                f"--try {parameter.key} is given twice", hint="put all its values into one"
+            )
         if parameter.name in given:
             raise UsageError(f"{parameter.shown} and --try {parameter.key} exclude each other")
         is_nothing = parameter.default is None
@@ -157,11 +162,16 @@ def combinations(tries: Sequence[str], given: Mapping[str, object]) -> list[Text
         ranges[parameter.name] = list(dict.fromkeys(values))
     number = prod(map(len, ranges.values()))
     if number > MOST_SETTINGS:
-        raise UsageError(f"these are {number:,} settings, more than {MOST_SETTINGS:,}", hint="try fewer values at once")
+        raise UsageError(
+            f"these are {number:,} settings, more than {MOST_SETTINGS:,}",
+            hint="try fewer values at once",
+        )
     return [dict(zip(ranges, texts, strict=True)) for texts in product(*ranges.values())]
 
 
-def possible(candidates: Iterable[Candidate], *, updatable: bool = False) -> tuple[list[Candidate], list[UsageError]]:
+def possible(
+    candidates: Iterable[Candidate], *, updatable: bool = False
+) -> tuple[list[Candidate], list[UsageError]]:
     """Return the candidates that can be trained, and why the others cannot.
 
     With ``updatable`` only models that are changed exactly are possible. The corpus may still show

@@ -49,7 +49,8 @@ def require_same_kind(a: TextClassifier, b: TextClassifier) -> None:
     if a.reading.is_counted != b.reading.is_counted:
         counted = (a if a.reading.is_counted else b).reading.format
         raise UsageError(
-            f"one model was trained on texts, the other on {counted}'s counted features", hint="compare models of the same kind"
+            f"one model was trained on texts, the other on {counted}'s counted features",
+            hint="compare models of the same kind",
         )
 
 
@@ -62,7 +63,8 @@ def differences_of_texts(reading: Reading, of_b: Reading, given: Container[str])
         return str(value).lower() if isinstance(value, bool) else str(value)
 
     return [
-        f"B was trained with {' '.join(DECLARED[name].arguments(text(of_b[name])))}, but documents are read with {text(reading[name])}, as for A"
+        f"B was trained with {' '.join(DECLARED[name].arguments(text(of_b[name])))}, but documents "
+        f"are read with {text(reading[name])}, as for A"
         for name in ("document", *(OF_MAIL if reading.document == "mail" else ()))
         if name not in given and reading[name] != of_b[name]
     ]
@@ -157,7 +159,10 @@ class ComparisonResult:
     @property
     def b_is_better(self) -> bool:
         """Return whether B is right about more documents than A, beyond chance."""
-        return bool(self.differences["accuracy"].beyond_chance) and self.table.only_b_right > self.table.only_a_right
+        return (
+            bool(self.differences["accuracy"].beyond_chance)
+            and self.table.only_b_right > self.table.only_a_right
+        )
 
 
 @dataclass(frozen=True)
@@ -172,11 +177,21 @@ class _Comparison:
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> ComparisonResult:
         """Return all figures, with 95 % intervals from as many replicates as ``bootstrap`` has."""
         index = self.a.kind.index(sorted({*self.a.classes, *self.b.classes}))
-        sides = ((self.a, self.a.judged.truth), (self.a, self.a.judged.answer), (self.b, self.b.judged.answer))
+        sides = (
+            (self.a, self.a.judged.truth),
+            (self.a, self.a.judged.answer),
+            (self.b, self.b.judged.answer),
+        )
         of_documents = [_by_name(labels, side.classes, index.labels) for side, labels in sides]
-        sets = sorted({labels for each in of_documents for labels in each.table.sets()}, key=mask_order)
-        index.renumbered(DocumentLabels.of_sets(sets, len(index.labels)))  # in the order of labels, not in which they came
-        truth, of_a, of_b = (index.renumbered(each).numbers.astype(np.int64) for each in of_documents)
+        sets = sorted(
+            {labels for each in of_documents for labels in each.table.sets()}, key=mask_order
+        )
+        index.renumbered(
+            DocumentLabels.of_sets(sets, len(index.labels))
+        )  # in the order of labels, not in which they came
+        truth, of_a, of_b = (
+            index.renumbered(each).numbers.astype(np.int64) for each in of_documents
+        )
         names = [shown_set(labels, index.labels) for labels in index.table.sets()]
         cells = _answer_cells((truth, of_a, of_b), len(names))
         right_a, right_b = cells.truth == cells.a, cells.truth == cells.b
@@ -185,19 +200,32 @@ class _Comparison:
         p_value = mcnemar(table.only_a_right, table.only_b_right)
         side_a, side_b = (_side(evaluation) for evaluation in (self.a, self.b))
         with np.errstate(invalid="ignore"):  # ∞ − ∞ is nan, and the difference undefined
-            losses = {name: getattr(self.b.judged, name) - getattr(self.a.judged, name) for name in ("log_loss", "brier")}
+            losses = {
+                name: getattr(self.b.judged, name) - getattr(self.a.judged, name)
+                for name in ("log_loss", "brier")
+            }
         replicates = {
             **answer_differences(cells, bootstrap, index.table),
             **{name: mean_replicates(loss, bootstrap) for name, loss in losses.items()},
         }
         changes = _changes(cells, names)
         n_changed = sum(change.documents for change in changes)
-        differing = {"macro_f1": n_changed, **{name: int(np.count_nonzero(loss)) for name, loss in losses.items()}}
+        differing = {
+            "macro_f1": n_changed,
+            **{name: int(np.count_nonzero(loss)) for name, loss in losses.items()},
+        }
         differences = {
-            name: _difference(getattr(side_a, name), getattr(side_b, name), replicates.get(name), differing.get(name, 0))
+            name: _difference(
+                getattr(side_a, name),
+                getattr(side_b, name),
+                replicates.get(name),
+                differing.get(name, 0),
+            )
             for name in FIGURES
         }
-        differences["accuracy"] = replace(differences["accuracy"], beyond_chance=p_value < SIGNIFICANCE)
+        differences["accuracy"] = replace(
+            differences["accuracy"], beyond_chance=p_value < SIGNIFICANCE
+        )
         return ComparisonResult(
             n=self.a.n,
             a=side_a,
@@ -211,7 +239,13 @@ class _Comparison:
         )
 
 
-def compare(a: TextClassifier, b: TextClassifier, documents: Iterable[Document], *, keep_changed: bool = False) -> _Comparison:
+def compare(
+    a: TextClassifier,
+    b: TextClassifier,
+    documents: Iterable[Document],
+    *,
+    keep_changed: bool = False,
+) -> _Comparison:
     """Compare two models on a stream of labelled documents, read once; each analyses them with its own settings.
 
     A document that is impossible under every class has no answer, and counts as if all classes were equally probable. Raises `UsageError` if
@@ -219,12 +253,19 @@ def compare(a: TextClassifier, b: TextClassifier, documents: Iterable[Document],
     """
     first, second = (evaluation_of(model.fitted.statistics, scores_kept=0) for model in (a, b))
     comparison = _Comparison(first, second)
-    for block in blocks(documents, size_of, min(a.fitted.documents_at_once, b.fitted.documents_at_once)):
-        of_a, of_b = (_judged(model, evaluation, block) for model, evaluation in ((a, comparison.a), (b, comparison.b)))
+    for block in blocks(
+        documents, size_of, min(a.fitted.documents_at_once, b.fitted.documents_at_once)
+    ):
+        of_a, of_b = (
+            _judged(model, evaluation, block)
+            for model, evaluation in ((a, comparison.a), (b, comparison.b))
+        )
         if keep_changed:
             rows = zip(block, of_a, of_b, strict=True)
             comparison.changed.extend(
-                Changed(document.id, shown_label(document.label or ""), *x, *y) for document, x, y in rows if x[0] != y[0]
+                Changed(document.id, shown_label(document.label or ""), *x, *y)
+                for document, x, y in rows
+                if x[0] != y[0]
             )
     if not comparison.a.n:
         raise NoDocumentsError
@@ -242,7 +283,9 @@ def _by_name(labels: DocumentLabels, classes: Names, names: Names) -> DocumentLa
 def _answer_cells(numbers: Sequence[Whole], n_names: int) -> _AnswerCells:
     """Count documents by truth and both answers."""
     (truth, a, b), shape = numbers, (n_names, n_names + 1, n_names + 1)
-    keys, documents = np.unique(np.ravel_multi_index((truth, a + 1, b + 1), shape), return_counts=True)
+    keys, documents = np.unique(
+        np.ravel_multi_index((truth, a + 1, b + 1), shape), return_counts=True
+    )
     truth, a, b = np.unravel_index(keys, shape)
     return _AnswerCells(truth, a - 1, b - 1, documents)
 
@@ -262,17 +305,29 @@ def mcnemar(only_a: int, only_b: int) -> float:
     return min(1.0, 2 * largest * (1 + float(others)))
 
 
-def answer_differences(cells: _AnswerCells, bootstrap: Bootstrap, table: LabelTable) -> dict[str, Floats]:
+def answer_differences(
+    cells: _AnswerCells, bootstrap: Bootstrap, table: LabelTable
+) -> dict[str, Floats]:
     """Return replicates of the differences of accuracy and of macro F1, each of shape (n_replicates,); ``table`` has the labels of each set."""
-    sides = [Cells.of_counts(cells.truth, answer, cells.documents, table).with_present_labels() for answer in (cells.a, cells.b)]
+    sides = [
+        Cells.of_counts(cells.truth, answer, cells.documents, table).with_present_labels()
+        for answer in (cells.a, cells.b)
+    ]
     right_a, right_b = cells.truth == cells.a, cells.truth == cells.b
     n = cells.documents.sum()
     n_labels = sum(present for _, present in sides)
     parts = []
     for drawn in bootstrap.drawn_cells(cells.documents, cells.documents.size + 3 * n_labels):
         of_a, of_b = (side.outcomes(present, drawn) for side, present in sides)
-        parts.append((drawn @ right_b / n - drawn @ right_a / n, macro(f1(of_b), of_b) - macro(f1(of_a), of_a)))
-    return dict(zip(("accuracy", "macro_f1"), map(np.concatenate, zip(*parts, strict=True)), strict=True))
+        parts.append(
+            (
+                drawn @ right_b / n - drawn @ right_a / n,
+                macro(f1(of_b), of_b) - macro(f1(of_a), of_a),
+            )
+        )
+    return dict(
+        zip(("accuracy", "macro_f1"), map(np.concatenate, zip(*parts, strict=True)), strict=True)
+    )
 
 
 def mean_replicates(values: Floats, bootstrap: Bootstrap) -> Floats | None:
@@ -281,12 +336,18 @@ def mean_replicates(values: Floats, bootstrap: Bootstrap) -> Floats | None:
         return None
     values = np.sort(values)  # so that rounding does not depend on the order of documents
     width = (float(values.std()) or 1.0) / BINS_PER_DEVIATION
-    _, which, documents = np.unique(np.floor(values / width), return_inverse=True, return_counts=True)
+    _, which, documents = np.unique(
+        np.floor(values / width), return_inverse=True, return_counts=True
+    )
     means = np.bincount(which, values) / documents
-    return np.concatenate([drawn @ means / values.size for drawn in bootstrap.drawn_cells(documents, documents.size)])
+    return np.concatenate(
+        [drawn @ means / values.size for drawn in bootstrap.drawn_cells(documents, documents.size)]
+    )
 
 
-def _judged(model: TextClassifier, evaluation: Evaluation, documents: Sequence[Document]) -> list[tuple[str | None, float | None]]:
+def _judged(
+    model: TextClassifier, evaluation: Evaluation, documents: Sequence[Document]
+) -> list[tuple[str | None, float | None]]:
     """Judge some documents; return their answers with their probabilities, as `nbtext.evaluation.judging.judge_scored` takes them."""
     found: list[tuple[str | None, float | None]] = []
     for block in scored(model.fitted, documents):
@@ -294,25 +355,37 @@ def _judged(model: TextClassifier, evaluation: Evaluation, documents: Sequence[D
         answers = block.posterior.predicted(DecisionRule())
         evaluation.add(block.labels, block.posterior, answers)
         labels = answers.shown(model.classes)
-        found += [(label, p) if label else (None, None) for label, p in zip(labels, probabilities, strict=True)]
+        found += [
+            (label, p) if label else (None, None)
+            for label, p in zip(labels, probabilities, strict=True)
+        ]
     return found
 
 
 def _side(evaluation: Evaluation) -> SideResult:
     result = evaluation.result(Bootstrap(0))
     intervals = {"accuracy": result.intervals["accuracy"]}
-    return SideResult(**{name: getattr(result, name) for name in FIGURES}, intervals=intervals, unknown_labels=result.unknown_labels)
+    return SideResult(
+        **{name: getattr(result, name) for name in FIGURES},
+        intervals=intervals,
+        unknown_labels=result.unknown_labels,
+    )
 
 
 def _changes(cells: _AnswerCells, names: Names) -> tuple[ChangedAnswer, ...]:
     differ = np.flatnonzero(cells.a != cells.b)
     rows = zip(*(column[differ].tolist() for column in cells), strict=True)
     labels = [*names, None]  # −1, no answer, is the last
-    changes = (ChangedAnswer(names[truth], labels[a] or None, labels[b] or None, documents) for truth, a, b, documents in rows)
+    changes = (
+        ChangedAnswer(names[truth], labels[a] or None, labels[b] or None, documents)
+        for truth, a, b, documents in rows
+    )
     return tuple(sorted(changes, key=lambda change: -change.documents))
 
 
-def _difference(a: float | None, b: float | None, replicates: Floats | None, differing: int) -> Difference:
+def _difference(
+    a: float | None, b: float | None, replicates: Floats | None, differing: int
+) -> Difference:
     """Return B − A; it is beyond chance if its interval excludes zero and at least `FEWEST` documents differ."""
     if a is None or b is None:
         return Difference()

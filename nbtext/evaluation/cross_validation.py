@@ -133,7 +133,9 @@ def _times_of(values: Sequence[str], names: Names) -> Whole:
     """
     for value, name in zip(values, names, strict=True):
         if not value.strip():
-            raise UsageError(f"document {name} has no time", hint="leave it out, or choose another --time-column")
+            raise UsageError(
+                f"document {name} has no time", hint="leave it out, or choose another --time-column"
+            )
     stripped = [value.strip() for value in values]
     for kind in (int, float):
         try:
@@ -153,7 +155,8 @@ def ranks(values: Sequence[str] | Sequence[float]) -> Whole:
 def _check_folds(n_folds: int, most: int, noun: str, rest: str = "") -> None:
     if n_folds > most:
         raise UsageError(
-            f"there {'is' if most == 1 else 'are'} only {quantity(most, noun)}{rest}, too few for {quantity(n_folds, 'fold')}",
+            f"there {'is' if most == 1 else 'are'} only {quantity(most, noun)}{rest}, too few for "
+            f"{quantity(n_folds, 'fold')}",
             hint="lower --folds",
         )
 
@@ -199,7 +202,11 @@ class HeldOutEvaluation:
         self._rule = rule
         self._parts: list[tuple[Whole, Mask, Floats]] = []
         """The number in the corpus of each document judged, whether its class had others in training, and the probability of its answer."""
-        prior = None if settings is None else declared_prior(settings, estimated(table, weights_of(table, settings)))
+        prior = (
+            None
+            if settings is None
+            else declared_prior(settings, estimated(table, weights_of(table, settings)))
+        )
         self.evaluation = evaluation_of(table, rule.costs, scores_kept=scores_kept, prior=prior)
         for block in blocks:
             self.add(block)
@@ -227,47 +234,78 @@ class HeldOutEvaluation:
 
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:
         """Return the figures; ``unknown_documents`` are those of a class without training documents."""
-        result, judged, known = self.evaluation.result(bootstrap), self.evaluation.judged, self.known
+        result, judged, known = (
+            self.evaluation.result(bootstrap),
+            self.evaluation.judged,
+            self.known,
+        )
         unknown = self.evaluation.documents_of_lost_classes(known)
-        return replace(result, known=known_result(judged.of(known)), unknown_labels=tuple(unknown), unknown_documents=unknown)
+        return replace(
+            result,
+            known=known_result(judged.of(known)),
+            unknown_labels=tuple(unknown),
+            unknown_documents=unknown,
+        )
 
     def predictions(self) -> list[Prediction]:
         """Return the answers to all documents, in the order of the corpus."""
-        probabilities, judged = np.concatenate([part for *_, part in self._parts]), self.evaluation.judged
+        probabilities, judged = (
+            np.concatenate([part for *_, part in self._parts]),
+            self.evaluation.judged,
+        )
         order = np.argsort(self.rows, kind="stable")
         truth = judged.truth[order].named(self.evaluation.classes)
         answers = judged.answer[order].named(self.evaluation.classes)
-        columns = zip(self.rows[order].tolist(), truth, answers, probabilities[order].tolist(), strict=True)
+        columns = zip(
+            self.rows[order].tolist(), truth, answers, probabilities[order].tolist(), strict=True
+        )
         return [Prediction(*values) for values in columns]
 
 
-def leave_one_out_blocks(table: CountTable, documents: CountedDocuments, parameters: Settings) -> Iterator[HeldOutBlock]:
+def leave_one_out_blocks(
+    table: CountTable, documents: CountedDocuments, parameters: Settings
+) -> Iterator[HeldOutBlock]:
     """Score every document by the model of all others, in order, a block at a time.
 
     Raise `UsageError` if no term or no class is left, or settings exclude it.
     """
     require_fitting(parameters, LEAVE_ONE_OUT)
     needed = documents if needs_documents(parameters) else None
-    learnt = learn(CorpusCounts(table, DocumentSample.of(documents, parameters["sample"])), parameters, needed)
+    learnt = learn(
+        CorpusCounts(table, DocumentSample.of(documents, parameters["sample"])), parameters, needed
+    )
     return _scored(table, learnt, parameters, documents, None)
 
 
 def evaluate_leave_one_out(
-    table: CountTable, documents: CountedDocuments, parameters: Settings, rule: DecisionRule = DecisionRule()
+    table: CountTable,
+    documents: CountedDocuments,
+    parameters: Settings,
+    rule: DecisionRule = DecisionRule(),
 ) -> HeldOutEvaluation:
     """Judge every document by the model of all others; raise as `leave_one_out_blocks`."""
-    return HeldOutEvaluation(table, rule, leave_one_out_blocks(table, documents, parameters), settings=parameters)
+    return HeldOutEvaluation(
+        table, rule, leave_one_out_blocks(table, documents, parameters), settings=parameters
+    )
 
 
 def choices_of_corpus(subsets: Subsets, parameters: Settings) -> Choices:
     """Choose for ``auto`` once, on all documents; choosing in each fold would double the time of cross-validation."""
     size = parameters.sample if has_choice(parameters) else 0
     documents = subsets.documents if needs_documents(parameters) else None
-    return choices_of(CorpusCounts(subsets.table, DocumentSample.of(subsets.documents, size)), parameters, documents)
+    return choices_of(
+        CorpusCounts(subsets.table, DocumentSample.of(subsets.documents, size)),
+        parameters,
+        documents,
+    )
 
 
 def train_and_score(
-    subsets: Subsets, parameters: Settings, training: Mask, test: Mask, choices: Choices | None = None
+    subsets: Subsets,
+    parameters: Settings,
+    training: Mask,
+    test: Mask,
+    choices: Choices | None = None,
 ) -> tuple[Learnt, Iterator[HeldOutBlock]]:
     """Learn from the training documents alone, and score the test documents, a block at a time; both masks of shape (n_docs,).
 
@@ -275,25 +313,42 @@ def train_and_score(
     """
     if parameters.sums_logs:
         subsets = subsets.with_logs()
-    counts = subsets.counts(training, parameters["sample"] if needs_sample(parameters, choices) else 0)
-    needed = subsets.documents.rows(np.flatnonzero(training)) if needs_documents(parameters) else None
+    counts = subsets.counts(
+        training, parameters["sample"] if needs_sample(parameters, choices) else 0
+    )
+    needed = (
+        subsets.documents.rows(np.flatnonzero(training)) if needs_documents(parameters) else None
+    )
     learnt = learn(counts, parameters, needed, choices)
-    return learnt, _scored(counts.table, learnt, parameters, subsets.documents, np.flatnonzero(test))
+    return learnt, _scored(
+        counts.table, learnt, parameters, subsets.documents, np.flatnonzero(test)
+    )
 
 
 def _scored(
-    table: CountTable, learnt: Learnt, parameters: Settings, documents: CountedDocuments, test: Whole | None
+    table: CountTable,
+    learnt: Learnt,
+    parameters: Settings,
+    documents: CountedDocuments,
+    test: Whole | None,
 ) -> Iterator[HeldOutBlock]:
     """Score the documents ``test`` by a model of others, or without ``test`` each one by the model of all others."""
-    fitted, n_classes = classifier(estimated(table, learnt.weights), learnt, parameters), table.n_classes
+    fitted, n_classes = (
+        classifier(estimated(table, learnt.weights), learnt, parameters),
+        table.n_classes,
+    )
     tested = np.arange(len(documents)) if test is None else test
-    for rows in in_blocks(tested, n_classes, min(BLOCK_DOCUMENTS * n_classes, TERM_WEIGHTS_AT_ONCE)):
+    for rows in in_blocks(
+        tested, n_classes, min(BLOCK_DOCUMENTS * n_classes, TERM_WEIGHTS_AT_ONCE)
+    ):
         block = documents.rows(rows)
         if test is None:
             scores, lengths = fitted.leave_one_out(block)[:2]
         else:
             scores, lengths = fitted.joint_log_likelihood(block.matrix)
-        posterior = fitted.training.statistics.kind(learnt.calibration.log_posterior(fitted.log_scale(scores, lengths), lengths))
+        posterior = fitted.training.statistics.kind(
+            learnt.calibration.log_posterior(fitted.log_scale(scores, lengths), lengths)
+        )
         n_labels = posterior.logs.shape[1]
         truth = block.truth(n_labels)
         own = block.in_units(table.unit) if test is None else np.zeros(len(block))
@@ -365,21 +420,43 @@ class _CrossValidation:
             return results[0]
         pooled = self.pooled.result(Bootstrap(0))
         per_class = {
-            label: replace(figures, intervals=_mean_intervals([result.per_class[label].intervals for result in results]))
+            label: replace(
+                figures,
+                intervals=_mean_intervals(
+                    [result.per_class[label].intervals for result in results]
+                ),
+            )
             for label, figures in pooled.per_class.items()
         }
         bins = []
         for number, part in enumerate(pooled.reliability):
             ends = [result.reliability[number].interval for result in results]
-            bins.append(part._replace(interval=_mean_intervals([{"bin": pair} for pair in ends if pair]).get("bin")))
+            bins.append(
+                part._replace(
+                    interval=_mean_intervals([{"bin": pair} for pair in ends if pair]).get("bin")
+                )
+            )
         intervals = _mean_intervals([result.intervals for result in results])
         return replace(pooled, intervals=intervals, per_class=per_class, reliability=tuple(bins))
 
-    def folds_result(self, method: str | None = None, column: str | None = None, seed: int | None = None) -> FoldsResult:
+    def folds_result(
+        self, method: str | None = None, column: str | None = None, seed: int | None = None
+    ) -> FoldsResult:
         """Return mean and standard deviation over folds and the figures of each; the arguments say how the corpus was divided."""
         n_repeats = len(self.repeats)
-        spread = (_spread([fold.accuracy for fold in self.folds]), _spread([fold.macro_f1 for fold in self.folds]))
-        return FoldsResult(method, column, seed, n_repeats, len(self.folds) // n_repeats, *spread, tuple(self.folds))
+        spread = (
+            _spread([fold.accuracy for fold in self.folds]),
+            _spread([fold.macro_f1 for fold in self.folds]),
+        )
+        return FoldsResult(
+            method,
+            column,
+            seed,
+            n_repeats,
+            len(self.folds) // n_repeats,
+            *spread,
+            tuple(self.folds),
+        )
 
 
 class _FoldTask(NamedTuple):
@@ -417,22 +494,42 @@ def judge_folds(
     jobs: int = 1,
 ) -> Iterator[tuple[_FoldTask, _JudgedFold]]:
     """Yield what ``judge`` makes of the test documents of each fold of each repeat, in order, in ``jobs`` processes if that is faster."""
-    training = _FoldTraining(subsets, parameters, folds_of_repeats, choices_of_corpus(subsets, parameters), judge)
-    tasks = [_FoldTask(repeat, fold) for repeat, folds in enumerate(folds_of_repeats) for fold in range(folds.n_folds)]
-    work = max(subsets.documents.matrix.terms.size * len(tasks), len(subsets) * subsets.table.n_classes)
-    for task, found in stepped(in_order(_judge, training, tasks, jobs if work >= WORTH_PROCESSES else 1), "fold", len(tasks)):
+    training = _FoldTraining(
+        subsets, parameters, folds_of_repeats, choices_of_corpus(subsets, parameters), judge
+    )
+    tasks = [
+        _FoldTask(repeat, fold)
+        for repeat, folds in enumerate(folds_of_repeats)
+        for fold in range(folds.n_folds)
+    ]
+    work = max(
+        subsets.documents.matrix.terms.size * len(tasks), len(subsets) * subsets.table.n_classes
+    )
+    for task, found in stepped(
+        in_order(_judge, training, tasks, jobs if work >= WORTH_PROCESSES else 1),
+        "fold",
+        len(tasks),
+    ):
         yield task, found or _judge(training, task)
 
 
 def _judge(training: _FoldTraining, task: _FoldTask) -> _JudgedFold:
     """Learn from the training documents of a fold, and judge its test documents."""
     masks = training.folds_of_repeats[task.repeat].masks(task.fold)
-    learnt, blocks = train_and_score(training.subsets, training.parameters, *masks, training.choices)
-    return _JudgedFold(int(np.count_nonzero(learnt.selected)), learnt.smoothing, training.judge(blocks))
+    learnt, blocks = train_and_score(
+        training.subsets, training.parameters, *masks, training.choices
+    )
+    return _JudgedFold(
+        int(np.count_nonzero(learnt.selected)), learnt.smoothing, training.judge(blocks)
+    )
 
 
 def cross_validate(
-    subsets: Subsets, parameters: Settings, folds_of_repeats: Sequence[Folds], rule: DecisionRule = DecisionRule(), jobs: int = 1
+    subsets: Subsets,
+    parameters: Settings,
+    folds_of_repeats: Sequence[Folds],
+    rule: DecisionRule = DecisionRule(),
+    jobs: int = 1,
 ) -> _CrossValidation:
     """Judge the documents of each fold by the model learnt from its training documents, for each repeat, by ``jobs`` processes.
 
@@ -440,32 +537,62 @@ def cross_validate(
     """
     table = subsets.table
     repeats = [HeldOutEvaluation(table, rule, settings=parameters) for _ in folds_of_repeats]
-    pooled = repeats[0] if len(repeats) == 1 else HeldOutEvaluation(table, rule, settings=parameters)
+    pooled = (
+        repeats[0] if len(repeats) == 1 else HeldOutEvaluation(table, rule, settings=parameters)
+    )
     tested = max(int(np.count_nonzero(folds.numbers != NEVER_TESTED)) for folds in folds_of_repeats)
     kept = SCORES_KEPT if tested * table.n_classes <= SCORES_KEPT else 0
     figures = []
-    for task, fold in judge_folds(subsets, parameters, folds_of_repeats, partial(HeldOutEvaluation, table, rule, scores_kept=kept), jobs):
+    for task, fold in judge_folds(
+        subsets,
+        parameters,
+        folds_of_repeats,
+        partial(HeldOutEvaluation, table, rule, scores_kept=kept),
+        jobs,
+    ):
         for pool in {repeats[task.repeat], pooled}:
             pool.join(fold.judgement)
         rates = accuracy_and_macro_f1(fold.judgement.evaluation.judged)
-        n_training, n_test = (int(np.count_nonzero(mask)) for mask in folds_of_repeats[task.repeat].masks(task.fold))
+        n_training, n_test = (
+            int(np.count_nonzero(mask)) for mask in folds_of_repeats[task.repeat].masks(task.fold)
+        )
         smoothing = float(f"{fold.smoothing:.6g}")
-        figures.append(FoldFigures(task.repeat + 1, task.fold + 1, n_training, n_test, fold.n_terms, smoothing, *rates))
+        figures.append(
+            FoldFigures(
+                task.repeat + 1, task.fold + 1, n_training, n_test, fold.n_terms, smoothing, *rates
+            )
+        )
     return _CrossValidation(pooled, repeats, figures)
 
 
 def _spread(values: Sequence[float]) -> _FoldSpread:
-    return _FoldSpread(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0)
+    return _FoldSpread(
+        float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+    )
 
 
 def _mean_intervals(intervals: Sequence[Mapping[str, Interval]]) -> dict[str, Interval]:
     """Return the mean of each end of the intervals that every repeat has."""
-    names = [name for name in (intervals[0] if intervals else ()) if all(name in interval for interval in intervals)]
-    return {name: tuple(np.mean([interval[name] for interval in intervals], axis=0).tolist()) for name in names}
+    names = [
+        name
+        for name in (intervals[0] if intervals else ())
+        if all(name in interval for interval in intervals)
+    ]
+    return {
+        name: tuple(np.mean([interval[name] for interval in intervals], axis=0).tolist())
+        for name in names
+    }
 
 
 def validate_corpus(
-    corpus: CountedCorpus, settings: Settings, rule: DecisionRule, method: str, n_folds: int, seed: int, repeats: int, jobs: int = 1
+    corpus: CountedCorpus,
+    settings: Settings,
+    rule: DecisionRule,
+    method: str,
+    n_folds: int,
+    seed: int,
+    repeats: int,
+    jobs: int = 1,
 ) -> _CrossValidation:
     """Judge every document of a corpus by a model of others: in folds, or ``leave-one-out``, whose result has no folds.
 
@@ -477,7 +604,10 @@ def validate_corpus(
     if method == "leave-one-out":
         held_out = evaluate_leave_one_out(table, documents, settings, rule)
         return _CrossValidation(held_out, [held_out], [])
-    values, generators = [columns[0] for columns in notes if columns], np.random.default_rng(seed).spawn(repeats)
+    values, generators = (
+        [columns[0] for columns in notes if columns],
+        np.random.default_rng(seed).spawn(repeats),
+    )
     if method == "time":
         folds = [ordered_folds(_times_of(values, names), n_folds)]
     elif method == "grouped":

@@ -18,7 +18,17 @@ from nbtext.classifiers.base import likelihood_per_token
 from nbtext.corpus.streams import file_content
 from nbtext.errors import PathError, UsageError
 from nbtext.prediction.rule import DecisionRule
-from nbtext.prediction.typicality import ANSWERS, FARTHEST, FIGURES, LIKELIHOOD, UNKNOWN, Profile, Spread, chance_of_shares, shares_apart
+from nbtext.prediction.typicality import (
+    ANSWERS,
+    FARTHEST,
+    FIGURES,
+    LIKELIHOOD,
+    UNKNOWN,
+    Profile,
+    Spread,
+    chance_of_shares,
+    shares_apart,
+)
 from nbtext.strict_json import parsed_json
 
 if TYPE_CHECKING:
@@ -47,7 +57,10 @@ class DriftWatch:
 
     def __init__(self, model: TextClassifier, path: str | None = None) -> None:
         if model.fitted.learnt.profile is None:
-            raise UsageError("the model does not know what training looked like", hint="train with calibration and --set sample=N above 0")
+            raise UsageError(
+                "the model does not know what training looked like",
+                hint="train with calibration and --set sample=N above 0",
+            )
         self._model, self._training = model, model.fitted.learnt.profile
         self._path = None if path is None else os.path.abspath(path)
         self._parts: list[tuple[Whole, Whole, Floats, Whole]] = []
@@ -57,9 +70,18 @@ class DriftWatch:
         for block in blocks:
             read = np.array([document.problem is None for document in block.documents], np.bool_)
             tokens = block.lengths + block.unknown
-            per_token = likelihood_per_token(self._model.fitted.classifier, block.scores, block.lengths, block.unknown)
+            per_token = likelihood_per_token(
+                self._model.fitted.classifier, block.scores, block.lengths, block.unknown
+            )
             likelihood = np.full(len(tokens), np.nan) if per_token is None else per_token[0]
-            self._parts.append((tokens[read], block.unknown[read], likelihood[read], block.posterior.decide(DecisionRule()).answers[read]))
+            self._parts.append(
+                (
+                    tokens[read],
+                    block.unknown[read],
+                    likelihood[read],
+                    block.posterior.decide(DecisionRule()).answers[read],
+                )
+            )
             yield block
 
     def line(self) -> dict[str, Parsed] | None:
@@ -67,20 +89,28 @@ class DriftWatch:
         classes, training = self._model.classes, self._training
         if not any(len(tokens) for tokens, *_ in self._parts):
             return None
-        tokens, unknown, likelihood, answers = (np.concatenate(column) for column in zip(*self._parts, strict=True))
+        tokens, unknown, likelihood, answers = (
+            np.concatenate(column) for column in zip(*self._parts, strict=True)
+        )
         run = Profile.of(tokens, unknown, likelihood, answers, len(classes))
         counts = zip(classes, run.answers.tolist(), training.answers.tolist(), strict=True)
         figures = {}
         for name in FIGURES:
             spread, before = run.figures[name], training.figures[name]
-            figures[name] = {"run": list(spread), "training": list(before), "distance": spread.distance(before)}
+            figures[name] = {
+                "run": list(spread),
+                "training": list(before),
+                "distance": spread.distance(before),
+            }
         return {
             "time": datetime.now(UTC).isoformat(timespec="seconds"),
             "model": self._path,
             "documents": len(tokens),
             **figures,
             ANSWERS: {
-                "counts": {label: [here, before] for label, here, before in counts if here or before},
+                "counts": {
+                    label: [here, before] for label, here, before in counts if here or before
+                },
                 "distance": shares_apart(run.answers, training.answers),
             },
         }
@@ -116,10 +146,16 @@ def read_history(path: str) -> tuple[list[_LoggedRun], list[PathError]]:
             try:
                 runs.append(_run_of(parsed_json(line.decode())))
             except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
-                unreadable.append(PathError("not a line of classify --drift", where=f"{path}:{number}"))
+                unreadable.append(
+                    PathError("not a line of classify --drift", where=f"{path}:{number}")
+                )
     runs = [run for run in runs if run.documents]
     if not runs:
-        nothing = PathError("there is no run with documents in the log", where=path, hint="classify --drift adds one")
+        nothing = PathError(
+            "there is no run with documents in the log",
+            where=path,
+            hint="classify --drift adds one",
+        )
         raise unreadable[0] if unreadable else nothing
     return runs, unreadable
 
@@ -127,10 +163,21 @@ def read_history(path: str) -> tuple[list[_LoggedRun], list[PathError]]:
 def _run_of(record: Parsed) -> _LoggedRun:
     if datetime.fromisoformat(record["time"]).tzinfo is None:
         raise ValueError(record["time"])
-    figures = {name: (_spread(record[name]["run"]), _spread(record[name]["training"])) for name in FIGURES}
-    answers = {str(label): (_whole(run), _whole(training)) for label, (run, training) in record[ANSWERS]["counts"].items()}
+    figures = {
+        name: (_spread(record[name]["run"]), _spread(record[name]["training"])) for name in FIGURES
+    }
+    answers = {
+        str(label): (_whole(run), _whole(training))
+        for label, (run, training) in record[ANSWERS]["counts"].items()
+    }
     model = record.get("model")
-    return _LoggedRun(record["time"], None if model is None else str(model), _whole(record["documents"]), figures, answers)
+    return _LoggedRun(
+        record["time"],
+        None if model is None else str(model),
+        _whole(record["documents"]),
+        figures,
+        answers,
+    )
 
 
 def _spread(values: Sequence[float]) -> Spread:
@@ -151,7 +198,9 @@ def runs_since(runs: Sequence[_LoggedRun], begin: datetime, path: str) -> list[_
     begin = begin if begin.tzinfo else begin.replace(tzinfo=UTC)
     later = [run for run in runs if datetime.fromisoformat(run.time) >= begin]
     if not later:
-        raise PathError(f"there is no run with documents since {begin.isoformat()} in the log", where=path)
+        raise PathError(
+            f"there is no run with documents since {begin.isoformat()} in the log", where=path
+        )
     return later
 
 
@@ -205,14 +254,25 @@ class DriftRun(NamedTuple):
 def beyond_prior_shift(run: DriftRun) -> list[str]:
     """Return the figures of texts that differ from training by more than chance, and by more than other shares of the classes explain."""
     texts = ((name, run.figures[name]) for name in (UNKNOWN, LIKELIHOOD))
-    return [name for name, drift in texts if drift.beyond_chance and (drift.distance or 0.0) > MORE_THAN_SHARES]
+    return [
+        name
+        for name, drift in texts
+        if drift.beyond_chance and (drift.distance or 0.0) > MORE_THAN_SHARES
+    ]
 
 
 def pool_runs(runs: Sequence[_LoggedRun]) -> DriftRun:
     """Compare runs with the training of their models, taken together as if they had been one."""
     figures = {name: _figure_drift([run.figures[name] for run in runs]) for name in FIGURES}
     figures[ANSWERS] = _answers_drift(runs)
-    return DriftRun(runs[-1].time, runs[0].time, len(runs), runs[-1].model, sum(run.documents for run in runs), figures)
+    return DriftRun(
+        runs[-1].time,
+        runs[0].time,
+        len(runs),
+        runs[-1].model,
+        sum(run.documents for run in runs),
+        figures,
+    )
 
 
 def _figure_drift(spreads: Sequence[tuple[Spread, Spread]]) -> FigureDrift:
@@ -223,11 +283,17 @@ def _figure_drift(spreads: Sequence[tuple[Spread, Spread]]) -> FigureDrift:
     together = Spread.together([run for run, _ in known])
     training = known[0][1]
     if all(other == training for _, other in known):
-        return FigureDrift(together.mean, training.mean, together.distance(training), together.chance(training))
+        return FigureDrift(
+            together.mean, training.mean, together.distance(training), together.chance(training)
+        )
     moved = Spread.together([run.in_deviations_of(training) for run, training in known])
     standard = Spread(_training_documents(known), 0.0, 1.0)
-    mean_of_training = sum(run.documents * training.mean for run, training in known) / together.documents
-    return FigureDrift(together.mean, mean_of_training, moved.distance(standard), moved.chance(standard))
+    mean_of_training = (
+        sum(run.documents * training.mean for run, training in known) / together.documents
+    )
+    return FigureDrift(
+        together.mean, mean_of_training, moved.distance(standard), moved.chance(standard)
+    )
 
 
 def _training_documents(spreads: Sequence[tuple[Spread, Spread]]) -> int:
@@ -243,7 +309,9 @@ def _training_documents(spreads: Sequence[tuple[Spread, Spread]]) -> int:
 def _answers_drift(runs: Sequence[_LoggedRun]) -> FigureDrift:
     """Return the drift of the answers; those of several trainings are a mixture, of as many documents as the smallest training."""
     labels = sorted({label for run in runs for label in run.answers})
-    counts = np.array([[run.answers.get(label, (0, 0)) for label in labels] for run in runs], np.int64)  # (n_runs, n_labels, 2)
+    counts = np.array(
+        [[run.answers.get(label, (0, 0)) for label in labels] for run in runs], np.int64
+    )  # (n_runs, n_labels, 2)
     answered, training = counts[..., 0], counts[..., 1]
     known = answered.any(axis=1) & training.any(axis=1)
     if not known.any():

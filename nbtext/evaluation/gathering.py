@@ -89,7 +89,9 @@ def gather(
             surest.add(block, block.posterior.decide(rule))
 
     blocks = scored(model.fitted, documents)
-    evaluation = judge_scored(blocks if leaks is None else leaks.watched(blocks), model, rule, look=look)
+    evaluation = judge_scored(
+        blocks if leaks is None else leaks.watched(blocks), model, rule, look=look
+    )
     unchanged = raw.judged.has_scores_of(evaluation.judged)
     return ReportData(
         title=title,
@@ -120,12 +122,20 @@ class _SurestMistakes:
         wrong = wrong[np.argsort(-decision.probabilities[wrong], kind="stable")]
         for row in wrong.tolist():
             probability = float(decision.probabilities[row])
-            if len(self._kept) == MISTAKES_SHOWN and probability < self._kept[-1][0]:  # of equals margins differ, where they round to 1
+            if (
+                len(self._kept) == MISTAKES_SHOWN and probability < self._kept[-1][0]
+            ):  # of equals margins differ, where they round to 1
                 break
             document, posterior = block.documents[row], block.log_posterior[row]
-            margin = float(posterior[decision.answers[row]] - posterior[truth[row]]) if truth[row] >= 0 else np.inf
+            margin = (
+                float(posterior[decision.answers[row]] - posterior[truth[row]])
+                if truth[row] >= 0
+                else np.inf
+            )
             kept = (other.documents[0] for _, _, other in self._kept)
-            if not any((document.joined, document.label) == (other.joined, other.label) for other in kept):
+            if not any(
+                (document.joined, document.label) == (other.joined, other.label) for other in kept
+            ):
                 self._kept.append((probability, margin, block.of(np.array([row]))))
                 self._kept.sort(key=lambda entry: (-entry[0], -entry[1]))
                 del self._kept[MISTAKES_SHOWN:]
@@ -137,5 +147,9 @@ class _SurestMistakes:
             [mistake] = self._finder.mistakes(block, block.posterior.decide(DecisionRule()))
             answer, rival = number(mistake.answer), number(mistake.against or mistake.truth)
             of_truth = None if mistake.against else float(np.exp(block.log_posterior[0, rival]))
-            found.append(QuotedMistake(mistake, of_truth, excerpts.excerpt(block.documents[0], answer, rival)))
+            found.append(
+                QuotedMistake(
+                    mistake, of_truth, excerpts.excerpt(block.documents[0], answer, rival)
+                )
+            )
         return tuple(found)

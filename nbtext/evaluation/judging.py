@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from nbtext.type_names import Names
 
 
-def judge(model: TextClassifier, documents: Iterable[Document], rule: DecisionRule = DecisionRule()) -> Evaluation:
+def judge(
+    model: TextClassifier, documents: Iterable[Document], rule: DecisionRule = DecisionRule()
+) -> Evaluation:
     """Evaluate a stream of labelled documents under a decision rule; raise `UsageError` if there are none.
 
     A document that is impossible under every class has no answer.
@@ -40,7 +42,9 @@ def judge_scored(
     ``look`` is called with each block.
     """
     statistics = model.fitted.statistics
-    evaluation = evaluation_of(statistics, rule.costs, by, prior=declared_prior(model.settings, statistics))
+    evaluation = evaluation_of(
+        statistics, rule.costs, by, prior=declared_prior(model.settings, statistics)
+    )
     for block in scored_blocks:
         if look is not None:
             look(block)

@@ -56,12 +56,16 @@ class Suspects(NamedTuple):
     probabilities: Floats
     """p(suggested | d)."""
 
-    def named(self, names: Names, texts: Names, classes: Names, limit: int | None = None) -> Iterator[Suspect]:
+    def named(
+        self, names: Names, texts: Names, classes: Names, limit: int | None = None
+    ) -> Iterator[Suspect]:
         """Yield the documents, at most ``limit``, by their names and the names of their classes, with their texts."""
         first = self.at(slice(limit))
         labels = (each.shown(classes) for each in (first.labels, first.suggested))
         figures = (first.log_odds.tolist(), first.probabilities.tolist())
-        for row, label, suggested, log_odds, probability in zip(first.rows.tolist(), *labels, *figures, strict=True):
+        for row, label, suggested, log_odds, probability in zip(
+            first.rows.tolist(), *labels, *figures, strict=True
+        ):
             yield Suspect(names[row], label, suggested, log_odds, probability, texts[row])
 
     @classmethod
@@ -81,7 +85,13 @@ class Suspects(NamedTuple):
         return Suspects._make(column[places] for column in self)
 
 
-def suspects(table: CountTable, documents: CountedDocuments, parameters: Settings, min_log_odds: float = 0.0, jobs: int = 1) -> Suspects:
+def suspects(
+    table: CountTable,
+    documents: CountedDocuments,
+    parameters: Settings,
+    min_log_odds: float = 0.0,
+    jobs: int = 1,
+) -> Suspects:
     """Return the documents whose log odds are more than ``min_log_odds``.
 
     Each is scored by a model without it: of all others, or by folds, in ``jobs`` processes, for a classifier that cannot leave out one at a time.
@@ -91,8 +101,16 @@ def suspects(table: CountTable, documents: CountedDocuments, parameters: Setting
     if class_for(table, parameters).subtracts_exactly(parameters, table.unit):
         found = _suspects_among(min_log_odds, leave_one_out_blocks(table, documents, parameters))
     else:
-        folds = stratified_folds(documents.strata, min(FOLDS_OF_OTHERS, len(documents)), np.random.default_rng(0))
-        judged = judge_folds(Subsets(table, documents), parameters, [folds], partial(_suspects_among, min_log_odds), jobs)
+        folds = stratified_folds(
+            documents.strata, min(FOLDS_OF_OTHERS, len(documents)), np.random.default_rng(0)
+        )
+        judged = judge_folds(
+            Subsets(table, documents),
+            parameters,
+            [folds],
+            partial(_suspects_among, min_log_odds),
+            jobs,
+        )
         found = Suspects.joined(fold.judgement for _, fold in judged)
     return found.at(np.lexsort((found.rows, -found.log_odds)))
 
@@ -102,5 +120,7 @@ def _suspects_among(min_log_odds: float, blocks: Iterable[HeldOutBlock]) -> Susp
     for block in blocks:
         suggested, of_suggested, log_odds = block.posterior.doubts(block.truth)
         kept = block.known & (log_odds > min_log_odds)
-        parts.append(Suspects(block.rows, block.truth, suggested, log_odds, np.exp(of_suggested)).at(kept))
+        parts.append(
+            Suspects(block.rows, block.truth, suggested, log_odds, np.exp(of_suggested)).at(kept)
+        )
     return Suspects.joined(parts)

@@ -64,7 +64,11 @@ class LeakResult:
         """Return a warning after ``n`` test documents; None if there is no leak."""
         if not self.found:
             return None
-        without = "there is no other" if self.without is None else f"accuracy without them {self.without.accuracy:.4f}"
+        without = (
+            "there is no other"
+            if self.without is None
+            else f"accuracy without them {self.without.accuracy:.4f}"
+        )
         return f"in the training corpus too: {self.found:,} of {quantity(n, 'document')}; {without}"
 
 
@@ -77,7 +81,10 @@ class SampledLeakResult(NamedTuple):
     def warning(self, n: int) -> str | None:
         """Return a warning after ``n`` test documents; None if no more leaked than recur by accident."""
         return (
-            None if self.is_accidental else f"in the training corpus too: {self.of(n)}; use --training CORPUS for the figures without them"
+            None
+            if self.is_accidental
+            else f"in the training corpus too: {self.of(n)}; use --training CORPUS for the figures "
+            "without them"
         )
 
     @property
@@ -145,16 +152,23 @@ class _LeakCheck:
         others, without = evaluation.judged.of(left), None
         if others.n:
             scores = probability_result(others)
-            without = _OthersResult(**vars(slice_result(others)), log_loss=scores.log_loss, brier=scores.brier)
+            without = _OthersResult(
+                **vars(slice_result(others)), log_loss=scores.log_loss, brier=scores.brier
+            )
         pairs = zip(leaked[:EXAMPLES].tolist(), partners[:EXAMPLES].tolist(), strict=True)
-        examples = tuple(_LeakExample(self._test.ids[test], self._training.ids[training]) for test, training in pairs)
+        examples = tuple(
+            _LeakExample(self._test.ids[test], self._training.ids[training])
+            for test, training in pairs
+        )
         return LeakResult(leaked.size, examples, without)
 
 
 def _hashes_of_words(matrix: DocumentTermMatrix) -> Keys:
     """Return 64 bits for each document, shape (n_docs,), of its terms and their counts in any order; `WORDLESS` if it has none."""
     entries = _mixed(pair(matrix.terms, matrix.counts))
-    running = np.concatenate((np.zeros(1, np.uint64), np.cumsum(entries, dtype=np.uint64)))  # modulo 2**64, as are the differences
+    running = np.concatenate(
+        (np.zeros(1, np.uint64), np.cumsum(entries, dtype=np.uint64))
+    )  # modulo 2**64, as are the differences
     return _mixed(running[matrix.offsets[1:]] - running[matrix.offsets[:-1]])
 
 
@@ -176,7 +190,9 @@ class LeakWatch:
     def __init__(self, model: TextClassifier, training: Iterable[Document] | None = None) -> None:
         """Count the training documents; raise `UsageError` if there are none."""
         self._check = None if training is None else _LeakCheck(model, training)
-        self._sample = model.counts.sample if model.reading.text_column != NO_TEXT else None  # values come again without a leak
+        self._sample = (
+            model.counts.sample if model.reading.text_column != NO_TEXT else None
+        )  # values come again without a leak
         self._hashes = [np.empty(0, np.uint64)]
 
     def watched(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
@@ -194,7 +210,9 @@ class LeakWatch:
             return self._check.result(evaluation)
         if self._sample is None:
             return None
-        return sampled_leaks(np.concatenate(self._hashes), self._sample.documents.hashes, self._sample.bound)
+        return sampled_leaks(
+            np.concatenate(self._hashes), self._sample.documents.hashes, self._sample.bound
+        )
 
 
 def sampled_leaks(test_hashes: Keys, sample_hashes: Keys, bound: int) -> SampledLeakResult:
@@ -204,5 +222,7 @@ def sampled_leaks(test_hashes: Keys, sample_hashes: Keys, bound: int) -> Sampled
     estimates that of all test documents, since a hash does not depend on what its document is about (E. Cohen, H. Kaplan, 2007).
     """
     checked = test_hashes if bound == LARGEST_HASH else test_hashes[test_hashes < np.uint64(bound)]
-    found = np.isin(checked, sample_hashes, kind="sort")  # numpy 2.0 fails where it tries a table for 64 bits
+    found = np.isin(
+        checked, sample_hashes, kind="sort"
+    )  # numpy 2.0 fails where it tries a table for 64 bits
     return SampledLeakResult(checked.size, int(found.sum()))

@@ -21,9 +21,21 @@ import numpy as np
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.counting import count
 from nbtext.errors import UsageError, quantity
-from nbtext.evaluation.cross_validation import WORTH_PROCESSES, HeldOutEvaluation, shuffled_by_class, stratified_folds, train_and_score
+from nbtext.evaluation.cross_validation import (
+    WORTH_PROCESSES,
+    HeldOutEvaluation,
+    shuffled_by_class,
+    stratified_folds,
+    train_and_score,
+)
 from nbtext.metrics.evaluation import accuracy_and_macro_f1
-from nbtext.metrics.intervals import NORMAL_95, Bootstrap, Interval, percentile_interval, wilson_interval
+from nbtext.metrics.intervals import (
+    NORMAL_95,
+    Bootstrap,
+    Interval,
+    percentile_interval,
+    wilson_interval,
+)
 from nbtext.model.training import looked_up
 from nbtext.parallel.processes import in_order
 from nbtext.steps import stepped
@@ -93,7 +105,11 @@ class Resampling(NamedTuple):
 
 
 def learning_curve(
-    subsets: Subsets, parameters: Settings, resampling: Resampling = Resampling(), jobs: int = 1, more: int | None = None
+    subsets: Subsets,
+    parameters: Settings,
+    resampling: Resampling = Resampling(),
+    jobs: int = 1,
+    more: int | None = None,
 ) -> LearningCurve:
     """Return the curve of a corpus for models with these parameters of training, trained by ``jobs`` processes, and the forecast for so many ``more``.
 
@@ -105,9 +121,13 @@ def learning_curve(
     classes, n = subsets.documents.strata, len(subsets)
     if n < 2 * resampling.folds:
         raise UsageError(
-            f"{quantity(n, 'document')} {'is' if n == 1 else 'are'} too few for {quantity(resampling.folds, 'fold')}", hint="lower --folds"
+            f"{quantity(n, 'document')} {'is' if n == 1 else 'are'} too few for "
+            f"{quantity(resampling.folds, 'fold')}",
+            hint="lower --folds",
         )
-    sizes = _training_sizes(n - -(-n // resampling.folds), subsets.table.n_classes, resampling.steps)
+    sizes = _training_sizes(
+        n - -(-n // resampling.folds), subsets.table.n_classes, resampling.steps
+    )
     if not subsets.table.kind.needs_calibration:
         parameters = replace(parameters, calibration="none")
     work = _CurveTraining(subsets, parameters, list(_runs(classes, resampling)), sizes, {})
@@ -127,7 +147,14 @@ def learning_curve(
         CurvePoint(size, mean[0], (low[0], high[0]), mean[1], (low[1], high[1]), mean[2])
         for size, mean, low, high in zip(*(column.tolist() for column in columns), strict=True)
     )
-    accuracy = forecast(sizes, figures[..., 0], resampling.folds, n, n + (more or n), Bootstrap(seed=resampling.seed))
+    accuracy = forecast(
+        sizes,
+        figures[..., 0],
+        resampling.folds,
+        n,
+        n + (more or n),
+        Bootstrap(seed=resampling.seed),
+    )
     return LearningCurve(n, len(figures), points, _Forecasts(accuracy))
 
 
@@ -141,7 +168,9 @@ FEWEST_OF_A_CLASS = 2
 def curve_of_documents(model: TextClassifier, documents: Iterable[Document]) -> LearningCurve:
     """Return the curve of labelled documents under the model's settings, folds drawn once; raise `UsageError` if they are too few."""
     counts = count(documents, model.analysis, keep_all=True)
-    return learning_curve(Subsets(counts.table, counts.documents), looked_up(model.analysis), Resampling(repeats=1))
+    return learning_curve(
+        Subsets(counts.table, counts.documents), looked_up(model.analysis), Resampling(repeats=1)
+    )
 
 
 def _training_sizes(most: int, n_classes: int, steps: int) -> Whole:
@@ -156,7 +185,9 @@ def _stratified_order(classes: Whole, generator: np.random.Generator) -> Whole:
     sizes = np.bincount(classes)
     begins = np.cumsum(sizes) - sizes
     of_dealt = classes[dealt]
-    place = (np.arange(classes.size) - begins[of_dealt] + generator.random(sizes.size)[of_dealt]) / sizes[of_dealt]
+    place = (
+        np.arange(classes.size) - begins[of_dealt] + generator.random(sizes.size)[of_dealt]
+    ) / sizes[of_dealt]
     return dealt[np.argsort(place, kind="stable")]
 
 
@@ -181,11 +212,17 @@ class _CurveTraining(NamedTuple):
     """Those made already, by the number of the size."""
 
 
-def _trained(work: _CurveTraining, jobs: int) -> Iterator[tuple[tuple[int, int], _Judged | UsageError]]:
+def _trained(
+    work: _CurveTraining, jobs: int
+) -> Iterator[tuple[tuple[int, int], _Judged | UsageError]]:
     """Yield what comes of each run and size, by their numbers, in order: the first run's before others begin, since it makes the choices."""
-    jobs = jobs if work.subsets.documents.matrix.terms.size * len(work.runs) >= WORTH_PROCESSES else 1
+    jobs = (
+        jobs if work.subsets.documents.matrix.terms.size * len(work.runs) >= WORTH_PROCESSES else 1
+    )
     for runs in (range(1), range(1, len(work.runs))):
-        for (run, place), elsewhere in in_order(_judge, work, product(runs, range(work.sizes.size)), jobs):
+        for (run, place), elsewhere in in_order(
+            _judge, work, product(runs, range(work.sizes.size)), jobs
+        ):
             found = elsewhere or _judge(work, (run, place))
             if run == 0 and not isinstance(found, UsageError):
                 _, work.choices[place] = found
@@ -202,7 +239,9 @@ def _judge(work: _CurveTraining, task: tuple[int, int]) -> _Judged | UsageError:
     training = np.zeros(len(subsets), np.bool_)
     training[order[: work.sizes[place]]] = True
     try:
-        learnt, blocks = train_and_score(subsets, work.parameters, training, training | test, work.choices.get(place))
+        learnt, blocks = train_and_score(
+            subsets, work.parameters, training, training | test, work.choices.get(place)
+        )
         held_out = HeldOutEvaluation(subsets.table, blocks=blocks)
     except UsageError as none_left:
         return none_left
@@ -242,7 +281,9 @@ class _PowerLaws(NamedTuple):
         return np.clip(self.a + self.b * (n / self.unit) ** -self.c, 0, 1)
 
 
-def forecast(sizes: Whole, accuracies: Floats, at_once: int, now: int, later: int, bootstrap: Bootstrap) -> Forecast:
+def forecast(
+    sizes: Whole, accuracies: Floats, at_once: int, now: int, later: int, bootstrap: Bootstrap
+) -> Forecast:
     """Forecast the accuracy at ``later`` training documents from sizes, shape (n_sizes,); ``now`` is how many documents there are.
 
     ``accuracies``, shape (n_runs, n_sizes), come from runs of which ``at_once`` together test every document once. For the interval as many
@@ -251,20 +292,36 @@ def forecast(sizes: Whole, accuracies: Floats, at_once: int, now: int, later: in
     answers are right at the largest size it reaches down to Wilson's limit for ``now`` documents.
     """
     if sizes.size < FEWEST_SIZES:
-        return Forecast(later, withheld=f"a curve of fewer than {FEWEST_SIZES} points is too short for a forecast")
+        return Forecast(
+            later,
+            withheld=f"a curve of fewer than {FEWEST_SIZES} points is too short for a forecast",
+        )
     errors, places = 1 - accuracies, sizes.astype(np.float64)
     mean = errors.mean(axis=0)
-    drawn = np.random.default_rng(bootstrap.seed).integers(len(errors), size=(bootstrap.replicates, at_once))
+    drawn = np.random.default_rng(bootstrap.seed).integers(
+        len(errors), size=(bootstrap.replicates, at_once)
+    )
     curves = mean + _small_sample_factor(len(errors)) * (errors[drawn].mean(axis=1) - mean)
-    laws = fit_power_laws(places, np.concatenate((mean[np.newaxis], np.clip(curves, 0, 1))), _weights_of_sizes(places, errors))
+    laws = fit_power_laws(
+        places,
+        np.concatenate((mean[np.newaxis], np.clip(curves, 0, 1))),
+        _weights_of_sizes(places, errors),
+    )
     value = 1 - float(laws.error(later)[0])
     low, high = percentile_interval(1 - laws.error(later)[1:], value)
-    missed = max(abs(float(laws.error(n)[0]) - mean[k]) for k, n in enumerate(places.tolist()) if k >= sizes.size // 2)
+    missed = max(
+        abs(float(laws.error(n)[0]) - mean[k])
+        for k, n in enumerate(places.tolist())
+        if k >= sizes.size // 2
+    )
     low, high = max(low - missed, 0.0), min(high + missed, 1.0)
     if not errors[:, -1].any():  # redrawn runs know nothing of errors that did not occur
         low = min(low, wilson_interval(now, now)[0])
     if high - low > WIDEST_INTERVAL:
-        return Forecast(later, withheld=f"the curve is too noisy: the forecast lies between {low:.2f} and {high:.2f}")
+        return Forecast(
+            later,
+            withheld=f"the curve is too noisy: the forecast lies between {low:.2f} and {high:.2f}",
+        )
     return Forecast(later, value, (low, high), 1 - float(laws.error(now)[0]))
 
 
@@ -293,19 +350,29 @@ def fit_power_laws(sizes: Floats, errors: Floats, weights: Floats) -> _PowerLaws
     """
     unit = float(sizes.max())
     relative = sizes / unit
-    tried = [_given_exponent(relative, errors, weights, np.full(len(errors), c))[2] for c in EXPONENTS]
+    tried = [
+        _given_exponent(relative, errors, weights, np.full(len(errors), c))[2] for c in EXPONENTS
+    ]
     best = np.argmin(tried, axis=0)
-    low, high = EXPONENTS[np.maximum(best - 1, 0)], EXPONENTS[np.minimum(best + 1, EXPONENTS.size - 1)]
+    low, high = (
+        EXPONENTS[np.maximum(best - 1, 0)],
+        EXPONENTS[np.minimum(best + 1, EXPONENTS.size - 1)],
+    )
     for _ in range(REFINEMENTS):
         left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-        to_left = _given_exponent(relative, errors, weights, left)[2] <= _given_exponent(relative, errors, weights, right)[2]
+        to_left = (
+            _given_exponent(relative, errors, weights, left)[2]
+            <= _given_exponent(relative, errors, weights, right)[2]
+        )
         low, high = np.where(to_left, low, left), np.where(to_left, right, high)
     c = (low + high) / 2
     a, b, _ = _given_exponent(relative, errors, weights, c)
     return _PowerLaws(a, b, c, unit)
 
 
-def _given_exponent(relative: Floats, errors: Floats, weights: Floats, c: Floats) -> tuple[Floats, Floats, Floats]:
+def _given_exponent(
+    relative: Floats, errors: Floats, weights: Floats, c: Floats
+) -> tuple[Floats, Floats, Floats]:
     """Return the best a, b ≥ 0 for an exponent of each curve, and their weighted sum of squares; all of shape (n_curves,).
 
     A plane's least squares; where that leaves the quadrant, the better of its two edges (C. Lawson, R. Hanson, 1974, chapter 23).
@@ -319,7 +386,12 @@ def _given_exponent(relative: Floats, errors: Floats, weights: Floats, c: Floats
     flat, only_b = sum_y / total, sum_xy / sum_xx
     nothing = np.zeros(len(errors))
     candidates = [(a, b), (flat, nothing), (nothing, only_b)]
-    squares = np.stack([np.square(errors - u[:, np.newaxis] - v[:, np.newaxis] * x) @ weights for u, v in candidates])
+    squares = np.stack(
+        [
+            np.square(errors - u[:, np.newaxis] - v[:, np.newaxis] * x) @ weights
+            for u, v in candidates
+        ]
+    )
     squares[0, (a < 0) | (b < 0)] = np.inf
     best, rows = squares.argmin(axis=0), np.arange(len(errors))
     a, b = (np.stack([pair[side] for pair in candidates])[best, rows] for side in (0, 1))

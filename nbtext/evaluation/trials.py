@@ -71,7 +71,12 @@ class Answers(NamedTuple):
         """
         n_labels = self.judged.truth.table.n_labels
         found = {
-            **{name: float(value) for name, value in rates(cells_of(self.judged).outcomes(n_labels), self.kind).items()},
+            **{
+                name: float(value)
+                for name, value in rates(
+                    cells_of(self.judged).outcomes(n_labels), self.kind
+                ).items()
+            },
             "log_loss": mean_or_nan(self.judged.log_loss[self.known]),
         }
         names = dict.fromkeys(("accuracy", "macro_f1", figure, "log_loss"))
@@ -172,7 +177,9 @@ def kept(ranked: Sequence[Trial]) -> Trial | None:
     return next(iter([*better, *default, *ranked]), None)
 
 
-def corrected_figure(figure: str, trials: Sequence[Trial], chosen: Trial, n_settings: int) -> float | None:
+def corrected_figure(
+    figure: str, trials: Sequence[Trial], chosen: Trial, n_settings: int
+) -> float | None:
     """Return the figure of the choice by documents that had no part in it; None if there was no choice.
 
     The choice among the settings of the last stage is repeated without each part of its documents.
@@ -189,7 +196,9 @@ def corrected_figure(figure: str, trials: Sequence[Trial], chosen: Trial, n_sett
     for part in range(PARTS):
         rest = [replace(trial, answers=trial.answers.of(parts != part)) for trial in rivals]
         choice = kept(best_first(figure, compared(figure, rest, n_settings)))
-        again = next(trial for trial in rivals if choice is not None and trial.candidate == choice.candidate)
+        again = next(
+            trial for trial in rivals if choice is not None and trial.candidate == choice.candidate
+        )
         answers.append(again.answers.of((parts == part) & fresh))
     judged = _in_one_table([each.judged for each in answers])
     known = np.concatenate([each.known for each in answers])

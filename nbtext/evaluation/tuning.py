@@ -22,8 +22,21 @@ import numpy as np
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets
 from nbtext.counts.counting import count
 from nbtext.errors import UsageError
-from nbtext.evaluation.cross_validation import Folds, HeldOutEvaluation, stratified_folds, train_and_score
-from nbtext.evaluation.trials import Answers, Stage, Trial, best_first, compared, corrected_figure, kept
+from nbtext.evaluation.cross_validation import (
+    Folds,
+    HeldOutEvaluation,
+    stratified_folds,
+    train_and_score,
+)
+from nbtext.evaluation.trials import (
+    Answers,
+    Stage,
+    Trial,
+    best_first,
+    compared,
+    corrected_figure,
+    kept,
+)
 from nbtext.model import TextClassifier
 from nbtext.model.training import looked_up
 from nbtext.parallel.processes import in_order
@@ -64,7 +77,12 @@ def stages(n_documents: int, n_folds: int, n_settings: int, *, growing: bool) ->
     found = []
     settings = n_settings
     documents = LEAST_JUDGED * n_folds
-    while growing and n_settings > 1 and documents < GROWTH * n_documents and n_documents > LEAST_JUDGED * n_folds:
+    while (
+        growing
+        and n_settings > 1
+        and documents < GROWTH * n_documents
+        and n_documents > LEAST_JUDGED * n_folds
+    ):
         found.append(Stage(min(documents, n_documents), 1, settings))
         documents *= GROWTH
         settings = max(ceil(settings / GROWTH), 2)
@@ -140,7 +158,12 @@ def trial_of(counted: _Counted, candidate: Candidate) -> Trial:
                 held_out.add(block)
     except UsageError as problem:
         return replace(trial, problem=candidate.named(problem))
-    answers = Answers(counted.numbers[held_out.rows], held_out.evaluation.judged, held_out.known, held_out.evaluation.kind)
+    answers = Answers(
+        counted.numbers[held_out.rows],
+        held_out.evaluation.judged,
+        held_out.known,
+        held_out.evaluation.kind,
+    )
     seconds = (counted.now() - begin) / trial.stage.folds
     return replace(trial, answers=answers, seconds=seconds)
 
@@ -175,7 +198,9 @@ class Search:
         """Yield trials as they end, until there are no more or the clock is out."""
         going_on = list(self.candidates)
         with reporting("setting", len(going_on)) as report:
-            for stage in stages(len(self.documents), self.n_folds, len(going_on), growing=self.growing):
+            for stage in stages(
+                len(self.documents), self.n_folds, len(going_on), growing=self.growing
+            ):
                 able = [candidate for candidate in going_on if self._fits_memory(candidate, stage)]
                 able = able[: stage.settings]
                 if self.trials and len(able) < 2:
@@ -184,7 +209,11 @@ class Search:
                 for trial in self._in_time(self._try(stage, able), later):
                     self.trials.append(trial)
                     self.chosen = self._choice()
-                    report(len({each.candidate.name for each in self.trials}), self._best(), self.clock.share)
+                    report(
+                        len({each.candidate.name for each in self.trials}),
+                        self._best(),
+                        self.clock.share,
+                    )
                     yield trial
                 finished = [trial for trial in self.trials if trial.stage == stage]
                 going_on = [trial.candidate for trial in best_first(self.figure, finished)]
@@ -238,17 +267,29 @@ class Search:
             counted = self._counted(stage, group[0])
             for candidate, done in in_order(trial_of, counted, group, self.jobs):
                 trial = done or trial_of(counted, candidate)
-                default = [each for each in self.trials if each.candidate.is_default and each.stage == stage]
-                yield trial if trial.problem else compared(self.figure, [*default, trial], self.n_others)[-1]
+                default = [
+                    each
+                    for each in self.trials
+                    if each.candidate.is_default and each.stage == stage
+                ]
+                yield (
+                    trial
+                    if trial.problem
+                    else compared(self.figure, [*default, trial], self.n_others)[-1]
+                )
 
     def _counted(self, stage: Stage, candidate: Candidate) -> _Counted:
         numbers = np.sort(self._order[: stage.documents])
         begin = self.clock.now()
         counts = self._count(candidate, numbers)
         seconds = self.clock.now() - begin
-        trial = Trial(candidate, stage, count_seconds=seconds, entries=counts.documents.matrix.terms.size)
+        trial = Trial(
+            candidate, stage, count_seconds=seconds, entries=counts.documents.matrix.terms.size
+        )
         folds = Folds(self.folds[numbers], stage.folds)
-        return _Counted(trial, numbers, folds, Subsets(counts.table, counts.documents), self.clock.now)
+        return _Counted(
+            trial, numbers, folds, Subsets(counts.table, counts.documents), self.clock.now
+        )
 
     def _count(self, candidate: Candidate, numbers: Whole) -> CorpusCounts:
         """Return documents as a candidate counts them."""
@@ -273,7 +314,11 @@ class Search:
         """Return the trial of the setting to keep, of those that there is time to train if there is any."""
         ranked = best_first(self.figure, self.trials)
         left = self.clock.left
-        able = [trial for trial in ranked if trial.candidate.is_default or self._training_seconds(trial) <= left]
+        able = [
+            trial
+            for trial in ranked
+            if trial.candidate.is_default or self._training_seconds(trial) <= left
+        ]
         return kept(able or ranked)
 
     def _training_seconds(self, trial: Trial) -> float:

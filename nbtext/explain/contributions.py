@@ -72,7 +72,9 @@ def shared_out(located: LocatedWords, matrix: DocumentTermMatrix, nats: Floats) 
     if not matrix.terms.size:
         return np.zeros(located.begins.size)
     order = np.argsort(matrix.terms)
-    entries = order[np.minimum(np.searchsorted(matrix.terms, located.terms, sorter=order), order.size - 1)]
+    entries = order[
+        np.minimum(np.searchsorted(matrix.terms, located.terms, sorter=order), order.size - 1)
+    ]
     here = np.flatnonzero(matrix.terms[entries] == located.terms)
     entries, shares = entries[here], located.shares[here]
     occurrences = np.bincount(entries, shares, order.size)
@@ -80,7 +82,9 @@ def shared_out(located: LocatedWords, matrix: DocumentTermMatrix, nats: Floats) 
     return np.bincount(located.words[here], parts, located.begins.size).astype(np.float64)
 
 
-def weighed_pieces(text: str, places: Iterable[tuple[int, int, float]]) -> Iterator[tuple[str, float]]:
+def weighed_pieces(
+    text: str, places: Iterable[tuple[int, int, float]]
+) -> Iterator[tuple[str, float]]:
     """Yield a text in pieces: the text between words with 0 nats, and words with theirs, given where each begins and ends in bytes, in order."""
     content, done = text.encode(), 0
     for begin, end, nats in places:
@@ -99,13 +103,22 @@ def word_contributions(
     ``matrix`` holds the document alone; the words have shape (n_words,). Where scores are no sums over terms, a word has what is lost without it.
     """
     classifier = model.text_classifier
-    found, prior = term_contributions(classifier, matrix, np.array(pair[:1]), np.array(pair[1:])), bias(classifier, matrix)
+    found, prior = (
+        term_contributions(classifier, matrix, np.array(pair[:1]), np.array(pair[1:])),
+        bias(classifier, matrix),
+    )
     prior = np.append(model.classifier.log_prior if prior is None else prior, 0.0)  # of `REST`
-    words = _left_out_contributions(model, located, matrix, pair) if found is None else shared_out(located, *found)
+    words = (
+        _left_out_contributions(model, located, matrix, pair)
+        if found is None
+        else shared_out(located, *found)
+    )
     return words, float(difference(prior[pair[0]], prior[pair[1]])), found is not None
 
 
-def _left_out_contributions(model: FittedModel, located: LocatedWords, matrix: DocumentTermMatrix, pair: tuple[int, int]) -> Floats:
+def _left_out_contributions(
+    model: FittedModel, located: LocatedWords, matrix: DocumentTermMatrix, pair: tuple[int, int]
+) -> Floats:
     """Return the log odds of the pair less those without the word, shape (n_words,), in nats.
 
     All occurrences of a surface word are left out together, with their n-grams, and share the difference equally.
@@ -116,8 +129,18 @@ def _left_out_contributions(model: FittedModel, located: LocatedWords, matrix: D
         return np.zeros(word_of.size)
     here = np.flatnonzero(np.isin(located.terms, matrix.terms))
     gone = -np.ceil(located.shares[here]).astype(np.int64)
-    copies = _changed_counts(matrix, len(names), word_of[located.words[here]], located.terms[here], gone)
-    left = np.concatenate([np.empty(0), *(log_odds_of_pair(classifier.joint_log_likelihood(without)[0], pair) for without in copies)])
+    copies = _changed_counts(
+        matrix, len(names), word_of[located.words[here]], located.terms[here], gone
+    )
+    left = np.concatenate(
+        [
+            np.empty(0),
+            *(
+                log_odds_of_pair(classifier.joint_log_likelihood(without)[0], pair)
+                for without in copies
+            ),
+        ]
+    )
     gained = difference(log_odds_of_pair(classifier.joint_log_likelihood(matrix)[0], pair)[0], left)
     gained[np.isnan(gained)] = 0.0  # both infinite: the prior rules a class out, whatever the words
     return (gained / np.bincount(word_of, minlength=len(names)))[word_of]
@@ -151,15 +174,24 @@ def _changed_counts(
 
 def log_odds_of_pair(scores: Floats, pair: tuple[int, int]) -> Floats:
     """Return the score of the first class of ``pair`` less that of the second for each document, shape (n_docs,); 0 where both are impossible."""
-    return np.nan_to_num(difference(scores[:, pair[0]], scores[:, pair[1]]), nan=0.0, posinf=np.inf, neginf=-np.inf)
+    return np.nan_to_num(
+        difference(scores[:, pair[0]], scores[:, pair[1]]), nan=0.0, posinf=np.inf, neginf=-np.inf
+    )
 
 
-def attribute_scores(model: FittedModel, matrix: DocumentTermMatrix, values: Sequence[str]) -> list[tuple[str, str, Floats]]:
+def attribute_scores(
+    model: FittedModel, matrix: DocumentTermMatrix, values: Sequence[str]
+) -> list[tuple[str, str, Floats]]:
     """Return name and value of each attribute that a document has, given its values, and what it adds to the scores, shape (n_classes,).
 
     ``matrix`` holds the document alone. Where the classifier has numbers among its own features, a number is compared with the corpus's mean.
     """
     if not model.statistics.attributes.names:
         return []
-    named = zip(model.statistics.attributes.names, values, attribute_summands(model.classifier, matrix), strict=False)
+    named = zip(
+        model.statistics.attributes.names,
+        values,
+        attribute_summands(model.classifier, matrix),
+        strict=False,
+    )
     return [(name, value, scores) for name, value, scores in named if value]

@@ -93,7 +93,9 @@ class WhyNotFinder:
                 return replace(found, why=NOT_ENOUGH)
             rest = self._without([*rest.gone, word], words, document)
         rest = self._without_needed(rest, words, document)
-        return replace(found, words=words.occurrences(rest.gone), probability_without=rest.probability)
+        return replace(
+            found, words=words.occurrences(rest.gone), probability_without=rest.probability
+        )
 
     def _without(self, gone: Names, words: LocatedWords, document: Document) -> _Rest:
         """Return a document without some words, scored as any other; its values beside the text stay."""
@@ -102,7 +104,9 @@ class WhyNotFinder:
         block = ScoredBlock([document], *self._model.score_counts(counts))
         [answer] = answers_to([block], self._model, DecisionRule())
         probability = float(np.exp(block.log_posterior[0, self._number]))
-        return _Rest(gone, left, counts, block.scores, answer, probability, self._wanted in answer.labels)
+        return _Rest(
+            gone, left, counts, block.scores, answer, probability, self._wanted in answer.labels
+        )
 
     def _most_against(self, rest: _Rest) -> str | None:
         """Return the word that speaks most against the label; None if no word does."""
@@ -110,7 +114,9 @@ class WhyNotFinder:
         nats = word_contributions(self._model, rest.words, rest.counts, (self._number, rival))[0]
         names, name_of = rest.words.surface_words()
         of_names = np.bincount(name_of + 1, nats, len(names) + 1)  # the first is of no word: 0
-        return [None, *names][of_names.argmin()]  # nan, of a word that rules out both classes, is the least
+        return [None, *names][
+            of_names.argmin()
+        ]  # nan, of a word that rules out both classes, is the least
 
     def _without_needed(self, rest: _Rest, words: LocatedWords, document: Document) -> _Rest:
         """Return a document with those words back that need not go."""

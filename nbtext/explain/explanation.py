@@ -16,7 +16,12 @@ import numpy as np
 from nbtext.corpus.document import Document, contents
 from nbtext.counts.vocabulary import displayed_term
 from nbtext.errors import DocumentError, UsageError, unknown_class
-from nbtext.explain.contributions import attribute_scores, log_odds_of_pair, ruling_out, word_contributions
+from nbtext.explain.contributions import (
+    attribute_scores,
+    log_odds_of_pair,
+    ruling_out,
+    word_contributions,
+)
 from nbtext.explain.word_walk import LocatedWords, WordWalker
 from nbtext.prediction.labels import REST, THE_REST, DocumentLabels, single_labels
 from nbtext.prediction.rule import NO_ANSWER, DecisionRule
@@ -158,13 +163,22 @@ class Explainer:
                     continue
                 _, labels = predicted[row : row + 1].pairs()
                 for label in labels.tolist() or answers[[row]].tolist():
-                    yield self._explained(block, row, matrix.rows(np.array([row])), (label, int(rivals[row])))
+                    yield self._explained(
+                        block, row, matrix.rows(np.array([row])), (label, int(rivals[row]))
+                    )
 
-    def _explained(self, block: ScoredBlock, row: int, matrix: DocumentTermMatrix, pair: tuple[int, int]) -> Explained:
+    def _explained(
+        self, block: ScoredBlock, row: int, matrix: DocumentTermMatrix, pair: tuple[int, int]
+    ) -> Explained:
         model, document, (answer, rival) = self._model, block.documents[row], pair
         located = self._walker.locate(document.text, document.fields, pairs=True)
         if answer == NO_ANSWER:
-            return Explained(document.id, None, IMPOSSIBLE, ruled_out=ruled_out(model, located, matrix, document.values))
+            return Explained(
+                document.id,
+                None,
+                IMPOSSIBLE,
+                ruled_out=ruled_out(model, located, matrix, document.values),
+            )
         nats, prior, exact = word_contributions(model, located, matrix, pair)
         words = self._words(located, nats)
         del located, nats  # of a long text they take more memory than all that follows
@@ -172,18 +186,41 @@ class Explainer:
             _AttributeContribution(name, value, float(log_odds_of_pair(added[np.newaxis], pair)[0]))
             for name, value, added in attribute_scores(model, matrix, document.values)
         )
-        scores, posterior = (np.append(nats[row], 0.0) for nats in (block.scores, block.log_posterior))
+        scores, posterior = (
+            np.append(nats[row], 0.0) for nats in (block.scores, block.log_posterior)
+        )
         with np.errstate(divide="ignore"):
             posterior[REST] = np.log(-np.expm1(posterior[answer]))
-        known = [prior, *(word.nats for word in words), *(attribute.nats for attribute in attributes)]
+        known = [
+            prior,
+            *(word.nats for word in words),
+            *(attribute.nats for attribute in attributes),
+        ]
         if scores[rival] == -inf and not any(map(isinf, known)):
-            prior = known[0] = inf  # the other class is ruled out by a term that the document lacks: only under Bernoulli without smoothing
+            prior = known[0] = (
+                inf  # the other class is ruled out by a term that the document lacks: only under Bernoulli without smoothing
+            )
         total = fsum(known) if exact else float(scores[answer] - scores[rival])
-        of_answer, of_rival = ((self._classes[number], float(np.exp(posterior[number]))) for number in pair)
+        of_answer, of_rival = (
+            (self._classes[number], float(np.exp(posterior[number]))) for number in pair
+        )
         rest = None if exact else 0.0 if isinf(total) else total - fsum(known)
         steps = self._calibration(block, row, pair, posterior)
-        found = Explanation(document.id, document.shown, *of_answer, *of_rival, total, prior, words, attributes, rest, steps)
-        return Explained(document.id, found, notice=None if block.lengths[row] else lacking(document))
+        found = Explanation(
+            document.id,
+            document.shown,
+            *of_answer,
+            *of_rival,
+            total,
+            prior,
+            words,
+            attributes,
+            rest,
+            steps,
+        )
+        return Explained(
+            document.id, found, notice=None if block.lengths[row] else lacking(document)
+        )
 
     def _words(self, located: LocatedWords, nats: Floats) -> tuple[WordContribution, ...]:
         """Return the surface words with all their occurrences, in the order of the first."""
@@ -194,11 +231,25 @@ class Explainer:
         spans = np.stack((located.begins.take(order), located.ends.take(order)), axis=1)
         ordered = nats[order]
         forms, found = located.form_of[order[bounds[:-1]]].tolist(), []
-        for name, form, times, begin, end in zip(names, forms, occurrences, bounds.tolist(), bounds[1:].tolist(), strict=False):
+        for name, form, times, begin, end in zip(
+            names, forms, occurrences, bounds.tolist(), bounds[1:].tolist(), strict=False
+        ):
             known = [number for number in located.forms[form].own if number != UNKNOWN]
-            terms = tuple(displayed_term(self._model.statistics.vocabulary.term(number)) for number in known)
+            terms = tuple(
+                displayed_term(self._model.statistics.vocabulary.term(number)) for number in known
+            )
             total = fsum(ordered[begin:end].tolist())
-            found.append(WordContribution(name, total, times, spans[begin:end], terms, located.forms[form].note, *self._shares(known)))
+            found.append(
+                WordContribution(
+                    name,
+                    total,
+                    times,
+                    spans[begin:end],
+                    terms,
+                    located.forms[form].note,
+                    *self._shares(known),
+                )
+            )
         return tuple(found)
 
     def _shares(self, terms: Sequence[int]) -> tuple[float | None, float | None]:
@@ -208,13 +259,23 @@ class Explainer:
             return None, None
         layers = statistics, statistics.observed, counts.labelled
         whole, observed, labelled = (each.counts_of(np.array(terms)).sum() for each in layers)
-        seeds, unlabelled = (float((one - other) / whole) if whole else 0.0 for one, other in ((whole, observed), (observed, labelled)))
-        return unlabelled if counts.uses_unlabelled else None, seeds if statistics.weights.seeds else None
+        seeds, unlabelled = (
+            float((one - other) / whole) if whole else 0.0
+            for one, other in ((whole, observed), (observed, labelled))
+        )
+        return (
+            unlabelled if counts.uses_unlabelled else None,
+            seeds if statistics.weights.seeds else None,
+        )
 
-    def _calibration(self, block: ScoredBlock, row: int, pair: tuple[int, int], posterior: Floats) -> _CalibrationSteps:
+    def _calibration(
+        self, block: ScoredBlock, row: int, pair: tuple[int, int], posterior: Floats
+    ) -> _CalibrationSteps:
         calibration, lengths = self._model.learnt.calibration, block.lengths[row : row + 1]
         on_scale = self._model.classifier.log_scale(block.scores[row : row + 1], lengths)[0]
-        before, after = (float(nats[pair[0]] - nats[pair[1]]) for nats in (np.append(on_scale, 0.0), posterior))
+        before, after = (
+            float(nats[pair[0]] - nats[pair[1]]) for nats in (np.append(on_scale, 0.0), posterior)
+        )
         return _CalibrationSteps(before, calibration.common_temperature(lengths), after)
 
 
@@ -225,26 +286,45 @@ def class_number(model: FittedModel, label: str) -> int:
     return model.classes.index(label)
 
 
-def ruled_out(model: FittedModel, located: LocatedWords, matrix: DocumentTermMatrix, given: Sequence[str]) -> tuple[RuledOut, ...]:
+def ruled_out(
+    model: FittedModel, located: LocatedWords, matrix: DocumentTermMatrix, given: Sequence[str]
+) -> tuple[RuledOut, ...]:
     """Return for each class, in order, what rules it out: the first such word of the text if there is one, else one of the values given.
 
     ``matrix`` holds the document alone.
     """
-    distinct, first = np.unique(located.terms[np.argsort(located.words, kind="stable")], return_index=True)
+    distinct, first = np.unique(
+        located.terms[np.argsort(located.words, kind="stable")], return_index=True
+    )
     terms = distinct[np.argsort(first)]
     terms = terms[np.isin(terms, matrix.terms)]
     places = ruling_out(model.text_classifier, terms, len(model.classes)).tolist()
-    values = [(name, value, np.isneginf(scores)) for name, value, scores in attribute_scores(model, matrix, given)]
+    values = [
+        (name, value, np.isneginf(scores))
+        for name, value, scores in attribute_scores(model, matrix, given)
+    ]
     found = []
     for number, (label, place) in enumerate(zip(model.classes, places, strict=True)):
-        named = next(((name, value) for name, value, impossible in values if impossible[number]), None)
+        named = next(
+            ((name, value) for name, value, impossible in values if impossible[number]), None
+        )
         if place >= 0:
             first_part = int(np.flatnonzero(located.terms == terms[place])[0])
             n_words = max(round(1 / float(located.shares[first_part])), 1)
             words = " ".join(
-                located.forms[form].name for form in located.form_of[located.words[first_part : first_part + n_words]].tolist()
+                located.forms[form].name
+                for form in located.form_of[
+                    located.words[first_part : first_part + n_words]
+                ].tolist()
             )
-            found.append(RuledOut(label, WORD, words, displayed_term(model.statistics.vocabulary.term(int(terms[place])))))
+            found.append(
+                RuledOut(
+                    label,
+                    WORD,
+                    words,
+                    displayed_term(model.statistics.vocabulary.term(int(terms[place]))),
+                )
+            )
         elif named is not None:
             found.append(RuledOut(label, ATTRIBUTE, named[0], value=named[1]))
         else:

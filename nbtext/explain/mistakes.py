@@ -84,22 +84,44 @@ class Excerpts:
 
         Attributes follow. Words speak for neither where both classes are ruled out, or scores are no sums over terms.
         """
-        text, fields = _squeezed(document.text), [(name, _squeezed(content)) for name, content in document.fields]
+        text, fields = (
+            _squeezed(document.text),
+            [(name, _squeezed(content)) for name, content in document.fields],
+        )
         located = self._walker.locate(text, fields, pairs=True)
-        matrix, pair = self._model.counted([text], [fields]), (np.array([answer]), np.array([rival]))
+        matrix, pair = (
+            self._model.counted([text], [fields]),
+            (np.array([answer]), np.array([rival])),
+        )
         found = term_contributions(self._model.text_classifier, matrix, *pair)
-        nats = np.zeros(located.begins.size) if found is None else np.nan_to_num(shared_out(located, *found), posinf=inf, neginf=-inf)
+        nats = (
+            np.zeros(located.begins.size)
+            if found is None
+            else np.nan_to_num(shared_out(located, *found), posinf=inf, neginf=-inf)
+        )
         text = shown(text, fields)
         first, last = _loudest(located.begins, located.ends, np.maximum(nats, 0), len(text))
         heard = (located.begins >= first) & (located.ends <= last) & (np.abs(nats) >= AUDIBLE)
-        places = zip((located.begins[heard] - first).tolist(), (located.ends[heard] - first).tolist(), nats[heard].tolist(), strict=True)
-        quoted = text[first:last].decode("utf-8", "ignore").replace("\n", " ")  # the cut may be within a character
-        pieces = [ExcerptPiece("… " if first else ""), *(ExcerptPiece(*piece) for piece in weighed_pieces(quoted, places))]
+        places = zip(
+            (located.begins[heard] - first).tolist(),
+            (located.ends[heard] - first).tolist(),
+            nats[heard].tolist(),
+            strict=True,
+        )
+        quoted = (
+            text[first:last].decode("utf-8", "ignore").replace("\n", " ")
+        )  # the cut may be within a character
+        pieces = [
+            ExcerptPiece("… " if first else ""),
+            *(ExcerptPiece(*piece) for piece in weighed_pieces(quoted, places)),
+        ]
         pieces += [
             ExcerptPiece(" …" if last < len(text) else ""),
             *(
                 ExcerptPiece(f" {name}={value}")
-                for name, value in zip(self._model.statistics.attributes.names, document.values, strict=False)
+                for name, value in zip(
+                    self._model.statistics.attributes.names, document.values, strict=False
+                )
                 if value
             ),
         ]
@@ -112,7 +134,9 @@ def _loudest(begins: Whole, ends: Whole, loudness: Floats, end: int) -> tuple[in
         return 0, end
     if not begins.size:
         return 0, LONGEST
-    beyond = np.maximum(np.searchsorted(ends, begins + LONGEST, side="right"), np.arange(begins.size) + 1)
+    beyond = np.maximum(
+        np.searchsorted(ends, begins + LONGEST, side="right"), np.arange(begins.size) + 1
+    )
     running = np.concatenate((np.zeros(1), np.cumsum(np.minimum(loudness, 1e6))))
     best = int((running[beyond] - running[:-1]).argmax())
     first = int(begins[best]) if best else 0
@@ -130,7 +154,9 @@ class MistakeFinder:
     def __init__(self, model: FittedModel) -> None:
         self._model = model
         self._classes = model.classes
-        self._number: dict[Label, int] = {label: number for number, label in enumerate(self._classes)}
+        self._number: dict[Label, int] = {
+            label: number for number, label in enumerate(self._classes)
+        }
 
     def truth(self, block: ScoredBlock) -> Whole:
         """Return the number of each document's label, −1 for one that the model does not know, shape (n_docs,)."""
@@ -146,7 +172,9 @@ class MistakeFinder:
         rivals = np.where(truth[wrong] >= 0, truth[wrong], runner_up(posterior, answers))
         matrix = self._model.counted(*contents([block.documents[row] for row in wrong.tolist()]))
         contributions = term_contributions(self._model.text_classifier, matrix, answers, rivals)
-        tipping = [()] * wrong.size if contributions is None else self._tipping_terms(*contributions)
+        tipping = (
+            [()] * wrong.size if contributions is None else self._tipping_terms(*contributions)
+        )
         every = np.arange(wrong.size)
         with np.errstate(invalid="ignore"):
             margins = posterior[every, answers] - posterior[every, rivals]
@@ -162,11 +190,20 @@ class MistakeFinder:
                 self._classes[rivals[place]] if truth[row] < 0 else None,
             )
 
-    def _tipping_terms(self, matrix: DocumentTermMatrix, nats: Floats) -> list[tuple[_TippingTerm, ...]]:
+    def _tipping_terms(
+        self, matrix: DocumentTermMatrix, nats: Floats
+    ) -> list[tuple[_TippingTerm, ...]]:
         found, vocabulary = [], self._model.statistics.vocabulary
         for begin, end in pairwise(matrix.offsets.tolist()):
-            speaking = begin + np.flatnonzero(nats[begin:end] > 0)  # nan, where a term rules out both classes, is not
+            speaking = begin + np.flatnonzero(
+                nats[begin:end] > 0
+            )  # nan, where a term rules out both classes, is not
             best = speaking[np.lexsort((matrix.terms[speaking], -nats[speaking]))[:TERMS_SHOWN]]
             pairs = zip(matrix.terms[best].tolist(), nats[best].tolist(), strict=True)
-            found.append(tuple(_TippingTerm(displayed_term(vocabulary.term(term)), gain) for term, gain in pairs))
+            found.append(
+                tuple(
+                    _TippingTerm(displayed_term(vocabulary.term(term)), gain)
+                    for term, gain in pairs
+                )
+            )
         return found

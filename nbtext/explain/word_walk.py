@@ -24,7 +24,14 @@ from nbtext.ragged import flat_indices, offsets
 from nbtext.text.analyzer import UNKNOWN, TermSequence
 from nbtext.text.encoded_lines import encoded_lines
 from nbtext.text.ngrams import char_ngrams, ngram_sizes, with_ngrams
-from nbtext.text.surfaces import FORM_BETWEEN_STOPS, PAIRS, SURFACE, WORDS, is_unspaced, unspaced_runs
+from nbtext.text.surfaces import (
+    FORM_BETWEEN_STOPS,
+    PAIRS,
+    SURFACE,
+    WORDS,
+    is_unspaced,
+    unspaced_runs,
+)
 from nbtext.text.words import MIN_CHARACTERS, candidates, is_word, words
 
 if TYPE_CHECKING:
@@ -145,7 +152,9 @@ class LocatedWords(NamedTuple):
     def surface_words(self) -> tuple[list[str], Whole]:
         """Return the distinct words in the order in which they first occur, and the number of each word among them, shape (n_words,)."""
         numbers: dict[str, int] = {}
-        name_of = np.array([numbers.setdefault(form.name, len(numbers)) for form in self.forms], np.int64)
+        name_of = np.array(
+            [numbers.setdefault(form.name, len(numbers)) for form in self.forms], np.int64
+        )
         return list(numbers), name_of[self.form_of]
 
     @property
@@ -209,18 +218,30 @@ class WordWalker:
     Terms that are not in the vocabulary or not ``selected``, a mask of shape (n_terms,), are marked.
     """
 
-    def __init__(self, analysis: Analysis, vocabulary: Vocabulary | None = None, selected: Mask | None = None) -> None:
+    def __init__(
+        self, analysis: Analysis, vocabulary: Vocabulary | None = None, selected: Mask | None = None
+    ) -> None:
         settings = analysis.settings
         self._attributes = Attributes.of(settings.reading)
         self._counted = settings.reading.is_counted
         self._sides = analysis.sides if settings.counts_both else ()
-        self._pairs = (PAIRS in self._sides if self._sides else settings.unspaced != WORDS) and not self._counted
+        self._pairs = (
+            PAIRS in self._sides if self._sides else settings.unspaced != WORDS
+        ) and not self._counted
         self._drops_lines = settings.encoded_lines == "drop" and not self._counted
-        self._stop_words: dict[str | None, frozenset[str]] = dict.fromkeys((None, *self._sides), frozenset(analysis.stop_list))
+        self._stop_words: dict[str | None, frozenset[str]] = dict.fromkeys(
+            (None, *self._sides), frozenset(analysis.stop_list)
+        )
         self._stop_words[None] = frozenset(analysis.dropped)
-        self._stem = {side: list if self._counted else analysis.stemmer(side) for side in self._stop_words}
+        self._stem = {
+            side: list if self._counted else analysis.stemmer(side) for side in self._stop_words
+        }
         self._order = 1 if self._counted else settings.ngrams
-        self._sizes = range(0) if settings.char_ngrams is None or self._counted else ngram_sizes(settings.char_ngrams)
+        self._sizes = (
+            range(0)
+            if settings.char_ngrams is None or self._counted
+            else ngram_sizes(settings.char_ngrams)
+        )
         self._has_model = vocabulary is not None
         self._vocabulary = vocabulary or Vocabulary.of([])
         self._selected = b"" if selected is None else selected.tobytes()
@@ -232,7 +253,9 @@ class WordWalker:
         """Return the walker that finds the ids of a model's terms, and marks terms that the model does not know or did not select."""
         return cls(model.analysis, model.statistics.vocabulary, model.learnt.selected)
 
-    def tokens(self, text: bytes, fields: Fields = (), values: Sequence[str] = ()) -> Iterator[Token]:
+    def tokens(
+        self, text: bytes, fields: Fields = (), values: Sequence[str] = ()
+    ) -> Iterator[Token]:
         """Yield the tokens of a document in valid UTF-8, in order: text, fields, values of attributes."""
         document, parts, readable = self._opened(text, fields)
         walked = []
@@ -240,17 +263,43 @@ class WordWalker:
             for match in part.pattern.finditer(document, part.begin, part.end):
                 form, place = match.group(), match.start()
                 if readable[place]:
-                    spans = [span for piece in self._pieces(part.prefix, form) for span in piece.spans]
+                    spans = [
+                        span for piece in self._pieces(part.prefix, form) for span in piece.spans
+                    ]
                 else:
-                    spans = [(0, len(form), [_Word(form.decode().casefold(), None, None, ENCODED_LINE)])]
-                walked += [(place + begin, place + end, part, of_span) for begin, end, of_span in spans]
-        ngrams = self._ngrams([(word, end, part) for _, end, part, of_span in walked for word in of_span if word.term is not None])
+                    spans = [
+                        (0, len(form), [_Word(form.decode().casefold(), None, None, ENCODED_LINE)])
+                    ]
+                walked += [
+                    (place + begin, place + end, part, of_span) for begin, end, of_span in spans
+                ]
+        ngrams = self._ngrams(
+            [
+                (word, end, part)
+                for _, end, part, of_span in walked
+                for word in of_span
+                if word.term is not None
+            ]
+        )
         for begin, end, part, of_span in walked:
-            kind = "feature" if self._counted else "item" if part.prefix == _AS_IT_STANDS else "word"
+            kind = (
+                "feature" if self._counted else "item" if part.prefix == _AS_IT_STANDS else "word"
+            )
             written = document[begin:end].decode()
             for word, term, term_id, dropped, pieces in of_span:
                 joined = () if term is None else next(ngrams)
-                yield Token(kind, begin, end, written, word, term, term_id, dropped, joined, tuple(Term(*piece, end) for piece in pieces))
+                yield Token(
+                    kind,
+                    begin,
+                    end,
+                    written,
+                    word,
+                    term,
+                    term_id,
+                    dropped,
+                    joined,
+                    tuple(Term(*piece, end) for piece in pieces),
+                )
         yield from self._values(values)
 
     def locate(self, text: bytes, fields: Fields = (), *, pairs: bool = False) -> LocatedWords:
@@ -265,19 +314,37 @@ class WordWalker:
 
     def without(self, located: LocatedWords, names: Collection[str]) -> LocatedWords:
         """Return the same words, those of some names without terms: the words on both sides of them form n-grams."""
-        forms = [form._replace(own=(), char_ngrams=()) if form.name in names else form for form in located.forms]
-        return self._with_terms(located.begins, located.ends, located.part_of, located.form_of, forms)
+        forms = [
+            form._replace(own=(), char_ngrams=()) if form.name in names else form
+            for form in located.forms
+        ]
+        return self._with_terms(
+            located.begins, located.ends, located.part_of, located.form_of, forms
+        )
 
-    def _with_terms(self, begins: Whole, ends: Whole, part_of: Whole, form_of: Ids, forms: list[LocatedForm]) -> LocatedWords:
+    def _with_terms(
+        self, begins: Whole, ends: Whole, part_of: Whole, form_of: Ids, forms: list[LocatedForm]
+    ) -> LocatedWords:
         """Return words with the occurrences of terms that they form."""
         owners, (terms,) = _gathered([form.own for form in forms], form_of)
         shares = np.ones(terms.size)
         if self._order > 1:
             of_terms = part_of.take(owners)
-            firsts, sizes = np.repeat(np.arange(terms.size), self._order), np.tile(np.arange(1, self._order + 1), terms.size)
-            within = np.append(of_terms, -1).take(firsts + sizes - 1, mode="clip") == of_terms.take(firsts)
-            firsts, sizes = firsts[within], sizes[within]  # of the n-grams inside their parts, in the order of `with_ngrams`
-            terms, owners = np.repeat(self._with_ngrams(terms, of_terms), sizes), owners.take(flat_indices(firsts, sizes))
+            firsts, sizes = (
+                np.repeat(np.arange(terms.size), self._order),
+                np.tile(np.arange(1, self._order + 1), terms.size),
+            )
+            within = np.append(of_terms, -1).take(firsts + sizes - 1, mode="clip") == of_terms.take(
+                firsts
+            )
+            firsts, sizes = (
+                firsts[within],
+                sizes[within],
+            )  # of the n-grams inside their parts, in the order of `with_ngrams`
+            terms, owners = (
+                np.repeat(self._with_ngrams(terms, of_terms), sizes),
+                owners.take(flat_indices(firsts, sizes)),
+            )
             shares = np.repeat(1 / sizes, sizes)
         if any(form.char_ngrams for form in forms):
             in_pieces, (pieces,) = _gathered([form.char_ngrams for form in forms], form_of)
@@ -287,30 +354,54 @@ class WordWalker:
         shares *= located.counts.take(owners)
         return located
 
-    def _located_forms(self, document: bytes, parts: Sequence[_Part], *, pairs: bool) -> tuple[Whole, Whole, Whole, Ids, list[LocatedForm]]:
+    def _located_forms(
+        self, document: bytes, parts: Sequence[_Part], *, pairs: bool
+    ) -> tuple[Whole, Whole, Whole, Ids, list[LocatedForm]]:
         """Return where each word begins and ends, its part and the number of its form, shapes (n_words,), and the forms."""
         places, numbers = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        number_of = defaultdict[str, defaultdict[bytes, int]](partial(defaultdict, count().__next__))
+        number_of = defaultdict[str, defaultdict[bytes, int]](
+            partial(defaultdict, count().__next__)
+        )
         for part in parts:
             number = number_of[part.prefix].__getitem__
             begin, split = part.begin, re.compile(b"(%b)" % part.pattern.pattern).split
             while begin < part.end:
                 space = _SPACE.search(document, begin + BYTES_AT_ONCE, part.end)
                 end = space.start() if space else part.end
-                between = split(document[begin:end] if part.pattern in (_FEATURE, _ITEM) else document[begin:end].lower())
-                places.append(begin + np.cumsum(np.fromiter(map(len, between), np.int64, len(between)))[:-1:2])
+                between = split(
+                    document[begin:end]
+                    if part.pattern in (_FEATURE, _ITEM)
+                    else document[begin:end].lower()
+                )
+                places.append(
+                    begin + np.cumsum(np.fromiter(map(len, between), np.int64, len(between)))[:-1:2]
+                )
                 numbers.append(np.fromiter(map(number, between[1::2]), np.int64))
                 begin = end
         forms, rows = dict[LocatedForm, int](), []
-        for _, prefix, surface in sorted((number, prefix, form) for prefix, found in number_of.items() for form, number in found.items()):
+        for _, prefix, surface in sorted(
+            (number, prefix, form)
+            for prefix, found in number_of.items()
+            for form, number in found.items()
+        ):
             located = self._located(prefix, surface, pairs)
-            rows.append([place for first, last, form in located for place in (first, last, forms.setdefault(form, len(forms)))])
+            rows.append(
+                [
+                    place
+                    for first, last, form in located
+                    for place in (first, last, forms.setdefault(form, len(forms)))
+                ]
+            )
         surfaces, (begins, ends, form_of) = _gathered(rows, np.concatenate(numbers), 3)
         of_surfaces = np.concatenate(places).take(surfaces)
-        part_of = np.searchsorted(np.array([part.begin for part in parts]), of_surfaces, side="right")
+        part_of = np.searchsorted(
+            np.array([part.begin for part in parts]), of_surfaces, side="right"
+        )
         return begins + of_surfaces, ends + of_surfaces, part_of, form_of, list(forms)
 
-    def _words_at(self, prefix: str, form: bytes, pairs: bool) -> list[tuple[int, int, LocatedForm]]:  # noqa: FBT001 - a cache takes it so
+    def _words_at(
+        self, prefix: str, form: bytes, pairs: bool
+    ) -> list[tuple[int, int, LocatedForm]]:  # noqa: FBT001 - a cache takes it so
         """Return where the words of a surface form stand in it, and what they are."""
         if form.isalnum():  # as most are: a word by itself
             return [(0, len(form), self._form(prefix, form, self._words_of(prefix, form, None)))]
@@ -319,12 +410,16 @@ class WordWalker:
             if is_run and pairs:
                 ends = [*(first for first, *_ in spans[1:]), end]
                 found += [
-                    (span[0], stop, self._form(prefix, form[span[0] : span[1]], span[2])) for span, stop in zip(spans, ends, strict=True)
+                    (span[0], stop, self._form(prefix, form[span[0] : span[1]], span[2]))
+                    for span, stop in zip(spans, ends, strict=True)
                 ]
                 continue
             whole = is_run or self._counted or prefix == _AS_IT_STANDS
             for part in [(begin, end)] if whole else _parts(form, begin, end):
-                written, of_part = form[slice(*part)], [word for *_, of_span in spans for word in of_span]
+                written, of_part = (
+                    form[slice(*part)],
+                    [word for *_, of_span in spans for word in of_span],
+                )
                 if part != (begin, end):
                     of_part = self._words_of(prefix, written, side)
                 found.append((*part, self._form(prefix, written, of_part)))
@@ -347,13 +442,18 @@ class WordWalker:
         document = shown(text, fields)
         if self._counted:
             return document, [_Part(0, len(document), _FEATURE)], document
-        pattern = FORM_BETWEEN_STOPS if self._sides and unspaced_runs(document) is not None else SURFACE
+        pattern = (
+            FORM_BETWEEN_STOPS if self._sides and unspaced_runs(document) is not None else SURFACE
+        )
         parts = [_Part(0, len(text), pattern)]
         for (name, content), begin in zip(fields, field_places(text, fields), strict=True):
             if name:
                 parts.append(_Part(begin, begin + len(content), pattern, f"{name.decode()}:"))
             else:
-                parts += [_Part(begin + item.start(), begin + item.end(), _ITEM, _AS_IT_STANDS) for item in _ITEM.finditer(content)]
+                parts += [
+                    _Part(begin + item.start(), begin + item.end(), _ITEM, _AS_IT_STANDS)
+                    for item in _ITEM.finditer(content)
+                ]
         lines = encoded_lines([text]).get(0) if self._drops_lines else None
         if not lines:
             return document, parts, document
@@ -373,15 +473,35 @@ class WordWalker:
         found = list[_Piece]()
         beside: list[_Found] = []
         if side == PAIRS and WORDS in self._sides:
-            beside = [(word.term, word.term_id, word.dropped) for word in self._words_of(prefix, form, WORDS) if word.term is not None]
-        for begin, end, pairs in [(0, len(form), list[tuple[int, int]]())] if runs is None or not self._pairs else _with_runs(form, runs):
-            spans = [(first, last, self._words_of(prefix, form[first:last], side)) for first, last in pairs or [(begin, end)]]
+            beside = [
+                (word.term, word.term_id, word.dropped)
+                for word in self._words_of(prefix, form, WORDS)
+                if word.term is not None
+            ]
+        for begin, end, pairs in (
+            [(0, len(form), list[tuple[int, int]]())]
+            if runs is None or not self._pairs
+            else _with_runs(form, runs)
+        ):
+            spans = [
+                (first, last, self._words_of(prefix, form[first:last], side))
+                for first, last in pairs or [(begin, end)]
+            ]
             if pairs and self._sizes and not prefix:
-                kept = [word for word in words(form[begin:end].decode(), unspaced=True) if word not in self._stop_words[None]]
-                beside = self._looked_up([gram for word in kept for gram in char_ngrams(word, self._sizes)])
+                kept = [
+                    word
+                    for word in words(form[begin:end].decode(), unspaced=True)
+                    if word not in self._stop_words[None]
+                ]
+                beside = self._looked_up(
+                    [gram for word in kept for gram in char_ngrams(word, self._sizes)]
+                )
             if pairs and beside:
                 first, last, (word, *others) = spans[0]
-                spans[0], beside = (first, last, [word._replace(char_ngrams=tuple(beside)), *others]), []
+                spans[0], beside = (
+                    (first, last, [word._replace(char_ngrams=tuple(beside)), *others]),
+                    [],
+                )
             found.append(_Piece(begin, end, bool(pairs), side, spans))
         return found
 
@@ -394,8 +514,14 @@ class WordWalker:
             if dropped is not None:
                 found.append(_Word(word and prefix + word, None, None, dropped))
                 continue
-            grams = [] if prefix or (self._pairs and is_unspaced(text)) else char_ngrams(word, self._sizes)
-            term, *pieces = self._looked_up([_in_part(prefix, word, self._stem[side]([word])[0]), *grams])
+            grams = (
+                []
+                if prefix or (self._pairs and is_unspaced(text))
+                else char_ngrams(word, self._sizes)
+            )
+            term, *pieces = self._looked_up(
+                [_in_part(prefix, word, self._stem[side]([word])[0]), *grams]
+            )
             found.append(_Word(_in_part(prefix, word, word), *term, tuple(pieces)))
         return found
 
@@ -409,7 +535,10 @@ class WordWalker:
     def _looked_up(self, terms: list[str]) -> list[_Found]:
         """Return single terms, each with its id in the model and the reason if it does not count."""
         ids = self._vocabulary.find(terms)
-        return [(displayed_term(term), *self._status(term_id)) for term, term_id in zip(terms, ids, strict=True)]
+        return [
+            (displayed_term(term), *self._status(term_id))
+            for term, term_id in zip(terms, ids, strict=True)
+        ]
 
     def _status(self, term_id: int) -> tuple[int | None, str | None]:
         if not self._has_model:
@@ -420,29 +549,47 @@ class WordWalker:
 
     def _with_ngrams(self, terms: Whole, parts: Whole) -> Whole:
         """Return the ids of the 1- to N-grams of a sequence of terms inside their parts, those that begin with one term together."""
-        return with_ngrams(TermSequence(parts, terms), self._order, self._vocabulary.find_pairs).terms
+        return with_ngrams(
+            TermSequence(parts, terms), self._order, self._vocabulary.find_pairs
+        ).terms
 
     def _ngrams(self, kept: Sequence[tuple[_Word, int, _Part]]) -> Iterator[tuple[Term, ...]]:
         """Yield for each word that became a term, given with its end and its part, the 2- to N-grams that begin with it."""
         parts = np.array([part.begin for *_, part in kept], np.int64)
-        ids = iter(self._with_ngrams(np.array(_ids(word.term_id for word, *_ in kept), np.int64), parts).tolist())
+        ids = iter(
+            self._with_ngrams(
+                np.array(_ids(word.term_id for word, *_ in kept), np.int64), parts
+            ).tolist()
+        )
         for place, (*_, own) in enumerate(kept):
-            here = [(word, end) for word, end, part in kept[place : place + self._order] if part is own]
+            here = [
+                (word, end) for word, end, part in kept[place : place + self._order] if part is own
+            ]
             next(ids)  # of the word itself
             yield tuple(
-                Term(" ".join(word.term or "" for word, _ in here[:n]), *self._status(next(ids)), here[n - 1][1])
+                Term(
+                    " ".join(word.term or "" for word, _ in here[:n]),
+                    *self._status(next(ids)),
+                    here[n - 1][1],
+                )
                 for n in range(2, len(here) + 1)
             )
 
     def _values(self, values: Sequence[str]) -> Iterator[Token]:
         for place, (name, value) in enumerate(zip(self._attributes.names, values, strict=False)):
-            kind, term = ("category", None) if place < len(self._attributes.categorical) else ("number", name)
+            kind, term = (
+                ("category", None)
+                if place < len(self._attributes.categorical)
+                else ("number", name)
+            )
             if term or not value:
                 yield Token(kind, None, None, value, "", term, None, None if value else MISSING)
             else:
                 [(term, term_id, dropped)] = self._looked_up([category_term(name, value)])
                 # the selection of terms is among those of texts: a category that the model knows always counts
-                yield Token(kind, None, None, value, "", term, term_id, dropped if term_id is None else None)
+                yield Token(
+                    kind, None, None, value, "", term, term_id, dropped if term_id is None else None
+                )
 
 
 def _in_part(prefix: str, word: str, term: str) -> str:
@@ -454,7 +601,9 @@ def _ids(term_ids: Iterable[int | None]) -> tuple[int, ...]:
     return tuple(UNKNOWN if term_id is None else term_id for term_id in term_ids)
 
 
-def _gathered(rows: Sequence[Sequence[int]], row_of: AnyArray, width: int = 1) -> tuple[Whole, list[AnyArray]]:
+def _gathered(
+    rows: Sequence[Sequence[int]], row_of: AnyArray, width: int = 1
+) -> tuple[Whole, list[AnyArray]]:
     """Return for the items of one row after the other, chosen by ``row_of``, the place of the row there, and the columns of the items."""
     sizes = np.array([len(row) for row in rows], np.int64) // width
     columns = np.array(list(chain.from_iterable(rows)), np.int32).reshape(-1, width).T
@@ -466,9 +615,14 @@ def _gathered(rows: Sequence[Sequence[int]], row_of: AnyArray, width: int = 1) -
 def _with_runs(form: bytes, runs: UnspacedRuns) -> list[tuple[int, int, list[tuple[int, int]]]]:
     """Return where the runs of scripts without spaces in a surface form begin and end, with their pairs, and what stands between them, without."""
     (begins, ends), pairs = runs.runs, np.stack(runs.pairs, axis=1)
-    of_runs = dict(zip(begins.tolist(), np.split(pairs, np.searchsorted(pairs[:, 0], begins))[1:], strict=True))
+    of_runs = dict(
+        zip(begins.tolist(), np.split(pairs, np.searchsorted(pairs[:, 0], begins))[1:], strict=True)
+    )
     cuts = sorted({0, len(form), *begins.tolist(), *ends.tolist()})
-    return [(begin, end, of_runs[begin].tolist() if begin in of_runs else []) for begin, end in pairwise(cuts)]
+    return [
+        (begin, end, of_runs[begin].tolist() if begin in of_runs else [])
+        for begin, end in pairwise(cuts)
+    ]
 
 
 def _parts(form: bytes, begin: int, end: int) -> list[tuple[int, int]]:
@@ -478,7 +632,9 @@ def _parts(form: bytes, begin: int, end: int) -> list[tuple[int, int]]:
     """
     decoded = form[begin:end].decode()
     found = [match.span() for match in _PART.finditer("".join(map(_kind, decoded)))]
-    if [word for first, last in found for word in words(decoded[first:last], unspaced=True)] != words(decoded, unspaced=True):
+    if [
+        word for first, last in found for word in words(decoded[first:last], unspaced=True)
+    ] != words(decoded, unspaced=True):
         return [(begin, end)]
     bounds = list(accumulate((len(character.encode()) for character in decoded), initial=begin))
     return [(bounds[first], bounds[last]) for first, last in found]

@@ -75,12 +75,23 @@ class CorpusOverview:
 
 
 def look_at_corpus(
-    paths: Sequence[str], reading: Reading, language: str, where: str | None = None, files_within: str | None = None
+    paths: Sequence[str],
+    reading: Reading,
+    language: str,
+    where: str | None = None,
+    files_within: str | None = None,
 ) -> tuple[CorpusOverview, list[Finding]]:
     """Return sizes of a corpus, and what was found in it; raise `PathError` or `UsageError` if training could not read it."""
     found = resolved(reading, paths, labelled=True)
     layout = found.layout
-    settings = Settings(reading=found, language=language, stemmer="none", stop_words="none", unspaced="words", sample=0)
+    settings = Settings(
+        reading=found,
+        language=language,
+        stemmer="none",
+        stop_words="none",
+        unspaced="words",
+        sample=0,
+    )
     corpus = Corpus(paths, found, labelled=True, where=where, files_within=files_within)
     sizes, digests, names, labels = array("q"), bytearray(), list[str](), list[Label]()
     seen: dict[Label, Label] = {}
@@ -91,7 +102,9 @@ def look_at_corpus(
         for document in corpus:
             if document.problem is not None:
                 kinds["unreadable"] += 1
-                unreadable.extend([_Unreadable(document.id, document.problem.line)][: NAMED - len(unreadable)])
+                unreadable.extend(
+                    [_Unreadable(document.id, document.problem.line)][: NAMED - len(unreadable)]
+                )
                 continue
             content, label = document.joined, document.label or ""
             label = seen.setdefault(label, label)  # one object for all documents of a label
@@ -110,14 +123,31 @@ def look_at_corpus(
         findings += corpus_findings(statistics, found, n_terms=statistics.n_terms)
         few = {label: size for label, size in classes.items() if size < FEW}
         if few and all(each.check != "columns" for each in findings):
-            detail = f"{quantity(len(few), 'class')} with fewer than {FEW} documents: {sizes_in_words(few, NAMED)}"
-            findings += [Finding("classes", WARNING, detail, "add documents, join such classes, or leave them out")]
+            detail = (
+                f"{quantity(len(few), 'class')} with fewer than {FEW} documents: "
+                f"{sizes_in_words(few, NAMED)}"
+            )
+            findings += [
+                Finding(
+                    "classes",
+                    WARNING,
+                    detail,
+                    "add documents, join such classes, or leave them out",
+                )
+            ]
         last = last_equal(np.frombuffer(digests, "<u8"))
         repeated = np.flatnonzero(last != np.arange(last.size))
         if repeated.size > REPEATED * last.size:
             first, other = names[repeated[0]], names[last[repeated[0]]]
-            detail = f"with the text of another: {quantity(repeated.size, 'document')}; first {first}, like {other}"
-            findings.append(Finding("documents", WARNING, detail, "to count each text once, give --once to train"))
+            detail = (
+                f"with the text of another: {quantity(repeated.size, 'document')}; first "
+                f"{first}, like {other}"
+            )
+            findings.append(
+                Finding(
+                    "documents", WARNING, detail, "to count each text once, give --once to train"
+                )
+            )
         if statistics.kind.is_exclusive:
             findings += contradictions(last, labels, names)
         if found.document in ("text", BY_NAME):
@@ -149,7 +179,10 @@ def _sizes(corpus: CorpusOverview, n_replaced: int) -> Iterator[Finding]:
     yield Finding("format", PASSED, f"{corpus.format}, each document {corpus.kind}")
     if corpus.columns is not None:
         yield Finding("columns", PASSED, corpus.columns)
-    lengths = f"{quantity(corpus.documents, 'document')}, bytes of text: median {corpus.median_bytes:,}, most {corpus.most_bytes:,}"
+    lengths = (
+        f"{quantity(corpus.documents, 'document')}, bytes of text: median "
+        f"{corpus.median_bytes:,}, most {corpus.most_bytes:,}"
+    )
     yield Finding("documents", PASSED if corpus.documents else WARNING, lengths)
     if sizes := corpus.class_sizes:
         detail = f"{quantity(len(sizes), 'class')}: {sizes_in_words(sizes, NAMED)}"
@@ -160,22 +193,36 @@ def _sizes(corpus: CorpusOverview, n_replaced: int) -> Iterator[Finding]:
     if not (corpus.not_utf8 or n_replaced):
         yield Finding("encoding", PASSED, "all valid in their encoding")
     if corpus.empty:
-        yield Finding("documents", WARNING, f"without text: {quantity(corpus.empty, 'document')}", "see --text-column and --document")
+        yield Finding(
+            "documents",
+            WARNING,
+            f"without text: {quantity(corpus.empty, 'document')}",
+            "see --text-column and --document",
+        )
     if corpus.unreadable:
         identity, why = corpus.first_unreadable[0]
         yield Finding(
             "documents",
             WARNING,
-            f"could not be read: {quantity(corpus.unreadable, 'document')}; first {identity}: {why}",
+            f"could not be read: {quantity(corpus.unreadable, 'document')}; first {identity}: "
+            f"{why}",
             "mend or remove them; train leaves them out",
         )
 
 
 def _language(statistics: ClassStatistics, language: str) -> Iterator[Finding]:
     """Yield the finding that the texts are of another language, if their stop words show it clearly."""
-    counts, words = np.append(statistics.term_counts, 0), statistics.vocabulary  # a word that is not there has the last number, −1
+    counts, words = (
+        np.append(statistics.term_counts, 0),
+        statistics.vocabulary,
+    )  # a word that is not there has the last number, −1
     found = {each: counts[words.find(stop_words(each, each))].sum() for each in LANGUAGES}
     most = max(found.values())
     if most >= max(FEWEST_WORDS, LIKELY * counts.sum(), 2 * found.get(language, 0)):
         likely = " or ".join(each for each, n in found.items() if n >= NEARLY * most)
-        yield Finding("texts", WARNING, f"by its stop words the language is {likely}, not {language}", f"give --language {likely}")
+        yield Finding(
+            "texts",
+            WARNING,
+            f"by its stop words the language is {likely}, not {language}",
+            f"give --language {likely}",
+        )

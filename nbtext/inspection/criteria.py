@@ -15,7 +15,12 @@ from nbtext.errors import UsageError, listed
 from nbtext.exclusions import CRITERIA, require_fitting, rows_of
 from nbtext.fitted_model import classifier
 from nbtext.language_model.dirichlet import NO_OWN
-from nbtext.language_model.measures import PartFit, fit_of_labels, log_evidence_of_labels, model_posteriors
+from nbtext.language_model.measures import (
+    PartFit,
+    fit_of_labels,
+    log_evidence_of_labels,
+    model_posteriors,
+)
 
 if TYPE_CHECKING:
     from nbtext.classifiers.base import Classifier
@@ -67,33 +72,46 @@ def criteria(model: Classifier) -> Criteria:
     require_fitting(settings, CRITERIA, *rows_of(statistics.kind))
     fits, kind = part_fits(model), settings.class_prior
     if impossible := [fit.part for fit in fits if not np.isfinite(fit.fit.log_likelihood)]:
-        raise UsageError(f"AIC and BIC are not defined for {listed(impossible, 3)}: in a class all documents have the same number")
+        raise UsageError(
+            f"AIC and BIC are not defined for {listed(impossible, 3)}: in a class all documents "
+            "have the same number"
+        )
     documents = statistics.observed.class_documents
     of_labels, of_classes = log_evidence_of_labels(kind, model.prior, documents), _evidence(fits)
     labels = fit_of_labels(kind, model.prior, documents)
     if not statistics.attributes.names:
         labels = labels._replace(tokens=fits[0].fit.tokens)
     found = [
-        PartCriteria(part, None if evidence is None else float(np.sum(evidence)), *fit, fit.aic, fit.bic)
+        PartCriteria(
+            part, None if evidence is None else float(np.sum(evidence)), *fit, fit.aic, fit.bic
+        )
         for part, evidence, fit in (PartFit(CLASS_PRIOR, None, labels), *fits)
         if part == CLASS_PRIOR or fit.tokens
     ]
     found[0] = found[0]._replace(evidence=of_labels)
     log_likelihood, parameters, aic, bic = (
-        sum(getattr(part, name) for part in found) for name in ("log_likelihood", "parameters", "aic", "bic")
+        sum(getattr(part, name) for part in found)
+        for name in ("log_likelihood", "parameters", "aic", "bic")
     )
     evidence, by_class = None, None
     if of_classes is not None:
-        evidence, by_class = float(of_classes.sum()) + (of_labels or 0.0), dict(zip(statistics.classes, of_classes.tolist(), strict=True))
+        evidence, by_class = (
+            float(of_classes.sum()) + (of_labels or 0.0),
+            dict(zip(statistics.classes, of_classes.tolist(), strict=True)),
+        )
     tokens = whole_or_float(statistics.observed.tokens_of(model.training.selected).sum())
-    return Criteria(evidence, of_labels, by_class, log_likelihood, parameters, tokens, aic, bic, found)
+    return Criteria(
+        evidence, of_labels, by_class, log_likelihood, parameters, tokens, aic, bic, found
+    )
 
 
 def classifier_of(model: TextClassifier) -> Classifier:
     """Return the classifier of the labelled documents of a model, estimated from those that it keeps if these are all."""
     fitted, sample = model.fitted, model.counts.sample
     labelled = estimated(model.counts.table.counted, fitted.learnt.weights)
-    return classifier(labelled, fitted.learnt, model.settings, sample.documents if sample.is_complete else None)
+    return classifier(
+        labelled, fitted.learnt, model.settings, sample.documents if sample.is_complete else None
+    )
 
 
 def _evidence(fits: list[PartFit]) -> Floats | None:
@@ -137,20 +155,35 @@ def compared_models(model: Classifier) -> list[ComparedModel]:
     models = training.language_models(training.statistics)
     scale = models.n_selected if models.prior_shape == "background" else 1
     of_all = model.estimate_again(replace(training, statistics=training.statistics.all_documents))
-    by_file = "" if isinstance(training.settings.smoothing, str | float | int | tuple) else ", by the file"
+    by_file = (
+        ""
+        if isinstance(training.settings.smoothing, str | float | int | tuple)
+        else ", by the file"
+    )
     tried = [
         (FOR_EACH_CLASS + by_file, training.smoothing, own),
         (FOR_ALL_CLASSES + by_file, training.smoothing, _evidence(part_fits(of_all))),
     ]
-    for smoothing in (scale * each for each in COMPARED if by_file or scale * each != training.smoothing):
+    for smoothing in (
+        scale * each for each in COMPARED if by_file or scale * each != training.smoothing
+    ):
         settings = replace(training.settings, smoothing=smoothing)
-        other = type(model).estimate(replace(training, settings=settings, smoothing=smoothing, own=NO_OWN))
+        other = type(model).estimate(
+            replace(training, settings=settings, smoothing=smoothing, own=NO_OWN)
+        )
         tried.append((FOR_EACH_CLASS, smoothing, _evidence(part_fits(other))))
-    found = [(name, smoothing, float(evidence.sum())) for name, smoothing, evidence in tried if evidence is not None]
+    found = [
+        (name, smoothing, float(evidence.sum()))
+        for name, smoothing, evidence in tried
+        if evidence is not None
+    ]
     if not any(isfinite(evidence) for *_, evidence in found):
         return []
     posteriors = model_posteriors([evidence for *_, evidence in found])
     return sorted(
-        (ComparedModel(data, *each, *posterior) for each, posterior in zip(found, posteriors, strict=True)),
+        (
+            ComparedModel(data, *each, *posterior)
+            for each, posterior in zip(found, posteriors, strict=True)
+        ),
         key=lambda each: each.log_bayes_factor,
     )

@@ -55,9 +55,16 @@ class DocumentGenerator:
         """Raise `UsageError` if there are no words to draw, or for a draw of parameters that have no posterior."""
         self._model, self._fitted, self._draw, self._seed = model, model.fitted, draw, seed
         probabilities = class_conditionals(model.fitted.text_classifier)
-        self._coins = probabilities if probabilities is not None and probabilities.absence is not None else None
+        self._coins = (
+            probabilities
+            if probabilities is not None and probabilities.absence is not None
+            else None
+        )
         if draw and model.settings.estimate == "ml":
-            raise UsageError("--draw needs a posterior, and maximum likelihood has none", hint="train with --set estimate=mean or map")
+            raise UsageError(
+                "--draw needs a posterior, and maximum likelihood has none",
+                hint="train with --set estimate=mean or map",
+            )
         self._words = _words(model)
         self.attributes = model.fitted.statistics.attributes.names
         if not self._words.size and (draw or not self.attributes):
@@ -68,14 +75,19 @@ class DocumentGenerator:
             self._names[term] = word
         self._ready: dict[int, tuple[DrawWords, DrawValues]] = {}
 
-    def documents(self, n: int, label: str | None = None, length: int | None = None) -> Iterator[Generated]:
+    def documents(
+        self, n: int, label: str | None = None, length: int | None = None
+    ) -> Iterator[Generated]:
         """Draw ``n`` documents of a class; by default the class of each is drawn from the prior.
 
         ``length`` is the number of tokens, by default drawn: Poisson with the mean of the class's documents, at least 1. Raise `UsageError`
         for a class that is unknown or has no words, and for a length where coins decide it.
         """
         if length is not None and self._coins is not None:
-            raise UsageError("--length does not go with a bernoulli model: every word has a coin", hint="leave --length out")
+            raise UsageError(
+                "--length does not go with a bernoulli model: every word has a coin",
+                hint="leave --length out",
+            )
         if length is not None and not self._words.size:
             raise UsageError("the model has no words to draw", hint="leave --length out")
         given = None if label is None else class_number(self._fitted, label)
@@ -87,7 +99,11 @@ class DocumentGenerator:
                 self._ready[number] = self._drawing(number), self._drawing_of_values(number)
             draw_words, draw_values = self._ready[number]
             drawn = self._words[draw_words(length, random)]
-            yield Generated(self._model.classes[number], [self._names[term] for term in drawn.tolist()], draw_values(of_values))
+            yield Generated(
+                self._model.classes[number],
+                [self._names[term] for term in drawn.tolist()],
+                draw_values(of_values),
+            )
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -95,7 +111,11 @@ class DocumentGenerator:
         reading, text = self._model.reading, ("text",) if self._words.size else ()
         if not self.attributes:
             return ("label", *text)
-        return (reading.label_column or "label", *((reading.text_column or "text",) if text else ()), *self.attributes)
+        return (
+            reading.label_column or "label",
+            *((reading.text_column or "text",) if text else ()),
+            *self.attributes,
+        )
 
     @property
     def words(self) -> list[str]:
@@ -107,10 +127,16 @@ class DocumentGenerator:
         if self._coins is not None:
             if self._draw:
                 return self._drawn_coins(number)
-            blocks = in_blocks(self._words, self._fitted.classifier.prior.size, PROBABILITIES_AT_ONCE)
+            blocks = in_blocks(
+                self._words, self._fitted.classifier.prior.size, PROBABILITIES_AT_ONCE
+            )
             return np.concatenate([self._coins.probability(block)[:, number] for block in blocks])
         weights = self._weights(number)
-        return draw_dirichlet(weights, random_source(self._seed, number)) if self._draw else weights / weights.sum()
+        return (
+            draw_dirichlet(weights, random_source(self._seed, number))
+            if self._draw
+            else weights / weights.sum()
+        )
 
     def _drawing(self, number: int) -> DrawWords:
         """Return a function that draws the words of a document of a class, as places among `words`, given a length or None."""
@@ -135,16 +161,26 @@ class DocumentGenerator:
     def _weights(self, number: int) -> Floats:
         """Return φ_jk of the words of a class, or the parameters of their posterior."""
         models = self._fitted.language_models
-        weights = posterior(models, self._words, number) if self._draw else predictive(models, self._words, number)
+        weights = (
+            posterior(models, self._words, number)
+            if self._draw
+            else predictive(models, self._words, number)
+        )
         if not weights.any():
-            raise UsageError(f"class {self._model.classes[number]} has no words to draw", hint="train with --smoothing above 0")
+            raise UsageError(
+                f"class {self._model.classes[number]} has no words to draw",
+                hint="train with --smoothing above 0",
+            )
         return weights
 
     def _drawn_coins(self, number: int) -> Floats:
         """Draw θ ~ Beta(n_1 + a, n_0 + b), the posterior of each coin."""
         statistics = self._fitted.statistics
         learnt = self._fitted.learnt
-        more, absence = float(self._model.settings.estimate == "map"), self._model.settings.absence_smoothing
+        more, absence = (
+            float(self._model.settings.estimate == "map"),
+            self._model.settings.absence_smoothing,
+        )
         a = learnt.own.of(self._words, learnt.smoothing) + more
         b = a if absence is None else np.full_like(a, absence + more)
         heads = cells_of_class(statistics, statistics.cell_documents, number)[self._words]
@@ -162,5 +198,7 @@ def _words(model: TextClassifier) -> Whole:
         from nbtext.text.ngrams import WILDCARD
 
         text = np.frombuffer(vocabulary.text, np.uint8)
-        single &= (text[vocabulary.bounds[:-1]] != ord(WILDCARD)) & (text[vocabulary.bounds[1:] - 1] != ord(WILDCARD))
+        single &= (text[vocabulary.bounds[:-1]] != ord(WILDCARD)) & (
+            text[vocabulary.bounds[1:] - 1] != ord(WILDCARD)
+        )
     return np.flatnonzero(single)

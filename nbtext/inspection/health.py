@@ -13,7 +13,18 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from pathlib import Path
 
-from nbtext.errors import FAILED, PASSED, RESTORE, WARNING, Finding, LockedError, ModelError, NbtextError, PathError, reason
+from nbtext.errors import (
+    FAILED,
+    PASSED,
+    RESTORE,
+    WARNING,
+    Finding,
+    LockedError,
+    ModelError,
+    NbtextError,
+    PathError,
+    reason,
+)
 from nbtext.metrics.results import NOT_IN_JSON
 from nbtext.model.description import describe
 from nbtext.model.text_classifier import TextClassifier
@@ -52,36 +63,65 @@ def health(path: str, *, named: bool) -> Iterator[Finding]:
     yield from _packages()
     for name, (purpose, get) in OPTIONAL.items():
         number = _version(name)
-        yield Finding("optional", PASSED, f"{name} {number}" if number else f"{name} is not installed; only {purpose} needs it ({get})")
+        yield Finding(
+            "optional",
+            PASSED,
+            f"{name} {number}"
+            if number
+            else f"{name} is not installed; only {purpose} needs it ({get})",
+        )
     yield from _model(path, named=named)
     yield from _folder(path)
 
 
 def installed_versions() -> dict[str, str | None]:
     """Return the versions of nbtext, Python and all packages; None for one that is not installed."""
-    return {"nbtext": __version__, "python": sys.version.split()[0], **{name: _version(name) for name in (*PACKAGES, *OPTIONAL)}}
+    return {
+        "nbtext": __version__,
+        "python": sys.version.split()[0],
+        **{name: _version(name) for name in (*PACKAGES, *OPTIONAL)},
+    }
 
 
 def _python() -> Finding:
     system = os.uname()
-    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    detail = f"nbtext {__version__}, Python {sys.version.split()[0]}, {system.sysname} {system.machine}, processors: {processors}"
+    processors = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    detail = (
+        f"nbtext {__version__}, Python {sys.version.split()[0]}, {system.sysname} "
+        f"{system.machine}, processors: {processors}"
+    )
     missing = [name for module, name in COMPRESSIONS.items() if find_spec(module) is None]
     if missing:
-        return Finding("python", WARNING, f"{detail}; it cannot read {' and '.join(missing)}", "install a Python that was built with them")
+        return Finding(
+            "python",
+            WARNING,
+            f"{detail}; it cannot read {' and '.join(missing)}",
+            "install a Python that was built with them",
+        )
     return Finding("python", PASSED, detail)
 
 
 def _packages() -> Iterator[Finding]:
     installed, needed = {name: _version(name) for name in PACKAGES}, _least_versions()
-    yield Finding("packages", PASSED, ", ".join(f"{name} {number}" for name, number in installed.items() if number is not None))
+    yield Finding(
+        "packages",
+        PASSED,
+        ", ".join(f"{name} {number}" for name, number in installed.items() if number is not None),
+    )
     for name, number in installed.items():
         least = needed.get(name.lower(), "")
         fix = f"pip install '{name}{least and '>='}{least}'"
         if number is None:
             yield Finding("packages", WARNING, f"{name} is not installed", fix)
         elif _parts(number) < _parts(least):
-            yield Finding("packages", WARNING, f"{name} {number} is older than {least}, which nbtext needs", fix)
+            yield Finding(
+                "packages",
+                WARNING,
+                f"{name} {number} is older than {least}, which nbtext needs",
+                fix,
+            )
 
 
 def _least_versions() -> dict[str, str]:
@@ -107,40 +147,68 @@ def _version(name: str) -> str | None:
 
 def _model(path: str, *, named: bool) -> Iterator[Finding]:
     if not os.path.lexists(path) and not named:
-        yield Finding("model", WARNING, f"{path}: there is none yet", "nbtext train CORPUS makes one; --model names another")
+        yield Finding(
+            "model",
+            WARNING,
+            f"{path}: there is none yet",
+            "nbtext train CORPUS makes one; --model names another",
+        )
         return
     try:
         size = len(read_model_bytes(path))  # with the ledger, which loading does not read
     except (ModelError, OSError) as problem:
-        failure = problem if isinstance(problem, ModelError) else ModelError(reason(problem), where=path)
+        failure = (
+            problem if isinstance(problem, ModelError) else ModelError(reason(problem), where=path)
+        )
         fix = failure.hint or "check its permissions, or name another with --model"
         yield Failure("model", FAILED, f"{path}: {failure.message}", fix, failure)
         return
     try:
         fitted = TextClassifier.load(path).fitted
     except ModelError as damaged:
-        yield Failure("model", FAILED, f"{path}: {damaged.message}", damaged.hint or RESTORE, damaged)
+        yield Failure(
+            "model", FAILED, f"{path}: {damaged.message}", damaged.hint or RESTORE, damaged
+        )
         return
     yield Finding("model", PASSED, f"{path}: {size:,} bytes, loaded: {describe(fitted)}")
     for name, number in fitted.written_by.items():
         if name in PACKAGES and _version(name) not in (None, number):
-            detail = f"its stems are those of {name} {number}, and {name} {_version(name)} is installed: some may differ"
-            yield Finding("model", WARNING, detail, f"train again, or pip install '{name}=={number}'")
+            detail = (
+                f"its stems are those of {name} {number}, and {name} {_version(name)} is "
+                "installed: some may differ"
+            )
+            yield Finding(
+                "model", WARNING, detail, f"train again, or pip install '{name}=={number}'"
+            )
 
 
 def _folder(path: str) -> Iterator[Finding]:
     """Check that a model can be written to ``path`` now: the folder, its room, and the lock."""
     try:
         target = check_replaceable(path)
-        with tempfile.TemporaryFile(dir=target.parent) as file:  # finds more than permissions do: quotas, full and read-only disks
+        with tempfile.TemporaryFile(
+            dir=target.parent
+        ) as file:  # finds more than permissions do: quotas, full and read-only disks
             file.write(bytes(4096))
             file.flush()
     except (PathError, OSError) as problem:
-        failure = problem if isinstance(problem, PathError) else PathError(f"cannot write: {reason(problem)}", where=str(Path(path).parent))
-        fix = f"{failure.hint or 'make room, or check permissions'}; commands that only read a model work"
-        yield Failure("folder", FAILED, str(PathError(failure.message, where=failure.where)), fix, failure)
+        failure = (
+            problem
+            if isinstance(problem, PathError)
+            else PathError(f"cannot write: {reason(problem)}", where=str(Path(path).parent))
+        )
+        fix = (
+            f"{failure.hint or 'make room, or check permissions'}; commands that only read a "
+            "model work"
+        )
+        yield Failure(
+            "folder", FAILED, str(PathError(failure.message, where=failure.where)), fix, failure
+        )
         return
-    free, size = shutil.disk_usage(target.parent).free, target.stat().st_size if target.exists() else 0
+    free, size = (
+        shutil.disk_usage(target.parent).free,
+        target.stat().st_size if target.exists() else 0,
+    )
     detail = f"{target.parent}: can be written, {free / 1e9:,.1f} GB free"
     if free < SPARE * size:
         fix = "make room: the old model stays until the new one is whole"

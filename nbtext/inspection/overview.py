@@ -63,12 +63,18 @@ def perplexities(model: TextClassifier, documents: Iterable[Document]) -> Perple
     number = {label: place for place, label in enumerate(model.classes)}
     sums, others = HeldOutText.empty(len(number)), Counter[str]()
     for block in blocks(documents, size_of):
-        labelled = [(document, label) for document in block for label in labels_in(document.label or "")]
+        labelled = [
+            (document, label) for document in block for label in labels_in(document.label or "")
+        ]
         others.update(label for _, label in labelled if label not in number)
         known = [document for document, label in labelled if label in number]
         if known:
             labels = np.array([number[label] for _, label in labelled if label in number])
-            sums = sums.and_of(held_out(model.fitted.language_models, model.fitted.counted(*contents(known)), labels))
+            sums = sums.and_of(
+                held_out(
+                    model.fitted.language_models, model.fitted.counted(*contents(known)), labels
+                )
+            )
     if not sums.documents.any():
         raise UsageError("the corpus has no document of a class that the model knows")
     everything = HeldOutText(*(column.sum(keepdims=True) for column in sums))
@@ -77,7 +83,10 @@ def perplexities(model: TextClassifier, documents: Iterable[Document]) -> Perple
 
 
 def _class_perplexities(sums: HeldOutText) -> list[ClassPerplexity]:
-    return [ClassPerplexity(*values) for values in zip(*(column.tolist() for column in (*sums, sums.perplexity)), strict=True)]
+    return [
+        ClassPerplexity(*values)
+        for values in zip(*(column.tolist() for column in (*sums, sums.perplexity)), strict=True)
+    ]
 
 
 MOST_CATEGORIES = 100
@@ -116,19 +125,41 @@ def attributes_overview(model: TextClassifier, weights: Floats | None) -> Attrib
     attributes, statistics, labels = model.fitted.attributes, model.fitted.statistics, model.classes
     if attributes is None:
         return {}
-    names, moments, counts, numbers = statistics.attributes, statistics.moments, attributes.counts, attributes.numbers
+    names, moments, counts, numbers = (
+        statistics.attributes,
+        statistics.moments,
+        attributes.counts,
+        attributes.numbers,
+    )
     found: AttributeOverviews = {
-        name: _categories(model, attribute) for name, attribute in zip(names.categorical, attributes.categorical, strict=True)
+        name: _categories(model, attribute)
+        for name, attribute in zip(names.categorical, attributes.categorical, strict=True)
     }
     rates = {} if counts is None else {"rate": counts.rates}
-    normal = {} if numbers is None else {"mean": numbers.means, "standard_deviation": np.sqrt(numbers.variances)}
+    normal = (
+        {}
+        if numbers is None
+        else {"mean": numbers.means, "standard_deviation": np.sqrt(numbers.variances)}
+    )
     kinds = (("count", names.counts, rates), ("numeric", names.numeric, normal))
-    columns = [(kind, name, column, tables) for kind, of_kind, tables in kinds for column, name in enumerate(of_kind)]
+    columns = [
+        (kind, name, column, tables)
+        for kind, of_kind, tables in kinds
+        for column, name in enumerate(of_kind)
+    ]
     for place, (kind, name, column, tables) in enumerate(columns):
-        classes = {label: {key: float(table[k, column]) for key, table in tables.items()} for k, label in enumerate(labels) if tables}
-        for label, weight in zip(labels, [] if weights is None else weights[place].tolist(), strict=False):
+        classes = {
+            label: {key: float(table[k, column]) for key, table in tables.items()}
+            for k, label in enumerate(labels)
+            if tables
+        }
+        for label, weight in zip(
+            labels, [] if weights is None else weights[place].tolist(), strict=False
+        ):
             classes[label]["weight"] = weight
-        found[name] = AttributeOverview(kind, 0 if moments is None else int(moments.documents[:, place].sum()), classes)
+        found[name] = AttributeOverview(
+            kind, 0 if moments is None else int(moments.documents[:, place].sum()), classes
+        )
     return found
 
 
@@ -145,11 +176,18 @@ def _categories(model: TextClassifier, attribute: CategoricalAttribute) -> Categ
     if isinstance(classifier, LinearClassifier):
         tables["weight"] = classifier.weights(listed)
     classes = {
-        label: {key: dict(zip(names, table[:, k].tolist(), strict=False)) for key, table in tables.items()}
+        label: {
+            key: dict(zip(names, table[:, k].tolist(), strict=False))
+            for key, table in tables.items()
+        }
         for k, label in enumerate(model.classes)
     }
     return CategoriesOverview(
-        "categorical", int(documents[terms].sum()), int(np.count_nonzero(documents[terms])), values.smoothing, classes
+        "categorical",
+        int(documents[terms].sum()),
+        int(np.count_nonzero(documents[terms])),
+        values.smoothing,
+        classes,
     )
 
 
@@ -265,10 +303,18 @@ class Overview:
 
 def overview(model: TextClassifier, top: int) -> Overview:
     """Return what is in a model, with up to ``top`` terms of each class: those that add most mutual information to it."""
-    statistics, sample, fitted, learnt = model.counts.labelled, model.counts.sample, model.fitted, model.fitted.learnt
+    statistics, sample, fitted, learnt = (
+        model.counts.labelled,
+        model.counts.sample,
+        model.fitted,
+        model.fitted.learnt,
+    )
     calibration, judgement = learnt.calibration, learnt.judgement
     own = own_parameters(fitted.text_classifier)
-    top_terms, temperature = _top_terms(model, top), _LengthPower(calibration.scale, calibration.exponent)
+    top_terms, temperature = (
+        _top_terms(model, top),
+        _LengthPower(calibration.scale, calibration.exponent),
+    )
     return Overview(
         documents=statistics.n_documents,
         several_labels=None if fitted.kind.is_exclusive else True,
@@ -295,7 +341,10 @@ def overview(model: TextClassifier, top: int) -> Overview:
         reading=dict(model.reading),
         stop_words=len(model.analysis.stop_list),
         written_by=fitted.written_by,
-        classes={label: ClassOverview(*class_size(model, k), top_terms[k]) for k, label in enumerate(statistics.classes)},
+        classes={
+            label: ClassOverview(*class_size(model, k), top_terms[k])
+            for k, label in enumerate(statistics.classes)
+        },
     )
 
 
@@ -305,7 +354,12 @@ def _unlabelled(model: TextClassifier) -> UnlabelledOverview | None:
         return None
     weight, classes = 0.0, dict.fromkeys(labelled.classes, 0.0)
     for of_layer, derived in model.counts.table.derived():
-        weight, classes = of_layer, dict(zip(derived.classes, (derived.class_documents / derived.unit).tolist(), strict=True))
+        weight, classes = (
+            of_layer,
+            dict(
+                zip(derived.classes, (derived.class_documents / derived.unit).tolist(), strict=True)
+            ),
+        )
     n_terms = int(np.count_nonzero(~labelled.held))
     return UnlabelledOverview(figures.documents, weight, n_terms, dict(figures.losses), classes)
 
@@ -320,7 +374,11 @@ def _seeds(model: TextClassifier) -> dict[str, dict[str, float]] | None:
 
 def _fields(model: TextClassifier) -> dict[str, int] | None:
     vocabulary = model.fitted.statistics.vocabulary
-    terms = [] if model.reading.is_counted else np.flatnonzero(is_of_field(vocabulary) & model.fitted.text_terms).tolist()
+    terms = (
+        []
+        if model.reading.is_counted
+        else np.flatnonzero(is_of_field(vocabulary) & model.fitted.text_terms).tolist()
+    )
     counted = Counter(vocabulary.term(number).partition(":")[0] for number in terms)
     return dict(sorted(counted.items(), key=lambda of_field: (-of_field[1], of_field[0]))) or None
 
@@ -329,7 +387,12 @@ def _boundary(model: TextClassifier, boundary: Boundary) -> dict[str, ClassBound
     """Return the boundary of each class."""
     n_classes, found = len(model.classes), {}
     weights, bias = (np.round(part, 9).tolist() for part in boundary[:2])
-    rest = [[None] * n_classes if part is None else np.resize(part, (n_classes, *part.shape[1:])).tolist() for part in boundary[2:]]
+    rest = [
+        [None] * n_classes
+        if part is None
+        else np.resize(part, (n_classes, *part.shape[1:])).tolist()
+        for part in boundary[2:]
+    ]
     for label, w_0, *parts in zip(model.classes, bias, weights, *rest, strict=True):
         found[label] = ClassBoundary(w_0 if w_0 > -inf else None, *parts)
     return found
@@ -338,8 +401,12 @@ def _boundary(model: TextClassifier, boundary: Boundary) -> dict[str, ClassBound
 def _linear(model: TextClassifier, boundary: TwoClassBoundary, top: int) -> TwoClassWeights:
     terms, weights, b = boundary
     order = np.argsort(-weights, kind="stable")
-    shown = order if order.size <= 2 * top else np.concatenate((order[:top], order[order.size - top :]))
-    return TwoClassWeights(b, {term_name(model, int(terms[place])): float(weights[place]) for place in shown.tolist()})
+    shown = (
+        order if order.size <= 2 * top else np.concatenate((order[:top], order[order.size - top :]))
+    )
+    return TwoClassWeights(
+        b, {term_name(model, int(terms[place])): float(weights[place]) for place in shown.tolist()}
+    )
 
 
 def _top_terms(model: TextClassifier, top: int) -> list[list[str]]:
@@ -348,4 +415,7 @@ def _top_terms(model: TextClassifier, top: int) -> list[list[str]]:
     ranked = ranking(model, "mutual-information")
     by_class = np.argsort(ranked.classes, kind="stable")
     ends = np.cumsum(np.bincount(ranked.classes, minlength=len(model.classes)))
-    return [[term_name(model, term) for term in terms[:top].tolist()] for terms in np.split(ranked.terms[by_class], ends[:-1])]
+    return [
+        [term_name(model, term) for term in terms[:top].tolist()]
+        for terms in np.split(ranked.terms[by_class], ends[:-1])
+    ]

@@ -17,7 +17,14 @@ from nbtext.document_parts import checked_fields, field_name, without_separators
 from nbtext.explain.explanation import class_number
 from nbtext.explain.word_walk import WordWalker
 from nbtext.language_model.dirichlet import beta_intervals
-from nbtext.selection import PROBABILITIES_AT_ONCE, Ranking, goes_by_cells, mutual_information, rank, summands_of_cells
+from nbtext.selection import (
+    PROBABILITIES_AT_ONCE,
+    Ranking,
+    goes_by_cells,
+    mutual_information,
+    rank,
+    summands_of_cells,
+)
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.hashing import unpair
 from nbtext.text.ngrams import WILDCARD
@@ -34,7 +41,10 @@ if TYPE_CHECKING:
 
 def ranking(model: TextClassifier, by: str, top: int | None = None) -> Ranking:
     """Return the ``top`` best terms of the texts and categories, each in its own distribution, by a criterion of `nbtext.selection`."""
-    distributions = [model.fitted.language_models, *(attribute.values for attribute in _categorical(model))]
+    distributions = [
+        model.fitted.language_models,
+        *(attribute.values for attribute in _categorical(model)),
+    ]
     rankings = [rank(models, model.fitted.classifier.prior, by, top) for models in distributions]
     terms, scores, classes = (np.concatenate(column) for column in zip(*rankings, strict=True))
     best = np.lexsort((terms, -scores))[:top]
@@ -87,7 +97,9 @@ def as_words(model: TextClassifier, terms: Sequence[int]) -> list[str]:
     def as_word(number: int) -> str:
         if number < vocabulary.n_single:
             return words.get(number) or term_name(model, number)
-        left, last = unpair(vocabulary.pairs[number - vocabulary.n_single : number - vocabulary.n_single + 1])
+        left, last = unpair(
+            vocabulary.pairs[number - vocabulary.n_single : number - vocabulary.n_single + 1]
+        )
         return f"{as_word(int(left[0]))} {as_word(int(last[0]))}"
 
     return [as_word(term) for term in terms]
@@ -150,14 +162,31 @@ def term_details(model: TextClassifier, words: Sequence[str]) -> list[WordDetail
                 own = attribute.never_seen([word.split("=", 1)[1]])[:, np.newaxis]
                 never_seen = not np.isnan(own).any()
                 probabilities = TermProbabilities.of_models(
-                    attribute.values, f"of the values of {attribute.name!r}", own if never_seen else None
+                    attribute.values,
+                    f"of the values of {attribute.name!r}",
+                    own if never_seen else None,
                 )
-                terms = {word: model.fitted.statistics.vocabulary.find([category_term(*word.split("=", 1))])[0]}
+                terms = {
+                    word: model.fitted.statistics.vocabulary.find(
+                        [category_term(*word.split("=", 1))]
+                    )[0]
+                }
         details = [
-            _details(model, name, number, dict(forms.get(number, [])), probabilities, known=never_seen or number >= 0)
+            _details(
+                model,
+                name,
+                number,
+                dict(forms.get(number, [])),
+                probabilities,
+                known=never_seen or number >= 0,
+            )
             for name, number in (terms or _terms_of(model, word)).items()
         ]
-        found.append(WordDetails(word, _ProbabilityMeaning(probabilities.symbol, probabilities.meaning), details))
+        found.append(
+            WordDetails(
+                word, _ProbabilityMeaning(probabilities.symbol, probabilities.meaning), details
+            )
+        )
     return found
 
 
@@ -166,15 +195,27 @@ def term_probabilities(model: TextClassifier) -> TermProbabilities:
     found = class_conditionals(model.fitted.text_classifier)
     if found is not None:
         return found
-    return TermProbabilities.of_models(model.fitted.language_models, f"{OF_TOKENS}; {model.settings.classifier} does not score by it")
+    return TermProbabilities.of_models(
+        model.fitted.language_models,
+        f"{OF_TOKENS}; {model.settings.classifier} does not score by it",
+    )
 
 
 def _details(
-    model: TextClassifier, name: str, term: int, forms: dict[str, int], probabilities: TermProbabilities, *, known: bool
+    model: TextClassifier,
+    name: str,
+    term: int,
+    forms: dict[str, int],
+    probabilities: TermProbabilities,
+    *,
+    known: bool,
 ) -> TermDetails:
     if not known:
         return TermDetails(name, forms, known=False, selected=False, classes={})
-    statistics, terms = model.fitted.statistics.observed, np.array([term] if term >= 0 else [], np.int64)
+    statistics, terms = (
+        model.fitted.statistics.observed,
+        np.array([term] if term >= 0 else [], np.int64),
+    )
     selected = bool(probabilities.selected[term])
     probability: list[float | None] = [None] * statistics.n_classes
     posteriors = np.full((2, statistics.n_classes), np.nan)
@@ -183,17 +224,28 @@ def _details(
         if probabilities.posteriors is not None:
             posteriors = np.concatenate(probabilities.posteriors(terms))
     pairs = (_where_finite(beta_intervals(*posteriors)), _where_finite(posteriors.T))
-    columns = (*(each(terms).sum(axis=0) for each in (statistics.counts_of, statistics.documents_of)), probability, *pairs)
+    columns = (
+        *(each(terms).sum(axis=0) for each in (statistics.counts_of, statistics.documents_of)),
+        probability,
+        *pairs,
+    )
     classes = {
-        label: TermInClass(whole_or_float(count), whole_or_float(documents), value, interval, posterior)
-        for label, count, documents, value, interval, posterior in zip(statistics.classes, *columns, strict=True)
+        label: TermInClass(
+            whole_or_float(count), whole_or_float(documents), value, interval, posterior
+        )
+        for label, count, documents, value, interval, posterior in zip(
+            statistics.classes, *columns, strict=True
+        )
     }
     return TermDetails(name, forms, known=True, selected=selected, classes=classes)
 
 
 def _where_finite(pairs: Floats) -> list[list[float] | None]:
     finite = np.isfinite(pairs)
-    return [pair if low and high else None for pair, (low, high) in zip(pairs.tolist(), finite.tolist(), strict=True)]
+    return [
+        pair if low and high else None
+        for pair, (low, high) in zip(pairs.tolist(), finite.tolist(), strict=True)
+    ]
 
 
 def _terms_of(model: TextClassifier, word: str) -> dict[str, int]:
@@ -210,18 +262,38 @@ def _terms_of(model: TextClassifier, word: str) -> dict[str, int]:
     if model.reading.is_counted or (WILDCARD in word and model.settings.char_ngrams is not None):
         return {word: vocabulary.find([word])[0]}
     name, colon, content = word.partition(":")
-    of_field = _analysed(model, b"", checked_fields([(field_name(name), content.encode())])) if colon else {}
-    analysed = of_field if max(of_field.values(), default=UNKNOWN) >= 0 else _analysed(model, without_separators(word.encode()))
+    of_field = (
+        _analysed(model, b"", checked_fields([(field_name(name), content.encode())]))
+        if colon
+        else {}
+    )
+    analysed = (
+        of_field
+        if max(of_field.values(), default=UNKNOWN) >= 0
+        else _analysed(model, without_separators(word.encode()))
+    )
     as_it_stands = int(vocabulary.find_terms([tuple(word.split(" "))])[0])
     if as_it_stands == UNKNOWN or as_it_stands in analysed.values():
         return analysed
-    return {word: as_it_stands, **{name: number for name, number in analysed.items() if number != UNKNOWN}}
+    return {
+        word: as_it_stands,
+        **{name: number for name, number in analysed.items() if number != UNKNOWN},
+    }
 
 
 def _analysed(model: TextClassifier, text: bytes, fields: Fields = ()) -> dict[str, int]:
-    tokens = [token for token in WordWalker.of_model(model.fitted).tokens(text, fields) if token.kind == "word" and token.term is not None]
+    tokens = [
+        token
+        for token in WordWalker.of_model(model.fitted).tokens(text, fields)
+        if token.kind == "word" and token.term is not None
+    ]
     found = [
-        pair for token in tokens for pair in ((token.term or "", token.term_id), *((term.term, term.term_id) for term in token.ngrams))
+        pair
+        for token in tokens
+        for pair in (
+            (token.term or "", token.term_id),
+            *((term.term, term.term_id) for term in token.ngrams),
+        )
     ]
     return {name: UNKNOWN if number is None else number for name, number in found}
 
@@ -268,20 +340,39 @@ MEASURES = ("probability", "lift", "mutual_information")
 def class_size(model: TextClassifier, number: int) -> tuple[float, float, float]:
     """Return the documents, tokens and prior of a class."""
     documents = model.counts.labelled.class_documents[number]
-    return whole_or_float(documents), whole_or_float(model.fitted.class_tokens[number]), float(model.fitted.classifier.prior[number])
+    return (
+        whole_or_float(documents),
+        whole_or_float(model.fitted.class_tokens[number]),
+        float(model.fitted.classifier.prior[number]),
+    )
 
 
 def class_details(model: TextClassifier, labels: Names, top: int) -> dict[str, ClassDetails]:
     """Return each class with its ``top`` terms by each of `MEASURES`; raise `UsageError` for a class that the model does not have."""
     classes = np.array([class_number(model.fitted, label) for label in labels], np.int64)
-    models, prior, probabilities = model.fitted.language_models, model.fitted.classifier.prior, term_probabilities(model)
+    models, prior, probabilities = (
+        model.fitted.language_models,
+        model.fitted.classifier.prior,
+        term_probabilities(model),
+    )
     meaning = _ProbabilityMeaning(probabilities.symbol, probabilities.meaning)
 
     def tables(terms: Whole) -> dict[str, Floats]:
         probability = probabilities.probability(terms)
-        corpus = (probability * prior).sum(axis=1, keepdims=True) if probabilities.corpus is None else probabilities.corpus(terms)
-        values = (probability, lift(probability, corpus), mutual_information(models, prior, terms)[0])
-        return {**dict(zip(MEASURES, (value[:, classes] for value in values), strict=True)), "": probability[:, classes]}
+        corpus = (
+            (probability * prior).sum(axis=1, keepdims=True)
+            if probabilities.corpus is None
+            else probabilities.corpus(terms)
+        )
+        values = (
+            probability,
+            lift(probability, corpus),
+            mutual_information(models, prior, terms)[0],
+        )
+        return {
+            **dict(zip(MEASURES, (value[:, classes] for value in values), strict=True)),
+            "": probability[:, classes],
+        }
 
     best = _best_terms(model, classes, top, MEASURES, tables, prior.size)
     return {
@@ -296,15 +387,26 @@ def class_terms(model: TextClassifier, top: int, most_classes: int) -> tuple[Cla
     Only for the ``most_classes`` classes with most documents, in the model's order.
     """
     models, prior = model.fitted.language_models, model.fitted.classifier.prior
-    classes = np.sort(np.argsort(-model.fitted.statistics.class_documents, kind="stable")[:most_classes])
+    classes = np.sort(
+        np.argsort(-model.fitted.statistics.class_documents, kind="stable")[:most_classes]
+    )
     by_cells = goes_by_cells(models, prior)
 
     def tables(terms: Whole) -> dict[str, Floats]:
-        summands = summands_of_cells(models, prior, terms, classes) if by_cells else mutual_information(models, prior, terms)[0][:, classes]
+        summands = (
+            summands_of_cells(models, prior, terms, classes)
+            if by_cells
+            else mutual_information(models, prior, terms)[0][:, classes]
+        )
         return {"summand": summands, "": np.zeros_like(summands)}
 
-    best = _best_terms(model, classes, top, ("summand",), tables, classes.size if by_cells else prior.size)
-    return tuple(ClassTerms(model.classes[number], terms) for number, (terms,) in zip(classes.tolist(), best, strict=True))
+    best = _best_terms(
+        model, classes, top, ("summand",), tables, classes.size if by_cells else prior.size
+    )
+    return tuple(
+        ClassTerms(model.classes[number], terms)
+        for number, (terms,) in zip(classes.tolist(), best, strict=True)
+    )
 
 
 def lift(probability: Floats, corpus: Floats) -> Floats:
@@ -314,11 +416,18 @@ def lift(probability: Floats, corpus: Floats) -> Floats:
     against that, the rarest terms, which smoothing raises most, would come first. Source: M. Taddy, On estimation and selection for topic
     models (2012).
     """
-    return np.divide(probability, corpus, out=np.where(probability > 0, np.inf, 0.0), where=corpus > 0)
+    return np.divide(
+        probability, corpus, out=np.where(probability > 0, np.inf, 0.0), where=corpus > 0
+    )
 
 
 def _best_terms(
-    model: TextClassifier, classes: Whole, top: int, measures: Names, tables: Callable[[Whole], Mapping[str, Floats]], width: int
+    model: TextClassifier,
+    classes: Whole,
+    top: int,
+    measures: Names,
+    tables: Callable[[Whole], Mapping[str, Floats]],
+    width: int,
 ) -> list[list[list[TermValue]]]:
     """Return for each class, by each measure, the ``top`` selected terms with the largest values above 0.
 
@@ -327,17 +436,25 @@ def _best_terms(
     """
     nothing = (np.empty(0, np.int64), np.empty((2, 0)))
     best = {(column, name): nothing for column in range(classes.size) for name in measures}
-    for terms in in_blocks(np.flatnonzero(model.fitted.language_models.selected), width, PROBABILITIES_AT_ONCE):
+    for terms in in_blocks(
+        np.flatnonzero(model.fitted.language_models.selected), width, PROBABILITIES_AT_ONCE
+    ):
         columns = tables(terms)
         for (column, name), so_far in best.items():
             new = np.stack((columns[name][:, column], columns[""][:, column]))
             above = new[0] > 0
-            numbers, values = np.concatenate((so_far[0], terms[above])), np.concatenate((so_far[1], new[:, above]), axis=1)
+            numbers, values = (
+                np.concatenate((so_far[0], terms[above])),
+                np.concatenate((so_far[1], new[:, above]), axis=1),
+            )
             order = np.lexsort((numbers, -values[1], -values[0]))[:top]
             best[column, name] = numbers[order], values[:, order]
     term = model.fitted.statistics.vocabulary.term
 
     def listed(numbers: Whole, values: Floats) -> list[TermValue]:
-        return [TermValue(term(number), value) for number, value in zip(numbers.tolist(), values[0].tolist(), strict=True)]
+        return [
+            TermValue(term(number), value)
+            for number, value in zip(numbers.tolist(), values[0].tolist(), strict=True)
+        ]
 
     return [[listed(*best[column, name]) for name in measures] for column in range(classes.size)]

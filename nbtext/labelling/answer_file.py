@@ -20,8 +20,23 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from nbtext.corpus.streams import file_content
 from nbtext.document_parts import FIELDS_KEY, fields_of_pairs
-from nbtext.errors import WARNING, Finding, LockedError, PathError, UsageError, listed, quantity, reason
-from nbtext.prediction.labels import json_label, label_set, separated, separator_between, written_label
+from nbtext.errors import (
+    WARNING,
+    Finding,
+    LockedError,
+    PathError,
+    UsageError,
+    listed,
+    quantity,
+    reason,
+)
+from nbtext.prediction.labels import (
+    json_label,
+    label_set,
+    separated,
+    separator_between,
+    written_label,
+)
 from nbtext.store.atomic import sync_folder
 from nbtext.strict_json import parsed_json
 
@@ -59,7 +74,9 @@ class Labelled(NamedTuple):
     def of_line(cls, line: str) -> Labelled:
         """Return the document of a line; raise `ValueError` if it is none."""
         record = parsed_json(line)
-        if not isinstance(record, dict) or not all(isinstance(record.get(name), str) for name in ("id", "text")):
+        if not isinstance(record, dict) or not all(
+            isinstance(record.get(name), str) for name in ("id", "text")
+        ):
             raise ValueError
         label = record.get("label")
         if isinstance(label, list) and all(isinstance(each, str) for each in label):
@@ -69,7 +86,9 @@ class Labelled(NamedTuple):
         fields = record.get(FIELDS_KEY)
         if fields is not None:
             fields_of_pairs(fields)
-        return cls(record["id"], label, record["text"], record.get("who"), record.get("time"), fields)  # who and time as they are
+        return cls(
+            record["id"], label, record["text"], record.get("who"), record.get("time"), fields
+        )  # who and time as they are
 
 
 class Reviewed(NamedTuple):
@@ -90,7 +109,12 @@ class Reviewed(NamedTuple):
         identity, before, after = line.split("\t")
         if not before or not after:
             raise ValueError
-        return cls(*(_ESCAPE.sub(lambda escape: _ESCAPED[escape[0]], field) for field in (identity, before, after)))
+        return cls(
+            *(
+                _ESCAPE.sub(lambda escape: _ESCAPED[escape[0]], field)
+                for field in (identity, before, after)
+            )
+        )
 
 
 Answer = Labelled | Reviewed
@@ -110,7 +134,9 @@ class AnswerFile:
         """True if a half-written line was cut off."""
         try:
             is_new = not os.path.lexists(path)
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOCTTY, 0o666)
+            self._descriptor = os.open(
+                path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOCTTY, 0o666
+            )
             try:
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 self.answers = self._read(of_line)
@@ -120,7 +146,11 @@ class AnswerFile:
             if is_new:
                 sync_folder(Path(path).absolute().parent)
         except BlockingIOError:
-            raise LockedError("another session has this file open", where=path, hint="end it, or give another file") from None
+            raise LockedError(
+                "another session has this file open",
+                where=path,
+                hint="end it, or give another file",
+            ) from None
         except OSError as problem:
             raise PathError(f"cannot write ({reason(problem)})", where=path) from None
 
@@ -144,7 +174,11 @@ class AnswerFile:
                 with contextlib.suppress(OSError):
                     os.ftruncate(self._descriptor, begin)
             if isinstance(problem, OSError):
-                raise PathError(f"cannot write ({reason(problem)})", where=self.path, hint="the answers before are in it") from None
+                raise PathError(
+                    f"cannot write ({reason(problem)})",
+                    where=self.path,
+                    hint="the answers before are in it",
+                ) from None
             raise
         self._ends.append(begin + len(line))
         self.answers.append(answer)
@@ -169,11 +203,15 @@ class AnswerFile:
             there = None
         if there is None or not os.path.samestat(ours, there):
             raise PathError(
-                "was removed or replaced meanwhile", where=self.path, hint="the answers before are in the old file; begin again"
+                "was removed or replaced meanwhile",
+                where=self.path,
+                hint="the answers before are in the old file; begin again",
             )
         if ours.st_size != self._ends[-1]:
             raise PathError(
-                "another program wrote to this file meanwhile", where=self.path, hint="begin again, to go on from what it holds"
+                "another program wrote to this file meanwhile",
+                where=self.path,
+                hint="begin again, to go on from what it holds",
             )
 
     def _read(self, of_line: Callable[[str], Answer]) -> list[Answer]:
@@ -198,7 +236,9 @@ def read_session(path: str, content: bytes, of_line: Callable[[str], Answer]) ->
         return read_answers(path, content + b"\n", of_line)
     answers = read_answers(path, content, of_line)
     if rest and not answers and not _BEGINNING.startswith(rest[: len(_BEGINNING)]):
-        raise PathError("is no file of answers of nbtext label", where=path, hint="give another file with --to")
+        raise PathError(
+            "is no file of answers of nbtext label", where=path, hint="give another file with --to"
+        )
     return answers
 
 
@@ -210,7 +250,12 @@ def _is_object(line: bytes) -> bool:
         return False
 
 
-def read_answers(path: str, content: bytes, of_line: Callable[[str], Answer], hint: str = "give another file with --to") -> list[Answer]:
+def read_answers(
+    path: str,
+    content: bytes,
+    of_line: Callable[[str], Answer],
+    hint: str = "give another file with --to",
+) -> list[Answer]:
     """Return the answers of whole lines; raise `PathError` for a line that is none or a document that is there twice."""
     answers: list[Answer] = []
     first: dict[str, int] = {}
@@ -218,9 +263,15 @@ def read_answers(path: str, content: bytes, of_line: Callable[[str], Answer], hi
         try:
             answer = of_line(line.decode(*_ENCODING))
         except ValueError:
-            raise PathError("is no answer of nbtext label", where=f"{path}:{number}", hint=hint) from None
+            raise PathError(
+                "is no answer of nbtext label", where=f"{path}:{number}", hint=hint
+            ) from None
         if (before := first.setdefault(answer.id, number)) != number:
-            raise PathError(f"{answer.id} has an answer in line {before} already", where=f"{path}:{number}", hint="remove one of the lines")
+            raise PathError(
+                f"{answer.id} has an answer in line {before} already",
+                where=f"{path}:{number}",
+                hint="remove one of the lines",
+            )
         answers.append(answer)
     return answers
 
@@ -236,12 +287,21 @@ class LabelPatch:
         """Read a patch; raise `PathError` for a file that cannot be read, or is none."""
         content = file_content(path)
         if content and not content.endswith(b"\n"):
-            raise PathError("the last line has no end, as after a power cut", where=path, hint="end it, or remove it")
+            raise PathError(
+                "the last line has no end, as after a power cut",
+                where=path,
+                hint="end it, or remove it",
+            )
         rows = read_answers(
-            path, content, Reviewed.of_line, hint="lines have a document, its old and its new label, with tabs between them"
+            path,
+            content,
+            Reviewed.of_line,
+            hint="lines have a document, its old and its new label, with tabs between them",
         )
         self.path = path
-        self._rows = {row.id: (number, row) for number, row in enumerate(rows, 1) if isinstance(row, Reviewed)}
+        self._rows = {
+            row.id: (number, row) for number, row in enumerate(rows, 1) if isinstance(row, Reviewed)
+        }
 
     def __call__(self, document: Document, notices: Notices) -> Document:
         """Return the document under its new label; raise `UsageError` if it had neither the old nor the new one."""
@@ -251,7 +311,9 @@ class LabelPatch:
         label = written_label(document.label or "")
         if label not in (row.before, row.after):
             message = f"{row.id} has the label {label!r}, not {row.before!r}"
-            raise UsageError(message, where=f"{self.path}:{number}", hint="review it again, or remove the line")
+            raise UsageError(
+                message, where=f"{self.path}:{number}", hint="review it again, or remove the line"
+            )
         notices.relabelled.append(row.id)
         after = separated(row.after, separator_between([document.label]))
         return document._replace(label=after)
@@ -262,4 +324,11 @@ class LabelPatch:
         unmet = [name for name in self._rows if name not in met]
         if not unmet:
             return []
-        return [Finding("labels", WARNING, f"{self.path}: {quantity(len(unmet), 'document')} not in the corpus: {listed(unmet, SHOWN)}")]
+        return [
+            Finding(
+                "labels",
+                WARNING,
+                f"{self.path}: {quantity(len(unmet), 'document')} not in the corpus: "
+                f"{listed(unmet, SHOWN)}",
+            )
+        ]

@@ -47,10 +47,15 @@ class Coverage:
     def __init__(self, pool: DocumentPool) -> None:
         self._pool = pool
         matrix = pool.matrix
-        weights = np.log1p(matrix.counts) * np.log(len(pool) / np.maximum(np.diff(pool.term_offsets), 1))[matrix.terms]
+        weights = (
+            np.log1p(matrix.counts)
+            * np.log(len(pool) / np.maximum(np.diff(pool.term_offsets), 1))[matrix.terms]
+        )
         of_entry = matrix.entry_documents
         norms = np.sqrt(np.bincount(of_entry, weights**2, len(pool)))
-        vectors = np.rint(weights / np.where(norms > 0, norms, 1)[of_entry] * VECTORS).astype(np.int32)
+        vectors = np.rint(weights / np.where(norms > 0, norms, 1)[of_entry] * VECTORS).astype(
+            np.int32
+        )
         self._vectors, self._by_term = vectors, vectors[pool.order_by_term]
         self._mean = np.bincount(matrix.terms, vectors, pool.n_terms) / (VECTORS * len(pool))
         self._labelled = np.zeros(pool.n_terms, np.int64)
@@ -84,8 +89,12 @@ def tempered(scores: Floats, lengths: Floats) -> Floats:
 
 def uncertain(pool: DocumentPool, model: RunningModel) -> Floats:
     """Return how uncertain the model is of each document, shape (n_docs,)."""
-    blocks = [slice(begin, begin + DOCUMENTS_AT_ONCE) for begin in range(0, len(pool), DOCUMENTS_AT_ONCE)]
-    return np.concatenate([model.doubts(tempered(model.scores(block), pool.lengths[block])) for block in blocks])
+    blocks = [
+        slice(begin, begin + DOCUMENTS_AT_ONCE) for begin in range(0, len(pool), DOCUMENTS_AT_ONCE)
+    ]
+    return np.concatenate(
+        [model.doubts(tempered(model.scores(block), pool.lengths[block])) for block in blocks]
+    )
 
 
 def worth(strategy: str, pool: DocumentPool, model: RunningModel, coverage: Coverage) -> Floats:

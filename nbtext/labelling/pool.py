@@ -111,12 +111,20 @@ class DocumentPool:
         """Add to the sums of all documents, shape (n_docs,), for each term of one ``of_terms`` times what they hold of it, as entries in ``by_term``."""
         block = offsets(document.sizes)[:-1] // ENTRIES_AT_ONCE
         bounds = [*np.flatnonzero(np.diff(block, prepend=-1)).tolist(), block.size]
-        entries = [slice(start, start + size) for start, size in zip(document.starts.tolist(), document.sizes.tolist(), strict=True)]
+        entries = [
+            slice(start, start + size)
+            for start, size in zip(document.starts.tolist(), document.sizes.tolist(), strict=True)
+        ]
         for begin, end in pairwise(bounds):
             documents, held = (
-                np.concatenate([column[each] for each in entries[begin:end]]) for column in (self.documents_by_term, by_term)
+                np.concatenate([column[each] for each in entries[begin:end]])
+                for column in (self.documents_by_term, by_term)
             )
-            np.add.at(sums, documents.astype(np.int64), np.repeat(of_terms[begin:end], document.sizes[begin:end]) * held)
+            np.add.at(
+                sums,
+                documents.astype(np.int64),
+                np.repeat(of_terms[begin:end], document.sizes[begin:end]) * held,
+            )
 
     def text(self, row: int) -> str:
         """Return a document as people read it."""
@@ -143,5 +151,11 @@ def count_pool(documents: Iterable[Document], analysis: Analysis) -> CountedPool
     counts = count(labelled(), analysis, keep_all=True)
     table, counted = counts.table, counts.documents
     if not table.n_terms:
-        raise UsageError("no document of the pool has a word that counts", hint="check --format and --stop-words")
-    return CountedPool(DocumentPool(kept, analysis, table.vocabulary, counted.matrix, counted.hashes), table, counted)
+        raise UsageError(
+            "no document of the pool has a word that counts", hint="check --format and --stop-words"
+        )
+    return CountedPool(
+        DocumentPool(kept, analysis, table.vocabulary, counted.matrix, counted.hashes),
+        table,
+        counted,
+    )

@@ -36,10 +36,15 @@ class Review(Session):
         self.load((row, document.label or "") for row, document in enumerate(self.pool.documents))
         self._reviews = file
         found = suspects(counted.table, counted.documents, settings)
-        decided, ids = {answer.id for answer in file.answers}, [document.id for document in self.pool.documents]
+        decided, ids = (
+            {answer.id for answer in file.answers},
+            [document.id for document in self.pool.documents],
+        )
         self._suspects = {
             row: suspect
-            for row, suspect in zip(found.rows.tolist(), found.named(ids, ids, self.classes), strict=True)  # the screen shows the texts
+            for row, suspect in zip(
+                found.rows.tolist(), found.named(ids, ids, self.classes), strict=True
+            )  # the screen shows the texts
             if suspect.id not in decided
         }
         self._queue = list(self._suspects)
@@ -52,7 +57,11 @@ class Review(Session):
     @property
     def done(self) -> str:
         """The number of reviewed documents, and of those with another label now, in words."""
-        changed = sum(answer.before != answer.after for answer in self._reviews.answers if isinstance(answer, Reviewed))
+        changed = sum(
+            answer.before != answer.after
+            for answer in self._reviews.answers
+            if isinstance(answer, Reviewed)
+        )
         return f"{len(self._reviews.answers):,} reviewed, {changed:,} changed"
 
     def remark(self, row: int) -> str:
@@ -61,12 +70,18 @@ class Review(Session):
             return ""
         suspect = self._suspects[row]
         odds = min(exp(min(suspect.log_odds, 50.0)), LARGEST_ODDS)
-        return f"is {suspect.label or NO_LABEL}, looks like {suspect.suggested or NO_LABEL}, {odds:,.0f} to 1"
+        return (
+            f"is {suspect.label or NO_LABEL}, looks like {suspect.suggested or NO_LABEL}, "
+            f"{odds:,.0f} to 1"
+        )
 
     def proposed(self, row: int) -> list[tuple[str, float]]:
         """Return the suggested classes, with the probability of what is suggested."""
         suspect = self._suspects[row]
-        return [(label, suspect.probability) for label in labels_in(separated(suspect.suggested, self.plan.separator))]
+        return [
+            (label, suspect.probability)
+            for label in labels_in(separated(suspect.suggested, self.plan.separator))
+        ]
 
     def kept_label(self, row: int) -> Label | None:
         """Return the label that the document has."""
@@ -76,18 +91,26 @@ class Review(Session):
         """Return the most suspicious document that waits, None if none is left."""
         return self._queue[0] if self._queue else None
 
-    def answer(self, row: int, label: Label, who: str | None = None, time: str | None = None) -> None:
+    def answer(
+        self, row: int, label: Label, who: str | None = None, time: str | None = None
+    ) -> None:
         """Write down which label a document is to have."""
         del who, time
         self.require_label(label)
-        self._reviews.append(Reviewed(self.pool.documents[row].id, written_label(self.labels[row]), written_label(label)))
+        self._reviews.append(
+            Reviewed(
+                self.pool.documents[row].id, written_label(self.labels[row]), written_label(label)
+            )
+        )
         self._queue.remove(row)
 
     def undo(self) -> int | None:
         """Take the last skip or decision back and return its document, None if there is none."""
         if self._skipped and self._skipped[-1][1] == len(self._reviews.answers):
             row, _ = self._skipped.pop()
-        elif self._reviews.answers and self._reviews.answers[-1].id in self.pool.rows:  # and not of a review of other documents
+        elif (
+            self._reviews.answers and self._reviews.answers[-1].id in self.pool.rows
+        ):  # and not of a review of other documents
             row = self.pool.rows[self._reviews.answers[-1].id]
             self._reviews.take_back()
         else:

@@ -115,7 +115,9 @@ class RunningModel:
         self._documents += np.bincount(truth, minlength=self.n_classes)
         for number in range(self.n_classes):
             self._tokens[number] = self._counts[number].sum()
-            self._sums[number] = pool.sums(_log_ratios(self._counts[number])[pool.matrix.terms] * pool.log_counts)
+            self._sums[number] = pool.sums(
+                _log_ratios(self._counts[number])[pool.matrix.terms] * pool.log_counts
+            )
 
     def scores(self, rows: Whole | slice = slice(None)) -> Floats:
         """Return s_k of documents, by default all, shape (n_classes, n_docs), in nats, without a part that is the same in every class.
@@ -125,7 +127,9 @@ class RunningModel:
         sums = self._sums[:, rows] / (NATS * COUNTS)
         sums -= self._pool.lengths[rows] * self._log_tokens(self._tokens)[:, np.newaxis]
         prior = (self._documents + 1) / (self._documents.sum() + self.n_classes)
-        sums += np.where((self._documents > 0) | self._seeded, np.log(prior), -np.inf)[:, np.newaxis]
+        sums += np.where((self._documents > 0) | self._seeded, np.log(prior), -np.inf)[
+            :, np.newaxis
+        ]
         return sums
 
     def left_out(self, rows: Whole, truth: Truth) -> Floats:
@@ -136,15 +140,24 @@ class RunningModel:
         scores = RunningModel.scores(self, rows)
         sizes = self._pool.matrix.entries[rows]
         entries = flat_indices(self._pool.matrix.offsets[rows], sizes)
-        terms, counts = self._pool.matrix.terms[entries], self._pool.log_counts[entries].astype(np.int64)
+        terms, counts = (
+            self._pool.matrix.terms[entries],
+            self._pool.log_counts[entries].astype(np.int64),
+        )
         of_entry = np.repeat(np.arange(rows.size), sizes)
         ratios = _log_ratios(self._counts[truth[of_entry], terms] - counts)
         own = np.zeros(rows.size, np.int64)
         np.add.at(own, of_entry, ratios * counts)
         tokens = self._tokens[truth] - np.rint(self._pool.lengths[rows] * COUNTS).astype(np.int64)
         left = self._documents[truth] - 1
-        log_prior = np.where((left > 0) | self._seeded[truth], np.log((left + 1) / (self._documents.sum() + self.n_classes)), -np.inf)
-        scores[truth, np.arange(rows.size)] = own / (NATS * COUNTS) - self._pool.lengths[rows] * self._log_tokens(tokens) + log_prior
+        log_prior = np.where(
+            (left > 0) | self._seeded[truth],
+            np.log((left + 1) / (self._documents.sum() + self.n_classes)),
+            -np.inf,
+        )
+        scores[truth, np.arange(rows.size)] = (
+            own / (NATS * COUNTS) - self._pool.lengths[rows] * self._log_tokens(tokens) + log_prior
+        )
         return scores
 
     def truth(self, labels: LabelSets) -> Truth:
@@ -164,7 +177,9 @@ class RunningModel:
     def term_scores(self, document: Reach) -> Floats:
         """Return what each term of a document adds to s_k, shape (n_classes, n_terms)."""
         ratios = _log_ratios(self._counts[:, document.terms]) / NATS
-        return document.log_counts / COUNTS * (ratios - self._log_tokens(self._tokens)[:, np.newaxis])
+        return (
+            document.log_counts / COUNTS * (ratios - self._log_tokens(self._tokens)[:, np.newaxis])
+        )
 
     @staticmethod
     def answers(log_posterior: Floats) -> Truth:
@@ -189,7 +204,11 @@ class RunningModel:
     def calibration(self, left_out: Floats, truth: Truth, lengths: Whole) -> Calibration | None:
         """Return the calibration of documents left out, None if there are none of a known class."""
         known = np.isfinite(left_out[truth, np.arange(truth.size)])
-        return by_length(left_out.T[known], truth[known], lengths[known], usual=OF_COUNTS) if known.any() else None
+        return (
+            by_length(left_out.T[known], truth[known], lengths[known], usual=OF_COUNTS)
+            if known.any()
+            else None
+        )
 
     def _log_tokens(self, tokens: Whole) -> Floats:
         """Return log((N_k + αV) / αV), which is 0 for a class without documents."""
@@ -241,7 +260,9 @@ class RunningLabels(RunningModel):
     def left_out(self, rows: Whole, truth: Truth) -> Floats:
         """Return the log odds of labelled documents as if each were the only one without labels, shape (n_labels, n_docs)."""
         left_out, (_, *places) = super().left_out, self._places(truth)
-        return np.array([_against_rest(left_out(rows, each))[label] for label, each in enumerate(places)])
+        return np.array(
+            [_against_rest(left_out(rows, each))[label] for label, each in enumerate(places)]
+        )
 
     def truth(self, labels: LabelSets) -> Truth:
         """Return which labels documents have, shape (n_docs, n_labels)."""
@@ -280,16 +301,27 @@ class RunningLabels(RunningModel):
 
     def calibration(self, left_out: Floats, truth: Truth, lengths: Whole) -> Calibration:
         """Return that of all labels together."""
-        return by_label(left_out.T, truth, lengths, None, np.log(self._documents[_WITH] + 1) - np.log(self._documents[_WITHOUT] + 1))
+        return by_label(
+            left_out.T,
+            truth,
+            lengths,
+            None,
+            np.log(self._documents[_WITH] + 1) - np.log(self._documents[_WITHOUT] + 1),
+        )
 
     def _places(self, truth: Mask) -> Whole:
         """Return the rows of the table where each document counts, shape (1 + n_labels, n_docs)."""
-        return np.vstack((np.zeros(len(truth), np.int64), (np.arange(1, self.n_classes, 2) + ~truth).T))
+        return np.vstack(
+            (np.zeros(len(truth), np.int64), (np.arange(1, self.n_classes, 2) + ~truth).T)
+        )
 
 
 def _against_rest(table: Floats) -> Floats:
     return table[_WITH] - table[_WITHOUT]
 
 
-RUNNING_MODELS: dict[type[Posterior], type[RunningModel]] = {ClassPosterior: RunningModel, LabelPosterior: RunningLabels}
+RUNNING_MODELS: dict[type[Posterior], type[RunningModel]] = {
+    ClassPosterior: RunningModel,
+    LabelPosterior: RunningLabels,
+}
 """By the kind of labels."""

@@ -104,14 +104,19 @@ class Session:
         self.classes: list[str] = list(dict.fromkeys(seed.label for seed in seeds))
         """In the order in which they came, by number."""
         seeds = by_class(seeds, self.classes)
-        of_classes = [self._class_seed([seed for seed in seeds if seed.label == label]) for label in self.classes]
+        of_classes = [
+            self._class_seed([seed for seed in seeds if seed.label == label])
+            for label in self.classes
+        ]
         self.model = of_kind(RUNNING_MODELS, plan.kind)(pool, of_classes)
         self.coverage = Coverage(pool)
         _ = pool.lengths, pool.documents_by_term  # made now, and not at the first key
         self.labels: dict[int, Label] = {}
         """The label or set of labels of each labelled document, in the order in which they were labelled."""
         self._is_left = np.arange(len(pool)) < self.n_asked
-        factor = np.random.default_rng(plan.seed).integers(1 << 63, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+        factor = np.random.default_rng(plan.seed).integers(1 << 63, dtype=np.uint64) * np.uint64(
+            2
+        ) + np.uint64(1)
         self._random_order = np.argsort(pool.hashes[: self.n_asked] * factor, kind="stable")
         self._n_waiting = 0
         self._skipped: list[tuple[int, int]] = []
@@ -153,20 +158,30 @@ class Session:
         asked = len(self.labels) + self._n_waiting
         is_random = int((asked + 1) * self.plan.random_share) > int(asked * self.plan.random_share)
         if not is_random and self.plan.strategy != "random" and len(self.classes) > 1:
-            found = np.where(self._is_left, worth(self.plan.strategy, self.pool, self.model, self.coverage), 0.0)
+            found = np.where(
+                self._is_left, worth(self.plan.strategy, self.pool, self.model, self.coverage), 0.0
+            )
             if found[best := int(found.argmax())] > 0:
                 return best
         return int(self._random_order[self._drawn])
 
-    def answer(self, row: int, label: Label, who: str | None = None, time: str | None = None) -> None:
+    def answer(
+        self, row: int, label: Label, who: str | None = None, time: str | None = None
+    ) -> None:
         """Label a document; the answer is in the file when this returns. Raise `UsageError` for what cannot be a label."""
         if row in self.labels:
-            raise UsageError(f"{self.pool.documents[row].id} has the label {shown_label(self.labels[row])!r} already", hint="undo it first")
+            raise UsageError(
+                f"{self.pool.documents[row].id} has the label {shown_label(self.labels[row])!r} "
+                "already",
+                hint="undo it first",
+            )
         self.require_label(label)
         if self.file is not None:
             document = self.pool.documents[row]
             fields = [(name.decode(), content.decode()) for name, content in document.fields]
-            self.file.append(Labelled(document.id, label, document.text.decode(), who, time, fields or None))
+            self.file.append(
+                Labelled(document.id, label, document.text.decode(), who, time, fields or None)
+            )
         self._name(row, label)
         self._learn(row)
         self._is_left[row] = False
@@ -176,7 +191,10 @@ class Session:
         """Raise `UsageError` for what cannot be a label, or a set of labels."""
         for each in labels_in(label):
             if not each or each != each.strip() or not each.isprintable():
-                raise UsageError(f"{each!r} cannot be a label", hint="labels are printable text without blanks around it")
+                raise UsageError(
+                    f"{each!r} cannot be a label",
+                    hint="labels are printable text without blanks around it",
+                )
 
     def undo(self) -> int | None:
         """Take the last skip or answer of the file back and return its document, None if there is none."""
@@ -192,7 +210,9 @@ class Session:
         self._learn(row, -1)
         del self.labels[row]
         self._is_left[row] = row < self.n_asked
-        while self.classes and self.model.is_empty(len(self.classes) - 1):  # the newest: answers are taken back in turn
+        while self.classes and self.model.is_empty(
+            len(self.classes) - 1
+        ):  # the newest: answers are taken back in turn
             self.model.drop_class()
             self.classes.pop()
         return row
@@ -212,10 +232,15 @@ class Session:
             found = self.proposed(row)
             suggested: tuple[str, float | str | None] = found[0] if found else ("", None)
             if separator is not None and self.classes:
-                suggested = separator.join(label for label, _ in found) or separator, separator.join(f"{p:.6g}" for _, p in found)
+                suggested = (
+                    separator.join(label for label, _ in found) or separator,
+                    separator.join(f"{p:.6g}" for _, p in found),
+                )
             yield Suggestion(self.pool.documents[row].id, "", *suggested, self.pool.text(row))
 
-    def take(self, rows: Iterable[Document], who: str | None = None, time: str | None = None) -> Iterator[Document]:
+    def take(
+        self, rows: Iterable[Document], who: str | None = None, time: str | None = None
+    ) -> Iterator[Document]:
         """Add the labels of rows, documents with the columns id and label, and yield each, with its problem if it was not taken.
 
         A row without a label is not filled in yet; it is skipped without a message, as one that repeats a known label. A separator alone is no label.
@@ -232,7 +257,10 @@ class Session:
     def _take(self, identity: str, label: str, who: str | None, time: str | None) -> None:
         row = self.pool.rows.get(identity)
         if row is None:
-            raise DocumentError(f"the pool has no document {identity!r}", hint="leave the column id as it was printed")
+            raise DocumentError(
+                f"the pool has no document {identity!r}",
+                hint="leave the column id as it was printed",
+            )
         found = separated(label, self.plan.separator)
         if row not in self.labels or labels_in(self.labels[row]) != labels_in(found):
             self.answer(row, found, who, time)
@@ -257,14 +285,21 @@ class Session:
         """Return the text in pieces as `weighed_pieces` does: words with what they add to the log odds of the first class over the second, or of several labels over the rest."""
         pool, document = self.pool, self.pool.documents[row]
         added = self.model.term_scores(pool.reach(row))
-        nats = self.model.contrast(added[self.classes.index(first)], added[self.classes.index(second)])
+        nats = self.model.contrast(
+            added[self.classes.index(first)], added[self.classes.index(second)]
+        )
         located = self._walker.locate(document.text, document.fields, pairs=True)
         of_words = shared_out(located, pool.matrix.rows(np.array([row])), nats)
-        return weighed_pieces(document.shown, zip(located.begins.tolist(), located.ends.tolist(), of_words.tolist(), strict=True))
+        return weighed_pieces(
+            document.shown,
+            zip(located.begins.tolist(), located.ends.tolist(), of_words.tolist(), strict=True),
+        )
 
     @cached_property
     def _walker(self) -> WordWalker:
-        return WordWalker(self.pool.analysis, self.pool.vocabulary, np.ones(self.pool.n_terms, np.bool_))
+        return WordWalker(
+            self.pool.analysis, self.pool.vocabulary, np.ones(self.pool.n_terms, np.bool_)
+        )
 
     def log_posterior(self, scores: Floats, rows: Whole) -> Floats:
         """Return log p of each class, shape (n_docs, n_classes), by scores of some documents, calibrated if there are labels enough."""
@@ -279,11 +314,16 @@ class Session:
         if rows.size < FEWEST_TO_CALIBRATE:
             return None
         truth = self.truth(rows)
-        return self.model.calibration(self.model.left_out(rows, truth), truth, self.pool.lengths[rows].astype(np.int64))
+        return self.model.calibration(
+            self.model.left_out(rows, truth), truth, self.pool.lengths[rows].astype(np.int64)
+        )
 
     def sample(self) -> Whole:
         """Return the random sample: the labelled documents before the first of the random order that waits for a label, shape (n,)."""
-        return np.array([row for row in self._random_order[: self._drawn].tolist() if row in self.labels], np.int64)
+        return np.array(
+            [row for row in self._random_order[: self._drawn].tolist() if row in self.labels],
+            np.int64,
+        )
 
     def estimate(self) -> Estimate:
         """Return how many documents of the random sample the models of all other labels answer right, of several labels the whole sets."""
@@ -310,13 +350,18 @@ class Session:
         return int(np.append(self._is_left[self._random_order], True).argmax())
 
     def _class_seed(self, seeds: Sequence[Seed]) -> ClassSeed:
-        terms, amounts = self.pool.vocabulary.find_terms([seed.term for seed in seeds]), np.array([seed.pseudo_count for seed in seeds])
+        terms, amounts = (
+            self.pool.vocabulary.find_terms([seed.term for seed in seeds]),
+            np.array([seed.pseudo_count for seed in seeds]),
+        )
         return ClassSeed(terms[terms != UNKNOWN], amounts[terms != UNKNOWN])
 
     def truth(self, rows: Whole) -> Truth:
         """Return the classes of labelled documents, shape (n_docs,), or of several labels a mask of shape (n_docs, n_classes)."""
         numbers = {name: number for number, name in enumerate(self.classes)}
-        found = LabelSets.of([[numbers[each] for each in labels_in(self.labels[row])] for row in rows.tolist()])
+        found = LabelSets.of(
+            [[numbers[each] for each in labels_in(self.labels[row])] for row in rows.tolist()]
+        )
         return self.model.truth(found)
 
     def _name(self, row: int, label: Label) -> None:
@@ -361,7 +406,12 @@ def open_session(
             row = known.get(answer.id)
             if row is None or answer.text not in (pooled[row].shown, pooled[row].text.decode()):
                 row, text = next(behind), without_separators(answer.text.encode("utf-8", "replace"))
-                yield Document(answer.id, None, text, fields=checked_fields(fields_of_pairs(answer.nbtext_fields or [])))
+                yield Document(
+                    answer.id,
+                    None,
+                    text,
+                    fields=checked_fields(fields_of_pairs(answer.nbtext_fields or [])),
+                )
             rows.append(row)
 
     pool = count_pool(all_documents(), analysis).pool

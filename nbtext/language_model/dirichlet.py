@@ -41,7 +41,10 @@ class OwnPseudoCounts:
     def of_terms(cls, numbers: Mapping[int, float], others: float) -> OwnPseudoCounts:
         """Return the pseudo-counts of ``numbers`` by term id, without those equal to ``others``."""
         own = sorted((term, number) for term, number in numbers.items() if number != others)
-        return cls(np.array([term for term, _ in own], np.int64), np.array([number for _, number in own], np.float64))
+        return cls(
+            np.array([term for term, _ in own], np.int64),
+            np.array([number for _, number in own], np.float64),
+        )
 
     def __len__(self) -> int:
         return self.terms.size
@@ -94,7 +97,9 @@ def maximum_likelihood(counts: Numbers, tokens: Floats) -> Floats:
     return share(counts, tokens)
 
 
-def maximum_a_posteriori(counts: Numbers, tokens: Floats, alpha: Floats | float, alpha_0: float, n_terms: int) -> Floats:
+def maximum_a_posteriori(
+    counts: Numbers, tokens: Floats, alpha: Floats | float, alpha_0: float, n_terms: int
+) -> Floats:
     """Return φ_jk = (m_jk + α_j − 1) / (N_k + α_0 − V), the mode of the posterior; every α_j at least 1.
 
     Shapes as in `maximum_likelihood`; ``alpha`` is of shape (n_terms, 1), or one number for all terms. With α_j − 1 as pseudo-count it is the
@@ -103,7 +108,9 @@ def maximum_a_posteriori(counts: Numbers, tokens: Floats, alpha: Floats | float,
     return share(counts + (alpha - 1), tokens + (alpha_0 - n_terms))
 
 
-def posterior_mean(counts: Numbers, tokens: Floats, alpha: Floats | float, alpha_0: float) -> Floats:
+def posterior_mean(
+    counts: Numbers, tokens: Floats, alpha: Floats | float, alpha_0: float
+) -> Floats:
     """Return φ_jk = (m_jk + α_j) / (N_k + α_0), the mean of the posterior: the probability that the next token is term j.
 
     Shapes as in `maximum_a_posteriori`.
@@ -116,7 +123,9 @@ def posterior_mean(counts: Numbers, tokens: Floats, alpha: Floats | float, alpha
 
 def share(part: Numbers, whole: Numbers) -> Floats:
     """Return part / whole, 0 where the whole is 0: in a class without tokens and pseudo-counts."""
-    return np.divide(part, whole, out=np.zeros(np.broadcast_shapes(part.shape, whole.shape)), where=whole > 0)
+    return np.divide(
+        part, whole, out=np.zeros(np.broadcast_shapes(part.shape, whole.shape)), where=whole > 0
+    )
 
 
 def log(numbers: Numbers) -> Floats:
@@ -185,7 +194,11 @@ class LanguageModels:
         if self.prior_shape == "background":
             return self.smoothing
         own = self.own.among(self.selected)
-        return self.smoothing * (self.n_selected - len(own)) + float(own.numbers.sum()) + self.more_for_unseen
+        return (
+            self.smoothing * (self.n_selected - len(own))
+            + float(own.numbers.sum())
+            + self.more_for_unseen
+        )
 
     def pseudo_tokens_without(self, gone: DocumentTermMatrix) -> Floats:
         """Return `pseudo_tokens` without the selected terms of each document, shape (n_docs,); not for the prior shape ``background``."""
@@ -219,7 +232,11 @@ class LanguageModels:
     def of_rest(self, everything: LanguageModels, terms: Whole) -> Floats:
         """Return φ of selected terms in the documents without each class, shape (n, n_classes), by the counts of all documents less those of the class."""
         counts = everything.statistics.counts_of(terms) - self.statistics.counts_of(terms)
-        return self.estimated(terms, np.maximum(counts, 0), np.maximum(everything.class_tokens - self.class_tokens, 0.0))
+        return self.estimated(
+            terms,
+            np.maximum(counts, 0),
+            np.maximum(everything.class_tokens - self.class_tokens, 0.0),
+        )
 
     def log_unseen(self) -> Floats:
         """Return log φ_jk of a term that no document held, as if a single one did, shape (n_classes,); −inf under maximum likelihood."""
@@ -232,7 +249,9 @@ class LanguageModels:
 
         With the pseudo-counts of some of them, ``own`` of shape (n, 1), return that of each, shape (n, n_classes).
         """
-        pseudo_counts = np.array(self.n_unseen * self.smoothing + self.more_for_unseen) if own is None else own
+        pseudo_counts = (
+            np.array(self.n_unseen * self.smoothing + self.more_for_unseen) if own is None else own
+        )
         return share(pseudo_counts, self.class_tokens + self.pseudo_tokens)
 
     @property
@@ -247,7 +266,11 @@ class LanguageModels:
         if n_classes < MANY_CLASSES or not self.same_where_unseen or not self.pseudo_tokens:
             return None
         holding = of_terms @ np.diff(self.statistics.term_offsets)
-        return np.log(self.statistics.cell_counts / self.smoothing + 1) if MOST_HOLDING * n_classes * of_terms.sum() >= holding else None
+        return (
+            np.log(self.statistics.cell_counts / self.smoothing + 1)
+            if MOST_HOLDING * n_classes * of_terms.sum() >= holding
+            else None
+        )
 
     @cached_property
     def log_totals(self) -> Floats:
@@ -258,7 +281,12 @@ class LanguageModels:
         """Add Σ_j n_jd log(m_jk + A_j) to the scores, shape (n_docs, n_classes), in nats."""
         counts = self.statistics
         if self.log_gains is None:
-            add_weighted_sums(scores, matrix, counts.n_terms, lambda terms: log(counts.counts_of(terms) + self.pseudo_counts(terms)[0]))
+            add_weighted_sums(
+                scores,
+                matrix,
+                counts.n_terms,
+                lambda terms: log(counts.counts_of(terms) + self.pseudo_counts(terms)[0]),
+            )
         else:
             scores += matrix.sums[:, np.newaxis] * np.log(self.smoothing)
             add_cell_sums(scores, matrix, counts.term_offsets, counts.cell_classes, self.log_gains)
@@ -292,8 +320,15 @@ class LanguageModels:
         """
         cells, places = self.statistics.cells_of(terms)
         classes = self.statistics.cell_classes[cells]
-        probability = self.estimated(terms[places], self.statistics.cell_counts[cells], self.class_tokens[classes])
-        return places, classes, probability, self.estimated(terms[:1], np.zeros((1, self.class_tokens.size)), self.class_tokens)[0]
+        probability = self.estimated(
+            terms[places], self.statistics.cell_counts[cells], self.class_tokens[classes]
+        )
+        return (
+            places,
+            classes,
+            probability,
+            self.estimated(terms[:1], np.zeros((1, self.class_tokens.size)), self.class_tokens)[0],
+        )
 
 
 CREDIBLE = 0.95
@@ -319,7 +354,9 @@ def beta_shares(a: float, b: float, edges: Floats) -> Floats:
     return np.diff(betainc(a, b, edges))
 
 
-def beta_posteriors(models: LanguageModels, terms: Whole, own: Floats | None = None) -> tuple[Floats, Floats]:
+def beta_posteriors(
+    models: LanguageModels, terms: Whole, own: Floats | None = None
+) -> tuple[Floats, Floats]:
     """Return a and b of the posterior Beta(a, b) of φ_jk of selected terms, both of shape (n, n_classes).
 
     With ``own`` that of outcomes that nothing was counted of, with these pseudo-counts, shape (n, 1). nan where there is no such posterior: under
@@ -329,7 +366,11 @@ def beta_posteriors(models: LanguageModels, terms: Whole, own: Floats | None = N
     if models.estimate == "ml":
         return np.full(shape, np.nan), np.full(shape, np.nan)
     more = float(models.estimate == "map")
-    counted = models.statistics.counts_of(terms) + models.pseudo_counts(terms)[0] if own is None else np.broadcast_to(own, shape)
+    counted = (
+        models.statistics.counts_of(terms) + models.pseudo_counts(terms)[0]
+        if own is None
+        else np.broadcast_to(own, shape)
+    )
     a = counted + more
     b = models.class_tokens + models.pseudo_tokens + more * models.n_selected - a
     return np.where(b > 0, a, np.nan), np.where(a > 0, b, np.nan)

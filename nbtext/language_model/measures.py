@@ -73,13 +73,24 @@ def held_out(models: LanguageModels, matrix: DocumentTermMatrix, classes: Whole)
     known = matrix.of_terms(models.selected)
     unknown = matrix.lengths - known.lengths + matrix.unknown
     of_entry, statistics = classes[known.entry_documents], models.statistics
-    cells = find_sorted(pair(statistics.cell_terms, statistics.cell_classes), pair(known.terms, of_entry))
-    counts = np.append(statistics.cell_counts, 0)[cells]  # the last, 0, where the class has not the term
+    cells = find_sorted(
+        pair(statistics.cell_terms, statistics.cell_classes), pair(known.terms, of_entry)
+    )
+    counts = np.append(statistics.cell_counts, 0)[
+        cells
+    ]  # the last, 0, where the class has not the term
     log_probability = log(models.estimated(known.terms, counts, models.class_tokens[of_entry]))
-    log_likelihood = np.bincount(of_entry, known.counts * log_probability, n_classes).astype(np.float64)
-    tokens_of, unknown_of = (np.bincount(classes, each, n_classes).astype(np.int64) for each in (known.lengths + unknown, unknown))
+    log_likelihood = np.bincount(of_entry, known.counts * log_probability, n_classes).astype(
+        np.float64
+    )
+    tokens_of, unknown_of = (
+        np.bincount(classes, each, n_classes).astype(np.int64)
+        for each in (known.lengths + unknown, unknown)
+    )
     log_likelihood += times_log(unknown_of, models.log_unseen())
-    return HeldOutText(np.bincount(classes, minlength=n_classes), tokens_of, unknown_of, log_likelihood)
+    return HeldOutText(
+        np.bincount(classes, minlength=n_classes), tokens_of, unknown_of, log_likelihood
+    )
 
 
 class Fit(NamedTuple):
@@ -121,12 +132,21 @@ def log_evidence_of_classes(models: LanguageModels) -> Floats | None:
     if models.estimate == "ml" or models.smoothing + models.own.numbers.sum() + more <= 0:
         return None
     cells = models.selected[statistics.cell_terms]
-    terms, classes, counts = statistics.cell_terms[cells], statistics.cell_classes[cells], statistics.observed.cell_counts[cells]
+    terms, classes, counts = (
+        statistics.cell_terms[cells],
+        statistics.cell_classes[cells],
+        statistics.observed.cell_counts[cells],
+    )
     of_terms, total = models.pseudo_counts(terms)
     tokens = statistics.observed.tokens_of(models.selected)
-    alpha, alpha_0 = of_terms[:, 0] + more, total + more * models.n_selected + (models.class_tokens - tokens)
+    alpha, alpha_0 = (
+        of_terms[:, 0] + more,
+        total + more * models.n_selected + (models.class_tokens - tokens),
+    )
     alpha += statistics.cell_counts[cells] - counts
-    of_cells = np.bincount(classes, gamma_rise(alpha, counts), statistics.n_classes).astype(np.float64)
+    of_cells = np.bincount(classes, gamma_rise(alpha, counts), statistics.n_classes).astype(
+        np.float64
+    )
     if not models.n_selected:
         return of_cells
     return of_cells - gamma_rise(alpha_0, tokens)
@@ -139,13 +159,21 @@ def log_evidence_of_labels(kind: object, prior: Floats, class_documents: Whole) 
     """
     if isinstance(kind, str) and kind.startswith("smoothed:") and float(kind.partition(":")[2]) > 0:
         added, n_classes = float(kind.partition(":")[2]), class_documents.size
-        return float(gamma_rise(added, class_documents).sum() - gamma_rise(added * n_classes, class_documents.sum()))
+        return float(
+            gamma_rise(added, class_documents).sum()
+            - gamma_rise(added * n_classes, class_documents.sum())
+        )
     if isinstance(kind, str) and kind != "uniform":
         return None
     return _log_likelihood(class_documents, prior)
 
 
-BAYES_FACTORS_IN_WORDS = ((2.0, "not worth more than a bare mention"), (6.0, "positive"), (10.0, "strong"), (float("inf"), "very strong"))
+BAYES_FACTORS_IN_WORDS = (
+    (2.0, "not worth more than a bare mention"),
+    (6.0, "positive"),
+    (10.0, "strong"),
+    (float("inf"), "very strong"),
+)
 """Of evidence for the better of two models, up to each value of 2 log B (Kass, Raftery 1995)."""
 
 
@@ -170,8 +198,14 @@ def model_posteriors(log_evidences: Sequence[float]) -> list[ModelPosterior]:
         raise ValueError("the data are impossible under every model")
     factors = [best - log_evidence for log_evidence in log_evidences]
     total = sum(float(np.exp(-factor)) for factor in factors)
-    words = (next(word for most, word in BAYES_FACTORS_IN_WORDS if 2 * factor <= most) if factor else "" for factor in factors)
-    return [ModelPosterior(float(np.exp(-factor)) / total, factor, word) for factor, word in zip(factors, words, strict=True)]
+    words = (
+        next(word for most, word in BAYES_FACTORS_IN_WORDS if 2 * factor <= most) if factor else ""
+        for factor in factors
+    )
+    return [
+        ModelPosterior(float(np.exp(-factor)) / total, factor, word)
+        for factor, word in zip(factors, words, strict=True)
+    ]
 
 
 def fit_of_terms(models: LanguageModels) -> Fit:
@@ -181,13 +215,19 @@ def fit_of_terms(models: LanguageModels) -> Fit:
     counts = statistics.cell_counts[cells]
     tokens = statistics.tokens_of(models.selected)[statistics.cell_classes[cells]]
     log_likelihood = _log_likelihood(counts, share(counts, tokens))
-    return Fit(log_likelihood, statistics.n_classes * max(models.n_selected - 1, 0), whole_or_float(counts.sum()))
+    return Fit(
+        log_likelihood,
+        statistics.n_classes * max(models.n_selected - 1, 0),
+        whole_or_float(counts.sum()),
+    )
 
 
 def fit_of_labels(kind: object, prior: Floats, class_documents: Whole) -> Fit:
     """Return log L = Σ_k D_k log π_k and |θ| = K − 1, or 0 for a class prior that is ``uniform`` or given and thereby fixed."""
     free, n_documents = isinstance(kind, str) and kind != "uniform", class_documents.sum()
-    log_likelihood = _log_likelihood(class_documents, class_documents / max(n_documents, 1) if free else prior)
+    log_likelihood = _log_likelihood(
+        class_documents, class_documents / max(n_documents, 1) if free else prior
+    )
     return Fit(log_likelihood, (class_documents.size - 1) * free, whole_or_float(n_documents))
 
 

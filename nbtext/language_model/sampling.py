@@ -37,7 +37,9 @@ class Categorical:
 
     def draw(self, size: int, random: np.random.Generator) -> Whole:
         """Return independent draws, shape (size,), by inversion: one random number each."""
-        found = np.searchsorted(self._cumulative, random.random(size) * self._cumulative[-1], side="right")
+        found = np.searchsorted(
+            self._cumulative, random.random(size) * self._cumulative[-1], side="right"
+        )
         return np.minimum(found, self._last)  # a product may be rounded up to the end
 
 
@@ -73,7 +75,9 @@ def draw_beta(a: Floats, b: Floats, random: np.random.Generator) -> Floats:
 def _log_gamma_variates(shape: Floats, random: np.random.Generator) -> Floats:
     """Return log G(s), by G(s) = G(s + 1) U^(1/s). Source: G. Marsaglia, W. W. Tsang, A simple method for generating gamma variables (2000), section 6."""
     with np.errstate(divide="ignore"):
-        logs: Floats = np.log(random.standard_gamma(shape + 1)) + np.log(random.random(shape.size)) / shape
+        logs: Floats = (
+            np.log(random.standard_gamma(shape + 1)) + np.log(random.random(shape.size)) / shape
+        )
     return logs
 
 

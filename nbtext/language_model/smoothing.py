@@ -21,7 +21,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, add_weighted_sums, in_blocks
+from nbtext.counts.matrix import (
+    TERM_WEIGHTS_AT_ONCE,
+    DocumentTermMatrix,
+    add_weighted_sums,
+    in_blocks,
+)
 from nbtext.language_model.dirichlet import MOST_SMOOTHING, WEAKEST, LanguageModels, log, times_log
 
 if TYPE_CHECKING:
@@ -78,7 +83,9 @@ class CountHistogram(NamedTuple):
     """What they add to the strength for each size, shape (n_sizes,)."""
 
 
-def count_histogram(statistics: ClassStatistics, selected: Mask, prior_shape: str) -> CountHistogram:
+def count_histogram(
+    statistics: ClassStatistics, selected: Mask, prior_shape: str
+) -> CountHistogram:
     """Return the histogram of the selected terms' counts, whole or weighted, with a draw for each class.
 
     The base measure is 1/V for ``symmetric``, the share of the corpus for ``background``.
@@ -88,15 +95,23 @@ def count_histogram(statistics: ClassStatistics, selected: Mask, prior_shape: st
     if not statistics.weights.seeds:
         return _histogram(statistics, selected, prior_shape, terms, counts)
     seeds, tokens = statistics.cell_counts[cells] - counts, statistics.observed.tokens_of(selected)
-    found = _histogram(statistics, selected, prior_shape, terms, counts + 1j * seeds)  # a complex number is a pair of both
+    found = _histogram(
+        statistics, selected, prior_shape, terms, counts + 1j * seeds
+    )  # a complex number is a pair of both
     both: AnyArray = found.counts
     base = found.base_measure.real
     return found._replace(
-        counts=both.real, base_measure=base, sizes=tokens, seeds=both.imag, all_seeds=(found.sizes - tokens).astype(np.float64)
+        counts=both.real,
+        base_measure=base,
+        sizes=tokens,
+        seeds=both.imag,
+        all_seeds=(found.sizes - tokens).astype(np.float64),
     )
 
 
-def complement_histogram(statistics: ClassStatistics, selected: Mask, prior_shape: str) -> CountHistogram:
+def complement_histogram(
+    statistics: ClassStatistics, selected: Mask, prior_shape: str
+) -> CountHistogram:
     """Return the histogram of the counts of each class's complement, Σ_{l≠k} m_jl; as `count_histogram` otherwise.
 
     A term has the same count, that of the corpus, in the complements of all classes that do not hold it.
@@ -124,8 +139,17 @@ def coin_histogram(statistics: ClassStatistics, selected: Mask) -> CountHistogra
     lacking = of_class[statistics.cell_classes[cells]] - holding
     n_terms = int(np.count_nonzero(selected))
     nowhere = n_terms - np.bincount(statistics.cell_classes[cells], minlength=statistics.n_classes)
-    counts, number = _summed(np.concatenate((holding, lacking, of_class)), np.concatenate((np.ones(2 * cells.size, np.int64), nowhere)))
-    return CountHistogram(counts, np.full(1, 1 / 2), number, *_summed(of_class, np.full(of_class.size, n_terms)), n_terms=2)
+    counts, number = _summed(
+        np.concatenate((holding, lacking, of_class)),
+        np.concatenate((np.ones(2 * cells.size, np.int64), nowhere)),
+    )
+    return CountHistogram(
+        counts,
+        np.full(1, 1 / 2),
+        number,
+        *_summed(of_class, np.full(of_class.size, n_terms)),
+        n_terms=2,
+    )
 
 
 def _summed(values: Numbers, number: Whole) -> tuple[Numbers, Numbers]:
@@ -137,16 +161,28 @@ def _summed(values: Numbers, number: Whole) -> tuple[Numbers, Numbers]:
 
 
 def _histogram(
-    statistics: ClassStatistics, selected: Mask, prior_shape: str, terms: Whole, counts: Numbers, number: Whole | None = None
+    statistics: ClassStatistics,
+    selected: Mask,
+    prior_shape: str,
+    terms: Whole,
+    counts: Numbers,
+    number: Whole | None = None,
 ) -> CountHistogram:
     """Return the histogram of counts of selected terms, each as often as ``number`` says, or once; a draw for each class."""
     tokens = statistics.tokens_of(selected)
     n_terms = int(np.count_nonzero(selected))
     if prior_shape == "symmetric":
         base_measure = np.full(1, 1 / max(n_terms, 1))
-        distinct, cells = np.unique(counts, return_counts=True) if number is None else _summed(counts, number)
+        distinct, cells = (
+            np.unique(counts, return_counts=True) if number is None else _summed(counts, number)
+        )
     else:
-        pairs, place, cells = np.unique(np.stack((counts, statistics.term_counts[terms])), axis=1, return_inverse=True, return_counts=True)
+        pairs, place, cells = np.unique(
+            np.stack((counts, statistics.term_counts[terms])),
+            axis=1,
+            return_inverse=True,
+            return_counts=True,
+        )
         distinct, base_measure = pairs[0], pairs[1] / (tokens.sum() or 1)
         cells = cells if number is None else np.bincount(place.ravel(), number, distinct.size)
     return CountHistogram(distinct, base_measure, cells, tokens, np.ones(tokens.size), n_terms)
@@ -155,7 +191,10 @@ def _histogram(
 def log_evidence(histogram: CountHistogram, strength: float) -> float:
     """Return the sum of log p(counts | α = strength · base measure) over all draws, in nats, for a ``strength`` above 0 (Minka 2000, section 3)."""
     counts, base, cells, sizes, draws, _, seeds, all_seeds = histogram
-    return float(cells @ gamma_rise(strength * base + seeds, counts) - draws @ gamma_rise(strength + all_seeds, sizes))
+    return float(
+        cells @ gamma_rise(strength * base + seeds, counts)
+        - draws @ gamma_rise(strength + all_seeds, sizes)
+    )
 
 
 def gamma_rise(start: Floats | float, steps: Numbers) -> Floats:
@@ -168,14 +207,22 @@ def gamma_rise(start: Floats | float, steps: Numbers) -> Floats:
 
     low: Floats = np.maximum(start, LARGE)
     high: Floats = low + steps
-    of_large = (low - 0.5) * np.log1p(steps / low) + steps * np.log(high) - steps + _stirling_series(high) - _stirling_series(low)
+    of_large = (
+        (low - 0.5) * np.log1p(steps / low)
+        + steps * np.log(high)
+        - steps
+        + _stirling_series(high)
+        - _stirling_series(low)
+    )
     return np.where(np.less(start, LARGE), gammaln(start + steps) - gammaln(start), of_large)
 
 
 def _stirling_series(x: Floats) -> Floats:
     """Return log Γ(x) − (x − ½) log x + x − ½ log 2π, to 10⁻¹⁶ from `LARGE` on."""
     square = 1 / (x * x)
-    return (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188)))) / x
+    return (
+        1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188)))
+    ) / x
 
 
 def most_evident_strength(histogram: CountHistogram) -> float:
@@ -238,10 +285,18 @@ def psi(x: Floats) -> Floats:
         high = part + 10
         square = 1 / (high * high)
         series = square * (
-            1 / 12 - square * (1 / 120 - square * (1 / 252 - square * (1 / 240 - square * (1 / 132 - square * 691 / 32760))))
+            1 / 12
+            - square
+            * (
+                1 / 120
+                - square
+                * (1 / 252 - square * (1 / 240 - square * (1 / 132 - square * 691 / 32760)))
+            )
         )
         ends = part * (part + 9)  # 1/(x + i) + 1/(x + 9 − i) is (2x + 9)/(x(x + 9) + i(9 − i))
-        below = (2 * part + 9) * sum((1 / (ends + step * (9 - step)) for step in range(1, 5)), 1 / ends)
+        below = (2 * part + 9) * sum(
+            (1 / (ends + step * (9 - step)) for step in range(1, 5)), 1 / ends
+        )
         found[begin : begin + CACHED] = np.log(high) - 0.5 / high - series - below
     return found
 
@@ -276,7 +331,9 @@ class _LeftOutTokens(NamedTuple):
         return self.counts + strength * self.base, self.class_tokens + strength * self.base_sums
 
 
-def left_out_tokens(statistics: ClassStatistics, selected: Mask, prior_shape: str, documents: CountedDocuments) -> _LeftOutTokens:
+def left_out_tokens(
+    statistics: ClassStatistics, selected: Mask, prior_shape: str, documents: CountedDocuments
+) -> _LeftOutTokens:
     """Return what `left_out_log_likelihood` needs of documents of the statistics, over the selected terms."""
     left = without_themselves(statistics, selected, documents)
     matrix, own = left.matrix, documents.classes[left.matrix.entry_documents]
@@ -297,7 +354,9 @@ def left_out_tokens(statistics: ClassStatistics, selected: Mask, prior_shape: st
         base_sums = np.ones(len(documents))
     lengths = np.bincount(matrix.entry_documents, left.own, len(documents))
     some = lengths > 0
-    return _LeftOutTokens(counts, base, weights, class_tokens[some], base_sums[some], lengths[some], n_terms)
+    return _LeftOutTokens(
+        counts, base, weights, class_tokens[some], base_sums[some], lengths[some], n_terms
+    )
 
 
 def left_out_log_likelihood(tokens: _LeftOutTokens, strength: float) -> float:
@@ -309,29 +368,42 @@ def left_out_log_likelihood(tokens: _LeftOutTokens, strength: float) -> float:
 def _slope(tokens: _LeftOutTokens, strength: float) -> float:
     """Return d/ds of `left_out_log_likelihood`."""
     numerators, denominators = tokens.parts(strength)
-    return float(tokens.tokens @ (tokens.base / numerators) - tokens.lengths @ (tokens.base_sums / denominators))
+    return float(
+        tokens.tokens @ (tokens.base / numerators)
+        - tokens.lengths @ (tokens.base_sums / denominators)
+    )
 
 
 def _likeliest_strength(tokens: _LeftOutTokens, weakest: float, strongest: float) -> float | None:
     """Return the strength between two that maximises `left_out_log_likelihood`, None if all do: the best of a grid, refined by bisection of the derivative."""
     grid = np.geomspace(weakest, strongest, GRID)
-    likelihoods = np.array([left_out_log_likelihood(tokens, strength) for strength in grid.tolist()])
+    likelihoods = np.array(
+        [left_out_log_likelihood(tokens, strength) for strength in grid.tolist()]
+    )
     if np.ptp(likelihoods) <= FLAT * tokens.tokens.sum():
         return None
     best = int(np.argmax(likelihoods))
     rises = _slope(tokens, float(grid[best])) > 0
-    low, high = (float(grid[np.clip(best + step, 0, GRID - 1)]) for step in ((0, 1) if rises else (-1, 0)))
+    low, high = (
+        float(grid[np.clip(best + step, 0, GRID - 1)]) for step in ((0, 1) if rises else (-1, 0))
+    )
     return where_it_turns(lambda strength: _slope(tokens, strength), low, high)
 
 
-def smoothing_by_leave_one_out(statistics: ClassStatistics, selected: Mask, prior_shape: str, documents: CountedDocuments) -> float:
+def smoothing_by_leave_one_out(
+    statistics: ClassStatistics, selected: Mask, prior_shape: str, documents: CountedDocuments
+) -> float:
     """Return the pseudo-count per term (``symmetric``) or μ (``background``) that makes left-out documents most probable.
 
     Between `WEAKEST` and `MOST_SMOOTHING` per term, with six digits; 0.1 per term if the likelihood does not depend on it, as with one term.
     """
     tokens = left_out_tokens(statistics, selected, prior_shape, documents)
     per_term = 1.0 if prior_shape == "symmetric" else float(max(tokens.n_terms, 1))
-    likeliest = _likeliest_strength(tokens, WEAKEST * per_term, MOST_SMOOTHING * per_term) if tokens.class_tokens.any() else None
+    likeliest = (
+        _likeliest_strength(tokens, WEAKEST * per_term, MOST_SMOOTHING * per_term)
+        if tokens.class_tokens.any()
+        else None
+    )
     return float(f"{0.1 * per_term if likeliest is None else likeliest:.6g}")
 
 
@@ -353,7 +425,11 @@ class _WithoutThemselves(NamedTuple):
 
 
 def without_themselves(
-    statistics: ClassStatistics, selected: Mask, documents: CountedDocuments, *, declared: bool = False
+    statistics: ClassStatistics,
+    selected: Mask,
+    documents: CountedDocuments,
+    *,
+    declared: bool = False,
 ) -> _WithoutThemselves:
     """Return what is left of documents of the corpus when each is subtracted from its statistics; no term vanishes of outcomes that are declared."""
     matrix = documents.matrix.of_terms(selected)
@@ -366,7 +442,9 @@ def without_themselves(
     remaining = statistics.term_counts.take(matrix.terms) - own
     others = (remaining > 0) | declared
     vanishing = matrix.of_entries(~others)
-    return _WithoutThemselves(matrix.of_entries(others), own[others], remaining[others], vanishing, lengths, others)
+    return _WithoutThemselves(
+        matrix.of_entries(others), own[others], remaining[others], vanishing, lengths, others
+    )
 
 
 def leave_one_out(
@@ -377,7 +455,11 @@ def leave_one_out(
     And of each document the tokens of terms that still count, and other tokens: of terms that no other document holds or that did not count before.
     If the models are of sums of weights, the documents have the same weights, and their counts are in ``tokens``.
     """
-    statistics, tokens, own_class = models.statistics, tokens or documents.matrix, (np.arange(len(documents)), documents.classes)
+    statistics, tokens, own_class = (
+        models.statistics,
+        tokens or documents.matrix,
+        (np.arange(len(documents)), documents.classes),
+    )
     left = without_themselves(statistics, models.selected, documents, declared=models.declared)
     matrix, in_class, remaining, vanishing, selected_tokens, others = left
 
@@ -388,11 +470,18 @@ def leave_one_out(
         total = models.pseudo_tokens_without(vanishing)
         models.add_log_counts(scores, matrix)
     else:  # the background depends on the document, so each entry has weights of its own
-        added = models.smoothing * remaining / (models.class_tokens.sum() - selected_tokens)[of_entry]
+        added = (
+            models.smoothing * remaining / (models.class_tokens.sum() - selected_tokens)[of_entry]
+        )
         total = np.full(len(documents), models.smoothing)
         each = matrix._replace(terms=np.arange(matrix.terms.size))
         add_weighted_sums(
-            scores, each, each.terms.size, lambda entries: log(statistics.counts_of(matrix.terms[entries]) + added[entries, np.newaxis])
+            scores,
+            each,
+            each.terms.size,
+            lambda entries: log(
+                statistics.counts_of(matrix.terms[entries]) + added[entries, np.newaxis]
+            ),
         )
     counts = statistics.counts_in(matrix.terms, documents.classes[of_entry])
     change = matrix.counts * (log(counts - in_class + added) - log(counts + added))
@@ -404,8 +493,14 @@ def leave_one_out(
         if statistics.weight_unit != 1:
             class_tokens = np.round(class_tokens, 6)  # sums of weights are multiples of a millionth
         with np.errstate(invalid="ignore"):
-            scores[rows] -= times_log(sums[rows, np.newaxis], log(class_tokens + total[rows, np.newaxis]))
-    scores[np.isnan(scores)] = -np.inf  # 0/0: a class of no tokens and no pseudo-counts has seen no term
+            scores[rows] -= times_log(
+                sums[rows, np.newaxis], log(class_tokens + total[rows, np.newaxis])
+            )
+    scores[
+        np.isnan(scores)
+    ] = -np.inf  # 0/0: a class of no tokens and no pseudo-counts has seen no term
     are_weights = tokens.counts is not documents.matrix.counts
-    lengths = (tokens.of_terms(models.selected).of_entries(others) if are_weights else matrix).lengths
+    lengths = (
+        tokens.of_terms(models.selected).of_entries(others) if are_weights else matrix
+    ).lengths
     return scores, lengths, tokens.lengths - lengths

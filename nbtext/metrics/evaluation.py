@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from nbtext.errors import UsageError
-from nbtext.metrics.intervals import Bootstrap, Interval, percentile_interval, replicated_rates, replicated_scores, wilson_interval
+from nbtext.metrics.intervals import (
+    Bootstrap,
+    Interval,
+    percentile_interval,
+    replicated_rates,
+    replicated_scores,
+    wilson_interval,
+)
 from nbtext.metrics.outcomes import (
     BINS,
     METRICS,
@@ -115,7 +122,13 @@ class Evaluation:
         self.n = 0
         """Documents judged."""
 
-    def add(self, labels: Labels, posterior: Posterior, answers: DocumentLabels | None = None, columns: Values = ()) -> None:
+    def add(
+        self,
+        labels: Labels,
+        posterior: Posterior,
+        answers: DocumentLabels | None = None,
+        columns: Values = (),
+    ) -> None:
         """Judge documents by their true labels, one text each, and their posterior.
 
         A row of nan, where no class is possible, counts as if all classes were equally probable.
@@ -127,18 +140,27 @@ class Evaluation:
             for (name, documents), value in zip(self._slices.items(), row, strict=True):
                 documents.setdefault(value, []).append(number)
                 if len(documents) > MOST_VALUES:
-                    raise UsageError(f"column {name} has more than {MOST_VALUES:,} values", hint="choose one that many documents share")
+                    raise UsageError(
+                        f"column {name} has more than {MOST_VALUES:,} values",
+                        hint="choose one that many documents share",
+                    )
         self._judge(self._index.of_labels(labels), posterior, answers)
 
-    def judge(self, truth: DocumentLabels, posterior: Posterior, answers: DocumentLabels | None = None) -> None:
+    def judge(
+        self, truth: DocumentLabels, posterior: Posterior, answers: DocumentLabels | None = None
+    ) -> None:
         """Judge documents as `add` does by their labels, which the classifier knows."""
         self._judge(self._index.renumbered(truth), posterior, answers)
 
-    def _judge(self, truth: DocumentLabels, posterior: Posterior, answers: DocumentLabels | None) -> None:
+    def _judge(
+        self, truth: DocumentLabels, posterior: Posterior, answers: DocumentLabels | None
+    ) -> None:
         logs = posterior.logs
         if np.isnan(logs[:, 0]).any():
             posterior = self.kind(np.where(np.isnan(logs[:, :1]), -np.log(logs.shape[1]), logs))
-        predicted = self._index.renumbered(posterior.predicted(DecisionRule()) if answers is None else answers)
+        predicted = self._index.renumbered(
+            posterior.predicted(DecisionRule()) if answers is None else answers
+        )
         scores = judge_posterior(posterior, truth)
         self._parts.append(
             Judged(
@@ -161,7 +183,9 @@ class Evaluation:
         """Add the documents that another evaluation of the same classes judged; none of them has an unknown label."""
         for part in other._parts:
             labels = (self._index.renumbered(each) for each in (part.truth, part.answer))
-            self._parts.append(Judged(part.rank, part.log_loss, part.brier, part.confidence, part.ranking, *labels))
+            self._parts.append(
+                Judged(part.rank, part.log_loss, part.brier, part.confidence, part.ranking, *labels)
+            )
         self.n += other.n
         self._room -= other.n * self._n_known
         self._scores = [*self._scores, *other._scores] if self.ranked else []
@@ -186,7 +210,11 @@ class Evaluation:
         """All documents judged, in order, with labels numbered in one table."""
         joined = join_judged(self._parts)
         table = self._index.table
-        judged = replace(joined, truth=replace(joined.truth, table=table), answer=replace(joined.answer, table=table))
+        judged = replace(
+            joined,
+            truth=replace(joined.truth, table=table),
+            answer=replace(joined.answer, table=table),
+        )
         self._parts = [judged]
         return judged
 
@@ -207,7 +235,9 @@ class Evaluation:
         return EvaluationResult(
             n=everything.n,
             intervals=self._intervals(figures, everything, cells, bootstrap),
-            baselines=self._baselines(everything, self._shares) if everything.n and self._shares is not None else None,
+            baselines=self._baselines(everything, self._shares)
+            if everything.n and self._shares is not None
+            else None,
             reliability=reliability(everything),
             per_class=self._per_class(table, ranking),
             classes=tuple(self.classes),
@@ -217,11 +247,18 @@ class Evaluation:
             unknown_documents=dict(zip(self.unknown_labels, counts, strict=True)),
             known=known_result(everything.of(self._has_known_labels(everything))),
             slices={
-                column: {value: slice_result(everything.of(np.array(rows))) for value, rows in sorted(documents.items())}
+                column: {
+                    value: slice_result(everything.of(np.array(rows)))
+                    for value, rows in sorted(documents.items())
+                }
                 for column, documents in self._slices.items()
             }
             or None,
-            others={name: number_or_none(value) for name, value in figures.items() if name not in FIGURES},
+            others={
+                name: number_or_none(value)
+                for name, value in figures.items()
+                if name not in FIGURES
+            },
             **{name: number_or_none(value) for name, value in figures.items() if name in FIGURES},
         )
 
@@ -244,33 +281,67 @@ class Evaluation:
         largest = int(shares.argmax())
         answer = self._index.renumbered(DocumentLabels.of_sets([(largest,)], self._n_known))
         constant = np.full(everything.n, answer.numbers[0])
-        always = Cells.of(everything.truth.numbers, constant, answer.table).outcomes(len(self.classes))
-        log_loss, brier = self.kind.scores_of_prior(shares if self._prior is None else self._prior, everything.truth)
+        always = Cells.of(everything.truth.numbers, constant, answer.table).outcomes(
+            len(self.classes)
+        )
+        log_loss, brier = self.kind.scores_of_prior(
+            shares if self._prior is None else self._prior, everything.truth
+        )
         return Baselines(
-            LargestClass(self.classes[largest], float(accuracy(always)), float(macro(f1(always), always))),
+            LargestClass(
+                self.classes[largest], float(accuracy(always)), float(macro(f1(always), always))
+            ),
             ClassPrior(number_or_none(log_loss), brier),
         )
 
-    def _figures(self, everything: Judged, cells: Cells, ranking: RankingFigures) -> dict[str, float]:
+    def _figures(
+        self, everything: Judged, cells: Cells, ranking: RankingFigures
+    ) -> dict[str, float]:
         table = cells.outcomes(len(self.classes))
         names = [name for name, metric in METRICS.items() if self.kind in metric.kinds]
         figures = {name: float(value) for name, value in rates(table, self.kind).items()}
         figures |= proper_scores(everything)
-        top = {f"top_{k}_accuracy": mean_or_nan(everything.rank < k) if k < self._n_known else np.nan for k in TOP}
+        top = {
+            f"top_{k}_accuracy": mean_or_nan(everything.rank < k) if k < self._n_known else np.nan
+            for k in TOP
+        }
         figures |= {name: figure for name, figure in top.items() if name in names}
-        figures |= {f"macro_{name}": mean_or_nan(values[np.isfinite(values)]) for name, values in ranking._asdict().items()}
-        figures |= dict(zip(RANKING, everything.ranking.mean(axis=0).tolist() if everything.n else (), strict=False))
+        figures |= {
+            f"macro_{name}": mean_or_nan(values[np.isfinite(values)])
+            for name, values in ranking._asdict().items()
+        }
+        figures |= dict(
+            zip(
+                RANKING,
+                everything.ranking.mean(axis=0).tolist() if everything.n else (),
+                strict=False,
+            )
+        )
         if self._costs is not None:
-            figures["mean_cost"] = float((self._cell_costs(cells, self._costs) * cells.documents).sum()) / (everything.n or np.nan)
+            figures["mean_cost"] = float(
+                (self._cell_costs(cells, self._costs) * cells.documents).sum()
+            ) / (everything.n or np.nan)
         return figures if everything.n else dict.fromkeys(figures, np.nan)
 
-    def _intervals(self, figures: dict[str, float], everything: Judged, cells: Cells, bootstrap: Bootstrap) -> dict[str, Interval]:
-        found = {name: interval for name, interval in self._share_intervals(everything).items() if name in figures}
+    def _intervals(
+        self, figures: dict[str, float], everything: Judged, cells: Cells, bootstrap: Bootstrap
+    ) -> dict[str, Interval]:
+        found = {
+            name: interval
+            for name, interval in self._share_intervals(everything).items()
+            if name in figures
+        }
         if everything.n and bootstrap.replicates:
             costs = None if self._costs is None else self._cell_costs(cells, self._costs)
-            replicates = replicated_rates(cells, costs, bootstrap, self.kind) | replicated_scores(everything, bootstrap)
+            replicates = replicated_rates(cells, costs, bootstrap, self.kind) | replicated_scores(
+                everything, bootstrap
+            )
             others = replicates.keys() - found.keys()
-            found |= {name: percentile_interval(replicates[name], figure) for name, figure in figures.items() if name in others}
+            found |= {
+                name: percentile_interval(replicates[name], figure)
+                for name, figure in figures.items()
+                if name in others
+            }
         if everything.n and self.kind.is_exclusive and (everything.answer.numbers >= 0).all():
             found["micro_f1"] = found["accuracy"]  # all answers and all labels are as many
         return found
@@ -287,12 +358,26 @@ class Evaluation:
         of_documents = {"coverage": wilson_interval(answered, n), "answered_accuracy": of_answered}
         if not self.kind.is_exclusive:
             return {"accuracy": accuracy, "subset_accuracy": accuracy, **of_documents}
-        top = {f"top_{k}_accuracy": wilson_interval(int((everything.rank < k).sum()), n) for k in TOP if k < self._n_known}
-        return {"accuracy": accuracy, "micro_recall": accuracy, **of_documents, "micro_precision": of_answered, **top}
+        top = {
+            f"top_{k}_accuracy": wilson_interval(int((everything.rank < k).sum()), n)
+            for k in TOP
+            if k < self._n_known
+        }
+        return {
+            "accuracy": accuracy,
+            "micro_recall": accuracy,
+            **of_documents,
+            "micro_precision": of_answered,
+            **top,
+        }
 
     def _per_class(self, table: Outcomes, ranking: RankingFigures) -> dict[str, ClassResult]:
-        padded = (np.append(values, np.full(len(self.unknown_labels), np.nan)) for values in ranking)
-        margins = (margin.astype(np.int64) for margin in (table.hits, table.support, table.answered))
+        padded = (
+            np.append(values, np.full(len(self.unknown_labels), np.nan)) for values in ranking
+        )
+        margins = (
+            margin.astype(np.int64) for margin in (table.hits, table.support, table.answered)
+        )
         columns = (*margins, precision(table), recall(table), f1(table), *padded)
         rows = zip(self.classes, *(column.tolist() for column in columns), strict=True)
         return {
@@ -304,7 +389,10 @@ class Evaluation:
                 answered,
                 number_or_none(area),
                 number_or_none(average),
-                {"precision": wilson_interval(hits, answered), "recall": wilson_interval(hits, support)},
+                {
+                    "precision": wilson_interval(hits, answered),
+                    "recall": wilson_interval(hits, support),
+                },
                 hits,
             )
             for label, hits, support, answered, of_answers, of_class, mean, area, average in rows
@@ -313,7 +401,9 @@ class Evaluation:
     def _cell_costs(self, cells: Cells, costs_of: Costs) -> Floats:
         """Return the cost of each document of a cell, shape (n_cells,)."""
         of_abstaining = costs_of.of_abstaining
-        table = np.column_stack((np.where(np.isfinite(of_abstaining), of_abstaining, UNPRICED), costs_of.of_answers))
+        table = np.column_stack(
+            (np.where(np.isfinite(of_abstaining), of_abstaining, UNPRICED), costs_of.of_answers)
+        )
         known = cells.truth < self._n_known
         costs = np.full(cells.truth.size, UNPRICED)
         costs[known] = table[cells.truth[known], cells.answer[known] + 1]
@@ -326,7 +416,9 @@ class Evaluation:
             names = [shown_set(labels, names) for labels in self._index.table.sets()]
         names = [*names, ""]  # −1, no answer, is the last
         confusion: dict[str, dict[str, int]] = {}
-        for truth, answer, documents in zip(*(column.tolist() for column in cells[:3]), strict=True):
+        for truth, answer, documents in zip(
+            *(column.tolist() for column in cells[:3]), strict=True
+        ):
             confusion.setdefault(names[truth], {})[names[answer]] = documents
         return confusion
 
@@ -341,7 +433,15 @@ def evaluation_of(
     """Return the evaluation of a classifier that was trained on these counts; arguments are as `Evaluation` takes them."""
     labels = [label for label in statistics.classes if label != EVERYTHING]
     shares = statistics.class_documents[-len(labels) :] / statistics.n_documents
-    return Evaluation(labels, statistics.kind, costs=costs, shares=shares, prior=prior, by=by, scores_kept=scores_kept)
+    return Evaluation(
+        labels,
+        statistics.kind,
+        costs=costs,
+        shares=shares,
+        prior=prior,
+        by=by,
+        scores_kept=scores_kept,
+    )
 
 
 def cells_of(judged: Judged) -> Cells:
@@ -351,7 +451,10 @@ def cells_of(judged: Judged) -> Cells:
 
 def known_result(known: Judged) -> KnownResult:
     """Return the main figures of documents whose class the classifier knows."""
-    return KnownResult(known.n, *map(number_or_none, (*accuracy_and_macro_f1(known), *proper_scores(known).values())))
+    return KnownResult(
+        known.n,
+        *map(number_or_none, (*accuracy_and_macro_f1(known), *proper_scores(known).values())),
+    )
 
 
 def accuracy_and_macro_f1(judged: Judged) -> tuple[float, float]:
@@ -370,7 +473,12 @@ def reliability(documents: JudgedPosterior) -> tuple[ReliabilityBin, ...]:
     """Return the `BINS` bins. The most probable class counts, whether it was the answer or not."""
     rows = zip(*(column.tolist() for column in confidence_bins(documents)), strict=True)
     return tuple(
-        ReliabilityBin(k / BINS, (k + 1) / BINS, n, *((sure / n, hits / n, wilson_interval(hits, n)) if n else (None, None, None)))
+        ReliabilityBin(
+            k / BINS,
+            (k + 1) / BINS,
+            n,
+            *((sure / n, hits / n, wilson_interval(hits, n)) if n else (None, None, None)),
+        )
         for k, (n, hits, sure) in enumerate(rows)
     )
 

@@ -67,11 +67,17 @@ class Bootstrap(NamedTuple):
     def drawn_documents(self, n: int, draws: int) -> Iterator[Floats]:
         """Yield how often each of n documents is in sets drawn with replacement, shape (n_sets, n): its weight in the figures of a set."""
         for generator, n_sets in self._portions(draws, n):
-            yield np.apply_along_axis(np.bincount, 1, generator.integers(n, size=(n_sets, n)), minlength=n).astype(np.float64)
+            yield np.apply_along_axis(
+                np.bincount, 1, generator.integers(n, size=(n_sets, n)), minlength=n
+            ).astype(np.float64)
 
     def _portions(self, draws: int, size: int) -> Iterator[tuple[np.random.Generator, int]]:
         """Yield the generator and how many sets to draw at once, until there are as many as `replicates_of` the draws of each."""
-        generator, n_replicates, step = np.random.default_rng(self.seed), self.replicates_of(draws), max(DRAWS_AT_ONCE // size, 1)
+        generator, n_replicates, step = (
+            np.random.default_rng(self.seed),
+            self.replicates_of(draws),
+            max(DRAWS_AT_ONCE // size, 1),
+        )
         for begin in range(0, n_replicates, step):
             yield generator, min(step, n_replicates - begin)
 
@@ -93,13 +99,19 @@ def percentile_interval(replicates: Floats, figure: float) -> Interval:
     return min(float(low), figure), max(float(high), figure)
 
 
-def replicated_rates(cells: Cells, costs: Floats | None, bootstrap: Bootstrap, kind: type[Posterior] = ClassPosterior) -> dict[str, Floats]:
+def replicated_rates(
+    cells: Cells, costs: Floats | None, bootstrap: Bootstrap, kind: type[Posterior] = ClassPosterior
+) -> dict[str, Floats]:
     """Return replicates of the figures of `rates`, each of shape (n_replicates,); with ``costs``, shape (n_cells,), also of ``mean_cost``."""
     present, n_labels = cells.with_present_labels()
     parts: list[Mapping[str, Floats]] = []
     for drawn in bootstrap.drawn_cells(cells.documents, cells.documents.size + 3 * n_labels):
         found = rates(present.outcomes(n_labels, drawn), kind)
-        parts.append(found if costs is None else {**found, "mean_cost": drawn @ costs / cells.documents.sum()})
+        parts.append(
+            found
+            if costs is None
+            else {**found, "mean_cost": drawn @ costs / cells.documents.sum()}
+        )
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 

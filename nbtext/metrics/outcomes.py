@@ -93,14 +93,24 @@ def join_judged(parts: Sequence[Judged]) -> Judged:
     if not parts:
         no_figures = np.empty(0)
         no_labels = DocumentLabels(np.empty(0, np.int32), single_labels(0))
-        return Judged(np.empty(0, np.int32), no_figures, no_figures, no_figures, np.empty((0, 0)), no_labels, no_labels)
+        return Judged(
+            np.empty(0, np.int32),
+            no_figures,
+            no_figures,
+            no_figures,
+            np.empty((0, 0)),
+            no_labels,
+            no_labels,
+        )
     table = parts[-1].truth.table
 
     def joined(name: str) -> AnyArray:
         return np.concatenate([getattr(part, name) for part in parts])
 
     def labels(name: str) -> DocumentLabels:
-        return DocumentLabels(np.concatenate([getattr(part, name).numbers for part in parts]), table)
+        return DocumentLabels(
+            np.concatenate([getattr(part, name).numbers for part in parts]), table
+        )
 
     return Judged(
         rank=joined("rank"),
@@ -126,7 +136,11 @@ def confidence_bins(documents: JudgedPosterior) -> tuple[Whole, Whole, Floats]:
     """Return the documents in each bin, right answers, and the sum of confidences; the most probable class counts, whether it was the answer or not."""
     places = bin_of(documents.confidence)
     hits = np.bincount(places[documents.rank == 0], minlength=BINS)
-    return np.bincount(places, minlength=BINS), hits, np.bincount(places, documents.confidence, BINS).astype(np.float64)
+    return (
+        np.bincount(places, minlength=BINS),
+        hits,
+        np.bincount(places, documents.confidence, BINS).astype(np.float64),
+    )
 
 
 def expected_calibration_error(documents: JudgedPosterior) -> float:
@@ -142,8 +156,14 @@ def proper_scores(documents: JudgedPosterior, weights: Floats | None = None) -> 
     With ``weights``, shape (n_docs,), these are weighted means.
     """
     if weights is not None:
-        gaps = np.bincount(bin_of(documents.confidence), weights * ((documents.rank == 0) - documents.confidence))
-        figures = {"log_loss": weights @ documents.log_loss, "brier": weights @ documents.brier, "ece": np.abs(gaps).sum()}
+        gaps = np.bincount(
+            bin_of(documents.confidence), weights * ((documents.rank == 0) - documents.confidence)
+        )
+        figures = {
+            "log_loss": weights @ documents.log_loss,
+            "brier": weights @ documents.brier,
+            "ece": np.abs(gaps).sum(),
+        }
         return {name: float(total / weights.sum()) for name, total in figures.items()}
     return {
         "log_loss": mean_or_nan(documents.log_loss),
@@ -179,7 +199,9 @@ class Outcomes(NamedTuple):
     @classmethod
     def of_margins(cls, hits: Floats, support: Floats, answered: Floats) -> Outcomes:
         """Return the outcomes of documents with one label each."""
-        documents, right, documents_answered = (counts.sum(axis=-1) for counts in (support, hits, answered))
+        documents, right, documents_answered = (
+            counts.sum(axis=-1) for counts in (support, hits, answered)
+        )
         return cls(hits, support, answered, documents, right, documents_answered, right, right)
 
 
@@ -241,24 +263,34 @@ class Cells(NamedTuple):
     def with_present_labels(self) -> tuple[Cells, int]:
         """Return the cells with the labels that occur numbered from 0, and how many these are."""
         present = np.unique(np.concatenate([labels for _, labels in self.label_pairs]))
-        hits, support, answered = ((cells, np.searchsorted(present, labels)) for cells, labels in self.label_pairs)
+        hits, support, answered = (
+            (cells, np.searchsorted(present, labels)) for cells, labels in self.label_pairs
+        )
         return self._replace(hits=hits, support=support, answered=answered), present.size
 
     def label_counts(self) -> tuple[Whole, Whole, Whole]:
         """Return how many labels the documents of each cell have and got, have, and got, all of shape (n_cells,)."""
-        hits, support, answered = (np.bincount(cells, minlength=self.truth.size) for cells, _ in self.label_pairs)
+        hits, support, answered = (
+            np.bincount(cells, minlength=self.truth.size) for cells, _ in self.label_pairs
+        )
         return hits, support, answered
 
     def outcomes(self, n_labels: int, documents: Counts | None = None) -> Outcomes:
         """Sum the cells by label; ``documents``, shape (…, n_cells), replaces the documents counted in them."""
         counts = self.documents if documents is None else documents
-        by_label = (_sums(counts[..., cells], labels, n_labels) for cells, labels in self.label_pairs)
+        by_label = (
+            _sums(counts[..., cells], labels, n_labels) for cells, labels in self.label_pairs
+        )
         hits, support, answered = self.label_counts()
         is_right = self.truth == self.answer
         has_answer = answered > 0
-        f1_of_cells = np.where(support + answered > 0, 2 * hits / np.maximum(support + answered, 1), 1.0)
+        f1_of_cells = np.where(
+            support + answered > 0, 2 * hits / np.maximum(support + answered, 1), 1.0
+        )
         of_cells = (np.ones_like(hits), is_right, has_answer, is_right & has_answer, f1_of_cells)
-        totals = counts.astype(np.float64) @ np.stack(of_cells, axis=-1, dtype=np.float64, casting="unsafe")
+        totals = counts.astype(np.float64) @ np.stack(
+            of_cells, axis=-1, dtype=np.float64, casting="unsafe"
+        )
         return Outcomes(*by_label, *np.moveaxis(totals, -1, 0))
 
 
@@ -325,7 +357,11 @@ def micro_precision(table: Outcomes) -> Floats:
 
 def micro_f1(table: Outcomes) -> Floats:
     """Return 2·hits/(documents + answers): the accuracy, where every document has an answer (IIR 13.6)."""
-    return _ratio(2 * table.hits.sum(axis=-1), table.support.sum(axis=-1) + table.answered.sum(axis=-1), np.nan)
+    return _ratio(
+        2 * table.hits.sum(axis=-1),
+        table.support.sum(axis=-1) + table.answered.sum(axis=-1),
+        np.nan,
+    )
 
 
 def balanced_accuracy(table: Outcomes) -> Floats:
@@ -343,7 +379,9 @@ def matthews(table: Outcomes) -> Floats:
     covariance = table.hits.sum(axis=-1) * n - (table.support * table.answered).sum(axis=-1)
     of_truth = n**2 - (table.support**2).sum(axis=-1)
     of_answers = n**2 - (table.answered**2).sum(axis=-1) - unanswered**2
-    return np.where(n > 0, _ratio(covariance, np.sqrt(np.maximum(of_truth * of_answers, 0))), np.nan)
+    return np.where(
+        n > 0, _ratio(covariance, np.sqrt(np.maximum(of_truth * of_answers, 0))), np.nan
+    )
 
 
 def wrong_answers(judged: Judged, kind: type[Posterior]) -> Floats:
@@ -429,8 +467,12 @@ METRICS = {
     "lrap": Metric(title="label ranking average precision (LRAP)", kinds=OF_LABELS),
     "document_f1": Metric(document_f1, "F1 of a document", kinds=OF_LABELS),
     "subset_accuracy": Metric(accuracy, kinds=OF_LABELS),
-    "labels_per_document": Metric(labels_per_document, "labels of a document", most=inf, kinds=OF_LABELS),
-    "labels_per_answer": Metric(labels_per_answer, "labels of an answer", most=inf, kinds=OF_LABELS),
+    "labels_per_document": Metric(
+        labels_per_document, "labels of a document", most=inf, kinds=OF_LABELS
+    ),
+    "labels_per_answer": Metric(
+        labels_per_answer, "labels of an answer", most=inf, kinds=OF_LABELS
+    ),
     "set_coverage": Metric(),
     "set_size": Metric(most=inf, more_is_better=False),
 }
@@ -440,7 +482,9 @@ hold the true class by `nbtext.promises`."""
 
 def rates(table: Outcomes, kind: type[Posterior] = ClassPosterior) -> dict[str, Floats]:
     """Return the metrics of outcomes by name, each of shape (…), for one kind of labels."""
-    functions = {name: metric.of_outcomes for name, metric in METRICS.items() if kind in metric.kinds}
+    functions = {
+        name: metric.of_outcomes for name, metric in METRICS.items() if kind in metric.kinds
+    }
     return {name: function(table) for name, function in functions.items() if function is not None}
 
 

@@ -42,7 +42,9 @@ class RankingFigures(NamedTuple):
     average_precision: Floats
 
 
-def ranked_figures(blocks: Sequence[Floats], truth: DocumentLabels, n_classes: int) -> RankingFigures:
+def ranked_figures(
+    blocks: Sequence[Floats], truth: DocumentLabels, n_classes: int
+) -> RankingFigures:
     """Return the figures of each label against the rest, given log p(label k | d), shape (n_docs, n_classes), in nats, of all documents, or of none."""
     figures = RankingFigures(*np.full((2, n_classes), np.nan))
     if not blocks:
@@ -88,7 +90,9 @@ def area_under_roc(scores: Array, positives: Array) -> float:
     ``scores`` (or ranks), shape (n_docs,), and ``positives``, those of the class, are ascending. Source: J. Hanley, B. McNeil (1982).
     """
     n = positives.size
-    middle_ranks = (np.searchsorted(scores, positives, "left") + np.searchsorted(scores, positives, "right") + 1) / 2
+    middle_ranks = (
+        np.searchsorted(scores, positives, "left") + np.searchsorted(scores, positives, "right") + 1
+    ) / 2
     return float((middle_ranks.sum() - n * (n + 1) / 2) / (n * (scores.size - n)))
 
 
@@ -107,7 +111,9 @@ def rank_labels(posterior: Posterior, truth: DocumentLabels) -> Floats:
     """Return the figures of `RANKING` of each document, shape (n_docs, n_figures); none where it has one label, whose rank says all."""
     if not isinstance(posterior, LabelPosterior):
         return np.empty((len(posterior), 0))
-    return ranking_figures(truth.mask(max(posterior.logs.shape[1], truth.table.n_labels)), posterior.logs)
+    return ranking_figures(
+        truth.mask(max(posterior.logs.shape[1], truth.table.n_labels)), posterior.logs
+    )
 
 
 def ranking_figures(truth: Mask, log_posterior: Floats) -> Floats:
@@ -119,7 +125,10 @@ def ranking_figures(truth: Mask, log_posterior: Floats) -> Floats:
     is_true = np.take_along_axis(truth, order, axis=1).astype(np.float64)
     found = is_true.cumsum(axis=1)
     gains = 1 / np.log2(np.arange(2, DEPTHS[-1] + 2))
-    gained, best = is_true[:, : gains.size] @ gains[: is_true.shape[1]], np.append(np.inf, gains.cumsum())
+    gained, best = (
+        is_true[:, : gains.size] @ gains[: is_true.shape[1]],
+        np.append(np.inf, gains.cumsum()),
+    )
     precisions = (is_true * found / np.arange(1, is_true.shape[1] + 1)).sum(axis=1)
     return np.column_stack((
         *(is_true[:, :k].sum(axis=1) / k for k in DEPTHS),

@@ -25,7 +25,13 @@ def json_values(value: Any, digits: int | None = None) -> Any:  # noqa: ANN401 -
     Floats are rounded to so many significant ``digits``, if that is given.
     """
     if isinstance(value, float):
-        return None if not isfinite(value) else value if digits is None else float(f"{value:.{digits}g}")
+        return (
+            None
+            if not isfinite(value)
+            else value
+            if digits is None
+            else float(f"{value:.{digits}g}")
+        )
     if is_dataclass(value):
         record: dict[str, Any] = {}
         for each in fields(value):
@@ -211,7 +217,12 @@ class EvaluationResult:
     @property
     def mistakes(self) -> list[tuple[str, str, int]]:
         """True class, or labels, answer and number of documents of the wrong answers, the most frequent first; no answer is the empty text."""
-        cells = [(truth, answer, n) for truth, row in self.confusion.items() for answer, n in row.items() if truth != answer]
+        cells = [
+            (truth, answer, n)
+            for truth, row in self.confusion.items()
+            for answer, n in row.items()
+            if truth != answer
+        ]
         return sorted(cells, key=lambda cell: -cell[2])
 
 

@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.counts.corpus_counts import CorpusCounts, NeverLearntError, forget_documents, relabelled_documents, subtract_documents
+from nbtext.counts.corpus_counts import (
+    CorpusCounts,
+    NeverLearntError,
+    forget_documents,
+    relabelled_documents,
+    subtract_documents,
+)
 from nbtext.counts.counting import check_label
 from nbtext.document_parts import KINDS, with_weight
 from nbtext.errors import WARNING, Finding, UsageError, quantity, unknown_class
@@ -58,7 +64,9 @@ def merged(models: Sequence[TextClassifier], names: Names) -> TextClassifier:
             raise
         if model.seeds != first.seeds:
             raise UsageError(
-                f"cannot be added to {names[0]}: they began with other seed words", where=name, hint="train both with the same --seeds"
+                f"cannot be added to {names[0]}: they began with other seed words",
+                where=name,
+                hint="train both with the same --seeds",
             )
     return copy(first).learn(reduce(add, (model.counts for model in models)))
 
@@ -75,13 +83,17 @@ def relabelled(model: TextClassifier, old: str, new: str) -> TextClassifier:
     check_label(new)
     if new in classes and old != new:
         require_fitting(model.settings, JOINED_LABELS, *rows_of(model.fitted.kind))
-    counts = model.counts.relabelled([new if label == old else label for label in model.counts.table.classes])
+    counts = model.counts.relabelled(
+        [new if label == old else label for label in model.counts.table.classes]
+    )
     prior = model.settings.class_prior
     if not isinstance(prior, str) and old != new:
         others = {label: weight for label, weight in prior.items() if label != old}
         prior = {**others, new: others.get(new, 0.0) * (new in classes) + prior[old]}
     changed = copy(model)
-    changed.seeds = tuple(seed._replace(label=new if seed.label == old else seed.label) for seed in model.seeds)
+    changed.seeds = tuple(
+        seed._replace(label=new if seed.label == old else seed.label) for seed in model.seeds
+    )
     return changed.learn(counts, class_prior=prior)
 
 
@@ -96,7 +108,10 @@ def pruned(model: TextClassifier, min_df: int, max_df: float) -> TextClassifier:
     documents = statistics.term_documents
     kept = (documents >= min_df) & (documents <= max_df * statistics.n_documents)
     if statistics.n_terms and not kept.any():
-        raise UsageError(f"none of the {quantity(statistics.n_terms, 'term')} is left", hint="lower --min-df or raise --max-df")
+        raise UsageError(
+            f"none of the {quantity(statistics.n_terms, 'term')} is left",
+            hint="lower --min-df or raise --max-df",
+        )
     return copy(model).learn(replace(model.counts.restricted(kept), is_closed=True))
 
 
@@ -114,7 +129,8 @@ def counting_difference(one: TextClassifier, other: TextClassifier) -> str | Non
         return f"--format {(one if one.reading.is_counted else other).reading.format}"
     return (
         None
-        if one.analysis.stop_list == other.analysis.stop_list and one.settings.counts_stop_words == other.settings.counts_stop_words
+        if one.analysis.stop_list == other.analysis.stop_list
+        and one.settings.counts_stop_words == other.settings.counts_stop_words
         else "--stop-words"
     )
 
@@ -123,7 +139,10 @@ def require_changeable(model: TextClassifier, reading: Reading) -> None:
     """Raise `UsageError` for a model that cannot be changed exactly, or for documents, read so, that it cannot have learnt."""
     require_additive(model.settings, model.counts)
     if not reading.is_counted and model.reading.is_counted:
-        raise UsageError(f"the model was trained on {model.reading.format}'s counted features, not on texts", hint="give it features")
+        raise UsageError(
+            f"the model was trained on {model.reading.format}'s counted features, not on texts",
+            hint="give it features",
+        )
 
 
 def stemmer_difference(model: TextClassifier) -> str | None:
@@ -131,7 +150,10 @@ def stemmer_difference(model: TextClassifier) -> str | None:
     for package, version in versions(model.settings).items():
         before = model.fitted.written_by.get(package, version)
         if package != "nbtext" and before != version:
-            return f"the words of the model were stemmed by {package} {before}, these are by {version}; where stems differ, train again"
+            return (
+                f"the words of the model were stemmed by {package} {before}, these are by "
+                f"{version}; where stems differ, train again"
+            )
     return None
 
 
@@ -149,8 +171,13 @@ def contradictions(last: Whole, labels: Labels, names: Names) -> Iterator[Findin
     of_texts = np.array([numbers[label] for label in labels])
     others = np.flatnonzero(of_texts != of_texts[last])
     if others.size:
-        first, second = (f"{names[row]} ({shown_label(labels[row])})" for row in (others[0], last[others[0]]))
-        detail = f"{quantity(np.unique(last[others]).size, 'text')} under several labels: first {first} and {second}"
+        first, second = (
+            f"{names[row]} ({shown_label(labels[row])})" for row in (others[0], last[others[0]])
+        )
+        detail = (
+            f"{quantity(np.unique(last[others]).size, 'text')} under several labels: first "
+            f"{first} and {second}"
+        )
         yield Finding("labels", WARNING, detail, "keep one of them; --once takes the last")
 
 
@@ -168,7 +195,9 @@ class Batch(NamedTuple):
 
     def under(self, rows: Whole, labels: Labels) -> CorpusCounts:
         """Return the counts of some documents, each under the label given for it."""
-        return relabelled_documents(self.counts.table, self.counts.documents.rows(rows), labels, self.counts.sample.size)
+        return relabelled_documents(
+            self.counts.table, self.counts.documents.rows(rows), labels, self.counts.sample.size
+        )
 
     def subtracted(
         self,
@@ -201,7 +230,12 @@ class Batch(NamedTuple):
 
 def count_batch(model: TextClassifier, corpus: Corpus, jobs: int) -> Batch:
     """Return the documents of a labelled corpus as the model counts them, with fingerprints and names; raise `NoDocumentsError` if there are none."""
-    found = count_corpus(model.analysis, corpus, jobs, note=lambda document: fingerprint(with_weight(document.joined, document.weight)))
+    found = count_corpus(
+        model.analysis,
+        corpus,
+        jobs,
+        note=lambda document: fingerprint(with_weight(document.joined, document.weight)),
+    )
     return Batch(found.counts, np.frombuffer(b"".join(found.notes), FINGERPRINT), found.names)
 
 
@@ -209,19 +243,26 @@ def distinct_documents(batch: Batch) -> tuple[CorpusCounts, Ledger]:
     """Return the counts of the different documents of a batch, each under its last label, and their ledger."""
     rows = batch.last_of_each()
     labels = batch.labels(rows)
-    return batch.under(rows, labels), Ledger.empty().changed(batch.fingerprints[rows], list(map(text_of_label, labels)))
+    return batch.under(rows, labels), Ledger.empty().changed(
+        batch.fingerprints[rows], list(map(text_of_label, labels))
+    )
 
 
 WEIGHTINGS = ("counts", "log")
 """Where none is given: the first without unlabelled documents and each with them, of which left-out documents choose."""
 
 
-def learnt_with_best_weighting(model: TextClassifier, counts: CorpusCounts | None, pool: UnlabelledDocuments) -> TextClassifier:
+def learnt_with_best_weighting(
+    model: TextClassifier, counts: CorpusCounts | None, pool: UnlabelledDocuments
+) -> TextClassifier:
     """Return a model that learns with the weighting of `WEIGHTINGS` by which left-out documents are answered best; without unlabelled documents the first."""
     models = [copy(model).learn(counts, pool, weighting=weighting) for weighting in WEIGHTINGS]
 
     def loss(trained: TextClassifier) -> float:
-        figures, is_used = trained.fitted.learnt.unlabelled, trained.counts.uses_unlabelled or trained is models[0]
+        figures, is_used = (
+            trained.fitted.learnt.unlabelled,
+            trained.counts.uses_unlabelled or trained is models[0],
+        )
         return inf if figures is None or not is_used else min(figures.losses.values())
 
     return min(models, key=loss)
@@ -253,12 +294,24 @@ def learnt_once(counts: CorpusCounts, ledger: Ledger, batch: Batch) -> LearntOnc
     changed = rows[moved | new]
     if moved.any():
         counts = batch.subtracted(
-            counts, rows[moved], [label_of_text(ledger.labels[number]) for number in before[moved].tolist()], subtract_documents
+            counts,
+            rows[moved],
+            [label_of_text(ledger.labels[number]) for number in before[moved].tolist()],
+            subtract_documents,
         )
     if changed.size:
         counts = counts + batch.under(changed, batch.labels(changed))
-    ledger = ledger.changed(batch.fingerprints[changed], list(map(text_of_label, batch.labels(changed))))
-    return LearntOnce(counts, ledger, int(new.sum()), int(moved.sum()), int(known.sum()), batch.fingerprints.size - rows.size)
+    ledger = ledger.changed(
+        batch.fingerprints[changed], list(map(text_of_label, batch.labels(changed)))
+    )
+    return LearntOnce(
+        counts,
+        ledger,
+        int(new.sum()),
+        int(moved.sum()),
+        int(known.sum()),
+        batch.fingerprints.size - rows.size,
+    )
 
 
 def join_ledgers(ledgers: Sequence[Ledger]) -> tuple[Ledger | None, int]:
@@ -268,7 +321,9 @@ def join_ledgers(ledgers: Sequence[Ledger]) -> tuple[Ledger | None, int]:
     """
     if not ledgers:
         return None, 0
-    _, times = np.unique(np.concatenate([ledger.fingerprints for ledger in ledgers]), return_counts=True)
+    _, times = np.unique(
+        np.concatenate([ledger.fingerprints for ledger in ledgers]), return_counts=True
+    )
     return reduce(Ledger.joined, ledgers), int(np.count_nonzero(times > 1))
 
 
@@ -291,12 +346,22 @@ def forgotten_once(counts: CorpusCounts, ledger: Ledger, batch: Batch) -> Forgot
     before = ledger.find(batch.fingerprints[rows])
     rows, numbers = rows[before != ABSENT], before[before != ABSENT]
     for place in np.flatnonzero(~batch.known_alike(ledger)[rows]).tolist():
-        problem = NeverLearntError(int(rows[place]), shown_label(batch.labels(rows[place : place + 1])[0]))
-        problem.hint = f"it was learnt as {shown_label(label_of_text(ledger.labels[numbers[place]]))!r}; {problem.hint}"
+        problem = NeverLearntError(
+            int(rows[place]), shown_label(batch.labels(rows[place : place + 1])[0])
+        )
+        problem.hint = (
+            "it was learnt as "
+            f"{shown_label(label_of_text(ledger.labels[numbers[place]]))!r}; {problem.hint}"
+        )
         raise problem
     if rows.size:
         counts = batch.subtracted(counts, rows, batch.labels(rows), forget_documents)
-    return ForgottenOnce(counts, ledger.changed(batch.fingerprints[rows], [None] * rows.size), rows.size, before.size - rows.size)
+    return ForgottenOnce(
+        counts,
+        ledger.changed(batch.fingerprints[rows], [None] * rows.size),
+        rows.size,
+        before.size - rows.size,
+    )
 
 
 def forgotten(ledger: Ledger, batch: Batch) -> Ledger:

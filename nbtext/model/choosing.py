@@ -19,7 +19,14 @@ from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.statistics import estimated
 from nbtext.counts.vocabulary import SIDES, is_of_side, is_stop_word
-from nbtext.fitted_model import FEWEST_DOCUMENTS, LEAST_DOCUMENTS, NO_CHOICES, Choices, PairedTest, dropped_terms
+from nbtext.fitted_model import (
+    FEWEST_DOCUMENTS,
+    LEAST_DOCUMENTS,
+    NO_CHOICES,
+    Choices,
+    PairedTest,
+    dropped_terms,
+)
 from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, Posterior, of_kind
 from nbtext.records import dataclass
 from nbtext.settings import GivenSmoothing
@@ -34,7 +41,10 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Mask
 
 
-PRODUCTS: dict[type[Posterior], tuple[int, int]] = {ClassPosterior: (1 << 20, 1 << 21), LabelPosterior: (1 << 22, 1 << 23)}
+PRODUCTS: dict[type[Posterior], tuple[int, int]] = {
+    ClassPosterior: (1 << 20, 1 << 21),
+    LabelPosterior: (1 << 22, 1 << 23),
+}
 """Entries times classes of the documents that are left out, by the kind of labels: first few, and if that does not decide clearly, more.
 
 2²⁰ take about 8 ms a setting. Of several labels there are four times as many, since most documents have few of many: 0.1 to 0.5 s a setting,
@@ -51,11 +61,20 @@ APART = 2.0
 
 def has_choice(settings: Settings) -> bool:
     """Return whether anything is chosen by left-out documents."""
-    return settings.counts_stop_words or settings.counts_both or _compares_smoothing(settings) or _holds_out(settings)
+    return (
+        settings.counts_stop_words
+        or settings.counts_both
+        or _compares_smoothing(settings)
+        or _holds_out(settings)
+    )
 
 
 def _compares_smoothing(settings: Settings) -> bool:
-    multinomial = settings.classifier == "multinomial" and settings.weighting != "tfidf" and settings.prior_shape == "symmetric"
+    multinomial = (
+        settings.classifier == "multinomial"
+        and settings.weighting != "tfidf"
+        and settings.prior_shape == "symmetric"
+    )
     return settings.smoothing == "auto" and multinomial and settings.estimate != "ml"
 
 
@@ -76,24 +95,41 @@ def choose(
     vocabulary, of_sides = statistics.vocabulary, NO_CHOICES
     n_sampled = len(sample)
     can_compare = n_sampled >= LEAST_DOCUMENTS
-    stop = is_stop_word(vocabulary) & selected if settings.counts_stop_words else np.zeros_like(selected)
+    stop = (
+        is_stop_word(vocabulary) & selected
+        if settings.counts_stop_words
+        else np.zeros_like(selected)
+    )
     if settings.counts_both:
         if can_compare and not pairs_only:
             of_sides = _choose_sides(statistics, sample, settings, selected & ~stop)
-        selected = selected & ~dropped_terms(vocabulary, settings, replace(of_sides, stop_words_kept=True))
+        selected = selected & ~dropped_terms(
+            vocabulary, settings, replace(of_sides, stop_words_kept=True)
+        )
     chosen = Choices(stop_words_kept=bool(stop.any()) and not (selected & ~stop).any())
-    exact = settings.weighting != "log" or statistics.weight_unit == 1  # as `MultinomialNaiveBayes.subtracts_exactly`
+    exact = (
+        settings.weighting != "log" or statistics.weight_unit == 1
+    )  # as `MultinomialNaiveBayes.subtracts_exactly`
     compares_smoothing = exact and _compares_smoothing(settings)
     if (stop.any() and n_sampled >= FEWEST_DOCUMENTS) or (can_compare and compares_smoothing):
         on_counts = _Trials.of(statistics, settings, "counts")
-        on_weights = on_counts if settings.weighting == "counts" else _Trials.of(statistics, settings, settings.weighting)
+        on_weights = (
+            on_counts
+            if settings.weighting == "counts"
+            else _Trials.of(statistics, settings, settings.weighting)
+        )
 
         def of_others(documents: CountedDocuments) -> Choices:
             """Return what these documents decide: of stop words if there are any, and of smoothing."""
             choices, terms, losses = Choices(), selected & ~stop, None
             if stop.any():
-                pseudo_count = on_counts.evidence(terms)  # that of all terms is nearly the same, and takes time
-                losses, kept = on_counts.losses(documents, terms, pseudo_count), on_counts.losses(documents, selected, pseudo_count)
+                pseudo_count = on_counts.evidence(
+                    terms
+                )  # that of all terms is nearly the same, and takes time
+                losses, kept = (
+                    on_counts.losses(documents, terms, pseudo_count),
+                    on_counts.losses(documents, selected, pseudo_count),
+                )
                 comparison = PairedTest.of(losses, kept)
                 choices = Choices(comparison.keeps_words, comparison)
                 if comparison.keeps_words:
@@ -103,7 +139,11 @@ def choose(
             if losses is None or on_weights is not on_counts:
                 losses = on_weights.losses(documents, terms)
             pseudo_count, comparison = on_weights.best_alternative(documents, terms, losses)
-            return replace(choices, pseudo_count=pseudo_count if comparison.is_clear else None, smoothing=comparison)
+            return replace(
+                choices,
+                pseudo_count=pseudo_count if comparison.is_clear else None,
+                smoothing=comparison,
+            )
 
         chosen = _decided(statistics, sample, of_others)
     if documents is not None and _holds_out(settings):
@@ -122,7 +162,9 @@ def _holds_out(settings: Settings) -> bool:
     )
 
 
-def _by_held_out(whole: ClassStatistics, settings: Settings, selected: Mask, documents: CountedDocuments) -> float | None:
+def _by_held_out(
+    whole: ClassStatistics, settings: Settings, selected: Mask, documents: CountedDocuments
+) -> float | None:
     """Return the pseudo-count under which a model of the others answers every fifth document clearly better; None if none does.
 
     It is compared by errors, since by the log loss of scores that are no likelihoods numbers would be chosen whose answers are worse. One is taken only
@@ -137,7 +179,13 @@ def _by_held_out(whole: ClassStatistics, settings: Settings, selected: Mask, doc
     is_fitted[held_out] = False
     statistics = estimated(Subsets(whole.table, documents).part(is_fitted), whole.weights)
     here = selected & statistics.held
-    training = Training(statistics, here, chosen.PSEUDO_COUNT, settings, documents=documents.rows(np.flatnonzero(is_fitted)))
+    training = Training(
+        statistics,
+        here,
+        chosen.PSEUDO_COUNT,
+        settings,
+        documents=documents.rows(np.flatnonzero(is_fitted)),
+    )
     fitted, left_out = chosen.estimate(training), documents.rows(held_out)
 
     truth = left_out.truth(statistics.n_classes)
@@ -165,7 +213,9 @@ def _by_held_out(whole: ClassStatistics, settings: Settings, selected: Mask, doc
     return best_count if best.is_clear else None
 
 
-def _choose_sides(statistics: ClassStatistics, sample: CountedDocuments, settings: Settings, selected: Mask) -> Choices:
+def _choose_sides(
+    statistics: ClassStatistics, sample: CountedDocuments, settings: Settings, selected: Mask
+) -> Choices:
     """Return which of words, pairs and both answer left-out documents best; pairs unless another is clearly better.
 
     A few documents in scripts without spaces among many others decide nothing: the test would see noise of the calibration alone.
@@ -189,7 +239,11 @@ def _choose_sides(statistics: ClassStatistics, sample: CountedDocuments, setting
     return _decided(statistics, sample, of_sides)
 
 
-def _decided(statistics: ClassStatistics, sample: CountedDocuments, decide: Callable[[CountedDocuments], Choices]) -> Choices:
+def _decided(
+    statistics: ClassStatistics,
+    sample: CountedDocuments,
+    decide: Callable[[CountedDocuments], Choices],
+) -> Choices:
     """Return what the first documents of the sample decide, and if that is not clear, more of them.
 
     The sample is in the order of hashes, so they are drawn at random.
@@ -201,7 +255,9 @@ def _decided(statistics: ClassStatistics, sample: CountedDocuments, decide: Call
         documents = sample.rows(np.arange(min(len(sample), max(fitting, 2 * LEAST_DOCUMENTS))))
         chosen = decide(documents)
         compared = (chosen.unspaced, chosen.stop_words, chosen.smoothing)
-        if len(documents) == len(sample) or not any(test is not None and test.needs_more for test in compared):
+        if len(documents) == len(sample) or not any(
+            test is not None and test.needs_more for test in compared
+        ):
             break
     return chosen
 
@@ -218,7 +274,16 @@ class _Trials:
     @classmethod
     def of(cls, statistics: ClassStatistics, settings: Settings, weighting: Weighting) -> _Trials:
         """Return those of multinomial models, whatever the classifier."""
-        return cls(statistics, replace(settings, classifier="multinomial", weighting=weighting, prior_shape="symmetric", estimate="mean"))
+        return cls(
+            statistics,
+            replace(
+                settings,
+                classifier="multinomial",
+                weighting=weighting,
+                prior_shape="symmetric",
+                estimate="mean",
+            ),
+        )
 
     def evidence(self, selected: Mask) -> float:
         """Return the pseudo-count of greatest evidence, or the one that the user gave, of all terms without one of their own."""
@@ -229,16 +294,22 @@ class _Trials:
             return float(given)
         terms = selected.tobytes()
         if terms not in self._evidence:
-            self._evidence[terms] = MultinomialNaiveBayes.smoothing(Training(self.statistics, selected, np.nan, self.settings))
+            self._evidence[terms] = MultinomialNaiveBayes.smoothing(
+                Training(self.statistics, selected, np.nan, self.settings)
+            )
         return self._evidence[terms]
 
-    def losses(self, documents: CountedDocuments, selected: Mask, pseudo_count: float | None = None) -> Floats:
+    def losses(
+        self, documents: CountedDocuments, selected: Mask, pseudo_count: float | None = None
+    ) -> Floats:
         """Return the calibrated log loss of each document, shape (n_docs,), in nats; nan if a class of it has no other document.
 
         Without a pseudo-count, that of `evidence` is added.
         """
         smoothing = self.evidence(selected) if pseudo_count is None else pseudo_count
-        fitted = class_for(self.statistics, self.settings).estimate(Training(self.statistics, selected, smoothing, self.settings))
+        fitted = class_for(self.statistics, self.settings).estimate(
+            Training(self.statistics, selected, smoothing, self.settings)
+        )
         unseen = fitted.leave_one_out(documents)
         scores, lengths, _, truth, _ = unseen.of_known_classes()
         calibration = fitted_calibration(fitted, scores, truth, lengths, None)
@@ -247,7 +318,9 @@ class _Trials:
         losses[unseen.is_known] = posterior.losses(truth)
         return losses
 
-    def best_alternative(self, documents: CountedDocuments, selected: Mask, losses: Floats) -> tuple[float, PairedTest]:
+    def best_alternative(
+        self, documents: CountedDocuments, selected: Mask, losses: Floats
+    ) -> tuple[float, PairedTest]:
         """Return the best of `ALTERNATIVES`: upwards as long as each is better than the one before, and else downwards."""
         evidence = self.evidence(selected)
         above = [one for one in ALTERNATIVES if one >= APART * evidence]

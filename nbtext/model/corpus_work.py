@@ -91,7 +91,11 @@ def columns_of(document: Document) -> tuple[str, ...]:
 
 
 def count_corpus(
-    analysis: Analysis, corpus: Corpus, jobs: int = 1, scheduler: str | None = None, note: Note | None = None
+    analysis: Analysis,
+    corpus: Corpus,
+    jobs: int = 1,
+    scheduler: str | None = None,
+    note: Note | None = None,
 ) -> CountedCorpus:
     """Count a labelled corpus, in so many processes or on a cluster; with ``note`` keep all documents, with their names and what it returns for each.
 
@@ -99,7 +103,9 @@ def count_corpus(
     """
     with corpus.watched() as heard:
         counts, outcomes = joined_pieces(
-            _count_here(analysis, corpus, jobs, note, heard) if scheduler is None else _count_on_cluster(analysis, corpus, scheduler, heard)
+            _count_here(analysis, corpus, jobs, note, heard)
+            if scheduler is None
+            else _count_on_cluster(analysis, corpus, scheduler, heard)
         )
     for outcome in outcomes:
         corpus.report(outcome)
@@ -108,11 +114,16 @@ def count_corpus(
     corpus.require_readable()
     if counts is None:
         raise NoDocumentsError
-    names, notes = (list(chain.from_iterable(getattr(outcome, name) for outcome in outcomes)) for name in ("names", "notes"))
+    names, notes = (
+        list(chain.from_iterable(getattr(outcome, name) for outcome in outcomes))
+        for name in ("names", "notes")
+    )
     return CountedCorpus(counts, names, notes)
 
 
-def _count_here(analysis: Analysis, corpus: Corpus, jobs: int, note: Note | None, heard: Heard | None) -> list[PartialCounts]:
+def _count_here(
+    analysis: Analysis, corpus: Corpus, jobs: int, note: Note | None, heard: Heard | None
+) -> list[PartialCounts]:
     from nbtext.parallel.processes import cores, side_by_side
 
     jobs = 1 if any(map(can_be_read_here_only, corpus.paths)) else jobs or cores()
@@ -123,20 +134,32 @@ def _count_here(analysis: Analysis, corpus: Corpus, jobs: int, note: Note | None
         worthwhile = len(beginning) // WORTH_COUNTING
         jobs = jobs if worthwhile == min(jobs, MOST_LOOKED_AT) else worthwhile
         of_corpus, source = (chain(beginning, of_corpus), of_shards) if jobs > 1 else corpus.whole()
-    return side_by_side(count_shards, Counting(source, analysis, note), enumerate(of_corpus), max(jobs, 1), heard)
+    return side_by_side(
+        count_shards, Counting(source, analysis, note), enumerate(of_corpus), max(jobs, 1), heard
+    )
 
 
-def _count_on_cluster(analysis: Analysis, corpus: Corpus, scheduler: str, heard: Heard | None) -> Iterator[PartialCounts]:
+def _count_on_cluster(
+    analysis: Analysis, corpus: Corpus, scheduler: str, heard: Heard | None
+) -> Iterator[PartialCounts]:
     from nbtext.parallel.cluster import cluster, on_cluster
 
     rows = [CLUSTER] if corpus.patch is None else [CLUSTER, PATCH]
     require_fitting(analysis.settings, *rows)
     if STDIN in corpus.paths:
-        raise UsageError("standard input cannot be read by a cluster", hint="give files that its workers can read")
+        raise UsageError(
+            "standard input cannot be read by a cluster",
+            hint="give files that its workers can read",
+        )
     of_corpus, source = corpus.in_shards(here=False)
     documents = read = 0
     with cluster(scheduler) as workers:
-        for piece in on_cluster(workers, count_shards, Counting(source, analysis), enumerate(shard.absolute() for shard in of_corpus)):
+        for piece in on_cluster(
+            workers,
+            count_shards,
+            Counting(source, analysis),
+            enumerate(shard.absolute() for shard in of_corpus),
+        ):
             documents += sum(outcome.documents for outcome in piece.outcomes)
             read += sum(outcome.read for outcome in piece.outcomes)
             if heard is not None:
@@ -149,7 +172,9 @@ def count_shards(counting: Counting, share: Share[NumberedShard]) -> PartialCoun
     outcomes: list[Outcome] = []
     documents = paced(_documents(counting, share, outcomes), share.report)
     try:
-        return PartialCounts(outcomes, count(documents, counting.analysis, keep_all=counting.note is not None))
+        return PartialCounts(
+            outcomes, count(documents, counting.analysis, keep_all=counting.note is not None)
+        )
     except NoDocumentsError:
         return PartialCounts(outcomes)
     except (NbtextError, MemoryError) as problem:
@@ -160,12 +185,16 @@ def count_shards(counting: Counting, share: Share[NumberedShard]) -> PartialCoun
         return PartialCounts(outcomes)
 
 
-def _documents(counting: Counting, share: Share[NumberedShard], outcomes: list[Outcome]) -> Iterator[Document | LabelledBlock]:
+def _documents(
+    counting: Counting, share: Share[NumberedShard], outcomes: list[Outcome]
+) -> Iterator[Document | LabelledBlock]:
     for number, shard in share:
         outcome = Outcome(number)
         outcomes.append(outcome)
         before = bytes_read()
-        for item in read_shard(shard, replace(outcome.reported(counting.source), blocks=counting.note is None)):
+        for item in read_shard(
+            shard, replace(outcome.reported(counting.source), blocks=counting.note is None)
+        ):
             outcome.documents += number_of(item)
             if counting.note is not None:
                 outcome.names.append(item.id)
@@ -188,7 +217,9 @@ def joined_pieces(pieces: Iterable[PartialCounts]) -> tuple[CorpusCounts | None,
     if any(outcome.failure for outcome in outcomes):
         counts = None
     if counts is not None and counts.documents:
-        shard = np.repeat([outcome.number for outcome in outcomes], [outcome.documents for outcome in outcomes])
+        shard = np.repeat(
+            [outcome.number for outcome in outcomes], [outcome.documents for outcome in outcomes]
+        )
         counts = replace(counts, documents=counts.documents.rows(np.argsort(shard, kind="stable")))
     return counts, sorted(outcomes, key=lambda outcome: outcome.number)
 
@@ -204,7 +235,11 @@ def tree_sum(items: Iterable[Item], join: Callable[[Item, Item], Item]) -> Item 
         while sums and sums[-1][0] == level:
             level, total = level + 1, join(sums.pop()[1], total)
         sums.append((level, total))
-    return reduce(lambda later, earlier: join(earlier, later), [total for _, total in reversed(sums)]) if sums else None
+    return (
+        reduce(lambda later, earlier: join(earlier, later), [total for _, total in reversed(sums)])
+        if sums
+        else None
+    )
 
 
 WORTH_SCORING = 3
@@ -217,7 +252,9 @@ MOST_CLASSES = 1 << 14
 """With more classes there is too little text in a shard to send it anywhere."""
 
 
-def score_corpus(model: FittedModel, corpus: Corpus, jobs: int = 1, at_once: int = BLOCK_DOCUMENTS) -> Iterator[ScoredBlock]:
+def score_corpus(
+    model: FittedModel, corpus: Corpus, jobs: int = 1, at_once: int = BLOCK_DOCUMENTS
+) -> Iterator[ScoredBlock]:
     """Yield the documents of a corpus in order with their scores, by so many processes: if labelled those that can be read, else all.
 
     What ends the reading of a corpus without labels early is kept for `Corpus.finish`.
@@ -231,7 +268,9 @@ def score_corpus(model: FittedModel, corpus: Corpus, jobs: int = 1, at_once: int
     begun = False
     try:
         with corpus.watched() as heard:
-            for block in score_shards(Scoring(model, source), chain(beginning, of_corpus), processes, corpus.report, heard):
+            for block in score_shards(
+                Scoring(model, source), chain(beginning, of_corpus), processes, corpus.report, heard
+            ):
                 begun = True
                 yield block
         corpus.require_readable()
@@ -254,7 +293,11 @@ class Scored(NamedTuple):
 
 
 def score_shards(
-    scoring: Scoring, shards: Iterable[Shard], jobs: int, report: Callable[[Outcome], object], heard: Heard | None = None
+    scoring: Scoring,
+    shards: Iterable[Shard],
+    jobs: int,
+    report: Callable[[Outcome], object],
+    heard: Heard | None = None,
 ) -> Iterator[ScoredBlock]:
     """Yield all documents in order, scored by ``jobs`` other processes, or by this one if ``jobs`` is 1.
 
@@ -266,9 +309,17 @@ def score_shards(
         from nbtext.parallel.processes import in_order
 
         # scores of a whole file or stream are not to be kept until all are there
-        tasks = in_order(_score_shard, scoring, shards, jobs, is_ours=lambda shard: shard.part == WHOLE_FILE and shard.files is None)
+        tasks = in_order(
+            _score_shard,
+            scoring,
+            shards,
+            jobs,
+            is_ours=lambda shard: shard.part == WHOLE_FILE and shard.files is None,
+        )
     for shard, done in tasks:
-        for block, outcome in _score(scoring, shard, _beyond(heard, documents, read)) if done is None else done:
+        for block, outcome in (
+            _score(scoring, shard, _beyond(heard, documents, read)) if done is None else done
+        ):
             documents, read = documents + outcome.documents, read + outcome.read
             if heard is not None:
                 heard(documents, read)
@@ -297,7 +348,12 @@ def _score(scoring: Scoring, shard: Shard, heard: Heard | None) -> Iterator[Scor
         for block in scored(scoring.model, documents if heard is None else paced(documents, heard)):
             read, begin = bytes_read() - begin, bytes_read()
             unreadable = sum(document.problem is not None for document in block.documents)
-            outcome = Outcome(documents=len(block.documents), unreadable=unreadable, read=read, problems=rest.problems)
+            outcome = Outcome(
+                documents=len(block.documents),
+                unreadable=unreadable,
+                read=read,
+                problems=rest.problems,
+            )
             yield Scored(block, outcome)
             rest.problems = []
     except (DocumentError, PathError) as problem:

@@ -9,7 +9,13 @@ import numpy as np
 from nbtext.classifiers.base import fit_warnings
 from nbtext.corpus.columns import PARTS, is_column_name
 from nbtext.counts.count_table import whole_or_float
-from nbtext.counts.vocabulary import ENCODED_LINES, category_term, displayed_term, is_category_of, is_of_field
+from nbtext.counts.vocabulary import (
+    ENCODED_LINES,
+    category_term,
+    displayed_term,
+    is_category_of,
+    is_of_field,
+)
 from nbtext.errors import WARNING, Finding, quantity
 from nbtext.model.label_findings import label_findings
 from nbtext.settings import TRAINING, Reading
@@ -34,14 +40,23 @@ MANY_CLASSES = 0.5
 def describe(model: FittedModel) -> str:
     """Return the size of a model, its smoothing and what ``auto`` chose in one line."""
     statistics, learnt = model.counts.labelled, model.learnt
-    attributes = f", {quantity(len(statistics.attributes.names), 'attribute')}" if statistics.attributes.names else ""
+    attributes = (
+        f", {quantity(len(statistics.attributes.names), 'attribute')}"
+        if statistics.attributes.names
+        else ""
+    )
     n_own = len(learnt.own)
-    own = f", {quantity(n_own, 'term')} with {'its' if n_own == 1 else 'their'} own" if n_own else ""
+    own = (
+        f", {quantity(n_own, 'term')} with {'its' if n_own == 1 else 'their'} own" if n_own else ""
+    )
     n_lines = n_encoded_lines(statistics)
     encoded = f", {quantity(n_lines, 'encoded line')} dropped" if n_lines else ""
     return (
-        f"{quantity(statistics.n_classes, 'class')}, {quantity(statistics.n_documents, 'document')}, "
-        f"{quantity(model.n_tokens, 'token')}, {quantity(int(np.count_nonzero(learnt.selected)), 'term')}{attributes}, smoothing {learnt.smoothing:.3g}{own}{encoded}"
+        f"{quantity(statistics.n_classes, 'class')}, "
+        f"{quantity(statistics.n_documents, 'document')}, "
+        f"{quantity(model.n_tokens, 'token')}, "
+        f"{quantity(int(np.count_nonzero(learnt.selected)), 'term')}{attributes}, smoothing "
+        f"{learnt.smoothing:.3g}{own}{encoded}"
         f"{f' ({smoothing})' if (smoothing := learnt.choices.of_smoothing) else ''}"
         f"{f', scripts without spaces by {unspaced}' if (unspaced := learnt.choices.of_unspaced) else ''}"
         f"{f', stop words {stop_words}' if (stop_words := learnt.choices.of_stop_words) else ''}"
@@ -57,28 +72,46 @@ def n_encoded_lines(statistics: ClassStatistics) -> float:
 def class_sizes(model: FittedModel) -> dict[str, float]:
     """Return the number of training documents of each class, or with each label; of weighted documents the sum of their weights."""
     statistics = model.counts.labelled
-    return {label: whole_or_float(size) for label, size in zip(statistics.classes, statistics.class_documents, strict=True)}
+    return {
+        label: whole_or_float(size)
+        for label, size in zip(statistics.classes, statistics.class_documents, strict=True)
+    }
 
 
 def warnings(model: FittedModel) -> list[str]:
     """List what makes a model less useful than its user may think."""
     learnt, settings = model.learnt, model.settings
-    found = [each.line for each in corpus_findings(model.statistics, settings.reading, n_terms=int(np.count_nonzero(learnt.selected)))]
+    found = [
+        each.line
+        for each in corpus_findings(
+            model.statistics, settings.reading, n_terms=int(np.count_nonzero(learnt.selected))
+        )
+    ]
     if settings.class_weight == "balanced":
         found.append(
-            "--class-weight balanced: probabilities are those of documents drawn from all classes alike, not as often as in training; "
+            "--class-weight balanced: probabilities are those of documents drawn from all classes "
+            "alike, not as often as in training; "
             "give --class-prior for other frequencies"
         )
     if learnt.unlabelled is not None and not learnt.unlabelled.losses:
-        found.append("learnt from seed words without labelled documents: probabilities are not calibrated and mostly too near 0 and 1")
+        found.append(
+            "learnt from seed words without labelled documents: probabilities are not calibrated "
+            "and mostly too near 0 and 1"
+        )
     users = {None, settings.classifier, *(each.classifier for each in settings.models)}
-    idle = [each.shown for each in TRAINING if each.only_for not in users and settings[each.name] != each.default]
+    idle = [
+        each.shown
+        for each in TRAINING
+        if each.only_for not in users and settings[each.name] != each.default
+    ]
     if idle:
         found.append(f"--classifier {settings.classifier} makes no use of {', '.join(idle)}")
     return [*found, *fit_warnings(model.classifier)]
 
 
-def corpus_findings(statistics: ClassStatistics, reading: Reading, *, n_terms: int) -> Iterator[Finding]:
+def corpus_findings(
+    statistics: ClassStatistics, reading: Reading, *, n_terms: int
+) -> Iterator[Finding]:
     """Yield what is unusual about a corpus by its counts, of which ``n_terms`` terms are used."""
     if statistics.n_classes < statistics.kind.fewest:
         yield Finding(
@@ -96,18 +129,31 @@ def corpus_findings(statistics: ClassStatistics, reading: Reading, *, n_terms: i
         )
     if statistics.attributes.names:
         if empty := _without_values(statistics):
-            yield Finding("columns", WARNING, f"no document has a value of {', '.join(empty)}", "leave it out, or name another column")
+            yield Finding(
+                "columns",
+                WARNING,
+                f"no document has a value of {', '.join(empty)}",
+                "leave it out, or name another column",
+            )
     elif not n_terms:
         yield Finding(
-            "texts", WARNING, "the documents hold no terms; every answer will be the same", "nbtext tokens shows why a word is dropped"
+            "texts",
+            WARNING,
+            "the documents hold no terms; every answer will be the same",
+            "nbtext tokens shows why a word is dropped",
         )
-    is_list = reading.layout.decoded and not reading.label_separator and "," not in (reading.label_column or "")
+    is_list = (
+        reading.layout.decoded
+        and not reading.label_separator
+        and "," not in (reading.label_column or "")
+    )
     if is_list and statistics.n_documents >= REVEALING_DOCUMENTS and _have_one_label(statistics):
         yield Finding(
             "labels",
             WARNING,
             "labels are lists, none has more than one, and each label is answered by itself",
-            f"if each document has one class, give --label-column {reading.label_column or 'label'}.0",
+            "if each document has one class, give --label-column "
+            f"{reading.label_column or 'label'}.0",
         )
     yield from label_findings(list(filter(None, statistics.classes)), reading)
     yield from _wrong_columns(statistics, reading)
@@ -118,7 +164,11 @@ def _have_one_label(statistics: ClassStatistics) -> bool:
     """Return whether documents may have several labels, and have one each."""
     if statistics.kind.is_exclusive:
         return False
-    of_labels = [n for label, n in zip(statistics.classes, statistics.class_documents.tolist(), strict=True) if label]
+    of_labels = [
+        n
+        for label, n in zip(statistics.classes, statistics.class_documents.tolist(), strict=True)
+        if label
+    ]
     return sum(of_labels) == statistics.n_documents
 
 
@@ -128,14 +178,23 @@ def _wrong_columns(statistics: ClassStatistics, reading: Reading) -> Iterator[Fi
     is_row_each = reading.has_columns and n_classes == n_documents > FEW_DOCUMENTS
     if is_row_each or n_classes > max(FEW_CLASSES, MANY_CLASSES * n_documents):
         each = f"{quantity(n_classes, 'class')}, {quantity(n_documents, 'document')}"
-        advice = "see --label-column and --text-column" if reading.has_columns else "see nbtext help formats"
-        yield Finding("columns", WARNING, f"nearly every document is a class of its own: {each}", advice)
+        advice = (
+            "see --label-column and --text-column"
+            if reading.has_columns
+            else "see nbtext help formats"
+        )
+        yield Finding(
+            "columns", WARNING, f"nearly every document is a class of its own: {each}", advice
+        )
     if not reading.has_columns:
         return
     for label, size in zip(statistics.classes, statistics.class_documents.tolist(), strict=True):
         if size == 1 and is_column_name(label):
             yield Finding(
-                "columns", WARNING, f"the only document of class {label!r} looks like the header of the table", "if it is, give --header"
+                "columns",
+                WARNING,
+                f"the only document of class {label!r} looks like the header of the table",
+                "if it is, give --header",
             )
 
 
@@ -144,7 +203,10 @@ def _revealing_fields(statistics: ClassStatistics) -> Iterator[Finding]:
     sizes = statistics.class_documents
     if sizes.size < 2 or sizes.min() < REVEALING_DOCUMENTS:
         return
-    terms = np.flatnonzero(is_of_field(statistics.vocabulary) & (statistics.term_documents > REVEALING / 2 * sizes.min()))
+    terms = np.flatnonzero(
+        is_of_field(statistics.vocabulary)
+        & (statistics.term_documents > REVEALING / 2 * sizes.min())
+    )
     documents = statistics.documents_of(terms)
     gained = 2 * documents - documents.sum(axis=1, keepdims=True)
     places: dict[str, list[int]] = {}
@@ -154,11 +216,14 @@ def _revealing_fields(statistics: ClassStatistics) -> Iterator[Finding]:
         best = np.maximum(gained[rows].max(axis=0), 0)
         share = (best.sum() + (sizes - best).max()) / sizes.sum()
         if share >= REVEALING:
-            clearest = displayed_term(statistics.vocabulary.term(int(terms[rows[int(gained[rows].max(axis=1).argmax())]])))
+            clearest = displayed_term(
+                statistics.vocabulary.term(int(terms[rows[int(gained[rows].max(axis=1).argmax())]]))
+            )
             yield Finding(
                 "fields",
                 WARNING,
-                f"the field {field} alone tells the classes of {share:.1%} of the training documents, by terms such as {clearest}",
+                f"the field {field} alone tells the classes of {share:.1%} of the training "
+                f"documents, by terms such as {clearest}",
                 "if new documents lack it, read them without it",
             )
 
@@ -166,7 +231,9 @@ def _revealing_fields(statistics: ClassStatistics) -> Iterator[Finding]:
 def _without_values(statistics: ClassStatistics) -> list[str]:
     """List the attributes of which no training document has a value."""
     names = statistics.attributes
-    empty = [name for name in names.categorical if not is_category_of(statistics.vocabulary, name).any()]
+    empty = [
+        name for name in names.categorical if not is_category_of(statistics.vocabulary, name).any()
+    ]
     if statistics.moments is not None:
         documents = statistics.moments.documents.sum(axis=0).tolist()
         empty += [name for name, n in zip(names.numbers, documents, strict=True) if not n]

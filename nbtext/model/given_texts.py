@@ -12,7 +12,13 @@ from warnings import warn
 
 import numpy as np
 
-from nbtext.document_parts import WEIGHT_UNIT, Attributes, field_name, weight_in_units, without_separators
+from nbtext.document_parts import (
+    WEIGHT_UNIT,
+    Attributes,
+    field_name,
+    weight_in_units,
+    without_separators,
+)
 from nbtext.errors import DocumentError, UsageError, did_you_mean, listed
 from nbtext.model.schema import LABEL_KINDS
 from nbtext.prediction.labels import label_set, labels_in, one_label
@@ -62,7 +68,10 @@ class GivenLabels:
         self._labels, self.kind = labels, kind
         self.indicator: Indicator | None = None
         if len(getattr(labels, "shape", ())) > 1:
-            columns, is_sparse = list(getattr(labels, "columns", range(labels.shape[1]))), hasattr(labels, "toarray")
+            columns, is_sparse = (
+                list(getattr(labels, "columns", range(labels.shape[1]))),
+                hasattr(labels, "toarray"),
+            )
             matrix = labels.toarray() if is_sparse else np.asarray(labels)
             if matrix.shape[1:] == (1,):
                 self._labels = matrix[:, 0].tolist()
@@ -70,7 +79,10 @@ class GivenLabels:
                 self.indicator = Indicator(columns, is_sparse)
                 self._labels = ([columns[place] for place in np.flatnonzero(row)] for row in matrix)
             else:
-                raise UsageError("labels in two dimensions are 0 or 1", hint="give each text one label, or a list of labels")
+                raise UsageError(
+                    "labels in two dimensions are 0 or 1",
+                    hint="give each text one label, or a list of labels",
+                )
 
     def __iter__(self) -> Iterator[LabelOfDocument]:
         """Yield the name of each label's class, or of a list, tuple or set the set of labels."""
@@ -84,7 +96,9 @@ class GivenLabels:
             self.kind = self.kind or kind
             if kind != self.kind:
                 raise UsageError(
-                    f"the label {label!r} is no {self.kind}, as others are", where=f"labels[{place}]", hint="give all labels one type"
+                    f"the label {label!r} is no {self.kind}, as others are",
+                    where=f"labels[{place}]",
+                    hint="give all labels one type",
                 )
             yield one_label(str(LABEL_KINDS[kind](str(label))))
 
@@ -98,7 +112,11 @@ def _kind(label: object, place: int) -> str:
         return "int"
     if isinstance(label, (float, np.floating)) and np.isfinite(label):
         return "float"
-    raise UsageError(f"{_short(label)} cannot be a label", where=f"labels[{place}]", hint="labels are texts, numbers or booleans")
+    raise UsageError(
+        f"{_short(label)} cannot be a label",
+        where=f"labels[{place}]",
+        hint="labels are texts, numbers or booleans",
+    )
 
 
 class GivenClasses(NamedTuple):
@@ -114,7 +132,9 @@ class GivenClasses(NamedTuple):
     def of(cls, names: Names, kind: str) -> GivenClasses:
         """Return the classes of some names, as text unless all names are of that kind: files may have brought new classes to a model of numbers."""
         try:
-            classes = np.array([LABEL_KINDS[kind](name) for name in names], object if kind == "text" else None)
+            classes = np.array(
+                [LABEL_KINDS[kind](name) for name in names], object if kind == "text" else None
+            )
         except (KeyError, ValueError):
             return cls.of(names, "text")
         order = np.argsort(classes, kind="stable")
@@ -125,8 +145,12 @@ def among(labels: Iterable[Label], classes: Iterable[object]) -> Iterator[Label]
     """Yield labels; raise `UsageError` for one that is not of these classes."""
     known = set(classes)
     for place, label in enumerate(labels):
-        if not known.issuperset(label if isinstance(label, (list, tuple, set, frozenset, np.ndarray)) else [label]):
-            raise UsageError(f"the label {label!r} is not one of the given classes", where=f"labels[{place}]")
+        if not known.issuperset(
+            label if isinstance(label, (list, tuple, set, frozenset, np.ndarray)) else [label]
+        ):
+            raise UsageError(
+                f"the label {label!r} is not one of the given classes", where=f"labels[{place}]"
+            )
         yield label
 
 
@@ -136,7 +160,10 @@ def path_names(paths: Paths) -> list[str]:
 
 
 def labelled_documents(
-    texts: Iterable[Text], labels: Iterable[LabelOfDocument], reading: Reading, weights: Iterable[float] | None = None
+    texts: Iterable[Text],
+    labels: Iterable[LabelOfDocument],
+    reading: Reading,
+    weights: Iterable[float] | None = None,
 ) -> Iterator[Document]:
     """Yield texts with their labels and weights; those of weight 0 are left out.
 
@@ -148,7 +175,10 @@ def labelled_documents(
     of_documents = repeat(WEIGHT_UNIT) if weights is None else _in_units(weights)
     for label, given in zip_longest(labels, given_contents(texts, reading)):
         if label is None or given is None:
-            raise UsageError(f"there are {'fewer' if label is None else 'more'} labels than texts", hint="give each text one label")
+            raise UsageError(
+                f"there are {'fewer' if label is None else 'more'} labels than texts",
+                hint="give each text one label",
+            )
         units = next(of_documents, None)
         if units is None:
             raise UsageError("there are fewer weights than texts", hint="give each text one weight")
@@ -164,7 +194,10 @@ def labelled_documents(
 def _in_units(weights: Iterable[float]) -> Iterator[int]:
     for place, weight in enumerate(weights):
         try:
-            yield weight_in_units("sample_weight", f"{weight:.3f}" if isinstance(weight, (int, float, np.number)) else str(weight))
+            yield weight_in_units(
+                "sample_weight",
+                f"{weight:.3f}" if isinstance(weight, (int, float, np.number)) else str(weight),
+            )
         except DocumentError as problem:
             raise UsageError(problem.message, where=f"texts[{place}]", hint=problem.hint) from None
 
@@ -190,8 +223,15 @@ def _fields(reading: Reading) -> list[str]:
 
 def _require_several(given: object, noun: str) -> None:
     """Raise `UsageError` for one text or label, for none, and for a set, which has no order, or a mapping."""
-    if isinstance(given, (str, bytes, Mapping, AbstractSet)) or not hasattr(given, "__iter__") or getattr(given, "shape", None) == ():
-        raise UsageError(f"{noun}s are a list, an array or a column, not {_short(given)}", hint=f"put one {noun} into a list")
+    if (
+        isinstance(given, (str, bytes, Mapping, AbstractSet))
+        or not hasattr(given, "__iter__")
+        or getattr(given, "shape", None) == ()
+    ):
+        raise UsageError(
+            f"{noun}s are a list, an array or a column, not {_short(given)}",
+            hint=f"put one {noun} into a list",
+        )
 
 
 def _short(value: object) -> str:
@@ -211,11 +251,19 @@ def given_rows(texts: Iterable[Text], reading: Reading) -> Iterable[Any]:
     keys = (*_fields(reading), *Attributes.of(reading).names)
     if keys and hasattr(texts, "iterrows"):
         return _rows_of_frame(texts, keys, needs_text=bool(reading.tag_fields))
-    if shape[0] and not keys and (hasattr(texts, "toarray") or np.asarray(texts).dtype.kind in "biufc"):
-        raise UsageError(f"{COUNTS_WORDS}; give texts", hint="leave out CountVectorizer, TfidfVectorizer or what else made numbers of them")
+    if (
+        shape[0]
+        and not keys
+        and (hasattr(texts, "toarray") or np.asarray(texts).dtype.kind in "biufc")
+    ):
+        raise UsageError(
+            f"{COUNTS_WORDS}; give texts",
+            hint="leave out CountVectorizer, TfidfVectorizer or what else made numbers of them",
+        )
     if shape[1] != 1:
         raise UsageError(
-            f"there are {shape[1]} columns where one of texts is wanted", hint="give the column of the texts, as in df['text']"
+            f"there are {shape[1]} columns where one of texts is wanted",
+            hint="give the column of the texts, as in df['text']",
         )
     return np.asarray(texts)[:, 0]
 
@@ -225,23 +273,47 @@ def _rows_of_frame(frame: Any, keys: Names, *, needs_text: bool) -> Any:  # noqa
     frame = frame.rename(columns=str)
     columns = frame.columns.tolist()
     unread = [name for name in columns if name not in {TEXT, *keys}]
-    needs_text |= any(isinstance(value, str) and " " in value for value in frame[unread].to_numpy().flat)
-    if missing := [name for name in (*keys, *[TEXT] * (needs_text and bool(unread))) if name not in columns]:
-        raise UsageError(f"no column is called {missing[0]!r}{did_you_mean(missing[0], columns)}", hint=f"there are {listed(columns, 20)}")
+    needs_text |= any(
+        isinstance(value, str) and " " in value for value in frame[unread].to_numpy().flat
+    )
+    if missing := [
+        name for name in (*keys, *[TEXT] * (needs_text and bool(unread))) if name not in columns
+    ]:
+        raise UsageError(
+            f"no column is called {missing[0]!r}{did_you_mean(missing[0], columns)}",
+            hint=f"there are {listed(columns, 20)}",
+        )
     if unread:
-        warn(f"columns of the data frame that are never read: {listed(unread, 20)}; that of the texts is called {TEXT!r}", stacklevel=2)
+        warn(
+            f"columns of the data frame that are never read: {listed(unread, 20)}; that of the "
+            f"texts is called {TEXT!r}",
+            stacklevel=2,
+        )
     return frame.to_dict("records")
 
 
-def _content(fields: Names, attributes: Attributes, given: object) -> tuple[bytes, Fields, tuple[str, ...]]:
+def _content(
+    fields: Names, attributes: Attributes, given: object
+) -> tuple[bytes, Fields, tuple[str, ...]]:
     if isinstance(given, (str, bytes)):
         given = {TEXT: given}
     if not isinstance(given, Mapping):
         keys = ", ".join((TEXT, *fields, *attributes.names))
-        raise UsageError(f"{_short(given)} is not a document", hint=f"give a mapping with the keys {keys}, or a text")
-    words = [(field_name(name), _utf8(given[name])) for name in fields if not _is_missing(given.get(name))]
+        raise UsageError(
+            f"{_short(given)} is not a document",
+            hint=f"give a mapping with the keys {keys}, or a text",
+        )
+    words = [
+        (field_name(name), _utf8(given[name]))
+        for name in fields
+        if not _is_missing(given.get(name))
+    ]
     values = [given.get(name) for name in attributes.names]
-    return _utf8(given.get(TEXT, "")), words, attributes.checked(["" if _is_missing(value) else str(value) for value in values])
+    return (
+        _utf8(given.get(TEXT, "")),
+        words,
+        attributes.checked(["" if _is_missing(value) else str(value) for value in values]),
+    )
 
 
 def _is_missing(value: object) -> bool:

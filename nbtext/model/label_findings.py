@@ -45,11 +45,16 @@ def label_findings(labels: Sequence[str], reading: Reading) -> Iterator[Finding]
         )
     if missing := [label for label in labels if label.strip().casefold() in MISSING]:
         column = reading.label_column
-        leave_out = f"give --where {column}!={missing[0]}" if reading.has_columns and column else "leave such documents out"
+        leave_out = (
+            f"give --where {column}!={missing[0]}"
+            if reading.has_columns and column
+            else "leave such documents out"
+        )
         yield Finding(
             "labels",
             WARNING,
-            f"a class with a name that stands for a missing value: {listed([*map(repr, missing)], SHOWN)}",
+            "a class with a name that stands for a missing value: "
+            f"{listed([*map(repr, missing)], SHOWN)}",
             f"if its documents have no label, {leave_out}",
         )
     if not reading.label_separator:
@@ -62,9 +67,19 @@ def _lists(labels: Sequence[str], reading: Reading) -> Iterator[Finding]:
         example = next(label for label in labels if separator in label or holds_list(label))
         advice = f"give --label-separator '{separator}'"
         if reading.format == "fasttext":
-            advice = f"write a space before each __label__ and before the text, as with sed 's/{separator} */ /'"
-        yield Finding("labels", WARNING, f"labels that look like lists of several, such as {example!r}", f"if they are, {advice}")
-    elif ends := [label for label in labels if len(label) > 1 and label[-1] in ",;" and label[-2].isalnum()]:
+            advice = (
+                "write a space before each __label__ and before the text, as with sed "
+                f"'s/{separator} */ /'"
+            )
+        yield Finding(
+            "labels",
+            WARNING,
+            f"labels that look like lists of several, such as {example!r}",
+            f"if they are, {advice}",
+        )
+    elif ends := [
+        label for label in labels if len(label) > 1 and label[-1] in ",;" and label[-2].isalnum()
+    ]:
         yield Finding(
             "labels",
             WARNING,
@@ -114,4 +129,6 @@ def _are_lists(labels: Sequence[str], separator: str) -> bool:
     uses = Counter(part for of_label in parts for part in of_label)
     shared = sum(any(uses[part] > 1 for part in of_label) for of_label in several)
     is_marked = any(part.startswith(FASTTEXT) for of_label in several for part in of_label)
-    return is_marked or (bool(several) and shared >= MOSTLY * len(several) and len(uses) <= len(parts))
+    return is_marked or (
+        bool(several) and shared >= MOSTLY * len(several) and len(uses) <= len(parts)
+    )

@@ -24,7 +24,14 @@ from nbtext.store.atomic import BACKUP_SUFFIX as BACKUP
 from nbtext.store.atomic import LOCK_SUFFIX as LOCK
 from nbtext.store.atomic import check_replaceable, keep_backup, locked, replace_file
 from nbtext.store.ledger import Ledger
-from nbtext.store.model_file import NO_MODEL, embedded_digest, has_ledger, model_digest, read_ledger_bytes, read_model_bytes
+from nbtext.store.model_file import (
+    NO_MODEL,
+    embedded_digest,
+    has_ledger,
+    model_digest,
+    read_ledger_bytes,
+    read_model_bytes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -93,15 +100,27 @@ def import_what_changing_needs() -> None:
 
     What a setting alone asks for, such as a stemmer, is left out.
     """
-    needed = ("language_model.smoothing", "metrics.outcomes", "model.training", "model.description", "model.given_texts", "version")
-    for name in ("numpy.ma", *(f"nbtext.{module}" for module in needed)):  # numpy wants the first for sets
+    needed = (
+        "language_model.smoothing",
+        "metrics.outcomes",
+        "model.training",
+        "model.description",
+        "model.given_texts",
+        "version",
+    )
+    for name in (
+        "numpy.ma",
+        *(f"nbtext.{module}" for module in needed),
+    ):  # numpy wants the first for sets
         import_module(name)
     for name in CLASSIFIERS:
         classifier_class(name)
 
 
 @contextmanager
-def locked_model(path: str, *, lock_timeout: float, backup: bool = False, is_new: bool = False) -> Iterator[LockedModelFile]:
+def locked_model(
+    path: str, *, lock_timeout: float, backup: bool = False, is_new: bool = False
+) -> Iterator[LockedModelFile]:
     """Hold the lock of a model file; raises `LockedError` if another process does for ``lock_timeout`` seconds.
 
     With ``is_new`` nothing that may be there is read: the model to be written needs nothing more than made it.
@@ -163,7 +182,12 @@ def update(
         n_before = model.counts.labelled.n_documents
         if not isinstance(more, Batch):
             ledger = file.ledger()
-            file.replace(model.learn(model.counts if more is None else model.counts + more.counts, unlabelled.pool), ledger)
+            file.replace(
+                model.learn(
+                    model.counts if more is None else model.counts + more.counts, unlabelled.pool
+                ),
+                ledger,
+            )
             return Updated(model, n_before, ledger is not None, None)
         ledger = file.ledger()
         try:
@@ -209,10 +233,16 @@ def forget(
             if once:
                 ledger = file.ledger()
                 if ledger is None:
-                    raise UsageError("the model has no ledger", where=path, hint="forget without --once")
+                    raise UsageError(
+                        "the model has no ledger", where=path, hint="forget without --once"
+                    )
                 counts, ledger, n_forgotten, unknown = forgotten_once(model.counts, ledger, batch)
             else:
-                counts, n_forgotten, unknown = forget_documents(model.counts, batch.counts), batch.fingerprints.size, 0
+                counts, n_forgotten, unknown = (
+                    forget_documents(model.counts, batch.counts),
+                    batch.fingerprints.size,
+                    0,
+                )
                 ledger = file.ledger()
                 ledger = None if ledger is None else forgotten(ledger, batch)
         except NeverLearntError as problem:
@@ -222,7 +252,9 @@ def forget(
         return Forgot(model, n_forgotten, unknown)
 
 
-def _loaded_to_change(file: LockedModelFile, counted_by: TextClassifier, unlabelled: Unlabelled) -> TextClassifier:
+def _loaded_to_change(
+    file: LockedModelFile, counted_by: TextClassifier, unlabelled: Unlabelled
+) -> TextClassifier:
     """Load the model to change, without its unlabelled documents if these are dropped. Raise `ModelError` if another process replaced it by one that counts differently."""
     from nbtext.model.changing import counting_difference
 
@@ -230,7 +262,9 @@ def _loaded_to_change(file: LockedModelFile, counted_by: TextClassifier, unlabel
     difference = counting_difference(counted_by, model)
     if difference is not None:
         raise ModelError(
-            f"another process replaced it by a model that counts differently, by {difference}", where=file.path, hint="run it again"
+            f"another process replaced it by a model that counts differently, by {difference}",
+            where=file.path,
+            hint="run it again",
         )
     unlabelled.drop_from(model)
     require_additive(model.settings, model.counts)
@@ -256,12 +290,17 @@ class MergedModels(NamedTuple):
     """Documents that several of the ledgers know."""
 
 
-def merge(paths: Sequence[str], path: str, *, lock_timeout: float, backup: bool = False) -> MergedModels:
+def merge(
+    paths: Sequence[str], path: str, *, lock_timeout: float, backup: bool = False
+) -> MergedModels:
     """Write the sum of models, with their ledgers joined; the file may be one of them. Raises as `merged` does, and `LockedError`."""
     from nbtext.model.changing import join_ledgers, merged
 
     with locked_model(path, lock_timeout=lock_timeout, backup=backup) as file:
-        parts = [ModelToMerge(part, *read_with_ledger(part)) for part in stepped(paths, "model", len(paths))]
+        parts = [
+            ModelToMerge(part, *read_with_ledger(part))
+            for part in stepped(paths, "model", len(paths))
+        ]
         model = merged([part.model for part in parts], paths)
         ledger, repeated = join_ledgers([part.ledger for part in parts if part.ledger is not None])
         file.replace(model, ledger)
@@ -281,7 +320,9 @@ def promote(new: str, path: str, *, lock_timeout: float, backup: bool = False) -
     check_replaceable(new)
     import_what_changing_needs()
     with ExitStack() as locks:
-        for place in sorted((new, path), key=os.path.realpath):  # everybody in one order, so that two do not wait for each other
+        for place in sorted(
+            (new, path), key=os.path.realpath
+        ):  # everybody in one order, so that two do not wait for each other
             locks.enter_context(locked(place, lock_timeout))
         if model_digest(new) != embedded_digest(content):
             raise ModelError("was replaced while it was read", where=new, hint="run it again")
@@ -299,9 +340,15 @@ def _require_apart(new: str, path: str, *, backup: bool) -> None:
     if source == target:
         raise UsageError("is the model itself", where=new, hint="name the file of another model")
     if backup and source == target + BACKUP:
-        raise UsageError("is where --backup keeps the model that is replaced", where=new, hint="leave out --backup")
+        raise UsageError(
+            "is where --backup keeps the model that is replaced",
+            where=new,
+            hint="leave out --backup",
+        )
     if source == target + LOCK:
-        raise UsageError(f"has a name that belongs to {path}", where=new, hint="give it another one")
+        raise UsageError(
+            f"has a name that belongs to {path}", where=new, hint="give it another one"
+        )
 
 
 def _require_no_ledger(path: str, new: str) -> None:
@@ -329,4 +376,6 @@ def _remove(new: str, path: str) -> None:
     try:
         Path(os.path.realpath(new)).unlink()
     except OSError as problem:
-        raise PathError(f"written, but {new} cannot be removed: {reason(problem)}", where=path) from None
+        raise PathError(
+            f"written, but {new} cannot be removed: {reason(problem)}", where=path
+        ) from None

@@ -32,7 +32,16 @@ from nbtext.fitted_model import (
     own_pseudo_counts,
     require_learnable,
 )
-from nbtext.model.schema import FITTED, LABEL_KINDS, MOST, StoredSettings, checked_settings, decoded, encoded, plain
+from nbtext.model.schema import (
+    FITTED,
+    LABEL_KINDS,
+    MOST,
+    StoredSettings,
+    checked_settings,
+    decoded,
+    encoded,
+    plain,
+)
 from nbtext.prediction.calibration import LABEL_ARRAYS, Calibration, LeftOutPosteriors
 from nbtext.prediction.labels import MARK, DocumentLabels, LabelSets, have_several, single_labels
 from nbtext.prediction.posterior import ClassPosterior, LabelPosterior
@@ -87,7 +96,9 @@ def to_plain(model: FittedModel) -> tuple[dict[str, object], Arrays]:
             "reading": dict(model.settings.reading),
             "written_by": model.written_by,
             "label_kind": model.label_kind,
-            "layers": [(layer.name, layer.unit or table.unit, layer.weight) for layer in table.layers],
+            "layers": [
+                (layer.name, layer.unit or table.unit, layer.weight) for layer in table.layers
+            ],
             "closed_vocabulary": model.counts.is_closed,
             "sample_bound": model.counts.sample.bound,
             "seeds": list(learnt.weights.seeds),
@@ -104,8 +115,14 @@ def to_plain(model: FittedModel) -> tuple[dict[str, object], Arrays]:
         {
             "selected": None if learnt.selected.all() else learnt.selected.view(np.uint8),
             **calibration.arrays(),
-            "typicality": None if learnt.typicality is None else learnt.typicality.quantiles.ravel(),
-            "answers": None if profile is None else np.append(np.zeros(table.n_classes - profile.answers.size, np.int64), profile.answers),
+            "typicality": None
+            if learnt.typicality is None
+            else learnt.typicality.quantiles.ravel(),
+            "answers": None
+            if profile is None
+            else np.append(
+                np.zeros(table.n_classes - profile.answers.size, np.int64), profile.answers
+            ),
             "stop_words": "\n".join(model.stop_list).encode(),
             **({} if left_out is None else _left_out_to_plain(left_out)),
         }
@@ -134,13 +151,18 @@ def from_plain(plain: Mapping[str, object], arrays: Arrays) -> FittedModel:
             by_term = looked_up(Analysis(settings, stop_list))
         own = own_pseudo_counts(table, by_term)
         learnt = replace(learnt, fitted=fitted, own=own, weights=weights)
-        model = FittedModel(settings, stop_list, counts, learnt, stored.written_by, stored.label_kind)
+        model = FittedModel(
+            settings, stop_list, counts, learnt, stored.written_by, stored.label_kind
+        )
         require_learnable(settings, model.statistics, seeds)
         _ = model.classifier  # raises if what was fitted does not fit
     except UsageError as problem:
         raise malformed(str(problem)[:200]) from None
     require(stored.label_kind in LABEL_KINDS, "its labels are of an unknown type")
-    require(longest_ngram(table.vocabulary) <= settings.ngrams, "its n-grams are longer than its settings say")
+    require(
+        longest_ngram(table.vocabulary) <= settings.ngrams,
+        "its n-grams are longer than its settings say",
+    )
     return model
 
 
@@ -150,7 +172,9 @@ def _settings(training: Parsed, reading: Parsed) -> Settings:
         json.dumps((training, reading), ensure_ascii=False).encode("utf-8", "surrogateescape")
         return replace(Settings.of_file(training), reading=Reading.of_file(reading))
     except (UsageError, AttributeError, TypeError, OverflowError, UnicodeEncodeError) as problem:
-        raise ModelError(f"the model has settings that this nbtext does not know: {str(problem)[:200]}") from None
+        raise ModelError(
+            f"the model has settings that this nbtext does not know: {str(problem)[:200]}"
+        ) from None
 
 
 def _with_unspaced(settings: Settings, table: CountTable) -> Settings:
@@ -162,7 +186,9 @@ def _with_unspaced(settings: Settings, table: CountTable) -> Settings:
 def rows_of_text(text: bytes, sizes: Whole, plural: str) -> Whole:
     """Return where each row of text begins and the last ends; raise `ModelError` if one begins inside a character."""
     bounds = offsets(sizes)
-    fits = bounds[-1] == len(text) and not np.any((np.frombuffer(text, np.uint8)[bounds[:-1]] & 0xC0) == 0x80)
+    fits = bounds[-1] == len(text) and not np.any(
+        (np.frombuffer(text, np.uint8)[bounds[:-1]] & 0xC0) == 0x80
+    )
     require(fits, f"its {plural} do not fit their lengths")
     return bounds
 
@@ -178,17 +204,32 @@ def moments_from_plain(part: Parts, class_documents: Whole, attributes: Attribut
     """Return the moments of the counts and numbers."""
     from nbtext.counts.moments import Moments
 
-    documents, sums = part["values"], [_fraction(line) for line in part["value_sums"].decode().splitlines()]
+    documents, sums = (
+        part["values"],
+        [_fraction(line) for line in part["value_sums"].decode().splitlines()],
+    )
     shape = (class_documents.size, len(attributes.numbers))
     require(documents.size == shape[0] * shape[1], "its values do not fit its attributes")
     require(len(sums) == 2 * documents.size, "its sums do not fit its attributes")
-    halves = (np.array(half, object).reshape(shape) for half in (sums[: documents.size], sums[documents.size :]))
+    halves = (
+        np.array(half, object).reshape(shape)
+        for half in (sums[: documents.size], sums[documents.size :])
+    )
     moments = Moments(documents.reshape(shape), *halves)
-    require(np.all(moments.documents <= class_documents[:, np.newaxis]), "there are more values than documents")
+    require(
+        np.all(moments.documents <= class_documents[:, np.newaxis]),
+        "there are more values than documents",
+    )
     require(moments.are_possible(), "its sums are not those of numbers")
-    require(np.all(moments.squares <= moments.documents.astype(object) * int(LARGEST) ** 2), "its numbers are too large")
+    require(
+        np.all(moments.squares <= moments.documents.astype(object) * int(LARGEST) ** 2),
+        "its numbers are too large",
+    )
     of_counts = moments.sums[:, : len(attributes.counts)].ravel().tolist()
-    require(all(total >= 0 and total.denominator == 1 for total in of_counts), "its sums are not those of counts")
+    require(
+        all(total >= 0 and total.denominator == 1 for total in of_counts),
+        "its sums are not those of counts",
+    )
     return moments
 
 
@@ -199,8 +240,13 @@ def sample_values_from_plain(values: Floats, n_documents: int, attributes: Attri
     values = values.reshape(n_documents, n_columns)
     counts, numbers = np.split(values, [len(attributes.counts)], axis=1)
     size = np.abs(numbers)
-    require(np.all(np.isnan(size) | (size == 0) | ((size >= SMALLEST) & (size <= LARGEST))), "its sample has an impossible number")
-    possible = np.isnan(counts) | ((counts >= 0) & (counts < LARGEST_COUNT) & (counts == np.floor(counts)))
+    require(
+        np.all(np.isnan(size) | (size == 0) | ((size >= SMALLEST) & (size <= LARGEST))),
+        "its sample has an impossible number",
+    )
+    possible = np.isnan(counts) | (
+        (counts >= 0) & (counts < LARGEST_COUNT) & (counts == np.floor(counts))
+    )
     require(np.all(possible), "its sample has an impossible count")
     return values
 
@@ -218,7 +264,10 @@ def _fraction(line: str) -> Fraction:
 def _learnt(part: Parts, stored: StoredSettings, settings: Settings, table: CountTable) -> Learnt:
     """Return what was estimated, but for what follows from the counts and what the classifier fitted."""
     smoothing, selected = float(stored.smoothing), part["selected"].astype(np.bool_)
-    require(is_possible_smoothing(smoothing, table.n_terms, settings), "its smoothing is not what its settings say")
+    require(
+        is_possible_smoothing(smoothing, table.n_terms, settings),
+        "its smoothing is not what its settings say",
+    )
     figures, answers = stored.profile, part["answers"][int(have_several(table.classes)) :]
     require((figures is None) == (not answers.size), "its answers do not go with its profile")
     return Learnt(
@@ -227,7 +276,9 @@ def _learnt(part: Parts, stored: StoredSettings, settings: Settings, table: Coun
         _calibration(part, stored, table),
         stored.calibration,
         _typicality(part["typicality"]),
-        None if figures is None else Profile({name: Spread(*figure) for name, figure in figures.items()}, answers),
+        None
+        if figures is None
+        else Profile({name: Spread(*figure) for name, figure in figures.items()}, answers),
         choices=_choices(stored.choices),
         unlabelled=_unlabelled(stored),
         left_out=_left_out(part, table.classes),
@@ -239,8 +290,14 @@ def _unlabelled(stored: StoredSettings) -> UnlabelledFigures | None:
 
 
 def _choices(plain: Parsed) -> Choices:
-    tests = {name: plain[name] and PairedTest(**plain[name]) for name in ("stop_words", "smoothing", "unspaced")}
-    require(plain["sides"] and plain["sides"] == sorted(set(plain["sides"])), "training makes no such choices")
+    tests = {
+        name: plain[name] and PairedTest(**plain[name])
+        for name in ("stop_words", "smoothing", "unspaced")
+    }
+    require(
+        plain["sides"] and plain["sides"] == sorted(set(plain["sides"])),
+        "training makes no such choices",
+    )
     return Choices(**{**plain, **tests, "sides": tuple(plain["sides"])})
 
 
@@ -249,22 +306,39 @@ def _calibration(part: Parts, stored: StoredSettings, table: CountTable) -> Cali
     require(calibration.is_possible, "its temperature is out of range")
     slopes, offsets, prior = (part[name] for name in LABEL_ARRAYS)
     several = have_several(table.classes)
-    fits = slopes.size == offsets.size == prior.size == (table.n_classes - 1) * several and (stored.rivalry is not None) == several
+    fits = (
+        slopes.size == offsets.size == prior.size == (table.n_classes - 1) * several
+        and (stored.rivalry is not None) == several
+    )
     in_range = all(np.all(np.abs(each) <= MOST_NATS) for each in (slopes, offsets, prior))
     require(fits and in_range, "its labels are not calibrated")
     if several:
-        from nbtext.prediction.label_calibration import LabelCalibration  # one answer of one label starts without it
+        from nbtext.prediction.label_calibration import (
+            LabelCalibration,
+        )  # one answer of one label starts without it
 
-        return LabelCalibration(calibration.scale, calibration.exponent, **stored.rivalry, slopes=slopes, offsets=offsets, prior=prior)
+        return LabelCalibration(
+            calibration.scale,
+            calibration.exponent,
+            **stored.rivalry,
+            slopes=slopes,
+            offsets=offsets,
+            prior=prior,
+        )
     return calibration
 
 
 def _typicality(array: Floats) -> Typicality | None:
     if not array.size:
         return None
-    require(array.size == BANDS * LEVELS.size, "its likelihoods are not as many as there are quantiles")
+    require(
+        array.size == BANDS * LEVELS.size, "its likelihoods are not as many as there are quantiles"
+    )
     quantiles = array.reshape(BANDS, LEVELS.size)
-    require(np.all(np.abs(quantiles) < MOST) and np.all(np.diff(quantiles) >= 0), "its likelihoods do not rise")
+    require(
+        np.all(np.abs(quantiles) < MOST) and np.all(np.diff(quantiles) >= 0),
+        "its likelihoods do not rise",
+    )
     return Typicality(quantiles)
 
 
@@ -278,11 +352,18 @@ def _left_out_to_plain(posteriors: LeftOutPosteriors) -> dict[str, Numbers | Non
     if not posteriors.posterior.is_exclusive:
         sizes = posteriors.truth.sizes()
         labels = labels + 1  # after the reserved label
-    return {"left_out_labels": labels, "left_out_label_counts": sizes, "left_out_nats": nats, "left_out_weights": weights}
+    return {
+        "left_out_labels": labels,
+        "left_out_label_counts": sizes,
+        "left_out_nats": nats,
+        "left_out_weights": weights,
+    }
 
 
 def _left_out(part: Parts, labels: Names) -> LeftOutPosteriors | None:
-    classes, sizes, nats, weights = (part[f"left_out_{name}"] for name in ("labels", "label_counts", "nats", "weights"))
+    classes, sizes, nats, weights = (
+        part[f"left_out_{name}"] for name in ("labels", "label_counts", "nats", "weights")
+    )
     several = have_several(labels)
     n_documents, n_classes = (sizes if several else classes).size, len(labels) - several
     require(nats.size == n_documents * n_classes, "its documents left out do not fit its classes")
@@ -290,19 +371,34 @@ def _left_out(part: Parts, labels: Names) -> LeftOutPosteriors | None:
         return None
     require(nats.min() >= 0, "the probabilities of its documents left out are none")
     weights = weights if weights.size else np.ones(n_documents)
-    require(weights.size == n_documents and np.all(weights > 0), "the weights of its documents left out are none")
-    _require_labels(sizes, classes, n_documents, "documents left out", "lack labels", several=several)
+    require(
+        weights.size == n_documents and np.all(weights > 0),
+        "the weights of its documents left out are none",
+    )
+    _require_labels(
+        sizes, classes, n_documents, "documents left out", "lack labels", several=several
+    )
     log_posterior = -nats.reshape(-1, n_classes)
     if several:
         truth = DocumentLabels.of_sets(LabelSets(sizes, classes - 1).tuples(), n_classes)
         return LeftOutPosteriors(LabelPosterior(log_posterior), truth, weights)
-    return LeftOutPosteriors(ClassPosterior(log_posterior), DocumentLabels(classes, single_labels(n_classes)), weights)
+    return LeftOutPosteriors(
+        ClassPosterior(log_posterior), DocumentLabels(classes, single_labels(n_classes)), weights
+    )
 
 
-def _require_labels(sizes: Whole, labels: Whole, n_documents: int, whose: str, misfit: str, *, several: bool) -> None:
+def _require_labels(
+    sizes: Whole, labels: Whole, n_documents: int, whose: str, misfit: str, *, several: bool
+) -> None:
     """Raise `ModelError` unless each document has a label, or where it may have several so many as ``sizes`` says, sorted, without the reserved one."""
-    require(sizes.size == n_documents * several and labels.size == (sizes.sum() if several else n_documents), f"its {whose} {misfit}")
-    sorted_sets = not several or (rise_in_rows(labels, offsets(sizes)) and labels.min(initial=1) > 0)
+    require(
+        sizes.size == n_documents * several
+        and labels.size == (sizes.sum() if several else n_documents),
+        f"its {whose} {misfit}",
+    )
+    sorted_sets = not several or (
+        rise_in_rows(labels, offsets(sizes)) and labels.min(initial=1) > 0
+    )
     require(sorted_sets, f"the labels of its {whose} are not sorted")
 
 
@@ -320,14 +416,20 @@ def counts_to_plain(counts: CorpusCounts) -> Arrays:
             "ngrams": vocabulary.pairs,
             "labels": b"".join(labels),
             "label_lengths": np.array([len(label) for label in labels]),
-            **({"column_labels": columns // n_layers, "column_layers": columns % n_layers} if n_layers > 1 else {}),
+            **(
+                {"column_labels": columns // n_layers, "column_layers": columns % n_layers}
+                if n_layers > 1
+                else {}
+            ),
             "column_documents": table.class_documents[columns],
             "term_cells": np.diff(table.term_offsets),
             "cell_columns": (np.cumsum(stays) - 1)[table.cell_classes],
             **dict(zip(CELLS, table.cells, strict=False)),
             **({} if table.moments is None else values_to_plain(table.moments.of_classes(columns))),
             "sample_hashes": documents.hashes,
-            "sample_labels": documents.classes if documents.labels is None else documents.labels.columns // n_layers,
+            "sample_labels": documents.classes
+            if documents.labels is None
+            else documents.labels.columns // n_layers,
             "sample_label_counts": None if documents.labels is None else documents.labels.sizes,
             "sample_layers": documents.columns % n_layers if table.n_counted > 1 else None,
             "sample_entries": documents.matrix.entries,
@@ -342,40 +444,77 @@ def counts_to_plain(counts: CorpusCounts) -> Arrays:
 def _counts(part: Parts, stored: StoredSettings, settings: Settings, seeds: Seeds) -> CorpusCounts:
     """Return the counts."""
     vocabulary, rows = _vocabulary(part), stored.layers
-    counted, names = [name for name, _, weight in rows if weight is None], {name for name, *_ in rows}
+    counted, names = (
+        [name for name, _, weight in rows if weight is None],
+        {name for name, *_ in rows},
+    )
     fits = counted == sorted({"", *counted}) and len(names) == len(rows)
-    require(fits and rows[: len(counted)] == [[name, rows[0][1], None] for name in counted], "it has layers of unknown kinds")
+    require(
+        fits and rows[: len(counted)] == [[name, rows[0][1], None] for name in counted],
+        "it has layers of unknown kinds",
+    )
     layers = tuple(Layer(name, weight, unit if weight else None) for name, unit, weight in rows)
     bounds = rows_of_text(part["labels"], part["label_lengths"], "labels").tolist()
     labels = tuple(part["labels"][start:end].decode() for start, end in pairwise(bounds))
-    require(labels and all(first < second for first, second in pairwise(labels)), "its labels are not sorted and distinct")
-    require(not any(MARK in label for label in labels), "a label has U+001F, which separates labels")
+    require(
+        labels and all(first < second for first, second in pairwise(labels)),
+        "its labels are not sorted and distinct",
+    )
+    require(
+        not any(MARK in label for label in labels), "a label has U+001F, which separates labels"
+    )
     table = replace(_table(part, vocabulary, labels, layers, settings), unit=rows[0][1])
     if have_several(labels):
         _require_labels_of_documents(table)
-    counts = CorpusCounts(table, _sample(part, table, settings.sample, stored.sample_bound), stored.closed_vocabulary)
+    counts = CorpusCounts(
+        table, _sample(part, table, settings.sample, stored.sample_bound), stored.closed_vocabulary
+    )
     of_class, of_layer = table.column_parts
-    without = {*labels} - {labels[number] for number in of_class[table.class_documents > 0].tolist()}
-    require(without <= {seed.label for seed in seeds}, "a label has neither documents nor seed words")
+    without = {*labels} - {
+        labels[number] for number in of_class[table.class_documents > 0].tolist()
+    }
+    require(
+        without <= {seed.label for seed in seeds}, "a label has neither documents nor seed words"
+    )
     n_seeded = np.count_nonzero(~table.held)  # terms that only seeds name, and the parts of n-grams
-    require(n_seeded <= sum(2 * len(seed.term) - 1 for seed in seeds), "its terms and cells do not fit")
-    require(all(len(seed.term) <= settings.ngrams for seed in seeds), "a seed is a longer n-gram than its settings say")
+    require(
+        n_seeded <= sum(2 * len(seed.term) - 1 for seed in seeds), "its terms and cells do not fit"
+    )
+    require(
+        all(len(seed.term) <= settings.ngrams for seed in seeds),
+        "a seed is a longer n-gram than its settings say",
+    )
     unlabelled = _unlabelled(stored)
     if unlabelled is not None:
         losses = unlabelled.losses
         weights = [layer.weight for layer in layers if layer.weight is not None]
-        require(not losses or losses.keys() >= {f"{weight:g}" for weight in (0, *weights)}, "it lacks the loss of its unlabelled documents")
+        require(
+            not losses or losses.keys() >= {f"{weight:g}" for weight in (0, *weights)},
+            "it lacks the loss of its unlabelled documents",
+        )
         documents = table.class_documents[of_layer >= len(counted)].sum()
-        require(documents <= 2 * WEIGHT_UNIT * unlabelled.documents, "its layers have more documents than were read")
+        require(
+            documents <= 2 * WEIGHT_UNIT * unlabelled.documents,
+            "its layers have more documents than were read",
+        )
     return counts
 
 
-def _table(part: Parts, vocabulary: Vocabulary, labels: tuple[str, ...], layers: Layers, settings: Settings) -> CountTable:
+def _table(
+    part: Parts, vocabulary: Vocabulary, labels: tuple[str, ...], layers: Layers, settings: Settings
+) -> CountTable:
     """Return the table of arrays, whose columns and cells are checked."""
-    cell_columns, documents, bounds = part["cell_columns"], part["column_documents"], offsets(part["term_cells"])
+    cell_columns, documents, bounds = (
+        part["cell_columns"],
+        part["column_documents"],
+        offsets(part["term_cells"]),
+    )
     attributes = Attributes.of(settings.reading)
     counts, holding, logs = (part[name] for name in CELLS)
-    require(bounds[-1] == cell_columns.size and bounds.size == len(vocabulary) + 1, "its terms and cells do not fit")
+    require(
+        bounds[-1] == cell_columns.size and bounds.size == len(vocabulary) + 1,
+        "its terms and cells do not fit",
+    )
     require(cell_columns.max(initial=-1) < documents.size, "a cell has no column")
     require(np.all(holding <= counts), "a cell counts less than its documents")
     require(np.all(holding <= documents[cell_columns]), "a cell has more documents than its column")
@@ -384,7 +523,10 @@ def _table(part: Parts, vocabulary: Vocabulary, labels: tuple[str, ...], layers:
     require(not settings.sums_logs or logs.size == counts.size, "it has no sums of log weights")
     of_class, of_layer, n_layers = part["column_labels"], part["column_layers"], len(layers)
     fits = of_class.size == of_layer.size == documents.size * (n_layers > 1)
-    require(fits and (n_layers > 1 or documents.size == len(labels)), "its columns and labels do not fit")
+    require(
+        fits and (n_layers > 1 or documents.size == len(labels)),
+        "its columns and labels do not fit",
+    )
     columns = np.arange(len(labels)) if n_layers == 1 else of_class * n_layers + of_layer
     require(np.all(columns[1:] > columns[:-1]), "its columns are not sorted")
     n_columns = len(labels) * n_layers
@@ -393,7 +535,11 @@ def _table(part: Parts, vocabulary: Vocabulary, labels: tuple[str, ...], layers:
     require(attributes.numbers or not with_values, "it has values of no attribute")
     of_columns = np.zeros(n_columns, np.int64)
     of_columns[columns] = documents
-    moments = moments_from_plain(part, documents, attributes).scattered(columns, n_columns) if attributes.numbers else None
+    moments = (
+        moments_from_plain(part, documents, attributes).scattered(columns, n_columns)
+        if attributes.numbers
+        else None
+    )
     found = CountTable(
         vocabulary,
         labels,
@@ -424,7 +570,9 @@ def _require_labels_of_documents(table: CountTable) -> None:
     places = np.minimum(np.searchsorted(cells, of_all), max(cells.size - 1, 0))
     require(np.array_equal(cells[places], of_all), "a label has a term that no document has")
     for counted in table.cells:
-        require(np.all(counted[of_label] <= counted[places]), "a label counts more than all documents")
+        require(
+            np.all(counted[of_label] <= counted[places]), "a label counts more than all documents"
+        )
 
 
 def _require_sample_of_documents(table: CountTable, sample: CountedDocuments) -> None:
@@ -432,7 +580,11 @@ def _require_sample_of_documents(table: CountTable, sample: CountedDocuments) ->
 
     Documents weigh at least 1 / unit. To compare each cell would double the time of loading.
     """
-    of_columns = sample.columns if sample.labels is None else np.concatenate((sample.columns, sample.labels.columns))
+    of_columns = (
+        sample.columns
+        if sample.labels is None
+        else np.concatenate((sample.columns, sample.labels.columns))
+    )
     documents = np.bincount(of_columns, minlength=table.class_documents.size)
     holding = np.bincount(sample.matrix.terms, minlength=table.n_terms)
     fits = np.all(documents <= table.class_documents) and np.all(holding <= table.term_documents)
@@ -442,31 +594,56 @@ def _require_sample_of_documents(table: CountTable, sample: CountedDocuments) ->
 def _require_possible_logs(table: CountTable) -> None:
     """Raise `ModelError` unless the sums of log weights are possible for the counts."""
     counts, documents, sums = table.cells
-    least, most = documents * log_units(np.ones(1)), documents * (log_units(counts / documents) + 1)  # the logarithm is concave
+    least, most = (
+        documents * log_units(np.ones(1)),
+        documents * (log_units(counts / documents) + 1),
+    )  # the logarithm is concave
     unweighted = is_category(table.vocabulary)[table.cell_terms] & (sums == 0)
-    require(np.all(unweighted | ((least <= sums) & (sums <= most))), "its sums of log weights do not fit its counts")
+    require(
+        np.all(unweighted | ((least <= sums) & (sums <= most))),
+        "its sums of log weights do not fit its counts",
+    )
 
 
 def _sample(part: Parts, table: CountTable, size: int, bound: int) -> DocumentSample:
     hashes, entries = part["sample_hashes"], offsets(part["sample_entries"])
     columns, terms, counts = part["sample_labels"], part["sample_terms"], part["sample_counts"]
     n_layers, of_layers = len(table.layers), part["sample_layers"]
-    require(of_layers.max(initial=0) < table.n_counted, "a document of its sample is in no layer of documents")
-    of_layers, sizes, labels = of_layers if of_layers.size else np.zeros(hashes.size, np.int64), part["sample_label_counts"], None
+    require(
+        of_layers.max(initial=0) < table.n_counted,
+        "a document of its sample is in no layer of documents",
+    )
+    of_layers, sizes, labels = (
+        of_layers if of_layers.size else np.zeros(hashes.size, np.int64),
+        part["sample_label_counts"],
+        None,
+    )
     several = have_several(table.classes)
-    _require_labels(sizes, columns, hashes.size, "sample", "does not fit its labels", several=several)
+    _require_labels(
+        sizes, columns, hashes.size, "sample", "does not fit its labels", several=several
+    )
     if several:
-        labels, columns = LabelSets(sizes, columns * n_layers + np.repeat(of_layers, sizes)), of_layers
+        labels, columns = (
+            LabelSets(sizes, columns * n_layers + np.repeat(of_layers, sizes)),
+            of_layers,
+        )
     else:
         columns = columns * n_layers + of_layers
-    require(hashes.size <= min(size, int(table.counted.n_documents)), "its sample does not fit its size")
+    require(
+        hashes.size <= min(size, int(table.counted.n_documents)), "its sample does not fit its size"
+    )
     require(entries[-1] == terms.size <= MOST_ENTRIES, "its sample does not fit its terms")
     require(np.diff(entries).max(initial=0) <= MOST_TERMS, "its sample holds impossible documents")
-    require(rise_in_rows(terms, entries) and np.all(hashes[1:] >= hashes[:-1]), "its sample is not sorted")
+    require(
+        rise_in_rows(terms, entries) and np.all(hashes[1:] >= hashes[:-1]),
+        "its sample is not sorted",
+    )
     require(not hashes.size or int(hashes[-1]) <= bound, "its sample exceeds its bound")
     matrix = DocumentTermMatrix(entries, terms, counts, np.zeros(columns.size, np.int64))
     if table.moments is not None:
-        matrix = matrix._replace(values=sample_values_from_plain(part["sample_values"], columns.size, table.attributes))
+        matrix = matrix._replace(
+            values=sample_values_from_plain(part["sample_values"], columns.size, table.attributes)
+        )
     weights = part["sample_weights"] if part["sample_weights"].size else None
     require(weights is None or table.unit != 1, "its sample has impossible weights")
     documents = CountedDocuments(matrix, columns, hashes, weights, n_layers, labels)
@@ -479,10 +656,16 @@ def _vocabulary(part: Parts) -> Vocabulary:
     bounds = rows_of_text(text, part["term_lengths"], "terms")
     single = bounds.size - 1
     order, is_repeated = sorted_order(text, bounds)
-    require(np.all(order[1:] > order[:-1]) and not is_repeated.any(), "its terms are not sorted and distinct")
+    require(
+        np.all(order[1:] > order[:-1]) and not is_repeated.any(),
+        "its terms are not sorted and distinct",
+    )
     left, last = unpair(pairs)
     require(np.all(pairs[1:] > pairs[:-1]), "its n-grams are not sorted and distinct")
-    require(np.all((left >= 0) & (left < single + np.arange(left.size)) & (last < single)), "an n-gram has parts that are no terms")
+    require(
+        np.all((left >= 0) & (left < single + np.arange(left.size)) & (last < single)),
+        "an n-gram has parts that are no terms",
+    )
     return Vocabulary(text, bounds, pairs)
 
 

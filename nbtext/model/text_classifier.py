@@ -188,7 +188,11 @@ class TextClassifier:
     def __repr__(self) -> str:
         """Show the parameters that differ from the defaults."""
         defaults = TextClassifier().get_params()
-        changed = [f"{name}={value!r}" for name, value in self.get_params().items() if value != defaults[name]]
+        changed = [
+            f"{name}={value!r}"
+            for name, value in self.get_params().items()
+            if value != defaults[name]
+        ]
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def _repr_html_(self) -> str:
@@ -196,7 +200,8 @@ class TextClassifier:
         from html import escape
 
         learnt = (
-            f"{quantity(len(self.classes), 'class')}, {quantity(self.counts.labelled.n_documents, 'document')}"
+            f"{quantity(len(self.classes), 'class')}, "
+            f"{quantity(self.counts.labelled.n_documents, 'document')}"
             if self._fitted
             else "not trained"
         )
@@ -213,19 +218,31 @@ class TextClassifier:
         Raises `UsageError` for a wrong value or an unknown name, and leaves the model as it was.
         """
         before, after = self.settings, _changed(self.settings, parameters)
-        counted_alike = before.reading == after.reading and all(before[name] == after[name] for name in COUNTING)
+        counted_alike = before.reading == after.reading and all(
+            before[name] == after[name] for name in COUNTING
+        )
         counts = None if self._fitted is None else self.counts
-        counted_alike &= not after.sums_logs or (counts is not None and counts.table.cell_logs is not None)
+        counted_alike &= not after.sums_logs or (
+            counts is not None and counts.table.cell_logs is not None
+        )
         if counts is not None and counted_alike and not needs_documents(after):
             return self.learn(counts, None, **parameters)
         if self.seeds:
-            raise UsageError("seed words are terms of the settings that they were given with", hint="set the parameters first")
+            raise UsageError(
+                "seed words are terms of the settings that they were given with",
+                hint="set the parameters first",
+            )
         self._stop_list = None
         self._replace(None)
         self.settings = after
         return self
 
-    def fit(self, texts: Iterable[Text], labels: Iterable[Label], sample_weight: Iterable[float] | None = None) -> TextClassifier:
+    def fit(
+        self,
+        texts: Iterable[Text],
+        labels: Iterable[Label],
+        sample_weight: Iterable[float] | None = None,
+    ) -> TextClassifier:
         """Learn from texts (str, or bytes in UTF-8) and their classes, one each; forget what was learnt before.
 
         Labels are str, int, float or bool, all of one type. A text may have several: lists of labels, or a matrix of 0 and 1, dense, sparse or a data
@@ -236,7 +253,9 @@ class TextClassifier:
 
         given = GivenLabels(labels)
         self._looked_up()  # validate early: fail before counting, not after
-        self.learn(count(labelled_documents(texts, given, self.reading, sample_weight), self.analysis))
+        self.learn(
+            count(labelled_documents(texts, given, self.reading, sample_weight), self.analysis)
+        )
         self._indicator = given.indicator
         return self._replace(replace(self.fitted, label_kind=given.kind or "text"))
 
@@ -266,7 +285,16 @@ class TextClassifier:
         from nbtext.model.given_texts import path_names
 
         given = Reading.of({**self.reading, "document": "auto", **reading})
-        corpus = Corpus(path_names(paths), given, True, (), on_error, on_problem or ignore, on_progress, notices or Notices())
+        corpus = Corpus(
+            path_names(paths),
+            given,
+            True,
+            (),
+            on_error,
+            on_problem or ignore,
+            on_progress,
+            notices or Notices(),
+        )
         before = self.reading
         self.reading = corpus.reading = resolved(given, corpus.paths, labelled=True)
         try:
@@ -308,7 +336,16 @@ class TextClassifier:
 
         names = path_names(paths)
         given = reading_like(self.reading, names, reading)
-        corpus = Corpus(names, given, False, (), on_error, on_problem or ignore, on_progress, notices or Notices())
+        corpus = Corpus(
+            names,
+            given,
+            False,
+            (),
+            on_error,
+            on_problem or ignore,
+            on_progress,
+            notices or Notices(),
+        )
         scores, rule = score_corpus(self.fitted, corpus, jobs), rule.at_least(min_probability)
         yield from answers_to(scores, self.fitted, rule, min_typicality=min_typicality, top_k=top_k)
         corpus.finish()
@@ -333,9 +370,16 @@ class TextClassifier:
             labels = among(labels, classes)
         if self._fitted is None:
             return self.fit(texts, labels, sample_weight)
-        return self.learn(self.counts + count(self._labelled(texts, labels, sample_weight), self.analysis))
+        return self.learn(
+            self.counts + count(self._labelled(texts, labels, sample_weight), self.analysis)
+        )
 
-    def forget(self, texts: Iterable[Text], labels: Iterable[Label], sample_weight: Iterable[float] | None = None) -> TextClassifier:
+    def forget(
+        self,
+        texts: Iterable[Text],
+        labels: Iterable[Label],
+        sample_weight: Iterable[float] | None = None,
+    ) -> TextClassifier:
         """Subtract texts, with the weights that they were learnt with; the statistics are as if they had never been learnt.
 
         Raises `UsageError` if one was not, and then subtracts none.
@@ -344,7 +388,12 @@ class TextClassifier:
         gone = count(self._labelled(texts, labels, sample_weight), self.analysis, keep_all=True)
         return self.learn(forget_documents(self.counts, gone))
 
-    def learn(self, counts: CorpusCounts | None = None, pool: UnlabelledDocuments | None = None, **changes: object) -> TextClassifier:
+    def learn(
+        self,
+        counts: CorpusCounts | None = None,
+        pool: UnlabelledDocuments | None = None,
+        **changes: object,
+    ) -> TextClassifier:
         """Learn from the counts of labelled documents, and from a pool of unlabelled ones; forget what was learnt before.
 
         `nbtext.counts.counting.count` makes counts, under these settings; they add and subtract. Without ``counts`` learn again from the labelled documents
@@ -355,7 +404,12 @@ class TextClassifier:
 
         settings, stop_list = _changed(self.settings, changes), self.analysis.stop_list
         by_term = looked_up(Analysis(settings, stop_list))
-        if counts is None and pool is not None and self.seeds and not (self._fitted and self.counts.labelled.n_documents):
+        if (
+            counts is None
+            and pool is not None
+            and self.seeds
+            and not (self._fitted and self.counts.labelled.n_documents)
+        ):
             from nbtext.model.unlabelled import nothing_labelled
 
             counts, learnt = nothing_labelled(self.seeds, by_term)
@@ -370,7 +424,10 @@ class TextClassifier:
             if not counts.documents:
                 require_additive(settings)
             counts = counts.with_logs(wanted=settings.sums_logs)
-            counts = replace(counts if documents else counts.of_documents().in_least_unit(), documents=NO_DOCUMENTS)
+            counts = replace(
+                counts if documents else counts.of_documents().in_least_unit(),
+                documents=NO_DOCUMENTS,
+            )
             if self.seeds and not counts.is_closed:
                 counts = counts.widened(seed_vocabulary(self.seeds))[0]
             learnt = learn(counts, by_term, documents, seeds=self.seeds)
@@ -379,7 +436,9 @@ class TextClassifier:
 
             counts, learnt = learn_unlabelled(counts, by_term, learnt, pool)
         label_kind = self._fitted.label_kind if self._fitted else "text"
-        return self._replace(FittedModel(settings, stop_list, counts, learnt, versions(settings), label_kind))
+        return self._replace(
+            FittedModel(settings, stop_list, counts, learnt, versions(settings), label_kind)
+        )
 
     def begin_with(self, seeds: Sequence[Seed]) -> TextClassifier:
         """Add seed words: their pseudo-counts are added wherever the model is estimated, and counts stay as they are.
@@ -401,7 +460,9 @@ class TextClassifier:
             members = self._members(texts)
             if self._indicator and set(self.classes_).issubset(self._indicator.columns):
                 return self._indicator.filled(members, self.classes_)
-            return np.fromiter((tuple(self.classes_[row].tolist()) for row in members), object, len(members))
+            return np.fromiter(
+                (tuple(self.classes_[row].tolist()) for row in members), object, len(members)
+            )
         posterior = self.fitted.kind(self.predict_log_proba(texts))
         best = posterior.decide(DecisionRule()).answers
         answers, unanswered = self.classes_[best], best == NO_ANSWER
@@ -436,7 +497,16 @@ class TextClassifier:
         `classes`. Raises `UsageError` if the model does not know what is typical.
         """
         scores = scored(self.fitted, self._documents(texts))
-        return list(answers_to(scores, self.fitted, rule.at_least(min_probability), min_typicality=min_typicality, top_k=top_k, sets=sets))
+        return list(
+            answers_to(
+                scores,
+                self.fitted,
+                rule.at_least(min_probability),
+                min_typicality=min_typicality,
+                top_k=top_k,
+                sets=sets,
+            )
+        )
 
     def explain(self, texts: Iterable[Text], against: str | None = None) -> list[Explained]:
         """Return what each word of each text adds to the log odds of its class over the runner-up, as `nbtext explain` prints it.
@@ -447,7 +517,12 @@ class TextClassifier:
 
         return list(Explainer(self.fitted, against).explain(self._documents(texts)))
 
-    def score(self, texts: Iterable[Text], labels: Iterable[Label], sample_weight: Sequence[float] | None = None) -> float:
+    def score(
+        self,
+        texts: Iterable[Text],
+        labels: Iterable[Label],
+        sample_weight: Sequence[float] | None = None,
+    ) -> float:
         """Return the share of texts, or of their weights, whose class or set of labels is right."""
         from nbtext.model.given_texts import given_rows
 
@@ -456,10 +531,18 @@ class TextClassifier:
         names = np.array(self.classes, object)[self._given_classes.order]
         pairs = zip(self._members(given), truth, strict=True)
         return float(
-            np.average([tuple(sorted(names[row])) == labels_in(document.label or "") for row, document in pairs], weights=sample_weight)
+            np.average(
+                [
+                    tuple(sorted(names[row])) == labels_in(document.label or "")
+                    for row, document in pairs
+                ],
+                weights=sample_weight,
+            )
         )
 
-    def save(self, path: str, ledger: bytes = b"", before: Callable[[Path], None] | None = None) -> None:
+    def save(
+        self, path: str, ledger: bytes = b"", before: Callable[[Path], None] | None = None
+    ) -> None:
         """Write the model file, atomically, with ``ledger`` and ``before`` as `write_model_file` takes them; first run the checks of the loader.
 
         Raises `PathError` if it cannot be written, and `RuntimeError` if the loader would refuse it, which is a defect of nbtext. In both
@@ -469,7 +552,9 @@ class TextClassifier:
 
         settings, arrays = to_plain(replace(self.fitted, label_kind=self._kind))
         try:
-            from_plain(settings, {name: array for name, array in arrays.items() if array.size})  # a file leaves empty arrays out
+            from_plain(
+                settings, {name: array for name, array in arrays.items() if array.size}
+            )  # a file leaves empty arrays out
         except ModelError as problem:
             raise RuntimeError(f"not written, because it would not load: {problem}") from problem
         write_model_file(path, settings, arrays, ledger, before)
@@ -544,22 +629,37 @@ class TextClassifier:
         """Return rows of all texts, with columns in the order of `classes_`. Without records of documents: these take a third of the time of short texts."""
         from nbtext.model.given_texts import given_contents
 
-        found = blocks(given_contents(texts, self.reading), lambda content: len(joined_parts(*content)), self.fitted.documents_at_once)
+        found = blocks(
+            given_contents(texts, self.reading),
+            lambda content: len(joined_parts(*content)),
+            self.fitted.documents_at_once,
+        )
         rows = [rows_of(self.fitted.score(*zip(*block, strict=True))) for block in found]
-        return np.concatenate(rows)[:, self._given_classes.order] if rows else np.empty((0, self.fitted.statistics.n_classes))
+        return (
+            np.concatenate(rows)[:, self._given_classes.order]
+            if rows
+            else np.empty((0, self.fitted.statistics.n_classes))
+        )
 
     def _members(self, texts: Iterable[Text]) -> Mask:
         """Return which classes each text gets, in the order of `classes_`."""
         log_posterior = self.predict_log_proba(texts)
-        return self.fitted.kind(log_posterior).predicted(DecisionRule()).mask(log_posterior.shape[1])
+        return (
+            self.fitted.kind(log_posterior).predicted(DecisionRule()).mask(log_posterior.shape[1])
+        )
 
     def _documents(self, texts: Iterable[Text]) -> Iterator[Document]:
         from nbtext.corpus.document import Document
         from nbtext.model.given_texts import given_contents
 
-        return (Document(str(place), None, *content) for place, content in enumerate(given_contents(texts, self.reading)))
+        return (
+            Document(str(place), None, *content)
+            for place, content in enumerate(given_contents(texts, self.reading))
+        )
 
-    def _labelled(self, texts: Iterable[Text], labels: Iterable[Label], weights: Iterable[float] | None = None) -> Iterator[Document]:
+    def _labelled(
+        self, texts: Iterable[Text], labels: Iterable[Label], weights: Iterable[float] | None = None
+    ) -> Iterator[Document]:
         """Return texts with labels of the type of those learnt."""
         from nbtext.model.given_texts import GivenLabels, labelled_documents
 
@@ -606,7 +706,9 @@ class TextClassifier:
         """Return what `set_fit_request` said, for scikit-learn."""
         from sklearn.utils.metadata_routing import MetadataRequest
 
-        return getattr(self, "_metadata_request", None) or MetadataRequest(owner=type(self).__name__)
+        return getattr(self, "_metadata_request", None) or MetadataRequest(
+            owner=type(self).__name__
+        )
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether the model is trained."""

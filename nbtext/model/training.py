@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.classifiers.base import Classifier, Training, class_for, class_prior, classifier_class, likelihood_per_token
+from nbtext.classifiers.base import (
+    Classifier,
+    Training,
+    class_for,
+    class_prior,
+    classifier_class,
+    likelihood_per_token,
+)
 from nbtext.classifiers.left_out import fitted_calibration, uncalibrated, unseen_scores
 from nbtext.counts.counting import Analysis
 from nbtext.counts.statistics import estimated, weights_of
@@ -31,7 +38,13 @@ from nbtext.fitted_model import (
 )
 from nbtext.model.choosing import choose, has_choice
 from nbtext.prediction.calibration import Calibration, LeftOutPosteriors, Unseen
-from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, Posterior, log_posterior, of_kind
+from nbtext.prediction.posterior import (
+    ClassPosterior,
+    LabelPosterior,
+    Posterior,
+    log_posterior,
+    of_kind,
+)
 from nbtext.prediction.rule import minimum_error
 from nbtext.prediction.typicality import Profile, Typicality
 from nbtext.settings import ALL_OTHERS, BY_NAME, GivenSmoothing, Reading, Settings
@@ -59,7 +72,8 @@ def require_words_or_categories(words: object, reading: Reading, option: str) ->
         name, equals, _ = word.partition("=")
         if equals and name in numbers:
             raise UsageError(
-                f"{option} names {word!r}, a number at {name!r}, and is for terms and for values of --categorical",
+                f"{option} names {word!r}, a number at {name!r}, and is for terms and for values "
+                "of --categorical",
                 hint="leave the line out",
             )
 
@@ -79,13 +93,18 @@ def looked_up(analysis: Analysis) -> Settings:
 def _smoothing_by_term(numbers: Mapping[str, float], analysis: Analysis) -> GivenSmoothing:
     """Return the pseudo-counts by term; raise `UsageError` for a word that is no term, and for two that are the same and have different numbers."""
     columns = set(Attributes.of(analysis.settings.reading).categorical)
-    named = [word for word in numbers if word != ALL_OTHERS and not ("=" in word and word.partition("=")[0] in columns)]
+    named = [
+        word
+        for word in numbers
+        if word != ALL_OTHERS and not ("=" in word and word.partition("=")[0] in columns)
+    ]
     own: dict[Term, float] = {}
     first: dict[Term, str] = {}
     for word, term in zip(named, terms_of_words(named, analysis, "--smoothing"), strict=True):
         if own.setdefault(term, numbers[word]) != numbers[word]:
             raise UsageError(
-                f"--smoothing has two numbers for {' '.join(term)!r}, by {first[term]!r} and {word!r}",
+                f"--smoothing has two numbers for {' '.join(term)!r}, by {first[term]!r} and "
+                f"{word!r}",
                 hint="give one of them, or both the same",
             )
         first.setdefault(term, word)
@@ -104,20 +123,34 @@ def terms_of_words(named: list[str], analysis: Analysis, option: str) -> list[Te
     found: list[list[str]] = [[] for _ in named]
     for name in sorted(set(of_fields)):
         places = [place for place, other in enumerate(of_fields) if other == name]
-        texts = [(named[place].partition(":")[2] if name else named[place]).encode() for place in places]
+        texts = [
+            (named[place].partition(":")[2] if name else named[place]).encode() for place in places
+        ]
         for analyzer in analyzers:
-            sequence, names = analyzer.sequence(texts, [name] * len(texts) if name else None), list(known)
-            for place, term in zip(sequence.documents.tolist(), sequence.terms.tolist(), strict=True):
+            sequence, names = (
+                analyzer.sequence(texts, [name] * len(texts) if name else None),
+                list(known),
+            )
+            for place, term in zip(
+                sequence.documents.tolist(), sequence.terms.tolist(), strict=True
+            ):
                 found[places[place]].append(names[term])
-    return [_checked(word, tuple(terms), analysis.settings, option) for word, terms in zip(named, found, strict=True)]
+    return [
+        _checked(word, tuple(terms), analysis.settings, option)
+        for word, terms in zip(named, found, strict=True)
+    ]
 
 
 def _field_of(word: str, reading: Reading) -> bytes:
     """Return the name of the field that stands before a word; empty if documents have no such field."""
     name, colon, _ = word.partition(":")
-    if not colon or not (reading.tag_fields or reading.document in ("mail", BY_NAME) or reading.layout.mail):
+    if not colon or not (
+        reading.tag_fields or reading.document in ("mail", BY_NAME) or reading.layout.mail
+    ):
         return b""
-    tagged = map(field_name, (reading.tag_fields or name).split(","))  # mail has any field unless some are named
+    tagged = map(
+        field_name, (reading.tag_fields or name).split(",")
+    )  # mail has any field unless some are named
     return field_name(name) if field_name(name) in tagged else b""
 
 
@@ -129,9 +162,13 @@ def seed_terms(seeds: Seeds, analysis: Analysis) -> list[Seed]:
     others = [word for word in words if not word.startswith(columns) or word in columns]
     if others and reading.text_column == NO_TEXT:
         raise UsageError(
-            f"--seeds names {others[0]!r}, which is no value of --categorical, and there is no text", hint="write column=value"
+            f"--seeds names {others[0]!r}, which is no value of --categorical, and there is no "
+            "text",
+            hint="write column=value",
         )
-    terms: dict[str, Term] = {word: (category_term(*word.split("=", 1)),) for word in words if word not in others}
+    terms: dict[str, Term] = {
+        word: (category_term(*word.split("=", 1)),) for word in words if word not in others
+    }
     terms |= zip(others, terms_of_words(others, analysis, "--seeds"), strict=True)
     return sorted(seed._replace(term=terms[seed.term[0]]) for seed in seeds)
 
@@ -142,14 +179,19 @@ def _checked(word: str, term: Term, settings: Settings, option: str) -> Term:
 
     if WILDCARD in word:
         if settings.char_ngrams is None:
-            raise UsageError(f"{option} names {word!r}, and no term has an asterisk", hint="only * alone stands for all other terms")
+            raise UsageError(
+                f"{option} names {word!r}, and no term has an asterisk",
+                hint="only * alone stands for all other terms",
+            )
         return (word,)
     if not term:
         why = "it is a stop word" if words(word) else "there is no word in it"
         raise UsageError(f"{option} names {word!r}, which is no term: {why}", hint="leave it out")
     if len(term) > settings.ngrams:
         hint = f"train with --ngrams {len(term)}" if len(term) <= 10 else "leave it out"
-        raise UsageError(f"{option} names {word!r}, which is {quantity(len(term), 'term')}", hint=hint)
+        raise UsageError(
+            f"{option} names {word!r}, which is {quantity(len(term), 'term')}", hint=hint
+        )
     return term
 
 
@@ -174,7 +216,9 @@ def learn(
     require_learnable(settings, statistics, seeds)
     learnt = terms_and_smoothing(statistics, counts.sample.documents, settings, documents, choices)
     sample = without_dropped(counts.sample.documents, statistics, learnt, settings)
-    documents = None if documents is None else without_dropped(documents, statistics, learnt, settings)
+    documents = (
+        None if documents is None else without_dropped(documents, statistics, learnt, settings)
+    )
     training = _training(statistics, learnt, settings, sample, documents)
     fitted = class_for(statistics, settings).estimate(training)
     learnt = replace(learnt, fitted=fitted.arrays(), calibration=uncalibrated(fitted))
@@ -196,17 +240,26 @@ def left_out_posteriors(model: FittedModel) -> LeftOutPosteriors:
     Smoothing and calibration are those of all documents, as are terms unless labels choose them.
     Raise `UsageError` if the model keeps no documents, or needs all and kept no posteriors of them.
     """
-    learnt, statistics, settings = model.learnt, model.statistics, looked_up(Analysis(model.settings, model.stop_list))
+    learnt, statistics, settings = (
+        model.learnt,
+        model.statistics,
+        looked_up(Analysis(model.settings, model.stop_list)),
+    )
     if learnt.left_out is not None:
         return learnt.left_out
     if needs_documents(settings):
         raise UsageError(
-            f"--classifier {settings.classifier} kept no answers to left-out documents, so coverage and precision cannot be promised",
+            f"--classifier {settings.classifier} kept no answers to left-out documents, so "
+            "coverage and precision cannot be promised",
             hint="train it again, with calibration and --set sample=N above 0",
         )
-    sample = scored_sample(without_dropped(model.counts.sample.documents, statistics, learnt, settings), statistics)
+    sample = scored_sample(
+        without_dropped(model.counts.sample.documents, statistics, learnt, settings), statistics
+    )
     if not len(sample):
-        raise UsageError("the model keeps no documents to leave out", hint="train with --set sample=N above 0")
+        raise UsageError(
+            "the model keeps no documents to leave out", hint="train with --set sample=N above 0"
+        )
     training = _training(statistics, learnt, settings, sample)
     fitted = class_for(statistics, settings).restored(training, learnt.fitted)
     return posteriors(fitted, learnt.calibration, unseen_scores(fitted, training, sample))
@@ -214,7 +267,9 @@ def left_out_posteriors(model: FittedModel) -> LeftOutPosteriors:
 
 def posteriors(fitted: Classifier, calibration: Calibration, unseen: Unseen) -> LeftOutPosteriors:
     """Return the calibrated posteriors of documents that were left out, as far as may be by a calibration that has not seen them either."""
-    scores, lengths, _, truth, weights = unseen._replace(scores=fitted.log_scale(unseen.scores, unseen.lengths))
+    scores, lengths, _, truth, weights = unseen._replace(
+        scores=fitted.log_scale(unseen.scores, unseen.lengths)
+    )
     if is_calibrated(fitted.training.settings):
         log_posterior = calibration.log_posterior_of_left_out(scores, truth, lengths, weights)
     else:
@@ -235,8 +290,16 @@ def calibrated(learnt: Learnt, fitted: Classifier, unseen: Unseen, by_its_terms:
     scores, lengths, unknown, *_ = by_its_terms
     per_token = likelihood_per_token(fitted, scores, lengths, unknown)
     answers = minimum_error(log_posterior(scores))
-    profile = Profile.of(lengths + unknown, unknown, None if per_token is None else per_token[0], answers, scores.shape[1])
-    learnt = replace(learnt, typicality=None if per_token is None else Typicality.of(*per_token), profile=profile)
+    profile = Profile.of(
+        lengths + unknown,
+        unknown,
+        None if per_token is None else per_token[0],
+        answers,
+        scores.shape[1],
+    )
+    learnt = replace(
+        learnt, typicality=None if per_token is None else Typicality.of(*per_token), profile=profile
+    )
     scores, lengths, _, truth, of_known = unseen.of_known_classes()
     if not len(truth):
         return learnt
@@ -244,7 +307,9 @@ def calibrated(learnt: Learnt, fitted: Classifier, unseen: Unseen, by_its_terms:
     kind = fitted.training.statistics.kind
 
     def figures(calibration: Calibration, scores: Floats) -> dict[str, float]:
-        found = proper_scores(judge_posterior(kind(calibration.log_posterior(scores, lengths)), truth), weights)
+        found = proper_scores(
+            judge_posterior(kind(calibration.log_posterior(scores, lengths)), truth), weights
+        )
         return {figure: float(f"{value:.6g}") for figure, value in found.items()}
 
     calibrated = []
@@ -253,14 +318,31 @@ def calibrated(learnt: Learnt, fitted: Classifier, unseen: Unseen, by_its_terms:
         calibration = fitted_calibration(fitted, on_log_scale, truth, lengths, weights)
         calibrated.append((figures(calibration, on_log_scale), calibration, variant))
     after, calibration, chosen = min(calibrated, key=lambda one: one[0]["log_loss"])
-    judgement: Judgement = {"documents": len(truth), "before": figures(uncalibrated(fitted), scores), "after": after}
-    left_out = posteriors(chosen, calibration, unseen) if needs_documents(chosen.training.settings) else None
-    return replace(learnt, calibration=calibration, judgement=judgement, fitted=chosen.arrays(), left_out=left_out)
+    judgement: Judgement = {
+        "documents": len(truth),
+        "before": figures(uncalibrated(fitted), scores),
+        "after": after,
+    }
+    left_out = (
+        posteriors(chosen, calibration, unseen)
+        if needs_documents(chosen.training.settings)
+        else None
+    )
+    return replace(
+        learnt,
+        calibration=calibration,
+        judgement=judgement,
+        fitted=chosen.arrays(),
+        left_out=left_out,
+    )
 
 
 def needs_sample(settings: Settings, choices: Choices | None = None) -> bool:
     """Return whether anything is estimated from the sample; ``choices`` that are given need none."""
-    from_sample = classifier_class(settings.classifier).LEARNS_FROM_SAMPLE or settings.smoothing == "leave-one-out"
+    from_sample = (
+        classifier_class(settings.classifier).LEARNS_FROM_SAMPLE
+        or settings.smoothing == "leave-one-out"
+    )
     return from_sample or is_calibrated(settings) or (choices is None and has_choice(settings))
 
 
@@ -281,7 +363,14 @@ def terms_and_smoothing(
     if statistics.weights.seeds:
         selected |= statistics.seeds.held & ~is_category(statistics.vocabulary)
     if choices is None:
-        choices = choose(statistics, sample, settings, selected, documents, pairs_only=bool(statistics.weights.seeds))
+        choices = choose(
+            statistics,
+            sample,
+            settings,
+            selected,
+            documents,
+            pairs_only=bool(statistics.weights.seeds),
+        )
     selected &= ~dropped_terms(statistics.vocabulary, settings, choices)
     own = own_pseudo_counts(statistics, settings)
     training = Training(statistics, selected, np.nan, settings, documents, sample, own)
@@ -289,33 +378,54 @@ def terms_and_smoothing(
     if settings.top is not None:
         training = replace(training, selected=_top(replace(training, smoothing=smoothing)))
         smoothing = _smoothing(training, choices)
-    return Learnt(training.selected, smoothing, own=own, choices=choices, weights=statistics.weights)
+    return Learnt(
+        training.selected, smoothing, own=own, choices=choices, weights=statistics.weights
+    )
 
 
-def choices_of(counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None) -> Choices:
+def choices_of(
+    counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None
+) -> Choices:
     """Return what ``auto`` stands for in a model of this corpus, whose documents may be given; raises as `learn` does."""
     statistics = estimated(counts.table, weights_of(counts.table, settings))
-    return terms_and_smoothing(statistics, counts.sample.documents, replace(settings, top=None), documents).choices
+    return terms_and_smoothing(
+        statistics, counts.sample.documents, replace(settings, top=None), documents
+    ).choices
 
 
-def without_dropped(documents: CountedDocuments, statistics: CellCounts, learnt: Learnt, settings: Settings) -> CountedDocuments:
+def without_dropped(
+    documents: CountedDocuments, statistics: CellCounts, learnt: Learnt, settings: Settings
+) -> CountedDocuments:
     """Return documents as they are counted to be answered: without what `auto` does not keep."""
     dropped = dropped_terms(statistics.vocabulary, settings, learnt.choices) & ~learnt.selected
-    return replace(documents, matrix=documents.matrix.of_terms(~dropped)) if dropped.any() else documents
+    return (
+        replace(documents, matrix=documents.matrix.of_terms(~dropped))
+        if dropped.any()
+        else documents
+    )
 
 
 def _top(training: Training) -> Mask:
     from nbtext.selection import rank
 
     statistics, settings = training.statistics, training.settings
-    best = rank(training.language_models(statistics), class_prior(settings.class_prior, statistics), settings.by, settings.top).terms
+    best = rank(
+        training.language_models(statistics),
+        class_prior(settings.class_prior, statistics),
+        settings.by,
+        settings.top,
+    ).terms
     selected = np.zeros_like(training.selected)
     selected[best] = True
     return selected
 
 
 def _training(
-    statistics: ClassStatistics, learnt: Learnt, settings: Settings, sample: CountedDocuments, documents: CountedDocuments | None = None
+    statistics: ClassStatistics,
+    learnt: Learnt,
+    settings: Settings,
+    sample: CountedDocuments,
+    documents: CountedDocuments | None = None,
 ) -> Training:
     """Return what a classifier is estimated from; with ``--top`` it selects terms from fewer documents with the same limits and smoothing."""
     training = training_of(statistics, learnt, settings, documents, sample)
@@ -323,7 +433,12 @@ def _training(
         return training
     within = _within_document_limits(statistics, settings.min_df, settings.max_df)
     within &= ~dropped_terms(statistics.vocabulary, settings, learnt.choices)
-    return replace(training, choose=lambda fewer: _top(replace(training, statistics=fewer, selected=within & fewer.held)))
+    return replace(
+        training,
+        choose=lambda fewer: _top(
+            replace(training, statistics=fewer, selected=within & fewer.held)
+        ),
+    )
 
 
 def _within_document_limits(statistics: ClassStatistics, min_df: int, max_df: float) -> Mask:
@@ -334,14 +449,21 @@ def _within_document_limits(statistics: ClassStatistics, min_df: int, max_df: fl
     documents = statistics.term_documents
     selected: Mask = here & (documents >= min_df) & (documents <= max_df * statistics.n_documents)
     if n_terms and not selected.any():
-        raise UsageError(f"none of the {quantity(n_terms, 'term')} is left", hint="lower --min-df or raise --max-df")
+        raise UsageError(
+            f"none of the {quantity(n_terms, 'term')} is left",
+            hint="lower --min-df or raise --max-df",
+        )
     return selected
 
 
 def _smoothing(training: Training, choices: Choices) -> float:
     if choices.pseudo_count is not None:
         return choices.pseudo_count
-    settings, sample, chosen = training.settings, training.sample, classifier_class(training.settings.classifier)
+    settings, sample, chosen = (
+        training.settings,
+        training.sample,
+        classifier_class(training.settings.classifier),
+    )
     given = settings.smoothing
     if settings.estimate == "ml":
         return 0.0
@@ -350,7 +472,9 @@ def _smoothing(training: Training, choices: Choices) -> float:
         from nbtext.language_model.smoothing import smoothing_by_leave_one_out
 
         summed = as_summed(sample, settings.weighting)
-        return smoothing_by_leave_one_out(training.weighted_statistics(), training.selected, settings.prior_shape, summed)
+        return smoothing_by_leave_one_out(
+            training.weighted_statistics(), training.selected, settings.prior_shape, summed
+        )
     if isinstance(given, GivenSmoothing):
         return given.others
     if isinstance(given, (int, float, tuple)):

@@ -26,13 +26,28 @@ from nbtext.counts.count_table import UNLABELLED, CountTable, Layer
 from nbtext.counts.counting import Analysis, count
 from nbtext.counts.documents import NO_DOCUMENTS, DocumentSample
 from nbtext.counts.soft_counts import SoftCounter
-from nbtext.counts.statistics import ClassStatistics, Seeds, Weights, added, estimated, require_seeded_classes, seed_vocabulary
+from nbtext.counts.statistics import (
+    ClassStatistics,
+    Seeds,
+    Weights,
+    added,
+    estimated,
+    require_seeded_classes,
+    seed_vocabulary,
+)
 from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.counts.weighting import weighted
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import UsageError, quantity
 from nbtext.exclusions import POOL, require_fitting, rows_of
-from nbtext.fitted_model import Learnt, UnlabelledFigures, classifier, dropped_terms, own_pseudo_counts, training_of
+from nbtext.fitted_model import (
+    Learnt,
+    UnlabelledFigures,
+    classifier,
+    dropped_terms,
+    own_pseudo_counts,
+    training_of,
+)
 from nbtext.model.training import (
     calibrated,
     posteriors,
@@ -78,12 +93,20 @@ class UnlabelledDocuments(NamedTuple):
     @classmethod
     def of(cls, analysis: Analysis, documents: Iterable[Document]) -> UnlabelledDocuments:
         """Count documents; raise `UsageError` if there is not one."""
-        counts = count((document._replace(label=".") for document in documents), analysis, keep_all=True)
+        counts = count(
+            (document._replace(label=".") for document in documents), analysis, keep_all=True
+        )
         table, counted = counts.table, counts.documents
-        return cls(table.vocabulary, table.term_documents, counted.matrix.rows(np.argsort(counted.hashes, kind="stable")))
+        return cls(
+            table.vocabulary,
+            table.term_documents,
+            counted.matrix.rows(np.argsort(counted.hashes, kind="stable")),
+        )
 
 
-def learn_unlabelled(counts: CorpusCounts, settings: Settings, learnt: Learnt, pool: UnlabelledDocuments) -> tuple[CorpusCounts, Learnt]:
+def learn_unlabelled(
+    counts: CorpusCounts, settings: Settings, learnt: Learnt, pool: UnlabelledDocuments
+) -> tuple[CorpusCounts, Learnt]:
     """Return what a model of labelled documents, which has no such layer, becomes by unlabelled ones: counts over more terms, and a layer.
 
     Settings are as `nbtext.model.training.learn` takes them. Without labelled documents, by seeds alone, the weight is 1. Raises `UsageError` for
@@ -94,7 +117,10 @@ def learn_unlabelled(counts: CorpusCounts, settings: Settings, learnt: Learnt, p
     n_sampled = len(counts.sample.documents)
     if counts.table.n_documents and n_sampled < LEAST_LABELLED:
         found = quantity(n_sampled, "labelled document")
-        raise UsageError(f"{found} cannot show how much unlabelled ones help", hint=f"label {LEAST_LABELLED} or more")
+        raise UsageError(
+            f"{found} cannot show how much unlabelled ones help",
+            hint=f"label {LEAST_LABELLED} or more",
+        )
     em = _ExpectationMaximisation.over_all_terms(counts, settings, learnt, pool)
     if not counts.table.n_documents:
         _, shares = em.fitted(1.0, [learnt.smoothing])
@@ -108,7 +134,10 @@ def learn_unlabelled(counts: CorpusCounts, settings: Settings, learnt: Learnt, p
             break
         before = losses[weight]
     best = min(losses, key=losses.__getitem__)
-    figures = UnlabelledFigures(em.pool.n_documents, {f"{weight:g}": float(f"{loss:.6g}") for weight, loss in sorted(losses.items())})
+    figures = UnlabelledFigures(
+        em.pool.n_documents,
+        {f"{weight:g}": float(f"{loss:.6g}") for weight, loss in sorted(losses.items())},
+    )
     if not best:
         return counts, replace(learnt, unlabelled=figures)
     return em.learnt_with(best, trials[best].shares, figures, trials[best].unseen)
@@ -119,10 +148,20 @@ def nothing_labelled(seeds: Seeds, settings: Settings) -> tuple[CorpusCounts, Le
     classes, none = tuple(sorted({seed.label for seed in seeds})), np.zeros(0, np.int64)
     logs = none if settings.sums_logs else None
     documents = np.zeros(len(classes), np.int64)
-    table = CountTable(Vocabulary.of([]), classes, documents, np.zeros(1, np.int64), none, none, none, logs)
-    smoothing = settings.smoothing if isinstance(settings.smoothing, float) else MultinomialNaiveBayes.PSEUDO_COUNT
-    counts = CorpusCounts(table, DocumentSample.of(NO_DOCUMENTS, settings.sample)).widened(seed_vocabulary(seeds))[0]
-    return counts, Learnt(np.zeros(counts.table.n_terms, np.bool_), smoothing, weights=Weights(seeds=seeds))
+    table = CountTable(
+        Vocabulary.of([]), classes, documents, np.zeros(1, np.int64), none, none, none, logs
+    )
+    smoothing = (
+        settings.smoothing
+        if isinstance(settings.smoothing, float)
+        else MultinomialNaiveBayes.PSEUDO_COUNT
+    )
+    counts = CorpusCounts(table, DocumentSample.of(NO_DOCUMENTS, settings.sample)).widened(
+        seed_vocabulary(seeds)
+    )[0]
+    return counts, Learnt(
+        np.zeros(counts.table.n_terms, np.bool_), smoothing, weights=Weights(seeds=seeds)
+    )
 
 
 def without_unlabelled(counts: CorpusCounts) -> CorpusCounts:
@@ -130,7 +169,8 @@ def without_unlabelled(counts: CorpusCounts) -> CorpusCounts:
     counts = counts.of_documents()
     if not counts.table.n_documents:
         raise UsageError(
-            "the model has learnt from seed words and unlabelled documents alone, so nothing would be left",
+            "the model has learnt from seed words and unlabelled documents alone, so nothing would "
+            "be left",
             hint="train it again, with labelled documents or others without labels",
         )
     return counts.restricted(counts.table.held)
@@ -168,11 +208,15 @@ class _ExpectationMaximisation:
     """Unlabelled documents over the terms of the counts."""
 
     @classmethod
-    def over_all_terms(cls, counts: CorpusCounts, settings: Settings, learnt: Learnt, pool: UnlabelledDocuments) -> Self:
+    def over_all_terms(
+        cls, counts: CorpusCounts, settings: Settings, learnt: Learnt, pool: UnlabelledDocuments
+    ) -> Self:
         """Begin with counts over the terms of the pool too, without cells where no labelled document holds them."""
         kept, held = is_known(counts.table.vocabulary, pool.vocabulary), counts.table.held
         if not counts.is_closed:
-            dropped = is_category(pool.vocabulary) | dropped_terms(pool.vocabulary, settings, learnt.choices)
+            dropped = is_category(pool.vocabulary) | dropped_terms(
+                pool.vocabulary, settings, learnt.choices
+            )
             kept |= (pool.term_documents >= LEAST_DOCUMENTS) & ~dropped
         kept = with_ngram_parts(pool.vocabulary, kept)
         counts, mine, theirs = counts.widened(pool.vocabulary.restrict(kept))
@@ -183,7 +227,12 @@ class _ExpectationMaximisation:
         selected[mine[held]] = learnt.selected[held]
         selected &= ~dropped_terms(counts.table.vocabulary, settings, learnt.choices)
         learnt = replace(learnt, selected=selected, own=own_pseudo_counts(counts.table, settings))
-        return cls(counts, settings, learnt, matrix._replace(terms=numbers.astype(matrix.terms.dtype)[matrix.terms]))
+        return cls(
+            counts,
+            settings,
+            learnt,
+            matrix._replace(terms=numbers.astype(matrix.terms.dtype)[matrix.terms]),
+        )
 
     @cached_property
     def _known(self) -> DocumentTermMatrix:
@@ -195,15 +244,28 @@ class _ExpectationMaximisation:
 
     @cached_property
     def _counter(self) -> SoftCounter[ClassStatistics]:
-        return SoftCounter(weighted(self._known, self.settings.weighting, self.counts.table), self._sums(self._labelled))
+        return SoftCounter(
+            weighted(self._known, self.settings.weighting, self.counts.table),
+            self._sums(self._labelled),
+        )
 
-    def learnt_with(self, weight: float, shares: Floats, figures: UnlabelledFigures, unseen: Unseen | None) -> tuple[CorpusCounts, Learnt]:
+    def learnt_with(
+        self, weight: float, shares: Floats, figures: UnlabelledFigures, unseen: Unseen | None
+    ) -> tuple[CorpusCounts, Learnt]:
         """Return the counts, and what follows from them and the unlabelled documents, calibrated on labelled ones left out, if there are any."""
         soft = SoftCounter(self._known, self.counts.table.counted).statistics(shares)
         counts = self.counts.with_layer(Layer(UNLABELLED, weight, WEIGHT_UNIT), soft)
-        weights, choices = self.learnt.weights, replace(self.learnt.choices, pseudo_count=None, smoothing=None)
+        weights, choices = (
+            self.learnt.weights,
+            replace(self.learnt.choices, pseudo_count=None, smoothing=None),
+        )
         found = replace(
-            terms_and_smoothing(estimated(counts.table, weights), counts.sample.documents, self.settings, choices=choices),
+            terms_and_smoothing(
+                estimated(counts.table, weights),
+                counts.sample.documents,
+                self.settings,
+                choices=choices,
+            ),
             unlabelled=figures,
         )
         if unseen is None:
@@ -217,18 +279,33 @@ class _ExpectationMaximisation:
         smoothing = [self.learnt.smoothing]
         _, shares = self.fitted(weight, smoothing)
         sample = scored_sample(
-            without_dropped(self.counts.sample.documents, self.counts.table, self.learnt, self.settings), self.counts.table
+            without_dropped(
+                self.counts.sample.documents, self.counts.table, self.learnt, self.settings
+            ),
+            self.counts.table,
         )
-        subsets, folds = Subsets(self.counts.table, self.counts.sample.documents), np.arange(len(sample)) % FOLDS
+        subsets, folds = (
+            Subsets(self.counts.table, self.counts.sample.documents),
+            np.arange(len(sample)) % FOLDS,
+        )
         parts = []
         for fold in range(FOLDS):
             rows = np.flatnonzero(folds == fold)
-            model, _ = self.fitted(weight, smoothing, estimated(subsets.without(rows), self.learnt.weights))
+            model, _ = self.fitted(
+                weight, smoothing, estimated(subsets.without(rows), self.learnt.weights)
+            )
             documents = sample.rows(rows)
             known = documents.matrix.of_terms(model.known())
-            scores, _ = model.joint_log_likelihood(weighted(known, self.settings.weighting, self.counts.table))
-            unknown, weights = documents.matrix.tokens - known.lengths, documents.natural_weights(self._labelled)
-            parts.append(Unseen(scores, known.lengths, unknown, documents.truth(scores.shape[1]), weights))
+            scores, _ = model.joint_log_likelihood(
+                weighted(known, self.settings.weighting, self.counts.table)
+            )
+            unknown, weights = (
+                documents.matrix.tokens - known.lengths,
+                documents.natural_weights(self._labelled),
+            )
+            parts.append(
+                Unseen(scores, known.lengths, unknown, documents.truth(scores.shape[1]), weights)
+            )
         return _Trial(shares, Unseen.joined(parts))
 
     def fitted(
@@ -239,10 +316,15 @@ class _ExpectationMaximisation:
         Without ``labelled`` learn from all labelled documents. ``smoothing`` holds the pseudo-counts of the models, the first at least; those that are missing are chosen and added.
         """
         labelled, lengths = self._sums(labelled or self._labelled), self._known.lengths
-        model, shares = self._model(labelled, smoothing[0]), np.zeros((self.pool.n_documents, labelled.n_classes))
+        model, shares = (
+            self._model(labelled, smoothing[0]),
+            np.zeros((self.pool.n_documents, labelled.n_classes)),
+        )
         for step in range(1, 1 + ITERATIONS if weight else 1):
             scores = self._counter.scores(model.known(), _against_the_rest(model)) + model.log_prior
-            shares = np.rint(WEIGHT_UNIT * np.exp(self.learnt.calibration.log_posterior(scores, lengths)))
+            shares = np.rint(
+                WEIGHT_UNIT * np.exp(self.learnt.calibration.log_posterior(scores, lengths))
+            )
             sums = added(labelled, self._counter.counts(shares), weight / WEIGHT_UNIT)
             if len(smoothing) == step:
                 smoothing.append(self._smoothing(sums))
@@ -251,13 +333,17 @@ class _ExpectationMaximisation:
 
     def _sums(self, labelled: ClassStatistics) -> ClassStatistics:
         """Return statistics with the sums of weights as their counts, which are all that EM needs."""
-        return replace(training_of(labelled, self.learnt, self.settings).weighted_statistics(), cell_logs=None)
+        return replace(
+            training_of(labelled, self.learnt, self.settings).weighted_statistics(), cell_logs=None
+        )
 
     def _smoothing(self, sums: ClassStatistics) -> float:
         """Return the pseudo-count that the user gave, else the one of greatest evidence."""
         if not isinstance(self.settings.smoothing, str):
             return self.learnt.smoothing
-        sums = replace(sums, cell_counts=np.ceil(sums.cell_counts * 100) / 100)  # evidence takes time for each distinct sum
+        sums = replace(
+            sums, cell_counts=np.ceil(sums.cell_counts * 100) / 100
+        )  # evidence takes time for each distinct sum
         return MultinomialNaiveBayes.smoothing(self._training(sums, np.nan))
 
     def _model(self, sums: ClassStatistics, smoothing: float) -> MultinomialNaiveBayes:
@@ -266,4 +352,6 @@ class _ExpectationMaximisation:
 
     def _training(self, sums: ClassStatistics, smoothing: float) -> Training:
         settings = replace(self.settings, weighting="counts")
-        return Training(sums, self.learnt.selected & sums.held, smoothing, settings, own=self.learnt.own)
+        return Training(
+            sums, self.learnt.selected & sums.held, smoothing, settings, own=self.learnt.own
+        )

@@ -38,25 +38,45 @@ def cluster(scheduler: str) -> Iterator[Any]:
     try:
         import distributed
     except ImportError:
-        raise UsageError("--scheduler needs the package distributed", hint="pip install 'nbtext[dask]'") from None
-    for name in {*QUIET, *(name for name in logging.root.manager.loggerDict if name.startswith(QUIET))}:
-        logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters is raised; some below them have a level of their own
+        raise UsageError(
+            "--scheduler needs the package distributed", hint="pip install 'nbtext[dask]'"
+        ) from None
+    for name in {
+        *QUIET,
+        *(name for name in logging.root.manager.loggerDict if name.startswith(QUIET)),
+    }:
+        logging.getLogger(name).setLevel(
+            logging.CRITICAL
+        )  # what matters is raised; some below them have a level of their own
     connect: Any = distributed.Client
     try:
         client = connect(scheduler, timeout=PATIENCE, set_as_default=False)
     except ValueError as problem:
-        raise UsageError(f"{scheduler!r} is no address of a scheduler: {problem}", hint="such as tcp://host:8786") from None
+        raise UsageError(
+            f"{scheduler!r} is no address of a scheduler: {problem}", hint="such as tcp://host:8786"
+        ) from None
     except OSError:
-        raise WorkerError(f"the scheduler at {scheduler} does not answer", hint="start one with dask scheduler") from None
+        raise WorkerError(
+            f"the scheduler at {scheduler} does not answer", hint="start one with dask scheduler"
+        ) from None
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
-        if others := {version for version in client.run(_version).values() if version != __version__}:
-            raise UsageError(f"workers have nbtext {', '.join(sorted(others))}, and this is {__version__}", hint="install the same there")
+        if others := {
+            version for version in client.run(_version).values() if version != __version__
+        }:
+            raise UsageError(
+                f"workers have nbtext {', '.join(sorted(others))}, and this is {__version__}",
+                hint="install the same there",
+            )
         yield client
     except TimeoutError:
-        raise WorkerError(f"the scheduler at {scheduler} has no workers", hint="start some with dask worker") from None
+        raise WorkerError(
+            f"the scheduler at {scheduler} has no workers", hint="start some with dask worker"
+        ) from None
     except distributed.KilledWorker as problem:
-        raise WorkerError("a task ended every worker that had it", hint="they are killed, or lack memory") from problem
+        raise WorkerError(
+            "a task ended every worker that had it", hint="they are killed, or lack memory"
+        ) from problem
     finally:
         client.close()
 
@@ -72,7 +92,9 @@ def on_cluster(
 
     threads = sum(client.nthreads().values())
     with joblib.parallel_config("dask", client=client):
-        outside = joblib.Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=AHEAD * threads)
+        outside = joblib.Parallel(
+            return_as="generator_unordered", batch_size=1, pre_dispatch=AHEAD * threads
+        )
         yield from outside(joblib.delayed(work)(shared, Share(run)) for run in runs(tasks, threads))
 
 

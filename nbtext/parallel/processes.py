@@ -55,7 +55,9 @@ LARGE = 1 << 20
 class Share(Generic[Task]):
     """The tasks of one process, and where it reports how far it is."""
 
-    def __init__(self, tasks: Iterable[Task], heard: Callable[[int, int], object] | None = None) -> None:
+    def __init__(
+        self, tasks: Iterable[Task], heard: Callable[[int, int], object] | None = None
+    ) -> None:
         """``heard`` is told the documents and bytes read so far."""
         self._tasks, self._heard = iter(tasks), heard
 
@@ -286,7 +288,10 @@ def forks() -> bool:
 
 
 def _worker_ended() -> WorkerError:
-    return WorkerError("a worker process ended before its work was done", hint="it was killed, or memory is short: fewer --jobs need less")
+    return WorkerError(
+        "a worker process ended before its work was done",
+        hint="it was killed, or memory is short: fewer --jobs need less",
+    )
 
 
 class Workers:
@@ -381,11 +386,15 @@ class Workers:
             if not self._forked:
                 from joblib.externals.loky.backend import get_context
 
-                context = get_context("loky")  # as spawn, but the program's main module is not imported
+                context = get_context(
+                    "loky"
+                )  # as spawn, but the program's main module is not imported
             for _ in range(self._n):
                 ours, theirs = multiprocessing.Pipe()
                 self._pipes.append(ours)
-                process = context.Process(target=_work, args=(os.getpid(), theirs, self._function), daemon=True)
+                process = context.Process(
+                    target=_work, args=(os.getpid(), theirs, self._function), daemon=True
+                )
                 process.start()
                 theirs.close()  # before the next worker is forked, so that nobody else has it
                 self._processes.append(process)

@@ -73,7 +73,9 @@ class Calibration:
         """
         with np.errstate(over="ignore"):
             temperature = self.scale * np.maximum(lengths, 1.0) ** self.exponent
-        return np.where(lengths > 0, np.clip(temperature, np.exp(-LARGEST_LOG), np.exp(LARGEST_LOG)), 1.0)
+        return np.where(
+            lengths > 0, np.clip(temperature, np.exp(-LARGEST_LOG), np.exp(LARGEST_LOG)), 1.0
+        )
 
     def common_temperature(self, lengths: Whole) -> float | None:
         """Return T of all classes of the first document, None where each label has its own."""
@@ -91,7 +93,9 @@ class Calibration:
         scaled = scores / self.temperature(lengths)[:, np.newaxis]
         return log_posterior(scaled, scaled)
 
-    def log_posterior_of_left_out(self, scores: Floats, truth: DocumentLabels, lengths: Whole, weights: Floats) -> Floats:
+    def log_posterior_of_left_out(
+        self, scores: Floats, truth: DocumentLabels, lengths: Whole, weights: Floats
+    ) -> Floats:
         """Return log p(C_k | d) of the documents that this was fitted to: two numbers are learnt from all of them, so nothing of one."""
         del truth, weights
         return self.log_posterior(scores, lengths)
@@ -104,24 +108,46 @@ UNCALIBRATED = Calibration()
 """The posterior of the textbook: T = 1."""
 
 
-def by_length(scores: Floats, truth: Integers, lengths: Whole, weights: Floats | None = None, usual: float = 0.0) -> Calibration:
+def by_length(
+    scores: Floats,
+    truth: Integers,
+    lengths: Whole,
+    weights: Floats | None = None,
+    usual: float = 0.0,
+) -> Calibration:
     """Fit T = a·n^b to scores, shape (n_docs, n_classes), in nats, and true classes, shape (n_docs,).
 
     ``lengths`` n are known tokens, and ``weights`` multiply the loss of each document, both of shape (n_docs,); None for weights of 1. The prior is around
     n^``usual``: log T at the middle length and b are normal with standard deviation 1.
     """
-    log_lengths, counted = np.log(np.maximum(lengths, 1)), (lengths > 0) * (1.0 if weights is None else weights)
+    log_lengths, counted = (
+        np.log(np.maximum(lengths, 1)),
+        (lengths > 0) * (1.0 if weights is None else weights),
+    )
     centre = np.average(log_lengths, weights=counted) if counted.any() else 0.0
-    log_middle, exponent = _fitted(scores, truth, lengths, log_lengths - centre, weights, np.array([[-usual * centre, -usual]]))
-    return Calibration(float(f"{np.exp(log_middle - exponent * centre):.9g}"), float(f"{exponent:.9g}"))
+    log_middle, exponent = _fitted(
+        scores, truth, lengths, log_lengths - centre, weights, np.array([[-usual * centre, -usual]])
+    )
+    return Calibration(
+        float(f"{np.exp(log_middle - exponent * centre):.9g}"), float(f"{exponent:.9g}")
+    )
 
 
-def _fitted(scores: Floats, truth: Integers, lengths: Whole, x: Floats, weights: Floats | None, centre: Floats) -> tuple[float, float]:
+def _fitted(
+    scores: Floats,
+    truth: Integers,
+    lengths: Whole,
+    x: Floats,
+    weights: Floats | None,
+    centre: Floats,
+) -> tuple[float, float]:
     """Return t and b of log T = t + b·x, within their bounds; x and the known tokens have shape (n_docs,). ``centre`` is that of the prior of −t and −b."""
     here = lengths > 0
     weights, x = np.ones(np.count_nonzero(here)) if weights is None else weights[here], x[here]
     loss = divisor_loss(scores[here, np.newaxis], truth[here], x, weights, centre)
-    found = newton_minimum(loss, centre[0], LEAST_GAIN, lambda step: np.abs(step[0] + step[1] * x).max(), MOST_STEPS)
+    found = newton_minimum(
+        loss, centre[0], LEAST_GAIN, lambda step: np.abs(step[0] + step[1] * x).max(), MOST_STEPS
+    )
     t, b = (0.0 - found).tolist()  # no −0
     return max(-LARGEST_LOG, min(t, LARGEST_LOG)), max(-LARGEST_EXPONENT, min(b, LARGEST_EXPONENT))
 
@@ -150,7 +176,9 @@ def newton_minimum(
     return parameters
 
 
-def divisor_loss(scores: Floats, truth: Integers, x: Floats, weights: Floats, centre: Floats) -> Loss:
+def divisor_loss(
+    scores: Floats, truth: Integers, x: Floats, weights: Floats, centre: Floats
+) -> Loss:
     """Return Σ_d −w_d log softmax(Σ_m u_m s_m)_truth + |θ − centre|²/2 as a function of θ, flat (t_m, b_m) with log u_m = t_m + b_m·x; scores are overwritten.
 
     The last term is a standard normal prior, for corpora of few documents. Scores s_m of models have the shape (n_docs, n_models, n_classes), x and
@@ -160,7 +188,10 @@ def divisor_loss(scores: Floats, truth: Integers, x: Floats, weights: Floats, ce
     scores -= scores.max(axis=2, keepdims=True)
     np.maximum(scores, IMPOSSIBLE, out=scores)
     design, rows = np.stack((np.ones_like(x), x), axis=1), np.arange(truth.size)
-    posterior, expected = np.empty_like(scores[:, 0]), np.empty_like(scores)  # kept: to make them anew takes as long as to fill them
+    posterior, expected = (
+        np.empty_like(scores[:, 0]),
+        np.empty_like(scores),
+    )  # kept: to make them anew takes as long as to fill them
 
     def loss(flat: Floats) -> tuple[float, Floats, Floats]:
         parameters = flat.reshape(centre.shape)
@@ -175,10 +206,18 @@ def divisor_loss(scores: Floats, truth: Integers, x: Floats, weights: Floats, ce
         value = float((weights * (np.log(total) - of_truth)).sum() + distance @ distance / 2)
         np.multiply(posterior[:, np.newaxis], scores, out=expected)
         mean = expected.sum(axis=2)
-        covariance = np.einsum("dmk,dnk->dmn", expected, scores) - mean[:, :, np.newaxis] * mean[:, np.newaxis]
+        covariance = (
+            np.einsum("dmk,dnk->dmn", expected, scores)
+            - mean[:, :, np.newaxis] * mean[:, np.newaxis]
+        )
         slopes = factors[:, :, np.newaxis] * design[:, np.newaxis]
-        gradient = np.einsum("d,dm,dmi->mi", weights, mean - scores[rows, :, truth], slopes).ravel() + distance
-        curvature = np.einsum("dmn,dmi,dnj->minj", weights[:, np.newaxis, np.newaxis] * covariance, slopes, slopes)
+        gradient = (
+            np.einsum("d,dm,dmi->mi", weights, mean - scores[rows, :, truth], slopes).ravel()
+            + distance
+        )
+        curvature = np.einsum(
+            "dmn,dmi,dnj->minj", weights[:, np.newaxis, np.newaxis] * covariance, slopes, slopes
+        )
         return value, gradient, curvature.reshape(flat.size, flat.size) + np.eye(flat.size)
 
     return loss

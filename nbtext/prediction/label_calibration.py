@@ -61,23 +61,34 @@ class LabelCalibration(Calibration):
 
     def log_posterior(self, scores: Floats, lengths: Whole) -> Floats:
         """Return log p(label k | d), shape (n_docs, n_labels), in nats; the labels of a document need not sum to 1. Scores are s + o."""
-        z = (scores - self.prior) * (self.slopes / self.temperature(lengths)[:, np.newaxis]) + self.offsets
+        z = (scores - self.prior) * (
+            self.slopes / self.temperature(lengths)[:, np.newaxis]
+        ) + self.offsets
         odds = np.where(
-            lengths[:, np.newaxis] > 0, z - self.rivalry * _rivals(np.clip(z, -LARGEST_LOG, LARGEST_LOG), self.level), self.prior
+            lengths[:, np.newaxis] > 0,
+            z - self.rivalry * _rivals(np.clip(z, -LARGEST_LOG, LARGEST_LOG), self.level),
+            self.prior,
         )
         return -np.logaddexp(0.0, -odds)
 
-    def log_posterior_of_left_out(self, scores: Floats, truth: DocumentLabels, lengths: Whole, weights: Floats) -> Floats:
+    def log_posterior_of_left_out(
+        self, scores: Floats, truth: DocumentLabels, lengths: Whole, weights: Floats
+    ) -> Floats:
         """Return log p(label k | d) of the documents that this was fitted to, each part of them by what is learnt from the others.
 
         Only the offsets stay: that of a rare label without a document that has it would be for a rarer one.
         """
-        found, parts = np.empty_like(scores), np.arange(len(scores)) % max(min(MOST_PAIRS // max(scores.size, 1), MOST_PARTS), 2)
+        found, parts = (
+            np.empty_like(scores),
+            np.arange(len(scores)) % max(min(MOST_PAIRS // max(scores.size, 1), MOST_PARTS), 2),
+        )
         is_true = truth.mask(scores.shape[1])
         known = ~(is_true & np.isneginf(scores)).any(axis=1)
         for is_out in (parts == part for part in range(parts.max(initial=-1) + 1)):
             others = known & ~is_out
-            of_others = by_label(scores[others], is_true[others], lengths[others], weights[others], self.prior, self)
+            of_others = by_label(
+                scores[others], is_true[others], lengths[others], weights[others], self.prior, self
+            )
             found[is_out] = of_others.log_posterior(scores[is_out], lengths[is_out])
         return found
 
@@ -93,7 +104,12 @@ def _rivals(z: Floats, level: float) -> Floats:
 
 
 def by_label(
-    scores: Floats, truth: Mask, lengths: Whole, weights: Floats | None, prior: Floats, near: LabelCalibration | None = None
+    scores: Floats,
+    truth: Mask,
+    lengths: Whole,
+    weights: Floats | None,
+    prior: Floats,
+    near: LabelCalibration | None = None,
 ) -> LabelCalibration:
     """Fit to the scores s + o of left-out documents and to their labels, both of shape (n_docs, n_labels); −inf where the label is not known.
 
@@ -104,25 +120,44 @@ def by_label(
 
     fit = _Fit(scores, truth, lengths, np.ones(len(scores)) if weights is None else weights, prior)
     everything = np.arange(_SHARED + 2 * prior.size)
-    found, stages = np.concatenate((_START, np.ones(prior.size), np.zeros(prior.size))), [everything[:_SHARED], everything]
+    found, stages = (
+        np.concatenate((_START, np.ones(prior.size), np.zeros(prior.size))),
+        [everything[:_SHARED], everything],
+    )
     if near is not None:
-        found = np.concatenate(((-np.log(near.scale), -near.exponent, 1, 0, near.rivalry, near.level), near.slopes, near.offsets - prior))
+        found = np.concatenate(
+            (
+                (-np.log(near.scale), -near.exponent, 1, 0, near.rivalry, near.level),
+                near.slopes,
+                near.offsets - prior,
+            )
+        )
         stages = [np.delete(everything[: _SHARED + prior.size], _OF_OFFSETS)]
     for free in stages:
         start, units = found, 1 / np.sqrt(fit.curvature(found)[free])
 
-        def of_free(steps: Floats, start: Floats = start, free: Whole = free, units: Floats = units) -> tuple[float, Floats]:
+        def of_free(
+            steps: Floats, start: Floats = start, free: Whole = free, units: Floats = units
+        ) -> tuple[float, Floats]:
             value, gradient = fit.loss(_moved(start, free, units * steps))
             return value, gradient[free] * units
 
-        steps = minimize(of_free, np.zeros(units.size), jac=True, method="L-BFGS-B", options=_STOP).x
+        steps = minimize(
+            of_free, np.zeros(units.size), jac=True, method="L-BFGS-B", options=_STOP
+        ).x
         found = _moved(start, free, units * steps)
     (log_scale, exponent, of_prior, offset, rivalry, level), slopes, offsets = fit.parts(found)
     slopes, offsets = (_rounded(part) for part in (slopes, of_prior * prior + offset + offsets))
-    log_scale, rivalry, level = (max(-LARGEST_LOG, min(value, LARGEST_LOG)) for value in (log_scale, rivalry, level))
+    log_scale, rivalry, level = (
+        max(-LARGEST_LOG, min(value, LARGEST_LOG)) for value in (log_scale, rivalry, level)
+    )
     exponent = max(-LARGEST_EXPONENT, min(exponent, LARGEST_EXPONENT))
-    scale, exponent, rivalry, level = _rounded(np.array((np.exp(-log_scale), -exponent, rivalry, level))).tolist()
-    return LabelCalibration(scale, exponent, rivalry=rivalry, level=level, slopes=slopes, offsets=offsets, prior=prior)
+    scale, exponent, rivalry, level = _rounded(
+        np.array((np.exp(-log_scale), -exponent, rivalry, level))
+    ).tolist()
+    return LabelCalibration(
+        scale, exponent, rivalry=rivalry, level=level, slopes=slopes, offsets=offsets, prior=prior
+    )
 
 
 def _rounded(values: Floats) -> Floats:
@@ -153,12 +188,22 @@ def _moved(start: Floats, free: Whole, steps: Floats) -> Floats:
 class _Fit:
     """The loss of left-out documents as a function of the parameters, flat, with its gradient."""
 
-    def __init__(self, scores: Floats, truth: Mask, lengths: Whole, weights: Floats, prior: Floats) -> None:
+    def __init__(
+        self, scores: Floats, truth: Mask, lengths: Whole, weights: Floats, prior: Floats
+    ) -> None:
         known = np.isfinite(scores) & (lengths > 0)[:, np.newaxis]
         s, signs = np.where(known, scores - prior, 0.0), np.where(truth, -1.0, 1.0)
-        columns = (s, signs, known * weights[:, np.newaxis], np.log(np.maximum(lengths, 1))[:, np.newaxis])
+        columns = (
+            s,
+            signs,
+            known * weights[:, np.newaxis],
+            np.log(np.maximum(lengths, 1))[:, np.newaxis],
+        )
         step = max(_PAIRS_AT_ONCE // prior.size, 1)
-        self._blocks = [tuple(column[begin : begin + step] for column in columns) for begin in range(0, len(s), step)]
+        self._blocks = [
+            tuple(column[begin : begin + step] for column in columns)
+            for begin in range(0, len(s), step)
+        ]
         self._prior = prior
 
     def parts(self, parameters: Floats) -> tuple[list[float], Floats, Floats]:
@@ -167,15 +212,25 @@ class _Fit:
 
     def loss(self, parameters: Floats) -> tuple[float, Floats]:
         """Return −Σ log p of all labels and their absence, and of the priors of slopes and offsets, in nats, and its gradient."""
-        (log_scale, exponent, of_prior, offset, rivalry, level), slopes, offsets = self.parts(parameters)
+        (log_scale, exponent, of_prior, offset, rivalry, level), slopes, offsets = self.parts(
+            parameters
+        )
         begins, value = of_prior * self._prior + offset + offsets, 0.0
         apart = parameters[:_SHARED] - _START
-        shared, of_slopes, of_offsets = apart.copy(), (slopes - 1) / SPREAD_OF_SLOPES**2, offsets / SPREAD_OF_OFFSETS**2
+        shared, of_slopes, of_offsets = (
+            apart.copy(),
+            (slopes - 1) / SPREAD_OF_SLOPES**2,
+            offsets / SPREAD_OF_OFFSETS**2,
+        )
         for s, signs, weights, log_lengths in self._blocks:
-            scaled = np.exp(np.clip(log_scale + exponent * log_lengths, -LARGEST_LOG, LARGEST_LOG)) * s
+            scaled = (
+                np.exp(np.clip(log_scale + exponent * log_lengths, -LARGEST_LOG, LARGEST_LOG)) * s
+            )
             words = scaled * slopes
             z = words + begins
-            odds = np.exp(np.clip(z, -LARGEST_LOG, LARGEST_LOG) + np.clip(level, -LARGEST_LOG, LARGEST_LOG))
+            odds = np.exp(
+                np.clip(z, -LARGEST_LOG, LARGEST_LOG) + np.clip(level, -LARGEST_LOG, LARGEST_LOG)
+            )
             others = np.maximum(odds.sum(axis=1, keepdims=True) - odds, 0.0)
             rivals = np.log1p(others)
             against = signs * (z - rivalry * rivals)
@@ -183,7 +238,9 @@ class _Fit:
             value += float((weights * (np.maximum(against, 0.0) + np.log1p(small))).sum())
             slope = weights * signs * np.where(against > 0, 1.0, small) / (1.0 + small)
             passed_on = slope / (1.0 + others)
-            of_z = slope - rivalry * odds * (passed_on.sum(axis=1, keepdims=True) - passed_on) * (np.abs(z) < LARGEST_LOG)
+            of_z = slope - rivalry * odds * (passed_on.sum(axis=1, keepdims=True) - passed_on) * (
+                np.abs(z) < LARGEST_LOG
+            )
             by_words = of_z * words
             shared += (
                 by_words.sum(),
@@ -195,16 +252,35 @@ class _Fit:
             )
             of_slopes += (of_z * scaled).sum(axis=0)
             of_offsets += of_z.sum(axis=0)
-        value += float(apart @ apart + (((slopes - 1) / SPREAD_OF_SLOPES) ** 2).sum() + ((offsets / SPREAD_OF_OFFSETS) ** 2).sum()) / 2
+        value += (
+            float(
+                apart @ apart
+                + (((slopes - 1) / SPREAD_OF_SLOPES) ** 2).sum()
+                + ((offsets / SPREAD_OF_OFFSETS) ** 2).sum()
+            )
+            / 2
+        )
         return value, np.concatenate((shared, of_slopes, of_offsets))
 
     def curvature(self, parameters: Floats) -> Floats:
         """Return about how much the loss bends in each parameter: steps in these units converge in half as many."""
-        (log_scale, exponent, of_prior, offset, rivalry, level), slopes, offsets = self.parts(parameters)
-        shared, squares, bends = np.zeros(_SHARED), np.full(slopes.size, SPREAD_OF_SLOPES**-2), np.full(slopes.size, SPREAD_OF_OFFSETS**-2)
+        (log_scale, exponent, of_prior, offset, rivalry, level), slopes, offsets = self.parts(
+            parameters
+        )
+        shared, squares, bends = (
+            np.zeros(_SHARED),
+            np.full(slopes.size, SPREAD_OF_SLOPES**-2),
+            np.full(slopes.size, SPREAD_OF_OFFSETS**-2),
+        )
         for s, _, weights, log_lengths in self._blocks:
-            scaled = np.exp(np.clip(log_scale + exponent * log_lengths, -LARGEST_LOG, LARGEST_LOG)) * s
-            z = np.clip(scaled * slopes + (of_prior * self._prior + offset + offsets), -LARGEST_LOG, LARGEST_LOG)
+            scaled = (
+                np.exp(np.clip(log_scale + exponent * log_lengths, -LARGEST_LOG, LARGEST_LOG)) * s
+            )
+            z = np.clip(
+                scaled * slopes + (of_prior * self._prior + offset + offsets),
+                -LARGEST_LOG,
+                LARGEST_LOG,
+            )
             rivals = _rivals(z, level)
             p = 1 / (1 + np.exp(rivalry * rivals - z))
             bend = weights * p * (1 - p)

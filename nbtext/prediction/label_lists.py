@@ -37,7 +37,17 @@ def items_of(label: str) -> list[str]:
     return [item if isinstance(item, str) else json.dumps(item) for item in items]
 
 
-MARKED = {"1": True, "1.0": True, "true": True, "yes": True, "0": False, "0.0": False, "false": False, "no": False, "": False}
+MARKED = {
+    "1": True,
+    "1.0": True,
+    "true": True,
+    "yes": True,
+    "0": False,
+    "0.0": False,
+    "false": False,
+    "no": False,
+    "": False,
+}
 """Whether a document has a label, by its mark in lower case."""
 
 
@@ -47,7 +57,10 @@ def marked_labels(marks: Iterable[tuple[str, str]]) -> list[str]:
     for name, mark in marks:
         has_label = MARKED.get(mark.strip().casefold())
         if has_label is None:
-            raise DocumentError(f"the mark of label {name!r} is {mark[:40]!r}, neither 0 nor 1", hint="see --label-column")
+            raise DocumentError(
+                f"the mark of label {name!r} is {mark[:40]!r}, neither 0 nor 1",
+                hint="see --label-column",
+            )
         if has_label:
             chosen.append(name)
     return chosen

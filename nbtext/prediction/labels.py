@@ -164,11 +164,17 @@ class LabelSets(NamedTuple):
     @classmethod
     def of(cls, rows: Sequence[Sequence[int]]) -> LabelSets:
         """Return the sets of some documents."""
-        return cls(np.array([len(row) for row in rows], np.int64), np.array([column for row in rows for column in sorted(row)], np.int64))
+        return cls(
+            np.array([len(row) for row in rows], np.int64),
+            np.array([column for row in rows for column in sorted(row)], np.int64),
+        )
 
     def rows(self, chosen: Integers) -> LabelSets:
         """Return the sets of some documents, by number."""
-        return LabelSets(self.sizes[chosen], self.columns[flat_indices(offsets(self.sizes)[chosen], self.sizes[chosen])])
+        return LabelSets(
+            self.sizes[chosen],
+            self.columns[flat_indices(offsets(self.sizes)[chosen], self.sizes[chosen])],
+        )
 
     def renumbered(self, columns: Whole) -> LabelSets:
         """Return the same sets, given the new number of each column."""
@@ -299,7 +305,9 @@ class DocumentLabels:
     def contains(self, documents: Whole, labels: Whole) -> Mask:
         """Return whether documents have labels, both given by their numbers, shape (n,)."""
         own_documents, own_labels = self.pairs()
-        n_labels = max(self.table.n_labels, int(labels.max(initial=-1)) + 1)  # others may know more labels
+        n_labels = max(
+            self.table.n_labels, int(labels.max(initial=-1)) + 1
+        )  # others may know more labels
         asked = documents * n_labels + labels
         own = own_documents * n_labels + own_labels
         return np.isin(asked, own)
@@ -317,7 +325,9 @@ class LabelIndex:
     def __init__(self, labels: Names, *, single: bool) -> None:
         """Begin with some labels. If documents have a ``single`` label each, set k is {k}."""
         self._number = {label: number for number, label in enumerate(labels)}
-        self._sets: dict[tuple[int, ...], int] = {(number,): number for number in range(len(labels))} if single else {}
+        self._sets: dict[tuple[int, ...], int] = (
+            {(number,): number for number in range(len(labels))} if single else {}
+        )
         self._of_labels: dict[Label, int] = {}
         self._table = LabelTable.of_sets(self._sets, len(labels))
 

@@ -41,8 +41,13 @@ def log_posterior(joint_log_likelihood: Floats, out: Floats | None = None) -> Fl
     A row in which every class is impossible (−inf) becomes nan. scipy's `log_softmax` is slower to import than numpy itself.
     """
     with np.errstate(invalid="ignore"):
-        posterior: Floats = np.subtract(joint_log_likelihood, joint_log_likelihood.max(axis=1, keepdims=True), out=out)
-        parts = (posterior[:, first : first + SUMMED_AT_ONCE] for first in range(0, posterior.shape[1], SUMMED_AT_ONCE))
+        posterior: Floats = np.subtract(
+            joint_log_likelihood, joint_log_likelihood.max(axis=1, keepdims=True), out=out
+        )
+        parts = (
+            posterior[:, first : first + SUMMED_AT_ONCE]
+            for first in range(0, posterior.shape[1], SUMMED_AT_ONCE)
+        )
         posterior -= np.log(sum(np.exp(part).sum(axis=1, keepdims=True) for part in parts))
     return posterior
 
@@ -55,7 +60,9 @@ def runner_up(log_posterior: Floats, answers: Whole) -> Whole:
     others[np.arange(answers.size), answers] = -np.inf
     best = others.argmax(axis=1)
     next_class: Whole = (answers + 1) % log_posterior.shape[1]
-    return np.where(best == answers, next_class, best).astype(np.int64)  # where all others are impossible, any of them
+    return np.where(best == answers, next_class, best).astype(
+        np.int64
+    )  # where all others are impossible, any of them
 
 
 class OtherLabels(NamedTuple):
@@ -116,10 +123,15 @@ class Posterior:
     def require_like(cls, other: type[Posterior]) -> None:
         """Raise `UsageError` if the other model gives one label where this gives several, or the other way round."""
         if cls.is_exclusive != other.is_exclusive:
-            raise UsageError("one model gives one label, the other several", hint="compare models of the same kind")
+            raise UsageError(
+                "one model gives one label, the other several",
+                hint="compare models of the same kind",
+            )
 
     @staticmethod
-    def rule_of_costs(tables: Mapping[str, object], labels: Names, rule: DecisionRule) -> DecisionRule:
+    def rule_of_costs(
+        tables: Mapping[str, object], labels: Names, rule: DecisionRule
+    ) -> DecisionRule:
         """Return a rule with the costs of a table by label; raise `UsageError` for costs that are none."""
         raise NotImplementedError
 
@@ -185,11 +197,15 @@ class ClassPosterior(Posterior):
         highest = np.maximum(others.max(axis=1), -LARGEST_FLOAT)
         with np.errstate(divide="ignore"):
             complement: Floats = np.log(-np.expm1(others))
-            complement[rows, best] = highest + np.log(np.exp(others - highest[:, np.newaxis]).sum(axis=1))
+            complement[rows, best] = highest + np.log(
+                np.exp(others - highest[:, np.newaxis]).sum(axis=1)
+            )
         return complement
 
     @staticmethod
-    def rule_of_costs(tables: Mapping[str, object], labels: Names, rule: DecisionRule) -> DecisionRule:
+    def rule_of_costs(
+        tables: Mapping[str, object], labels: Names, rule: DecisionRule
+    ) -> DecisionRule:
         """Return a rule with the cost of each answer to each class."""
         return replace(rule, costs=costs_from(tables, labels))
 
@@ -250,7 +266,9 @@ class ClassPosterior(Posterior):
     @classmethod
     def scores_of_prior(cls, prior: Floats, truth: DocumentLabels) -> tuple[float, float]:
         """Return the scores of the class prior."""
-        support = np.bincount(truth.numbers, minlength=max(truth.table.n_labels, prior.size)).astype(np.float64)
+        support = np.bincount(
+            truth.numbers, minlength=max(truth.table.n_labels, prior.size)
+        ).astype(np.float64)
         return prior_log_loss(prior, support), prior_brier(prior, support)
 
     @staticmethod
@@ -268,7 +286,9 @@ def prior_log_loss(prior: Floats, support: Floats) -> float:
     padded[: prior.size] = prior
     occurs = support > 0
     with np.errstate(divide="ignore"):
-        return float(-(support[occurs] * np.log(padded[occurs])).sum() / support.sum()) + 0.0  # no −0
+        return (
+            float(-(support[occurs] * np.log(padded[occurs])).sum() / support.sum()) + 0.0
+        )  # no −0
 
 
 def prior_brier(prior: Floats, support: Floats) -> float:
@@ -291,7 +311,9 @@ class LabelPosterior(Posterior):
             return np.log(-np.expm1(self.logs))
 
     @staticmethod
-    def rule_of_costs(tables: Mapping[str, object], labels: Names, rule: DecisionRule) -> DecisionRule:
+    def rule_of_costs(
+        tables: Mapping[str, object], labels: Names, rule: DecisionRule
+    ) -> DecisionRule:
         """Return a rule with the thresholds that follow from what a missed and a false label cost."""
         return replace(rule, labels_from=thresholds_by_costs(tables, labels))
 
@@ -338,7 +360,9 @@ class LabelPosterior(Posterior):
             log_odds = of_other - np.where(labels, self.logs, complement)
         changed = log_odds.argmax(axis=1)
         labels[rows, changed] ^= True
-        return OtherLabels(DocumentLabels.of_mask(labels), of_other[rows, changed], log_odds[rows, changed])
+        return OtherLabels(
+            DocumentLabels.of_mask(labels), of_other[rows, changed], log_odds[rows, changed]
+        )
 
     def rivals(self, labels: Whole) -> Whole:
         """Return `REST`: a label is compared with all documents without it."""

@@ -64,15 +64,25 @@ def costs_from(tables: Mapping[str, object], classes: Names) -> Costs:
     """
     number = {label: place for place, label in enumerate(classes)}
     costs, known = _zero_one_costs(len(classes)), f"the classes are {', '.join(classes[:20])}"
-    if ABSTAIN not in number and any(isinstance(table, dict) and ABSTAIN in table for table in tables.values()):
+    if ABSTAIN not in number and any(
+        isinstance(table, dict) and ABSTAIN in table for table in tables.values()
+    ):
         costs.of_abstaining[:] = 1.0
     for truth, table in tables.items():
         if truth not in number or not isinstance(table, dict):
-            raise UsageError(f"the costs have a table for {truth!r}, which is not a class", hint=known)
+            raise UsageError(
+                f"the costs have a table for {truth!r}, which is not a class", hint=known
+            )
         for answer, cost in table.items():
             if answer not in number and answer != ABSTAIN:
-                raise UsageError(f"the costs of {truth!r} name {answer!r}, which is not a class", hint=known)
-            if not isinstance(cost, (int, float)) or isinstance(cost, bool) or not abs(cost) <= LARGEST_FLOAT:
+                raise UsageError(
+                    f"the costs of {truth!r} name {answer!r}, which is not a class", hint=known
+                )
+            if (
+                not isinstance(cost, (int, float))
+                or isinstance(cost, bool)
+                or not abs(cost) <= LARGEST_FLOAT
+            ):
                 raise UsageError(f"the cost of {answer!r} for {truth!r} is not a finite number")
             if answer in number:
                 costs.of_answers[number[truth], number[answer]] = cost
@@ -95,18 +105,25 @@ def thresholds_by_costs(tables: Mapping[str, object], labels: Names) -> tuple[fl
     costs = {label: {"missed": 1.0, "false": 1.0} for label in labels}
     for label, table in tables.items():
         if label not in costs:
-            raise UsageError(f"the costs have a table for {label!r}, which is not a label", hint=f"the labels are {', '.join(labels[:20])}")
+            raise UsageError(
+                f"the costs have a table for {label!r}, which is not a label",
+                hint=f"the labels are {', '.join(labels[:20])}",
+            )
         if not (isinstance(table, dict) and table.keys() <= costs[label].keys()) or not all(
-            isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 < cost < MOST_COST for cost in table.values()
+            isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 < cost < MOST_COST
+            for cost in table.values()
         ):
             raise UsageError(
-                f"the costs of {label!r} must be `missed`, `false` or both, with numbers above 0", hint="for example missed = 9"
+                f"the costs of {label!r} must be `missed`, `false` or both, with numbers above 0",
+                hint="for example missed = 9",
             )
         costs[label] |= table
     return tuple(each["false"] / (each["missed"] + each["false"]) for each in costs.values())
 
 
-def per_class(given: Mapping[str, float], classes: Names, option: str, others: Other) -> tuple[float | Other, ...]:
+def per_class(
+    given: Mapping[str, float], classes: Names, option: str, others: Other
+) -> tuple[float | Other, ...]:
     """Return the number of each class, ``others`` where none is given; raise `UsageError` for an unknown class."""
     for label in given:
         if label not in classes:
@@ -163,10 +180,18 @@ def answer_threshold(costs: Costs, prior: Floats, classes: Names) -> AnswerThres
     if len(classes) != 2 or np.isfinite(costs.of_abstaining).any() or not (prior > 0).all():
         return None
     cost = costs.of_answers
-    of_first, of_second = float(cost[0, 1] - cost[0, 0]), float(cost[1, 0] - cost[1, 1])  # what a mistake costs more than the right answer
+    of_first, of_second = (
+        float(cost[0, 1] - cost[0, 0]),
+        float(cost[1, 0] - cost[1, 1]),
+    )  # what a mistake costs more than the right answer
     if not min(of_first, of_second) > 0:
         return None
-    return AnswerThreshold(classes[0], classes[1], likelihood_ratio_threshold(costs, prior), of_second / (of_first + of_second))
+    return AnswerThreshold(
+        classes[0],
+        classes[1],
+        likelihood_ratio_threshold(costs, prior),
+        of_second / (of_first + of_second),
+    )
 
 
 class Decision(NamedTuple):
@@ -206,8 +231,13 @@ class DecisionRule:
             answers, expected_costs = best, 1 - _probability_of(best, log_posterior)
         else:
             answers, expected_costs = minimum_risk(log_posterior, self.costs)
-        probabilities = _probability_of(np.where(answers == NO_ANSWER, best, answers), log_posterior)
-        for thresholds, otherwise in ((self.min_probability, NO_ANSWER), (self.precise_from, IMPRECISE)):
+        probabilities = _probability_of(
+            np.where(answers == NO_ANSWER, best, answers), log_posterior
+        )
+        for thresholds, otherwise in (
+            (self.min_probability, NO_ANSWER),
+            (self.precise_from, IMPRECISE),
+        ):
             if thresholds != ():
                 least = np.broadcast_to(np.array(thresholds), log_posterior.shape[1:])[answers]
                 answers = np.where((answers >= 0) & (probabilities < least), otherwise, answers)
@@ -216,7 +246,9 @@ class DecisionRule:
     def members(self, log_posterior: Floats) -> Mask:
         """Return which labels are given to documents that may have several, both of shape (n_docs, n_labels)."""
         p = np.exp(log_posterior)
-        found = greatest_expected_f1(p) if self.labels_from is None else p >= np.array(self.labels_from)
+        found = (
+            greatest_expected_f1(p) if self.labels_from is None else p >= np.array(self.labels_from)
+        )
         for least in (self.min_probability, self.precise_from):
             if least != ():
                 found &= p >= np.array(least)
@@ -245,16 +277,23 @@ def greatest_expected_f1(probabilities: Floats) -> Mask:
     expected = falling.cumsum(axis=1)
     none = np.prod(1 - falling, axis=1, keepdims=True)
     # By Jensen's inequality E[F1] is between two quotients. The larger falls with m, so sets of more than `most` labels cannot be the best.
-    least = np.maximum((2 * expected / (sizes + 1 + expected[:, -1:])).max(axis=1, keepdims=True), none)
+    least = np.maximum(
+        (2 * expected / (sizes + 1 + expected[:, -1:])).max(axis=1, keepdims=True), none
+    )
     most = int((2 * expected / (sizes + expected) >= least).sum(axis=1).max(initial=1))
     first = falling[:, :most]
     f1 = np.zeros((len(falling), most))
     mean = float(expected[:, -1].max(initial=0))
     true_at_most = int(mean + RARELY + np.sqrt(RARELY**2 + 6 * RARELY * mean))
-    for node, weight in zip(*np.polynomial.legendre.leggauss(min(sizes.size, (most + true_at_most) // 2 + 1)), strict=True):
+    for node, weight in zip(
+        *np.polynomial.legendre.leggauss(min(sizes.size, (most + true_at_most) // 2 + 1)),
+        strict=True,
+    ):
         t = (node + 1) / 2
         generated = (1 - falling * (1 - t)).prod(axis=1, keepdims=True)
-        f1 += weight * t ** sizes[:most] * generated * (first / (1 - first * (1 - t))).cumsum(axis=1)
+        f1 += (
+            weight * t ** sizes[:most] * generated * (first / (1 - first * (1 - t))).cumsum(axis=1)
+        )
     is_any_given = f1.max(axis=1, keepdims=True) >= none - ROUNDING
     chosen = (sizes <= f1.argmax(axis=1)[:, np.newaxis] + 1) & is_any_given
     labels = np.zeros(order.shape, np.bool_)
@@ -278,7 +317,10 @@ def label_thresholds(log_posterior: Floats) -> tuple[float, ...]:
     """
     p = np.exp(log_posterior)
     expected = p.sum(axis=0)
-    own, of_all = (np.log(np.maximum(_greatest_f1(each) / 2, LEAST_THRESHOLD)) for each in (p, p.reshape(-1, 1)))
+    own, of_all = (
+        np.log(np.maximum(_greatest_f1(each) / 2, LEAST_THRESHOLD))
+        for each in (p, p.reshape(-1, 1))
+    )
     return tuple(np.exp((expected * own + OF_ALL * of_all) / (expected + OF_ALL)).tolist())
 
 

@@ -25,7 +25,30 @@ if TYPE_CHECKING:
 BANDS = 12
 """Bands of length: 1 token, 2 to 3, 4 to 7, and so on; the last has no upper end."""
 
-LEVELS = np.array((0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 1.0))
+LEVELS = np.array(
+    (
+        0.0,
+        0.001,
+        0.002,
+        0.005,
+        0.01,
+        0.02,
+        0.05,
+        0.1,
+        0.2,
+        0.3,
+        0.4,
+        0.5,
+        0.6,
+        0.7,
+        0.8,
+        0.9,
+        0.95,
+        0.98,
+        0.99,
+        1.0,
+    )
+)
 """Shares of documents at which quantiles are kept."""
 
 FEWEST = 50
@@ -52,7 +75,9 @@ class Typicality:
     @classmethod
     def of(cls, per_token: Floats, tokens: Whole) -> Typicality | None:
         """Return the quantiles of documents that the model has not seen; None if fewer than `FEWEST` of them are possible."""
-        usable = np.isfinite(per_token) & (tokens > 0)  # maximum likelihood finds most new documents impossible
+        usable = np.isfinite(per_token) & (
+            tokens > 0
+        )  # maximum likelihood finds most new documents impossible
         per_token, tokens = per_token[usable], tokens[usable]
         if len(tokens) < FEWEST:
             return None
@@ -94,7 +119,9 @@ class Spread(NamedTuple):
         values = values[np.isfinite(values)]
         if not values.size:
             return cls(0, 0.0, 0.0)
-        return cls(values.size, *(float(f"{figure:.9g}") for figure in (values.mean(), values.std())))
+        return cls(
+            values.size, *(float(f"{figure:.9g}") for figure in (values.mean(), values.std()))
+        )
 
     @classmethod
     def together(cls, parts: Sequence[Spread]) -> Spread:
@@ -106,7 +133,9 @@ class Spread(NamedTuple):
         if not documents:
             return cls(0, 0.0, 0.0)
         mean = math.fsum(part.documents * part.mean for part in parts) / documents
-        squares = math.fsum(part.documents * (part.deviation**2 + (part.mean - mean) ** 2) for part in parts)
+        squares = math.fsum(
+            part.documents * (part.deviation**2 + (part.mean - mean) ** 2) for part in parts
+        )
         return cls(documents, mean, math.sqrt(squares / documents))
 
     def in_deviations_of(self, training: Spread) -> Spread:
@@ -122,7 +151,13 @@ class Spread(NamedTuple):
         if not self.documents or not training.documents:
             return None
         apart = abs(self.mean - training.mean)
-        return min(apart / training.deviation, FARTHEST) if training.deviation else FARTHEST if apart else 0.0
+        return (
+            min(apart / training.deviation, FARTHEST)
+            if training.deviation
+            else FARTHEST
+            if apart
+            else 0.0
+        )
 
     def chance(self, training: Spread) -> float:
         """Return the probability that means are so far apart by chance: two-sided, the normal approximation of Welch's test.
@@ -145,7 +180,9 @@ class Profile:
     answers: Whole
 
     @classmethod
-    def of(cls, tokens: Whole, unknown: Whole, per_token: Floats | None, answers: Whole, n_classes: int) -> Profile:
+    def of(
+        cls, tokens: Whole, unknown: Whole, per_token: Floats | None, answers: Whole, n_classes: int
+    ) -> Profile:
         """Return the profile of documents: tokens, unknown ones among them, log-likelihoods per token or None, and answers (class numbers or −1)."""
         some = tokens > 0
         figures = {

@@ -157,7 +157,11 @@ class ClassLikelihoods(NamedTuple):
         def loss(scaling: Floats) -> tuple[float, Floats, Floats]:
             (log_p, gradients), away = gradients_of(scaling), scaling - centre
             value = float(away @ precision @ away / 2 - log_p[is_true].sum())
-            return value, gradients.sum(axis=0) + precision @ away, _curvature(np.exp(log_p), x) + precision
+            return (
+                value,
+                gradients.sum(axis=0) + precision @ away,
+                _curvature(np.exp(log_p), x) + precision,
+            )
 
         scaling = newton_minimum(loss, centre, LEAST_CHANGE, lambda _: 1.0)
         scaling[:n_classes] = np.maximum(scaling[:n_classes], LEAST_SLOPE)
@@ -172,19 +176,27 @@ class ClassLikelihoods(NamedTuple):
         def likelihoods(scaling: Floats, weights: Floats) -> Floats:
             """Divide by the shares of classes, `PSEUDO_DOCUMENTS` added, since of a class that is hardly ever likely next to nothing is known."""
             posterior = np.exp(normalised(scaling[:n_classes] * x + scaling[n_classes:]))
-            shares = (weights @ posterior + PSEUDO_DOCUMENTS) / (weights.sum() + n_classes * PSEUDO_DOCUMENTS)
+            shares = (weights @ posterior + PSEUDO_DOCUMENTS) / (
+                weights.sum() + n_classes * PSEUDO_DOCUMENTS
+            )
             return np.stack((scaling[:n_classes], scaling[n_classes:] - np.log(shares)))
 
         draws = np.stack([likelihoods(*draw) for draw in zip(drawn, weights, strict=True)])
         known_part = _known_part(np.exp(gradients_of(scaling)[0]))
         draws[:, 1] += MISFIT * np.sqrt(known_part) * random.standard_normal((DRAWS, n_classes))
         sizes = is_true.sum(axis=0) + PSEUDO_DOCUMENTS
-        return cls(likelihoods(scaling, np.ones(len(x))), draws, PSEUDO_DOCUMENTS * n_classes * sizes / sizes.sum())
+        return cls(
+            likelihoods(scaling, np.ones(len(x))),
+            draws,
+            PSEUDO_DOCUMENTS * n_classes * sizes / sizes.sum(),
+        )
 
     def given(self, log_posterior: Floats, scaling: Floats | None = None) -> Floats:
         """Return likelihoods from log p(C_k | d), shape (n_docs, n_classes), the largest of a document 1; of several scalings with a first axis of these."""
         scaling = self.scaling if scaling is None else scaling
-        log_likelihood = scaling[..., :1, :] * np.maximum(log_posterior, LEAST_LOG) + scaling[..., 1:, :]
+        log_likelihood = (
+            scaling[..., :1, :] * np.maximum(log_posterior, LEAST_LOG) + scaling[..., 1:, :]
+        )
         log_likelihood -= log_likelihood.max(axis=-1, keepdims=True)
         return np.exp(log_likelihood, out=log_likelihood)
 
@@ -205,12 +217,19 @@ class ClassLikelihoods(NamedTuple):
         subject = f"shares of {quantity(n_classes, 'class')} take at least"
         least = LEAST_LABELS * n_classes
         if labelled < least:
-            raise UsageError(f"{subject} {quantity(least, 'labelled document')}, and the model has {labelled:,}", hint=hint)
+            raise UsageError(
+                f"{subject} {quantity(least, 'labelled document')}, and the model has {labelled:,}",
+                hint=hint,
+            )
         rare = np.count_nonzero(of_classes < RARE)
         most = int(MOST_RARE * n_classes)
         if rare > most:
             hint = f"label more of {rare - most} of these, or count the answers of nbtext classify"
-            raise UsageError(f"{subject} {RARE} labelled documents of all but {most} of them, and {rare} have fewer", hint=hint)
+            raise UsageError(
+                f"{subject} {RARE} labelled documents of all but {most} of them, and {rare} have "
+                "fewer",
+                hint=hint,
+            )
 
     def shares(self, log_posterior: Floats) -> Floats:
         """Return the share of each class, both ends of its 95 % interval and the share of the answers with it, shape (4, n_classes).
@@ -223,14 +242,19 @@ class ClassLikelihoods(NamedTuple):
         low, middle, high = np.quantile(drawn, (0.025, 0.5, 0.975), axis=0)
         shares = middle + LEAST_SHARE * most_likely  # which count alone if all medians are 0
         shares /= shares.sum()
-        counted = np.bincount(log_posterior.argmax(axis=1), minlength=log_posterior.shape[1]) / len(log_posterior)
+        counted = np.bincount(log_posterior.argmax(axis=1), minlength=log_posterior.shape[1]) / len(
+            log_posterior
+        )
         return np.stack((shares, np.minimum(low, shares), np.maximum(high, shares), counted))
 
 
 Likelihoods: TypeAlias = ClassLikelihoods | LabelOdds
 """What shares are estimated from."""
 
-ESTIMATORS: dict[type[Posterior], type[Likelihoods]] = {ClassPosterior: ClassLikelihoods, LabelPosterior: LabelOdds}
+ESTIMATORS: dict[type[Posterior], type[Likelihoods]] = {
+    ClassPosterior: ClassLikelihoods,
+    LabelPosterior: LabelOdds,
+}
 """By the kind of labels."""
 
 
@@ -242,7 +266,9 @@ def uncorrected_likelihoods(model: TextClassifier) -> Likelihoods:
 def _curvature(p: Floats, x: Floats) -> Floats:
     """Return the second derivatives of the log loss by slopes and offsets, shape (2 n_classes, 2 n_classes): Σ_d Jᵀ(diag(p) − p pᵀ)J."""
     both = np.hstack((p * x, p))
-    of_slopes, mixed, of_offsets = (np.diag(sums) for sums in ((p * x**2).sum(axis=0), (p * x).sum(axis=0), p.sum(axis=0)))
+    of_slopes, mixed, of_offsets = (
+        np.diag(sums) for sums in ((p * x**2).sum(axis=0), (p * x).sum(axis=0), p.sum(axis=0))
+    )
     return np.block([[of_slopes, mixed], [mixed, of_offsets]]) - both.T @ both
 
 
@@ -268,7 +294,9 @@ def sweeps_needed(likelihood: Floats) -> int:
     if n_classes > MOST_CLASSES:
         return SWEEPS
     posterior = likelihood / likelihood.sum(axis=1, keepdims=True)
-    kept = 1 - max(float(np.linalg.eigvalsh(_information(posterior))[0]), LEFT_OF_START / MOST_SWEEPS)
+    kept = 1 - max(
+        float(np.linalg.eigvalsh(_information(posterior))[0]), LEFT_OF_START / MOST_SWEEPS
+    )
     needed = int(np.ceil(np.log(LEFT_OF_START) / np.log(max(kept, LEFT_OF_START))))
     return max(SWEEPS, min(needed, MOST_SWEEPS, MOST_SWEPT // likelihood.size))
 
@@ -276,14 +304,20 @@ def sweeps_needed(likelihood: Floats) -> int:
 def most_likely_shares(likelihood: Floats) -> Floats:
     """Return the class shares of greatest likelihood, shape (n_classes,), by EM from equal ones; ``likelihood`` has shape (n_docs, n_classes)."""
     n_documents, n_classes = likelihood.shape
-    shares, left, found = np.full(n_classes, 1 / n_classes), np.arange(n_classes), np.zeros(n_classes)
+    shares, left, found = (
+        np.full(n_classes, 1 / n_classes),
+        np.arange(n_classes),
+        np.zeros(n_classes),
+    )
     for _ in range(MOST_STEPS):
         before = shares
         shares = before * (likelihood.T @ (1 / (likelihood @ before))) / n_documents
         if np.abs(shares - before).max() < LEAST_CHANGE:
             break
         kept = np.flatnonzero(shares >= LEAST_SHARE)
-        if n_classes > MOST_CLASSES and 2 * len(kept) < len(left):  # half of them, since to copy the others takes as long as a step
+        if n_classes > MOST_CLASSES and 2 * len(kept) < len(
+            left
+        ):  # half of them, since to copy the others takes as long as a step
             likelihood, shares, left = likelihood[:, kept], shares[kept], left[kept]
     found[left] = shares
     return found
@@ -307,7 +341,9 @@ def require_labels(model: TextClassifier) -> None:
     of_kind(ESTIMATORS, model.fitted.kind).require_documents(model.counts.labelled.class_documents)
 
 
-def estimate_prevalence(blocks: Iterable[ScoredBlock], classes: list[str], likelihoods: Likelihoods) -> PrevalenceResult:
+def estimate_prevalence(
+    blocks: Iterable[ScoredBlock], classes: list[str], likelihoods: Likelihoods
+) -> PrevalenceResult:
     """Estimate the shares of the classes among scored documents, and by their first column, if they have one.
 
     Raise `UsageError` if there are no documents that can be read.
@@ -321,15 +357,22 @@ def estimate_prevalence(blocks: Iterable[ScoredBlock], classes: list[str], likel
         kept = readable & possible
         impossible += int((readable & ~possible).sum())
         parts.append(block.log_posterior[kept])
-        values += [document.columns[0] for document in compress(block.documents, kept) if document.columns]
+        values += [
+            document.columns[0] for document in compress(block.documents, kept) if document.columns
+        ]
     if not sum(map(len, parts)):
         raise NoDocumentsError("there are no documents that can be read and answered")
     log_posterior, of_value = np.concatenate(parts), np.array(values, object)
-    by = {value: class_shares(log_posterior[of_value == value], classes, likelihoods) for value in sorted(set(values))}
+    by = {
+        value: class_shares(log_posterior[of_value == value], classes, likelihoods)
+        for value in sorted(set(values))
+    }
     return PrevalenceResult(class_shares(log_posterior, classes, likelihoods), by, impossible)
 
 
-def class_shares(log_posterior: Floats, classes: list[str], likelihoods: Likelihoods) -> _Prevalence:
+def class_shares(
+    log_posterior: Floats, classes: list[str], likelihoods: Likelihoods
+) -> _Prevalence:
     """Return the shares of the classes among documents with log p(C_k | d), shape (n_docs, n_classes), at least one.
 
     Those of several labels need not sum to 1.
@@ -338,9 +381,14 @@ def class_shares(log_posterior: Floats, classes: list[str], likelihoods: Likelih
     return _Prevalence(len(log_posterior), dict(zip(classes, of_classes, strict=True)))
 
 
-def with_prior_of(blocks: Iterable[ScoredBlock], prevalence: _Prevalence, likelihoods: ClassLikelihoods) -> Iterator[ScoredBlock]:
+def with_prior_of(
+    blocks: Iterable[ScoredBlock], prevalence: _Prevalence, likelihoods: ClassLikelihoods
+) -> Iterator[ScoredBlock]:
     """Yield scored documents with posteriors for a class prior of these shares, each class with `PSEUDO_DOCUMENTS` more documents."""
-    found = prevalence.documents * np.array([each.share for each in prevalence.prevalence.values()]) + PSEUDO_DOCUMENTS
+    found = (
+        prevalence.documents * np.array([each.share for each in prevalence.prevalence.values()])
+        + PSEUDO_DOCUMENTS
+    )
     log_prior = np.log(found / found.sum())
     for block in blocks:
         with np.errstate(divide="ignore"):
@@ -348,7 +396,9 @@ def with_prior_of(blocks: Iterable[ScoredBlock], prevalence: _Prevalence, likeli
         yield block._replace(posterior=type(block.posterior)(log_posterior))
 
 
-def _drawn(log_posterior: Floats, likelihoods: ClassLikelihoods, shares: Floats, n_sweeps: int) -> Floats:
+def _drawn(
+    log_posterior: Floats, likelihoods: ClassLikelihoods, shares: Floats, n_sweeps: int
+) -> Floats:
     """Return `DRAWS` draws of the shares among these documents, shape (DRAWS, n_classes).
 
     Each begins halfway from ``shares``, the most likely ones, to any others, so that intervals are rather too wide if it is not forgotten.
@@ -361,10 +411,18 @@ def _drawn(log_posterior: Floats, likelihoods: ClassLikelihoods, shares: Floats,
     for begin in range(0, DRAWS, at_once):
         n_draws = min(at_once, DRAWS - begin)
         if not likelihood.size or len(likelihoods.drawn) > 1:
-            likelihood = _in_runs(likelihoods.given(log_posterior, likelihoods.drawn[begin : begin + n_draws]), n_runs, width)
-        prior = (shares + _shares_of(random.standard_gamma(2 * pseudo_documents, (n_draws, n_classes)))) / 2
+            likelihood = _in_runs(
+                likelihoods.given(log_posterior, likelihoods.drawn[begin : begin + n_draws]),
+                n_runs,
+                width,
+            )
+        prior = (
+            shares + _shares_of(random.standard_gamma(2 * pseudo_documents, (n_draws, n_classes)))
+        ) / 2
         for _ in range(n_sweeps):
-            classes = np.minimum(_drawn_classes(likelihood, _in_runs(prior, n_runs, width), random), n_classes - 1)
+            classes = np.minimum(
+                _drawn_classes(likelihood, _in_runs(prior, n_runs, width), random), n_classes - 1
+            )
             counts = np.apply_along_axis(np.bincount, 1, classes, minlength=n_classes)
             prior = _shares_of(random.standard_gamma(counts + pseudo_documents))
         drawn.append(counts / n_documents)
@@ -389,7 +447,9 @@ def _drawn_classes(likelihood: Floats, prior: Floats, random: np.random.Generato
     draws, documents = np.ogrid[: len(prior), : likelihood.shape[1]]
     run = np.zeros((1, 1), np.int64)
     if prior.shape[1] > 1:
-        run = _chosen((likelihood[0].transpose(1, 0, 2) @ prior.transpose(1, 2, 0)).transpose(2, 1, 0), random)
+        run = _chosen(
+            (likelihood[0].transpose(1, 0, 2) @ prior.transpose(1, 2, 0)).transpose(2, 1, 0), random
+        )
     of_run = likelihood[np.minimum(draws, len(likelihood) - 1), documents, run]
     of_run *= prior[draws, run]
     return prior.shape[2] * run + _chosen(of_run, random)

@@ -77,7 +77,14 @@ def label_shares(log_posterior: Floats, left_out: LeftOutPosteriors) -> Floats:
         drawn.append(labelled.mean(axis=0) + np.minimum(hidden, MOST_FURTHER_DRAWN) * change)
     further = part * moved * np.minimum(hidden, MOST_FURTHER)
     share, low, high = np.clip((mean + further, *np.quantile(drawn, (0.025, 0.975), axis=0)), 0, 1)
-    return np.stack((share, np.minimum(low, share), np.maximum(high, share), DecisionRule().members(log_posterior).mean(axis=0)))
+    return np.stack(
+        (
+            share,
+            np.minimum(low, share),
+            np.maximum(high, share),
+            DecisionRule().members(log_posterior).mean(axis=0),
+        )
+    )
 
 
 class LabelOdds(NamedTuple):
@@ -89,7 +96,11 @@ class LabelOdds(NamedTuple):
     def uncorrected(cls, prior: Floats) -> LabelOdds:
         """Return no left-out documents, given a number for each label."""
         none = np.empty((0, prior.size))
-        return cls(LeftOutPosteriors(LabelPosterior(none), DocumentLabels.of_sets([], prior.size), none[:, 0]))
+        return cls(
+            LeftOutPosteriors(
+                LabelPosterior(none), DocumentLabels.of_sets([], prior.size), none[:, 0]
+            )
+        )
 
     @classmethod
     def corrected(cls, left_out: LeftOutPosteriors) -> LabelOdds:

@@ -83,16 +83,26 @@ def precision_thresholds(
     probabilities = np.exp(posterior.logs[owners, answers])
     weights = posteriors.weights[owners]
     odds = np.clip(posterior.log_odds()[owners, answers], -MOST_ODDS, MOST_ODDS)
-    n_classes, predicted, owners = len(classes), np.empty(answers.size), np.unique(owners, return_inverse=True)[1]
+    n_classes, predicted, owners = (
+        len(classes),
+        np.empty(answers.size),
+        np.unique(owners, return_inverse=True)[1],
+    )
     halves = owners % 2 == 0
     for here in (halves, ~halves):  # an answer has no part in its own curve
         slopes, shifts = _class_curves(odds[~here], answers[~here], right[~here], n_classes)
         predicted[here] = slopes[answers[here]] * odds[here] + shifts[answers[here]]
     wanted = [asked] * n_classes if isinstance(asked, float) else asked
     if isinstance(asked, float) and not by_class:
-        threshold, more = _lowest(predicted, predicted, right, weights, owners, precision=asked, error=ERROR)
+        threshold, more = _lowest(
+            predicted, predicted, right, weights, owners, precision=asked, error=ERROR
+        )
         slopes, shifts = _class_curves(odds, answers, right, n_classes)
-        least = 1 / (1 + np.exp((shifts - threshold) / slopes)) if threshold < inf else np.full(n_classes, inf)
+        least = (
+            1 / (1 + np.exp((shifts - threshold) / slopes))
+            if threshold < inf
+            else np.full(n_classes, inf)
+        )
         lowest = [(probability, more) for probability in least.tolist()]
     else:
         error = ERROR / max(sum(each is not None for each in wanted), 1)
@@ -100,16 +110,35 @@ def precision_thresholds(
             (0.0, None)
             if precision is None
             else _lowest(
-                *(column[answers == number] for column in (probabilities, predicted, right, weights)), precision=precision, error=error
+                *(
+                    column[answers == number]
+                    for column in (probabilities, predicted, right, weights)
+                ),
+                precision=precision,
+                error=error,
             )
             for number, precision in enumerate(wanted)
         ]
     rows = []
-    for number, (label, precision, (probability, more)) in enumerate(zip(classes, wanted, lowest, strict=True)):
+    for number, (label, precision, (probability, more)) in enumerate(
+        zip(classes, wanted, lowest, strict=True)
+    ):
         of_class = answers == number
         kept = of_class & (probabilities >= probability)
-        documents, answered, hits = (int(np.count_nonzero(chosen)) for chosen in (of_class, kept, kept & right))
-        rows.append(PrecisionThreshold(label, precision, probability if probability <= 1 else None, documents, answered, hits, more))
+        documents, answered, hits = (
+            int(np.count_nonzero(chosen)) for chosen in (of_class, kept, kept & right)
+        )
+        rows.append(
+            PrecisionThreshold(
+                label,
+                precision,
+                probability if probability <= 1 else None,
+                documents,
+                answered,
+                hits,
+                more,
+            )
+        )
     return tuple(rows)
 
 
@@ -118,7 +147,9 @@ def precise_from(thresholds: Sequence[PrecisionThreshold]) -> tuple[float, ...]:
     return tuple(inf if each.probability is None else each.probability for each in thresholds)
 
 
-def _class_curves(odds: Floats, answers: Whole, right: Mask, n_classes: int) -> tuple[Floats, Floats]:
+def _class_curves(
+    odds: Floats, answers: Whole, right: Mask, n_classes: int
+) -> tuple[Floats, Floats]:
     """Return a_k of `SLOPES` and b_k that make p(right) = σ(a_k log odds + b_k) most probable for answers with class k, both of shape (n_classes,).
 
     Answers with some classes are wrong more often than their probabilities say, such as where two newsgroups share their posts. log a_k and b_k
@@ -126,20 +157,43 @@ def _class_curves(odds: Floats, answers: Whole, right: Mask, n_classes: int) -> 
     """
     best, slopes, shifts = np.full(n_classes, -inf), np.ones(n_classes), np.zeros(n_classes)
     for slope in SLOPES:
-        low, high, middle = np.full(n_classes, -MOST_ODDS), np.full(n_classes, MOST_ODDS), np.zeros(n_classes)
+        low, high, middle = (
+            np.full(n_classes, -MOST_ODDS),
+            np.full(n_classes, MOST_ODDS),
+            np.zeros(n_classes),
+        )
         for _ in range(BISECTIONS):
-            rising = np.bincount(answers, right - 1 / (1 + np.exp(-slope * odds - middle[answers])), n_classes) > middle
+            rising = (
+                np.bincount(
+                    answers, right - 1 / (1 + np.exp(-slope * odds - middle[answers])), n_classes
+                )
+                > middle
+            )
             low, high = np.where(rising, middle, low), np.where(rising, high, middle)
             middle = (low + high) / 2
         signed = np.where(right, 1, -1) * (slope * odds + middle[answers])
-        fit = np.bincount(answers, -np.logaddexp(0, -signed), n_classes) - (middle**2 + np.log(slope) ** 2) / 2
+        fit = (
+            np.bincount(answers, -np.logaddexp(0, -signed), n_classes)
+            - (middle**2 + np.log(slope) ** 2) / 2
+        )
         better = fit > best
-        best, slopes, shifts = np.where(better, fit, best), np.where(better, slope, slopes), np.where(better, middle, shifts)
+        best, slopes, shifts = (
+            np.where(better, fit, best),
+            np.where(better, slope, slopes),
+            np.where(better, middle, shifts),
+        )
     return slopes, shifts
 
 
 def _lowest(
-    keys: Floats, predicted: Floats, right: Mask, weights: Floats, owners: Whole | None = None, *, precision: float, error: float
+    keys: Floats,
+    predicted: Floats,
+    right: Mask,
+    weights: Floats,
+    owners: Whole | None = None,
+    *,
+    precision: float,
+    error: float,
 ) -> tuple[float, int | None]:
     """Return the lowest key from which answers keep a precision, inf for none, and then how many more answers it would take.
 
@@ -150,13 +204,22 @@ def _lowest(
         return inf, _documents_needed(0, 1, precision, error)
     order = np.argsort(-keys, kind="stable")
     of_documents = weights if owners is None else np.bincount(owners, weights)
-    keys, weights = keys[order], weights[order] * (weights.sum() / (of_documents**2).sum())  # L. Kish's effective number of documents
+    keys, weights = (
+        keys[order],
+        weights[order] * (weights.sum() / (of_documents**2).sum()),
+    )  # L. Kish's effective number of documents
     steps = -(-keys.size * np.arange(1, STEPS + 1) // STEPS) - 1
-    ends = np.unique(np.searchsorted(-keys, -keys[steps], side="right") - 1)  # equal keys share a threshold
+    ends = np.unique(
+        np.searchsorted(-keys, -keys[steps], side="right") - 1
+    )  # equal keys share a threshold
     sizes = np.cumsum(weights)[ends]
-    wrong, expected = (np.cumsum(weights * (1 - share[order]))[ends] for share in (right.astype(np.float64), 1 / (1 + np.exp(-predicted))))
+    wrong, expected = (
+        np.cumsum(weights * (1 - share[order]))[ends]
+        for share in (right.astype(np.float64), 1 / (1 + np.exp(-predicted)))
+    )
     by_chance, found = (
-        [_binomial_tail(bad, n, 1 - precision) for bad, n in zip(column, sizes, strict=True)] for column in (expected, wrong)
+        [_binomial_tail(bad, n, 1 - precision) for bad, n in zip(column, sizes, strict=True)]
+        for column in (expected, wrong)
     )
     start = by_chance.index(min(by_chance))
     passed = list(takewhile(lambda place: found[place] <= error, range(start, ends.size)))
@@ -228,6 +291,11 @@ def risk_curve(judged: JudgedPosterior) -> tuple[RiskPoint, ...]:
     confidence, hits = judged.confidence[order], np.cumsum(judged.rank[order] == 0)
     ends = np.unique(-(-judged.n * np.arange(1, RISK_STEPS + 1) // RISK_STEPS))
     return tuple(
-        RiskPoint(n / judged.n, float(confidence[n - 1]), float(hits[n - 1]) / n, wilson_interval(int(hits[n - 1]), n))
+        RiskPoint(
+            n / judged.n,
+            float(confidence[n - 1]),
+            float(hits[n - 1]) / n,
+            wilson_interval(int(hits[n - 1]), n),
+        )
         for n in ends.tolist()
     )

@@ -58,18 +58,37 @@ def least_documents(coverage: float) -> int:
     return max(ceil(round(1 / (1 - coverage), 9)) - 1, 1)
 
 
-def set_rule(posteriors: LeftOutPosteriors, classes: Names, coverage: float, *, by_class: bool = False) -> SetRule:
+def set_rule(
+    posteriors: LeftOutPosteriors, classes: Names, coverage: float, *, by_class: bool = False
+) -> SetRule:
     """Return the rule that keeps a coverage; raise `UsageError` if too few documents were left out."""
     (documents, labels), needed = posteriors.truth.pairs(), least_documents(coverage)
-    of_truth, weights, n_labels = posteriors.log_posterior[documents, labels], posteriors.weights[documents], np.bincount(documents)
+    of_truth, weights, n_labels = (
+        posteriors.log_posterior[documents, labels],
+        posteriors.weights[documents],
+        np.bincount(documents),
+    )
     if by_class:
-        least = [_threshold(of_truth[here], weights[here], coverage) for here in (labels == k for k in range(len(classes)))]
-        return SetRule(coverage, tuple(least), by_class, tuple(label for label, bound in zip(classes, least, strict=True) if bound == -inf))
-    bound, n = _threshold(of_truth, weights / n_labels[documents], coverage), int(np.count_nonzero(n_labels))
+        least = [
+            _threshold(of_truth[here], weights[here], coverage)
+            for here in (labels == k for k in range(len(classes)))
+        ]
+        return SetRule(
+            coverage,
+            tuple(least),
+            by_class,
+            tuple(label for label, bound in zip(classes, least, strict=True) if bound == -inf),
+        )
+    bound, n = (
+        _threshold(of_truth, weights / n_labels[documents], coverage),
+        int(np.count_nonzero(n_labels)),
+    )
     if n < needed:
         found = f"{quantity(n, 'document')} of training {'was' if n == 1 else 'were'} left out"
         raise UsageError(
-            f"a coverage of {coverage:g} takes at least {quantity(needed, 'document')}, and {found}", hint="train on more documents"
+            f"a coverage of {coverage:g} takes at least {quantity(needed, 'document')}, and "
+            f"{found}",
+            hint="train on more documents",
         )
     return SetRule(coverage, (bound,) * len(classes))
 
@@ -78,7 +97,11 @@ def _threshold(of_truth: Floats, weights: Floats, coverage: float) -> float:
     """Return the largest value up to which documents weigh at most (n + 1)(1 − coverage), −inf for none; n is the weight of all."""
     order = np.argsort(of_truth, kind="stable")
     below = np.cumsum(weights[order])
-    place = int(np.searchsorted(below, (below[-1] + 1) * (1 - coverage) + SLACK, side="right")) if below.size else 0
+    place = (
+        int(np.searchsorted(below, (below[-1] + 1) * (1 - coverage) + SLACK, side="right"))
+        if below.size
+        else 0
+    )
     return float(of_truth[order[place - 1]]) if place else -inf
 
 
@@ -129,9 +152,13 @@ class SetTally:
     def add(self, log_posterior: Floats, labels: Labels) -> None:
         """Count documents by log p(C_k | d), shape (n_docs, n_classes), and their true classes or sets of labels; an unknown one is in no set."""
         number = {label: place for place, label in enumerate(self.classes)}
-        truth = LabelSets.of([[number.get(each, -1) for each in labels_in(label)] for label in labels])
+        truth = LabelSets.of(
+            [[number.get(each, -1) for each in labels_in(label)] for label in labels]
+        )
         members = self.rule.members(log_posterior)
-        held = members[np.repeat(np.arange(len(labels)), truth.sizes), truth.columns] & (truth.columns >= 0)
+        held = members[np.repeat(np.arange(len(labels)), truth.sizes), truth.columns] & (
+            truth.columns >= 0
+        )
         self._parts.append((members.sum(axis=1), *truth, held))
 
     def watched(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
@@ -142,18 +169,29 @@ class SetTally:
 
     def result(self) -> SetsResult:
         """Return the figures of all documents, at least one."""
-        sizes, n_labels, truth, held = (np.concatenate(column) for column in zip(*self._parts, strict=True))
+        sizes, n_labels, truth, held = (
+            np.concatenate(column) for column in zip(*self._parts, strict=True)
+        )
         owners, labelled = np.repeat(np.arange(sizes.size), n_labels), n_labels > 0
         shares = np.bincount(owners, held, sizes.size) / np.maximum(n_labels, 1)
-        whole, spread = _group(sizes[labelled], shares[labelled]), NORMAL_95 * float(sizes.std()) / sqrt(sizes.size)
+        whole, spread = (
+            _group(sizes[labelled], shares[labelled]),
+            NORMAL_95 * float(sizes.std()) / sqrt(sizes.size),
+        )
         return SetsResult(
             self.rule.coverage,
             self.rule.by_class,
             *whole,
-            size_interval=(max(whole.size - spread, 0.0), min(whole.size + spread, float(len(self.classes)))),
+            size_interval=(
+                max(whole.size - spread, 0.0),
+                min(whole.size + spread, float(len(self.classes))),
+            ),
             empty=int(np.count_nonzero(sizes == 0)),
             full=int(np.count_nonzero(sizes == len(self.classes))),
-            per_class={self.classes[k]: _group(sizes[owners[truth == k]], held[truth == k]) for k in np.unique(truth[truth >= 0]).tolist()},
+            per_class={
+                self.classes[k]: _group(sizes[owners[truth == k]], held[truth == k])
+                for k in np.unique(truth[truth >= 0]).tolist()
+            },
             per_size={
                 str(size): _group(sizes[here], shares[here])
                 for size in np.unique(sizes[labelled]).tolist()
@@ -167,7 +205,15 @@ def with_figures(result: EvaluationResult, sets: SetsResult | None) -> Evaluatio
     if sets is None:
         return result
     others = {**result.others, "set_coverage": sets.coverage, "set_size": sets.size}
-    return replace(result, others=others, intervals={**result.intervals, "set_coverage": sets.interval, "set_size": sets.size_interval})
+    return replace(
+        result,
+        others=others,
+        intervals={
+            **result.intervals,
+            "set_coverage": sets.interval,
+            "set_size": sets.size_interval,
+        },
+    )
 
 
 def _group(sizes: Whole, held: Mask | Floats) -> SetGroup:

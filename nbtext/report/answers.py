@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from nbtext.scoring import Answer, ScoredBlock
     from nbtext.type_names import Names
 
-_OF_ANSWERS = re.compile(r"(label|probability)(_\d+)?|labels|expected_cost|reason|coverage|abstained|error|notice")
+_OF_ANSWERS = re.compile(
+    r"(label|probability)(_\d+)?|labels|expected_cost|reason|coverage|abstained|error|notice"
+)
 """Names of columns and keys of answers."""
 
 
@@ -85,7 +87,11 @@ class AnswerForm(NamedTuple):
         probability: str | float | None = answer.probability
         if not self.kind.is_exclusive and answer.labels:
             probability = BETWEEN_LABELS.join(map(six_digits, answer.probabilities))
-        first = (*kept, self._label(answer), why_not if answer.label is None and self.output != "csv" else probability)
+        first = (
+            *kept,
+            self._label(answer),
+            why_not if answer.label is None and self.output != "csv" else probability,
+        )
         if self.output == "tsv":
             return [first]
         costs = [answer.expected_cost] if self.costs else []
@@ -121,7 +127,14 @@ class AnswerForm(NamedTuple):
                 {
                     "label": label,
                     "probability": rounded(probability),
-                    **({"score": score if isfinite(score) else None, "log_odds": odds if isfinite(odds) else None} if self.scores else {}),
+                    **(
+                        {
+                            "score": score if isfinite(score) else None,
+                            "log_odds": odds if isfinite(odds) else None,
+                        }
+                        if self.scores
+                        else {}
+                    ),
                 }
                 for label, probability, score, odds in answer.ranked
             ]
@@ -133,7 +146,16 @@ class AnswerForm(NamedTuple):
 
     def write(self, stream: Iterable[Answer]) -> None:
         """Print a line for each answer."""
-        write(stream, self.output, self.columns, self.rows, self.record, safe=self.safe, flush=self.flush, tsv_heads=bool(self.kept))
+        write(
+            stream,
+            self.output,
+            self.columns,
+            self.rows,
+            self.record,
+            safe=self.safe,
+            flush=self.flush,
+            tsv_heads=bool(self.kept),
+        )
 
 
 _PLAIN_LABEL = re.compile(r"(?!.*=\?)[!-:<-~]+(?: [!-:<-~]+)*")
@@ -157,18 +179,26 @@ def mail_header(answer: Answer | None) -> str:
     if len(label) > _LONGEST_WORD or not _PLAIN_LABEL.fullmatch(label or "-"):
         words = [""]  # in the encoding Q of RFC 2047 (4.2), one a line
         for character in label:
-            written = "".join(chr(byte) if chr(byte).isalnum() and byte < 0x80 else f"={byte:02X}" for byte in character.encode())
+            written = "".join(
+                chr(byte) if chr(byte).isalnum() and byte < 0x80 else f"={byte:02X}"
+                for byte in character.encode()
+            )
             if len(words[-1]) + len(written) > _LONGEST_WORD:
                 words.append("")
             words[-1] += written
         label = "\n ".join(f"=?utf-8?q?{word}?=" for word in words)
-    known = {"probability": six_digits(answer.probability), "reason": answer.abstained or answer.notice}
+    known = {
+        "probability": six_digits(answer.probability),
+        "reason": answer.abstained or answer.notice,
+    }
     parts = [label, *(f"{name}={value}" for name, value in known.items() if value)]
     written = "; ".join(parts)
     return written if len(MARK) + len(written) + 2 <= _LONGEST_LINE else ";\n ".join(parts)
 
 
-def prediction_lines(predictions: Iterable[Prediction], names: Names, kind: type[Posterior]) -> Iterator[bytes]:
+def prediction_lines(
+    predictions: Iterable[Prediction], names: Names, kind: type[Posterior]
+) -> Iterator[bytes]:
     """Yield a JSON object for each: id, truth, answer (null if it abstains) and its probability (null too if no class is possible)."""
     for row, truth, answer, probability in predictions:
         yield json_line({
@@ -184,7 +214,9 @@ IN_MEMORY = 1 << 25
 
 
 @contextmanager
-def mistakes_written(path: str, finder: MistakeFinder, rule: DecisionRule) -> Iterator[Callable[[ScoredBlock], None]]:
+def mistakes_written(
+    path: str, finder: MistakeFinder, rule: DecisionRule
+) -> Iterator[Callable[[ScoredBlock], None]]:
     """Yield a function that keeps the mistakes of a block; unless an error ends that, write them as JSON lines, the most probable wrong answer first.
 
     Then they are sorted by margin, then in the order of the documents. Lines wait in a temporary file, in memory while they are few; their places
@@ -196,7 +228,10 @@ def mistakes_written(path: str, finder: MistakeFinder, rule: DecisionRule) -> It
     from nbtext.store.atomic import check_replaceable, replace_file
 
     check_replaceable(path)
-    folder, places = tempfile.gettempdir(), list[tuple[float, float, int, int]]()  # probability and margin, both negative, begin and length
+    folder, places = (
+        tempfile.gettempdir(),
+        list[tuple[float, float, int, int]](),
+    )  # probability and margin, both negative, begin and length
     with tempfile.SpooledTemporaryFile(IN_MEMORY) as lines:
 
         def look(block: ScoredBlock) -> None:
@@ -206,7 +241,11 @@ def mistakes_written(path: str, finder: MistakeFinder, rule: DecisionRule) -> It
                     places.append((-mistake.probability, -mistake.margin, lines.tell(), len(line)))
                     lines.write(line)
             except OSError as problem:
-                raise PathError(f"cannot write: {reason(problem)}", where=folder, hint="set TMPDIR to a folder with room") from None
+                raise PathError(
+                    f"cannot write: {reason(problem)}",
+                    where=folder,
+                    hint="set TMPDIR to a folder with room",
+                ) from None
 
         def fill(file: IO[bytes]) -> None:
             for *_, begin, length in sorted(places):

@@ -66,10 +66,14 @@ COMPARED_FIGURES: Sequence[Column[Compared]] = (
 def print_comparison(result: ComparisonResult, name_a: str, name_b: str) -> None:
     """Print a comparison of two models."""
     accuracies = {
-        f"accuracy of {name}": f"{figure(side.accuracy)}  (95 % interval {bounds(side.intervals['accuracy'])})"
+        f"accuracy of {name}": f"{figure(side.accuracy)}  (95 % interval "
+        f"{bounds(side.intervals['accuracy'])})"
         for name, side in (("A", result.a), ("B", result.b))
     }
-    figures = ((FIGURES[name], getattr(result.a, name), getattr(result.b, name), found) for name, found in result.differences.items())
+    figures = (
+        (FIGURES[name], getattr(result.a, name), getattr(result.b, name), found)
+        for name, found in result.differences.items()
+    )
     right = [
         ("A right", result.table.both_right, result.table.only_a_right),
         ("A wrong", result.table.only_b_right, result.table.both_wrong),
@@ -79,7 +83,9 @@ def print_comparison(result: ComparisonResult, name_a: str, name_b: str) -> None
         table(COMPARED_FIGURES, figures),
         table(RIGHT, right),
         "".join(f"{line}\n" for line in _verdicts(result)),
-        table(CHANGES, result.changes[:CHANGES_SHOWN], "most frequent changes") if result.changed else "",
+        table(CHANGES, result.changes[:CHANGES_SHOWN], "most frequent changes")
+        if result.changed
+        else "",
     )
 
 
@@ -88,7 +94,10 @@ def _verdicts(result: ComparisonResult) -> list[str]:
     if result.identical:
         return ["The two models give the same answers with the same probabilities."]
     only_a, only_b = result.table.only_a_right, result.table.only_b_right
-    test = f"only A is right about {only_a:,}, only B about {only_b:,} (McNemar's exact test, p = {result.mcnemar.p_value:.2g})"
+    test = (
+        f"only A is right about {only_a:,}, only B about {only_b:,} (McNemar's exact test, p = "
+        f"{result.mcnemar.p_value:.2g})"
+    )
     if not only_a and not only_b:
         said = ["Both are right about the same documents."]
     elif result.differences["accuracy"].beyond_chance:
@@ -101,16 +110,29 @@ def _verdicts(result: ComparisonResult) -> list[str]:
         if found.beyond_chance:
             difference, interval = found.difference or 0.0, bounds(found.interval, "+.4f")
             better = "B" if (difference > 0) == METRICS[name].more_is_better else "A"
-            said.append(f"{better} has the better {title}, beyond chance: B − A is {difference:+.4f} ({interval}).")
+            said.append(
+                f"{better} has the better {title}, beyond chance: B − A is {difference:+.4f} "
+                f"({interval})."
+            )
         elif found.beyond_chance is False:
             alike.append(title)
     if alike:
-        said.append(f"Beyond chance they do not differ in {' and '.join([', '.join(alike[:-1]), alike[-1]] if alike[1:] else alike)}.")
-    said.append(f"B answers otherwise than A for {result.changed:,} of {quantity(result.n, 'document')}.")
+        said.append(
+            "Beyond chance they do not differ in "
+            f"{' and '.join([', '.join(alike[:-1]), alike[-1]] if alike[1:] else alike)}."
+        )
+    said.append(
+        f"B answers otherwise than A for {result.changed:,} of {quantity(result.n, 'document')}."
+    )
     return said
 
 
-TRIAL_FIGURES = {"accuracy": "accuracy", "macro F1": "macro_f1", "micro F1": "micro_f1", "log loss": "log_loss"}
+TRIAL_FIGURES = {
+    "accuracy": "accuracy",
+    "macro F1": "macro_f1",
+    "micro F1": "micro_f1",
+    "log loss": "log_loss",
+}
 """By title, each shown if the trials have it."""
 
 LONG_SETTING = 24
@@ -133,9 +155,12 @@ def _print_trials(found: Mapping[str, Any]) -> None:
     if found["corrected"] is not None:
         corrected = f"{goal} {found['corrected']:.4f}, on documents that had no part in the choice"
     elif chosen["better"]:
-        corrected = f"no: the {goal} of the setting marked * is optimistic, since it was chosen by it"
+        corrected = (
+            f"no: the {goal} of the setting marked * is optimistic, since it was chosen by it"
+        )
     lines = {
-        "by": f"cross-validation, {quantity(found['folds'], 'fold')}, seed {found['seed']}, for {goal}",
+        "by": f"cross-validation, {quantity(found['folds'], 'fold')}, seed {found['seed']}, for "
+        f"{goal}",
         "documents": f"{found['documents']:,}",
         "settings": f"{len(rows):,} of {found['settings_in_all']:,} tried",
         "model": written if found["model"] else "none: the search was interrupted",
@@ -150,9 +175,15 @@ def _print_trials(found: Mapping[str, Any]) -> None:
     columns.append(Column("options", lambda row: _setting(row["setting"])))
     tables = []
     for (documents, folds), of_stage in groupby(rows, lambda row: (row["documents"], row["folds"])):
-        title = f"judged on {_share(documents, found['documents'], 'document')}, {_share(folds, found['folds'], 'fold')}"
+        title = (
+            f"judged on {_share(documents, found['documents'], 'document')}, "
+            f"{_share(folds, found['folds'], 'fold')}"
+        )
         tables.append(table(columns, of_stage, title))
-    ends = (_verdict(rows, chosen) if found["model"] else "", visible_on_terminal(chosen["command"]))
+    ends = (
+        _verdict(rows, chosen) if found["model"] else "",
+        visible_on_terminal(chosen["command"]),
+    )
     show(listing(lines), *tables, *(f"{line}\n" for line in ends if line))
 
 
@@ -179,7 +210,10 @@ def _setting(options: Mapping[str, str]) -> str:
     >>> _setting({"ngrams": "2", "classifier": "complement"}), _setting({})
     ('ngrams 2, complement', 'default')
     """
-    named = (value if name in ("classifier", "weighting") else f"{name} {value}" for name, value in options.items())
+    named = (
+        value if name in ("classifier", "weighting") else f"{name} {value}"
+        for name, value in options.items()
+    )
     return ", ".join(named) or "default"
 
 
@@ -189,11 +223,16 @@ def _verdict(rows: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> st
     if len(rows) == 1:
         return ""
     if chosen["better"]:
-        return f"Kept is {name}: it is significantly better than the default (p = {chosen['p_value']:.3g}, corrected for the number of settings)."
+        return (
+            f"Kept is {name}: it is significantly better than the default (p = "
+            f"{chosen['p_value']:.3g}, corrected for the number of settings)."
+        )
     if all(row["p_value"] is None for row in rows):
         return f"Kept is {name}, the best: the default could not be tried."
     if any(row["better"] for row in rows):
-        return "The default is kept: there is no time to train a setting that is significantly better."
+        return (
+            "The default is kept: there is no time to train a setting that is significantly better."
+        )
     return "No setting is significantly better than the default; the default is kept."
 
 
@@ -210,7 +249,12 @@ CURVE: Sequence[Column[CurvePoint]] = (
 def print_learning_curve(curve: LearningCurve) -> None:
     """Print a row for each number of training documents, and the forecast."""
     show(
-        listing({"documents": f"{curve.documents:,}", "runs": f"{curve.runs:,}, of which 95 % lie in a band"}),
+        listing(
+            {
+                "documents": f"{curve.documents:,}",
+                "runs": f"{curve.runs:,}, of which 95 % lie in a band",
+            }
+        ),
         table(CURVE, curve.points),
         f"{forecast_sentence(curve.documents, curve.forecast.accuracy)}\n",
     )
@@ -220,9 +264,14 @@ def forecast_sentence(now: int, forecast: Forecast) -> str:
     """Return the forecast of accuracy in words."""
     if forecast.withheld is not None:
         return f"No forecast of accuracy: {forecast.withheld}."
-    more = "Twice the documents" if forecast.documents == 2 * now else f"{quantity(forecast.documents - now, 'more document')} like these"
+    more = (
+        "Twice the documents"
+        if forecast.documents == 2 * now
+        else f"{quantity(forecast.documents - now, 'more document')} like these"
+    )
     return (
-        f"{more}, {forecast.documents:,}, would bring accuracy {figure(forecast.value)} (95 % interval {bounds(forecast.interval)}); "
+        f"{more}, {forecast.documents:,}, would bring accuracy {figure(forecast.value)} (95 % "
+        f"interval {bounds(forecast.interval)}); "
         f"the {now:,} that there are bring {figure(forecast.now)} by the same law."
     )
 
@@ -236,54 +285,104 @@ SUSPECTS: Sequence[Column[Suspect]] = (
 )
 
 
-def write_suspects(suspects: Iterable[Suspect], form: str, safe: Callable[[str], str] = str) -> None:
+def write_suspects(
+    suspects: Iterable[Suspect], form: str, safe: Callable[[str], str] = str
+) -> None:
     """Print a line for each: tsv, csv or jsonl; three as a table; or only the names, each followed by a line end (paths) or by NUL (print0)."""
     if form == "table":
         lines = (
-            (each.id, f"  {each.label}, more like {each.suggested} ({percent(each.probability)})", f"  {each.text}") for each in suspects
+            (
+                each.id,
+                f"  {each.label}, more like {each.suggested} ({percent(each.probability)})",
+                f"  {each.text}",
+            )
+            for each in suspects
         )
         show(*("".join(f"{visible(line)}\n" for line in each) for each in lines))
     elif form in ("paths", "print0"):
-        sys.stdout.writelines(f"{each.id}\0" if form == "print0" else f"{visible_on_terminal(each.id)}\n" for each in suspects)
+        sys.stdout.writelines(
+            f"{each.id}\0" if form == "print0" else f"{visible_on_terminal(each.id)}\n"
+            for each in suspects
+        )
     else:
-        write(suspects, form, SUSPECTS, record=lambda suspect: json_values(suspect, SIX_DIGITS), safe=safe)
+        write(
+            suspects,
+            form,
+            SUSPECTS,
+            record=lambda suspect: json_values(suspect, SIX_DIGITS),
+            safe=safe,
+        )
 
 
-DRIFT_FIGURES = {UNKNOWN: "unknown tokens", LIKELIHOOD: "log-likelihood per token", LENGTH: "log length", ANSWERS: "answers"}
+DRIFT_FIGURES = {
+    UNKNOWN: "unknown tokens",
+    LIKELIHOOD: "log-likelihood per token",
+    LENGTH: "log length",
+    ANSWERS: "answers",
+}
 
 
-def write_history(output: str, runs: Sequence[DriftRun], together: DriftRun | None, others: int) -> None:
+def write_history(
+    output: str, runs: Sequence[DriftRun], together: DriftRun | None, others: int
+) -> None:
     """Print runs, oldest first, or one record of all of them ``together``; as a table also what changed. ``others`` are runs left out."""
     if output != "table":
         records = []
         for run in runs if together is None else [together]:
             record = run._asdict()
             del record["figures"]
-            figures = {name: {**drift._asdict(), "beyond_chance": drift.beyond_chance} for name, drift in run.figures.items()}
+            figures = {
+                name: {**drift._asdict(), "beyond_chance": drift.beyond_chance}
+                for name, drift in run.figures.items()
+            }
             records.append(record | figures)
         write_result(output, records, records)
         return
-    named = [(run.time, run) for run in runs] + ([] if together is None else [("together", together)])
+    named = [(run.time, run) for run in runs] + (
+        [] if together is None else [("together", together)]
+    )
     rows = (
         (
             name,
             f"{run.documents:,}",
             *(
-                "-" if drift.distance is None else f"{drift.distance:.2f}{'*' if drift.beyond_chance else ' '}"
+                "-"
+                if drift.distance is None
+                else f"{drift.distance:.2f}{'*' if drift.beyond_chance else ' '}"
                 for drift in map(run.figures.__getitem__, DRIFT_FIGURES)
             ),
         )
         for name, run in named
     )
     newest = named[-1][1].figures
-    changed = [f"{title} ({_change(newest[name])})" for name, title in DRIFT_FIGURES.items() if newest[name].beyond_chance]
-    star = "; * more than chance" if any(run.figures[key].beyond_chance for _, run in named for key in DRIFT_FIGURES) else ""
+    changed = [
+        f"{title} ({_change(newest[name])})"
+        for name, title in DRIFT_FIGURES.items()
+        if newest[name].beyond_chance
+    ]
+    star = (
+        "; * more than chance"
+        if any(run.figures[key].beyond_chance for _, run in named for key in DRIFT_FIGURES)
+        else ""
+    )
     lines = {
-        "distance": f"between the means, in standard deviations of training documents; of answers the share that differs{star}",
-        "newest" if together is None else "together": f"moved: {', '.join(changed)}" if changed else "nothing moved",
-        "left out": f"{quantity(others, 'run')} of another model file, or of an older nbtext" if others else None,
+        "distance": "between the means, in standard deviations of training documents; of answers "
+        f"the share that differs{star}",
+        "newest" if together is None else "together": f"moved: {', '.join(changed)}"
+        if changed
+        else "nothing moved",
+        "left out": f"{quantity(others, 'run')} of another model file, or of an older nbtext"
+        if others
+        else None,
     }
-    show(grid(("run", "documents", *DRIFT_FIGURES.values()), rows, numeric=range(1, 2 + len(DRIFT_FIGURES))), listing(lines))
+    show(
+        grid(
+            ("run", "documents", *DRIFT_FIGURES.values()),
+            rows,
+            numeric=range(1, 2 + len(DRIFT_FIGURES)),
+        ),
+        listing(lines),
+    )
 
 
 def _change(drift: FigureDrift) -> str:
@@ -299,13 +398,19 @@ BAR = 20
 """Characters of the bar of all documents."""
 
 
-def write_prevalence(output: str, result: PrevalenceResult, column: str | None, drift: DriftRun | None) -> None:
+def write_prevalence(
+    output: str, result: PrevalenceResult, column: str | None, drift: DriftRun | None
+) -> None:
     """Print the shares of all classes, and by column, for people those of the largest classes for each value.
 
     JSON also has the distances of the documents from those of training, if these are known.
     """
     if output != "table":
-        distances = {} if drift is None else {"drift": {name: figure.distance for name, figure in drift.figures.items()}}
+        distances = (
+            {}
+            if drift is None
+            else {"drift": {name: figure.distance for name, figure in drift.figures.items()}}
+        )
         by_column = {} if column is None else {"by": {column: result.by}}
         shares: Mapping[str, Any] = result.all.prevalence if column is None else result.by
         records = [{column or "label": name, **found._asdict()} for name, found in shares.items()]
@@ -326,7 +431,10 @@ def write_prevalence(output: str, result: PrevalenceResult, column: str | None, 
         (
             value,
             f"{found.documents:,}",
-            *(f"{share.share:.3f}  ({bounds((share.low, share.high), '.3f')})" for share in map(found.prevalence.__getitem__, largest)),
+            *(
+                f"{share.share:.3f}  ({bounds((share.low, share.high), '.3f')})"
+                for share in map(found.prevalence.__getitem__, largest)
+            ),
         )
         for value, found in result.by.items()
     ]

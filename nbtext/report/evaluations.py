@@ -126,34 +126,59 @@ def write_evaluation(
     """
     if output != "table":
         kind = "leaks" if isinstance(leaks, LeakResult) else "sampled_leaks"
-        beside = {kind: leaks, "threshold": threshold, "sets": sets, "risk_curve": risk or None, "folds": folds}
-        record = {**json_values(result), **{name: part for name, part in beside.items() if part is not None}}
-        write_result(output, record, [{"label": label, **figures} for label, figures in record["per_class"].items()])
+        beside = {
+            kind: leaks,
+            "threshold": threshold,
+            "sets": sets,
+            "risk_curve": risk or None,
+            "folds": folds,
+        }
+        record = {
+            **json_values(result),
+            **{name: part for name, part in beside.items() if part is not None},
+        }
+        write_result(
+            output,
+            record,
+            [{"label": label, **figures} for label, figures in record["per_class"].items()],
+        )
         return
 
-    def with_interval(name: str, *, unit: str = "", absent: str = "infinite", kind: str = "") -> str:
+    def with_interval(
+        name: str, *, unit: str = "", absent: str = "infinite", kind: str = ""
+    ) -> str:
         """Return a figure with its interval, if it has one, after the name of its ``kind``."""
         value, interval = result.figure(name), result.intervals.get(name)
         if value is None:
             return absent
-        return f"{figure(value)}{unit}" + ("" if interval is None else f"  ({kind}{bounds(interval)})")
+        return f"{figure(value)}{unit}" + (
+            "" if interval is None else f"  ({kind}{bounds(interval)})"
+        )
 
-    abstained, known, baselines = result.coverage is not None and result.coverage < 1, result.known, result.baselines
+    abstained, known, baselines = (
+        result.coverage is not None and result.coverage < 1,
+        result.known,
+        result.baselines,
+    )
     of_known = f"  ({figure(known.log_loss)} for {quantity(known.n, 'document')} of known classes)"
     leaked = leaks if isinstance(leaks, LeakResult) and leaks.found else None
     figures = {
         "documents": f"{result.n:,}",
         "accuracy": with_interval("accuracy", kind="95 % interval "),
         "answered": f"{with_interval('coverage')} of the documents" if abstained else None,
-        "accuracy of those": with_interval("answered_accuracy", absent="none") if abstained else None,
+        "accuracy of those": with_interval("answered_accuracy", absent="none")
+        if abstained
+        else None,
         "macro F1": with_interval("macro_f1"),
         "micro F1": with_interval("micro_f1") if abstained or not result.has_one_label else None,
         "mean cost": None if result.mean_cost is None else with_interval("mean_cost"),
         "threshold": None
         if threshold is None
-        else f"{threshold.answer} is the answer if p(d | {threshold.answer}) / p(d | {threshold.against}) > {threshold.likelihood_ratio:.4g}, "
+        else f"{threshold.answer} is the answer if p(d | {threshold.answer}) / p(d | "
+        f"{threshold.against}) > {threshold.likelihood_ratio:.4g}, "
         f"so if p({threshold.answer} | d) > {figure(threshold.probability)}",
-        "log loss": with_interval("log_loss", unit=" nats") + of_known * (known.n < result.n and known.log_loss is not None),
+        "log loss": with_interval("log_loss", unit=" nats")
+        + of_known * (known.n < result.n and known.log_loss is not None),
         "Brier score": with_interval("brier"),
         "calibration error": with_interval("ece"),
         "in training too": None if leaked is None else f"{leaked.found:,}",
@@ -166,25 +191,37 @@ def write_evaluation(
         and f"{figure(baselines.largest_class.accuracy)}  (always {baselines.largest_class.label}; "
         f"macro F1 {figure(baselines.largest_class.macro_f1)})",
         "baseline log loss": baselines
-        and f"{figure(baselines.class_prior.log_loss)} nats  (always the class prior; Brier score {figure(baselines.class_prior.brier)})",
+        and f"{figure(baselines.class_prior.log_loss)} nats  (always the class prior; Brier score "
+        f"{figure(baselines.class_prior.brier)})",
     }
     per_class, title = list(result.per_class.items()), None
     if len(per_class) > CLASSES_SHOWN:
         per_class.sort(key=lambda item: (not item[1].occurs, item[1].f1))
         if not everything:
-            title = f"{CLASSES_SHOWN} of {quantity(len(per_class), 'class')}, those of least F1; --all shows all"
+            title = (
+                f"{CLASSES_SHOWN} of {quantity(len(per_class), 'class')}, those of least F1; "
+                "--all shows all"
+            )
             del per_class[CLASSES_SHOWN:]
     others = {
         metric.title: with_interval(name, absent="-")
         for name, metric in METRICS.items()
         if metric.title and not (metric.has_interval and result.figure(name) is None)
     }
-    mistakes = sorted(result.mistakes, key=lambda mistake: (-mistake[2], mistake[:2]))[:CONFUSIONS_SHOWN]
+    mistakes = sorted(result.mistakes, key=lambda mistake: (-mistake[2], mistake[:2]))[
+        :CONFUSIONS_SHOWN
+    ]
     blocks = [
         listing(figures),
         listing(others) if everything else "",
         table(CLASSES, per_class, title),
-        table(CONFUSIONS if result.has_one_label else CONFUSIONS_OF_SETS, mistakes, "most frequent confusions") if mistakes else "",
+        table(
+            CONFUSIONS if result.has_one_label else CONFUSIONS_OF_SETS,
+            mistakes,
+            "most frequent confusions",
+        )
+        if mistakes
+        else "",
         *(_slices_table(column, slices) for column, slices in (result.slices or {}).items()),
         *(
             (PROMISED + listing(_reliability_bars(result.reliability)), _confusion_table(result))
@@ -196,15 +233,19 @@ def write_evaluation(
         several = f", {folds.repeats:,} times" if folds.repeats > 1 else ""
         by_column = "" if folds.column is None else f" by {folds.column}"
         spreads = {
-            f"{title} of a fold": f"{figure(spread.mean)} on average, standard deviation {figure(spread.sd)}"
+            f"{title} of a fold": f"{figure(spread.mean)} on average, standard deviation "
+            f"{figure(spread.sd)}"
             for title, spread in (("accuracy", folds.accuracy), ("macro F1", folds.macro_f1))
         }
-        blocks.append(listing({"folds": f"{folds.n:,}{several} ({folds.method}{by_column})", **spreads}))
+        blocks.append(
+            listing({"folds": f"{folds.n:,}{several} ({folds.method}{by_column})", **spreads})
+        )
         if len(folds.each) <= FOLDS_SHOWN:
             blocks.append(table(FOLDS_OF_REPEATS if folds.repeats > 1 else FOLDS, folds.each))
     if sets is not None:
         coverages = {
-            "promised coverage": f"{sets.promised:g}{' of the documents of each class' if sets.by_class else ''}",
+            "promised "
+            "coverage": f"{sets.promised:g}{' of the documents of each class' if sets.by_class else ''}",
             "coverage of sets": f"{figure(sets.coverage)}  ({bounds(sets.interval)})",
             "classes in a set": f"{figure(sets.size)}  ({bounds(sets.size_interval)})",
             "empty, full sets": f"{sets.empty:,}, {sets.full:,}",
@@ -230,7 +271,10 @@ def _slices_table(column: str, slices: Mapping[str, SliceResult]) -> str:
     return table([value, *SLICES], slices.items(), f"by {column}")
 
 
-PROMISED = "Answers by their probability, from 0 to 1. Where fewer came true than promised,\nthe model is too sure of itself.\n\n"
+PROMISED = (
+    "Answers by their probability, from 0 to 1. Where fewer came true than promised,\nthe "
+    "model is too sure of itself.\n\n"
+)
 
 
 def _reliability_bars(bins: Sequence[ReliabilityBin]) -> dict[str, str]:
@@ -239,7 +283,9 @@ def _reliability_bars(bins: Sequence[ReliabilityBin]) -> dict[str, str]:
     return {
         "promised": "".join(block(part.confidence) for part in bins),
         "came true": "".join(block(part.accuracy) for part in bins),
-        "documents": "".join(block(part.documents / most if part.documents else None) for part in bins),
+        "documents": "".join(
+            block(part.documents / most if part.documents else None) for part in bins
+        ),
     }
 
 
@@ -251,7 +297,10 @@ def _confusion_table(result: EvaluationResult) -> str:
     if not 1 < len(labels) <= MOST_CLASSES:
         return ""
     rows = (
-        (f"{number} {shortened(truth, LONGEST_NAME)}", *map(result.confusion.get(truth, {}).get, (*labels, "")))
+        (
+            f"{number} {shortened(truth, LONGEST_NAME)}",
+            *map(result.confusion.get(truth, {}).get, (*labels, "")),
+        )
         for number, truth in enumerate(labels, 1)
     )
     heads = [str(number) for number in range(1, len(labels) + 1)]

@@ -49,7 +49,12 @@ if TYPE_CHECKING:
 LEVELS = (0.1, 1 / 3, 2 / 3)
 """Parts of the strongest word's nats from which a word is shaded a little, more, and most."""
 
-FOR = ("", "bold rgb(0,0,0) on rgb(214,230,245)", "bold rgb(0,0,0) on rgb(143,184,222)", "bold rgb(255,255,255) on rgb(8,81,156)")
+FOR = (
+    "",
+    "bold rgb(0,0,0) on rgb(214,230,245)",
+    "bold rgb(0,0,0) on rgb(143,184,222)",
+    "bold rgb(255,255,255) on rgb(8,81,156)",
+)
 
 AGAINST = (
     "",
@@ -60,18 +65,29 @@ AGAINST = (
 """Styles of rich by `level`."""
 
 
-def summands(explanation: Explanation, top: int, others: str) -> tuple[list[tuple[str, float, str, str]], int]:
+def summands(
+    explanation: Explanation, top: int, others: str
+) -> tuple[list[tuple[str, float, str, str]], int]:
     """Return the parts of the log odds as name, nats, number of occurrences and terms, and the number of words that add nothing.
 
     First what there is without any word, then the ``top`` strongest words and attributes, then all ``others`` as one, last the rest if they do
     not add up. Only words and attributes have terms.
     """
-    words = [(word.word, word.nats, str(word.occurrences), ", ".join(word.terms)) for word in explanation.words if word.nats]
-    parts = words + [(f"{each.name}={each.value}", each.nats, "", "beside the text") for each in explanation.attributes]
+    words = [
+        (word.word, word.nats, str(word.occurrences), ", ".join(word.terms))
+        for word in explanation.words
+        if word.nats
+    ]
+    parts = words + [
+        (f"{each.name}={each.value}", each.nats, "", "beside the text")
+        for each in explanation.attributes
+    ]
     parts.sort(key=lambda part: -abs(part[1]))
     found = [("without any word", explanation.prior, "", ""), *parts[:top]]
     if parts[top:]:
-        found.append((quantity(len(parts[top:]), others), sum(part[1] for part in parts[top:]), "", ""))
+        found.append(
+            (quantity(len(parts[top:]), others), sum(part[1] for part in parts[top:]), "", "")
+        )
     if explanation.rest is not None:
         found.append(("rest: the words do not add up", explanation.rest, "", ""))
     return found, len(explanation.words) - len(words)
@@ -83,13 +99,20 @@ def calibration_lines(explanation: Explanation) -> list[str]:
     if not isclose(steps.on_scale, explanation.log_odds, abs_tol=1e-9):
         lines.append(f"As shares of the document the log odds are {signed(steps.on_scale)}.")
     if steps.temperature is None:
-        lines.append(f"Calibration, of all labels together, makes that {signed(steps.log_odds)} nats.")
+        lines.append(
+            f"Calibration, of all labels together, makes that {signed(steps.log_odds)} nats."
+        )
     elif steps.temperature == 1:
         lines.append("Calibration changes nothing.")
     else:
-        lines.append(f"Calibration divides by {steps.temperature:.4f}: {signed(steps.on_scale / steps.temperature)} nats.")
+        lines.append(
+            f"Calibration divides by {steps.temperature:.4f}: "
+            f"{signed(steps.on_scale / steps.temperature)} nats."
+        )
     answer = f"So {explanation.label} has the probability {six_digits(explanation.probability)}"
-    lines.append(f"{answer} and {explanation.against} has {six_digits(explanation.against_probability)}.")
+    lines.append(
+        f"{answer} and {explanation.against} has {six_digits(explanation.against_probability)}."
+    )
     return lines
 
 
@@ -100,27 +123,41 @@ def causes(explained: Explained) -> list[tuple[str, str]]:
 
 def _cause_in_words(cause: RuledOut) -> str:
     if cause.by == "word":
-        return f"{cause.name}, the term {cause.term}" if cause.name != cause.term else str(cause.name)
+        return (
+            f"{cause.name}, the term {cause.term}" if cause.name != cause.term else str(cause.name)
+        )
     if cause.by == "attribute":
         return f"{cause.name}={cause.value}"
-    return "the class prior" if cause.by == "prior" else "a term that all its training documents have and this one lacks"
+    return (
+        "the class prior"
+        if cause.by == "prior"
+        else "a term that all its training documents have and this one lacks"
+    )
 
 
 def level(contribution: float, strongest: float) -> int:
     """Return from 0, not shaded, to 3, by the part of the strongest word's nats."""
-    share = abs(contribution) / strongest if isfinite(contribution) and strongest else abs(contribution)
+    share = (
+        abs(contribution) / strongest if isfinite(contribution) and strongest else abs(contribution)
+    )
     return bisect_right(LEVELS, share)
 
 
 def pieces(explanation: Explanation) -> Iterator[tuple[str, float]]:
     """Return the text in pieces: the text between words with 0 nats, and each occurrence of a word with its part of the word's nats."""
-    places = sorted((begin, end, word.nats / len(word.places)) for word in explanation.words for begin, end in word.places.tolist())
+    places = sorted(
+        (begin, end, word.nats / len(word.places))
+        for word in explanation.words
+        for begin, end in word.places.tolist()
+    )
     return weighed_pieces(explanation.text, places)
 
 
 def strongest(pieces: Iterable[tuple[str, float]]) -> float:
     """Return the largest finite |nats| of pieces of a text."""
-    return max((abs(contribution) for _, contribution in pieces if abs(contribution) < inf), default=0.0)
+    return max(
+        (abs(contribution) for _, contribution in pieces if abs(contribution) < inf), default=0.0
+    )
 
 
 def signed(contribution: float) -> str:
@@ -157,20 +194,28 @@ def write_explanations(stream: Iterable[Explained], output: str, top: int) -> No
     def draw(explained: Explained) -> None:
         explanation = explained.explanation
         if explanation is None:
-            reasons = grid(("class", "ruled out by"), causes(explained)) if explained.ruled_out else ""
+            reasons = (
+                grid(("class", "ruled out by"), causes(explained)) if explained.ruled_out else ""
+            )
             show(listing({"document": explained.id, "no answer": explained.why_none}), reasons)
             return
-        of_answer, of_other = (", bold on blue", ", underlined on orange") if has_styles() else ("", "")
+        of_answer, of_other = (
+            (", bold on blue", ", underlined on orange") if has_styles() else ("", "")
+        )
         head = {
             "document": explanation.id,
             "answer": f"{explanation.label}  ({figure(explanation.probability)}){of_answer}",
-            "against": f"{explanation.against}  ({figure(explanation.against_probability)}){of_other}",
+            "against": f"{explanation.against}  "
+            f"({figure(explanation.against_probability)}){of_other}",
         }
         parts, idle = summands(explanation, top, "other")
         lines = [
-            (name if times or terms else f"({name})", signed(contribution), times, terms) for name, contribution, times, terms in parts
+            (name if times or terms else f"({name})", signed(contribution), times, terms)
+            for name, contribution, times, terms in parts
         ]
-        lines.append(("log odds", signed(explanation.log_odds), "", idle_words(idle) if idle else ""))
+        lines.append(
+            ("log odds", signed(explanation.log_odds), "", idle_words(idle) if idle else "")
+        )
         show(
             listing(head),
             drawing(shaded(pieces(explanation))) if explanation.text.strip() else "",
@@ -194,15 +239,21 @@ def rows(explained: Explained) -> Iterator[tuple[object, ...]]:
     yield *pair, "prior", "", explanation.prior, "", "", explained.notice
     for word in explanation.words:
         shares = ((word.seeds, "seed words"), (word.unlabelled, "unlabelled documents"))
-        layers = ", ".join(f"{share:.0%} of its counts from {layer}" for share, layer in shares if share)
-        places = ",".join(["%d-%d"] * len(word.places)) % tuple(word.places.ravel().tolist())  # a long text has a million places
+        layers = ", ".join(
+            f"{share:.0%} of its counts from {layer}" for share, layer in shares if share
+        )
+        places = ",".join(["%d-%d"] * len(word.places)) % tuple(
+            word.places.ravel().tolist()
+        )  # a long text has a million places
         yield *pair, "word", word.word, word.nats, word.occurrences, places, word.note or layers
     for attribute in explanation.attributes:
         yield *pair, "attribute", f"{attribute.name}={attribute.value}", attribute.nats, "", "", ""
     if explanation.rest is not None:
         yield *pair, "rest", "", explanation.rest, "", "", "words do not add up"
     yield *pair, "log-odds", "", explanation.log_odds, "", "", ""
-    probabilities = f"{six_digits(explanation.probability)} to {six_digits(explanation.against_probability)}"
+    probabilities = (
+        f"{six_digits(explanation.probability)} to {six_digits(explanation.against_probability)}"
+    )
     yield *pair, "calibrated", "", explanation.calibration.log_odds, "", "", probabilities
 
 
@@ -214,11 +265,19 @@ def _explanation_record(explained: Explained) -> dict[str, Parsed]:
             {
                 "class": cause.label,
                 "by": cause.by,
-                **_known(**{"word" if cause.value is None else "name": cause.name}, term=cause.term, value=cause.value),
+                **_known(
+                    **{"word" if cause.value is None else "name": cause.name},
+                    term=cause.term,
+                    value=cause.value,
+                ),
             }
             for cause in explained.ruled_out
         ]
-        why = _known(abstained=explained.abstained, error=explained.problem and explained.problem.line, ruled_out=ruled_out or None)
+        why = _known(
+            abstained=explained.abstained,
+            error=explained.problem and explained.problem.line,
+            ruled_out=ruled_out or None,
+        )
         return {"id": explained.id, "label": None, **why}
     names = ("id", "label", "probability", "against", "against_probability", "log_odds", "prior")
 
@@ -265,11 +324,15 @@ def shaded(pieces: Iterable[tuple[str, float]], safe: Callable[[str], str] = vis
     pieces, drawn, marks = list(pieces), Text(), not has_styles()
     most = strongest(pieces)
     for text, contribution in pieces:
-        shown = "\n".join(safe(line) for line in text.expandtabs(8).splitlines()) + ("\n" if text.endswith("\n") else "")
+        shown = "\n".join(safe(line) for line in text.expandtabs(8).splitlines()) + (
+            "\n" if text.endswith("\n") else ""
+        )
         depth = level(contribution, most)
         if depth and marks:
             shown += safe(f"[{signed(contribution)}]")
-        drawn.append(shown, style=None if marks else (FOR if contribution > 0 else AGAINST)[depth] or None)
+        drawn.append(
+            shown, style=None if marks else (FOR if contribution > 0 else AGAINST)[depth] or None
+        )
     return drawn
 
 
@@ -335,7 +398,9 @@ def _reason(why: str | None) -> str | None:
 
 def _removed(words: Mapping[str, int], probability: float | None) -> str:
     these = "this word" if len(words) == 1 else f"these {len(words)} words"
-    each = ", ".join(word if times == 1 else f"{word} {times} times" for word, times in words.items())
+    each = ", ".join(
+        word if times == 1 else f"{word} {times} times" for word, times in words.items()
+    )
     return f"{these}: {each}; then {figure(probability, '')}"
 
 
@@ -370,7 +435,13 @@ def write_tokens(documents: Iterable[tuple[str, Iterable[Token]]], output: str) 
         print_parts(documents, lambda document: _print_tokens(*document))
     else:
         columns = columns_in_order(*OF_TOKENS)
-        write(((name, token) for name, tokens in documents for token in tokens), output, columns, _token_rows, _token_record)
+        write(
+            ((name, token) for name, tokens in documents for token in tokens),
+            output,
+            columns,
+            _token_rows,
+            _token_record,
+        )
 
 
 def _token_record(found: tuple[str, Token]) -> dict[str, object]:
@@ -383,7 +454,17 @@ def _token_record(found: tuple[str, Token]) -> dict[str, object]:
 def _token_rows(found: tuple[str, Token]) -> Iterator[tuple[object, ...]]:
     """Yield document, start, end, kind, form, word, term, its number, and why it was dropped."""
     name, token = found
-    yield name, token.start, token.end, token.kind, token.form, token.word, token.term, token.term_id, token.dropped
+    yield (
+        name,
+        token.start,
+        token.end,
+        token.kind,
+        token.form,
+        token.word,
+        token.term,
+        token.term_id,
+        token.dropped,
+    )
     for kind, terms in (("ngram", token.ngrams), ("char-ngram", token.char_ngrams)):
         for each in terms:
             yield name, token.start, each.end, kind, "", "", each.term, each.term_id, each.dropped

@@ -121,7 +121,9 @@ def strip(shares: Sequence[float], *, plain: bool = False) -> str:
     (' ▃▇█▅', ' -#@+')
     """
     most = max(shares)
-    drawn = "".join(block(share / most if share > LEAST_SEEN * most else None) for share in shares).rstrip()
+    drawn = "".join(
+        block(share / most if share > LEAST_SEEN * most else None) for share in shares
+    ).rstrip()
     return drawn.translate(str.maketrans(BLOCKS, PLAIN_BLOCKS)) if plain else drawn
 
 
@@ -162,7 +164,9 @@ def _is_terminal() -> bool:
 
 def is_plain_terminal() -> bool:
     """Return True on a terminal whose locale names no encoding of Unicode: block characters may be missing."""
-    named = next((value for name in ("LC_ALL", "LC_CTYPE", "LANG") if (value := os.environ.get(name))), "")
+    named = next(
+        (value for name in ("LC_ALL", "LC_CTYPE", "LANG") if (value := os.environ.get(name))), ""
+    )
     return _is_terminal() and "utf" not in named.lower()
 
 
@@ -180,7 +184,9 @@ _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\
 
 def tsv(fields: Iterable[str]) -> str:
     r"""Return a line of tab-separated fields; backslash, tab and line breaks inside a field are written \\, \t, \n, \r."""
-    return "\t".join([visible_on_terminal(field.translate(_TSV_ESCAPES)) for field in fields]) + "\n"
+    return (
+        "\t".join([visible_on_terminal(field.translate(_TSV_ESCAPES)) for field in fields]) + "\n"
+    )
 
 
 def _csv_line(fields: Iterable[str]) -> str:
@@ -189,7 +195,9 @@ def _csv_line(fields: Iterable[str]) -> str:
 
     text = io.StringIO()
     csv.writer(text, lineterminator="\r\n").writerow(map(visible_on_terminal, fields))
-    return text.getvalue().removesuffix("\r\n") + "\n"  # with \r\n as the end, \r and \n are both quoted within a field
+    return (
+        text.getvalue().removesuffix("\r\n") + "\n"
+    )  # with \r\n as the end, \r and \n are both quoted within a field
 
 
 def excel_safe(text: str) -> str:
@@ -307,12 +315,18 @@ def write(
 
     ``flush`` prints each line at once. Nothing is printed if the first item raises.
     """
-    texts = cells(columns, items if rows is None else chain.from_iterable(map(rows, items)), safe=safe)
+    texts = cells(
+        columns, items if rows is None else chain.from_iterable(map(rows, items)), safe=safe
+    )
     if output == "table":
         show(grid(_heads(columns), texts, _numeric(columns)))
         return
     line_of = _csv_line if output == "csv" else tsv
-    lines = map(json_line, map(record or _json_values, items)) if output == "jsonl" else map(line_of, texts)
+    lines = (
+        map(json_line, map(record or _json_values, items))
+        if output == "jsonl"
+        else map(line_of, texts)
+    )
     first = list(islice(lines, 1))
     if output == "csv" or (output == "tsv" and tsv_heads):
         sys.stdout.write(line_of(_heads(columns)))
@@ -387,10 +401,19 @@ def setting(value: object) -> str:
 
 def named_settings(settings: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     """Return the names and values of settings that are not None, for people."""
-    return tuple((name.replace("_", " "), setting(value)) for name, value in settings.items() if value is not None)
+    return tuple(
+        (name.replace("_", " "), setting(value))
+        for name, value in settings.items()
+        if value is not None
+    )
 
 
-def grid(columns: Sequence[str], rows: Iterable[Sequence[str]], numeric: Iterable[int] = (), title: str | None = None) -> str:
+def grid(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    numeric: Iterable[int] = (),
+    title: str | None = None,
+) -> str:
     """Return rows under column heads; the columns numbered in ``numeric`` are aligned right.
 
     Cells that are too wide are wrapped between words; a longer word, such as a path, is cut in the middle on a terminal, else folded. Without rich, which
@@ -400,7 +423,11 @@ def grid(columns: Sequence[str], rows: Iterable[Sequence[str]], numeric: Iterabl
 
     right, screen = set(numeric), get_terminal_size().columns if _is_terminal() else WIDE
     cells = [[visible(cell) for cell in row] for row in rows]
-    for heads, gap in ((columns, GAP), (columns, GAP[1:]), ([max(name.split(), key=_cells, default="") for name in columns], GAP[1:])):
+    for heads, gap in (
+        (columns, GAP),
+        (columns, GAP[1:]),
+        ([max(name.split(), key=_cells, default="") for name in columns], GAP[1:]),
+    ):
         natural = [max(map(_cells, column)) for column in zip(heads, *cells, strict=True)]
         if not _is_terminal() or sum(natural) + len(gap) * len(natural) <= screen:
             break
@@ -421,7 +448,9 @@ def grid(columns: Sequence[str], rows: Iterable[Sequence[str]], numeric: Iterabl
     bold, end = ("\x1b[1m", "\x1b[0m") if has_styles() else ("", "")
     above = [*([title, ""] if title else []), *(f"{bold}{line}{end}" for line in lines(columns))]
     rule = f" {'─' * (sum(widths) + len(gap) * (len(widths) - 1))}"
-    return "".join(f"{line}\n" for line in (*above, rule, *(line for row in cells for line in lines(row))))
+    return "".join(
+        f"{line}\n" for line in (*above, rule, *(line for row in cells for line in lines(row)))
+    )
 
 
 def drawing(text: Text, width: int | None = None) -> str:
@@ -450,7 +479,10 @@ def _wrapped(cell: str, width: int) -> list[str]:
 
 def _cut(cell: str, width: int) -> str:
     """Return a cell whose words all fit into a column."""
-    return " ".join(word if _cells(word) <= width else shortened(word, width * len(word) // _cells(word)) for word in cell.split(" "))
+    return " ".join(
+        word if _cells(word) <= width else shortened(word, width * len(word) // _cells(word))
+        for word in cell.split(" ")
+    )
 
 
 def _cells(text: str) -> int:
@@ -474,7 +506,10 @@ def _widths(natural: Sequence[int], screen: int, gap: int) -> list[int]:
             cut = min(step, round(excess / left))
             widths[place] -= cut
             excess -= cut
-    return [max(width - blank, min(whole, 1)) for width, blank, whole in zip(widths, blanks, natural, strict=True)]
+    return [
+        max(width - blank, min(whole, 1))
+        for width, blank, whole in zip(widths, blanks, natural, strict=True)
+    ]
 
 
 @dataclass()
@@ -495,7 +530,9 @@ def set_colours(when: str) -> None:
 def has_styles() -> bool:
     """Return True if standard output shows bold and underlined letters."""
     return _styles.when == "always" or (
-        _styles.when == "auto" and sys.stdout.isatty() and os.environ.get("TERM") not in {"dumb", "unknown"}
+        _styles.when == "auto"
+        and sys.stdout.isatty()
+        and os.environ.get("TERM") not in {"dumb", "unknown"}
     )
 
 

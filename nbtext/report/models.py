@@ -66,12 +66,18 @@ EVIDENCE_OF_CLASSES: Sequence[Column[tuple[str, float]]] = (
 
 def print_criteria(criteria: Criteria) -> None:
     """Print the result of `nbtext.inspection.criteria.criteria`."""
-    labels, classes, evidence = criteria.evidence_of_labels, criteria.evidence_of_classes, criteria.evidence
+    labels, classes, evidence = (
+        criteria.evidence_of_labels,
+        criteria.evidence_of_classes,
+        criteria.evidence,
+    )
     lines = {
         "log evidence": "not defined: its parameters have no prior"
         if evidence is None
         else _nats(evidence) + ", without the labels" * (labels is None),
-        "of the labels": "not defined: the class prior is of maximum likelihood" if labels is None else _nats(labels),
+        "of the labels": "not defined: the class prior is of maximum likelihood"
+        if labels is None
+        else _nats(labels),
         "log likelihood": f"{_nats(criteria.log_likelihood)}, at maximum likelihood",
         "parameters": f"{criteria.parameters:,}",
         "tokens": f"{criteria.tokens:,}",
@@ -103,7 +109,11 @@ COMPARED: Sequence[Column[ComparedModel]] = (
 
 def print_compared_models(models: Sequence[ComparedModel]) -> None:
     """Print the result of `nbtext.inspection.criteria.compared_models`."""
-    show(table(COMPARED, models, f"models of the same data ({models[0].data}), equally probable before"))
+    show(
+        table(
+            COMPARED, models, f"models of the same data ({models[0].data}), equally probable before"
+        )
+    )
 
 
 PERPLEXITIES: Sequence[Column[tuple[str, ClassPerplexity]]] = (
@@ -160,13 +170,22 @@ CLASSES: Sequence[Column[tuple[str, ClassOverview]]] = (
 
 def print_overview(overview: Overview) -> None:
     """Print the result of `nbtext.inspection.overview.overview`."""
-    settings = {name: ", ".join(map(" ".join, named_settings(getattr(overview, name)))) for name in ("training", "reading")}
-    calibration, linear, blocks = overview.calibration, overview.linear, [listing({**_lines(overview), **settings})]
+    settings = {
+        name: ", ".join(map(" ".join, named_settings(getattr(overview, name))))
+        for name in ("training", "reading")
+    }
+    calibration, linear, blocks = (
+        overview.calibration,
+        overview.linear,
+        [listing({**_lines(overview), **settings})],
+    )
     if calibration is not None:
         blocks.append(_figures_of_probabilities(calibration))
     if linear is not None:
         blocks.append(_weights(overview.classes, linear))
-    for label, found in (overview.boundary or {}).items():  # of numbers alone, in their units; a covariance or matrix has a column for each
+    for label, found in (
+        overview.boundary or {}
+    ).items():  # of numbers alone, in their units; a covariance or matrix has a column for each
         if not found.mean or not found.covariance:
             break
         names = list(overview.attributes)[-len(found.w) :]
@@ -179,15 +198,27 @@ def print_overview(overview: Overview) -> None:
         )
         parameters = [
             (name, *(f"{value:.6g}" for value in (mean, w, *chain.from_iterable(of_name))))
-            for name, mean, w, *of_name in zip(names, found.mean, found.w, *matrices.values(), strict=True)
+            for name, mean, w, *of_name in zip(
+                names, found.mean, found.w, *matrices.values(), strict=True
+            )
         ]
         blocks.append(grid(columns, parameters, numeric=range(1, len(columns))))
     for name, attribute in overview.attributes.items():
         of_classes = [(label, _cells(of_class)) for label, of_class in attribute.classes.items()]
         if of_classes:
             smoothing = getattr(attribute, "smoothing", None)
-            heads = (f"{name}, {attribute.kind}" + ("" if smoothing is None else f", smoothing {smoothing:g}"), *of_classes[0][1])
-            blocks.append(grid(heads, ((label, *cells.values()) for label, cells in of_classes), numeric=range(1, len(heads))))
+            heads = (
+                f"{name}, {attribute.kind}"
+                + ("" if smoothing is None else f", smoothing {smoothing:g}"),
+                *of_classes[0][1],
+            )
+            blocks.append(
+                grid(
+                    heads,
+                    ((label, *cells.values()) for label, cells in of_classes),
+                    numeric=range(1, len(heads)),
+                )
+            )
     show(*blocks, table(CLASSES, overview.classes.items()))
 
 
@@ -212,20 +243,47 @@ def _weights(classes: Iterable[str], linear: TwoClassWeights) -> str:
 def _lines(overview: Overview) -> dict[str, str | None]:
     """Return names and values of what a model is, None where it does not apply."""
     ngrams = f", {overview.ngrams:,} of them n-grams" if overview.ngrams else ""
-    selected = f", {overview.selected_terms:,} selected" if overview.selected_terms != overview.terms else ""
-    own = f", {quantity(n_own, 'term')} with {'its' if n_own == 1 else 'their'} own" if (n_own := overview.terms_with_own_smoothing) else ""
-    pair = f" with a term, {given[1]:g} without" if isinstance(given := overview.training["smoothing"], tuple) else ""
+    selected = (
+        f", {overview.selected_terms:,} selected"
+        if overview.selected_terms != overview.terms
+        else ""
+    )
+    own = (
+        f", {quantity(n_own, 'term')} with {'its' if n_own == 1 else 'their'} own"
+        if (n_own := overview.terms_with_own_smoothing)
+        else ""
+    )
+    pair = (
+        f" with a term, {given[1]:g} without"
+        if isinstance(given := overview.training["smoothing"], tuple)
+        else ""
+    )
     by_evidence = str(overview.training["members"]).startswith(BY_EVIDENCE)
-    power, meaning = ("", "p(m | data)") if by_evidence else (" · n^{0.exponent:.4g}", "n the document's known tokens")
-    seeds = [f"{term} {amount:g} in {label}" for label, of_class in (overview.seeds or {}).items() for term, amount in of_class.items()]
-    weights = [f"{name} {weight.scale:.4g}{power.format(weight)}" for name, weight in overview.members.items()]
+    power, meaning = (
+        ("", "p(m | data)")
+        if by_evidence
+        else (" · n^{0.exponent:.4g}", "n the document's known tokens")
+    )
+    seeds = [
+        f"{term} {amount:g} in {label}"
+        for label, of_class in (overview.seeds or {}).items()
+        for term, amount in of_class.items()
+    ]
+    weights = [
+        f"{name} {weight.scale:.4g}{power.format(weight)}"
+        for name, weight in overview.members.items()
+    ]
     return {
         "classes": f"{len(overview.classes):,}",
         "documents": f"{overview.documents:,}",
         "tokens": f"{overview.tokens:,}",
         "encoded lines": f"{overview.encoded_lines:,} dropped" if overview.encoded_lines else None,
         "vocabulary": f"{overview.terms:,}{ngrams}{selected}{'; pruned, so no others are learnt' if overview.closed_vocabulary else ''}",
-        "fields": listed([f"{name} {quantity(n, 'term')}" for name, n in overview.fields.items()], _FIELDS) if overview.fields else None,
+        "fields": listed(
+            [f"{name} {quantity(n, 'term')}" for name, n in overview.fields.items()], _FIELDS
+        )
+        if overview.fields
+        else None,
         "smoothing": f"{overview.smoothing:g}{pair}{own}{f' ({chosen})' if (chosen := overview.choices.of_smoothing) else ''}",
         "penalty": _penalty(overview),
         "boundary": None if overview.boundary is None else _boundary(overview.boundary),
@@ -235,8 +293,12 @@ def _lines(overview: Overview) -> dict[str, str | None]:
         "seed words": listed(seeds, _SEEDS) if seeds else None,
         "unlabelled": None if overview.unlabelled is None else _unlabelled(overview.unlabelled),
         "unspaced": overview.choices.of_unspaced or None,
-        "stop words": ", ".join(filter(None, (f"{overview.stop_words:,}", overview.choices.of_stop_words))),
-        "written by": ", ".join(f"{name} {version}" for name, version in overview.written_by.items()),
+        "stop words": ", ".join(
+            filter(None, (f"{overview.stop_words:,}", overview.choices.of_stop_words))
+        ),
+        "written by": ", ".join(
+            f"{name} {version}" for name, version in overview.written_by.items()
+        ),
     }
 
 
@@ -247,20 +309,27 @@ def _penalty(overview: Overview) -> str | None:
     if (calibration := overview.calibration) is None:
         return found
     return (
-        f"{found}: log loss {calibration.after['log_loss']:.4g} nats, calibrated, on {quantity(calibration.documents, 'document')} left out"
+        f"{found}: log loss {calibration.after['log_loss']:.4g} nats, calibrated, on "
+        f"{quantity(calibration.documents, 'document')} left out"
     )
 
 
 def _boundary(boundary: Mapping[str, ClassBoundary]) -> str:
     first = next(iter(boundary.values()))
-    return f"{'quadratic' if first.matrix else 'linear'} in {quantity(len(first.w), 'feature')}; w and w_0 of each class with --output json"
+    return (
+        f"{'quadratic' if first.matrix else 'linear'} in {quantity(len(first.w), 'feature')}; w "
+        "and w_0 of each class with --output json"
+    )
 
 
 def _unlabelled(unlabelled: UnlabelledOverview) -> str:
     documents = quantity(unlabelled.documents, "document")
     if not unlabelled.weight:
         return f"{documents}, not used: left-out log loss is least without them"
-    found = f"{documents} with weight {unlabelled.weight:g}, {quantity(unlabelled.terms, 'term')} of theirs alone"
+    found = (
+        f"{documents} with weight {unlabelled.weight:g}, {quantity(unlabelled.terms, 'term')} "
+        "of theirs alone"
+    )
     if not unlabelled.log_loss:
         return f"{found}; no labelled ones to judge by"
     without, loss = (unlabelled.log_loss[f"{weight:g}"] for weight in (0, unlabelled.weight))
@@ -287,14 +356,20 @@ def _cells(distribution: Mapping[str, float | Mapping[str, float]]) -> dict[str,
     return cells
 
 
-def provenance(model: TextClassifier, model_path: str, *, corpus: Sequence[str], command: str) -> Provenance:
+def provenance(
+    model: TextClassifier, model_path: str, *, corpus: Sequence[str], command: str
+) -> Provenance:
     """Return headings, each with names and values; ``corpus`` and ``command`` as they were given. No clock: the same report has the same bytes."""
     from nbtext.inspection.overview import overview
 
     found = overview(model, 0)
     with Path(model_path).open("rb") as file:
         digest = file_digest(file, "sha256").hexdigest()
-    report = (("command", command), ("documents", ", ".join(corpus) or "the list of files"), ("page written by", f"nbtext {__version__}"))
+    report = (
+        ("command", command),
+        ("documents", ", ".join(corpus) or "the list of files"),
+        ("page written by", f"nbtext {__version__}"),
+    )
     lines = tuple((name, value) for name, value in _lines(found).items() if value is not None)
     model_file = (("file", model_path), ("SHA-256", digest), *lines)
     return (
@@ -310,18 +385,36 @@ def print_findings(findings: Sequence[Finding]) -> None:
     rows = (
         row
         for found in findings
-        for row in ((found.check, found.result, found.detail), *([("", "", f"→ {found.fix}")] if found.fix else []))
+        for row in (
+            (found.check, found.result, found.detail),
+            *([("", "", f"→ {found.fix}")] if found.fix else []),
+        )
     )
     show(grid(("looked at", "result", "what was found"), rows))
 
 
-def write_generated(generator: DocumentGenerator, documents: Iterable[Generated], output: str) -> None:
+def write_generated(
+    generator: DocumentGenerator, documents: Iterable[Generated], output: str
+) -> None:
     """Print each document when it is drawn: as text, or with its class and attributes in columns or under keys that nbtext reads."""
     keys = generator.keys
-    rows = ((label, *([" ".join(terms)] if len(keys) > 1 + len(values) else []), *values) for label, terms, values in documents)
+    rows = (
+        (label, *([" ".join(terms)] if len(keys) > 1 + len(values) else []), *values)
+        for label, terms, values in documents
+    )
     if output == "text":
-        names = (*[""] * (len(keys) - len(generator.attributes) - 1), *(f"{name}=" for name in generator.attributes))
-        lines = (" ".join(f"{name}{value}" for name, value in zip(names, row[1:], strict=True) if value is not None) for row in rows)
+        names = (
+            *[""] * (len(keys) - len(generator.attributes) - 1),
+            *(f"{name}=" for name in generator.attributes),
+        )
+        lines = (
+            " ".join(
+                f"{name}{value}"
+                for name, value in zip(names, row[1:], strict=True)
+                if value is not None
+            )
+            for row in rows
+        )
         sys.stdout.writelines(visible_on_terminal(line) + "\n" for line in lines)
     else:
         write(

@@ -48,10 +48,16 @@ def print_terms(words: Sequence[WordDetails]) -> None:
         known = any(term.known for term in word.terms)
         head = {
             "word": word.word,
-            "terms": ", ".join(term.term for term in word.terms) or "none: it is a stop word, or no word at all",
-            "probability": f"{word.probability_of.symbol}, {word.probability_of.meaning}" if known else None,
+            "terms": ", ".join(term.term for term in word.terms)
+            or "none: it is a stop word, or no word at all",
+            "probability": f"{word.probability_of.symbol}, {word.probability_of.meaning}"
+            if known
+            else None,
         }
-        blocks += [listing(head), *chain.from_iterable(_of_term(term, word.probability_of.symbol) for term in word.terms)]
+        blocks += [
+            listing(head),
+            *chain.from_iterable(_of_term(term, word.probability_of.symbol) for term in word.terms),
+        ]
     show(*blocks)
 
 
@@ -67,12 +73,20 @@ def _of_term(term: TermDetails, symbol: str) -> Iterator[str]:
 
     from nbtext.language_model.dirichlet import beta_shares
 
-    forms = listing({"occurs as": ", ".join(f"{word} {count:,}" for word, count in term.forms.items())}) if term.forms else ""
+    forms = (
+        listing({"occurs as": ", ".join(f"{word} {count:,}" for word, count in term.forms.items())})
+        if term.forms
+        else ""
+    )
     head = term.term if term.selected else f"{term.term}, left out of the model"
     classes = sorted(term.classes.items(), key=lambda entry: -(entry[1].probability or 0.0))
     label_of: Column[OfClass] = Column(head, lambda row: row[0])
     yield forms + table([label_of, *PROBABILITIES], classes)
-    found = [(label, cell.posterior, cell.interval) for label, cell in classes if cell.posterior and cell.interval][:MOST_DENSITIES]
+    found = [
+        (label, cell.posterior, cell.interval)
+        for label, cell in classes
+        if cell.posterior and cell.interval
+    ][:MOST_DENSITIES]
     if not found:
         return
     end = min(1.0, 1.25 * max(interval[1] for *_, interval in found))
@@ -83,7 +97,10 @@ def _of_term(term: TermDetails, symbol: str) -> Iterator[str]:
         f"{name.ljust(room)}{strip(beta_shares(a, b, edges).tolist(), plain=plain)}\n"
         for name, (_, (a, b), _) in zip(names, found, strict=True)
     )
-    yield f"posterior density of {symbol} from 0 to {end:.3g}, each class on its own scale\n{''.join(lines)}"
+    yield (
+        f"posterior density of {symbol} from 0 to {end:.3g}, each class on its own "
+        f"scale\n{''.join(lines)}"
+    )
 
 
 def print_class_details(classes: Mapping[str, ClassDetails]) -> None:
@@ -91,8 +108,13 @@ def print_class_details(classes: Mapping[str, ClassDetails]) -> None:
     blocks, meanings = [], {}
     for label, details in classes.items():
         meanings[details.probability_of.symbol] = details.probability_of.meaning
-        best = zip_longest(details.probability, details.lift, details.mutual_information, fillvalue=("", ""))
-        title = f"{label}: {quantity(details.documents, 'document')}, {quantity(details.tokens, 'token')}, prior {details.prior:.4f}"
+        best = zip_longest(
+            details.probability, details.lift, details.mutual_information, fillvalue=("", "")
+        )
+        title = (
+            f"{label}: {quantity(details.documents, 'document')}, "
+            f"{quantity(details.tokens, 'token')}, prior {details.prior:.4f}"
+        )
         columns: list[Column[tuple[int, Best]]] = [
             Column("", lambda row: row[0], "d"),
             Column("most probable", lambda row: row[1][0][0]),
@@ -103,5 +125,8 @@ def print_class_details(classes: Mapping[str, ClassDetails]) -> None:
             Column("nats", lambda row: row[1][2][1], ".3g"),
         ]
         blocks.append(table(columns, enumerate(best, 1), title))
-    meanings["nats"] = "of mutual information, by which select-features ranks: by the language models, whatever the classifier"
+    meanings["nats"] = (
+        "of mutual information, by which select-features ranks: by the language models, whatever "
+        "the classifier"
+    )
     show(*blocks, listing(meanings))

@@ -59,13 +59,23 @@ def check_replaceable(path: str, *, follow: bool = True) -> Path:
     if not folder.is_dir():
         raise PathError("the folder does not exist", where=_folder(path), hint="make it first")
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise PathError("cannot write into the folder", where=_folder(path), hint="check its permissions")
+        raise PathError(
+            "cannot write into the folder", where=_folder(path), hint="check its permissions"
+        )
     of_folder = folder.stat()
     kept_by_sticky_bit = (
-        of_folder.st_mode & stat.S_ISVTX and status is not None and os.geteuid() not in {0, status.st_uid, of_folder.st_uid}
+        of_folder.st_mode & stat.S_ISVTX
+        and status is not None
+        and os.geteuid() not in {0, status.st_uid, of_folder.st_uid}
     )
-    if kept_by_sticky_bit:  # as in /tmp, where only root and the owners of file and folder may replace it
-        raise PathError("belongs to another user, and the folder is sticky", where=path, hint="write to a folder of your own")
+    if (
+        kept_by_sticky_bit
+    ):  # as in /tmp, where only root and the owners of file and folder may replace it
+        raise PathError(
+            "belongs to another user, and the folder is sticky",
+            where=path,
+            hint="write to a folder of your own",
+        )
     return target
 
 
@@ -79,7 +89,11 @@ def _folder(path: str) -> str:
 
 
 def replace_file(
-    path: str, write: Callable[[IO[bytes]], None], before: Callable[[Path], None] | None = None, *, beside: Path | None = None
+    path: str,
+    write: Callable[[IO[bytes]], None],
+    before: Callable[[Path], None] | None = None,
+    *,
+    beside: Path | None = None,
 ) -> None:
     """Let ``write`` fill a temporary file beside ``path``, then rename it to ``path``.
 
@@ -105,13 +119,17 @@ def replace_file(
             before(target)
         temporary.replace(target)
     except OSError as problem:
-        raise PathError(f"cannot write: {reason(problem)}", where=path, hint="the file is as it was") from None
+        raise PathError(
+            f"cannot write: {reason(problem)}", where=path, hint="the file is as it was"
+        ) from None
     finally:
         discard(descriptor, temporary)
     try:
         sync_folder(target.parent)
     except OSError as problem:
-        raise PathError(f"written, but may not survive a power cut: {reason(problem)}", where=path) from None
+        raise PathError(
+            f"written, but may not survive a power cut: {reason(problem)}", where=path
+        ) from None
 
 
 def _remove_abandoned(target: Path) -> None:
@@ -181,7 +199,9 @@ def _set_attributes(descriptor: int, like: Path) -> None:
     status = None
     with suppress(FileNotFoundError):
         status = like.lstat()
-    if status is None or not stat.S_ISREG(status.st_mode):  # a link may have taken its place meanwhile
+    if status is None or not stat.S_ISREG(
+        status.st_mode
+    ):  # a link may have taken its place meanwhile
         mask = os.umask(0)
         os.umask(mask)
         os.fchmod(descriptor, 0o666 & ~mask)
@@ -209,7 +229,9 @@ def keep_backup(target: Path) -> None:
     kept = target.with_name(target.name + BACKUP_SUFFIX)
     try:
         try:
-            _, second = _create_beside(target, lambda path: os.link(target, path, follow_symlinks=False))
+            _, second = _create_beside(
+                target, lambda path: os.link(target, path, follow_symlinks=False)
+            )
         except FileNotFoundError:
             return
         except OSError:
@@ -218,17 +240,23 @@ def keep_backup(target: Path) -> None:
         try:
             second.replace(kept)
         finally:
-            with suppress(OSError):  # still there if the rename failed, or did nothing since both are the same file
+            with suppress(
+                OSError
+            ):  # still there if the rename failed, or did nothing since both are the same file
                 second.unlink()
     except (OSError, PathError) as problem:
         why = reason(problem) if isinstance(problem, OSError) else problem.message
-        raise PathError(f"cannot keep a backup: {why}", where=str(kept), hint="the model is as it was") from None
+        raise PathError(
+            f"cannot keep a backup: {why}", where=str(kept), hint="the model is as it was"
+        ) from None
 
 
 def _copy(source: Path, file: IO[bytes]) -> None:
     import shutil
 
-    with open(source, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NOFOLLOW)) as content:
+    with open(
+        source, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NOFOLLOW)
+    ) as content:
         shutil.copyfileobj(content, file)
 
 
@@ -328,7 +356,10 @@ def _acquire(place: str, timeout: float) -> int:
         left = deadline - time.monotonic()
         if left <= 0:
             waited = f"for {timeout:g} s" if timeout else "now"
-            raise LockedError(f"another process is writing the model {waited}", hint="try again, or give a longer --lock-timeout")
+            raise LockedError(
+                f"another process is writing the model {waited}",
+                hint="try again, or give a longer --lock-timeout",
+            )
         time.sleep(min(wait, left))
         wait = min(2 * wait, _LONGEST_WAIT)
 
@@ -346,7 +377,9 @@ def _open(place: str) -> tuple[int, bool]:
                 except PermissionError:  # another user's file: reading is enough for a lock
                     descriptor = os.open(place, os.O_RDONLY | flags)
     except OSError as problem:
-        raise PathError(f"cannot lock: {reason(problem)}", hint="remove it if no other process is running") from None
+        raise PathError(
+            f"cannot lock: {reason(problem)}", hint="remove it if no other process is running"
+        ) from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise PathError("cannot lock: it is not a regular file", hint="remove it")
@@ -364,4 +397,6 @@ def _try_lock(descriptor: int, place: str, *, is_new: bool) -> bool:
         if is_new:  # without locks nobody would remove it
             with suppress(OSError):
                 Path(place).unlink()
-        raise PathError(f"cannot lock: {reason(problem)}", hint="keep the model on a file system that has locks") from None
+        raise PathError(
+            f"cannot lock: {reason(problem)}", hint="keep the model on a file system that has locks"
+        ) from None

@@ -59,8 +59,13 @@ class Ledger:
     def changed(self, fingerprints: Fingerprints, labels: Sequence[str | None]) -> Ledger:
         """Return the ledger with distinct documents under new labels, and without those whose label is None."""
         names = tuple(sorted({*self.labels, *(label for label in labels if label is not None)}))
-        number: dict[str | None, int] = {None: ABSENT, **{label: place for place, label in enumerate(names)}}
-        return self.over(names).with_changes(fingerprints, np.array([number[label] for label in labels], np.int64))
+        number: dict[str | None, int] = {
+            None: ABSENT,
+            **{label: place for place, label in enumerate(names)},
+        }
+        return self.over(names).with_changes(
+            fingerprints, np.array([number[label] for label in labels], np.int64)
+        )
 
     def joined(self, other: Ledger) -> Ledger:
         """Return the documents of both ledgers; one that is in both has its label in ``other``."""
@@ -80,9 +85,21 @@ class Ledger:
 
     def to_bytes(self) -> bytes:
         """Return the section of the model file, with the labels in use."""
-        used = self.over(sorted({self.labels[number] for number in np.flatnonzero(np.bincount(self.numbers)).tolist()}))
+        used = self.over(
+            sorted(
+                {
+                    self.labels[number]
+                    for number in np.flatnonzero(np.bincount(self.numbers)).tolist()
+                }
+            )
+        )
         labels = json.dumps(used.labels).encode()
-        return _LENGTH.pack(len(labels)) + labels + used.fingerprints.tobytes() + used.numbers.astype("<u4").tobytes()
+        return (
+            _LENGTH.pack(len(labels))
+            + labels
+            + used.fingerprints.tobytes()
+            + used.numbers.astype("<u4").tobytes()
+        )
 
     @classmethod
     def of_bytes(cls, content: bytes) -> Ledger:
@@ -95,7 +112,9 @@ class Ledger:
         fingerprints = np.frombuffer(content, FINGERPRINT, entries, end)
         if not np.all(fingerprints[1:] > fingerprints[:-1]):
             raise damaged_ledger("its fingerprints are not sorted")
-        numbers = np.frombuffer(content, "<u4", entries, end + entries * FINGERPRINT_BYTES).astype(np.int64)
+        numbers = np.frombuffer(content, "<u4", entries, end + entries * FINGERPRINT_BYTES).astype(
+            np.int64
+        )
         if numbers.max(initial=-1) >= len(labels):
             raise damaged_ledger("an entry has no label")
         return cls(fingerprints, numbers, labels)
@@ -105,7 +124,11 @@ class Ledger:
         stays, present = ~np.isin(self.fingerprints, changed), changes != ABSENT
         merged = np.concatenate((self.fingerprints[stays], changed[present]))
         order = np.argsort(merged)
-        return Ledger(merged[order], np.concatenate((self.numbers[stays], changes[present]))[order], self.labels)
+        return Ledger(
+            merged[order],
+            np.concatenate((self.numbers[stays], changes[present]))[order],
+            self.labels,
+        )
 
 
 def fingerprint(text: bytes) -> bytes:
@@ -118,11 +141,17 @@ def _labels(text: bytes) -> tuple[str, ...]:
         labels = parsed_json(text)
     except ValueError:
         labels = None
-    if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels) or labels != sorted(set(labels)):
+    if (
+        not isinstance(labels, list)
+        or not all(isinstance(label, str) for label in labels)
+        or labels != sorted(set(labels))
+    ):
         raise damaged_ledger("its labels are not a list of text")
     return tuple(labels)
 
 
 def damaged_ledger(finding: str) -> ModelError:
     """Return the error for a damaged ledger. The model without it is as good as before."""
-    return ModelError(f"the ledger is damaged: {finding}", hint="nbtext prune --ledger takes it out")
+    return ModelError(
+        f"the ledger is damaged: {finding}", hint="nbtext prune --ledger takes it out"
+    )

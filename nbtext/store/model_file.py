@@ -76,7 +76,11 @@ _POP = b"0"
 
 
 def write_model_file(
-    path: str, settings: Mapping[str, object], arrays: Arrays, ledger: bytes = b"", before: Callable[[Path], None] | None = None
+    path: str,
+    settings: Mapping[str, object],
+    arrays: Arrays,
+    ledger: bytes = b"",
+    before: Callable[[Path], None] | None = None,
 ) -> None:
     """Write settings (plain JSON values), arrays (one dimension, types in `DTYPES`) and the bytes of a ledger as one file, atomically.
 
@@ -87,9 +91,14 @@ def write_model_file(
 
     for name, array in arrays.items():
         if array.ndim != 1 or array.dtype.str not in DTYPES:
-            raise ValueError(f"array {name!r} of shape {array.shape} and type {array.dtype.str} does not go into a model file")
+            raise ValueError(
+                f"array {name!r} of shape {array.shape} and type {array.dtype.str} does not go "
+                "into a model file"
+            )
     arrays = {  # with types of one identity each, by which alone pickle knows them again
-        name: np.ascontiguousarray(array).view(np.dtype(array.dtype.str)) for name, array in sorted(arrays.items()) if array.size
+        name: np.ascontiguousarray(array).view(np.dtype(array.dtype.str))
+        for name, array in sorted(arrays.items())
+        if array.size
     }
     replace_file(path, lambda file: _write(file, settings, arrays, ledger), before)
 
@@ -98,11 +107,17 @@ def _write(file: IO[bytes], settings: Mapping[str, object], arrays: Arrays, ledg
     """Write the content of a model file."""
     from nbtext.store.joblib_stream import dump
 
-    canonical = json.loads(json.dumps(settings, sort_keys=True))  # equal settings become equal objects, so pickle writes equal bytes
-    largest = {name: _ArrayPlace(array.dtype.str, array.size, 2**62) for name, array in arrays.items()}
+    canonical = json.loads(
+        json.dumps(settings, sort_keys=True)
+    )  # equal settings become equal objects, so pickle writes equal bytes
+    largest = {
+        name: _ArrayPlace(array.dtype.str, array.size, 2**62) for name, array in arrays.items()
+    }
     room = len(_encode_index(canonical, largest, ledger))
     if room + ALIGNMENT > MAX_INDEX_BYTES:
-        raise UsageError(f"the settings take {room:,} bytes; a model file has room for {MAX_INDEX_BYTES:,}")
+        raise UsageError(
+            f"the settings take {room:,} bytes; a model file has room for {MAX_INDEX_BYTES:,}"
+        )
     room += -(_HEAD + room + len(_POP)) % ALIGNMENT
     begin = _HEAD + room + len(_POP)
     file.write(_head(b" " * room, 0) + b" " * room + _POP)
@@ -124,7 +139,15 @@ def _write(file: IO[bytes], settings: Mapping[str, object], arrays: Arrays, ledg
 
 
 def _head(index: bytes, payload_length: int) -> bytes:
-    return _FIELDS.pack(_START, _HEAD - _PUSH_BYTES + len(index), MAGIC, FORMAT, len(index), payload_length, NO_MODEL)
+    return _FIELDS.pack(
+        _START,
+        _HEAD - _PUSH_BYTES + len(index),
+        MAGIC,
+        FORMAT,
+        len(index),
+        payload_length,
+        NO_MODEL,
+    )
 
 
 class _Index(NamedTuple):
@@ -142,7 +165,10 @@ def read_model_file(path: str) -> tuple[dict[str, object], dict[str, Numbers]]:
     Raises `ModelError` for any file that is not a complete, undamaged model file of this format.
     """
     content, begin, _, (settings, places, _) = _read(path)
-    return settings, {name: np.frombuffer(content, place.dtype, place.length, begin + place.offset) for name, place in places.items()}
+    return settings, {
+        name: np.frombuffer(content, place.dtype, place.length, begin + place.offset)
+        for name, place in places.items()
+    }
 
 
 def read_model_bytes(path: str) -> bytes:
@@ -195,7 +221,9 @@ def _read(path: str, *, with_ledger: bool = False) -> tuple[bytes, int, int, _In
             content = file.read(_HEAD)  # do not read other files whole
             if len(content) == _HEAD and _begins_model(content):
                 file.seek(0)
-                content = file.read(status.st_size if with_ledger else min(_end_of(content), status.st_size))
+                content = file.read(
+                    status.st_size if with_ledger else min(_end_of(content), status.st_size)
+                )
             begin, end, index = _parse(content, status.st_size)
             if with_ledger:
                 _require_ledger(memoryview(content)[end:], *index.ledger)
@@ -204,7 +232,11 @@ def _read(path: str, *, with_ledger: bool = False) -> tuple[bytes, int, int, _In
         problem.where = path
         raise
     except FileNotFoundError:
-        raise ModelError("there is no model", where=path, hint="make one with nbtext train, or name one with --model") from None
+        raise ModelError(
+            "there is no model",
+            where=path,
+            hint="make one with nbtext train, or name one with --model",
+        ) from None
     except OSError as problem:
         raise ModelError(f"cannot read the model: {reason(problem)}", where=path) from None
 
@@ -216,7 +248,9 @@ def _end_of(head: bytes) -> int:
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)  # a pipe without a writer must not block
+    return os.open(
+        path, flags | os.O_NONBLOCK | os.O_NOCTTY
+    )  # a pipe without a writer must not block
 
 
 def _parse(content: bytes, size: int) -> tuple[int, int, _Index]:
@@ -225,13 +259,22 @@ def _parse(content: bytes, size: int) -> tuple[int, int, _Index]:
         raise ModelError("not an nbtext model", hint="make one with nbtext train")
     if len(content) < _HEAD:
         raise _damaged("it ends in the header")
-    _, header_length, _, version, index_length, payload_length, digest = _FIELDS.unpack_from(content)
+    _, header_length, _, version, index_length, payload_length, digest = _FIELDS.unpack_from(
+        content
+    )
     if version > FORMAT:
-        raise ModelError(f"made by a newer nbtext (format {version}, this one reads {FORMAT})", hint="upgrade nbtext")
+        raise ModelError(
+            f"made by a newer nbtext (format {version}, this one reads {FORMAT})",
+            hint="upgrade nbtext",
+        )
     if version == EARLY_FORMAT:
         raise ModelError("written by an early version", hint="train again")
     begin, end = _HEAD + index_length + len(_POP), _end_of(content)
-    if header_length != _HEAD - _PUSH_BYTES + index_length or index_length > MAX_INDEX_BYTES or end > size:
+    if (
+        header_length != _HEAD - _PUSH_BYTES + index_length
+        or index_length > MAX_INDEX_BYTES
+        or end > size
+    ):
         raise _damaged(f"it has {size} bytes, its header says {end}")
     view = memoryview(content)
     found = hashlib.sha256(view[: _DIGEST.start])
@@ -269,10 +312,19 @@ class _ArrayPlace(NamedTuple):
         return self.offset + self.length * np.dtype(self.dtype).itemsize
 
 
-def _encode_index(settings: Mapping[str, object], places: Mapping[str, _ArrayPlace], ledger: bytes) -> bytes:
+def _encode_index(
+    settings: Mapping[str, object], places: Mapping[str, _ArrayPlace], ledger: bytes
+) -> bytes:
     """Return the index as JSON in ASCII, keys sorted."""
-    arrays = {name: {"dtype": dtype, "shape": [length], "offset": offset} for name, (dtype, length, offset) in places.items()}
-    index = {"settings": settings, "arrays": arrays, **({"ledger": [len(ledger), hashlib.sha256(ledger).hexdigest()]} if ledger else {})}
+    arrays = {
+        name: {"dtype": dtype, "shape": [length], "offset": offset}
+        for name, (dtype, length, offset) in places.items()
+    }
+    index = {
+        "settings": settings,
+        "arrays": arrays,
+        **({"ledger": [len(ledger), hashlib.sha256(ledger).hexdigest()]} if ledger else {}),
+    }
     return json.dumps(index, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
 
@@ -284,7 +336,11 @@ def _decode_index(text: bytes, payload_length: int) -> _Index:
         index = parsed_json(text)
     except ValueError as problem:
         raise ModelError(f"the index is not valid JSON ({str(problem)[:80]})") from None
-    if not isinstance(index, dict) or not {"settings", "arrays"} <= index.keys() <= {"settings", "arrays", "ledger"}:
+    if not isinstance(index, dict) or not {"settings", "arrays"} <= index.keys() <= {
+        "settings",
+        "arrays",
+        "ledger",
+    }:
         raise ModelError("the index must have the two parts settings and arrays")
     settings, arrays, ledger = index["settings"], index["arrays"], index.get("ledger", [0, ""])
     if not isinstance(settings, dict) or not isinstance(arrays, dict):
@@ -303,7 +359,13 @@ def _place(name: str, entry: object) -> _ArrayPlace:
     dtype, shape, offset = entry["dtype"], entry["shape"], entry["offset"]
     if dtype not in DTYPES:
         raise ModelError(f"array {name[:40]!r} has a type that models do not use")
-    if not isinstance(shape, list) or len(shape) != 1 or not _is_count(shape[0]) or not shape[0] or not _is_count(offset):
+    if (
+        not isinstance(shape, list)
+        or len(shape) != 1
+        or not _is_count(shape[0])
+        or not shape[0]
+        or not _is_count(offset)
+    ):
         raise ModelError(f"array {name[:40]!r} has an impossible shape or offset")
     return _ArrayPlace(dtype, shape[0], offset)
 
@@ -312,13 +374,19 @@ def _is_count(value: object) -> bool:
     return type(value) is int and 0 <= value < 2**62
 
 
-def _check_layout(places: Mapping[str, _ArrayPlace], payload_length: int, index_length: int) -> None:
+def _check_layout(
+    places: Mapping[str, _ArrayPlace], payload_length: int, index_length: int
+) -> None:
     """Raise `ModelError` for arrays outside the payload, overlaps, and gaps larger than joblib's framing: every byte is accounted for."""
     position = 0
-    allowed = MAX_FRAMING + 2 * index_length  # joblib's stream has the settings too, before the first array or after the last
+    allowed = (
+        MAX_FRAMING + 2 * index_length
+    )  # joblib's stream has the settings too, before the first array or after the last
     for name, place in sorted(places.items(), key=lambda item: item[1].offset):
         if not position <= place.offset <= position + allowed or place.end > payload_length:
-            raise ModelError(f"array {name[:40]!r} lies outside the file, over another array, or behind a gap")
+            raise ModelError(
+                f"array {name[:40]!r} lies outside the file, over another array, or behind a gap"
+            )
         position, allowed = place.end, MAX_FRAMING
     if payload_length > position + MAX_FRAMING + 2 * index_length:
         raise ModelError("some bytes belong to no array")

@@ -15,7 +15,15 @@ import numpy as np
 
 from nbtext.ragged import GrowingRows, TextBlock, flat_indices
 from nbtext.text.hashing import group
-from nbtext.text.surfaces import BETWEEN_FORMS, KEEP_ITEMS, LONG_FORM, WORDS, SurfaceTable, find_surfaces, texts_with_runs
+from nbtext.text.surfaces import (
+    BETWEEN_FORMS,
+    KEEP_ITEMS,
+    LONG_FORM,
+    WORDS,
+    SurfaceTable,
+    find_surfaces,
+    texts_with_runs,
+)
 from nbtext.text.words import MAX_BYTES, words
 
 if TYPE_CHECKING:
@@ -34,7 +42,10 @@ _DROPPED, _NEW, _SEVERAL = -2, -3, -4
 """In place of the id of a surface form's only term: it has none; it is not analysed yet; −4 − i: its terms are row i of `Analyzer._several`."""
 
 _BETWEEN, _NOT_PLAIN = 1, 2
-_KINDS = bytes(_BETWEEN if byte == ord(BETWEEN_FORMS) else _NOT_PLAIN * (not bytes((byte,)).isalnum()) for byte in range(256))
+_KINDS = bytes(
+    _BETWEEN if byte == ord(BETWEEN_FORMS) else _NOT_PLAIN * (not bytes((byte,)).isalnum())
+    for byte in range(256)
+)
 """Table for `bytes.translate`: what stands between forms, and bytes that are no ASCII letter or digit."""
 
 PIECE_BYTES = 1 << 21
@@ -63,7 +74,13 @@ class Analyzer:
     """
 
     def __init__(
-        self, stop_words: Collection[str], stem: StemWords, term_ids: FindTerms, unspaced: str = WORDS, *, with_runs: bool | None = None
+        self,
+        stop_words: Collection[str],
+        stem: StemWords,
+        term_ids: FindTerms,
+        unspaced: str = WORDS,
+        *,
+        with_runs: bool | None = None,
     ) -> None:
         self._unspaced = unspaced
         self._with_runs = with_runs
@@ -74,18 +91,26 @@ class Analyzer:
         self._meaning = np.full(1 << 13, _NEW, np.int32)
         self._meaning[LONG_FORM] = _DROPPED  # each of these is analysed at every occurrence
         self._several = GrowingRows()
-        self._fields: defaultdict[bytes, int] = defaultdict()  # numbers by name, handed out when a name first occurs
+        self._fields: defaultdict[bytes, int] = (
+            defaultdict()
+        )  # numbers by name, handed out when a name first occurs
         self._fields.default_factory = self._fields.__len__
 
-    def sequence(self, texts: Sequence[bytes], names: Sequence[bytes] | None = None) -> TermSequence:
+    def sequence(
+        self, texts: Sequence[bytes], names: Sequence[bytes] | None = None
+    ) -> TermSequence:
         """Return the terms of texts, each given as valid UTF-8; with ``names``, each text is the content of the field of that name."""
         surfaces = self._surfaces(texts)
         forms, fields = self._table.intern(surfaces), None
         if names is not None:
-            fields = np.fromiter(map(self._fields.__getitem__, names), np.int64, len(names)).take(surfaces.documents)
+            fields = np.fromiter(map(self._fields.__getitem__, names), np.int64, len(names)).take(
+                surfaces.documents
+            )
             forms = self._table.intern_in_fields(forms, fields)
         if self._table.limit > self._meaning.size:
-            self._meaning = np.append(self._meaning, np.full(2 * self._table.limit - self._meaning.size, _NEW, np.int32))
+            self._meaning = np.append(
+                self._meaning, np.full(2 * self._table.limit - self._meaning.size, _NEW, np.int32)
+            )
         meaning = self._meaning.take(forms)
         new = np.flatnonzero(meaning == _NEW)
         if new.size:
@@ -105,7 +130,9 @@ class Analyzer:
         if not self._with_runs:
             return find_surfaces(texts, self._unspaced, with_runs=self._with_runs)
         places = texts_with_runs(texts)  # mostly few, and the others need not be split
-        surfaces = find_surfaces([texts[place] for place in places.tolist()], self._unspaced, with_runs=True)
+        surfaces = find_surfaces(
+            [texts[place] for place in places.tolist()], self._unspaced, with_runs=True
+        )
         return surfaces._replace(documents=places.take(surfaces.documents))
 
     def terms(self, forms: list[str]) -> tuple[list[str], list[int]]:
@@ -121,7 +148,12 @@ class Analyzer:
         done = 0
         for place in np.flatnonzero(~self._are_words(forms)).tolist():
             form = forms[place]
-            if unspaced and not form.isascii() and _kana_and_han().fullmatch(form) and form not in stop_words:
+            if (
+                unspaced
+                and not form.isascii()
+                and _kana_and_han().fullmatch(form)
+                and form not in stop_words
+            ):
                 continue
             found = [word for word in words(form, unspaced=unspaced) if word not in stop_words]
             kept += forms[done:place]
@@ -132,7 +164,9 @@ class Analyzer:
 
     def _are_words(self, forms: list[str]) -> Mask:
         """Return a mask of the forms that are a word already, ASCII letters and digits; without a Python instruction for each."""
-        kinds = np.frombuffer((BETWEEN_FORMS.join(forms) + BETWEEN_FORMS).encode().translate(_KINDS), np.uint8)
+        kinds = np.frombuffer(
+            (BETWEEN_FORMS.join(forms) + BETWEEN_FORMS).encode().translate(_KINDS), np.uint8
+        )
         ends = np.flatnonzero(kinds == _BETWEEN)
         found = np.diff(ends, prepend=-1) <= MAX_BYTES + 1
         found[np.searchsorted(ends, np.flatnonzero(kinds == _NOT_PLAIN))] = False
@@ -144,7 +178,12 @@ class Analyzer:
         terms, sizes = self.terms(surfaces.forms(positions))
         if fields is not None:
             prefixes = [f"{name.decode()}:" for name in self._fields]
-            terms = [prefixes[field] + term for field, term in zip(np.repeat(fields.take(positions), sizes).tolist(), terms, strict=True)]
+            terms = [
+                prefixes[field] + term
+                for field, term in zip(
+                    np.repeat(fields.take(positions), sizes).tolist(), terms, strict=True
+                )
+            ]
         ids = np.asarray(self._term_ids(terms), np.int64)
         size = np.array(sizes, np.int64)
         end = np.cumsum(size)
@@ -162,7 +201,10 @@ class Analyzer:
         if several.size:
             rows = _SEVERAL - meaning.take(several).astype(np.int64)
             places = np.repeat(several, self._several.sizes(rows))
-            documents, meaning = np.insert(documents, places, documents.take(places)), np.insert(meaning, places, self._several.take(rows))
+            documents, meaning = (
+                np.insert(documents, places, documents.take(places)),
+                np.insert(meaning, places, self._several.take(rows)),
+            )
         kept = np.flatnonzero(meaning >= UNKNOWN)
         return TermSequence(documents.take(kept), meaning.take(kept))
 

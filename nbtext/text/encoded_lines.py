@@ -36,19 +36,30 @@ _DIGEST = 64
 _PROBES = range(1, _SHORTEST, 2)
 """Where a line of base64 or hexadecimal digits is looked at first: in a natural text one such place in six is a space."""
 
-_LOWER, _UPPER, _DIGITS = b"abcdefghijklmnopqrstuvwxyz", b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"0123456789"
+_LOWER, _UPPER, _DIGITS = (
+    b"abcdefghijklmnopqrstuvwxyz",
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    b"0123456789",
+)
 _HEXADECIMAL, _BASE64 = _DIGITS + b"ABCDEFabcdef", _UPPER + _LOWER + _DIGITS + b"+/"
 _UUENCODE = bytes(range(ord(" "), ord("`") + 1))
 _IN_BASE64 = np.isin(np.arange(256), list(_BASE64))
-_KIND = bytes(next((kind for kind, of_kind in enumerate((_LOWER, _UPPER, _DIGITS), 1) if byte in of_kind), 0) for byte in range(256))
+_KIND = bytes(
+    next((kind for kind, of_kind in enumerate((_LOWER, _UPPER, _DIGITS), 1) if byte in of_kind), 0)
+    for byte in range(256)
+)
 
-_BASE64_END = re.compile(rb"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})")
+_BASE64_END = re.compile(
+    rb"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})"
+)
 _HEXADECIMAL_END = re.compile(rb"(?:[0-9A-Fa-f]{2}){1,39}")
 _CHECKSUM = re.compile(rb"=[A-Za-z0-9+/]{4}")
 
 _LINE = re.compile(rb"\n([^\n]*?)\r?(?=\n)")
 _UU_LINE = re.compile(rb"\n(M[ -`]{%d,%d}+)\r?(?=\n)" % (SHORTEST_ENCODED - 1, _UU_FULL[-1] - 1))
-_EVEN_LINE = re.compile(rb"\n((?:[A-Za-z0-9+/]{2}){%d,%d})\r?(?=\n)" % (_SHORTEST // 2, _LONGEST // 2))
+_EVEN_LINE = re.compile(
+    rb"\n((?:[A-Za-z0-9+/]{2}){%d,%d})\r?(?=\n)" % (_SHORTEST // 2, _LONGEST // 2)
+)
 """The line end before a line, and the line, of any kind, of uuencode, of base64 or hexadecimal digits. They begin with one byte, which is found fast."""
 
 _YENC = re.compile(rb"\n=ybegin [^\n]*+((?:\n(?!=ybegin |=yend )[^\n]*+)*+)\n=yend ")
@@ -64,7 +75,9 @@ def without_encoded_lines(texts: Sequence[bytes]) -> tuple[Sequence[bytes], Whol
     for document, spans in encoded.items():
         text = texts[document]
         bounds = [0, *chain.from_iterable(spans), len(text)]
-        kept[document] = b"".join([text[begin:end] for begin, end in zip(bounds[0::2], bounds[1::2], strict=True)])
+        kept[document] = b"".join(
+            [text[begin:end] for begin, end in zip(bounds[0::2], bounds[1::2], strict=True)]
+        )
         counts[document] = len(spans)
     return kept, counts
 
@@ -87,8 +100,13 @@ def _suspicious(block: TextBlock) -> list[int]:
     bounds, ends_line = offsets(block.sizes + 1), raw == ord("\n")
     ends_line[bounds[1:-1] - 1] = True
     starts = np.append(0, np.flatnonzero(ends_line) + 1)
-    first, lengths = raw.take(starts, mode="clip"), np.diff(starts, append=raw.size + 1) - 1  # with CR at the end
-    may_be_uuencode = (first == ord("M")) & (lengths >= SHORTEST_ENCODED) & (lengths <= _UU_FULL[-1] + 1)
+    first, lengths = (
+        raw.take(starts, mode="clip"),
+        np.diff(starts, append=raw.size + 1) - 1,
+    )  # with CR at the end
+    may_be_uuencode = (
+        (first == ord("M")) & (lengths >= SHORTEST_ENCODED) & (lengths <= _UU_FULL[-1] + 1)
+    )
     in_runs = starts.size > len(block)  # not where there is a line in each text
     wide = np.flatnonzero((lengths >= _SHORTEST) & (lengths <= _LONGEST + 1) & in_runs)
     for place in _PROBES:
@@ -96,7 +114,9 @@ def _suspicious(block: TextBlock) -> list[int]:
         if not wide.size:
             break
     found = np.append(np.flatnonzero(may_be_uuencode | (first == ord("="))), wide)
-    return np.flatnonzero(np.bincount(np.searchsorted(bounds, starts[found], side="right") - 1)).tolist()
+    return np.flatnonzero(
+        np.bincount(np.searchsorted(bounds, starts[found], side="right") - 1)
+    ).tolist()
 
 
 def _encoded(text: bytes) -> Iterator[re.Match[bytes]]:
@@ -149,10 +169,16 @@ def _is_uuencode(run: Sequence[bytes]) -> bool:
     joined = b"".join(run)
     spaces, letters, digits = (_count(joined, characters) for characters in (b" ", _UPPER, _DIGITS))
     solid = len(joined) - spaces
-    if len(run) == 1 and (len(set(joined)) < _UU_DISTINCT or digits < 0.03 * solid or spaces > 0.1 * solid):
+    if len(run) == 1 and (
+        len(set(joined)) < _UU_DISTINCT or digits < 0.03 * solid or spaces > 0.1 * solid
+    ):
         return False
     n_full = sum(len(line) in _UU_FULL for line in run)
-    mixed = letters <= 0.75 * solid and solid - letters - digits >= 0.15 * solid and _changes(joined) >= 0.4 * len(joined)
+    mixed = (
+        letters <= 0.75 * solid
+        and solid - letters - digits >= 0.15 * solid
+        and _changes(joined) >= 0.4 * len(joined)
+    )
     return mixed and 2 * n_full >= len(run)
 
 
@@ -160,14 +186,21 @@ def _ends_uuencode(line: bytes) -> bool:
     """Return whether a line may be the last, shorter one of uuencode: its first character tells the number of its bytes."""
     n_bytes = line[0] - ord(" ") if line else 0
     wanted = 1 + 4 * -(-n_bytes // 3)
-    return 0 < n_bytes < 45 and len(line) in (wanted, wanted + 1) and not line.translate(None, _UUENCODE) and b"---" not in line
+    return (
+        0 < n_bytes < 45
+        and len(line) in (wanted, wanted + 1)
+        and not line.translate(None, _UUENCODE)
+        and b"---" not in line
+    )
 
 
 def _is_hexadecimal(run: Sequence[bytes], after: bytes) -> bool:
     """Return whether distinct lines of equal length are bytes as hexadecimal digits; ``after`` is the next line."""
     joined = b"".join(run)
     digits = _count(joined, _DIGITS)
-    only = _count(joined, _HEXADECIMAL) == len(joined) and 0.1 * len(joined) <= digits <= 0.97 * len(joined)
+    only = _count(joined, _HEXADECIMAL) == len(joined) and 0.1 * len(
+        joined
+    ) <= digits <= 0.97 * len(joined)
     return only and len(run) > 1 and (len(run[0]) != _DIGEST or _ends_hexadecimal(after))
 
 
@@ -185,9 +218,18 @@ def _is_base64(run: Sequence[bytes], after: bytes) -> bool:
     if len(run[0]) % 4 or (len(run) == 1 and not (after.endswith(b"=") and _ends_base64(after))):
         return False
     lower, upper, digits, changes = (
-        count / len(joined) for count in (*(_count(joined, kind) for kind in (_LOWER, _UPPER, _DIGITS)), _changes(joined.translate(_KIND)))
+        count / len(joined)
+        for count in (
+            *(_count(joined, kind) for kind in (_LOWER, _UPPER, _DIGITS)),
+            _changes(joined.translate(_KIND)),
+        )
     )
-    return min(lower, upper) >= 0.04 and digits >= 0.01 and changes >= 0.2 and (upper >= 0.2 or changes >= 0.45)
+    return (
+        min(lower, upper) >= 0.04
+        and digits >= 0.01
+        and changes >= 0.2
+        and (upper >= 0.2 or changes >= 0.45)
+    )
 
 
 def _ends_base64(line: bytes) -> bool:

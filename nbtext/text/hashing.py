@@ -43,7 +43,9 @@ class KeyTable:
 
     def __init__(self, bits: int = 12) -> None:
         self._multiplier = _random_multiplier()
-        self._stored = np.zeros((1 << (bits - 2)) + 1, np.uint64)  # EMPTY_KEY everywhere; zeros take no memory until written to
+        self._stored = np.zeros(
+            (1 << (bits - 2)) + 1, np.uint64
+        )  # EMPTY_KEY everywhere; zeros take no memory until written to
         self._size = 0
         self._allocate(bits)
 
@@ -73,7 +75,9 @@ class KeyTable:
         """Return the id of each key, 0 for unknown keys, shape (n,)."""
         slots = self._home(keys)
         ids = self._ids.take(slots)
-        elsewhere = np.flatnonzero(self._stored.take(ids) != keys)  # the slot is free or holds another key
+        elsewhere = np.flatnonzero(
+            self._stored.take(ids) != keys
+        )  # the slot is free or holds another key
         pending = elsewhere.compress(ids.take(elsewhere) != 0)
         slots, wanted = slots.take(pending), keys.take(pending)
         while pending.size:
@@ -81,7 +85,11 @@ class KeyTable:
             found = self._ids.take(slots)
             ids[pending] = found
             walking = np.flatnonzero((self._stored.take(found) != wanted) & (found != 0))
-            pending, slots, wanted = pending.take(walking), slots.take(walking), wanted.take(walking)
+            pending, slots, wanted = (
+                pending.take(walking),
+                slots.take(walking),
+                wanted.take(walking),
+            )
         return ids
 
     def _append(self, keys: Keys) -> None:
@@ -121,7 +129,9 @@ class KeyTable:
 
 def group(keys: Integers) -> tuple[Whole, Whole]:
     """Return the position of one occurrence of each distinct key, ascending, and the number of its occurrences, shapes (n_distinct,)."""
-    occurrences = np.bincount(representatives(keys.astype(np.uint64, copy=False)), minlength=keys.size)
+    occurrences = np.bincount(
+        representatives(keys.astype(np.uint64, copy=False)), minlength=keys.size
+    )
     positions = np.flatnonzero(occurrences)
     return positions, occurrences.take(positions)
 

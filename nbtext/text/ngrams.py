@@ -31,7 +31,9 @@ _ABSENT = -2
 """In place of an n-gram's id near a document's end, where none begins."""
 
 
-def with_ngrams(sequence: TermSequence, order: int, pair_ids: PairIds, begins: int | None = None) -> TermSequence:
+def with_ngrams(
+    sequence: TermSequence, order: int, pair_ids: PairIds, begins: int | None = None
+) -> TermSequence:
     """Return the sequence with its 2- to ``order``-grams, each after its first term; only those that begin with the first ``begins`` terms.
 
     An n-gram is the pair of the (n − 1)-gram before its last term and that term; ``pair_ids`` returns its id or `UNKNOWN`.
@@ -63,8 +65,14 @@ def char_ngrams(word: str, sizes: range) -> list[str]:
     for n in sizes:
         if n > len(word) + 1:
             break
-        inside = [f"{WILDCARD}{word[begin : begin + n]}{WILDCARD}" for begin in range(len(word) - n + 1)]
-        found += inside if n == 1 else [word[: n - 1] + WILDCARD, *inside, WILDCARD + word[len(word) - n + 1 :]]
+        inside = [
+            f"{WILDCARD}{word[begin : begin + n]}{WILDCARD}" for begin in range(len(word) - n + 1)
+        ]
+        found += (
+            inside
+            if n == 1
+            else [word[: n - 1] + WILDCARD, *inside, WILDCARD + word[len(word) - n + 1 :]]
+        )
     return found
 
 
@@ -81,7 +89,9 @@ def ngram_sizes(span: str) -> range:
 class CharNgramAnalyzer(Analyzer):
     """Turns texts into character n-grams of their normalised words, without stop words, and of whole runs of scripts without spaces."""
 
-    def __init__(self, stop_words: Collection[str], sizes: range, term_ids: FindTerms, unspaced: str = WORDS) -> None:
+    def __init__(
+        self, stop_words: Collection[str], sizes: range, term_ids: FindTerms, unspaced: str = WORDS
+    ) -> None:
         super().__init__(stop_words, list, term_ids, WORDS if unspaced == WORDS else RUNS)
         self._sizes = sizes
 
@@ -90,4 +100,6 @@ class CharNgramAnalyzer(Analyzer):
         words, sizes = self.words(forms)
         rows = [char_ngrams(word, self._sizes) for word in words]
         lengths = map(len, rows)
-        return [ngram for row in rows for ngram in row], [sum(islice(lengths, size)) for size in sizes]
+        return [ngram for row in rows for ngram in row], [
+            sum(islice(lengths, size)) for size in sizes
+        ]

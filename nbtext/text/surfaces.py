@@ -48,13 +48,17 @@ BETWEEN_FORMS = " "
 
 _STOPS = re.compile(rb"\xe3\x80[\x81\x82]|\xef\xbc[\x81\x8c\x9f]")
 """The commas and full stops of `SEPARATORS`."""
-FORM_BETWEEN_STOPS = re.compile(rb"(?:[0-9A-Za-z']|(?!%s)[\xc2-\xf4][\x80-\xbf]+)+" % _STOPS.pattern)
+FORM_BETWEEN_STOPS = re.compile(
+    rb"(?:[0-9A-Za-z']|(?!%s)[\xc2-\xf4][\x80-\xbf]+)+" % _STOPS.pattern
+)
 """A surface form where commas and full stops of Chinese and Japanese end one, in valid UTF-8."""
 
 PAIRS, RUNS, WORDS = "pairs", "runs", "words"
 """What becomes of a run of a script without spaces: a form for each pair of characters, one form, or nothing but a part of a form."""
 
-FOLD_WORDS = bytes(byte if SURFACE.match(bytes((byte,))) else _SEPARATOR for byte in range(256)).lower()
+FOLD_WORDS = bytes(
+    byte if SURFACE.match(bytes((byte,))) else _SEPARATOR for byte in range(256)
+).lower()
 KEEP_ITEMS = bytes(_SEPARATOR if byte == ord(BETWEEN_FORMS) else byte for byte in range(256))
 """Tables that leave the forms of words, or items with spaces between them, and zeros elsewhere."""
 
@@ -73,7 +77,9 @@ class Surfaces(NamedTuple):
     def forms(self, positions: Whole) -> list[str]:
         """Return the forms at some positions."""
         starts, sizes = self.starts.take(positions), self.lengths.take(positions) + 1
-        if sizes.max(initial=0) > MAX_INTERNED + 1:  # the indices of all bytes would take many times their memory
+        if (
+            sizes.max(initial=0) > MAX_INTERNED + 1
+        ):  # the indices of all bytes would take many times their memory
             bounds = zip(starts.tolist(), (starts + sizes - 1).tolist(), strict=True)
             return [self.text[start:end].decode() for start, end in bounds]
         octets = np.frombuffer(self.text, np.uint8).take(flat_indices(starts, sizes))
@@ -82,7 +88,12 @@ class Surfaces(NamedTuple):
 
 
 def find_surfaces(
-    texts: Sequence[bytes], unspaced: str = WORDS, *, with_runs: bool | None = None, single_bytes: bool = False, fold: bytes = FOLD_WORDS
+    texts: Sequence[bytes],
+    unspaced: str = WORDS,
+    *,
+    with_runs: bool | None = None,
+    single_bytes: bool = False,
+    fold: bytes = FOLD_WORDS,
 ) -> Surfaces:
     """Return the surface forms of documents, with their bounds and the number of each one's document; ``unspaced`` as `PAIRS`, `RUNS` or `WORDS`.
 
@@ -120,7 +131,10 @@ def find_surfaces(
 def _of_forms(folded: bytes, inside: Mask, begins: Whole) -> Mask:
     """Return for each byte whether its form has one of the characters that begin at ``begins``; ``inside`` loses commas and full stops."""
     raw = np.frombuffer(folded, np.uint8)
-    for lead, second, lasts in ((0xE3, 0x80, (0x81, 0x82)), (0xEF, 0xBC, (0x81, 0x8C, 0x9F))):  # as in `_STOPS`
+    for lead, second, lasts in (
+        (0xE3, 0x80, (0x81, 0x82)),
+        (0xEF, 0xBC, (0x81, 0x8C, 0x9F)),
+    ):  # as in `_STOPS`
         places = np.flatnonzero(raw[:-2] == lead)
         places = places[(raw[places + 1] == second) & np.isin(raw[places + 2], lasts)]
         inside[places] = inside[places + 1] = inside[places + 2] = False
@@ -290,14 +304,18 @@ def unspaced_runs(text: bytes) -> UnspacedRuns | None:
 def _kinds_at(raw: Octets, places: Whole) -> Octets:
     """Return the kinds of the characters of three or four bytes that begin at some places."""
     bytes_ = [raw.take(places + offset, mode="clip").astype(np.int32) for offset in range(3)]
-    kinds: Octets = _kinds().take((bytes_[0] & 0xF) << 12 | (bytes_[1] & 0x3F) << 6 | bytes_[2] & 0x3F)
+    kinds: Octets = _kinds().take(
+        (bytes_[0] & 0xF) << 12 | (bytes_[1] & 0x3F) << 6 | bytes_[2] & 0x3F
+    )
     high = np.flatnonzero(bytes_[0] >= 0xF0)
     if high.size:
         first, second, third = (of_all[high] for of_all in bytes_)
         fourth = raw.take(places[high] + 3, mode="clip").astype(np.int32)
         codes = (first & 7) << 18 | (second & 0x3F) << 12 | (third & 0x3F) << 6 | fourth & 0x3F
         distinct, places_found = np.unique(codes, return_inverse=True)
-        kinds[high] = np.array([_kind_of_high(code) for code in distinct.tolist()], np.uint8)[places_found]
+        kinds[high] = np.array([_kind_of_high(code) for code in distinct.tolist()], np.uint8)[
+            places_found
+        ]
     return kinds
 
 

@@ -130,7 +130,14 @@ def _folded(text: str) -> str:
 def _trim(piece: str) -> str:
     """Return a run without apostrophes at its ends and without marks before its first letter or digit."""
     piece = piece.strip("'")
-    begin = next((place for place, character in enumerate(piece) if character.isalnum() or is_emoji(character)), len(piece))
+    begin = next(
+        (
+            place
+            for place, character in enumerate(piece)
+            if character.isalnum() or is_emoji(character)
+        ),
+        len(piece),
+    )
     return piece[begin:]
 
 
@@ -163,7 +170,9 @@ def stop_words(name: str | tuple[str, ...], language: str) -> list[str]:
         return []
     if name in LANGUAGES:
         return list(_stop_words_of(str(name)))
-    return sorted(set(words(_read(name) if isinstance(name, str) else " ".join(name), unspaced=True)))
+    return sorted(
+        set(words(_read(name) if isinstance(name, str) else " ".join(name), unspaced=True))
+    )
 
 
 @cache
@@ -174,7 +183,9 @@ def _stop_words_of(language: str) -> list[str]:
     else:
         from stop_words import get_stop_words
 
-        listed = "\n".join(_redecoded(word, MISREAD.get(language, "latin-1")) for word in get_stop_words(language))
+        listed = "\n".join(
+            _redecoded(word, MISREAD.get(language, "latin-1")) for word in get_stop_words(language)
+        )
     return sorted(set(words(listed, unspaced=True)))
 
 
@@ -200,7 +211,9 @@ def _read(path: str) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
-        raise PathError(f"not UTF-8 at byte {problem.start}", where=path, hint="save the stop list as UTF-8") from None
+        raise PathError(
+            f"not UTF-8 at byte {problem.start}", where=path, hint="save the stop list as UTF-8"
+        ) from None
 
 
 def stemmer(name: str, language: str) -> Callable[[list[str]], list[str]]:
@@ -218,10 +231,14 @@ def stemmer(name: str, language: str) -> Callable[[list[str]], list[str]]:
         return lambda words: [stem(word) or word for word in words]
     from Stemmer import Stemmer
 
-    snowball = Stemmer(language if name == "snowball" else name, 0)  # without cache, since each word comes once
+    snowball = Stemmer(
+        language if name == "snowball" else name, 0
+    )  # without cache, since each word comes once
 
     def stems(words: list[str]) -> list[str]:
         found: list[str] = snowball.stemWords(words)
-        return found if all(found) else [stem or word for stem, word in zip(found, words, strict=True)]
+        return (
+            found if all(found) else [stem or word for stem, word in zip(found, words, strict=True)]
+        )
 
     return stems

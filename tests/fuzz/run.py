@@ -46,7 +46,9 @@ def changed(seeds: list[bytes], choice: random.Random) -> bytes:
     return bytes(content)
 
 
-def at_random(name: str, target: Callable[[bytes], None], seeds: list[bytes], seconds: float) -> None:
+def at_random(
+    name: str, target: Callable[[bytes], None], seeds: list[bytes], seconds: float
+) -> None:
     """Change seeds until the time is over."""
     end, number = time.monotonic() + seconds, 0
     while time.monotonic() < end:
@@ -79,7 +81,12 @@ def main() -> NoReturn:
         folder.mkdir(parents=True, exist_ok=True)
         for number, content in enumerate(seeds(name)):
             (folder / f"seed-{number}").write_bytes(content)
-    options = [f"-max_total_time={seconds}", "-timeout=20", "-rss_limit_mb=1500", *([str(folder)] if folder else [])]
+    options = [
+        f"-max_total_time={seconds}",
+        "-timeout=20",
+        "-rss_limit_mb=1500",
+        *([str(folder)] if folder else []),
+    ]
     atheris.Setup([sys.argv[0], *options], TARGETS[name])
     atheris.Fuzz()
     sys.exit(0)

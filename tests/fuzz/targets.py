@@ -62,7 +62,11 @@ def index(content: bytes) -> None:
 
 def of_format(file_format: str, *variants: dict[str, Any]) -> Callable[[bytes], None]:
     """The target of a format: the first byte chooses among variants of reading settings, the others are the file."""
-    return lambda content: reader(content[1:], {"format": file_format, **variants[content[0] % len(variants)]}) if content else None
+    return lambda content: (
+        reader(content[1:], {"format": file_format, **variants[content[0] % len(variants)]})
+        if content
+        else None
+    )
 
 
 def reader(content: bytes, reading: dict[str, Any]) -> None:
@@ -70,7 +74,9 @@ def reader(content: bytes, reading: dict[str, Any]) -> None:
     FILE.write_bytes(content)
     for labelled in (True, False):
         try:
-            documents = list(read_corpus([str(FILE)], Reading.of(reading), Notices(), labelled=labelled))
+            documents = list(
+                read_corpus([str(FILE)], Reading.of(reading), Notices(), labelled=labelled)
+            )
         except (PathError, UsageError) as problem:
             _readable(str(problem))
             continue
@@ -103,7 +109,9 @@ def train(documents: list[Document], reading: dict[str, Any]) -> None:
     plain = to_plain(model.fitted)
     state = from_plain(*plain)
     assert state.counts.table == model.counts.table
-    assert state.classes == sorted({label for document in documents if document.label for label in labels_in(document.label)})
+    assert state.classes == sorted(
+        {label for document in documents if document.label for label in labels_in(document.label)}
+    )
 
 
 def _readable(message: str) -> None:
@@ -133,7 +141,13 @@ def cut(content: bytes) -> None:
         assert results[0] == results[1]
 
 
-DOCUMENTS: tuple[dict[str, Any], ...] = ({}, {"document": "html"}, {"document": "mail"}, {"encoding": "latin-1"}, {"max_document_size": 20})
+DOCUMENTS: tuple[dict[str, Any], ...] = (
+    {},
+    {"document": "html"},
+    {"document": "mail"},
+    {"encoding": "latin-1"},
+    {"max_document_size": 20},
+)
 
 ATTRIBUTES = {"text_column": "2", "categorical": "3,4", "count": "5", "numeric": "6"}
 
@@ -141,18 +155,36 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     "model": model,
     "index": index,
     "csv": of_format(
-        "csv", *DOCUMENTS, {"header": True}, {"label_column": "label", "text_column": "text"}, {"delimiter": ";", "id_column": 1}
+        "csv",
+        *DOCUMENTS,
+        {"header": True},
+        {"label_column": "label", "text_column": "text"},
+        {"delimiter": ";", "id_column": 1},
     ),
-    "tsv": of_format("tsv", *DOCUMENTS, {"header": True}, {"label_column": "label", "text_column": "text", "id_column": "id"}),
+    "tsv": of_format(
+        "tsv",
+        *DOCUMENTS,
+        {"header": True},
+        {"label_column": "label", "text_column": "text", "id_column": "id"},
+    ),
     "jsonl": of_format(
-        "jsonl", *DOCUMENTS, {"label_column": "a.b", "id_column": "id"}, {"categorical": "c", "count": "n", "numeric": "x.y"}
+        "jsonl",
+        *DOCUMENTS,
+        {"label_column": "a.b", "id_column": "id"},
+        {"categorical": "c", "count": "n", "numeric": "x.y"},
     ),
     "lines": of_format("lines", *DOCUMENTS),
     "json": of_format("jsonl", *DOCUMENTS, {"label_column": "a.b", "text_column": "c,d"}),
     "fasttext": of_format("fasttext", *DOCUMENTS),
     "svmlight": of_format("svmlight", {}, {"max_document_size": 20}),
     "cut": cut,
-    "mbox": of_format("mbox", {}, {"headers": "from,subject"}, {"drop_quotes": True, "drop_signatures": True}, {"encoding": "latin-1"}),
+    "mbox": of_format(
+        "mbox",
+        {},
+        {"headers": "from,subject"},
+        {"drop_quotes": True, "drop_signatures": True},
+        {"encoding": "latin-1"},
+    ),
     "mail": lambda content: of_file(content, {"document": "mail"}),
     "html": lambda content: of_file(content, {"document": "html"}),
     "text": lambda content: of_file(content, {}),
@@ -165,7 +197,9 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
 def of_file(content: bytes, reading: dict[str, Any]) -> None:
     """One file that is one document."""
     FILE.write_bytes(content)
-    (document,) = read_corpus([str(FILE)], Reading.of({"format": "dir", **reading}), Notices(), labelled=False)
+    (document,) = read_corpus(
+        [str(FILE)], Reading.of({"format": "dir", **reading}), Notices(), labelled=False
+    )
     _well_formed(document, labelled=False)
     if document.problem is None:
         train([document._replace(label="a")], {})
@@ -176,7 +210,11 @@ def seeds(name: str) -> list[bytes]:
     if name == "model":
         return [path.read_bytes() for path in sorted(FIXTURES.glob("format-*/*.model"))]
     if name == "cut":
-        return [bytes([number, 7]) + content[1:] for number, file_format in enumerate(BY_LINE) for content in seeds(file_format)]
+        return [
+            bytes([number, 7]) + content[1:]
+            for number, file_format in enumerate(BY_LINE)
+            for content in seeds(file_format)
+        ]
     found = [path.read_bytes() for path in sorted((SEEDS / name).glob("*"))]
     if name == "packed":
         found += [pack(b"one\ntwo\n") for pack in (gzip.compress, bz2.compress, lzma.compress)]

@@ -20,15 +20,26 @@ def main() -> None:
     nbtext("--version")  # starts the server of warm runs, once
     with cold("--cold" in sys.argv), ThreadPoolExecutor(3) as pool:
         found = dict(zip(table, pool.map(played, table.values()), strict=True))
-    actual = {"surroundings": surroundings(), "api": public_api(), "scores": scores(), "sessions": found}
+    actual = {
+        "surroundings": surroundings(),
+        "api": public_api(),
+        "scores": scores(),
+        "sessions": found,
+    }
     if "--write" in sys.argv:
-        EXPECTED.write_text(json.dumps(actual, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        EXPECTED.write_text(
+            json.dumps(actual, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
         return
     before = json.loads(EXPECTED.read_text(encoding="utf-8"))
     different: list[str] = []
     for part, value in actual.items():
         old, new = dict(items(before[part])), dict(items(value))
-        different += [f"{part}, {name}:\n  {old.get(name)}\n  {new.get(name)}" for name in old | new if old.get(name) != new.get(name)]
+        different += [
+            f"{part}, {name}:\n  {old.get(name)}\n  {new.get(name)}"
+            for name in old | new
+            if old.get(name) != new.get(name)
+        ]
     sys.stdout.write("".join(f"{line}\n" for line in different))
     sys.exit(1 if different else 0)
 
@@ -36,9 +47,14 @@ def main() -> None:
 def items(part: Any) -> list[tuple[str, Any]]:
     """Return what a part of ``expected.json`` is made of, each by a name: lists of commands one by one."""
     if isinstance(part, list):
-        return [(f"{number} {entry['command']}" if isinstance(entry, dict) else str(entry), entry) for number, entry in enumerate(part)]
+        return [
+            (f"{number} {entry['command']}" if isinstance(entry, dict) else str(entry), entry)
+            for number, entry in enumerate(part)
+        ]
     return [
-        (f"{key}, {name}", one) for key, entry in part.items() for name, one in (items(entry) if isinstance(entry, list) else [("", entry)])
+        (f"{key}, {name}", one)
+        for key, entry in part.items()
+        for name, one in (items(entry) if isinstance(entry, list) else [("", entry)])
     ]
 
 

@@ -48,7 +48,13 @@ NORMALISED = ((r"\b\d+(\.\d+)? s\b", "N s"), (r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\
 
 ENVIRONMENT = {"COLUMNS": "80", "TZ": "UTC", "LC_ALL": "C.UTF-8", "LANG": "C.UTF-8"}
 
-CLASSIFIERS: tuple[ClassifierName, ...] = ("multinomial", "bernoulli", "complement", "gaussian", "logistic")
+CLASSIFIERS: tuple[ClassifierName, ...] = (
+    "multinomial",
+    "bernoulli",
+    "complement",
+    "gaussian",
+    "logistic",
+)
 
 ASKED = ["the street lamp is dark and the bins are full", "", "zyzzyva", "parking permit fee"]
 
@@ -64,7 +70,11 @@ PACKAGES = ("numpy", "scipy", "PyStemmer", "stop-words", "nltk", "joblib", "clic
 
 def surroundings() -> dict[str, str]:
     """Return what last digits and the layout of help and tables may depend on beside nbtext."""
-    return {"python": platform.python_version(), "arithmetic": arithmetic(), **{name: version(name) for name in PACKAGES}}
+    return {
+        "python": platform.python_version(),
+        "arithmetic": arithmetic(),
+        **{name: version(name) for name in PACKAGES},
+    }
 
 
 def arithmetic() -> str:
@@ -88,7 +98,9 @@ def arithmetic() -> str:
         *np.linalg.eigh(symmetric),
         *np.linalg.svd(symmetric),
     ]
-    return hashlib.sha256(b"".join(result.tobytes() for result in map(np.asarray, results))).hexdigest()[:16]
+    return hashlib.sha256(
+        b"".join(result.tobytes() for result in map(np.asarray, results))
+    ).hexdigest()[:16]
 
 
 def sessions() -> dict[str, list[str]]:
@@ -119,7 +131,9 @@ def played(lines: list[str]) -> list[dict[str, Any]]:
         for line in lines:
             command = line.removeprefix("~ ")
             if re.match(r"([A-Z_]+=('[^']*'|\S*) )*nbtext\b", command):
-                found.append({"command": line, **seen(command, folder, status_only=line != command)})
+                found.append(
+                    {"command": line, **seen(command, folder, status_only=line != command)}
+                )
             else:
                 subprocess.run(["bash", "-c", line], cwd=folder, check=True)
         return found
@@ -137,15 +151,30 @@ def seen(command: str, folder: Path, *, status_only: bool) -> dict[str, Any]:
     before = digests(folder)
     result = nbtext(*arguments, cwd=folder, stdin=given, env={**ENVIRONMENT, **env})
     after = digests(folder)
-    changed = {name: after.get(name) for name in sorted(before | after) if before.get(name) != after.get(name)}
-    outputs = {} if status_only else {"out": shown(result.out, folder), "err": shown(result.err, folder)}
-    return {"status": result.status, **{name: text for name, text in outputs.items() if text}, **({"files": changed} if changed else {})}
+    changed = {
+        name: after.get(name)
+        for name in sorted(before | after)
+        if before.get(name) != after.get(name)
+    }
+    outputs = (
+        {} if status_only else {"out": shown(result.out, folder), "err": shown(result.err, folder)}
+    )
+    return {
+        "status": result.status,
+        **{name: text for name, text in outputs.items() if text},
+        **({"files": changed} if changed else {}),
+    }
 
 
 def digests(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of every file in a folder, but for what is linked; of logs without the time of day."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
-    return {str(path.relative_to(folder)): sha256(log_of(path, folder) if path.suffix == ".log" else path.read_bytes()) for path in files}
+    return {
+        str(path.relative_to(folder)): sha256(
+            log_of(path, folder) if path.suffix == ".log" else path.read_bytes()
+        )
+        for path in files
+    }
 
 
 def log_of(path: Path, folder: Path) -> bytes:
@@ -174,11 +203,18 @@ def shown(output: bytes, folder: Path) -> str | list[str | int]:
 
 def public_api() -> list[str]:
     """Return the public names of nbtext, with the signatures of what can be called."""
-    found = [f"__all__ {sorted(package.__all__)}", f"TextClassifier{inspect.signature(TextClassifier)}"]
+    found = [
+        f"__all__ {sorted(package.__all__)}",
+        f"TextClassifier{inspect.signature(TextClassifier)}",
+    ]
     for name in sorted(name for name in dir(TextClassifier) if not name.startswith("_")):
         raw = inspect.getattr_static(TextClassifier, name)
         call = getattr(TextClassifier, name)
-        found.append(f"{name}{inspect.signature(call)} {type(raw).__name__}" if callable(call) else f"{name} {type(raw).__name__}")
+        found.append(
+            f"{name}{inspect.signature(call)} {type(raw).__name__}"
+            if callable(call)
+            else f"{name} {type(raw).__name__}"
+        )
     return [*found, f"parameters {sorted(TextClassifier().get_params().items())!r}"]
 
 
@@ -186,12 +222,18 @@ def scores() -> dict[str, list[str]]:
     """Return what classifiers that were trained through the API say of some texts, to the last digit, and what wrong calls raise."""
     files = sorted((SERVICE_DESK / "train").rglob("*.txt"))
     texts, labels = [path.read_bytes() for path in files], [path.parent.name for path in files]
-    found: dict[str, list[str]] = {name: said(TextClassifier(classifier=name).fit(texts, labels)) for name in CLASSIFIERS}
+    found: dict[str, list[str]] = {
+        name: said(TextClassifier(classifier=name).fit(texts, labels)) for name in CLASSIFIERS
+    }
     weights = [(1, 2, 0.5, 0, 0.125)[place % 5] for place in range(len(texts))]
     for name in ("multinomial", "bernoulli", "complement", "logistic"):
-        found[f"weights, {name}"] = said(TextClassifier(classifier=name, class_weight="balanced").fit(texts, labels, weights))
+        found[f"weights, {name}"] = said(
+            TextClassifier(classifier=name, class_weight="balanced").fit(texts, labels, weights)
+        )
     model = TextClassifier(weighting="log").fit(texts[:200], labels[:200], weights[:200])
-    found["weights, partial_fit"] = said(model.partial_fit(texts[200:], labels[200:], weights[200:]))
+    found["weights, partial_fit"] = said(
+        model.partial_fit(texts[200:], labels[200:], weights[200:])
+    )
     found["weights, forget"] = said(model.forget(texts[:20], labels[:20], weights[:20]))
     model = TextClassifier(ngrams=2).fit(texts[:200], labels[:200])
     found["partial_fit"] = said(model.partial_fit(texts[200:], labels[200:]))
@@ -202,7 +244,9 @@ def scores() -> dict[str, list[str]]:
         found["save"] = [sha256(Path(name, "model").read_bytes())]
         found["load"] = said(TextClassifier.load(f"{name}/model"))
     found["attributes"] = said(
-        TextClassifier(categorical="colour", numeric="weight", smoothing=1).fit(ANIMALS, ["cat", "cat", "dog", "dog"])
+        TextClassifier(categorical="colour", numeric="weight", smoothing=1).fit(
+            ANIMALS, ["cat", "cat", "dog", "dog"]
+        )
     )
     wrong: list[Callable[[], object]] = [
         lambda: TextClassifier(classifier="bayes"),  # type: ignore[arg-type]
@@ -221,9 +265,19 @@ def scores() -> dict[str, list[str]]:
 
 def said(model: TextClassifier, asked: list[Any] = ASKED) -> list[str]:
     """Return what a model says of itself and of some texts."""
-    values = (model.joint_log_likelihood(asked), model.predict_log_proba(asked), model.predict_proba(asked))
+    values = (
+        model.joint_log_likelihood(asked),
+        model.predict_log_proba(asked),
+        model.predict_proba(asked),
+    )
     numbers = [float(value).hex() for array in values for value in array.ravel()]
-    return [describe(model.fitted), str(model.classes), str(model.predict(asked).tolist()), *warnings(model.fitted), " ".join(numbers)]
+    return [
+        describe(model.fitted),
+        str(model.classes),
+        str(model.predict(asked).tolist()),
+        *warnings(model.fitted),
+        " ".join(numbers),
+    ]
 
 
 def raised(call: Callable[[], object]) -> str:
@@ -231,5 +285,7 @@ def raised(call: Callable[[], object]) -> str:
     try:
         return f"none: {call()}"
     except Exception as error:  # noqa: BLE001 - which one is what is asked
-        name = type(error).__name__.replace("NotTrainedError", "UsageError")  # its name where scikit-learn is imported
+        name = type(error).__name__.replace(
+            "NotTrainedError", "UsageError"
+        )  # its name where scikit-learn is imported
         return f"{name}: {error}"

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 PLAIN: dict[str, Any] = {"stemmer": "none", "stop_words": "none", "calibration": "none"}
 
 
-def fitted(corpus: Iterable[tuple[str, str | Mapping[str, object]]], **parameters: Any) -> TextClassifier:
+def fitted(
+    corpus: Iterable[tuple[str, str | Mapping[str, object]]], **parameters: Any
+) -> TextClassifier:
     """Fit a model to pairs of a label and a document, with no stop words, no stemming and no calibration."""
     labels, documents = zip(*corpus, strict=True)
     return TextClassifier(**PLAIN, **parameters).fit(documents, labels)
@@ -33,5 +35,7 @@ def posterior(model: TextClassifier, document: str | Mapping[str, object]) -> di
 
 def probability(model: TextClassifier, word: str) -> dict[str, float]:
     """Return φ of one word, by class."""
-    row = model.fitted.language_models.probability(np.array(model.fitted.statistics.vocabulary.find([word])))[0]
+    row = model.fitted.language_models.probability(
+        np.array(model.fitted.statistics.vocabulary.find([word]))
+    )[0]
     return dict(zip(model.classes, row.tolist(), strict=True))

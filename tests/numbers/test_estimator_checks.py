@@ -110,7 +110,9 @@ class OfRows(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
     def fit(self, X: ArrayLike, y: ArrayLike) -> OfRows:  # noqa: N803 - scikit-learn's name
         rows, labels = validate_data(self, X, y)
         check_classification_targets(labels)
-        self.model_ = TextClassifier(numeric=[f"c{column}" for column in range(rows.shape[1])], smoothing=self.smoothing)
+        self.model_ = TextClassifier(
+            numeric=[f"c{column}" for column in range(rows.shape[1])], smoothing=self.smoothing
+        )
         self.classes_ = self.model_.fit(documents(rows), labels).classes_
         return self
 
@@ -133,7 +135,9 @@ def names(results: list[dict[str, Any]], status: str) -> set[str]:
 
 @pytest.mark.filterwarnings("ignore::Warning")  # the checks try what warns
 def test_every_check_of_text_classifier_passes_or_is_listed() -> None:
-    results = check_estimator(SaysItTakesArrays(), expected_failed_checks=NOT_APPLICABLE, on_skip=None, on_fail=None)
+    results = check_estimator(
+        SaysItTakesArrays(), expected_failed_checks=NOT_APPLICABLE, on_skip=None, on_fail=None
+    )
     assert names(results, "failed") == set()
     assert names(results, "passed") & set(NOT_APPLICABLE) == set()
     assert len(names(results, "passed")) > 10
@@ -142,5 +146,11 @@ def test_every_check_of_text_classifier_passes_or_is_listed() -> None:
 @pytest.mark.filterwarnings("ignore::Warning")
 def test_every_check_passes_where_numbers_are_attributes() -> None:
     results = check_estimator(OfRows(), on_skip=None, on_fail=None)
-    assert [(result["check_name"], result["exception"]) for result in results if result["status"] == "failed"] == []
-    assert names(results, "passed") > {check for check, reason in NOT_APPLICABLE.items() if reason == NUMBERS} - names(results, "skipped")
+    assert [
+        (result["check_name"], result["exception"])
+        for result in results
+        if result["status"] == "failed"
+    ] == []
+    assert names(results, "passed") > {
+        check for check, reason in NOT_APPLICABLE.items() if reason == NUMBERS
+    } - names(results, "skipped")

@@ -16,12 +16,17 @@ ASKED = dict(zip(COLUMNS, ("t", "b", "l"), strict=True))
 
 def test_the_table_of_eight_people() -> None:
     model = fitted(TABLE, categorical=",".join(COLUMNS), estimate="ml")
-    assert dict(zip(model.classes, model.fitted.classifier.prior.tolist(), strict=True)) == {"+": 5 / 8, "-": 3 / 8}
+    assert dict(zip(model.classes, model.fitted.classifier.prior.tolist(), strict=True)) == {
+        "+": 5 / 8,
+        "-": 3 / 8,
+    }
     classifier = model.fitted.classifier
     assert isinstance(classifier, AttributedClassifier)
     _, hair, eye = (
         {
-            model.fitted.statistics.vocabulary.term(term).rpartition("\x1f")[2]: of.values.probability(np.array([term]))[0].tolist()
+            model.fitted.statistics.vocabulary.term(term).rpartition("\x1f")[
+                2
+            ]: of.values.probability(np.array([term]))[0].tolist()
             for term in np.flatnonzero(of.values.selected).tolist()
         }
         for of in classifier.likelihoods.categorical

@@ -28,9 +28,14 @@ ASKED = " ".join(CHINA_ASKED)
 
 def test_the_parameters_of_example_13_1() -> None:
     model = fitted(CORPUS, smoothing=1)
-    assert dict(zip(model.classes, model.fitted.classifier.prior.tolist(), strict=True)) == {"yes": 3 / 4, "no": 1 / 4}
+    assert dict(zip(model.classes, model.fitted.classifier.prior.tolist(), strict=True)) == {
+        "yes": 3 / 4,
+        "no": 1 / 4,
+    }
     assert probability(model, "chinese") == {"yes": 3 / 7, "no": 2 / 9}
-    assert probability(model, "tokyo") == probability(model, "japan") == {"yes": 1 / 14, "no": 2 / 9}
+    assert (
+        probability(model, "tokyo") == probability(model, "japan") == {"yes": 1 / 14, "no": 2 / 9}
+    )
 
 
 def test_the_document_of_example_13_1_is_about_china() -> None:
@@ -38,13 +43,24 @@ def test_the_document_of_example_13_1_is_about_china() -> None:
     assert joint(model, ASKED) == pytest.approx({"yes": 0.0003, "no": 0.0001}, abs=5e-5)
     yes, no = 3 / 4 * (3 / 7) ** 3 * 1 / 14 * 1 / 14, 1 / 4 * (2 / 9) ** 3 * 2 / 9 * 2 / 9
     assert joint(model, ASKED) == pytest.approx({"yes": yes, "no": no}, rel=1e-12)
-    assert posterior(model, ASKED) == pytest.approx({"yes": yes / (yes + no), "no": no / (yes + no)}, rel=1e-12)
+    assert posterior(model, ASKED) == pytest.approx(
+        {"yes": yes / (yes + no), "no": no / (yes + no)}, rel=1e-12
+    )
     assert model.predict([ASKED]).tolist() == ["yes"]
 
 
 def test_example_13_1_by_the_commands(tmp_path: Path) -> None:
     (tmp_path / "train.tsv").write_text("".join(f"{label}\t{text}\n" for label, text in CORPUS))
-    options = ("--smoothing", "1", "--stemmer", "none", "--stop-words", "none", "--calibration", "none")
+    options = (
+        "--smoothing",
+        "1",
+        "--stemmer",
+        "none",
+        "--stop-words",
+        "none",
+        "--calibration",
+        "none",
+    )
     succeed("train train.tsv", *options)
     ((_, label, share),) = succeed("classify --lines", stdin=f"{ASKED}\n".encode()).rows
     yes, no = 3 / 4 * (3 / 7) ** 3 * 1 / 14 * 1 / 14, 1 / 4 * (2 / 9) ** 3 * 2 / 9 * 2 / 9
@@ -55,15 +71,26 @@ def test_example_13_1_by_the_commands(tmp_path: Path) -> None:
 def test_the_document_of_example_13_2_is_not_about_china() -> None:
     model = fitted(CORPUS, smoothing=1, classifier="bernoulli")
     assert isinstance(model.fitted.classifier, BernoulliNaiveBayes)
-    terms = np.array(model.fitted.statistics.vocabulary.find(["chinese", "japan", "tokyo", "beijing", "macao", "shanghai"]))
-    theta = dict(zip(model.classes, model.fitted.classifier.probability(terms).T.tolist(), strict=True))
+    terms = np.array(
+        model.fitted.statistics.vocabulary.find(
+            ["chinese", "japan", "tokyo", "beijing", "macao", "shanghai"]
+        )
+    )
+    theta = dict(
+        zip(model.classes, model.fitted.classifier.probability(terms).T.tolist(), strict=True)
+    )
     assert theta["yes"] == pytest.approx([4 / 5, 1 / 5, 1 / 5, 2 / 5, 2 / 5, 2 / 5], rel=1e-12)
     assert theta["no"] == pytest.approx([2 / 3, 2 / 3, 2 / 3, 1 / 3, 1 / 3, 1 / 3], rel=1e-12)
     assert joint(model, ASKED) == pytest.approx({"yes": 0.005, "no": 0.022}, abs=5e-4)
     assert model.predict([ASKED]).tolist() == ["no"]
 
 
-EXPORT = {("poultry", "export"): 49, ("other", "export"): 27_652, ("poultry", ""): 141, ("other", ""): 774_106}
+EXPORT = {
+    ("poultry", "export"): 49,
+    ("other", "export"): 27_652,
+    ("poultry", ""): 141,
+    ("other", ""): 774_106,
+}
 """Documents of Reuters-RCV1 by class and by whether they hold "export": N11, N10, N01 and N00."""
 
 
@@ -79,7 +106,10 @@ def times(counts: CorpusCounts, n: int) -> CorpusCounts:
 def reuters(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model of the 801,948 documents, with no sample."""
     path: Path = tmp_path_factory.mktemp("reuters") / "nbtext.joblib"
-    parts = [times(fitted([(label, text)], sample=0, smoothing=1).counts, n) for (label, text), n in EXPORT.items()]
+    parts = [
+        times(fitted([(label, text)], sample=0, smoothing=1).counts, n)
+        for (label, text), n in EXPORT.items()
+    ]
     counts = parts[0] + parts[1] + parts[2] + parts[3]
     TextClassifier(**PLAIN, sample=0, smoothing=1).learn(counts).save(str(path))
     return path
@@ -92,9 +122,13 @@ def reuters(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("chi2", pytest.approx(284, abs=0.5)),
     ],
 )
-def test_what_export_tells_of_poultry_in_examples_13_3_and_13_4(reuters: Path, criterion: str, wanted: object) -> None:
+def test_what_export_tells_of_poultry_in_examples_13_3_and_13_4(
+    reuters: Path, criterion: str, wanted: object
+) -> None:
     """Mutual information is printed in bits; nbtext has nats."""
     assert in_json("inspect -o json -m", reuters)["documents"] == 801_948
-    ((_, term, score, label),) = succeed("select-features --by", criterion, "-o", "tsv", "-m", reuters).rows
+    ((_, term, score, label),) = succeed(
+        "select-features --by", criterion, "-o", "tsv", "-m", reuters
+    ).rows
     assert (term, label) == ("export", "poultry")
     assert float(score) == wanted

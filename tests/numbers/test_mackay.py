@@ -15,7 +15,14 @@ from nbtext.language_model.measures import model_posteriors
 from nbtext.language_model.smoothing import CountHistogram, log_evidence
 
 HEADS, TAILS = 140, 110
-COIN = CountHistogram(np.array([HEADS, TAILS], float), np.array([1 / 2]), np.ones(2), np.array([250.0]), np.ones(1), n_terms=2)
+COIN = CountHistogram(
+    np.array([HEADS, TAILS], float),
+    np.array([1 / 2]),
+    np.ones(2),
+    np.array([250.0]),
+    np.ones(1),
+    n_terms=2,
+)
 FAIR = 250 * math.log(1 / 2)
 
 
@@ -26,7 +33,10 @@ def test_the_euro_is_weak_evidence_either_way(alpha: float, ratio: float) -> Non
     assert round(factor, 2 if factor < 1 else 1) == ratio
     assert biased.probability == pytest.approx(factor / (1 + factor))
     assert biased.probability + fair.probability == pytest.approx(1)
-    assert {biased.evidence_for_best, fair.evidence_for_best} == {"", "not worth more than a bare mention"}
+    assert {biased.evidence_for_best, fair.evidence_for_best} == {
+        "",
+        "not worth more than a bare mention",
+    }
 
 
 @pytest.mark.parametrize(
@@ -42,7 +52,11 @@ def test_the_euro_is_weak_evidence_either_way(alpha: float, ratio: float) -> Non
 )
 def test_evidence_in_words(factor: float, words: str) -> None:
     best, other, impossible = model_posteriors([-1000.0, -1000.0 - math.log(factor), -math.inf])
-    assert (best.evidence_for_best, other.evidence_for_best, impossible.evidence_for_best) == ("", words, "very strong")
+    assert (best.evidence_for_best, other.evidence_for_best, impossible.evidence_for_best) == (
+        "",
+        words,
+        "very strong",
+    )
     assert best.probability == pytest.approx(factor / (1 + factor))
     assert (impossible.probability, impossible.log_bayes_factor) == (0, math.inf)
 

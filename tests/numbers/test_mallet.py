@@ -23,9 +23,13 @@ def test_words_counted_five_times_each() -> None:
     """MALLET asks for more than 0.6; with a count of 1 added to each it is 6/7."""
     sports, politics = "win puck team " * 5, "win speech vote " * 5
     model = fitted([("sports", sports), ("politics", politics)], smoothing=1, class_prior="uniform")
-    assert posterior(model, "speech win") == pytest.approx({"politics": 6 / 7, "sports": 1 / 7}, rel=1e-12)
+    assert posterior(model, "speech win") == pytest.approx(
+        {"politics": 6 / 7, "sports": 1 / 7}, rel=1e-12
+    )
 
 
 def test_mandela_and_lions_are_africa() -> None:
-    model = fitted([*(("africa", text) for text in AFRICA), *(("asia", text) for text in ASIA)], smoothing=1)
+    model = fitted(
+        [*(("africa", text) for text in AFRICA), *(("asia", text) for text in ASIA)], smoothing=1
+    )
     assert model.predict(["nelson mandela never eats lions"]).tolist() == ["africa"]

@@ -23,7 +23,10 @@ DAYS = """
     overcast hot  normal weak   yes
     rain     mild high   strong no
 """
-TABLE = [(label, dict(zip(COLUMNS, values, strict=True))) for *values, label in map(str.split, DAYS.strip().splitlines())]
+TABLE = [
+    (label, dict(zip(COLUMNS, values, strict=True)))
+    for *values, label in map(str.split, DAYS.strip().splitlines())
+]
 ASKED = dict(zip(COLUMNS, ("sunny", "cool", "high", "strong"), strict=True))
 
 
@@ -33,6 +36,9 @@ def test_no_tennis_on_a_sunny_cool_humid_and_windy_day() -> None:
     assert [round(share, 2) for share in model.fitted.classifier.prior.tolist()] == [0.36, 0.64]
     found = joint(model, ASKED)
     assert found == pytest.approx({"yes": 0.0053, "no": 0.0206}, abs=5e-5)
-    assert found == pytest.approx({"yes": 9 / 14 * 2 / 9 * (3 / 9) ** 3, "no": 5 / 14 * 3 / 5 * 1 / 5 * 4 / 5 * 3 / 5}, rel=1e-12)
+    assert found == pytest.approx(
+        {"yes": 9 / 14 * 2 / 9 * (3 / 9) ** 3, "no": 5 / 14 * 3 / 5 * 1 / 5 * 4 / 5 * 3 / 5},
+        rel=1e-12,
+    )
     assert posterior(model, ASKED)["no"] == pytest.approx(0.795, abs=5e-4)
     assert model.predict([ASKED]).tolist() == ["no"]

@@ -22,11 +22,15 @@ WORDS = ["chinese", "japan", "tokyo", "beijing", "macao", "shanghai"]
 def presence(model: TextClassifier) -> dict[str, list[float]]:
     """Return θ of the words, by class."""
     assert isinstance(model.fitted.classifier, BernoulliNaiveBayes)
-    theta = model.fitted.classifier.probability(np.array(model.fitted.statistics.vocabulary.find(WORDS)))
+    theta = model.fitted.classifier.probability(
+        np.array(model.fitted.statistics.vocabulary.find(WORDS))
+    )
     return dict(zip(model.classes, theta.T.tolist(), strict=True))
 
 
-@pytest.mark.parametrize(("prior", "wanted"), [("uniform", [1 / 2, 1 / 2]), ("empirical", [1 / 4, 3 / 4])])
+@pytest.mark.parametrize(
+    ("prior", "wanted"), [("uniform", [1 / 2, 1 / 2]), ("empirical", [1 / 4, 3 / 4])]
+)
 def test_priors(prior: str, wanted: list[float]) -> None:
     assert fitted(CORPUS, class_prior=prior).fitted.classifier.prior.tolist() == wanted
 
@@ -56,7 +60,9 @@ def test_the_bernoulli_likelihoods_of_the_books_document() -> None:
     model, asked = fitted(CORPUS, classifier="bernoulli", smoothing=1), " ".join(CHINA_ASKED)
     yes, no = 0.005184, 0.02194787
     assert joint(model, asked) == pytest.approx({"yes": yes, "no": no}, rel=1e-6)
-    assert posterior(model, asked) == pytest.approx({"yes": yes / (yes + no), "no": no / (yes + no)}, rel=1e-6)
+    assert posterior(model, asked) == pytest.approx(
+        {"yes": yes / (yes + no), "no": no / (yes + no)}, rel=1e-6
+    )
 
 
 def test_features_of_probability_zero() -> None:

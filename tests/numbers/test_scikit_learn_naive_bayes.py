@@ -41,50 +41,84 @@ def test_bernoulli_on_chinese() -> None:
     """`test_bnb`."""
     model = fitted(CHINESE, smoothing=1, classifier="bernoulli")
     assert isinstance(model.fitted.classifier, BernoulliNaiveBayes)
-    theta = model.fitted.classifier.probability(np.array(model.fitted.statistics.vocabulary.find(WORDS))).T.tolist()
+    theta = model.fitted.classifier.probability(
+        np.array(model.fitted.statistics.vocabulary.find(WORDS))
+    ).T.tolist()
     assert dict(zip(model.classes, theta, strict=True)) == {
         "yes": pytest.approx([0.4, 0.8, 0.2, 0.4, 0.4, 0.2]),
         "no": pytest.approx([1 / 3, 2 / 3, 2 / 3, 1 / 3, 1 / 3, 2 / 3]),
     }
-    assert joint(model, "chinese japan tokyo") == pytest.approx({"yes": 0.005183999999999999, "no": 0.02194787379972565}, rel=1e-12)
+    assert joint(model, "chinese japan tokyo") == pytest.approx(
+        {"yes": 0.005183999999999999, "no": 0.02194787379972565}, rel=1e-12
+    )
 
 
 def test_bernoulli_probabilities_of_three_classes() -> None:
     """`test_bnb_feature_log_prob`: (documents with the feature + 1) / (documents + 2)."""
     rows = [(0, [0, 0, 0]), (0, [1, 1, 0]), (1, [0, 1, 0]), (2, [1, 0, 1]), (2, [0, 1, 0])]
-    model = fitted([(f"k{label}", text(row)) for label, row in rows], smoothing=1, classifier="bernoulli")
+    model = fitted(
+        [(f"k{label}", text(row)) for label, row in rows], smoothing=1, classifier="bernoulli"
+    )
     assert isinstance(model.fitted.classifier, BernoulliNaiveBayes)
-    theta = model.fitted.classifier.probability(np.array(model.fitted.statistics.vocabulary.find(["c0", "c1", "c2"]))).T
-    assert theta.tolist() == [pytest.approx(row) for row in ([2 / 4, 2 / 4, 1 / 4], [1 / 3, 2 / 3, 1 / 3], [2 / 4, 2 / 4, 2 / 4])]
+    theta = model.fitted.classifier.probability(
+        np.array(model.fitted.statistics.vocabulary.find(["c0", "c1", "c2"]))
+    ).T
+    assert theta.tolist() == [
+        pytest.approx(row)
+        for row in ([2 / 4, 2 / 4, 1 / 4], [1 / 3, 2 / 3, 1 / 3], [2 / 4, 2 / 4, 2 / 4])
+    ]
 
 
 def test_complement_on_chinese() -> None:
     """`test_cnb`: the weight of a word is -log of its probability in the other class."""
     model = fitted(CHINESE, smoothing=1, classifier="complement")
     found = [{label: 1 / weight for label, weight in joint(model, word).items()} for word in WORDS]
-    not_china, not_japan = np.array([1, 2, 2, 1, 1, 2]) / (3 + 6), np.array([2, 4, 1, 2, 2, 1]) / (6 + 6)
-    assert found == [pytest.approx({"yes": yes, "no": no}) for yes, no in zip(not_china, not_japan, strict=True)]
+    not_china, not_japan = (
+        np.array([1, 2, 2, 1, 1, 2]) / (3 + 6),
+        np.array([2, 4, 1, 2, 2, 1]) / (6 + 6),
+    )
+    assert found == [
+        pytest.approx({"yes": yes, "no": no}) for yes, no in zip(not_china, not_japan, strict=True)
+    ]
 
 
-@pytest.mark.parametrize(("classifier", "wanted"), [("multinomial", [[2 / 3, 1 / 3], [0, 1]]), ("bernoulli", [[1, 0], [0, 1]])])
+@pytest.mark.parametrize(
+    ("classifier", "wanted"),
+    [("multinomial", [[2 / 3, 1 / 3], [0, 1]]), ("bernoulli", [[1, 0], [0, 1]])],
+)
 def test_without_smoothing(classifier: str, wanted: list[list[float]]) -> None:
     """`test_alpha`."""
     rows = [[1, 0], [1, 1]]
-    model = fitted([("k0", text(rows[0])), ("k1", text(rows[1]))], estimate="ml", classifier=classifier)
+    model = fitted(
+        [("k0", text(rows[0])), ("k1", text(rows[1]))], estimate="ml", classifier=classifier
+    )
     assert posteriors(model, rows) == [pytest.approx(row) for row in wanted]
 
 
 def test_a_pseudo_count_for_each_word() -> None:
     """`test_alpha_vector`."""
     rows = [[1, 0], [1, 1]]
-    model = fitted([("k0", text(rows[0])), ("k1", text(rows[1]))], smoothing={"c0": 1, "c1": 2, "*": 1})
-    assert [list(probability(model, word).values()) for word in ("c0", "c1")] == [[1 / 2, 2 / 5], [1 / 2, 3 / 5]]
-    assert posteriors(model, rows) == [pytest.approx([5 / 9, 4 / 9]), pytest.approx([25 / 49, 24 / 49])]
+    model = fitted(
+        [("k0", text(rows[0])), ("k1", text(rows[1]))], smoothing={"c0": 1, "c1": 2, "*": 1}
+    )
+    assert [list(probability(model, word).values()) for word in ("c0", "c1")] == [
+        [1 / 2, 2 / 5],
+        [1 / 2, 3 / 5],
+    ]
+    assert posteriors(model, rows) == [
+        pytest.approx([5 / 9, 4 / 9]),
+        pytest.approx([25 / 49, 24 / 49]),
+    ]
 
 
 def test_categories() -> None:
     """`test_categoricalnb`, with the values of a column as categories; of two values, not seen is 1/3 and seen 2/3."""
-    model = fitted([("1", {"a": "1", "b": "4"}), ("2", {"a": "2", "b": "5"})], categorical="a,b", smoothing=1, class_prior="uniform")
+    model = fitted(
+        [("1", {"a": "1", "b": "4"}), ("2", {"a": "2", "b": "5"})],
+        categorical="a,b",
+        smoothing=1,
+        class_prior="uniform",
+    )
     assert posterior(model, {"a": "2", "b": "5"}) == pytest.approx({"1": 1 / 5, "2": 4 / 5})
 
 
@@ -92,19 +126,25 @@ POINTS = [("1", -2, -1), ("1", -1, -1), ("1", -1, -2), ("2", 1, 1), ("2", 1, 2),
 
 
 def gaussian(**parameters: Any) -> TextClassifier:
-    return fitted([(label, {"x": x, "y": y}) for label, x, y in POINTS], numeric="x,y", **parameters)
+    return fitted(
+        [(label, {"x": x, "y": y}) for label, x, y in POINTS], numeric="x,y", **parameters
+    )
 
 
 def test_numbers() -> None:
     """`test_gnb` and `test_gnb_prior`: six points of two classes."""
     model = gaussian()
     assert model.fitted.classifier.prior.tolist() == [3 / 6, 3 / 6]
-    assert model.predict([{"x": x, "y": y} for _, x, y in POINTS]).tolist() == [label for label, _, _ in POINTS]
+    assert model.predict([{"x": x, "y": y} for _, x, y in POINTS]).tolist() == [
+        label for label, _, _ in POINTS
+    ]
 
 
 def test_a_prior_with_a_large_bias() -> None:
     """`test_gnb_prior_large_bias`."""
-    assert gaussian(estimate="ml", class_prior={"1": 0.01, "2": 0.99}).predict([{"x": -0.1, "y": -0.1}]).tolist() == ["2"]
+    assert gaussian(estimate="ml", class_prior={"1": 0.01, "2": 0.99}).predict(
+        [{"x": -0.1, "y": -0.1}]
+    ).tolist() == ["2"]
     assert gaussian(estimate="ml").predict([{"x": -0.1, "y": -0.1}]).tolist() == ["1"]
 
 
@@ -113,7 +153,9 @@ def test_given_and_uniform_priors(classifier: str) -> None:
     """`test_discretenb_uniform_prior` and `test_discretenb_provide_prior`."""
     corpus = [("0", ""), ("0", ""), ("1", "c0")]
     for prior in ("uniform", {"0": 0.5, "1": 0.5}):
-        assert fitted(corpus, classifier=classifier, class_prior=prior, smoothing=1).fitted.classifier.prior.tolist() == [0.5, 0.5]
+        assert fitted(
+            corpus, classifier=classifier, class_prior=prior, smoothing=1
+        ).fitted.classifier.prior.tolist() == [0.5, 0.5]
 
 
 def test_a_weight_of_four_is_four_documents() -> None:
@@ -137,7 +179,16 @@ def test_threes_and_eights(classifier: ClassifierName, above: float) -> None:
     """`test_check_accuracy_on_digits`: images of 8 x 8 pixels of ink from 0 to 16; for Bernoulli a pixel counts from 5 on."""
     pixels, digits = load_digits(return_X_y=True)
     of_both = (digits == 3) | (digits == 8)
-    rows = pixels[of_both].astype(int) if classifier == "multinomial" else (pixels[of_both] > 4).astype(int)
-    texts, labels = np.array([text(row) for row in rows.tolist()], object), digits[of_both].astype(str)
-    scores = cross_val_score(TextClassifier(**PLAIN, smoothing=10, classifier=classifier), texts, labels, cv=10)
+    rows = (
+        pixels[of_both].astype(int)
+        if classifier == "multinomial"
+        else (pixels[of_both] > 4).astype(int)
+    )
+    texts, labels = (
+        np.array([text(row) for row in rows.tolist()], object),
+        digits[of_both].astype(str),
+    )
+    scores = cross_val_score(
+        TextClassifier(**PLAIN, smoothing=10, classifier=classifier), texts, labels, cv=10
+    )
     assert scores.mean() > above

@@ -51,8 +51,12 @@ _UNREAD = re.compile(
 
 _ROUTE = b"received"
 
-_TO_ADDRESSES = bytes(32 if byte <= 32 or byte in b'<>,;:"()[]' else byte for byte in range(256)).lower()
-_TO_HOSTS = bytes(byte if re.match(rb"[\w.-]", bytes((byte,))) else 32 for byte in range(256)).lower()
+_TO_ADDRESSES = bytes(
+    32 if byte <= 32 or byte in b'<>,;:"()[]' else byte for byte in range(256)
+).lower()
+_TO_HOSTS = bytes(
+    byte if re.match(rb"[\w.-]", bytes((byte,))) else 32 for byte in range(256)
+).lower()
 """Tables that leave addresses, or hosts and words, with spaces between them, in lower case."""
 
 _DOMAIN = re.compile(rb"@[\w.-]+")
@@ -117,7 +121,11 @@ class Names(dict[bytes, Name | bool]):
         kind = _KINDS.get(lower, _WORDS)
         is_wanted = not _UNREAD.fullmatch(lower) if self._wanted is None else lower in self._wanted
         field = field_name(lower.decode())
-        return Name(lower, field, (b"header:" + field,), kind) if is_wanted or kind == DECLARES else True
+        return (
+            Name(lower, field, (b"header:" + field,), kind)
+            if is_wanted or kind == DECLARES
+            else True
+        )
 
 
 names_to_read = lru_cache(1 << 4)(Names)
@@ -137,7 +145,11 @@ def split_headers(message: bytes, names: Names) -> tuple[Headers, bytes]:
     first = next((line for line in lines if not line.startswith(_BEFORE_HEADERS)), b"")
     if not _is_header(first, names):
         return [], message
-    parts = [(names[name], value) for name, colon, value in map(bytes.partition, lines, repeat(b":")) if colon]
+    parts = [
+        (names[name], value)
+        for name, colon, value in map(bytes.partition, lines, repeat(b":"))
+        if colon
+    ]
     headers = [(name, value.strip()) for name, value in parts if name.__class__ is Name]
     if _is_header(lines[-1], names):
         return headers, body
@@ -171,7 +183,10 @@ def decoded_header(value: bytes, encoding: str) -> tuple[bytes, Doubts]:
             runs.append((charset, [word]))
         if after.strip() or at + 4 == len(pieces):
             runs.append((None, [after]))
-    decoded = [from_charset(b"".join(words), charset, "auto" if charset else encoding) for charset, words in runs]
+    decoded = [
+        from_charset(b"".join(words), charset, "auto" if charset else encoding)
+        for charset, words in runs
+    ]
     return b"".join(text for text, _ in decoded), joined_doubts(doubts for _, doubts in decoded)
 
 
@@ -181,7 +196,12 @@ def labels_in_header(message: bytes, header: str, encoding: str) -> Label:
     if not found:
         raise DocumentError(f"no header {header!r}", hint="see --label-column")
     text = b",".join(found).decode()
-    return label_set(filter(None, map(str.strip, next(csv.reader([" ".join(text.split())], skipinitialspace=True), []))))
+    return label_set(
+        filter(
+            None,
+            map(str.strip, next(csv.reader([" ".join(text.split())], skipinitialspace=True), [])),
+        )
+    )
 
 
 def has_value(message: bytes, header: str, value: str, encoding: str) -> bool:
@@ -196,12 +216,21 @@ def has_value(message: bytes, header: str, value: str, encoding: str) -> bool:
 
 def _values(message: bytes, header: str, encoding: str) -> list[bytes]:
     name = header.lower().encode()
-    return [value for _, value in chosen_fields(split_headers(message, names_to_read((name,)))[0], (name,), encoding)]
+    return [
+        value
+        for _, value in chosen_fields(
+            split_headers(message, names_to_read((name,)))[0], (name,), encoding
+        )
+    ]
 
 
 def chosen_fields(headers: Headers, names: Collection[bytes], encoding: str) -> Fields:
     """Return the fields of the headers with these names."""
-    return [(name.field, decoded_header(value, encoding)[0]) for name, value in headers if name.lower in names]
+    return [
+        (name.field, decoded_header(value, encoding)[0])
+        for name, value in headers
+        if name.lower in names
+    ]
 
 
 def all_fields(headers: Headers, encoding: str) -> tuple[Fields, bytes]:
@@ -215,9 +244,15 @@ def all_fields(headers: Headers, encoding: str) -> tuple[Fields, bytes]:
     for (_, field, item, kind), value in headers:
         if kind <= _OF_ADDRESSES:
             items.append(item)
-            text = value if value.isascii() and b"=?" not in value else decoded_header(value, encoding)[0]
+            text = (
+                value
+                if value.isascii() and b"=?" not in value
+                else decoded_header(value, encoding)[0]
+            )
             if kind == _OF_ADDRESSES and b"@" in text:
-                of_addresses, text = (_usual_addresses if len(text) <= _LONGEST_REMEMBERED else _addresses)(field, text)
+                of_addresses, text = (
+                    _usual_addresses if len(text) <= _LONGEST_REMEMBERED else _addresses
+                )(field, text)
                 items += of_addresses
             words.append((field, text))
         elif kind == _OF_HOSTS:
@@ -227,14 +262,23 @@ def all_fields(headers: Headers, encoding: str) -> tuple[Fields, bytes]:
         elif kind == _OF_IDS:
             items.append(item)
     tokens = b" ".join(route).translate(_TO_HOSTS).split()
-    items += [host_items(_ROUTE, host[-_LONGEST_ITEM:]) for host in dict.fromkeys(compress(tokens, map(contains, tokens, repeat(_DOT))))]
+    items += [
+        host_items(_ROUTE, host[-_LONGEST_ITEM:])
+        for host in dict.fromkeys(compress(tokens, map(contains, tokens, repeat(_DOT))))
+    ]
     return words, b" ".join(dict.fromkeys(chain.from_iterable(items)))
 
 
 def _addresses(field: bytes, text: bytes) -> tuple[list[Sequence[bytes]], bytes]:
     """Return the items of each address in a header, and its text without their domains."""
-    found = [whole_characters(address[-_LONGEST_ITEM:]) for address in text.translate(_TO_ADDRESSES).split() if b"@" in address]
-    return [(b"%b:%b" % (field, each), *host_items(field, each.rpartition(b"@")[2])) for each in found], _DOMAIN.sub(b" ", text)
+    found = [
+        whole_characters(address[-_LONGEST_ITEM:])
+        for address in text.translate(_TO_ADDRESSES).split()
+        if b"@" in address
+    ]
+    return [
+        (b"%b:%b" % (field, each), *host_items(field, each.rpartition(b"@")[2])) for each in found
+    ], _DOMAIN.sub(b" ", text)
 
 
 _usual_addresses = lru_cache(_REMEMBERED)(_addresses)
@@ -253,7 +297,9 @@ def host_items(field: bytes, host: bytes) -> Sequence[bytes]:
     if not labels[-1].isdigit():
         names = [name, domain_of(name), labels[-1]]
     else:
-        names = [b".".join(labels[:n]) for n in range(1, _OCTETS)] if len(labels) == _OCTETS else [name]
+        names = (
+            [b".".join(labels[:n]) for n in range(1, _OCTETS)] if len(labels) == _OCTETS else [name]
+        )
     return [b"%b:%b" % (field, name) for name in names if name]
 
 
@@ -264,5 +310,7 @@ def domain_of(host: bytes) -> bytes:
     (b'example.org', b'example.co.uk')
     """
     labels = host.split(b".")
-    below_country = len(labels) > 2 and len(labels[-1]) == 2 and len(labels[-2]) < 4  # co.uk, com.au
+    below_country = (
+        len(labels) > 2 and len(labels[-1]) == 2 and len(labels[-2]) < 4
+    )  # co.uk, com.au
     return b".".join(labels[-3 if below_country else -2 :])

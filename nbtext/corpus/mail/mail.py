@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.corpus.decoding import Doubts, from_charset, joined_doubts, refuse_binary
 from nbtext.corpus.html import HtmlDocument, declared_charset
-from nbtext.corpus.mail.headers import all_fields, chosen_fields, decoded_header, names_to_read, split_headers
+from nbtext.corpus.mail.headers import (
+    all_fields,
+    chosen_fields,
+    decoded_header,
+    names_to_read,
+    split_headers,
+)
 from nbtext.corpus.mail.structure import Part, structure_items
 
 if TYPE_CHECKING:
@@ -82,9 +88,19 @@ class MailReading(NamedTuple):
         """Return what the settings ask for."""
         auto = reading.headers == "auto"
         headers = None if auto else reading.headers.encode().split(b",")
-        tagged = frozenset((reading.tag_fields or "").lower().encode().split(b",")).intersection(headers or ())
+        tagged = frozenset((reading.tag_fields or "").lower().encode().split(b",")).intersection(
+            headers or ()
+        )
         structure = auto if reading.structure is None else reading.structure
-        return cls(headers, tagged, structure, encoding, reading.label_header.encode(), reading.drop_quotes, reading.drop_signatures)
+        return cls(
+            headers,
+            tagged,
+            structure,
+            encoding,
+            reading.label_header.encode(),
+            reading.drop_quotes,
+            reading.drop_signatures,
+        )
 
 
 class _Leaf:
@@ -172,14 +188,25 @@ def read_mail(message: bytes, wanted: MailReading) -> tuple[bytes, Doubts, Field
         refuse_binary(message, whole_file=True)
     if wanted.label:
         headers = [each for each in headers if each[0].lower != wanted.label]
-    named = (b"subject",) if wanted.headers is None else [name for name in wanted.headers if name not in wanted.tagged]
-    decoded = [decoded_header(value, wanted.encoding) for name in named for found, value in headers if found.lower == name]
+    named = (
+        (b"subject",)
+        if wanted.headers is None
+        else [name for name in wanted.headers if name not in wanted.tagged]
+    )
+    decoded = [
+        decoded_header(value, wanted.encoding)
+        for name in named
+        for found, value in headers
+        if found.lower == name
+    ]
     part = Part.of(headers, body)
     leaves = _Leaves(wanted)
     shown = [leaves.of(each) for each in leaves.shown(part)]
     decoded += [(leaf.text, leaf.doubts) for leaf in shown]
     fields, items = (
-        all_fields(headers, wanted.encoding) if wanted.headers is None else (chosen_fields(headers, wanted.tagged, wanted.encoding), b"")
+        all_fields(headers, wanted.encoding)
+        if wanted.headers is None
+        else (chosen_fields(headers, wanted.tagged, wanted.encoding), b"")
     )
     if wanted.structure:
         parts = list(part.walk())
@@ -188,4 +215,8 @@ def read_mail(message: bytes, wanted: MailReading) -> tuple[bytes, Doubts, Field
         of_structure = structure_items(parts, list(filter(None, pages)), plain)
         items = b"%b %b" % (items, of_structure) if items else of_structure
     text = b"\n\n".join([text for text, _ in decoded])
-    return text, joined_doubts(doubts for _, doubts in decoded), [*fields, (b"", items)] if items else fields
+    return (
+        text,
+        joined_doubts(doubts for _, doubts in decoded),
+        [*fields, (b"", items)] if items else fields,
+    )

@@ -15,7 +15,9 @@ _ENVELOPE = re.compile(rb"(?:From [^\n]*\n(?:>From [^\n]*\n)*)?(?:[ \t][^\n]*\n)
 
 _EMPTY_LINE = re.compile(rb"^\r?\n", re.MULTILINE)
 
-_MARKED = re.compile(rb"^%b[ \t]*:[^\n]*(?:\n[ \t][^\n]*)*(?:\n|\Z)" % MARK.encode(), re.MULTILINE | re.IGNORECASE)
+_MARKED = re.compile(
+    rb"^%b[ \t]*:[^\n]*(?:\n[ \t][^\n]*)*(?:\n|\Z)" % MARK.encode(), re.MULTILINE | re.IGNORECASE
+)
 
 _LINE_END = re.compile(rb"\r?\n")
 
@@ -47,6 +49,8 @@ class Message(NamedTuple):
         """
         first = _LINE_END.search(self.content)
         header = f"{MARK}: {value}\n".encode().replace(b"\n", first[0] if first else b"\n")
-        if self.content.startswith((b" ", b"\t")):  # one line without an end, which would continue the header
+        if self.content.startswith(
+            (b" ", b"\t")
+        ):  # one line without an end, which would continue the header
             header += b"\n"
         return self.envelope + header + self.content

@@ -11,7 +11,15 @@ from operator import is_
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.corpus.decoding import whole_characters
-from nbtext.corpus.mail.headers import DECLARES, DECLARING, Headers, domain_of, host_items, names_to_read, split_headers
+from nbtext.corpus.mail.headers import (
+    DECLARES,
+    DECLARING,
+    Headers,
+    domain_of,
+    host_items,
+    names_to_read,
+    split_headers,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -67,13 +75,20 @@ class Part(NamedTuple):
     @classmethod
     def of(cls, headers: Headers, body: bytes, default: str = "text/plain", depth: int = 0) -> Part:
         """Return a part, with the parts in it, from its headers and its body."""
-        declared = {name.lower: value[:_LONGEST] for name, value in reversed(headers) if name.kind == DECLARES}
+        declared = {
+            name.lower: value[:_LONGEST]
+            for name, value in reversed(headers)
+            if name.kind == DECLARES
+        }
         of_each = map(declared.get, DECLARING, repeat(b""))
         kind, charset, boundary, encoding, name, attached = _declaration(*of_each, default)
         parts: list[Part] = []
         if depth < _DEEPEST and kind.startswith("multipart/"):
             inner = "message/rfc822" if kind == "multipart/digest" else "text/plain"
-            parts = [cls.of(*split_headers(piece, _NONE), inner, depth + 1) for piece in _pieces(body, boundary)]
+            parts = [
+                cls.of(*split_headers(piece, _NONE), inner, depth + 1)
+                for piece in _pieces(body, boundary)
+            ]
         elif depth < _DEEPEST and kind == "message/rfc822":
             parts = [cls.of(*split_headers(body, _NONE), depth=depth + 1)]
         if not parts and kind.startswith(("multipart/", "message/")):
@@ -116,7 +131,9 @@ def _from_base64(content: bytes) -> bytes:
 
 
 @lru_cache(1 << 8)
-def _declaration(content_type: bytes, disposition: bytes, encoding: bytes, default: str) -> tuple[str, str | None, bytes, str, str, bool]:
+def _declaration(
+    content_type: bytes, disposition: bytes, encoding: bytes, default: str
+) -> tuple[str, str | None, bytes, str, str, bool]:
     """Return the kind, charset, boundary, transfer encoding and name that headers declare, and whether the part is attached."""
     value = content_type.decode("ascii", "replace")
     found = _KIND.match(value.strip())
@@ -127,7 +144,14 @@ def _declaration(content_type: bytes, disposition: bytes, encoding: bytes, defau
     boundary = parameters.get("boundary", "").encode("ascii", "replace")
     transfer = _TRANSFER.search(_COMMENT.sub("", encoding.decode("ascii", "replace")))
     declared = transfer[0].lower() if transfer else ""
-    return kind, parameters.get("charset"), boundary, declared, name, how.strip().lower() == "attachment"
+    return (
+        kind,
+        parameters.get("charset"),
+        boundary,
+        declared,
+        name,
+        how.strip().lower() == "attachment",
+    )
 
 
 def _parameters(value: str) -> dict[str, str]:
@@ -180,7 +204,9 @@ _OF_GROUND = b"g-"
 _UNSEEN_STYLE = re.compile(rb"display\s*+:\s*+none|visibility\s*+:\s*+hidden")
 _SMALL = re.compile(rb"size\s*+[:=]\s*+[\"']?[01](?![\d.])")
 
-_LETTERS = frozenset(letter for letter in map(bytes, zip(range(256))) if letter.isalpha() or not letter.isascii())
+_LETTERS = frozenset(
+    letter for letter in map(bytes, zip(range(256))) if letter.isalpha() or not letter.isascii()
+)
 """Bytes that are letters, or parts of one."""
 
 _SPACE_OR_QUOTE = b" \t\r\n\f\"'"
@@ -208,9 +234,21 @@ def structure_items(parts: Sequence[Part], pages: Sequence[HtmlDocument], plain:
 
 @lru_cache(1 << 10)
 def _of_part(kind: str, charset: str | None, encoding: str, name: str) -> list[bytes]:
-    fields = {b"type": kind, b"charset": charset, b"encoding": encoding, b"attachment": name.rpartition(".")[2]}
-    values = {field: value.lower().encode("utf-8", "replace").translate(None, _SPACE_OR_QUOTE) for field, value in fields.items() if value}
-    return [b"%b:%b" % (field, whole_characters(value[:_LONGEST_ITEM])) for field, value in values.items()]
+    fields = {
+        b"type": kind,
+        b"charset": charset,
+        b"encoding": encoding,
+        b"attachment": name.rpartition(".")[2],
+    }
+    values = {
+        field: value.lower().encode("utf-8", "replace").translate(None, _SPACE_OR_QUOTE)
+        for field, value in fields.items()
+        if value
+    }
+    return [
+        b"%b:%b" % (field, whole_characters(value[:_LONGEST_ITEM]))
+        for field, value in values.items()
+    ]
 
 
 def _looks(page: HtmlDocument, attributes: bytes) -> list[bytes]:
@@ -220,11 +258,20 @@ def _looks(page: HtmlDocument, attributes: bytes) -> list[bytes]:
         tag = (found or b"").lower()
         tags[tag] = tags.get(tag, 0) + number
     comments = tags.pop(b"", 0)
-    items = [b"tag:" + whole_characters(tag[:_LONGEST_ITEM]) for tag in tags if not tag.startswith(b"/") and tag not in _ON_EVERY_PAGE]
+    items = [
+        b"tag:" + whole_characters(tag[:_LONGEST_ITEM])
+        for tag in tags
+        if not tag.startswith(b"/") and tag not in _ON_EVERY_PAGE
+    ]
     items += (b"tags:%d" % _amount(sum(tags.values())), b"images:%d" % _amount(tags.get(b"img", 0)))
     colours = set(_COLOUR.findall(attributes))
     items += [b"colour:" + colour for _, colour in colours]
-    if any((before, colour) in colours for before in (b"g", b"-") for kind, colour in colours if kind not in _OF_GROUND):
+    if any(
+        (before, colour) in colours
+        for before in (b"g", b"-")
+        for kind, colour in colours
+        if kind not in _OF_GROUND
+    ):
         items.append(b"hidden:colour")
     hidden = _SMALL.findall(attributes)
     if b"none" in attributes or b"hidden" in attributes:
@@ -232,7 +279,10 @@ def _looks(page: HtmlDocument, attributes: bytes) -> list[bytes]:
     items += [b"hidden:" + style.translate(None, _SPACE_OR_QUOTE) for style in set(hidden)]
     if comments:
         places = compress(count(), map(is_, page.tags, repeat(None)))
-        split = sum(page.texts[place][-1:] in _LETTERS and page.texts[place + 1][:1] in _LETTERS for place in places)
+        split = sum(
+            page.texts[place][-1:] in _LETTERS and page.texts[place + 1][:1] in _LETTERS
+            for place in places
+        )
         items.append(b"split-words:%d" % _amount(split))
     for place in compress(count(), map(_LINKS.__contains__, page.tags)):
         shown = _SHOWN_HOST.match(page.texts[place + 1], 0, _LONGEST_ITEM)

@@ -83,15 +83,27 @@ HIT_STEPS, MISTAKE_STEPS = (0.25, 0.5, 0.75, 0.9), (0.01, 0.02, 0.05, 0.1, 0.2)
 def bar(value: float, meaning: str, interval: Interval | None = None) -> Markup:
     """Draw a share as a bar from 0 to 1, with its interval as a line. The picture stretches to the width that it is given."""
     middle = BAR_HEIGHT / 2
-    whisker = NOTHING if interval is None else _line("whisker", interval[0] * BAR_WIDTH, middle, interval[1] * BAR_WIDTH, middle)
-    bars = '<title>{0}</title><rect class="track" width="{1}" height="{2}"></rect><rect class="value" width="{3}" height="{2}"></rect>{4}'
+    whisker = (
+        NOTHING
+        if interval is None
+        else _line("whisker", interval[0] * BAR_WIDTH, middle, interval[1] * BAR_WIDTH, middle)
+    )
+    bars = (
+        '<title>{0}</title><rect class="track" width="{1}" height="{2}"></rect><rect '
+        'class="value" width="{3}" height="{2}"></rect>{4}'
+    )
     return stretching("bar", html(bars, meaning, BAR_WIDTH, BAR_HEIGHT, value * BAR_WIDTH, whisker))
 
 
 def stretching(kind: str, content: Markup) -> Markup:
     """Return a picture of the size of a bar that stretches to the width that it is given; what it shows is in the text beside it."""
     return html(
-        '<svg class="{}" viewBox="0 0 {} {}" preserveAspectRatio="none" aria-hidden="true">{}</svg>', kind, BAR_WIDTH, BAR_HEIGHT, content
+        '<svg class="{}" viewBox="0 0 {} {}" preserveAspectRatio="none" '
+        'aria-hidden="true">{}</svg>',
+        kind,
+        BAR_WIDTH,
+        BAR_HEIGHT,
+        content,
     )
 
 
@@ -107,12 +119,16 @@ def reliability_diagram(bins: Sequence[ReliabilityBin], series: str, label: str)
     for part, (x, y) in zip(bins, spots, strict=True):
         height, (low, high) = COUNTS.height * part.documents / most, part.interval or (0.0, 0.0)
         words = (
-            f"{quantity(part.documents, 'answer')} of mean probability {percent(part.confidence)}: {percent(part.accuracy)} right, "
+            f"{quantity(part.documents, 'answer')} of mean probability {percent(part.confidence)}: "
+            f"{percent(part.accuracy)} right, "
             f"95\u00a0% interval {bounds(part.interval, '%')}"
         )
         whisker = _line("whisker", x, SQUARE.y(low), x, SQUARE.y(high))
         few = attribute("class", "few" if part.documents < FEW else None)
-        dot = '<g{}><title>{}</title>{}<circle cx="{}" cy="{}" r="4"></circle><rect class="count" x="{}" y="{}" width="10" height="{}"></rect></g>'
+        dot = (
+            '<g{}><title>{}</title>{}<circle cx="{}" cy="{}" r="4"></circle><rect class="count" '
+            'x="{}" y="{}" width="10" height="{}"></rect></g>'
+        )
         groups.append(html(dot, few, words, whisker, x, y, x - 5, COUNTS.bottom - height, height))
     return _chart(
         series,
@@ -131,28 +147,45 @@ def reliability_diagram(bins: Sequence[ReliabilityBin], series: str, label: str)
     )
 
 
-def learning_curve_chart(points: Sequence[CurvePoint], label: str, forecast: Forecast | None = None) -> Markup:
+def learning_curve_chart(
+    points: Sequence[CurvePoint], label: str, forecast: Forecast | None = None
+) -> Markup:
     """Draw accuracy with its band, macro F1, and accuracy in training against the number of training documents, on a logarithmic axis.
 
     A forecast of the accuracy, if it has a value, is a ring with its interval at the end of a dashed line.
     """
     expected = forecast if forecast is not None and forecast.value is not None else None
-    values = [value for point in points for value in (*point.accuracy_band, point.macro_f1, point.training_accuracy)]
+    values = [
+        value
+        for point in points
+        for value in (*point.accuracy_band, point.macro_f1, point.training_accuracy)
+    ]
     if expected is not None:
         values += [expected.value or 0.0, *(expected.interval or ())]
     lowest, highest = floor(10 * min(values)) / 10, ceil(10 * max(values)) / 10
     ends = points[0].documents, (expected or points[-1]).documents
-    box, along, ticks = CURVE._replace(lowest=lowest, span=max(highest - lowest, 0.1)), logarithmic(*ends), _round_numbers(*ends)
+    box, along, ticks = (
+        CURVE._replace(lowest=lowest, span=max(highest - lowest, 0.1)),
+        logarithmic(*ends),
+        _round_numbers(*ends),
+    )
     large = {n for n in ticks if str(n)[0] == "1"} or set(ticks)
     shares = {along(point.documents): point for point in points}
 
     def ring(found: Forecast) -> Markup:
         x, y = box.spot(along(found.documents), found.value or 0.0)
-        whisker = NOTHING if found.interval is None else _line("whisker", x, box.y(found.interval[0]), x, box.y(found.interval[1]))
-        words = (
-            f"{quantity(found.documents, 'document')}: forecast {percent(found.value)}, 95\u00a0% interval {bounds(found.interval, '%')}"
+        whisker = (
+            NOTHING
+            if found.interval is None
+            else _line("whisker", x, box.y(found.interval[0]), x, box.y(found.interval[1]))
         )
-        template = '<g><title>{}</title>{}{}<circle class="ring" cx="{}" cy="{}" r="5"></circle></g>'
+        words = (
+            f"{quantity(found.documents, 'document')}: forecast {percent(found.value)}, "
+            f"95\u00a0% interval {bounds(found.interval, '%')}"
+        )
+        template = (
+            '<g><title>{}</title>{}{}<circle class="ring" cx="{}" cy="{}" r="5"></circle></g>'
+        )
         ahead = _line("ahead", *box.spot(along(points[-1].documents), points[-1].accuracy), x, y)
         return html(template, words, ahead, whisker, x, y)
 
@@ -162,7 +195,10 @@ def learning_curve_chart(points: Sequence[CurvePoint], label: str, forecast: For
         [lowest + step / 10 for step in range(round(box.span * 10) + 1)],
         (
             (_line("grid", box.x(along(n)), box.top, box.x(along(n)), box.bottom) for n in ticks),
-            (_text("x" if n in large else "x minor", box.x(along(n)), box.bottom + 20, f"{n:,}") for n in ticks),
+            (
+                _text("x" if n in large else "x minor", box.x(along(n)), box.bottom + 20, f"{n:,}")
+                for n in ticks
+            ),
         ),
         [
             (
@@ -170,7 +206,8 @@ def learning_curve_chart(points: Sequence[CurvePoint], label: str, forecast: For
                 point.accuracy,
                 point.accuracy_band,
                 (
-                    f"{quantity(point.documents, 'document')}: accuracy {percent(point.accuracy)}, 95\u00a0% of runs "
+                    f"{quantity(point.documents, 'document')}: accuracy {percent(point.accuracy)}, "
+                    "95\u00a0% of runs "
                     f"{bounds(point.accuracy_band, '%')}; macro F1 {percent(point.macro_f1)}; "
                     f"accuracy on the training documents {percent(point.training_accuracy)}"
                 ),
@@ -178,8 +215,16 @@ def learning_curve_chart(points: Sequence[CurvePoint], label: str, forecast: For
             for share, point in shares.items()
         ],
         (
-            _shape("polyline", "second", (box.spot(share, point.macro_f1) for share, point in shares.items())),
-            _shape("polyline", "third", (box.spot(share, point.training_accuracy) for share, point in shares.items())),
+            _shape(
+                "polyline",
+                "second",
+                (box.spot(share, point.macro_f1) for share, point in shares.items()),
+            ),
+            _shape(
+                "polyline",
+                "third",
+                (box.spot(share, point.training_accuracy) for share, point in shares.items()),
+            ),
         ),
         NOTHING if expected is None else ring(expected),
     )
@@ -199,7 +244,8 @@ def risk_curve_chart(points: Sequence[RiskPoint], label: str) -> Markup:
                 point.answered,
                 point.precision,
                 point.interval,
-                f"{percent(point.answered)} answered, from a probability of {point.probability:.3f}: precision {percent(point.precision)}",
+                f"{percent(point.answered)} answered, from a probability of "
+                f"{point.probability:.3f}: precision {percent(point.precision)}",
             )
             for point in points
         ],
@@ -246,7 +292,11 @@ def _round_numbers(low: int, high: int) -> list[int]:
     >>> _round_numbers(90, 1200)
     [100, 200, 500, 1000]
     """
-    found = [step * 10**power for power in range(floor(log10(low)), ceil(log10(high)) + 1) for step in (1, 2, 5)]
+    found = [
+        step * 10**power
+        for power in range(floor(log10(low)), ceil(log10(high)) + 1)
+        for step in (1, 2, 5)
+    ]
     within = [n for n in found if low <= n <= high]
     if len(within) > 8:
         within = [n for n in within if str(n)[0] == "1"]
@@ -254,7 +304,13 @@ def _round_numbers(low: int, high: int) -> list[int]:
 
 
 def _chart(kind: str, size: str, label: str, *parts: object) -> Markup:
-    return html('<svg class="chart {}" viewBox="0 0 {}" role="img" aria-label="{}">{}</svg>', kind, size, label, parts)
+    return html(
+        '<svg class="chart {}" viewBox="0 0 {}" role="img" aria-label="{}">{}</svg>',
+        kind,
+        size,
+        label,
+        parts,
+    )
 
 
 def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
@@ -283,32 +339,58 @@ LABEL = 28
 def chosen_classes(per_class: Mapping[str, ClassResult], most: int) -> dict[str, ClassResult]:
     """Return the classes that occur, those of least F1 first; if there are more than ``most``, those with most documents and answers."""
     present = {label: of_class for label, of_class in per_class.items() if of_class.occurs}
-    largest = sorted(present, key=lambda label: -present[label].support - present[label].answered)[:most]
-    return {label: present[label] for label in sorted(largest, key=lambda label: (present[label].f1, label))}
+    largest = sorted(present, key=lambda label: -present[label].support - present[label].answered)[
+        :most
+    ]
+    return {
+        label: present[label]
+        for label in sorted(largest, key=lambda label: (present[label].f1, label))
+    }
 
 
-def confused_first(shown: Mapping[str, ClassResult], mistakes: Iterable[tuple[str, str, int]]) -> dict[str, ClassResult]:
+def confused_first(
+    shown: Mapping[str, ClassResult], mistakes: Iterable[tuple[str, str, int]]
+) -> dict[str, ClassResult]:
     """Return the classes, pairs that are confused first and side by side, in the order of the mistakes."""
     pairs = (label for truth, answer, _ in mistakes for label in (truth, answer))
     return {label: shown[label] for label in dict.fromkeys((*pairs, *shown)) if label in shown}
 
 
-def confusion_chart(shown: Mapping[str, ClassResult], confusion: Mapping[str, Mapping[str, int]]) -> Markup:
+def confusion_chart(
+    shown: Mapping[str, ClassResult], confusion: Mapping[str, Mapping[str, int]]
+) -> Markup:
     """Draw the table of the classes shown, rows by true class and columns by answer, the darker the larger the share of the row."""
     small = len(shown) > MOST_WITH_NUMBERS
     number = '<span class="unseen">{}</span>' if small else "{}"
 
     def cell(truth: str, answer: str) -> Markup:
-        hit, n, support = truth == answer, confusion.get(truth, {}).get(answer, 0), shown[truth].support
+        hit, n, support = (
+            truth == answer,
+            confusion.get(truth, {}).get(answer, 0),
+            shown[truth].support,
+        )
         if not n:
             return html("<td{}></td>", attribute("class", "none" if hit else None))
-        names = f"{shortened(truth, LABEL)}, right" if hit else f"{shortened(truth, LABEL)} taken for {shortened(answer, LABEL)}"
+        names = (
+            f"{shortened(truth, LABEL)}, right"
+            if hit
+            else f"{shortened(truth, LABEL)} taken for {shortened(answer, LABEL)}"
+        )
         words = f"{names}: {n:,} of {quantity(support, 'document')}, {percent(n / support)}"
-        return html('<td class="{}" title="{}">{}</td>', _shade_class(n / support, hit=hit), words, html(number, f"{n:,}"))
+        return html(
+            '<td class="{}" title="{}">{}</td>',
+            _shade_class(n / support, hit=hit),
+            words,
+            html(number, f"{n:,}"),
+        )
 
-    rows = (html("<tr>{}{}</tr>", _head(truth, "row"), (cell(truth, answer) for answer in shown)) for truth in shown)
+    rows = (
+        html("<tr>{}{}</tr>", _head(truth, "row"), (cell(truth, answer) for answer in shown))
+        for truth in shown
+    )
     return html(
-        '<table class="heat{}"><caption class="unseen">Documents by true class (rows) and answer (columns)</caption><thead><tr><td class="corner"><span>'
+        '<table class="heat{}"><caption class="unseen">Documents by true class (rows) and answer '
+        '(columns)</caption><thead><tr><td class="corner"><span>'
         "true class ↓ answer →</span></td>{}</tr></thead><tbody>{}</tbody></table>",
         " small" if small else "",
         (_head(answer, "col") for answer in shown),
@@ -321,8 +403,13 @@ def legend() -> Markup:
     scales = []
     for name, kind, steps in (("Right", "h", HIT_STEPS), ("Wrong", "m", MISTAKE_STEPS)):
         begins = enumerate(["above 0", *(percent(step, 0) for step in steps)])
-        swatches = [html('<span class="swatch {}{}">{}</span>', kind, number, begin) for number, begin in begins]
-        scales.append(html('<p><span class="name">{}, share of the class from </span>{}</p>', name, swatches))
+        swatches = [
+            html('<span class="swatch {}{}">{}</span>', kind, number, begin)
+            for number, begin in begins
+        ]
+        scales.append(
+            html('<p><span class="name">{}, share of the class from </span>{}</p>', name, swatches)
+        )
     return html('<div class="legend">{}</div>', scales)
 
 

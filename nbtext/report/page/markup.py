@@ -23,7 +23,9 @@ HERE = Path(__file__).parent
 LABEL = 60
 """Characters of a label."""
 
-_UNSEEN = re.compile("[\u00ad\u061c\u180e\u200b-\u200d\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb\ufdd0-\ufdef\U000e0000-\U000e007f]")
+_UNSEEN = re.compile(
+    "[\u00ad\u061c\u180e\u200b-\u200d\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb\ufdd0-\ufdef\U000e0000-\U000e007f]"
+)
 """Characters of no width, and the Arabic letter mark, beyond those that `visible` shows. Text reads the same without them."""
 
 
@@ -94,7 +96,13 @@ def class_cell(label: str) -> Markup:
     return html('<span class="data">{}</span>', breakable(shortened(label, LABEL)))
 
 
-def html_table(caption: str, heads: Mapping[str, str | None], rows: Iterable[Sequence[object]], *, bars: bool = False) -> Markup:
+def html_table(
+    caption: str,
+    heads: Mapping[str, str | None],
+    rows: Iterable[Sequence[object]],
+    *,
+    bars: bool = False,
+) -> Markup:
     """Return a table of rows under heads, whose cells have the classes of their heads; of ``bars`` the first cell of each row is its head.
 
     Heads have the classes ``number`` over columns of numbers, ``wide`` over those left out where there is little room.
@@ -103,33 +111,47 @@ def html_table(caption: str, heads: Mapping[str, str | None], rows: Iterable[Seq
         html(
             "<tr>{}</tr>",
             (
-                html('<th scope="row"{}>{}</th>' if bars and not place else "<td{}>{}</td>", attribute("class", of_column), cell)
+                html(
+                    '<th scope="row"{}>{}</th>' if bars and not place else "<td{}>{}</td>",
+                    attribute("class", of_column),
+                    cell,
+                )
                 for place, (cell, of_column) in enumerate(zip(row, heads.values(), strict=True))
             ),
         )
         for row in rows
     )
     return html(
-        '<table class="{}"><caption{}>{}</caption><thead><tr>{}</tr></thead><tbody>{}</tbody></table>',
+        "<table "
+        'class="{}"><caption{}>{}</caption><thead><tr>{}</tr></thead><tbody>{}</tbody></table>',
         "bars" if bars else "plain",
         attribute("class", "unseen" if bars else None),
         caption,
-        (html('<th scope="col"{}>{}</th>', attribute("class", of_column), name) for name, of_column in heads.items()),
+        (
+            html('<th scope="col"{}>{}</th>', attribute("class", of_column), name)
+            for name, of_column in heads.items()
+        ),
         lines,
     )
 
 
 def scrolling(content: Markup, name: str) -> Markup:
     """Return a frame for what may be wider than the page, which keys can scroll."""
-    return html('<div class="scroll" role="region" aria-label="{}" tabindex="0">{}</div>', name, content)
+    return html(
+        '<div class="scroll" role="region" aria-label="{}" tabindex="0">{}</div>', name, content
+    )
 
 
-def whole_page(title: str, parts: Sequence[tuple[str, object, Markup]], *further_styles: str) -> str:
+def whole_page(
+    title: str, parts: Sequence[tuple[str, object, Markup]], *further_styles: str
+) -> str:
     """Return a self-contained page of HTML, without script: sections, each with its anchor and its name in the contents, in the common style."""
     return Template(_resource("page.html")).substitute(
         title=_escaped(title),
         style="".join(map(_resource, ("style.css", *further_styles))),
-        contents=_escaped(html('<li><a href="#{}">{}</a></li>', anchor, name) for anchor, name, _ in parts),
+        contents=_escaped(
+            html('<li><a href="#{}">{}</a></li>', anchor, name) for anchor, name, _ in parts
+        ),
         content="\n".join(content for _, _, content in parts),
     )
 
