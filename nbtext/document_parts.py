@@ -181,7 +181,8 @@ BESIDE_TEXT = ("tag_fields", *KINDS)
 NO_TEXT = "none"
 """The text column of documents that consist of attributes alone."""
 
-LARGEST, SMALLEST = 1e100, 1e-100
+LARGEST = 1e100
+SMALLEST = 1e-100
 """Range of the absolute value of a number that is not 0, so that squares can be summed exactly."""
 
 LARGEST_COUNT = 2**53

@@ -95,7 +95,9 @@ class LockedError(NbtextError):
     exit_status = 5
 
 
-PASSED, WARNING, FAILED = "ok", "warning", "failed"
+PASSED = "ok"
+WARNING = "warning"
+FAILED = "failed"
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,8 @@ class GrowingRows:
 
     def append(self, elements: Whole, sizes: Whole) -> None:
         """Add rows, given as their elements row after row and their sizes."""
-        first, begin = self._size, int(self._bounds[self._size])
+        first = self._size
+        begin = int(self._bounds[self._size])
         self._size += sizes.size
         if self._size >= self._bounds.size:
             self._bounds = np.resize(self._bounds, 2 * self._size + 1)
@@ -200,14 +201,16 @@ def blocks(
     Raise what making the items raises after those before it.
     """
     block: list[BlockItem] = []
-    total, failure = 0, None
+    total = 0
+    failure = None
     try:
         for item in items:
             block.append(item)
             total += size(item)
             if total >= n_bytes or len(block) >= at_once:
                 yield block
-                block, total = [], 0
+                block = []
+                total = 0
     except Exception as raised:  # noqa: BLE001 - raised again below
         failure = raised
     if block:

@@ -99,7 +99,8 @@ def _mutual_information_of_cells(
     With u_k and p_j of `_in_cells` I_j = Σ_k u_k π_k log u_k + Σ over the classes with j [φ_jk π_k log φ_jk − u_k π_k log u_k] − p_j log p_j.
     """
     places, classes, probability, unseen, mass = _in_cells(models, prior, terms)
-    joint, joint_unseen = probability * prior[classes], unseen * prior
+    joint = probability * prior[classes]
+    joint_unseen = unseen * prior
     of_unseen = joint_unseen * _log_ratio(unseen, np.ones(1))
     sums = of_unseen.sum() + np.bincount(
         places, joint * np.log(probability) - of_unseen[classes], terms.size
@@ -188,7 +189,8 @@ class Ranking(NamedTuple):
 
 def rank(models: LanguageModels, prior: Floats, by: str, top: int | None = None) -> Ranking:
     """Return the ``top`` best of the selected terms by a criterion of `nbtext.settings.CRITERIA`; all of them for None."""
-    score, terms = criterion(by), np.flatnonzero(models.selected)
+    score = criterion(by)
+    terms = np.flatnonzero(models.selected)
     scores = np.empty(terms.size)
     classes = np.empty(terms.size, np.int64)
     left = np.arange(terms.size)

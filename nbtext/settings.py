@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 ALL_OTHERS = "*"
 """Among pseudo-counts by term: all terms that are not named."""
 
-LEAST_PSEUDO_COUNT, MOST_PSEUDO_COUNT = 1e-12, 1e12
+LEAST_PSEUDO_COUNT = 1e-12
+MOST_PSEUDO_COUNT = 1e12
 """Range of a pseudo-count that is not 0: adding a smaller one to a count would change nothing."""
 
 CARD_RECIPE = "docs/model-card.md fills a model card with the JSON of nbtext inspect and evaluate"
@@ -103,7 +104,9 @@ class _OneOf:
         wanted: str = "",
         other_names: Mapping[str, str] | None = None,
     ) -> None:
-        self.choices, self._otherwise, self._wanted = choices, otherwise, wanted
+        self.choices = choices
+        self._otherwise = otherwise
+        self._wanted = wanted
         self._other_names = other_names or {}
 
     def __call__(self, value: object) -> object:
@@ -713,10 +716,8 @@ def declared(default: object, metavar: str, check: Any, meaning: str, **others: 
 _FROM_ONE = number(int, 1, 2**31, "a whole number from 1")
 
 _of_words = partial(declared, group="words", decides="terms")
-_of_column, _of_columns = (
-    partial(declared, None, "COLUMN", column),
-    partial(declared, None, "COLUMNS", columns),
-)
+_of_column = partial(declared, None, "COLUMN", column)
+_of_columns = partial(declared, None, "COLUMNS", columns)
 
 
 def _values_with_members(values: Mapping[str, object]) -> Iterator[tuple[str, object]]:

@@ -112,4 +112,5 @@ class Pace:
             if now - self._before < REPORTED
             else max(self._stride // 2, 1)
         )
-        self.due, self._before = self.due + self._stride, now
+        self.due = self.due + self._stride
+        self._before = now

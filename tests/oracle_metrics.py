@@ -74,9 +74,10 @@ def top_k_accuracy(
     truth: Sequence[str], classes: Sequence[str], rows: Sequence[Sequence[float]], k: int
 ) -> float:
     """Share of documents whose true class is among the k most probable, the first of equals first."""
-    best = [
-        sorted(classes, key=lambda label, row=row: -row[classes.index(label)])[:k] for row in rows
-    ]  # type: ignore[misc]
+    best = []
+    for row in rows:
+        order = sorted(range(len(classes)), key=[-value for value in row].__getitem__)
+        best.append([classes[number] for number in order[:k]])
     return share(sum(label in found for label, found in zip(truth, best, strict=True)), len(truth))
 
 

@@ -159,9 +159,9 @@ def start(
         cwd=cwd,
         env=environment,
         start_new_session=new_session,
-        preexec_fn=before,
+        preexec_fn=before,  # noqa: PLW1509
         **streams,
-    )  # noqa: PLW1509
+    )
 
 
 def limit(limits: Mapping[str, int]) -> None:

@@ -83,8 +83,9 @@ def test_a_column_for_each_label_and_lists_in_cells_are_the_sets_that_they_mean(
             + "".join(f'"{each}",{text}\n' for each, text in zip(sets, texts, strict=True)),
             "marks.jsonl": "".join(json.dumps(record) + "\n" for record in records),
             "flat.jsonl": "".join(
-                json.dumps({**record["cats"], "text": record["text"]}) + "\n" for record in records
-            ),  # type: ignore[dict-item]
+                json.dumps({**record["cats"], "text": record["text"]}) + "\n"  # type: ignore[dict-item]
+                for record in records
+            ),
             "sets.jsonl": "".join(
                 json.dumps({"label": each, "text": text}) + "\n"
                 for each, text in zip(sets, texts, strict=True)

@@ -87,10 +87,9 @@ def test_points_of_a_reliability_diagram() -> None:
         [310, 44],
         [352.9, 1.1],
     ]
-    assert (
-        picture.find("polyline[@class='path']").attrib["points"]
-        == "116.00,152.00 326.00,82.00 46.00,292.00"
-    )  # type: ignore[union-attr]
+    path = picture.find("polyline[@class='path']")
+    assert path is not None
+    assert path.attrib["points"] == "116.00,152.00 326.00,82.00 46.00,292.00"
     assert [group.get("class") for group in picture.findall("g")] == [None, None, "few"]
     words = picture.findtext("g/title")
     assert (

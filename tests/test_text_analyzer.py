@@ -225,9 +225,11 @@ def test_counted_features_in_pieces_are_those_of_whole_lines(texts: list[bytes],
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("nbtext.text.analyzer.PIECE_BYTES", at_once)
             ids = {"a": 2, "b": 0, "é": 1}
-            vocabulary: Any = type(
-                "Ids", (), {"find": lambda _, names: [ids.get(name, -1) for name in names]}
-            )()  # noqa: B023 - called at once
+
+            def find(_: object, names: list[str], ids: dict[str, int] = ids) -> list[int]:
+                return [ids.get(name, -1) for name in names]
+
+            vocabulary: Any = type("Ids", (), {"find": find})()
             found.append(DocumentCounter(analysis, vocabulary).count(texts).matrix())
     assert all(
         np.array_equal(left, right) for left, right in zip(found[0][:4], found[1][:4], strict=True)

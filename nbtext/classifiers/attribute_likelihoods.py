@@ -76,11 +76,9 @@ class CategoricalAttribute:
         Raises `UsageError` if there are more values than declared.
         """
         terms = is_category_of(statistics.vocabulary, name)
-        shape, estimate, given = (
-            settings.prior_shape,
-            settings.estimate,
-            own_of_values(settings, name),
-        )
+        shape = settings.prior_shape
+        estimate = settings.estimate
+        given = own_of_values(settings, name)
         found = list(
             zip(
                 statistics.vocabulary.find([category_term(name, value) for value in given]),
@@ -107,10 +105,8 @@ class CategoricalAttribute:
                     base_measure=np.full(1, 1 / (n_seen + n_unseen)), n_terms=n_seen + n_unseen
                 )
             smoothing = smoothing_by_evidence(histogram, shape)
-        of_own, more = (
-            OwnPseudoCounts.of_terms(own, smoothing),
-            sum(never_seen) - smoothing * len(never_seen),
-        )
+        of_own = OwnPseudoCounts.of_terms(own, smoothing)
+        more = sum(never_seen) - smoothing * len(never_seen)
         models = LanguageModels(
             statistics,
             terms,
@@ -219,7 +215,8 @@ class NormalAttributes:
 
     def log_likelihood(self, column: int, values: Floats) -> Floats:
         """Return −½ [log 2πσ²_k + (x − μ_k)²/σ²_k], shapes as of a count, with x at most `FARTHEST` standard deviations away from a mean."""
-        mean, variance = self.means[:, column], self.variances[:, column]
+        mean = self.means[:, column]
+        variance = self.variances[:, column]
         with np.errstate(over="ignore"):
             distance = np.minimum((values - mean) ** 2 / variance, FARTHEST**2)
         return -0.5 * (np.log(2 * np.pi * variance) + distance)
@@ -345,7 +342,8 @@ class AttributeLikelihoods:
             yield scores[0]
         for columns, values in self._of_values(matrix):
             for column in range(values.shape[1]):
-                scores, alone = np.zeros((1, n_classes)), np.full_like(values, np.nan)
+                scores = np.zeros((1, n_classes))
+                alone = np.full_like(values, np.nan)
                 alone[0, column] = values[0, column]
                 add_log_likelihood(columns, scores, alone)
                 yield scores[0]
@@ -358,7 +356,8 @@ class AttributeLikelihoods:
         ]
         if statistics.moments is None:
             return found
-        names, smoothing = statistics.attributes, pseudo_documents(settings)
+        names = statistics.attributes
+        smoothing = pseudo_documents(settings)
         of_counts, of_numbers = statistics.moments.parted(len(names.counts))
         kinds = [
             (1, names.counts, poisson_fits, of_counts),
@@ -390,7 +389,8 @@ def poisson_fits(moments: Moments, smoothing: float) -> tuple[Floats, Floats]:
     """Return log p(x | C_k) under λ_k ~ Gamma(α x̄, α) and at maximum likelihood, both (n_classes, n_columns), without Σ log x!."""
     from scipy.special import xlogy
 
-    n, sums = moments.documents, moments.sums.astype(np.float64)
+    n = moments.documents
+    sums = moments.sums.astype(np.float64)
     total = moments.total()
     shape = smoothing * total.sums.astype(np.float64) / np.maximum(total.documents, 1)
     with np.errstate(invalid="ignore", divide="ignore"):

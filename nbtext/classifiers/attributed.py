@@ -69,7 +69,8 @@ class AttributedClassifier(Classifier):
         """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
         of_text = {name: array for name, array in arrays.items() if name != ATTRIBUTE_SMOOTHING}
         smoothing = arrays.get(ATTRIBUTE_SMOOTHING, np.empty(0)).astype(np.float64).tolist()
-        names, n_terms = training.statistics.attributes.categorical, training.statistics.n_terms
+        names = training.statistics.attributes.categorical
+        n_terms = training.statistics.n_terms
         given = [given_smoothing(training.settings, name) for name in names]
         fit = len(smoothing) == len(names) and all(
             could_be_chosen(each, n_terms) if number is None else each == number

@@ -66,7 +66,8 @@ POOL_FOLDS = 5
 LEAST_WEIGHT = 1e-300
 """Of a member by its evidence: its logarithm is finite."""
 
-POOL, SMOOTHING = "pool", "smoothing"
+POOL = "pool"
+SMOOTHING = "smoothing"
 """Arrays in the model file: c and β, and the pseudo-counts of the members."""
 
 
@@ -99,13 +100,12 @@ def fitted_pool(scores: Floats, truth: Whole, lengths: Whole, weights: Floats) -
     ``scores`` have the shape (n_docs, n_members, n_classes), in nats, ``truth`` are classes, ``lengths`` tokens that count, and ``weights`` those of
     the documents, shape (n_docs,).
     """
-    n_members, here = (
-        scores.shape[1],
-        lengths > 0,
-    )  # documents without tokens that count have equal weights
+    n_members = scores.shape[1]
+    here = lengths > 0  # documents without tokens that count have equal weights
     if not here.any():
         return Pool.equal(n_members)
-    log_lengths, weights = np.log(lengths[here]), weights[here]
+    log_lengths = np.log(lengths[here])
+    weights = weights[here]
     centre = np.average(log_lengths, weights=weights)
     middle = np.array([[-np.log(n_members), 0.0]] * n_members)
     loss = divisor_loss(scores[here], truth[here], log_lengths - centre, weights, middle)
@@ -162,7 +162,8 @@ class PooledClassifier(AdditiveClassifier):
 
     def _with_weights(self, documents: CountedDocuments) -> Self:
         """Return the model with weights fitted to these documents, by folds of them."""
-        training, by_folds = self.training, self.training.documents is None
+        training = self.training
+        by_folds = self.training.documents is None
         folds = (
             [np.arange(len(documents))[fold::HELD_OUT_FOLDS] for fold in range(HELD_OUT_FOLDS)]
             if by_folds
@@ -314,10 +315,13 @@ class PooledClassifier(AdditiveClassifier):
 
     def features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
         """Return for each entry of a text the features of the members, then their weights in its document: ``counts`` of shape (n_entries, 2 n_members)."""
-        of_documents, matrix = self.weights_in(matrix), matrix.of_terms(self.training.selected)
-        keys, columns = pair(matrix.entry_documents, matrix.terms), []
+        of_documents = self.weights_in(matrix)
+        matrix = matrix.of_terms(self.training.selected)
+        keys = pair(matrix.entry_documents, matrix.terms)
+        columns = []
         for member in self.additive_members:
-            found, column = member.features(matrix), np.zeros(keys.size)
+            found = member.features(matrix)
+            column = np.zeros(keys.size)
             column[np.isin(keys, pair(found.entry_documents, found.terms))] = (
                 found.counts
             )  # a term of weight 0 is left out

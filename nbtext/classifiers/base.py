@@ -402,7 +402,8 @@ def attribute_distributions(classifier: Classifier) -> AttributeLikelihoods | No
 
     They have a part in the scores, or are only shown.
     """
-    statistics, settings = classifier.training.statistics, classifier.training.settings
+    statistics = classifier.training.statistics
+    settings = classifier.training.settings
     if not statistics.attributes.names:
         return None
     from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods

@@ -143,17 +143,16 @@ class BernoulliNaiveBayes(LabelClassifier):
 
     def posteriors(self, terms: Whole) -> tuple[Floats, Floats]:
         """Return n_1 + a and n_0 + b of the posterior Beta of θ_jk, both of shape (n, n_classes); nan under maximum likelihood."""
-        holding, settings = self._holding(terms), self.training.settings
+        holding = self._holding(terms)
+        settings = self.training.settings
         more = np.nan if settings.estimate == "ml" else float(settings.estimate == "map")
         a, b = (side + more for side in self.pseudo_counts(terms))
         return holding + a, self.training.statistics.class_documents - holding + b
 
     def pseudo_counts(self, terms: Whole) -> tuple[Floats, Floats]:
         """Return those of presences and of absences, each of shape (n, 1)."""
-        presence, absence = (
-            self.training.own.of(terms, self.training.smoothing)[:, np.newaxis],
-            self.training.settings.absence_smoothing,
-        )
+        presence = self.training.own.of(terms, self.training.smoothing)[:, np.newaxis]
+        absence = self.training.settings.absence_smoothing
         return presence, presence if absence is None else np.full_like(presence, absence)
 
     def _holding(self, terms: Whole) -> Whole:
@@ -202,7 +201,8 @@ def coin_fits(classifier: BernoulliNaiveBayes) -> list[PartFit]:
 
     from nbtext.language_model.measures import Fit, PartFit
 
-    training, statistics = classifier.training, classifier.training.statistics
+    training = classifier.training
+    statistics = classifier.training.statistics
     more = float(training.settings.estimate == "map")
 
     def evidence(terms: Whole) -> Floats:

@@ -162,7 +162,8 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
         possible = numerators > 0
         of_all = np.log(numerators, out=np.zeros_like(numerators), where=possible)
         cells = possible[counts.cell_terms]
-        holding, labels = counts.cell_terms[cells], counts.cell_classes[cells]
+        holding = counts.cell_terms[cells]
+        labels = counts.cell_classes[cells]
         remaining = numerators[holding] - counts.cell_counts[cells]
         remaining = np.where(
             remaining > 0, remaining, pseudo_counts[holding]

@@ -209,10 +209,8 @@ class GaussianClasses:
 
     def draw(self, label: int, random: np.random.Generator) -> Floats:
         """Return x = μ_k + U⁻ᵀz for z ~ N(0, I), which is a draw from N(μ_k, Σ_k), shape (n_features,)."""
-        root, noise = (
-            self.roots[0 if self.shares_covariance else label],
-            random.standard_normal(self.means.shape[1]),
-        )
+        root = self.roots[0 if self.shares_covariance else label]
+        noise = random.standard_normal(self.means.shape[1])
         return self.means[label] + (
             noise / root if root.ndim == 1 else np.linalg.solve(root.T, noise)
         )
@@ -224,13 +222,15 @@ class GaussianClasses:
         """
         from nbtext.classifiers.shown import Boundary
 
-        bias, matrices = log(prior), None
+        bias = log(prior)
+        matrices = None
         if self.shares_covariance:
             root = self.roots[0]
             weights = self.means * root**2 if root.ndim == 1 else self.means @ root @ root.T
         else:
             inverses = self.inverses()
-            weights, matrices = np.einsum("kpq,kq->kp", inverses, self.means), -0.5 * inverses
+            weights = np.einsum("kpq,kq->kp", inverses, self.means)
+            matrices = -0.5 * inverses
             bias = bias + np.linalg.slogdet(inverses)[1] / 2
         return Boundary(weights, bias - 0.5 * (weights * self.means).sum(axis=1), matrices)
 
@@ -284,10 +284,8 @@ def _roots_of_inverses(covariances: Floats, least: float) -> Floats:
 
     Raises `UsageError` if one has no inverse: a variance, given the other features, of at most ``least`` or `SINGULAR` of the largest.
     """
-    message, hint = (
-        "a covariance has no inverse: there are too few documents for so many features",
-        "use --set shrinkage=auto, a larger one, or fewer dimensions",
-    )
+    message = "a covariance has no inverse: there are too few documents for so many features"
+    hint = "use --set shrinkage=auto, a larger one, or fewer dimensions"
     try:
         lower = covariances if covariances.ndim == 2 else np.linalg.cholesky(covariances)
     except np.linalg.LinAlgError:
@@ -319,16 +317,16 @@ class GaussianDiscriminantAnalysis(Classifier):
         """Return the model of all documents; raise `UsageError` if a covariance has no inverse or the covariances are too many."""
         if training.documents is None:
             raise ValueError("--classifier gaussian needs the documents")
-        statistics, settings, documents = training.statistics, training.settings, training.documents
+        statistics = training.statistics
+        settings = training.settings
+        documents = training.documents
         documents = documents.rows(
             np.lexsort((documents.classes, documents.hashes))
         )  # rounding depends on the order
         space = LatentSpace.of(statistics, training.selected, documents.matrix, settings.latent)
         numbers = _numbers_of(training)
-        n_roots, n_features = (
-            _roots_of(settings, statistics.n_classes),
-            space.projection.shape[1] + numbers.centres.size,
-        )
+        n_roots = _roots_of(settings, statistics.n_classes)
+        n_features = space.projection.shape[1] + numbers.centres.size
         if (
             n_roots * (n_features**2 if settings.covariance_shape == "full" else n_features)
             > MOST_ROOTS
@@ -385,11 +383,13 @@ class GaussianDiscriminantAnalysis(Classifier):
     def restored(cls, training: Training, arrays: Arrays) -> Self:
         """Return the model that had these `arrays`, empty ones left out; raise `ModelError` if no model can have had them."""
         require(set(arrays) <= set(KEPT), "what it keeps of Gaussian classes has other names")
-        settings, n_classes = training.settings, training.statistics.n_classes
+        settings = training.settings
+        n_classes = training.statistics.n_classes
         projection, means, roots = (arrays.get(name, np.empty(0)) for name in KEPT)
         numbers = _numbers_of(training)
         known = latent_terms(training.statistics, training.selected, settings.latent)
-        n_known, n_features = int(np.count_nonzero(known)), means.size // n_classes
+        n_known = int(np.count_nonzero(known))
+        n_features = means.size // n_classes
         n_latent = n_features - numbers.centres.size
         n_roots = _roots_of(settings, n_classes)
         full = settings.covariance_shape == "full"
@@ -403,7 +403,8 @@ class GaussianDiscriminantAnalysis(Classifier):
             "its covariances do not fit its means",
         )
         means = means.astype(np.float64).reshape(n_classes, n_features)
-        latent_means, of_numbers = np.abs(means[:, :n_latent]), np.abs(means[:, n_latent:])
+        latent_means = np.abs(means[:, :n_latent])
+        of_numbers = np.abs(means[:, n_latent:])
         require(
             np.all(np.abs(projection) <= 1 + LATENT_ROUNDING)
             and np.all(latent_means <= 1 + LATENT_ROUNDING),
@@ -465,7 +466,8 @@ def number_summands(
     """Yield for each number of one document its scores less those with the corpus's mean in its place, shape (n_classes,), in nats."""
     if matrix.values is None:
         return
-    n_columns, centres = matrix.values.shape[1], classifier.numbers.centres
+    n_columns = matrix.values.shape[1]
+    centres = classifier.numbers.centres
     scores, _ = classifier.joint_log_likelihood(matrix)
     for column, mean in zip(range(n_columns - centres.size, n_columns), centres, strict=True):
         values = matrix.values.copy()
@@ -485,7 +487,8 @@ def gaussian_parameters(classifier: GaussianDiscriminantAnalysis) -> OwnParamete
 def gaussian_boundary(classifier: GaussianDiscriminantAnalysis) -> Boundary | None:
     """Return the boundaries in latent features and numbers as they are, with means and covariances of numbers alone; None for quadratic latent ones."""
     n_latent = classifier.space.projection.shape[1]
-    gaussians, numbers = classifier.gaussians, classifier.numbers
+    gaussians = classifier.gaussians
+    numbers = classifier.numbers
     if n_latent and not gaussians.shares_covariance:
         return None
     scales = np.append(np.ones(n_latent), numbers.scales)
@@ -507,11 +510,14 @@ def gaussian_fits(classifier: GaussianDiscriminantAnalysis) -> list[PartFit]:
     from nbtext.language_model.measures import Fit, PartFit
 
     training = classifier.training
-    documents, settings = training.all_documents(), training.settings
+    documents = training.all_documents()
+    settings = training.settings
     n_classes = training.statistics.n_classes
     features, _, here = _features_of(documents.matrix, classifier.space, classifier.numbers)
-    features, classes = features[here], documents.classes[here]
-    separate, shape = settings.covariance == "separate", _shape(settings)
+    features = features[here]
+    classes = documents.classes[here]
+    separate = settings.covariance == "separate"
+    shape = _shape(settings)
     try:
         likeliest = GaussianClasses.estimate(
             features, classes, n_classes, separate=separate, shape=shape, shrinkage=0.0

@@ -103,16 +103,15 @@ messages, bank questions, tweets and newsgroups, at strengths from 0.001 to 1. S
 MOST_TRIALS = 50
 """Points tried on a line; two are usual."""
 
-DESCENT, CURVATURE = 1e-4, 0.9
+DESCENT = 1e-4
+CURVATURE = 0.9
 """The two constants of Wolfe's conditions: where a line search may end, in shares of the first slope."""
 
 STRENGTH = 1.0
 """The l2 that ``auto`` tries first, and takes if fewer than `LEAST_HELD_OUT` documents, of classes with other documents, can be held out."""
 
-WEAKER, STRONGER = (
-    (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6),
-    (3.0, 10.0, 30.0, 100.0),
-)
+WEAKER = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6)
+STRONGER = (3.0, 10.0, 30.0, 100.0)
 """Values that it tries then, in this order: weaker ones, and if the first of them is no better, stronger ones."""
 
 LEAST_HELD_OUT = 10
@@ -285,14 +284,16 @@ class Problem:
         del features  # the caller has no other use for it, and it is large
         holding = np.diff(columns.indptr)
         is_shared = holding != 1
-        shared, alone = np.flatnonzero(is_shared), np.flatnonzero(~is_shared)
+        shared = np.flatnonzero(is_shared)
+        alone = np.flatnonzero(~is_shared)
         shared = shared[
             np.argsort(-holding[shared], kind="stable")
         ]  # weights of frequent terms lie together, in the processor's cache
         place = np.empty(holding.size, np.int32)
         place[shared], place[alone] = np.arange(shared.size), np.arange(alone.size)
         at = columns.indptr[alone]
-        values, documents = columns.data[at], columns.indices[at]
+        values = columns.data[at]
+        documents = columns.indices[at]
         blocks = list(in_blocks(shared, n_classes, WEIGHTS_AT_ONCE))
         transposed = tuple(columns[:, some].T for some in blocks)
         del columns
@@ -341,7 +342,9 @@ class Problem:
         """Return w_jk s_jk of a for some terms, or all, shape (n, n_classes), to be multiplied with the features of a document."""
         numbers = np.arange(self.place.size) if numbers is None else numbers
         weights = np.empty((numbers.size, self.shape[1]), coefficients.dtype)
-        is_shared, places, begin = self.is_shared[numbers], self.place[numbers], 0
+        is_shared = self.is_shared[numbers]
+        places = self.place[numbers]
+        begin = 0
         for of_block in self._weights(coefficients):
             here = is_shared & (places >= begin) & (places < begin + len(of_block))
             weights[here] = of_block[places[here] - begin]
@@ -410,7 +413,8 @@ def minimise(
 
     The excess does not fall in every iteration, and where single precision ends it rises again.
     """
-    point, residual = start, problem.residual(start)
+    point = start
+    residual = problem.residual(start)
     gradient = problem.gradient(residual, point, l2)
     pairs: list[_Pair] = []
     best = Minimum(point, 0, _excess(problem, gradient, residual, l2))
@@ -424,7 +428,8 @@ def minimise(
         length, residual = found
         step = step.times(length)
         point = point.plus(step, 1)
-        before, gradient = gradient, problem.gradient(residual, point, l2)
+        before = gradient
+        gradient = problem.gradient(residual, point, l2)
         excess = _excess(problem, gradient, residual, l2)
         if excess < best.excess:
             best = Minimum(point, iteration, excess)
@@ -479,7 +484,9 @@ def _searched(
     if not slope < 0:
         return None
     of_point, of_step = (_product(vector.coefficients, step.products) for vector in (point, step))
-    low, high, length = 0.0, np.inf, 1.0
+    low = 0.0
+    high = np.inf
+    length = 1.0
     for _ in range(MOST_TRIALS):
         residual = problem.residual(point.plus(step, length))
         here = (
@@ -502,11 +509,10 @@ def log_count_ratio(counts: Numbers, totals: Numbers, n_terms: int, smoothing: f
 
     ``counts`` are m_jk of n terms, shape (n, n_classes), ``totals`` Σ_i m_ik of all ``n_terms`` terms, shape (n_classes,). Wang, Manning (2012), eq. 1.
     """
-    others, totals_of_others = counts.sum(axis=1, keepdims=True) - counts, totals.sum() - totals
-    of_class, of_others = (
-        np.log(totals + n_terms * smoothing),
-        np.log(totals_of_others + n_terms * smoothing),
-    )
+    others = counts.sum(axis=1, keepdims=True) - counts
+    totals_of_others = totals.sum() - totals
+    of_class = np.log(totals + n_terms * smoothing)
+    of_others = np.log(totals_of_others + n_terms * smoothing)
     return np.log(counts + smoothing) - of_class - np.log(others + smoothing) + of_others
 
 
@@ -543,7 +549,10 @@ class LogisticRegression(LinearClassifier):
     @classmethod
     def estimate(cls, training: Training) -> Self:
         """Choose l2 if it is to be chosen, then fit to all documents. Raises `UsageError` without smoothing, or if the machine has too little memory."""
-        whole, l2, held_out, start = _Part.whole(training), training.settings.l2, None, None
+        whole = _Part.whole(training)
+        l2 = training.settings.l2
+        held_out = None
+        start = None
         _require_room(whole)
         precision = _precision(whole)
         part, rest = split(whole.documents)
@@ -585,7 +594,8 @@ class LogisticRegression(LinearClassifier):
     @classmethod
     def restored(cls, training: Training, arrays: Arrays) -> Self:
         """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
-        n_features, n_classes = training.features.size, training.statistics.n_classes
+        n_features = training.features.size
+        n_classes = training.statistics.n_classes
         sizes = {
             "weights": n_features * n_classes,
             "bias": n_classes,
@@ -694,7 +704,8 @@ def scores_without(
     rest: CountedDocuments | None,
 ) -> Unseen:
     """Return the documents held out to choose l2, if these are meant; else as for every classifier."""
-    documents, held_out = training.documents, classifier.held_out
+    documents = training.documents
+    held_out = classifier.held_out
     if documents is not None and held_out is not None:
         rows = split(documents)[1]
         if np.array_equal(documents.hashes[rows], left_out.hashes):
@@ -708,7 +719,8 @@ def column_summands(
     matrix: DocumentTermMatrix,
 ) -> Iterator[Floats]:
     """Yield the weights of each category of one document, and the weights times each of its numbers, shape (n_classes,), in nats."""
-    statistics, features = classifier.training.statistics, classifier.training.features
+    statistics = classifier.training.statistics
+    features = classifier.training.features
     own = matrix.of_terms(features.categories)
     names = [statistics.vocabulary.term(term) for term in own.terms.tolist()]
     weights = classifier.weights(own.terms)
@@ -779,11 +791,10 @@ class _Part(NamedTuple):
 
 def _require_room(part: _Part) -> None:
     """Raise `UsageError` if vectors and weights, in float32, take more memory than the machine has."""
-    n_terms, n_classes = part.training.features.size, part.training.statistics.n_classes
-    needed, there = (
-        4 * n_classes * (VECTORS * part.rows.size + 2 * n_terms),
-        os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-    )
+    n_terms = part.training.features.size
+    n_classes = part.training.statistics.n_classes
+    needed = 4 * n_classes * (VECTORS * part.rows.size + 2 * n_terms)
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > there:
         size = (
             f"{quantity(part.rows.size, 'document')}, {quantity(n_terms, 'term')} and "
@@ -818,13 +829,13 @@ def _precision(whole: _Part) -> float:
 def _problem(part: _Part) -> Problem:
     """Return features and their scales, in float32: half the memory, and more precise than `SETTLED`."""
     _release_memory()
-    training, statistics = part.training, part.training.statistics
-    columns, n_terms = training.features, int(np.count_nonzero(training.selected))
-    smoothing, totals, kept = (
-        training.smoothing,
-        statistics.tokens_of(training.selected),
-        statistics.per_cell(columns.known),
-    )
+    training = part.training
+    statistics = part.training.statistics
+    columns = training.features
+    n_terms = int(np.count_nonzero(training.selected))
+    smoothing = training.smoothing
+    totals = statistics.tokens_of(training.selected)
+    kept = statistics.per_cell(columns.known)
     bounds = offsets(np.diff(statistics.term_offsets)[columns.known])
     counts = _by_rows(
         statistics.cell_counts[kept], statistics.cell_classes[kept], bounds, statistics.n_classes
@@ -837,10 +848,8 @@ def _problem(part: _Part) -> Problem:
 
     def scales(places: Whole) -> Reals:
         """Return 1 + |r_jk| of terms, float32, or 1. Keeps the counts of the known terms alone, so that the statistics of a part can be freed."""
-        found, here = (
-            np.ones((places.size, counts.shape[1]), np.float32),
-            np.flatnonzero(is_scaled[places]),
-        )
+        found = np.ones((places.size, counts.shape[1]), np.float32)
+        here = np.flatnonzero(is_scaled[places])
         if here.size:
             found[here] += np.abs(
                 log_count_ratio(counts[places[here]].toarray(), totals, n_terms, smoothing)
@@ -883,7 +892,9 @@ def _features(
     """Return x_jd of some documents as a `scipy.sparse` array by rows, shape (n_rows, n_features)."""
     beside = training.features
     place = (np.cumsum(beside.known) - 1).astype(np.int32)
-    values, columns, sizes = [np.empty(0, dtype)], [np.empty(0, np.int32)], [np.empty(0, np.int64)]
+    values = [np.empty(0, dtype)]
+    columns = [np.empty(0, np.int32)]
+    sizes = [np.empty(0, np.int64)]
     for some in in_blocks(rows, 1, DOCUMENTS_AT_ONCE):
         matrix = _weighted(documents.rows(some).of_terms(beside.known), training)
         values.append(matrix.counts.astype(dtype))
@@ -892,10 +903,8 @@ def _features(
     entries = np.concatenate(values), np.concatenate(columns), offsets(np.concatenate(sizes))
     del values, columns
     _release_memory()
-    found, numbers = (
-        _by_rows(*entries, int(np.count_nonzero(beside.known))),
-        np.nan_to_num(beside.numbers.features(documents)),
-    )
+    found = _by_rows(*entries, int(np.count_nonzero(beside.known)))
+    numbers = np.nan_to_num(beside.numbers.features(documents))
     if not numbers.shape[1]:
         return found
     from scipy.sparse import csr_array, hstack
@@ -937,10 +946,8 @@ class _HeldOut(NamedTuple):
 
     def scored(self, problem: Problem, point: _Vector) -> Unseen:
         """Return the scores at a point of the problem of the others."""
-        weights, scores = (
-            problem.scaled_weights(point.coefficients, self.columns),
-            np.empty((len(self.documents), problem.shape[1])),
-        )
+        weights = problem.scaled_weights(point.coefficients, self.columns)
+        scores = np.empty((len(self.documents), problem.shape[1]))
         for rows in in_blocks(np.arange(len(scores)), 1, DOCUMENTS_SCORED_AT_ONCE):
             features = self.features[rows]
             columns, places = np.unique(features.indices, return_inverse=True)
@@ -990,9 +997,11 @@ def _chosen(
 
 def _shift_of_prior(training: Training) -> Floats:
     """Return log π_k − log(D_k / D), 0 for the class prior of the documents, shape (n_classes,)."""
-    statistics, prior = training.statistics, training.settings.class_prior
+    statistics = training.statistics
+    prior = training.settings.class_prior
     if not statistics.kind.is_exclusive:
-        holding, n_documents = statistics.class_documents, statistics.n_documents
+        holding = statistics.class_documents
+        n_documents = statistics.n_documents
         return log_prior_odds(prior, holding, n_documents) - log_prior_odds(
             "empirical", holding, n_documents
         )

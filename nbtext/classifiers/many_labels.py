@@ -86,12 +86,11 @@ class LabelsAgainstRest(LinearClassifier):
                 "leave-one-out is not exact for several labels with --set prior-shape=background",
                 hint="cross-validate with folds",
             )
-        naive_bayes: MultinomialNaiveBayes = self.of_labels  # type: ignore[assignment] # the only one that subtracts exactly
-        statistics, everything, models = (
-            self.training.statistics,
-            self.of_all.counts,
-            naive_bayes.language_models,
-        )  # type: ignore[attr-defined]
+        # The only classifier that subtracts exactly.
+        naive_bayes: MultinomialNaiveBayes = self.of_labels  # type: ignore[assignment]
+        statistics = self.training.statistics
+        everything = self.of_all.counts  # type: ignore[attr-defined]
+        models = naive_bayes.language_models
         truth = documents.truth(statistics.n_classes)
         is_own = truth.mask(statistics.n_classes)
         weights = documents.natural_weights(statistics)
@@ -99,7 +98,8 @@ class LabelsAgainstRest(LinearClassifier):
         matrix, own, remaining, vanishing, tokens, others = without_themselves(
             everything, models.selected, counted
         )
-        owners, amounts = matrix.entry_documents, matrix.counts
+        owners = matrix.entry_documents
+        amounts = matrix.counts
 
         _, number = np.unique(own, return_inverse=True)
         keys, place = np.unique(pair(matrix.terms, number), return_inverse=True)
@@ -123,11 +123,11 @@ class LabelsAgainstRest(LinearClassifier):
         scores = np.zeros((len(documents), statistics.n_classes))
         add_weighted_sums(scores, matrix._replace(terms=place), keys.size, log_ratios)
         entries, labels = np.nonzero(is_own[owners])
-        terms, rows, its = matrix.terms[entries], owners[entries], own[entries]
-        counts, added = (
-            naive_bayes.counts.counts_in(terms, labels),
-            models.pseudo_counts(terms)[0][:, 0],
-        )
+        terms = matrix.terms[entries]
+        rows = owners[entries]
+        its = own[entries]
+        counts = naive_bayes.counts.counts_in(terms, labels)
+        added = models.pseudo_counts(terms)[0][:, 0]
         before = log_ratio(counts, remaining[entries] - counts, added)
         after = log_ratio(counts - its, remaining[entries] + its - counts, added)
         np.add.at(scores, (rows, labels), amounts[entries] * (after - before))

@@ -81,7 +81,8 @@ class WeightedCountsClassifier(LinearClassifier):
     @classmethod
     def restored(cls, training: Training, arrays: Arrays) -> Self:
         """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
-        statistics, settings = training.statistics, training.settings
+        statistics = training.statistics
+        settings = training.settings
         needed = settings.weighting == "tfidf"
         require(
             set(arrays) <= ({WEIGHTED_COUNTS} if needed else set()),
@@ -90,7 +91,8 @@ class WeightedCountsClassifier(LinearClassifier):
         if not needed:
             return cls.estimate(training)
         kept = arrays.get(WEIGHTED_COUNTS, np.empty(0))  # a file leaves empty arrays out
-        cells, whole = kept.astype(np.float64), statistics.cell_counts
+        cells = kept.astype(np.float64)
+        whole = statistics.cell_counts
         possible = cells.shape == whole.shape and np.all(
             (cells >= 0) & (cells <= whole)
         )  # weights of unit length are below n
@@ -206,7 +208,8 @@ def multinomial_likelihood_per_token(
     """
     if classifier.weighting != "counts":
         return None
-    best, tokens = scores.argmax(axis=1), lengths + unknown
+    best = scores.argmax(axis=1)
+    tokens = lengths + unknown
     likelihood = difference(scores[np.arange(best.size), best], classifier.bias[best])
     likelihood += times_log(unknown, classifier.language_models.log_unseen()[best])
     return np.divide(likelihood, tokens, out=np.zeros(best.size), where=tokens > 0), tokens

@@ -53,7 +53,9 @@ def command(options: CompareOptions, documents: Documents) -> int | None:
     from nbtext.report.forms import SIX_DIGITS, json_line, write_json
     from nbtext.store.atomic import replace_file
 
-    model_a, model_b, changed = options.model_a, options.model_b, options.changed
+    model_a = options.model_a
+    model_b = options.model_b
+    changed = options.changed
     if not documents.has_corpus:
         raise UsageError(
             "compare needs CORPUS or --files-from", hint=_without_documents(model_a, model_b)

@@ -44,7 +44,8 @@ class InputPath(click.types.StringParamType):
 
     def __init__(self, *, or_name: bool = False, is_labelled: bool = False) -> None:
         """``or_name``: other values are names; ``is_labelled``: a label and an equals sign come before it."""
-        self._or_name, self._is_labelled = or_name, is_labelled
+        self._or_name = or_name
+        self._is_labelled = is_labelled
 
     def beside(self, value: str, folder: str, *, is_found: bool) -> str:
         """Return the value that a file of defaults in the folder has; raise `UsageError` for a path that a found file may not have."""
@@ -148,7 +149,8 @@ class Address(click.types.StringParamType):
         return value
 
 
-FILE, SHARED_FILE = "nbtext.toml", "pyproject.toml"
+FILE = "nbtext.toml"
+SHARED_FILE = "pyproject.toml"
 
 LARGEST = 1 << 20
 """Bytes of a file of defaults."""
@@ -209,7 +211,8 @@ def _read(path: str, *, is_found: bool = False, quiet: bool = False) -> _ConfigF
     """Return what a file holds; None for a pyproject.toml without a table for nbtext, and for a found file of another user, after a warning."""
     try:
         with open(path, "rb") as file:
-            owner, content = os.fstat(file.fileno()).st_uid, file.read(LARGEST + 1)
+            owner = os.fstat(file.fileno()).st_uid
+            content = file.read(LARGEST + 1)
     except OSError as problem:
         raise PathError(f"cannot read: {reason(problem)}", where=path) from None
     shared = os.path.basename(path) == SHARED_FILE
@@ -306,7 +309,8 @@ def _in_file(
         ):
             raise _unknown(name, [*DECLARED, *options, *commands], file.path)
     for given, value in file.defaults.get(_key(context.command.name or ""), {}).items():
-        name, source = _key(given), f"{file.path} [{context.command.name}]"
+        name = _key(given)
+        source = f"{file.path} [{context.command.name}]"
         if name not in options:
             raise _unknown(name, list(options), source)
         yield name, _Default(value, source, file)

@@ -52,7 +52,8 @@ if TYPE_CHECKING:
     from nbtext.model import TextClassifier
     from nbtext.model.corpus_work import CountedCorpus
 
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+_TRIM_THRESHOLD = -1
+_MMAP_THRESHOLD = -3
 """Parameters of ``mallopt``, as in malloc.h of glibc."""
 
 
@@ -286,7 +287,8 @@ def reading_of(model: TextClassifier, documents: Documents, *, lines: bool = Fal
 def _say_other_format(trained: Reading, reading: Reading, paths: Sequence[str]) -> None:
     """Say if documents have another format than those of training, and warn of paths that look like yet another."""
     found = reading.format
-    before, now = trained.layout, reading.layout
+    before = trained.layout
+    now = reading.layout
     are_alike = (before.columns and now.columns) or (
         before.file_per_document and now.file_per_document
     )

@@ -117,7 +117,8 @@ def command(
         required, has_costs=has_costs
     )  # most of what may be wrong with them, said before the corpus is read
     documents = located(documents)
-    column, method = division.column, division.method
+    column = division.column
+    method = division.method
     check_output_file(output.predictions, "--predictions", [*documents.paths, decision.costs])
     columns = [] if column is None else [column]
     counted = read_and_count(documents, training.settings, running.jobs, columns=columns)

@@ -75,7 +75,8 @@ def command(options: DriftOptions) -> int:
         say(f"{len(unreadable) - SHOWN:,} more lines could not be read", where=options.log)
     if begin is not None:
         runs = runs_since(runs, begin, options.log)
-    others, together = 0, None
+    others = 0
+    together = None
     if options.last is not None or begin is not None:
         runs, others = newest_of_model(runs, options.last or len(runs))
         together = pool_runs(runs)

@@ -32,7 +32,9 @@ class LabelScreen:
         self, session: Session, terminal: Terminal, answer: Callable[[int, Label], None]
     ) -> None:
         """``answer`` stores a label."""
-        self._session, self._terminal, self._answer = session, terminal, answer
+        self._session = session
+        self._terminal = terminal
+        self._answer = answer
         self._is_over = False
         self._row = self._top = 0
         self._message = self._wanted = ""
@@ -78,7 +80,9 @@ class LabelScreen:
         return self._session.kept_label(self._row) is not None
 
     def _move(self, row: int | None) -> None:
-        self._is_over, self._row, self._top = row is None, row or 0, 0
+        self._is_over = row is None
+        self._row = row or 0
+        self._top = 0
 
     def _next(self) -> None:
         self._move(self._session.next_document())
@@ -199,7 +203,8 @@ class LabelScreen:
         self._terminal.show([*rows[:n_rows], *classes, cut(last, width)][:height])
 
     def _status(self) -> str:
-        session, estimate = self._session, self._session.estimate()
+        session = self._session
+        estimate = self._session.estimate()
         status = f"{session.done}, {session.n_left:,} left"
         if estimate.documents < FEWEST_TO_ESTIMATE:
             return status

@@ -39,7 +39,8 @@ _SEQUENCES = {
 _AFTER_ESCAPE = 0.05
 """Seconds in which the rest of a sequence comes; a line that is slower sends it in one packet all the same."""
 
-_OPEN, _CLOSE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
+_OPEN = "\x1b[?1049h\x1b[?25l"
+_CLOSE = "\x1b[?25h\x1b[?1049l"
 """To the other screen, without the cursor, and back."""
 
 _SIGNALS = (signal.SIGWINCH, signal.SIGTSTP, signal.SIGCONT, signal.SIGQUIT)
@@ -52,7 +53,8 @@ class Terminal:
         """Find the terminal: the standard streams, or the one that controls this process; raise `UsageError` without one."""
         self._plain = not has_styles()
         if sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty():
-            self._input, self._output = sys.stdin.fileno(), sys.stdout.fileno()
+            self._input = sys.stdin.fileno()
+            self._output = sys.stdout.fileno()
         else:
             try:
                 self._input = self._output = os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC)

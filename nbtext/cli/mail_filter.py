@@ -29,7 +29,8 @@ def filter_message(
     """
     source = standard_input()
     start = source.read(LONGEST_HEAD)
-    message, rest = Message.of(start), b""
+    message = Message.of(start)
+    rest = b""
     answer: Answer | None = None
     try:
         if documents.corpus not in ((), ("-",)):
@@ -76,7 +77,8 @@ def pass_through() -> None:
 
 def _write(message: Message, answer: Answer | None, rest: bytes = b"") -> None:
     """Write a message with its answer, and all that follows on standard input."""
-    source, output = standard_input(), sys.stdout.buffer
+    source = standard_input()
+    output = sys.stdout.buffer
     output.write(message.marked(mail_header(answer)))
     output.write(rest)
     while piece := source.read(_PIECE):

@@ -102,11 +102,9 @@ class Commands(click.Group):
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write a screen of 24 lines, or with `EVERYTHING` all commands and options; no command is imported for it."""
-        paint, every_day, everything = (
-            painter(),
-            next(iter(GROUPS_OF_COMMANDS)),
-            EVERYTHING in ctx.meta,
-        )
+        paint = painter()
+        every_day = next(iter(GROUPS_OF_COMMANDS))
+        everything = EVERYTHING in ctx.meta
         width = max(map(len, COMMANDS if everything else GROUPS_OF_COMMANDS))
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)

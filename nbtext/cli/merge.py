@@ -43,7 +43,8 @@ def command(options: MergeOptions, writing: WritingOptions) -> None:
     from nbtext.model.locked_model import merge
     from nbtext.store.atomic import check_replaceable
 
-    models, to = options.models, options.to
+    models = options.models
+    to = options.to
     places = [os.path.realpath(path) for path in models]
     if len(models) < 2:
         raise UsageError("there is only one model to merge", hint="name two or more")

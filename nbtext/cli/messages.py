@@ -36,7 +36,8 @@ SHOWN = 10
 SAME = 3
 """Documents with the same problem that have a line."""
 
-LONGEST_NAME, LONGEST_MESSAGE = 200, 1000
+LONGEST_NAME = 200
+LONGEST_MESSAGE = 1000
 """Characters of a name in a message, and of a message, from which the middle is left out."""
 
 LONGEST_PATH = 1 << 12
@@ -71,7 +72,10 @@ _writing = _Writing()
 
 def begin(*, verbose: bool, quiet: bool) -> None:
     """Begin the messages of a command: errors and warnings (warnings not with ``quiet``), notices on a terminal or with ``verbose``."""
-    _writing.verbose, _writing.quiet, _writing.failed, _writing.shown = verbose, quiet, 0, 0
+    _writing.verbose = verbose
+    _writing.quiet = quiet
+    _writing.failed = 0
+    _writing.shown = 0
     _writing.problems.clear()
     _writing.are_allowed = False
 
@@ -167,7 +171,8 @@ def say(
     if sys.stderr is None:
         return
     place = document or where
-    message, hint = _cut(message), None if hint is None else _cut(hint)
+    message = _cut(message)
+    hint = None if hint is None else _cut(hint)
     with contextlib.suppress(OSError):  # there is nowhere to say that nothing can be said
         clear_progress()
         if _writing.as_json:

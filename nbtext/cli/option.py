@@ -53,7 +53,10 @@ class Number(click.types.StringParamType):
         self, least: float, most: float = inf, *, open_ends: bool = False, words: Sequence[str] = ()
     ) -> None:
         """``words`` are values besides the numbers."""
-        self.least, self.most, self.open_ends, self.words = least, most, open_ends, words
+        self.least = least
+        self.most = most
+        self.open_ends = open_ends
+        self.words = words
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number or the word; raise click's error for wrong usage."""
@@ -79,7 +82,9 @@ class Number(click.types.StringParamType):
 class WholeNumber(Number):
     """A whole number in a range, ends included."""
 
-    name, kind, described = "n", int, "a whole number"
+    name = "n"
+    kind = int
+    described = "a whole number"
 
 
 class NumberPerClass(Number):

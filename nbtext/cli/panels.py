@@ -204,10 +204,8 @@ def _require_fitting(command: click.Command, ctx: click.Context) -> list[str]:
                 yield _long_name(each), str(ctx.params[each.name]), each.name
 
     overruled: list[str] = []
-    name, given = (
-        str(command.name),
-        {option: value for option, value, _ in given_by(ParameterSource.COMMANDLINE)},
-    )
+    name = str(command.name)
+    given = {option: value for option, value, _ in given_by(ParameterSource.COMMANDLINE)}
     for option, value, parameter in given_by(ParameterSource.DEFAULT_MAP):
         try:
             require_options(name, {**given, option: value})
@@ -236,7 +234,9 @@ def _in_long_names(arguments: Sequence[str], options: Sequence[Option]) -> list[
             break
         name, equals, value = argument.partition("=")
         if name not in named and not argument.startswith("--") and argument[:2] in with_value:
-            name, equals, value = argument[:2], "=", argument[2:]
+            name = argument[:2]
+            equals = "="
+            value = argument[2:]
         if (
             name in named
             and (long := _long_name(named[name])) != name
@@ -337,16 +337,40 @@ def _show_help(context: click.Context, parameter: click.Parameter, value: bool) 
 
 _OF_ALL = [
     Option(
-        ["--config"], group="process", metavar="FILE", expose_value=False,
+        ["--config"],
+        group="process",
+        metavar="FILE",
+        expose_value=False,
         help="Read defaults of options from FILE, not from nbtext.toml. See nbtext help config.",
     ),
-    Option(["--no-config"], group="process", is_flag=True, expose_value=False, help="Read no file of defaults."),
-    *(
-        Option(names, is_flag=True, is_eager=True, expose_value=False, group="process", common=True, help=text, callback=_show_help)
-        for names, text in ((["-h", "--help"], "Show "
-        "this."), (["--help-all"], "Show all options and the details."))
+    Option(
+        ["--no-config"],
+        group="process",
+        is_flag=True,
+        expose_value=False,
+        help="Read no file of defaults.",
     ),
-]  # fmt: skip
+    Option(
+        ["-h", "--help"],
+        group="process",
+        common=True,
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        help="Show this.",
+        callback=_show_help,
+    ),
+    Option(
+        ["--help-all"],
+        group="process",
+        common=True,
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        help="Show all options and the details.",
+        callback=_show_help,
+    ),
+]
 """Options of every command."""
 
 

@@ -35,10 +35,13 @@ def command(options: RelabelOptions, writing: WritingOptions) -> None:
     from nbtext.prediction.labels import renamed_text
     from nbtext.store.atomic import check_replaceable
 
-    old, new, model_path = options.old, options.new, options.model_path
+    old = options.old
+    new = options.new
+    model_path = options.model_path
     check_replaceable(model_path)
     with locked_model(model_path, **writing.lock) as file:
-        before, ledger = file.load(), file.ledger()
+        before = file.load()
+        ledger = file.ledger()
         after = relabelled(before, old, new)
         file.replace(
             after,

@@ -66,7 +66,8 @@ def command(documents: Documents, options: ReportOptions) -> None:
     from nbtext.report.page.markup import write_html
     from nbtext.report.page.sections import html_page
 
-    model_path, training = options.model_path, options.training
+    model_path = options.model_path
+    training = options.training
     model = option.load_model(model_path)
     documents = located(documents)
     check_output_file(

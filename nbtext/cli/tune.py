@@ -94,7 +94,8 @@ def command(
     from nbtext.store.atomic import check_replaceable
 
     begin = time.monotonic()
-    tries, model_path = options.tries, options.model_path
+    tries = options.tries
+    model_path = options.model_path
     seconds = inf if tries else SECONDS
     if options.within is not None:
         seconds = cast("float", WITHIN.checked(options.within))

@@ -229,7 +229,9 @@ def say_model(
     for warning in warnings(model.fitted):
         if warning not in known:
             messages.warn(warning)
-    n, noun, pool = model.counts.labelled.n_documents, "document", model.fitted.learnt.unlabelled
+    n = model.counts.labelled.n_documents
+    noun = "document"
+    pool = model.fitted.learnt.unlabelled
     if pool is not None and not model.counts.uses_unlabelled:
         messages.notice(
             f"{quantity(pool.documents, 'unlabelled document')} not used: left-out documents are "
@@ -237,7 +239,8 @@ def say_model(
             "of the labelled documents alone"
         )
     if not n and pool is not None:
-        n, noun = pool.documents, "unlabelled document"
+        n = pool.documents
+        noun = "unlabelled document"
     size = f"{quantity(n, noun)} of {quantity(len(model.classes), model.fitted.kind.noun)}"
     if before is None:
         size += (

@@ -180,7 +180,8 @@ class Corpus:
     @contextmanager
     def watched(self) -> Iterator[Callable[[int, int], None] | None]:
         """Give what is to be told the documents and bytes read so far, None if nobody wants to know; in the end report that the reading is over."""
-        on_progress, reports = self.on_progress or ignore, False
+        on_progress = self.on_progress or ignore
+        reports = False
         if self.reports_progress:
             from nbtext.steps import is_watched, reporting
 
@@ -256,7 +257,9 @@ def paced(documents: Iterable[Item], heard: Heard) -> Iterator[Item]:
     """Yield the documents; tell from time to time, and in the end, how many documents and bytes have been read."""
     from nbtext.steps import Pace
 
-    seen, begin, pace = 0, bytes_read(), Pace()
+    seen = 0
+    begin = bytes_read()
+    pace = Pace()
     for document in documents:
         seen += number_of(document)
         yield document

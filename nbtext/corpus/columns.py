@@ -219,7 +219,8 @@ def recognise(rows: Rows, reading: Reading, *, labelled: bool) -> Reading:
     if not rows:
         return reading
     width = Counter(map(len, rows)).most_common(1)[0][0]
-    first, rows = rows[0], [row for row in rows if len(row) == width]
+    first = rows[0]
+    rows = [row for row in rows if len(row) == width]
     wanted = ["text_column"] * (reading.text_column is None) + ["label_column"] * (
         labelled and reading.label_column is None
     )
@@ -422,7 +423,8 @@ def doubts(
     Texts may be paths, of files seen from its folder or from here. If all rows are to be learnt, another column may have longer texts, or name rows
     for tests.
     """
-    has_header, text = names_a_column(reading), reading.text_column or "2"
+    has_header = names_a_column(reading)
+    text = reading.text_column or "2"
     below = [row for row in rows[has_header:] if len(row) == len(rows[0])]
     columns = _columns(below, rows[0] if has_header else [])
     place = _place(text, columns)
@@ -482,9 +484,9 @@ def column_doubts(values: Mapping[str, Names], reading: Reading) -> Iterator[tup
             )
     marked = _columns_of_marks(others)
     if len(marked) >= _FEWEST_MARKED and "," not in (reading.label_column or ""):
+        shown = listed(marked, 5)
         yield (
-            f"columns {listed(marked, 5)} have a mark for each row, 0 or 1, as if each were a "
-            "label",
+            f"columns {shown} have a mark for each row, 0 or 1, as if each were a label",
             f"if so, give --label-column {','.join(marked)}",
         )
 
@@ -539,7 +541,8 @@ def _written(place: int, names: Names) -> str:
 
 def _begins_with_header(rows: Rows) -> bool:
     """Return whether the first row looks like a header: it has well-known names, or its values do not occur below."""
-    first, below = [cell.strip() for cell in rows[0]], rows[1:]
+    first = [cell.strip() for cell in rows[0]]
+    below = rows[1:]
     given = [_plain(name) for name in first if name]
     values = list(zip(*below, strict=True)) or [()] * len(first)
     if not all(_NAME.fullmatch(name) for name in given) or len(set(given)) < max(len(given), 1):

@@ -192,7 +192,8 @@ def _unmarked_utf16(start: bytes) -> str | None:
     """
     if b"\0" not in start[:LONGEST_WIDE]:
         return None
-    first, second = start[:LONGEST_WIDE:2], start[1:LONGEST_WIDE:2]
+    first = start[:LONGEST_WIDE:2]
+    second = start[1:LONGEST_WIDE:2]
     if len(second) < _FEW:
         return None
     for high, low, name in ((second, first, "utf-16-le"), (first, second, "utf-16-be")):

@@ -50,7 +50,8 @@ class _Gaps(dict[bytes | None, bytes]):
         return gap
 
 
-_REMEMBERED, _LONGEST_TAG = 1 << 12, 32
+_REMEMBERED = 1 << 12
+_LONGEST_TAG = 32
 
 _GAPS = _Gaps()
 
@@ -79,7 +80,8 @@ class HtmlDocument(NamedTuple):
         if not dropped.isdisjoint(tag.lower() for tag in set(self.tags) if tag is not None):
             texts = self._shown(dropped)
         pieces = [b""] * (len(self.texts) + len(self.tags))
-        pieces[::2], pieces[1::2] = texts, map(_GAPS.__getitem__, self.tags)
+        pieces[::2] = texts
+        pieces[1::2] = map(_GAPS.__getitem__, self.tags)
         text = b"".join(pieces).replace(b"&nbsp;", _NO_BREAK_SPACE)
         if b"&" not in text:
             return text

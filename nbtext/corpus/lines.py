@@ -182,7 +182,8 @@ def svmlight(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
         label = None
         first, *rest = features.split(None, 1)
         if not _COUNTED.fullmatch(first):
-            label, features = decoded_name(first, encoding), b"".join(rest)
+            label = decoded_name(first, encoding)
+            features = b"".join(rest)
         for item in _ITEM.finditer(
             features
         ):  # a list of the items of a long line would take ten times its memory
@@ -203,7 +204,8 @@ def jsonl(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
 
     Label, text, id and columns are at keys; ``a.b`` is the key b of the object at a. A file may also be an array of objects.
     """
-    reading, of_record = source.reading, _record_reader(source)
+    reading = source.reading
+    of_record = _record_reader(source)
     if reading.records is not None or (
         not source.part.start and ARRAY.match(beginning(path, _LONGEST_MARGIN))
     ):
@@ -309,10 +311,12 @@ def _members(value: object, before: str = "") -> Iterator[tuple[str, object]]:
 def _record_reader(source: Source) -> Callable[[str, dict[str, object]], Document]:
     """Return a function from a name and a JSON object to the document that it is."""
     reading = source.reading
-    label_key, text_keys = reading.label_column or "label", source.text_columns("text")
+    label_key = reading.label_column or "label"
+    text_keys = source.text_columns("text")
     label_keys = label_key.split(",")
     n_attributes = len(source.attributes.names) + len(source.tagged)
-    attributes, others = source.columns[:n_attributes], source.columns[n_attributes:]
+    attributes = source.columns[:n_attributes]
+    others = source.columns[n_attributes:]
 
     def document(name: str, record: dict[str, object]) -> Document:
         if reading.id_column is not None:
@@ -345,11 +349,13 @@ def _record_reader(source: Source) -> Callable[[str, dict[str, object]], Documen
 
 def _block_of_records(content: bytes, label_key: str, text_key: str) -> LabelledBlock | None:
     """Return the documents of plain lines if each is an object with a label and a text."""
-    labels, texts = [], []
+    labels = []
+    texts = []
     try:
         for line in content.decode().split("\n"):
             record, end = DECODER.raw_decode(line)
-            label, text = record[label_key], record[text_key]
+            label = record[label_key]
+            text = record[text_key]
             if (
                 end != len(line)
                 or not label

@@ -269,14 +269,16 @@ def _documents_of(path: str, source: Source) -> Iterator[Document]:
 
 def _messages(stream: BufferedReader, limit: int) -> Iterator[bytes | None]:
     """Yield the messages, without the lines between them and with one ">" less before "From "; None for one of more than ``limit`` bytes."""
-    content, is_cut = bytearray(), False
+    content = bytearray()
+    is_cut = False
     while piece := stream.read1(BUFFER):
         searched = max(len(content) - _LONGEST, 0)
         content += piece if content else piece.lstrip(b"\r\n")
         begin = 0
         for end in [found.start() + 1 for found in MESSAGE.finditer(content, searched)]:
             yield None if is_cut else _message(bytes(content[begin:end]), limit)
-            begin, is_cut = end, False
+            begin = end
+            is_cut = False
         del content[:begin]
         if len(content) > limit + BUFFER:
             del content[:-_LONGEST]

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     """From content that begins with a record, and its place in the file, to the end of the last record before others, 0 if there is none, and the
     line ends and records up to there; None if the content is not of the format, or ends of records are not known in it."""
 
-BYTES, FILES = 1 << 22, 1 << 10
+BYTES = 1 << 22
+FILES = 1 << 10
 """About the most that a shard holds, unless a single document is larger."""
 
 BYTES_HERE = BYTES >> 2
@@ -122,7 +123,8 @@ def parts(path: str, size: int, source: Source, *, here: bool = True) -> Iterato
     That is so for what is no regular file or cannot be read, and for wide encodings. The file is read once more for that, to count the records
     before each part, which takes about 2 % of the time of counting its terms.
     """
-    records, last = _records_of(source), WHOLE_FILE
+    records = _records_of(source)
+    last = WHOLE_FILE
     try:
         status = os.stat(path)
         if records is not None and stat.S_ISREG(status.st_mode):
@@ -145,7 +147,8 @@ def _cut(
     stream: BufferedReader, size: int, records: _Records, packed: BufferedReader | None
 ) -> Generator[FilePart, None, FilePart]:
     upcoming = _Upcoming(stream)
-    content, wanted = upcoming.content, size
+    content = upcoming.content
+    wanted = size
     start = lines = before = read = 0
     while upcoming.is_more_than(wanted):
         found = records(content, start)
@@ -159,7 +162,8 @@ def _cut(
             start or content[:end].removeprefix(BOM_UTF8).strip()
         ):  # a header may follow empty lines
             break
-        read_before, read = read, packed.tell() if packed else 0
+        read_before = read
+        read = packed.tell() if packed else 0
         yield FilePart(
             start,
             start + end,
@@ -168,7 +172,10 @@ def _cut(
             bytes(content[:end]) if packed else None,
             read - read_before,
         )
-        start, lines, before, wanted = start + end, lines + n_lines, before + n_records, size
+        start = start + end
+        lines = lines + n_lines
+        before = before + n_records
+        wanted = size
         del content[:end]
     if not start:
         return WHOLE_FILE
@@ -199,7 +206,8 @@ class _Upcoming:
                 self.content += piece
                 self.is_all = not piece
         except PathError as problem:
-            self.failure, self.is_all = problem, True
+            self.failure = problem
+            self.is_all = True
         except OSError:
             return False  # reading the rest reports the reason
         return len(self.content) > size
@@ -235,7 +243,8 @@ def _messages_in(content: bytearray, start: int) -> tuple[int, int, int] | None:
 
 def size_of_records(content: bytes) -> int:
     """Return the size of the whole records at the beginning of lines of csv: up to the last end of a line after an even number of quotes."""
-    quotes, end = content.count(b'"'), len(content)
+    quotes = content.count(b'"')
+    end = len(content)
     while quotes % 2:
         last = content.rfind(b"\n", 0, content.rfind(b'"', 0, end)) + 1
         quotes -= content.count(b'"', last, end)

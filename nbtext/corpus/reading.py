@@ -58,7 +58,8 @@ if TYPE_CHECKING:
 
 """Text, fields and values of a document that cannot be read."""
 
-_FEWEST_LINES, _WIDEST_LINE = 3, 100
+_FEWEST_LINES = 3
+_WIDEST_LINE = 100
 """Lines of documents, at least, and bytes of a line of prose, at most."""
 
 _CLASS_FILE = re.compile(r"([^\d.]+|\D+\.te?xt)(\.gz|\.bz2|\.xz|\.zst)?", re.IGNORECASE)
@@ -74,7 +75,8 @@ CONVERTED = {
 }
 """What to do with tables and archives that are not read, by suffix."""
 
-BEGINNING, SHARE_OF_KIND = 4096, 0.2
+BEGINNING = 4096
+SHARE_OF_KIND = 0.2
 """Bytes of a text that show whether it is mail or HTML, and the share of such texts from which there is a warning."""
 
 KINDS_OF_TEXT = {
@@ -90,7 +92,8 @@ KINDS_OF_TEXT = {
 }
 """What finds in the beginning of a text that it is no plain text."""
 
-_FOLDERS_LOOKED_AT, _FILES_LOOKED_AT = 16, 4
+_FOLDERS_LOOKED_AT = 16
+_FILES_LOOKED_AT = 4
 """Folders that are looked at before training, and files in each."""
 
 _CONVERTED_BY_CONTENT = {
@@ -130,7 +133,8 @@ def read_corpus(
 
 def read_shard(shard: Shard, source: Source) -> Iterator[Any]:
     """Yield the documents of a shard as `read_corpus` does, but without names where the source allows a `LabelledBlock` of many."""
-    undecoded, separator = _undecoded(shard, source), source.reading.label_separator
+    undecoded = _undecoded(shard, source)
+    separator = source.reading.label_separator
     folder = (
         os.path.dirname(shard.path)
         if source.reading.of_files and not FORMATS[source.reading.format].file_per_document
@@ -192,7 +196,9 @@ def _sorted_out(
     documents = [item for item in items if not isinstance(item, LabelledBlock)]
     joined = b"\n".join([document.text for document in documents])
     all_plain = is_plain(joined) and BOM_UTF8 not in joined and b"%PDF-" not in joined
-    odd, labels, texts = [], [], []
+    odd = []
+    labels = []
+    texts = []
     for document in documents:
         _, label, text, fields, _, problem, *_ = document
         if (
@@ -367,7 +373,8 @@ def reading_like(trained: Reading, paths: Sequence[str], given: Mapping[str, obj
         reading = replace(reading, format=format_like(paths, trained))
         if "label_column" not in given and reading.has_columns != trained.has_columns:
             reading = replace(reading, label_column=None)
-    learnt, read = Attributes.of(trained), Attributes.of(reading)
+    learnt = Attributes.of(trained)
+    read = Attributes.of(reading)
     for kind, names, others in zip(KINDS, learnt, read, strict=True):
         if len(names) != len(others):
             raise UsageError(
@@ -425,7 +432,8 @@ def resolved(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Readi
     """Return reading settings with ``auto`` replaced by the format and the kind of documents that it means."""
     wanted = "jsonl" if reading.format == "auto" and reading.records is not None else reading.format
     file_format = resolve_format(paths, wanted, labelled=labelled and reading.label_pattern is None)
-    reading, layout = replace(reading, format=file_format), FORMATS[file_format]
+    reading = replace(reading, format=file_format)
+    layout = FORMATS[file_format]
     document = "mail" if layout.mail else "text" if layout.counted else reading.document
     if document in ("auto", BY_NAME) and not reading.of_files:
         document = "text"
@@ -594,7 +602,8 @@ def _doubts_of_rows(path: str, source: Source) -> Iterator[tuple[str, str]]:
     """Yield what may be read wrongly in a table, and what to do; raise `UsageError` for a header that is none by the settings."""
     from nbtext.corpus.columns import doubts, refuse_header
 
-    reading, rows = source.reading, first_rows(path, source.reading)
+    reading = source.reading
+    rows = first_rows(path, source.reading)
     try:
         refuse_header(rows, reading, source.columns)
     except UsageError as problem:
@@ -651,7 +660,8 @@ def source_of(
     """Return what the readers are given, from settings that are `resolved` and arguments of `read_corpus`; raise `UsageError` if they do not fit."""
     attributes = Attributes.of(reading)
     weight_column = reading.weight_column if labelled and reading.weight_column != NO_TEXT else None
-    file_format, layout = reading.format, FORMATS[reading.format]
+    file_format = reading.format
+    layout = FORMATS[reading.format]
     tagged = tuple(reading.tag_fields.split(",")) if reading.tag_fields and layout.columns else ()
     chosen, _, value = (where or "").partition("=")
     name = chosen.removesuffix("!")
@@ -709,7 +719,8 @@ def _decoder(reading: Reading, kind: str) -> Decoder:
 
         wanted = MailReading.of(reading, encoding)
         return lambda body: read_mail(body, wanted)
-    text_of, of_files = decoded_text, reading.of_files
+    text_of = decoded_text
+    of_files = reading.of_files
     if kind == "html":
         from nbtext.corpus.html import text_of_html_document as text_of
 

@@ -112,7 +112,8 @@ class _Pieces(io.RawIOBase):
     """The bytes that a generator yields in pieces, none of them empty."""
 
     def __init__(self, pieces: Generator[bytes]) -> None:
-        self._pieces, self._piece = pieces, memoryview(b"")
+        self._pieces = pieces
+        self._piece = memoryview(b"")
 
     def readable(self) -> bool:
         return True
@@ -142,7 +143,8 @@ def unpacked(packed: IO[bytes], kind: str, limit: int) -> Generator[bytes]:
 
     Streams that follow one another are read as one, as the tools that write such files do; zeros after the last are padding.
     """
-    unpacker, size = _unpacker(kind), 0
+    unpacker = _unpacker(kind)
+    size = 0
     while True:
         content = b""
         if unpacker.eof:
@@ -254,11 +256,11 @@ def beginning(path: str, size: int = LOOKED_AT, *, of_pipe: int = 0) -> bytes:
     try:
         if path == "-" or not stat.S_ISREG(must_exist(path).st_mode):
             if path not in _begun:
-                stream = (
-                    standard_input()
-                    if path == "-"
-                    else cast("BufferedReader", open(path, "rb", buffering=BUFFER))
-                )  # noqa: SIM115 - stays open
+                if path == "-":
+                    stream = standard_input()
+                else:
+                    file = open(path, "rb", buffering=BUFFER)  # noqa: SIM115 - stays open
+                    stream = cast("BufferedReader", file)
                 start = stream.read(of_pipe) if of_pipe else stream.readline(size)
                 if compression(path, start) is None:
                     start += (
@@ -379,7 +381,8 @@ def _as_it_stands(path: str, part: FilePart) -> Generator[bytes]:
             raise part.failure
         return
     with open(path, "rb", buffering=0) as file:
-        place, end = file.seek(part.start), _NO_LIMIT if part.end is None else part.end
+        place = file.seek(part.start)
+        end = _NO_LIMIT if part.end is None else part.end
         while piece := file.read(min(end - place, BUFFER)):
             place += len(piece)
             _bytes_done += len(piece)
@@ -447,14 +450,17 @@ def line_blocks(stream: BufferedReader, source: Source) -> Generator[_LineBlock]
     Where the source allows, there are blocks of about `LINES_AT_ONCE` bytes; the first line of a file, which may be a header, is a block of its own.
     What reading raises is raised after the whole lines before it.
     """
-    limit, lines_before = source.limit, source.part.lines_before
+    limit = source.limit
+    lines_before = source.part.lines_before
     if not source.in_blocks:
         yield _LineBlock(lines_before, None, stream)
         return
     failure: Exception | None = None
-    wanted, is_last = LINES_AT_ONCE if lines_before else 0, False
+    wanted = LINES_AT_ONCE if lines_before else 0
+    is_last = False
     while not is_last:
-        pieces, size = [b""], 0
+        pieces = [b""]
+        size = 0
         try:
             while size < wanted and (piece := stream.read1(min(wanted - size, BUFFER))):
                 pieces.append(piece)
@@ -462,7 +468,8 @@ def line_blocks(stream: BufferedReader, source: Source) -> Generator[_LineBlock]
             pieces.append(stream.readline(limit + 3))
             is_last = not pieces[-1]
         except (OSError, PathError) as raised:
-            failure, is_last = raised, True
+            failure = raised
+            is_last = True
         content = b"".join(pieces)
         if failure is not None:
             content = content[: content.rfind(b"\n") + 1]

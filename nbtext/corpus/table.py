@@ -75,7 +75,8 @@ def _rows_of_csv(
 
     Bytes that are not UTF-8 pass through the text layer as surrogates, so that each document's encoding is found by itself.
     """
-    limit, delimiter = source.limit, delimiter_of(source.reading)
+    limit = source.limit
+    delimiter = delimiter_of(source.reading)
     text = io.TextIOWrapper(
         stream,
         encoding="utf-8" if rows_before else "utf-8-sig",
@@ -91,7 +92,9 @@ def _rows_of_csv(
         """Yield lines for `csv.reader`, which has no limit on the size of a record; raise `_RecordTooLarge` behind a record beyond the limit."""
         nonlocal n_lines, size, quotes
         while line := text.readline(limit + 3):
-            n_lines, size, quotes = n_lines + 1, size + len(line), quotes + line.count('"')
+            n_lines = n_lines + 1
+            size = size + len(line)
+            quotes = quotes + line.count('"')
             if size <= limit + 2:
                 yield line
                 continue
@@ -104,10 +107,16 @@ def _rows_of_csv(
                 for record in csv.reader(lines(), delimiter=delimiter, strict=True):
                     if record:
                         yield row, _cells(record)
-                    before, size, quotes, row = n_lines, 0, 0, row + 1
+                    before = n_lines
+                    size = 0
+                    quotes = 0
+                    row = row + 1
             except _RecordTooLarge:
                 yield row, None
-                before, size, quotes, row = n_lines, 0, 0, row + 1
+                before = n_lines
+                size = 0
+                quotes = 0
+                row = row + 1
             else:
                 return
     except csv.Error as problem:
@@ -164,14 +173,17 @@ def _blocks_of_tsv(stream: BufferedReader, source: Source) -> Generator[_RowBloc
 def _blocks_of_csv(stream: BufferedReader, source: Source) -> Generator[_RowBlock]:
     """Yield blocks that end where a record ends; from where no such end is found, or csv is not valid, the rest as one block."""
     csv.field_size_limit(max(source.limit, 1 << 17))
-    rest, rows_before, lines_before = b"", source.part.records_before, source.part.lines_before
+    rest = b""
+    rows_before = source.part.records_before
+    lines_before = source.part.lines_before
     line_wise = line_blocks(stream, source)
     for _, content, one_by_one in line_wise:
         if content is None:
             stream = one_by_one
             break
         rest += content
-        size, records = size_of_records(rest), None
+        size = size_of_records(rest)
+        records = None
         if not size and len(rest) < LINES_AT_ONCE:
             continue
         done = rest[:size]
@@ -342,7 +354,8 @@ def delimited(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
     with open_stream(path, source) as stream, ExitStack() as also:
         blocks = also.enter_context(closing(blocks_of(stream, source)))
         rest: Iterable[_RowBlock] = blocks
-        header, beginning = None, blocks
+        header = None
+        beginning = blocks
         if source.part.start:
             from_beginning = replace(source, part=WHOLE_FILE, blocks=False)
             whole = also.enter_context(open_stream(path, from_beginning))
@@ -379,7 +392,8 @@ def _documents(
     path: str, blocks: Iterable[_RowBlock], places: _Places, width: int, source: Source
 ) -> Iterator[Document | LabelledBlock]:
     """Yield the documents of rows, given the number of columns, 0 if the first row tells it."""
-    last, encoding = places.last, source.reading.encoding
+    last = places.last
+    encoding = source.reading.encoding
     label_of = lru_cache(1 << 10)(decoded_name)
     for rows in blocks:
         block = places.block(rows, width)
@@ -389,7 +403,8 @@ def _documents(
         for number, fields in _noting_swallowed_rows(rows.rows, path, source):
             if fields == [b""] and last:
                 continue  # an empty line between rows, or at the end
-            width, name = width or len(fields or ()), f"{path}:{number}"
+            width = width or len(fields or ())
+            name = f"{path}:{number}"
             try:
                 if fields is None:
                     raise too_large(source.limit)  # noqa: TRY301 - a problem of the document, as all that making it raises

@@ -112,9 +112,11 @@ class CorpusCounts:
 
     def restricted(self, kept: Mask) -> CorpusCounts:
         """Return the counts of the terms with ``kept`` (shape (n_terms,)) true, of the parts of n-grams among them, and of all categories."""
-        table, documents = self.table, self.sample.documents
+        table = self.table
+        documents = self.sample.documents
         kept = with_ngram_parts(table.vocabulary, kept | is_category(table.vocabulary))
-        cells, numbers = kept[table.cell_terms], np.cumsum(kept) - 1
+        cells = kept[table.cell_terms]
+        numbers = np.cumsum(kept) - 1
         keys = pair(numbers[table.cell_terms[cells]], table.cell_classes[cells])
         restricted = replace(table, vocabulary=table.vocabulary.restrict(kept)).with_cells(
             table.class_documents, keys, *(each[cells] for each in table.cells)
@@ -150,7 +152,8 @@ class CorpusCounts:
 
         So nothing is left of weighted documents that were forgotten, and updates that sum to the same counts give the same numbers.
         """
-        table, documents = self.table, self.sample.documents
+        table = self.table
+        documents = self.sample.documents
         unit = table.unit
         if unit == 1 or (documents.weights is not None and np.any(documents.weights != unit)):
             return self
@@ -187,7 +190,8 @@ class CorpusCounts:
     def of_documents(self) -> CorpusCounts:
         """Return the counts without derived layers."""
         n, (of_class, of_layer) = self.table.n_counted, self.table.column_parts
-        layers, numbers = self.table.layers[:n], np.where(of_layer < n, of_class * n + of_layer, -1)
+        layers = self.table.layers[:n]
+        numbers = np.where(of_layer < n, of_class * n + of_layer, -1)
         return (
             self
             if layers == self.table.layers
@@ -261,7 +265,8 @@ def relabelled_documents(
     several = have_sets(labels)
     classes, numbers = _numbered([*([EVERYTHING] if several else []), *chain.from_iterable(sets)])
     n_layers = len(table.layers)
-    of_layer, n_columns = documents.columns % n_layers, len(classes) * n_layers
+    of_layer = documents.columns % n_layers
+    n_columns = len(classes) * n_layers
     if not several:
         relabelled = replace(documents, columns=numbers * n_layers + of_layer)
     else:
@@ -285,10 +290,8 @@ def relabelled_documents(
 
 def in_cells(documents: CountedDocuments, unit: int, *, logs: bool) -> list[Whole]:
     """Return what each entry of documents of one label is in its cell, as `CountTable.cells` has them, each of shape (n_entries,)."""
-    counts, weights = (
-        documents.matrix.counts,
-        np.repeat(documents.in_units(unit), documents.matrix.entries),
-    )
+    counts = documents.matrix.counts
+    weights = np.repeat(documents.in_units(unit), documents.matrix.entries)
     return [counts * weights, weights, *([log_units(counts) * weights] if logs else [])]
 
 
@@ -327,12 +330,12 @@ class Subsets:
         return self._of(rows, subtract=True)
 
     def _of(self, rows: Whole, *, subtract: bool) -> CountTable:
-        whole, sizes, bounds = self.table, self._sizes, self._by_column.matrix.offsets
+        whole = self.table
+        sizes = self._sizes
+        bounds = self._by_column.matrix.offsets
         rows = flat_indices(offsets(sizes)[rows], sizes[rows])
-        documents, cells = (
-            self._by_column.rows(rows),
-            self._cells[flat_indices(bounds[rows], bounds[rows + 1] - bounds[rows])],
-        )
+        documents = self._by_column.rows(rows)
+        cells = self._cells[flat_indices(bounds[rows], bounds[rows + 1] - bounds[rows])]
 
         def part(total: Numbers, places: Whole, of_rows: Whole) -> Whole:
             sums = np.zeros(total.size, np.int64)
@@ -343,7 +346,9 @@ class Subsets:
         counts, holding, *logs = (
             part(total, cells, each) for total, each in zip(whole.cells, entries, strict=True)
         )
-        kept, moments, values = holding > 0, whole.moments, documents.matrix.values
+        kept = holding > 0
+        moments = whole.moments
+        values = documents.matrix.values
         if moments is not None and values is not None:
             of_rows = type(moments).of(values, documents.columns, len(moments.documents))
             moments = moments.minus(of_rows) if subtract else of_rows
@@ -389,11 +394,10 @@ def with_log_sums(table: CountTable, documents: CountedDocuments) -> CountTable:
 def cells_of_entries(counts: CellCounts, documents: CountedDocuments) -> Whole:
     """Return the number of each matrix entry's cell, shape (n_entries,): column by column, with a table from terms to cells."""
     matrix = documents.matrix
-    begins, sizes = matrix.offsets[:-1], matrix.entries
-    cell_of_term, cell_terms = (
-        np.zeros(counts.n_terms, np.int64),
-        counts.per_cell(np.arange(counts.n_terms, dtype=np.int32)),
-    )
+    begins = matrix.offsets[:-1]
+    sizes = matrix.entries
+    cell_of_term = np.zeros(counts.n_terms, np.int64)
+    cell_terms = counts.per_cell(np.arange(counts.n_terms, dtype=np.int32))
     found = np.empty(matrix.terms.size, np.int64)
     groups = (
         _by_column(columns, counts.class_documents.size)
@@ -423,11 +427,13 @@ class NeverLearntError(UsageError):
         super().__init__(
             f"document {number + 1} was never learnt as {label!r}", hint="nothing is forgotten"
         )
-        self.number, self.label = number, label
+        self.number = number
+        self.label = label
 
     def naming(self, name: str) -> NeverLearntError:
         """Return the error with the name of the document in place of its number."""
-        self.message, self.where = f"was never learnt as {self.label!r}", name
+        self.message = f"was never learnt as {self.label!r}"
+        self.where = name
         return self
 
 
@@ -448,7 +454,8 @@ def forget_documents(counts: CorpusCounts, gone: CorpusCounts) -> CorpusCounts:
 def subtract_documents(counts: CorpusCounts, gone: CorpusCounts) -> CorpusCounts:
     """Subtract documents as `forget_documents` does; nothing need be left."""
     counts, gone = alike(counts, gone)
-    table, documents = gone.table, gone.documents
+    table = gone.table
+    documents = gone.documents
     require_alike(counts.table, table)
     row = _missing_from_sample(counts, table, documents)
     if row is None:
@@ -475,10 +482,8 @@ def _missing_from_sample(
     expected = (documents.hashes < np.uint64(sample.bound)) & (
         documents.matrix.entries <= MOST_TERMS
     )
-    sampled, keys = (
-        Counter(_named_keys(counts.table, sample.documents)),
-        _named_keys(table, documents),
-    )
+    sampled = Counter(_named_keys(counts.table, sample.documents))
+    keys = _named_keys(table, documents)
     for row in np.flatnonzero(expected).tolist():
         if not sampled[keys[row]]:
             return row
@@ -489,7 +494,9 @@ def _missing_from_sample(
 def _named_keys(
     table: CountTable, documents: CountedDocuments
 ) -> list[tuple[int, tuple[tuple[str, str], ...], int]]:
-    classes, layers, keys = table.classes, table.layers, documents.keys()
+    classes = table.classes
+    layers = table.layers
+    keys = documents.keys()
     names = [(label, layer.name) for label in classes for layer in layers]
     return [
         (content, tuple(names[column] for column in columns), weight)
@@ -506,7 +513,8 @@ def _first_impossible(
     """
     if _can_lose(counts, table):
         return None
-    subsets, here = Subsets(table, documents), np.arange(len(documents))
+    subsets = Subsets(table, documents)
+    here = np.arange(len(documents))
     # once impossible, always impossible with more documents
     return bisect_left(
         range(len(documents) - 1),

@@ -542,7 +542,8 @@ class TableBuilder:
         if self._unit != 1:
             of_documents = np.full(classes.size, self._unit) if weights is None else weights
             held = of_documents.take(postings.documents)
-            added, documents = [each * held for each in added], np.add.reduceat(held, begins)
+            added = [each * held for each in added]
+            documents = np.add.reduceat(held, begins)
         counts, *of_logs = (np.add.reduceat(each, begins) for each in added)
         for place, sums in enumerate((counts, documents, *of_logs)):
             self._sums[place] = _grown(self._sums[place], len(self._cells) + 1)

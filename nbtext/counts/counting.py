@@ -165,7 +165,9 @@ class DocumentCounter:
 
     def __init__(self, analysis: Analysis, vocabulary: _TermIds) -> None:
         settings = analysis.settings
-        self._analysis, self._vocabulary, self._order = analysis, vocabulary, settings.ngrams
+        self._analysis = analysis
+        self._vocabulary = vocabulary
+        self._order = settings.ngrams
         self._attributes = Attributes.of(settings.reading)
         self._words = [] if settings.reading.is_counted else analysis.words(vocabulary.find)
         self._char_ngrams = list[Analyzer]()
@@ -225,7 +227,8 @@ class DocumentCounter:
 
         A document without values lacks all of them; an unknown category counts as missing.
         """
-        names, categorical = self._attributes.names, self._attributes.categorical
+        names = self._attributes.names
+        categorical = self._attributes.categorical
         rows = [of_text or [""] * len(names) for of_text in values]
         found = [
             (document, category_term(name, row[place]))
@@ -235,7 +238,8 @@ class DocumentCounter:
         ]
         documents = np.array([document for document, _ in found], np.int64)
         terms = np.array(self._vocabulary.find([term for _, term in found]), np.int64)
-        documents, terms = documents[terms >= 0], terms[terms >= 0]
+        documents = documents[terms >= 0]
+        terms = terms[terms >= 0]
         postings = postings.beside(
             Postings(terms, documents, np.ones_like(terms), np.zeros(len(rows), np.int64))
         )
@@ -318,10 +322,8 @@ def _sequences(
         )
         documents += piece.first
         if carried is not None:
-            documents, terms = (
-                np.concatenate((carried.documents, documents)),
-                np.concatenate((carried.terms, terms)),
-            )
+            documents = np.concatenate((carried.documents, documents))
+            terms = np.concatenate((carried.terms, terms))
         begins = max(terms.size - order + 1, 0) if piece.goes_on else terms.size
         if order == 1:
             yield TermSequence(documents, terms)
@@ -375,7 +377,8 @@ def _count(
     keep_all = keep_all or needs_documents(analysis.settings)
     collector = DocumentCollector(None if keep_all else size)
     for block in in_blocks:
-        parts, sets = (block.texts, block.fields, block.values), None
+        parts = (block.texts, block.fields, block.values)
+        sets = None
         labels = list(map(labels_in, block.labels))
         for label in chain.from_iterable(labels):
             check_label(label)

@@ -110,13 +110,12 @@ class CountedDocuments:
         """Return a row for each column that a document is counted in, as documents of one label, and how many rows each document has."""
         if self.labels is None:
             return self, np.ones(len(self), np.int64)
-        sizes, joined = (
-            self.labels.sizes + 1,
-            np.empty(len(self) + self.labels.columns.size, np.int64),
-        )
+        sizes = self.labels.sizes + 1
+        joined = np.empty(len(self) + self.labels.columns.size, np.int64)
         firsts = np.zeros(joined.size, np.bool_)
         firsts[offsets(sizes)[:-1]] = True
-        joined[firsts], joined[~firsts] = self.columns, self.labels.columns
+        joined[firsts] = self.columns
+        joined[~firsts] = self.labels.columns
         return replace(
             replace(self, labels=None).rows(np.repeat(np.arange(len(self)), sizes)), columns=joined
         ), sizes
@@ -134,11 +133,10 @@ class CountedDocuments:
 
     def rows(self, chosen: Whole) -> CountedDocuments:
         """Return some of the documents, by number, in the order given."""
-        weights, labels = (
-            None if self.weights is None else self.weights[chosen],
-            self.labels and self.labels.rows(chosen),
-        )
-        columns, hashes = self.columns[chosen], self.hashes[chosen]
+        weights = None if self.weights is None else self.weights[chosen]
+        labels = self.labels and self.labels.rows(chosen)
+        columns = self.columns[chosen]
+        hashes = self.hashes[chosen]
         return replace(
             self,
             matrix=self.matrix.rows(chosen),
@@ -154,7 +152,8 @@ class CountedDocuments:
 
     def weights_in(self, statistics: ClassStatistics) -> Whole:
         """Return the weights that the documents have in their statistics, in units of 1 / ``statistics.weight_unit``, shape (n_docs,)."""
-        weights, of_classes = self.in_units(statistics.table.unit), statistics.weights.classes
+        weights = self.in_units(statistics.table.unit)
+        of_classes = statistics.weights.classes
         return weights if of_classes is None else weights * of_classes[self.classes]
 
     def natural_weights(self, statistics: ClassStatistics) -> Floats:
@@ -299,15 +298,11 @@ class DocumentCollector:
         """Keep documents; ``labels`` are the labels of all class numbers so far, ``weights`` and ``sets`` as `TableBuilder.add` takes them."""
         if self._bound != LARGEST_HASH:
             chosen = hashes <= np.uint64(self._bound)
-            postings, classes, hashes = (
-                postings.of_documents(chosen),
-                classes[chosen],
-                hashes[chosen],
-            )
-            weights, sets = (
-                None if weights is None else weights[chosen],
-                sets and sets.rows(np.flatnonzero(chosen)),
-            )
+            postings = postings.of_documents(chosen)
+            classes = classes[chosen]
+            hashes = hashes[chosen]
+            weights = None if weights is None else weights[chosen]
+            sets = sets and sets.rows(np.flatnonzero(chosen))
         part = CountedDocuments(postings.matrix(), classes, hashes, weights, labels=sets)
         narrow = part.matrix._replace(
             terms=part.matrix.terms.astype(np.int32), counts=part.matrix.counts.astype(np.int32)
@@ -347,7 +342,8 @@ class DocumentCollector:
         )
         sample = DocumentSample.of(ranked, self._size or 0, self._bound)
         self._bound = sample.bound
-        unranked, kept = np.argsort(rank), sample.documents
+        unranked = np.argsort(rank)
+        kept = sample.documents
         self._parts = [
             replace(
                 kept,
@@ -355,4 +351,5 @@ class DocumentCollector:
                 labels=kept.labels and kept.labels.renumbered(unranked),
             )
         ]
-        self._documents, self._entries = len(sample.documents), sample.documents.matrix.terms.size
+        self._documents = len(sample.documents)
+        self._entries = sample.documents.matrix.terms.size

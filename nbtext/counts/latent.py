@@ -123,6 +123,7 @@ def _orthonormal(vectors: Floats) -> Floats:
     For many rows and few columns this is several times as fast as a QR decomposition.
     """
     values, turn = np.linalg.eigh(vectors.T @ vectors)
-    values, turn = values[::-1], turn[:, ::-1]
+    values = values[::-1]
+    turn = turn[:, ::-1]
     kept = values > VANISHING**2 * values.max(initial=0.0)
     return vectors @ (turn[:, kept] / np.sqrt(values[kept]))

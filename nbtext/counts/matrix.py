@@ -163,7 +163,8 @@ class Postings(NamedTuple):
         unknown = np.zeros(n_documents, np.int64)
         if terms.min(initial=0) < 0:
             unknown = np.bincount(documents.compress(terms < 0), minlength=n_documents)
-            documents, terms = documents.compress(terms >= 0), terms.compress(terms >= 0)
+            documents = documents.compress(terms >= 0)
+            terms = terms.compress(terms >= 0)
         keys = _packed(terms, documents, n_documents)
         keys.sort()
         begins = run_starts(keys)
@@ -178,11 +179,13 @@ class Postings(NamedTuple):
         Takes memory for about twice the sum.
         """
         remaining = iter(parts)
-        total, waiting = next(remaining), list[Postings]()
+        total = next(remaining)
+        waiting = list[Postings]()
         for part in remaining:
             waiting.append(part)
             if sum(postings.terms.size for postings in waiting) > total.terms.size:
-                total, waiting = cls._added([total, *waiting]), []
+                total = cls._added([total, *waiting])
+                waiting = []
         return cls._added([total, *waiting]) if waiting else total
 
     @classmethod
@@ -249,7 +252,8 @@ def _packed(terms: Integers, documents: Integers, n_documents: int) -> Integers:
 
 def _unpacked(keys: Integers, n_documents: int) -> tuple[Integers, Integers]:
     """Return the terms and documents of packed keys, shapes (n,), as signed numbers of as many bits as the keys."""
-    shift, signed = n_documents.bit_length(), np.dtype(f"i{keys.itemsize}")
+    shift = n_documents.bit_length()
+    signed = np.dtype(f"i{keys.itemsize}")
     return (keys >> keys.dtype.type(shift)).view(signed), (
         keys & keys.dtype.type((1 << shift) - 1)
     ).view(signed)

@@ -47,7 +47,8 @@ class Moments(NamedTuple):
         found = cls.zero(n_classes, values.shape[1])
         for column in range(values.shape[1]):
             here = ~np.isnan(values[:, column])
-            x, groups = values[here, column], classes[here]
+            x = values[here, column]
+            groups = classes[here]
             found.documents[:, column] = np.bincount(groups, minlength=n_classes)
             found.sums[:, column] = _exact_sums(x, groups, n_classes)
             high = SPLITTER * x - (SPLITTER * x - x)

@@ -84,10 +84,8 @@ class SoftCounter(Generic[Counts]):
 
     def _blocks(self) -> Iterator[tuple[Whole, csr_array]]:
         """Yield terms, so many that a table with the classes has at most `TERM_WEIGHTS_AT_ONCE` cells, and their counts by document."""
-        n_terms, step = (
-            self._labelled.n_terms,
-            max(TERM_WEIGHTS_AT_ONCE // self._labelled.n_classes, 1),
-        )
+        n_terms = self._labelled.n_terms
+        step = max(TERM_WEIGHTS_AT_ONCE // self._labelled.n_classes, 1)
         for begin in range(0, max(n_terms, 1), step):
             rows = np.arange(begin, min(begin + step, n_terms))
             yield rows, self._by_term[begin : begin + step]

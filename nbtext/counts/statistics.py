@@ -258,7 +258,8 @@ MOST_OF_SEEDS = 1e6
 
 def by_class(seeds: Seeds, classes: Names) -> list[Seed]:
     """Return the seeds of some classes: a term against a class becomes one for each of the others."""
-    known, found = set(classes), []
+    known = set(classes)
+    found = []
     for seed in seeds:
         labels = (
             [seed.label]

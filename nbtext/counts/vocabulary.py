@@ -193,10 +193,8 @@ class Vocabulary:
 
     def union(self, other: Vocabulary) -> tuple[Vocabulary, Whole, Whole]:
         """Return the union, and the new ids of the terms of each vocabulary, shapes (len(self),) and (len(other),)."""
-        text, bounds = (
-            self.text + other.text,
-            np.append(self.bounds, len(self.text) + other.bounds[1:]),
-        )
+        text = self.text + other.text
+        bounds = np.append(self.bounds, len(self.text) + other.bounds[1:])
         order, is_repeated = sorted_order(text, bounds)
         ids = np.full(
             len(self) + len(other), UNKNOWN, np.int64
@@ -264,7 +262,8 @@ class GrowingVocabulary:
 
 def _numbered_pairs(ids: Whole, places: Whole, left: Whole, last: Whole) -> Keys:
     """Return distinct n-grams, sorted, given the places in ``ids`` of each and of its parts; write their ids there, after those of single terms."""
-    found, begin = [np.empty(0, np.uint64)], int(ids.max(initial=-1)) + 1
+    found = [np.empty(0, np.uint64)]
+    begin = int(ids.max(initial=-1)) + 1
     while places.size:
         ready = ids[left] != UNKNOWN
         keys, number = np.unique(pair(ids[left[ready]], ids[last[ready]]), return_inverse=True)
@@ -299,7 +298,8 @@ def sorted_order(text: bytes, bounds: Whole) -> tuple[Whole, Mask]:
     windows *= np.arange(COMPARED) < sizes[:, np.newaxis]
     begins = windows.view(f"S{COMPARED}").ravel()
     order = np.argsort(begins, kind="stable")
-    begins, sizes = begins.take(order), sizes.take(order)
+    begins = begins.take(order)
+    sizes = sizes.take(order)
     is_alike = np.append(False, begins[1:] == begins[:-1])[: order.size]
     unsure = np.flatnonzero(is_alike & ((sizes != np.roll(sizes, 1)) | (sizes > COMPARED)))
     run_of_each = np.cumsum(~is_alike)
@@ -320,7 +320,8 @@ def sorted_order(text: bytes, bounds: Whole) -> tuple[Whole, Mask]:
 
 def _rows(text: bytes, bounds: Whole, chosen: Whole) -> tuple[bytes, Whole]:
     """Return text and bounds of the chosen terms, in the order given."""
-    octets, sizes = np.frombuffer(text, np.uint8), np.diff(bounds)[chosen]
+    octets = np.frombuffer(text, np.uint8)
+    sizes = np.diff(bounds)[chosen]
     parts = (slice(begin, begin + TERMS_AT_ONCE) for begin in range(0, chosen.size, TERMS_AT_ONCE))
     rows = b"".join(
         [octets.take(flat_indices(bounds[chosen[part]], sizes[part])).tobytes() for part in parts]

@@ -88,6 +88,7 @@ def weighted_cells(
     if documents is None:
         raise ValueError(f"--weighting {weighting} needs the documents")
     kept = selected[documents.matrix.terms]
-    cells, matrix = cells_of_entries(statistics, documents)[kept], documents.matrix.of_entries(kept)
+    cells = cells_of_entries(statistics, documents)[kept]
+    matrix = documents.matrix.of_entries(kept)
     units = np.rint(tfidf(matrix, statistics) * LOG_UNITS)
     return np.bincount(cells, units, statistics.cell_classes.size) / LOG_UNITS

@@ -194,7 +194,8 @@ class _Comparison:
         )
         names = [shown_set(labels, index.labels) for labels in index.table.sets()]
         cells = _answer_cells((truth, of_a, of_b), len(names))
-        right_a, right_b = cells.truth == cells.a, cells.truth == cells.b
+        right_a = cells.truth == cells.a
+        right_b = cells.truth == cells.b
         groups = (right_a & right_b, right_a & ~right_b, right_b & ~right_a, ~right_a & ~right_b)
         table = _RightAnswers(*(int(cells.documents[chosen].sum()) for chosen in groups))
         p_value = mcnemar(table.only_a_right, table.only_b_right)
@@ -298,7 +299,8 @@ def mcnemar(only_a: int, only_b: int) -> float:
     """
     if only_a == only_b:
         return 1.0
-    n, fewer = only_a + only_b, min(only_a, only_b)
+    n = only_a + only_b
+    fewer = min(only_a, only_b)
     largest = exp(lgamma(n + 1) - lgamma(fewer + 1) - lgamma(n - fewer + 1) - n * log(2))
     i = np.arange(fewer, 0, -1)
     others = np.cumprod(i / (n - i + 1)).sum()  # C(n, i − 1) / C(n, i) = i / (n − i + 1)
@@ -313,7 +315,8 @@ def answer_differences(
         Cells.of_counts(cells.truth, answer, cells.documents, table).with_present_labels()
         for answer in (cells.a, cells.b)
     ]
-    right_a, right_b = cells.truth == cells.a, cells.truth == cells.b
+    right_a = cells.truth == cells.a
+    right_b = cells.truth == cells.b
     n = cells.documents.sum()
     n_labels = sum(present for _, present in sides)
     parts = []

@@ -234,11 +234,9 @@ class HeldOutEvaluation:
 
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:
         """Return the figures; ``unknown_documents`` are those of a class without training documents."""
-        result, judged, known = (
-            self.evaluation.result(bootstrap),
-            self.evaluation.judged,
-            self.known,
-        )
+        result = self.evaluation.result(bootstrap)
+        judged = self.evaluation.judged
+        known = self.known
         unknown = self.evaluation.documents_of_lost_classes(known)
         return replace(
             result,
@@ -249,10 +247,8 @@ class HeldOutEvaluation:
 
     def predictions(self) -> list[Prediction]:
         """Return the answers to all documents, in the order of the corpus."""
-        probabilities, judged = (
-            np.concatenate([part for *_, part in self._parts]),
-            self.evaluation.judged,
-        )
+        probabilities = np.concatenate([part for *_, part in self._parts])
+        judged = self.evaluation.judged
         order = np.argsort(self.rows, kind="stable")
         truth = judged.truth[order].named(self.evaluation.classes)
         answers = judged.answer[order].named(self.evaluation.classes)
@@ -333,10 +329,8 @@ def _scored(
     test: Whole | None,
 ) -> Iterator[HeldOutBlock]:
     """Score the documents ``test`` by a model of others, or without ``test`` each one by the model of all others."""
-    fitted, n_classes = (
-        classifier(estimated(table, learnt.weights), learnt, parameters),
-        table.n_classes,
-    )
+    fitted = classifier(estimated(table, learnt.weights), learnt, parameters)
+    n_classes = table.n_classes
     tested = np.arange(len(documents)) if test is None else test
     for rows in in_blocks(
         tested, n_classes, min(BLOCK_DOCUMENTS * n_classes, TERM_WEIGHTS_AT_ONCE)
@@ -600,14 +594,13 @@ def validate_corpus(
     the functions of each method.
     """
     counts, names, notes = corpus
-    table, documents = counts.table, counts.documents
+    table = counts.table
+    documents = counts.documents
     if method == "leave-one-out":
         held_out = evaluate_leave_one_out(table, documents, settings, rule)
         return _CrossValidation(held_out, [held_out], [])
-    values, generators = (
-        [columns[0] for columns in notes if columns],
-        np.random.default_rng(seed).spawn(repeats),
-    )
+    values = [columns[0] for columns in notes if columns]
+    generators = np.random.default_rng(seed).spawn(repeats)
     if method == "time":
         folds = [ordered_folds(_times_of(values, names), n_folds)]
     elif method == "grouped":

@@ -61,7 +61,8 @@ class DriftWatch:
                 "the model does not know what training looked like",
                 hint="train with calibration and --set sample=N above 0",
             )
-        self._model, self._training = model, model.fitted.learnt.profile
+        self._model = model
+        self._training = model.fitted.learnt.profile
         self._path = None if path is None else os.path.abspath(path)
         self._parts: list[tuple[Whole, Whole, Floats, Whole]] = []
 
@@ -86,7 +87,8 @@ class DriftWatch:
 
     def line(self) -> dict[str, Parsed] | None:
         """Return the line of the log; None if no document could be read."""
-        classes, training = self._model.classes, self._training
+        classes = self._model.classes
+        training = self._training
         if not any(len(tokens) for tokens, *_ in self._parts):
             return None
         tokens, unknown, likelihood, answers = (
@@ -96,7 +98,8 @@ class DriftWatch:
         counts = zip(classes, run.answers.tolist(), training.answers.tolist(), strict=True)
         figures = {}
         for name in FIGURES:
-            spread, before = run.figures[name], training.figures[name]
+            spread = run.figures[name]
+            before = training.figures[name]
             figures[name] = {
                 "run": list(spread),
                 "training": list(before),
@@ -312,11 +315,13 @@ def _answers_drift(runs: Sequence[_LoggedRun]) -> FigureDrift:
     counts = np.array(
         [[run.answers.get(label, (0, 0)) for label in labels] for run in runs], np.int64
     )  # (n_runs, n_labels, 2)
-    answered, training = counts[..., 0], counts[..., 1]
+    answered = counts[..., 0]
+    training = counts[..., 1]
     known = answered.any(axis=1) & training.any(axis=1)
     if not known.any():
         return NOT_KNOWN
-    answered, training = answered[known], training[known]
+    answered = answered[known]
+    training = training[known]
     sizes = training.sum(axis=1)
     shares = training / sizes[:, np.newaxis]
     mixture = np.average(shares, axis=0, weights=answered.sum(axis=1))

@@ -126,7 +126,8 @@ class _SurestMistakes:
                 len(self._kept) == MISTAKES_SHOWN and probability < self._kept[-1][0]
             ):  # of equals margins differ, where they round to 1
                 break
-            document, posterior = block.documents[row], block.log_posterior[row]
+            document = block.documents[row]
+            posterior = block.log_posterior[row]
             margin = (
                 float(posterior[decision.answers[row]] - posterior[truth[row]])
                 if truth[row] >= 0
@@ -142,10 +143,13 @@ class _SurestMistakes:
 
     def mistakes(self) -> tuple[QuotedMistake, ...]:
         """Return the mistakes by falling probability."""
-        excerpts, number, found = Excerpts(self._model.fitted), self._model.classes.index, []
+        excerpts = Excerpts(self._model.fitted)
+        number = self._model.classes.index
+        found = []
         for *_, block in self._kept:
             [mistake] = self._finder.mistakes(block, block.posterior.decide(DecisionRule()))
-            answer, rival = number(mistake.answer), number(mistake.against or mistake.truth)
+            answer = number(mistake.answer)
+            rival = number(mistake.against or mistake.truth)
             of_truth = None if mistake.against else float(np.exp(block.log_posterior[0, rival]))
             found.append(
                 QuotedMistake(

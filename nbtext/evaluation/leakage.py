@@ -149,7 +149,8 @@ class _LeakCheck:
         leaked, partners = self.leaks()
         left = np.ones(evaluation.judged.n, np.bool_)
         left[leaked] = False
-        others, without = evaluation.judged.of(left), None
+        others = evaluation.judged.of(left)
+        without = None
         if others.n:
             scores = probability_result(others)
             without = _OthersResult(

@@ -118,7 +118,8 @@ def learning_curve(
     Sizes at which the parameters leave no term in some run are left out. Raise `UsageError` if that holds for all sizes, or if there are
     fewer than two documents for each fold.
     """
-    classes, n = subsets.documents.strata, len(subsets)
+    classes = subsets.documents.strata
+    n = len(subsets)
     if n < 2 * resampling.folds:
         raise UsageError(
             f"{quantity(n, 'document')} {'is' if n == 1 else 'are'} too few for "
@@ -141,7 +142,8 @@ def learning_curve(
     usable = np.isfinite(figures).all(axis=(0, 2))
     if problem is not None and not usable.any():
         raise problem
-    sizes, figures = sizes[usable], figures[:, usable]
+    sizes = sizes[usable]
+    figures = figures[:, usable]
     columns = (sizes, figures.mean(axis=0), *np.quantile(figures, (0.025, 0.975), axis=0))
     points = tuple(
         CurvePoint(size, mean[0], (low[0], high[0]), mean[1], (low[1], high[1]), mean[2])
@@ -245,7 +247,8 @@ def _judge(work: _CurveTraining, task: tuple[int, int]) -> _Judged | UsageError:
         held_out = HeldOutEvaluation(subsets.table, blocks=blocks)
     except UsageError as none_left:
         return none_left
-    judged, in_test = held_out.evaluation.judged, test[held_out.rows]
+    judged = held_out.evaluation.judged
+    in_test = test[held_out.rows]
     figures = accuracy_and_macro_f1(judged.of(in_test))
     return (*figures, float(judged.of(~in_test).right.mean())), learnt.choices
 
@@ -296,7 +299,8 @@ def forecast(
             later,
             withheld=f"a curve of fewer than {FEWEST_SIZES} points is too short for a forecast",
         )
-    errors, places = 1 - accuracies, sizes.astype(np.float64)
+    errors = 1 - accuracies
+    places = sizes.astype(np.float64)
     mean = errors.mean(axis=0)
     drawn = np.random.default_rng(bootstrap.seed).integers(
         len(errors), size=(bootstrap.replicates, at_once)
@@ -314,7 +318,8 @@ def forecast(
         for k, n in enumerate(places.tolist())
         if k >= sizes.size // 2
     )
-    low, high = max(low - missed, 0.0), min(high + missed, 1.0)
+    low = max(low - missed, 0.0)
+    high = min(high + missed, 1.0)
     if not errors[:, -1].any():  # redrawn runs know nothing of errors that did not occur
         low = min(low, wilson_interval(now, now)[0])
     if high - low > WIDEST_INTERVAL:
@@ -354,17 +359,17 @@ def fit_power_laws(sizes: Floats, errors: Floats, weights: Floats) -> _PowerLaws
         _given_exponent(relative, errors, weights, np.full(len(errors), c))[2] for c in EXPONENTS
     ]
     best = np.argmin(tried, axis=0)
-    low, high = (
-        EXPONENTS[np.maximum(best - 1, 0)],
-        EXPONENTS[np.minimum(best + 1, EXPONENTS.size - 1)],
-    )
+    low = EXPONENTS[np.maximum(best - 1, 0)]
+    high = EXPONENTS[np.minimum(best + 1, EXPONENTS.size - 1)]
     for _ in range(REFINEMENTS):
-        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+        left = high - _GOLDEN * (high - low)
+        right = low + _GOLDEN * (high - low)
         to_left = (
             _given_exponent(relative, errors, weights, left)[2]
             <= _given_exponent(relative, errors, weights, right)[2]
         )
-        low, high = np.where(to_left, low, left), np.where(to_left, right, high)
+        low = np.where(to_left, low, left)
+        high = np.where(to_left, right, high)
     c = (low + high) / 2
     a, b, _ = _given_exponent(relative, errors, weights, c)
     return _PowerLaws(a, b, c, unit)
@@ -378,12 +383,16 @@ def _given_exponent(
     A plane's least squares; where that leaves the quadrant, the better of its two edges (C. Lawson, R. Hanson, 1974, chapter 23).
     """
     x = relative ** -c[:, np.newaxis]
-    total, sum_x, sum_xx = weights.sum(), x @ weights, np.square(x) @ weights
-    sum_y, sum_xy = errors @ weights, (x * errors) @ weights
+    total = weights.sum()
+    sum_x = x @ weights
+    sum_xx = np.square(x) @ weights
+    sum_y = errors @ weights
+    sum_xy = (x * errors) @ weights
     determinant = total * sum_xx - sum_x**2
     b = (total * sum_xy - sum_x * sum_y) / determinant
     a = (sum_y - b * sum_x) / total
-    flat, only_b = sum_y / total, sum_xy / sum_xx
+    flat = sum_y / total
+    only_b = sum_xy / sum_xx
     nothing = np.zeros(len(errors))
     candidates = [(a, b), (flat, nothing), (nothing, only_b)]
     squares = np.stack(
@@ -393,6 +402,7 @@ def _given_exponent(
         ]
     )
     squares[0, (a < 0) | (b < 0)] = np.inf
-    best, rows = squares.argmin(axis=0), np.arange(len(errors))
+    best = squares.argmin(axis=0)
+    rows = np.arange(len(errors))
     a, b = (np.stack([pair[side] for pair in candidates])[best, rows] for side in (0, 1))
     return a, b, squares[best, rows]

@@ -57,7 +57,8 @@ def ruling_out(classifier: Classifier, terms: Whole, n_classes: int) -> Whole:
 
     All −1 if scores are no sums over terms.
     """
-    first, summed = np.full(n_classes, -1), additive(classifier)
+    first = np.full(n_classes, -1)
+    summed = additive(classifier)
     if summed is None:
         return first
     for places in in_blocks(np.flatnonzero(summed.known()[terms]), n_classes, TERM_WEIGHTS_AT_ONCE):
@@ -76,7 +77,8 @@ def shared_out(located: LocatedWords, matrix: DocumentTermMatrix, nats: Floats) 
         np.minimum(np.searchsorted(matrix.terms, located.terms, sorter=order), order.size - 1)
     ]
     here = np.flatnonzero(matrix.terms[entries] == located.terms)
-    entries, shares = entries[here], located.shares[here]
+    entries = entries[here]
+    shares = located.shares[here]
     occurrences = np.bincount(entries, shares, order.size)
     parts = shares / occurrences[entries] * nats[entries]
     return np.bincount(located.words[here], parts, located.begins.size).astype(np.float64)
@@ -86,7 +88,8 @@ def weighed_pieces(
     text: str, places: Iterable[tuple[int, int, float]]
 ) -> Iterator[tuple[str, float]]:
     """Yield a text in pieces: the text between words with 0 nats, and words with theirs, given where each begins and ends in bytes, in order."""
-    content, done = text.encode(), 0
+    content = text.encode()
+    done = 0
     for begin, end, nats in places:
         if nats and begin >= done:
             yield content[done:begin].decode(), 0.0
@@ -103,10 +106,8 @@ def word_contributions(
     ``matrix`` holds the document alone; the words have shape (n_words,). Where scores are no sums over terms, a word has what is lost without it.
     """
     classifier = model.text_classifier
-    found, prior = (
-        term_contributions(classifier, matrix, np.array(pair[:1]), np.array(pair[1:])),
-        bias(classifier, matrix),
-    )
+    found = term_contributions(classifier, matrix, np.array(pair[:1]), np.array(pair[1:]))
+    prior = bias(classifier, matrix)
     prior = np.append(model.classifier.log_prior if prior is None else prior, 0.0)  # of `REST`
     words = (
         _left_out_contributions(model, located, matrix, pair)
@@ -155,7 +156,8 @@ def _changed_counts(
     are left out.
     """
     distinct = np.union1d(matrix.terms, terms)
-    counts, places = np.zeros(distinct.size, np.int64), np.searchsorted(distinct, terms)
+    counts = np.zeros(distinct.size, np.int64)
+    places = np.searchsorted(distinct, terms)
     counts[np.searchsorted(distinct, matrix.terms)] = matrix.counts
     step = max(CELLS_AT_ONCE // max(distinct.size, 1), 1)
     for begin in range(0, n_documents, step):

@@ -36,7 +36,10 @@ if TYPE_CHECKING:
     from nbtext.fitted_model import FittedModel
     from nbtext.type_names import Floats, Whole
 
-WORD, ATTRIBUTE, PRIOR, LACKING = "word", "attribute", "prior", "lacking"
+WORD = "word"
+ATTRIBUTE = "attribute"
+PRIOR = "prior"
+LACKING = "lacking"
 """Causes that rule a class out: a word, the value of an attribute, the class prior, a word that all training documents of the class hold."""
 
 
@@ -138,7 +141,8 @@ class Explainer:
     """Explains the answers of a model, against their runners-up or against one class; raises `UsageError` if there is no such class."""
 
     def __init__(self, model: FittedModel, against: str | None = None) -> None:
-        self._model, self._classes = model, [*model.classes, THE_REST]
+        self._model = model
+        self._classes = [*model.classes, THE_REST]
         if len(model.classes) < model.kind.fewest:
             raise UsageError("the model has a single class: there is nothing to compare it with")
         self._against = None if against is None else class_number(model, against)
@@ -230,7 +234,8 @@ class Explainer:
         occurrences = np.bincount(name_of, located.counts, len(names)).astype(np.int64).tolist()
         spans = np.stack((located.begins.take(order), located.ends.take(order)), axis=1)
         ordered = nats[order]
-        forms, found = located.form_of[order[bounds[:-1]]].tolist(), []
+        forms = located.form_of[order[bounds[:-1]]].tolist()
+        found = []
         for name, form, times, begin, end in zip(
             names, forms, occurrences, bounds.tolist(), bounds[1:].tolist(), strict=False
         ):
@@ -254,7 +259,8 @@ class Explainer:
 
     def _shares(self, terms: Sequence[int]) -> tuple[float | None, float | None]:
         """Return the shares of the counts of terms that unlabelled documents and seed words added, each None if the model has no such layer."""
-        statistics, counts = self._model.statistics, self._model.counts
+        statistics = self._model.statistics
+        counts = self._model.counts
         if not terms:
             return None, None
         layers = statistics, statistics.observed, counts.labelled
@@ -271,7 +277,8 @@ class Explainer:
     def _calibration(
         self, block: ScoredBlock, row: int, pair: tuple[int, int], posterior: Floats
     ) -> _CalibrationSteps:
-        calibration, lengths = self._model.learnt.calibration, block.lengths[row : row + 1]
+        calibration = self._model.learnt.calibration
+        lengths = block.lengths[row : row + 1]
         on_scale = self._model.classifier.log_scale(block.scores[row : row + 1], lengths)[0]
         before, after = (
             float(nats[pair[0]] - nats[pair[1]]) for nats in (np.append(on_scale, 0.0), posterior)

@@ -84,15 +84,11 @@ class Excerpts:
 
         Attributes follow. Words speak for neither where both classes are ruled out, or scores are no sums over terms.
         """
-        text, fields = (
-            _squeezed(document.text),
-            [(name, _squeezed(content)) for name, content in document.fields],
-        )
+        text = _squeezed(document.text)
+        fields = [(name, _squeezed(content)) for name, content in document.fields]
         located = self._walker.locate(text, fields, pairs=True)
-        matrix, pair = (
-            self._model.counted([text], [fields]),
-            (np.array([answer]), np.array([rival])),
-        )
+        matrix = self._model.counted([text], [fields])
+        pair = (np.array([answer]), np.array([rival]))
         found = term_contributions(self._model.text_classifier, matrix, *pair)
         nats = (
             np.zeros(located.begins.size)
@@ -168,7 +164,8 @@ class MistakeFinder:
         wrong = np.flatnonzero((decision.answers >= 0) & (decision.answers != truth))
         if not wrong.size:
             return
-        answers, posterior = decision.answers[wrong], block.log_posterior[wrong]
+        answers = decision.answers[wrong]
+        posterior = block.log_posterior[wrong]
         rivals = np.where(truth[wrong] >= 0, truth[wrong], runner_up(posterior, answers))
         matrix = self._model.counted(*contents([block.documents[row] for row in wrong.tolist()]))
         contributions = term_contributions(self._model.text_classifier, matrix, answers, rivals)
@@ -193,7 +190,8 @@ class MistakeFinder:
     def _tipping_terms(
         self, matrix: DocumentTermMatrix, nats: Floats
     ) -> list[tuple[_TippingTerm, ...]]:
-        found, vocabulary = [], self._model.statistics.vocabulary
+        found = []
+        vocabulary = self._model.statistics.vocabulary
         for begin, end in pairwise(matrix.offsets.tolist()):
             speaking = begin + np.flatnonzero(
                 nats[begin:end] > 0

@@ -261,7 +261,8 @@ class WordWalker:
         walked = []
         for part in parts:
             for match in part.pattern.finditer(document, part.begin, part.end):
-                form, place = match.group(), match.start()
+                form = match.group()
+                place = match.start()
                 if readable[place]:
                     spans = [
                         span for piece in self._pieces(part.prefix, form) for span in piece.spans
@@ -330,25 +331,22 @@ class WordWalker:
         shares = np.ones(terms.size)
         if self._order > 1:
             of_terms = part_of.take(owners)
-            firsts, sizes = (
-                np.repeat(np.arange(terms.size), self._order),
-                np.tile(np.arange(1, self._order + 1), terms.size),
-            )
+            firsts = np.repeat(np.arange(terms.size), self._order)
+            sizes = np.tile(np.arange(1, self._order + 1), terms.size)
             within = np.append(of_terms, -1).take(firsts + sizes - 1, mode="clip") == of_terms.take(
                 firsts
             )
-            firsts, sizes = (
-                firsts[within],
-                sizes[within],
-            )  # of the n-grams inside their parts, in the order of `with_ngrams`
-            terms, owners = (
-                np.repeat(self._with_ngrams(terms, of_terms), sizes),
-                owners.take(flat_indices(firsts, sizes)),
-            )
+            firsts = firsts[within]
+            sizes = sizes[
+                within
+            ]  # of the n-grams inside their parts, in the order of `with_ngrams`
+            terms = np.repeat(self._with_ngrams(terms, of_terms), sizes)
+            owners = owners.take(flat_indices(firsts, sizes))
             shares = np.repeat(1 / sizes, sizes)
         if any(form.char_ngrams for form in forms):
             in_pieces, (pieces,) = _gathered([form.char_ngrams for form in forms], form_of)
-            terms, owners = np.concatenate((terms, pieces)), np.concatenate((owners, in_pieces))
+            terms = np.concatenate((terms, pieces))
+            owners = np.concatenate((owners, in_pieces))
             shares = np.concatenate((shares, np.ones(pieces.size)))
         located = LocatedWords(begins, ends, part_of, forms, form_of, owners, terms, shares)
         shares *= located.counts.take(owners)
@@ -358,13 +356,15 @@ class WordWalker:
         self, document: bytes, parts: Sequence[_Part], *, pairs: bool
     ) -> tuple[Whole, Whole, Whole, Ids, list[LocatedForm]]:
         """Return where each word begins and ends, its part and the number of its form, shapes (n_words,), and the forms."""
-        places, numbers = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        places = [np.empty(0, np.int64)]
+        numbers = [np.empty(0, np.int64)]
         number_of = defaultdict[str, defaultdict[bytes, int]](
             partial(defaultdict, count().__next__)
         )
         for part in parts:
             number = number_of[part.prefix].__getitem__
-            begin, split = part.begin, re.compile(b"(%b)" % part.pattern.pattern).split
+            begin = part.begin
+            split = re.compile(b"(%b)" % part.pattern.pattern).split
             while begin < part.end:
                 space = _SPACE.search(document, begin + BYTES_AT_ONCE, part.end)
                 end = space.start() if space else part.end
@@ -378,7 +378,8 @@ class WordWalker:
                 )
                 numbers.append(np.fromiter(map(number, between[1::2]), np.int64))
                 begin = end
-        forms, rows = dict[LocatedForm, int](), []
+        forms = dict[LocatedForm, int]()
+        rows = []
         for _, prefix, surface in sorted(
             (number, prefix, form)
             for prefix, found in number_of.items()
@@ -400,8 +401,11 @@ class WordWalker:
         return begins + of_surfaces, ends + of_surfaces, part_of, form_of, list(forms)
 
     def _words_at(
-        self, prefix: str, form: bytes, pairs: bool
-    ) -> list[tuple[int, int, LocatedForm]]:  # noqa: FBT001 - a cache takes it so
+        self,
+        prefix: str,
+        form: bytes,
+        pairs: bool,  # noqa: FBT001 - a cache takes it so
+    ) -> list[tuple[int, int, LocatedForm]]:
         """Return where the words of a surface form stand in it, and what they are."""
         if form.isalnum():  # as most are: a word by itself
             return [(0, len(form), self._form(prefix, form, self._words_of(prefix, form, None)))]
@@ -416,17 +420,16 @@ class WordWalker:
                 continue
             whole = is_run or self._counted or prefix == _AS_IT_STANDS
             for part in [(begin, end)] if whole else _parts(form, begin, end):
-                written, of_part = (
-                    form[slice(*part)],
-                    [word for *_, of_span in spans for word in of_span],
-                )
+                written = form[slice(*part)]
+                of_part = [word for *_, of_span in spans for word in of_span]
                 if part != (begin, end):
                     of_part = self._words_of(prefix, written, side)
                 found.append((*part, self._form(prefix, written, of_part)))
         return found
 
     def _form(self, prefix: str, written: bytes, of_form: Sequence[_Word]) -> LocatedForm:
-        name, count = of_form[0].word, 1
+        name = of_form[0].word
+        count = 1
         if self._counted:
             count = name_and_count(written)[1]
         else:
@@ -498,16 +501,15 @@ class WordWalker:
                 )
             if pairs and beside:
                 first, last, (word, *others) = spans[0]
-                spans[0], beside = (
-                    (first, last, [word._replace(char_ngrams=tuple(beside)), *others]),
-                    [],
-                )
+                spans[0] = (first, last, [word._replace(char_ngrams=tuple(beside)), *others])
+                beside = []
             found.append(_Piece(begin, end, bool(pairs), side, spans))
         return found
 
     def _words_of(self, prefix: str, form: bytes, side: str | None) -> list[_Word]:
         """Return the words of a surface form, given with the prefix of its part and its side: at least one, with the reason if it is dropped."""
-        as_it_stands, found = self._counted or prefix == _AS_IT_STANDS, []
+        as_it_stands = self._counted or prefix == _AS_IT_STANDS
+        found = []
         text = (name_and_count(form)[0] if self._counted else form).decode()
         for word in [text] if as_it_stands else candidates(text) or [""]:
             dropped = None if as_it_stands else self._dropped(word, side)

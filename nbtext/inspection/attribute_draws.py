@@ -48,13 +48,15 @@ def _drawings(model: FittedModel, label: int) -> Iterator[DrawValues]:
 def drawing_of_categories(attribute: CategoricalAttribute, label: int) -> DrawValues:
     """Return a function that draws a ~ φ_k; those never seen are numbered, and a class without a distribution has None."""
     distribution = attribute.values
-    vocabulary, n_unseen = distribution.statistics.vocabulary, distribution.n_unseen
+    vocabulary = distribution.statistics.vocabulary
+    n_unseen = distribution.n_unseen
     terms = np.flatnonzero(distribution.selected)
     of_unseen = distribution.probability_of_unseen()[label] if n_unseen else 0.0
     weights = np.append(distribution.probability(terms)[:, label], of_unseen)
     if not np.any(weights > 0):
         return lambda _: [None]
-    urn, prefix = Categorical(weights), len(category_term(attribute.name, ""))
+    urn = Categorical(weights)
+    prefix = len(category_term(attribute.name, ""))
 
     def draw(random: np.random.Generator) -> list[str]:
         place = int(urn.draw(1, random)[0])
@@ -72,7 +74,8 @@ def drawing_of_counts(counts: PoissonAttributes, label: int) -> DrawValues:
 
 def drawing_of_numbers(numbers: NormalAttributes, label: int) -> DrawValues:
     """Return a function that draws x ~ N(μ_k, σ²_k)."""
-    means, deviations = numbers.means[label], np.sqrt(numbers.variances[label])
+    means = numbers.means[label]
+    deviations = np.sqrt(numbers.variances[label])
     return lambda random: random.normal(means, deviations).tolist()
 
 
@@ -87,7 +90,8 @@ def drawing_of_features(classifier: Classifier, label: int) -> DrawValues:
         n_numbers = len(classifier.training.statistics.attributes.numeric)
         return lambda _: [None] * n_numbers
     n_latent = classifier.space.projection.shape[1]
-    numbers, gaussians = classifier.numbers, classifier.gaussians
+    numbers = classifier.numbers
+    gaussians = classifier.gaussians
 
     def draw(random: np.random.Generator) -> list[float]:
         features = gaussians.draw(label, random)[n_latent:]

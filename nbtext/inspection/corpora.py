@@ -26,8 +26,10 @@ from nbtext.text.words import stop_words
 if TYPE_CHECKING:
     from nbtext.corpus.document import Document
     from nbtext.counts.statistics import ClassStatistics
+    from nbtext.type_names import Names, Whole
 
-NAMED, LONGEST = 10, 50
+NAMED = 10
+LONGEST = 50
 """Classes and documents that are named, the others are counted; characters of a class that are shown."""
 
 FEW = 5
@@ -36,7 +38,8 @@ FEW = 5
 REPEATED = 0.01
 """Share of documents with the text of another from which there is a warning."""
 
-LIKELY, FEWEST_WORDS = 0.15, 20
+LIKELY = 0.15
+FEWEST_WORDS = 20
 """Share of the words of a text that are stop words of its language, at least, and their least number."""
 
 NEARLY = 0.8
@@ -93,9 +96,14 @@ def look_at_corpus(
         sample=0,
     )
     corpus = Corpus(paths, found, labelled=True, where=where, files_within=files_within)
-    sizes, digests, names, labels = array("q"), bytearray(), list[str](), list[Label]()
+    sizes = array("q")
+    digests = bytearray()
+    names = list[str]()
+    labels = list[Label]()
     seen: dict[Label, Label] = {}
-    classes, kinds, unreadable = Counter[str](), Counter[str](), list[_Unreadable]()
+    classes = Counter[str]()
+    kinds = Counter[str]()
+    unreadable = list[_Unreadable]()
 
     def readable() -> Iterator[Document]:
         """Yield the documents to count, and note some numbers of each."""
@@ -106,7 +114,8 @@ def look_at_corpus(
                     [_Unreadable(document.id, document.problem.line)][: NAMED - len(unreadable)]
                 )
                 continue
-            content, label = document.joined, document.label or ""
+            content = document.joined
+            label = document.label or ""
             label = seen.setdefault(label, label)  # one object for all documents of a label
             sizes.append(len(content))
             classes.update(labels_in(label))
@@ -121,33 +130,10 @@ def look_at_corpus(
     with suppress(NoDocumentsError):
         statistics = count(readable(), Analysis(settings)).labelled
         findings += corpus_findings(statistics, found, n_terms=statistics.n_terms)
-        few = {label: size for label, size in classes.items() if size < FEW}
-        if few and all(each.check != "columns" for each in findings):
-            detail = (
-                f"{quantity(len(few), 'class')} with fewer than {FEW} documents: "
-                f"{sizes_in_words(few, NAMED)}"
-            )
-            findings += [
-                Finding(
-                    "classes",
-                    WARNING,
-                    detail,
-                    "add documents, join such classes, or leave them out",
-                )
-            ]
+        if all(each.check != "columns" for each in findings):
+            findings += _small_classes(classes)
         last = last_equal(np.frombuffer(digests, "<u8"))
-        repeated = np.flatnonzero(last != np.arange(last.size))
-        if repeated.size > REPEATED * last.size:
-            first, other = names[repeated[0]], names[last[repeated[0]]]
-            detail = (
-                f"with the text of another: {quantity(repeated.size, 'document')}; first "
-                f"{first}, like {other}"
-            )
-            findings.append(
-                Finding(
-                    "documents", WARNING, detail, "to count each text once, give --once to train"
-                )
-            )
+        findings += _repeated_texts(last, names)
         if statistics.kind.is_exclusive:
             findings += contradictions(last, labels, names)
         if found.document in ("text", BY_NAME):
@@ -172,6 +158,32 @@ def look_at_corpus(
     of_reading = [*corpus.notices.warnings, *corpus.notices.findings]
     of_layout = [*_sizes(overview, corpus.notices.replaced), *corpus_doubts(paths, reading, found)]
     return overview, [*of_layout, *of_reading, *findings]
+
+
+def _small_classes(classes: Counter[str]) -> Iterator[Finding]:
+    """Yield a warning of classes with fewer than `FEW` documents."""
+    few = {label: size for label, size in classes.items() if size < FEW}
+    if few:
+        detail = (
+            f"{quantity(len(few), 'class')} with fewer than {FEW} documents: "
+            f"{sizes_in_words(few, NAMED)}"
+        )
+        remedy = "add documents, join such classes, or leave them out"
+        yield Finding("classes", WARNING, detail, remedy)
+
+
+def _repeated_texts(last: Whole, names: Names) -> Iterator[Finding]:
+    """Yield a warning if many documents have the text of another, given the last document with the text of each."""
+    repeated = np.flatnonzero(last != np.arange(last.size))
+    if repeated.size > REPEATED * last.size:
+        first = names[repeated[0]]
+        other = names[last[repeated[0]]]
+        detail = (
+            f"with the text of another: {quantity(repeated.size, 'document')}; first "
+            f"{first}, like {other}"
+        )
+        remedy = "to count each text once, give --once to train"
+        yield Finding("documents", WARNING, detail, remedy)
 
 
 def _sizes(corpus: CorpusOverview, n_replaced: int) -> Iterator[Finding]:
@@ -212,10 +224,8 @@ def _sizes(corpus: CorpusOverview, n_replaced: int) -> Iterator[Finding]:
 
 def _language(statistics: ClassStatistics, language: str) -> Iterator[Finding]:
     """Yield the finding that the texts are of another language, if their stop words show it clearly."""
-    counts, words = (
-        np.append(statistics.term_counts, 0),
-        statistics.vocabulary,
-    )  # a word that is not there has the last number, −1
+    counts = np.append(statistics.term_counts, 0)
+    words = statistics.vocabulary  # a word that is not there has the last number, −1
     found = {each: counts[words.find(stop_words(each, each))].sum() for each in LANGUAGES}
     most = max(found.values())
     if most >= max(FEWEST_WORDS, LIKELY * counts.sum(), 2 * found.get(language, 0)):

@@ -68,16 +68,19 @@ def criteria(model: Classifier) -> Criteria:
 
     Each part has its own n in the BIC. That of the class prior is the number of documents, or beside a text alone that of its tokens.
     """
-    statistics, settings = model.training.statistics, model.training.settings
+    statistics = model.training.statistics
+    settings = model.training.settings
     require_fitting(settings, CRITERIA, *rows_of(statistics.kind))
-    fits, kind = part_fits(model), settings.class_prior
+    fits = part_fits(model)
+    kind = settings.class_prior
     if impossible := [fit.part for fit in fits if not np.isfinite(fit.fit.log_likelihood)]:
         raise UsageError(
             f"AIC and BIC are not defined for {listed(impossible, 3)}: in a class all documents "
             "have the same number"
         )
     documents = statistics.observed.class_documents
-    of_labels, of_classes = log_evidence_of_labels(kind, model.prior, documents), _evidence(fits)
+    of_labels = log_evidence_of_labels(kind, model.prior, documents)
+    of_classes = _evidence(fits)
     labels = fit_of_labels(kind, model.prior, documents)
     if not statistics.attributes.names:
         labels = labels._replace(tokens=fits[0].fit.tokens)
@@ -93,12 +96,11 @@ def criteria(model: Classifier) -> Criteria:
         sum(getattr(part, name) for part in found)
         for name in ("log_likelihood", "parameters", "aic", "bic")
     )
-    evidence, by_class = None, None
+    evidence = None
+    by_class = None
     if of_classes is not None:
-        evidence, by_class = (
-            float(of_classes.sum()) + (of_labels or 0.0),
-            dict(zip(statistics.classes, of_classes.tolist(), strict=True)),
-        )
+        evidence = float(of_classes.sum()) + (of_labels or 0.0)
+        by_class = dict(zip(statistics.classes, of_classes.tolist(), strict=True))
     tokens = whole_or_float(statistics.observed.tokens_of(model.training.selected).sum())
     return Criteria(
         evidence, of_labels, by_class, log_likelihood, parameters, tokens, aic, bic, found
@@ -107,7 +109,8 @@ def criteria(model: Classifier) -> Criteria:
 
 def classifier_of(model: TextClassifier) -> Classifier:
     """Return the classifier of the labelled documents of a model, estimated from those that it keeps if these are all."""
-    fitted, sample = model.fitted, model.counts.sample
+    fitted = model.fitted
+    sample = model.counts.sample
     labelled = estimated(model.counts.table.counted, fitted.learnt.weights)
     return classifier(
         labelled, fitted.learnt, model.settings, sample.documents if sample.is_complete else None
@@ -123,7 +126,8 @@ def _evidence(fits: list[PartFit]) -> Floats | None:
 COMPARED = (0.01, 0.1, 1.0)
 """Pseudo-counts per term that a model's own is compared with."""
 
-FOR_EACH_CLASS, FOR_ALL_CLASSES = "one for each class", "one for all classes"
+FOR_EACH_CLASS = "one for each class"
+FOR_ALL_CLASSES = "one for all classes"
 
 
 @dataclass(frozen=True)
@@ -148,8 +152,10 @@ def compared_models(model: Classifier) -> list[ComparedModel]:
 
     The others have the pseudo-counts of `COMPARED`, or the same distributions for all classes, as if labels said nothing of documents.
     """
-    training, fits = model.training, part_fits(model)
-    own, data = _evidence(fits), ", ".join(fit.part for fit in fits if fit.fit.tokens)
+    training = model.training
+    fits = part_fits(model)
+    own = _evidence(fits)
+    data = ", ".join(fit.part for fit in fits if fit.fit.tokens)
     if own is None:
         return []
     models = training.language_models(training.statistics)

@@ -53,7 +53,10 @@ class DocumentGenerator:
 
     def __init__(self, model: TextClassifier, *, draw: bool = False, seed: int = 0) -> None:
         """Raise `UsageError` if there are no words to draw, or for a draw of parameters that have no posterior."""
-        self._model, self._fitted, self._draw, self._seed = model, model.fitted, draw, seed
+        self._model = model
+        self._fitted = model.fitted
+        self._draw = draw
+        self._seed = seed
         probabilities = class_conditionals(model.fitted.text_classifier)
         self._coins = (
             probabilities
@@ -92,7 +95,8 @@ class DocumentGenerator:
             raise UsageError("the model has no words to draw", hint="leave --length out")
         given = None if label is None else class_number(self._fitted, label)
         prior = Categorical(self._fitted.classifier.prior)
-        random, of_values = random_source(self._seed), random_source(self._seed, 0, 0)
+        random = random_source(self._seed)
+        of_values = random_source(self._seed, 0, 0)
         for _ in range(n):
             number = int(prior.draw(1, random)[0]) if given is None else given
             if number not in self._ready:
@@ -108,7 +112,8 @@ class DocumentGenerator:
     @property
     def keys(self) -> tuple[str, ...]:
         """Names of label, text if there is one, and attributes: with attributes those that the model reads."""
-        reading, text = self._model.reading, ("text",) if self._words.size else ()
+        reading = self._model.reading
+        text = ("text",) if self._words.size else ()
         if not self.attributes:
             return ("label", *text)
         return (
@@ -145,7 +150,8 @@ class DocumentGenerator:
         probability = self.probability(number)
         if self._coins is not None:
             return lambda _, random: draw_coins(probability, random)
-        urn, statistics = Categorical(probability), self._fitted.statistics.observed
+        urn = Categorical(probability)
+        statistics = self._fitted.statistics.observed
         tokens = cells_of_class(statistics, statistics.cell_counts, number)[self._words].sum()
         mean = float(tokens / max(statistics.class_documents[number], 1))
         return lambda length, random: urn.draw(length or draw_length(mean, random), random)
@@ -177,10 +183,8 @@ class DocumentGenerator:
         """Draw θ ~ Beta(n_1 + a, n_0 + b), the posterior of each coin."""
         statistics = self._fitted.statistics
         learnt = self._fitted.learnt
-        more, absence = (
-            float(self._model.settings.estimate == "map"),
-            self._model.settings.absence_smoothing,
-        )
+        more = float(self._model.settings.estimate == "map")
+        absence = self._model.settings.absence_smoothing
         a = learnt.own.of(self._words, learnt.smoothing) + more
         b = a if absence is None else np.full_like(a, absence + more)
         heads = cells_of_class(statistics, statistics.cell_documents, number)[self._words]

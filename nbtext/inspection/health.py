@@ -104,7 +104,8 @@ def _python() -> Finding:
 
 
 def _packages() -> Iterator[Finding]:
-    installed, needed = {name: _version(name) for name in PACKAGES}, _least_versions()
+    installed = {name: _version(name) for name in PACKAGES}
+    needed = _least_versions()
     yield Finding(
         "packages",
         PASSED,
@@ -205,10 +206,8 @@ def _folder(path: str) -> Iterator[Finding]:
             "folder", FAILED, str(PathError(failure.message, where=failure.where)), fix, failure
         )
         return
-    free, size = (
-        shutil.disk_usage(target.parent).free,
-        target.stat().st_size if target.exists() else 0,
-    )
+    free = shutil.disk_usage(target.parent).free
+    size = target.stat().st_size if target.exists() else 0
     detail = f"{target.parent}: can be written, {free / 1e9:,.1f} GB free"
     if free < SPARE * size:
         fix = "make room: the old model stays until the new one is whole"

@@ -61,7 +61,8 @@ def perplexities(model: TextClassifier, documents: Iterable[Document]) -> Perple
     Each counts under the language model of its own class, of several labels under each, whatever the classifier. Raise `UsageError` if none has a class of the model.
     """
     number = {label: place for place, label in enumerate(model.classes)}
-    sums, others = HeldOutText.empty(len(number)), Counter[str]()
+    sums = HeldOutText.empty(len(number))
+    others = Counter[str]()
     for block in blocks(documents, size_of):
         labelled = [
             (document, label) for document in block for label in labels_in(document.label or "")
@@ -122,15 +123,15 @@ AttributeOverviews = dict[str, AttributeOverview | CategoriesOverview]
 
 def attributes_overview(model: TextClassifier, weights: Floats | None) -> AttributeOverviews:
     """Return each attribute by name, with the ``weights`` of numbers if they have some, shape (n_numbers, n_classes); empty for a model of texts alone."""
-    attributes, statistics, labels = model.fitted.attributes, model.fitted.statistics, model.classes
+    attributes = model.fitted.attributes
+    statistics = model.fitted.statistics
+    labels = model.classes
     if attributes is None:
         return {}
-    names, moments, counts, numbers = (
-        statistics.attributes,
-        statistics.moments,
-        attributes.counts,
-        attributes.numbers,
-    )
+    names = statistics.attributes
+    moments = statistics.moments
+    counts = attributes.counts
+    numbers = attributes.numbers
     found: AttributeOverviews = {
         name: _categories(model, attribute)
         for name, attribute in zip(names.categorical, attributes.categorical, strict=True)
@@ -164,11 +165,13 @@ def attributes_overview(model: TextClassifier, weights: Floats | None) -> Attrib
 
 
 def _categories(model: TextClassifier, attribute: CategoricalAttribute) -> CategoriesOverview:
-    values, documents = attribute.values, model.fitted.statistics.observed.term_documents
+    values = attribute.values
+    documents = model.fitted.statistics.observed.term_documents
     terms = np.flatnonzero(values.selected)
     listed = np.sort(terms[np.argsort(-documents[terms], kind="stable")[:MOST_CATEGORIES]])
     names = [term_name(model, term).split("=", 1)[1] for term in listed.tolist()]
-    probability, classifier = values.probability(listed), model.fitted.classifier
+    probability = values.probability(listed)
+    classifier = model.fitted.classifier
     if values.n_unseen:
         names.append(f"({values.n_unseen:,} never seen)")
         probability = np.vstack((probability, values.probability_of_unseen()))
@@ -303,18 +306,15 @@ class Overview:
 
 def overview(model: TextClassifier, top: int) -> Overview:
     """Return what is in a model, with up to ``top`` terms of each class: those that add most mutual information to it."""
-    statistics, sample, fitted, learnt = (
-        model.counts.labelled,
-        model.counts.sample,
-        model.fitted,
-        model.fitted.learnt,
-    )
-    calibration, judgement = learnt.calibration, learnt.judgement
+    statistics = model.counts.labelled
+    sample = model.counts.sample
+    fitted = model.fitted
+    learnt = model.fitted.learnt
+    calibration = learnt.calibration
+    judgement = learnt.judgement
     own = own_parameters(fitted.text_classifier)
-    top_terms, temperature = (
-        _top_terms(model, top),
-        _LengthPower(calibration.scale, calibration.exponent),
-    )
+    top_terms = _top_terms(model, top)
+    temperature = _LengthPower(calibration.scale, calibration.exponent)
     return Overview(
         documents=statistics.n_documents,
         several_labels=None if fitted.kind.is_exclusive else True,
@@ -349,16 +349,16 @@ def overview(model: TextClassifier, top: int) -> Overview:
 
 
 def _unlabelled(model: TextClassifier) -> UnlabelledOverview | None:
-    figures, labelled = model.fitted.learnt.unlabelled, model.counts.labelled
+    figures = model.fitted.learnt.unlabelled
+    labelled = model.counts.labelled
     if figures is None:
         return None
-    weight, classes = 0.0, dict.fromkeys(labelled.classes, 0.0)
+    weight = 0.0
+    classes = dict.fromkeys(labelled.classes, 0.0)
     for of_layer, derived in model.counts.table.derived():
-        weight, classes = (
-            of_layer,
-            dict(
-                zip(derived.classes, (derived.class_documents / derived.unit).tolist(), strict=True)
-            ),
+        weight = of_layer
+        classes = dict(
+            zip(derived.classes, (derived.class_documents / derived.unit).tolist(), strict=True)
         )
     n_terms = int(np.count_nonzero(~labelled.held))
     return UnlabelledOverview(figures.documents, weight, n_terms, dict(figures.losses), classes)
@@ -367,7 +367,8 @@ def _unlabelled(model: TextClassifier) -> UnlabelledOverview | None:
 def _seeds(model: TextClassifier) -> dict[str, dict[str, float]] | None:
     found: dict[str, dict[str, float]] = {}
     for seed in by_class(model.fitted.learnt.weights.seeds, model.classes):
-        of_class, term = found.setdefault(seed.label, {}), displayed_term(" ".join(seed.term))
+        of_class = found.setdefault(seed.label, {})
+        term = displayed_term(" ".join(seed.term))
         of_class[term] = of_class.get(term, 0.0) + seed.pseudo_count
     return found or None
 
@@ -385,7 +386,8 @@ def _fields(model: TextClassifier) -> dict[str, int] | None:
 
 def _boundary(model: TextClassifier, boundary: Boundary) -> dict[str, ClassBoundary]:
     """Return the boundary of each class."""
-    n_classes, found = len(model.classes), {}
+    n_classes = len(model.classes)
+    found = {}
     weights, bias = (np.round(part, 9).tolist() for part in boundary[:2])
     rest = [
         [None] * n_classes

@@ -69,7 +69,8 @@ def surface_forms(model: TextClassifier) -> dict[int, Forms]:
     statistics = model.fitted.statistics.observed
     if not model.settings.surface_forms:
         return {}
-    vocabulary, counts = statistics.vocabulary, statistics.term_counts
+    vocabulary = statistics.vocabulary
+    counts = statistics.term_counts
     numbers = np.flatnonzero(is_category_of(vocabulary, FORMS)).tolist()
     words = [vocabulary.term(number).removeprefix(category_term(FORMS, "")) for number in numbers]
     terms = vocabulary.find(model.analysis.stemmer()(words))
@@ -92,7 +93,8 @@ def most_frequent_forms(model: TextClassifier) -> dict[int, str]:
 
 def as_words(model: TextClassifier, terms: Sequence[int]) -> list[str]:
     """Return the names of terms with the most frequent word in place of each stem, also inside n-grams; other terms as `term_name`."""
-    vocabulary, words = model.fitted.statistics.vocabulary, most_frequent_forms(model)
+    vocabulary = model.fitted.statistics.vocabulary
+    words = most_frequent_forms(model)
 
     def as_word(number: int) -> str:
         if number < vocabulary.n_single:
@@ -154,9 +156,13 @@ class WordDetails:
 
 def term_details(model: TextClassifier, words: Sequence[str]) -> list[WordDetails]:
     """Return the details of each word, or of each text of several words with the n-grams that they make."""
-    forms, of_texts, found = surface_forms(model), term_probabilities(model), []
+    forms = surface_forms(model)
+    of_texts = term_probabilities(model)
+    found = []
     for word in words:
-        probabilities, terms, never_seen = of_texts, None, False
+        probabilities = of_texts
+        terms = None
+        never_seen = False
         for attribute in _categorical(model):
             if word.startswith(f"{attribute.name}="):
                 own = attribute.never_seen([word.split("=", 1)[1]])[:, np.newaxis]
@@ -212,10 +218,8 @@ def _details(
 ) -> TermDetails:
     if not known:
         return TermDetails(name, forms, known=False, selected=False, classes={})
-    statistics, terms = (
-        model.fitted.statistics.observed,
-        np.array([term] if term >= 0 else [], np.int64),
-    )
+    statistics = model.fitted.statistics.observed
+    terms = np.array([term] if term >= 0 else [], np.int64)
     selected = bool(probabilities.selected[term])
     probability: list[float | None] = [None] * statistics.n_classes
     posteriors = np.full((2, statistics.n_classes), np.nan)
@@ -255,10 +259,8 @@ def _terms_of(model: TextClassifier, word: str) -> dict[str, int]:
     A name of counted features or of a character n-gram is the term as it stands. So is a stem, or an n-gram of stems, that the model prints and
     that is no stem of itself ("hors" becomes "hor"); of the terms that the text becomes, only known ones are then added.
     """
-    word, vocabulary = (
-        word.encode("utf-8", "replace").decode(),
-        model.fitted.statistics.vocabulary,
-    )  # an argument may be bytes that are no text
+    word = word.encode("utf-8", "replace").decode()
+    vocabulary = model.fitted.statistics.vocabulary  # an argument may be bytes that are no text
     if model.reading.is_counted or (WILDCARD in word and model.settings.char_ngrams is not None):
         return {word: vocabulary.find([word])[0]}
     name, colon, content = word.partition(":")
@@ -350,11 +352,9 @@ def class_size(model: TextClassifier, number: int) -> tuple[float, float, float]
 def class_details(model: TextClassifier, labels: Names, top: int) -> dict[str, ClassDetails]:
     """Return each class with its ``top`` terms by each of `MEASURES`; raise `UsageError` for a class that the model does not have."""
     classes = np.array([class_number(model.fitted, label) for label in labels], np.int64)
-    models, prior, probabilities = (
-        model.fitted.language_models,
-        model.fitted.classifier.prior,
-        term_probabilities(model),
-    )
+    models = model.fitted.language_models
+    prior = model.fitted.classifier.prior
+    probabilities = term_probabilities(model)
     meaning = _ProbabilityMeaning(probabilities.symbol, probabilities.meaning)
 
     def tables(terms: Whole) -> dict[str, Floats]:
@@ -386,7 +386,8 @@ def class_terms(model: TextClassifier, top: int, most_classes: int) -> tuple[Cla
 
     Only for the ``most_classes`` classes with most documents, in the model's order.
     """
-    models, prior = model.fitted.language_models, model.fitted.classifier.prior
+    models = model.fitted.language_models
+    prior = model.fitted.classifier.prior
     classes = np.sort(
         np.argsort(-model.fitted.statistics.class_documents, kind="stable")[:most_classes]
     )
@@ -443,10 +444,8 @@ def _best_terms(
         for (column, name), so_far in best.items():
             new = np.stack((columns[name][:, column], columns[""][:, column]))
             above = new[0] > 0
-            numbers, values = (
-                np.concatenate((so_far[0], terms[above])),
-                np.concatenate((so_far[1], new[:, above]), axis=1),
-            )
+            numbers = np.concatenate((so_far[0], terms[above]))
+            values = np.concatenate((so_far[1], new[:, above]), axis=1)
             order = np.lexsort((numbers, -values[1], -values[0]))[:top]
             best[column, name] = numbers[order], values[:, order]
     term = model.fitted.statistics.vocabulary.term

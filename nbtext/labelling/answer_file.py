@@ -164,7 +164,8 @@ class AnswerFile:
         """Write an answer; when this returns it is on the disk. Raise `PathError` if that fails, and then the file is as before."""
         self._require_unchanged()
         line = f"{answer.line}\n".encode(*_ENCODING)
-        begin, left = self._ends[-1], line
+        begin = self._ends[-1]
+        left = line
         try:
             while left:
                 left = left[os.write(self._descriptor, left) :]

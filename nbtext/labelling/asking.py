@@ -56,7 +56,8 @@ class Coverage:
         vectors = np.rint(weights / np.where(norms > 0, norms, 1)[of_entry] * VECTORS).astype(
             np.int32
         )
-        self._vectors, self._by_term = vectors, vectors[pool.order_by_term]
+        self._vectors = vectors
+        self._by_term = vectors[pool.order_by_term]
         self._mean = np.bincount(matrix.terms, vectors, pool.n_terms) / (VECTORS * len(pool))
         self._labelled = np.zeros(pool.n_terms, np.int64)
         self.of_documents = np.zeros(len(pool), np.int64)

@@ -149,7 +149,8 @@ def count_pool(documents: Iterable[Document], analysis: Analysis) -> CountedPool
             yield document._replace(label=document.label or _NO_CLASS)
 
     counts = count(labelled(), analysis, keep_all=True)
-    table, counted = counts.table, counts.documents
+    table = counts.table
+    counted = counts.documents
     if not table.n_terms:
         raise UsageError(
             "no document of the pool has a word that counts", hint="check --format and --stop-words"

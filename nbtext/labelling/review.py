@@ -36,10 +36,8 @@ class Review(Session):
         self.load((row, document.label or "") for row, document in enumerate(self.pool.documents))
         self._reviews = file
         found = suspects(counted.table, counted.documents, settings)
-        decided, ids = (
-            {answer.id for answer in file.answers},
-            [document.id for document in self.pool.documents],
-        )
+        decided = {answer.id for answer in file.answers}
+        ids = [document.id for document in self.pool.documents]
         self._suspects = {
             row: suspect
             for row, suspect in zip(

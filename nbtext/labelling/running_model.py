@@ -40,7 +40,8 @@ PSEUDO_COUNT = 0.1
 """α: the evidence of a few labels says little about it."""
 
 
-_WITH, _WITHOUT = slice(1, None, 2), slice(2, None, 2)
+_WITH = slice(1, None, 2)
+_WITHOUT = slice(2, None, 2)
 """Rows of the labels in the table, and of their rests; the first row is everything."""
 
 
@@ -99,7 +100,8 @@ class RunningModel:
     def add(self, document: Reach, truth: Truth, sign: int = 1) -> None:
         """Count a document to its class, or with ``sign`` −1 take it away again."""
         for number in truth.tolist():
-            terms, of_class = document.terms, self._counts[number]
+            terms = document.terms
+            of_class = self._counts[number]
             before = _log_ratios(of_class[terms])
             of_class[terms] += sign * document.log_counts
             change = _log_ratios(of_class[terms]) - before
@@ -109,8 +111,10 @@ class RunningModel:
 
     def load(self, rows: Whole, truth: Truth) -> None:
         """Count many documents at once, to classes that have none yet; the result is that of `add` for each."""
-        pool, sizes = self._pool, self._pool.matrix.entries[rows]
-        entries, of_entry = flat_indices(pool.matrix.offsets[rows], sizes), np.repeat(truth, sizes)
+        pool = self._pool
+        sizes = self._pool.matrix.entries[rows]
+        entries = flat_indices(pool.matrix.offsets[rows], sizes)
+        of_entry = np.repeat(truth, sizes)
         np.add.at(self._counts, (of_entry, pool.matrix.terms[entries]), pool.log_counts[entries])
         self._documents += np.bincount(truth, minlength=self.n_classes)
         for number in range(self.n_classes):
@@ -140,10 +144,8 @@ class RunningModel:
         scores = RunningModel.scores(self, rows)
         sizes = self._pool.matrix.entries[rows]
         entries = flat_indices(self._pool.matrix.offsets[rows], sizes)
-        terms, counts = (
-            self._pool.matrix.terms[entries],
-            self._pool.log_counts[entries].astype(np.int64),
-        )
+        terms = self._pool.matrix.terms[entries]
+        counts = self._pool.log_counts[entries].astype(np.int64)
         of_entry = np.repeat(np.arange(rows.size), sizes)
         ratios = _log_ratios(self._counts[truth[of_entry], terms] - counts)
         own = np.zeros(rows.size, np.int64)

@@ -99,7 +99,9 @@ class Session:
         file: AnswerFile | None = None,
         seeds: Sequence[Seed] = (),
     ) -> None:
-        self.pool, self.plan, self.file = pool, plan, file
+        self.pool = pool
+        self.plan = plan
+        self.file = file
         self.n_asked = len(pool) if n_asked is None else n_asked
         self.classes: list[str] = list(dict.fromkeys(seed.label for seed in seeds))
         """In the order in which they came, by number."""
@@ -283,7 +285,8 @@ class Session:
 
     def pieces(self, row: int, first: str, second: str) -> Iterator[tuple[str, float]]:
         """Return the text in pieces as `weighed_pieces` does: words with what they add to the log odds of the first class over the second, or of several labels over the rest."""
-        pool, document = self.pool, self.pool.documents[row]
+        pool = self.pool
+        document = self.pool.documents[row]
         added = self.model.term_scores(pool.reach(row))
         nats = self.model.contrast(
             added[self.classes.index(first)], added[self.classes.index(second)]
@@ -350,10 +353,8 @@ class Session:
         return int(np.append(self._is_left[self._random_order], True).argmax())
 
     def _class_seed(self, seeds: Sequence[Seed]) -> ClassSeed:
-        terms, amounts = (
-            self.pool.vocabulary.find_terms([seed.term for seed in seeds]),
-            np.array([seed.pseudo_count for seed in seeds]),
-        )
+        terms = self.pool.vocabulary.find_terms([seed.term for seed in seeds])
+        amounts = np.array([seed.pseudo_count for seed in seeds])
         return ClassSeed(terms[terms != UNKNOWN], amounts[terms != UNKNOWN])
 
     def truth(self, rows: Whole) -> Truth:
@@ -394,7 +395,8 @@ def open_session(
 
     An answer whose document is not in the pool, or has another text there, teaches too: its document is counted behind those of the pool.
     """
-    pooled, rows = list[Document](), list[int]()
+    pooled = list[Document]()
+    rows = list[int]()
 
     def all_documents() -> Iterator[Document]:
         for document in documents:
@@ -405,7 +407,8 @@ def open_session(
         for answer in answers:
             row = known.get(answer.id)
             if row is None or answer.text not in (pooled[row].shown, pooled[row].text.decode()):
-                row, text = next(behind), without_separators(answer.text.encode("utf-8", "replace"))
+                row = next(behind)
+                text = without_separators(answer.text.encode("utf-8", "replace"))
                 yield Document(
                     answer.id,
                     None,

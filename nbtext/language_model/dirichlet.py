@@ -240,7 +240,8 @@ class LanguageModels:
 
     def log_unseen(self) -> Floats:
         """Return log φ_jk of a term that no document held, as if a single one did, shape (n_classes,); −inf under maximum likelihood."""
-        tokens, total = self.class_tokens, self.pseudo_tokens
+        tokens = self.class_tokens
+        total = self.pseudo_tokens
         of_corpus = 1.0 if self.prior_shape == "symmetric" else 1 / max(self.corpus_tokens, 1.0)
         return log(share(np.full_like(tokens, self.smoothing * of_corpus), tokens + total))
 
@@ -262,7 +263,8 @@ class LanguageModels:
     @cached_property
     def log_gains(self) -> Floats | None:
         """log(m_jk + A) − log A of each cell, shape (n_cells,); None where scores are not summed so, as `MANY_CLASSES` says."""
-        of_terms, n_classes = self.statistics.term_counts, self.statistics.n_classes
+        of_terms = self.statistics.term_counts
+        n_classes = self.statistics.n_classes
         if n_classes < MANY_CLASSES or not self.same_where_unseen or not self.pseudo_tokens:
             return None
         holding = of_terms @ np.diff(self.statistics.term_offsets)

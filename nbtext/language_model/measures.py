@@ -72,7 +72,8 @@ def held_out(models: LanguageModels, matrix: DocumentTermMatrix, classes: Whole)
     matrix = matrix.of_terms(~is_category(models.statistics.vocabulary))
     known = matrix.of_terms(models.selected)
     unknown = matrix.lengths - known.lengths + matrix.unknown
-    of_entry, statistics = classes[known.entry_documents], models.statistics
+    of_entry = classes[known.entry_documents]
+    statistics = models.statistics
     cells = find_sorted(
         pair(statistics.cell_terms, statistics.cell_classes), pair(known.terms, of_entry)
     )
@@ -128,21 +129,18 @@ def log_evidence_of_classes(models: LanguageModels) -> Floats | None:
     α is that of the models, with the seed words of the class, and under MAP one more than the pseudo-counts. None if there is no prior: maximum likelihood, or no pseudo-counts.
     −inf for a class with a term whose α_j is 0.
     """
-    statistics, more = models.statistics, float(models.estimate == "map")
+    statistics = models.statistics
+    more = float(models.estimate == "map")
     if models.estimate == "ml" or models.smoothing + models.own.numbers.sum() + more <= 0:
         return None
     cells = models.selected[statistics.cell_terms]
-    terms, classes, counts = (
-        statistics.cell_terms[cells],
-        statistics.cell_classes[cells],
-        statistics.observed.cell_counts[cells],
-    )
+    terms = statistics.cell_terms[cells]
+    classes = statistics.cell_classes[cells]
+    counts = statistics.observed.cell_counts[cells]
     of_terms, total = models.pseudo_counts(terms)
     tokens = statistics.observed.tokens_of(models.selected)
-    alpha, alpha_0 = (
-        of_terms[:, 0] + more,
-        total + more * models.n_selected + (models.class_tokens - tokens),
-    )
+    alpha = of_terms[:, 0] + more
+    alpha_0 = total + more * models.n_selected + (models.class_tokens - tokens)
     alpha += statistics.cell_counts[cells] - counts
     of_cells = np.bincount(classes, gamma_rise(alpha, counts), statistics.n_classes).astype(
         np.float64
@@ -158,7 +156,8 @@ def log_evidence_of_labels(kind: object, prior: Floats, class_documents: Whole) 
     None for ``empirical``, which is maximum likelihood and has no prior.
     """
     if isinstance(kind, str) and kind.startswith("smoothed:") and float(kind.partition(":")[2]) > 0:
-        added, n_classes = float(kind.partition(":")[2]), class_documents.size
+        added = float(kind.partition(":")[2])
+        n_classes = class_documents.size
         return float(
             gamma_rise(added, class_documents).sum()
             - gamma_rise(added * n_classes, class_documents.sum())
@@ -224,7 +223,8 @@ def fit_of_terms(models: LanguageModels) -> Fit:
 
 def fit_of_labels(kind: object, prior: Floats, class_documents: Whole) -> Fit:
     """Return log L = Σ_k D_k log π_k and |θ| = K − 1, or 0 for a class prior that is ``uniform`` or given and thereby fixed."""
-    free, n_documents = isinstance(kind, str) and kind != "uniform", class_documents.sum()
+    free = isinstance(kind, str) and kind != "uniform"
+    n_documents = class_documents.sum()
     log_likelihood = _log_likelihood(
         class_documents, class_documents / max(n_documents, 1) if free else prior
     )

@@ -66,7 +66,8 @@ def draw_dirichlet(alpha: Floats, random: np.random.Generator) -> Floats:
 
 def draw_beta(a: Floats, b: Floats, random: np.random.Generator) -> Floats:
     """Return θ ~ Beta(a, b), shape (n,), for a and b of at least 0 and not both 0."""
-    heads, tails = _log_gamma_variates(a, random), _log_gamma_variates(b, random)
+    heads = _log_gamma_variates(a, random)
+    tails = _log_gamma_variates(b, random)
     with np.errstate(over="ignore"):
         theta: Floats = 1 / (1 + np.exp(tails - heads))
     return theta

@@ -91,10 +91,12 @@ def count_histogram(
     The base measure is 1/V for ``symmetric``, the share of the corpus for ``background``.
     """
     cells = np.flatnonzero(selected[statistics.cell_terms])
-    terms, counts = statistics.cell_terms[cells], statistics.observed.cell_counts[cells]
+    terms = statistics.cell_terms[cells]
+    counts = statistics.observed.cell_counts[cells]
     if not statistics.weights.seeds:
         return _histogram(statistics, selected, prior_shape, terms, counts)
-    seeds, tokens = statistics.cell_counts[cells] - counts, statistics.observed.tokens_of(selected)
+    seeds = statistics.cell_counts[cells] - counts
+    tokens = statistics.observed.tokens_of(selected)
     found = _histogram(
         statistics, selected, prior_shape, terms, counts + 1j * seeds
     )  # a complex number is a pair of both
@@ -116,7 +118,8 @@ def complement_histogram(
 
     A term has the same count, that of the corpus, in the complements of all classes that do not hold it.
     """
-    terms, cells = np.flatnonzero(selected), np.flatnonzero(selected[statistics.cell_terms])
+    terms = np.flatnonzero(selected)
+    cells = np.flatnonzero(selected[statistics.cell_terms])
     others = statistics.term_counts[statistics.cell_terms[cells]] - statistics.cell_counts[cells]
     n_classes = int(np.count_nonzero(statistics.class_documents))
     not_holding = n_classes - np.diff(statistics.term_offsets)[terms]
@@ -135,7 +138,8 @@ def coin_histogram(statistics: ClassStatistics, selected: Mask) -> CountHistogra
     The base measure is 1/2: α is both parameters of a Beta distribution.
     """
     cells = np.flatnonzero(selected[statistics.cell_terms])
-    of_class, holding = statistics.class_documents, statistics.cell_documents[cells]
+    of_class = statistics.class_documents
+    holding = statistics.cell_documents[cells]
     lacking = of_class[statistics.cell_classes[cells]] - holding
     n_terms = int(np.count_nonzero(selected))
     nowhere = n_terms - np.bincount(statistics.cell_classes[cells], minlength=statistics.n_classes)
@@ -155,7 +159,8 @@ def coin_histogram(statistics: ClassStatistics, selected: Mask) -> CountHistogra
 def _summed(values: Numbers, number: Whole) -> tuple[Numbers, Numbers]:
     """Return the distinct values above 0, and the sum of the numbers of each, where it is above 0."""
     some = (values > 0) & (number > 0)
-    values, number = values[some], number[some]
+    values = values[some]
+    number = number[some]
     distinct, place = np.unique(values, return_inverse=True)
     return distinct, np.bincount(place, number, distinct.size)
 
@@ -183,7 +188,8 @@ def _histogram(
             return_inverse=True,
             return_counts=True,
         )
-        distinct, base_measure = pairs[0], pairs[1] / (tokens.sum() or 1)
+        distinct = pairs[0]
+        base_measure = pairs[1] / (tokens.sum() or 1)
         cells = cells if number is None else np.bincount(place.ravel(), number, distinct.size)
     return CountHistogram(distinct, base_measure, cells, tokens, np.ones(tokens.size), n_terms)
 
@@ -267,7 +273,8 @@ def psi_rise(start: Floats, steps: Numbers) -> Floats:
     far = np.flatnonzero(steps > most)
     if not far.size:
         return found
-    low, high = start + SUMMED, start + steps[far]
+    low = start + SUMMED
+    high = start + steps[far]
     first, second, fourth = (1 / low**power - 1 / high**power for power in (1, 2, 4))
     found[far] += np.log1p((high - low) / low) + first / 2 + second / 12 - fourth / 120
     return found
@@ -336,7 +343,8 @@ def left_out_tokens(
 ) -> _LeftOutTokens:
     """Return what `left_out_log_likelihood` needs of documents of the statistics, over the selected terms."""
     left = without_themselves(statistics, selected, documents)
-    matrix, own = left.matrix, documents.classes[left.matrix.entry_documents]
+    matrix = left.matrix
+    own = documents.classes[left.matrix.entry_documents]
     counts: Numbers = statistics.counts_in(matrix.terms, own) - left.own
     tokens = statistics.tokens_of(selected)
     class_tokens = tokens[documents.classes] - left.lengths
@@ -350,7 +358,8 @@ def left_out_tokens(
         base = np.ones(counts.size)
     else:
         in_others = np.where(tokens.sum() > left.lengths, tokens.sum() - left.lengths, 1)
-        weights, base = left.own, left.remaining / in_others[matrix.entry_documents]
+        weights = left.own
+        base = left.remaining / in_others[matrix.entry_documents]
         base_sums = np.ones(len(documents))
     lengths = np.bincount(matrix.entry_documents, left.own, len(documents))
     some = lengths > 0
@@ -438,7 +447,8 @@ def without_themselves(
     unit = statistics.weight_unit
     if unit != 1:
         weights = documents.weights_in(statistics)
-        own, lengths = own * weights[matrix.entry_documents] / unit, lengths * weights / unit
+        own = own * weights[matrix.entry_documents] / unit
+        lengths = lengths * weights / unit
     remaining = statistics.term_counts.take(matrix.terms) - own
     others = (remaining > 0) | declared
     vanishing = matrix.of_entries(~others)
@@ -455,15 +465,14 @@ def leave_one_out(
     And of each document the tokens of terms that still count, and other tokens: of terms that no other document holds or that did not count before.
     If the models are of sums of weights, the documents have the same weights, and their counts are in ``tokens``.
     """
-    statistics, tokens, own_class = (
-        models.statistics,
-        tokens or documents.matrix,
-        (np.arange(len(documents)), documents.classes),
-    )
+    statistics = models.statistics
+    tokens = tokens or documents.matrix
+    own_class = (np.arange(len(documents)), documents.classes)
     left = without_themselves(statistics, models.selected, documents, declared=models.declared)
     matrix, in_class, remaining, vanishing, selected_tokens, others = left
 
-    of_entry, scores = matrix.entry_documents, np.zeros((len(documents), statistics.n_classes))
+    of_entry = matrix.entry_documents
+    scores = np.zeros((len(documents), statistics.n_classes))
 
     if models.prior_shape == "symmetric":
         added = models.pseudo_counts(matrix.terms)[0][:, 0]

@@ -348,7 +348,8 @@ class Evaluation:
 
     def _share_intervals(self, everything: Judged) -> dict[str, Interval]:
         """Return the intervals of figures that are shares of documents, from the counts alone."""
-        n, hits = everything.n, int(everything.right.sum())
+        n = everything.n
+        hits = int(everything.right.sum())
         accuracy = wilson_interval(hits, n)
         if not n:
             return {"accuracy": accuracy}

@@ -73,11 +73,9 @@ class Bootstrap(NamedTuple):
 
     def _portions(self, draws: int, size: int) -> Iterator[tuple[np.random.Generator, int]]:
         """Yield the generator and how many sets to draw at once, until there are as many as `replicates_of` the draws of each."""
-        generator, n_replicates, step = (
-            np.random.default_rng(self.seed),
-            self.replicates_of(draws),
-            max(DRAWS_AT_ONCE // size, 1),
-        )
+        generator = np.random.default_rng(self.seed)
+        n_replicates = self.replicates_of(draws)
+        step = max(DRAWS_AT_ONCE // size, 1)
         for begin in range(0, n_replicates, step):
             yield generator, min(step, n_replicates - begin)
 
@@ -86,10 +84,12 @@ def wilson_interval(hits: float, n: int) -> Interval:
     """Return the 95 % interval of a share of hits among n trials (Wilson 1927; Brown, Cai, DasGupta 2001, eq. 4)."""
     if not n:
         return 0.0, 1.0
-    z, p = NORMAL_95, hits / n
+    z = NORMAL_95
+    p = hits / n
     centre = p + z * z / (2 * n)
     half = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    low, high = (centre - half) / (1 + z * z / n), (centre + half) / (1 + z * z / n)
+    low = (centre - half) / (1 + z * z / n)
+    high = (centre + half) / (1 + z * z / n)
     return low if hits else 0.0, high if hits < n else 1.0  # where rounding would miss the end
 
 
@@ -117,7 +117,8 @@ def replicated_rates(
 
 def replicated_scores(judged: Judged, bootstrap: Bootstrap) -> dict[str, Floats]:
     """Return replicates of log loss (if finite), Brier score, calibration error and figures of ranking, each of shape (n_replicates,), from the same draws."""
-    n, bins = judged.n, bin_of(judged.confidence)
+    n = judged.n
+    bins = bin_of(judged.confidence)
     order = np.argsort(bins, kind="stable")
     starts = np.flatnonzero(np.diff(bins[order], prepend=-1))
     judged = judged.of(order)

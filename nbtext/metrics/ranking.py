@@ -121,14 +121,13 @@ def ranking_figures(truth: Mask, log_posterior: Floats) -> Floats:
 
     ``truth``, shape (n_docs, n_labels or more), has labels without a probability at the end. Without any label nDCG is 0 and LRAP 1.
     """
-    order, n_true = np.argsort(-log_posterior, axis=1, kind="stable"), truth.sum(axis=1)
+    order = np.argsort(-log_posterior, axis=1, kind="stable")
+    n_true = truth.sum(axis=1)
     is_true = np.take_along_axis(truth, order, axis=1).astype(np.float64)
     found = is_true.cumsum(axis=1)
     gains = 1 / np.log2(np.arange(2, DEPTHS[-1] + 2))
-    gained, best = (
-        is_true[:, : gains.size] @ gains[: is_true.shape[1]],
-        np.append(np.inf, gains.cumsum()),
-    )
+    gained = is_true[:, : gains.size] @ gains[: is_true.shape[1]]
+    best = np.append(np.inf, gains.cumsum())
     precisions = (is_true * found / np.arange(1, is_true.shape[1] + 1)).sum(axis=1)
     return np.column_stack((
         *(is_true[:, :k].sum(axis=1) / k for k in DEPTHS),

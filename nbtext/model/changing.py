@@ -259,10 +259,8 @@ def learnt_with_best_weighting(
     models = [copy(model).learn(counts, pool, weighting=weighting) for weighting in WEIGHTINGS]
 
     def loss(trained: TextClassifier) -> float:
-        figures, is_used = (
-            trained.fitted.learnt.unlabelled,
-            trained.counts.uses_unlabelled or trained is models[0],
-        )
+        figures = trained.fitted.learnt.unlabelled
+        is_used = trained.counts.uses_unlabelled or trained is models[0]
         return inf if figures is None or not is_used else min(figures.losses.values())
 
     return min(models, key=loss)
@@ -290,7 +288,8 @@ def learnt_once(counts: CorpusCounts, ledger: Ledger, batch: Batch) -> LearntOnc
     rows = batch.last_of_each()
     before = ledger.find(batch.fingerprints[rows])
     known = batch.known_alike(ledger)[rows]
-    moved, new = (before != ABSENT) & ~known, before == ABSENT
+    moved = (before != ABSENT) & ~known
+    new = before == ABSENT
     changed = rows[moved | new]
     if moved.any():
         counts = batch.subtracted(
@@ -344,7 +343,8 @@ def forgotten_once(counts: CorpusCounts, ledger: Ledger, batch: Batch) -> Forgot
     """
     rows = batch.last_of_each()
     before = ledger.find(batch.fingerprints[rows])
-    rows, numbers = rows[before != ABSENT], before[before != ABSENT]
+    rows = rows[before != ABSENT]
+    numbers = before[before != ABSENT]
     for place in np.flatnonzero(~batch.known_alike(ledger)[rows]).tolist():
         problem = NeverLearntError(
             int(rows[place]), shown_label(batch.labels(rows[place : place + 1])[0])

@@ -92,7 +92,8 @@ def choose(
     ``documents`` are all there are, for a classifier that needs them. With ``pairs_only`` nothing else is compared with pairs of scripts without
     spaces.
     """
-    vocabulary, of_sides = statistics.vocabulary, NO_CHOICES
+    vocabulary = statistics.vocabulary
+    of_sides = NO_CHOICES
     n_sampled = len(sample)
     can_compare = n_sampled >= LEAST_DOCUMENTS
     stop = (
@@ -121,19 +122,20 @@ def choose(
 
         def of_others(documents: CountedDocuments) -> Choices:
             """Return what these documents decide: of stop words if there are any, and of smoothing."""
-            choices, terms, losses = Choices(), selected & ~stop, None
+            choices = Choices()
+            terms = selected & ~stop
+            losses = None
             if stop.any():
                 pseudo_count = on_counts.evidence(
                     terms
                 )  # that of all terms is nearly the same, and takes time
-                losses, kept = (
-                    on_counts.losses(documents, terms, pseudo_count),
-                    on_counts.losses(documents, selected, pseudo_count),
-                )
+                losses = on_counts.losses(documents, terms, pseudo_count)
+                kept = on_counts.losses(documents, selected, pseudo_count)
                 comparison = PairedTest.of(losses, kept)
                 choices = Choices(comparison.keeps_words, comparison)
                 if comparison.keeps_words:
-                    losses, terms = kept, selected
+                    losses = kept
+                    terms = selected
             if not (can_compare and compares_smoothing):
                 return choices
             if losses is None or on_weights is not on_counts:
@@ -186,7 +188,8 @@ def _by_held_out(
         settings,
         documents=documents.rows(np.flatnonzero(is_fitted)),
     )
-    fitted, left_out = chosen.estimate(training), documents.rows(held_out)
+    fitted = chosen.estimate(training)
+    left_out = documents.rows(held_out)
 
     truth = left_out.truth(statistics.n_classes)
 
@@ -198,18 +201,22 @@ def _by_held_out(
         known = np.isfinite(scores[np.arange(len(truth)), truth.numbers])
         if not known.any():
             return errors, np.inf
-        scores, lengths, of_known = scores[known], lengths[known], truth[known]
+        scores = scores[known]
+        lengths = lengths[known]
+        of_known = truth[known]
         calibration = fitted_calibration(model, scores, of_known, lengths, None)
         posterior = statistics.kind(calibration.log_posterior(scores, lengths))
         return errors, float(posterior.losses(of_known).mean())
 
     usual, usual_loss = judged(chosen.PSEUDO_COUNT)
-    best_count, best = None, PairedTest(0.0, 0.0, len(usual))
+    best_count = None
+    best = PairedTest(0.0, 0.0, len(usual))
     for pseudo_count in HELD_OUT_ALTERNATIVES:
         errors, loss = judged(pseudo_count)
         test = PairedTest.of(usual, errors)
         if test.gain > best.gain and loss <= usual_loss:
-            best_count, best = pseudo_count, test
+            best_count = pseudo_count
+            best = test
     return best_count if best.is_clear else None
 
 

@@ -231,9 +231,11 @@ def tree_sum(items: Iterable[Item], join: Callable[[Item, Item], Item]) -> Item 
     """
     sums: list[tuple[int, Item]] = []  # each after its level n: the sum of 2 ** n items
     for item in items:
-        level, total = 0, item
+        level = 0
+        total = item
         while sums and sums[-1][0] == level:
-            level, total = level + 1, join(sums.pop()[1], total)
+            level = level + 1
+            total = join(sums.pop()[1], total)
         sums.append((level, total))
     return (
         reduce(lambda later, earlier: join(earlier, later), [total for _, total in reversed(sums)])
@@ -320,7 +322,8 @@ def score_shards(
         for block, outcome in (
             _score(scoring, shard, _beyond(heard, documents, read)) if done is None else done
         ):
-            documents, read = documents + outcome.documents, read + outcome.read
+            documents = documents + outcome.documents
+            read = read + outcome.read
             if heard is not None:
                 heard(documents, read)
             report(outcome)
@@ -346,7 +349,8 @@ def _score(scoring: Scoring, shard: Shard, heard: Heard | None) -> Iterator[Scor
     documents = read_shard(shard, rest.reported(scoring.source))
     try:
         for block in scored(scoring.model, documents if heard is None else paced(documents, heard)):
-            read, begin = bytes_read() - begin, bytes_read()
+            read = bytes_read() - begin
+            begin = bytes_read()
             unreadable = sum(document.problem is not None for document in block.documents)
             outcome = Outcome(
                 documents=len(block.documents),

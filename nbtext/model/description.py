@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.fitted_model import FittedModel
 
-FEW_CLASSES, FEW_DOCUMENTS = 20, 6
+FEW_CLASSES = 20
+FEW_DOCUMENTS = 6
 """No warning of so many classes in more documents, or in as many documents."""
 
-REVEALING, REVEALING_DOCUMENTS = 0.99, 20
+REVEALING = 0.99
+REVEALING_DOCUMENTS = 20
 """Share of documents whose class a field alone tells, and fewest documents of each class, from which there is a warning."""
 
 MANY_CLASSES = 0.5
@@ -39,7 +41,8 @@ MANY_CLASSES = 0.5
 
 def describe(model: FittedModel) -> str:
     """Return the size of a model, its smoothing and what ``auto`` chose in one line."""
-    statistics, learnt = model.counts.labelled, model.learnt
+    statistics = model.counts.labelled
+    learnt = model.learnt
     attributes = (
         f", {quantity(len(statistics.attributes.names), 'attribute')}"
         if statistics.attributes.names
@@ -80,7 +83,8 @@ def class_sizes(model: FittedModel) -> dict[str, float]:
 
 def warnings(model: FittedModel) -> list[str]:
     """List what makes a model less useful than its user may think."""
-    learnt, settings = model.learnt, model.settings
+    learnt = model.learnt
+    settings = model.settings
     found = [
         each.line
         for each in corpus_findings(
@@ -174,7 +178,8 @@ def _have_one_label(statistics: ClassStatistics) -> bool:
 
 def _wrong_columns(statistics: ClassStatistics, reading: Reading) -> Iterator[Finding]:
     """Yield the signs that other columns than those of label and text were read, or a header as a document."""
-    n_classes, n_documents = statistics.n_classes, statistics.n_documents
+    n_classes = statistics.n_classes
+    n_documents = statistics.n_documents
     is_row_each = reading.has_columns and n_classes == n_documents > FEW_DOCUMENTS
     if is_row_each or n_classes > max(FEW_CLASSES, MANY_CLASSES * n_documents):
         each = f"{quantity(n_classes, 'class')}, {quantity(n_documents, 'document')}"

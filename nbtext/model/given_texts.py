@@ -65,13 +65,12 @@ class GivenLabels:
 
     def __init__(self, labels: Any, kind: str | None = None) -> None:  # noqa: ANN401 - an iterable, or a matrix
         _require_several(labels, "label")
-        self._labels, self.kind = labels, kind
+        self._labels = labels
+        self.kind = kind
         self.indicator: Indicator | None = None
         if len(getattr(labels, "shape", ())) > 1:
-            columns, is_sparse = (
-                list(getattr(labels, "columns", range(labels.shape[1]))),
-                hasattr(labels, "toarray"),
-            )
+            columns = list(getattr(labels, "columns", range(labels.shape[1])))
+            is_sparse = hasattr(labels, "toarray")
             matrix = labels.toarray() if is_sparse else np.asarray(labels)
             if matrix.shape[1:] == (1,):
                 self._labels = matrix[:, 0].tolist()
@@ -207,7 +206,8 @@ def given_contents(texts: Iterable[Text], reading: Reading) -> Iterator[tuple[An
 
     Raises `UsageError` for one text where several are wanted, and for what is no document, with its place.
     """
-    attributes, fields = Attributes.of(reading), _fields(reading)
+    attributes = Attributes.of(reading)
+    fields = _fields(reading)
     has_keys = bool(fields or attributes.names)
     for place, text in enumerate(given_rows(texts, reading)):
         try:

@@ -238,11 +238,9 @@ def forget(
                     )
                 counts, ledger, n_forgotten, unknown = forgotten_once(model.counts, ledger, batch)
             else:
-                counts, n_forgotten, unknown = (
-                    forget_documents(model.counts, batch.counts),
-                    batch.fingerprints.size,
-                    0,
-                )
+                counts = forget_documents(model.counts, batch.counts)
+                n_forgotten = batch.fingerprints.size
+                unknown = 0
                 ledger = file.ledger()
                 ledger = None if ledger is None else forgotten(ledger, batch)
         except NeverLearntError as problem:
@@ -336,7 +334,8 @@ def promote(new: str, path: str, *, lock_timeout: float, backup: bool = False) -
 
 def _require_apart(new: str, path: str, *, backup: bool) -> None:
     """Raise `UsageError` if the new model is where the other one is, or where something is kept that belongs to that."""
-    source, target = os.path.realpath(new), os.path.realpath(path)
+    source = os.path.realpath(new)
+    target = os.path.realpath(path)
     if source == target:
         raise UsageError("is the model itself", where=new, hint="name the file of another model")
     if backup and source == target + BACKUP:

@@ -36,8 +36,13 @@ LABEL_KINDS: dict[str, Callable[[str], object]] = {
 MOST = 2**53
 """Counts stay below this, so that sums are exact in int64 and in float64."""
 
-TEXT, WHOLE, LONG, KEYS = "UTF-8", "whole numbers", "long whole numbers", "64 bits"
-REALS, SINGLES, VALUES = "finite numbers", "numbers of single precision", "numbers or nan"
+TEXT = "UTF-8"
+WHOLE = "whole numbers"
+LONG = "long whole numbers"
+KEYS = "64 bits"
+REALS = "finite numbers"
+SINGLES = "numbers of single precision"
+VALUES = "numbers or nan"
 DTYPES = {TEXT: np.uint8, REALS: np.float64, SINGLES: np.float32, VALUES: np.float64}
 """Of the kinds that have one; the others are unsigned."""
 
@@ -205,7 +210,8 @@ def _decoded(each: Array, array: Numbers | None, sizes: dict[str, int]) -> bytes
         not could_exceed or each.kind == LONG or float(array.sum(dtype=np.float64)) < MOST,
         f"the numbers of {each.name} are too large",
     )
-    least, most = int(array.min(initial=each.least)), int(array.max(initial=0))
+    least = int(array.min(initial=each.least))
+    most = int(array.max(initial=0))
     require(
         each.least <= least and most < (sizes[each.below] if each.below and array.size else 2**63),
         f"{each.name} has a number out of range",

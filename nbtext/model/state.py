@@ -88,8 +88,11 @@ def versions(settings: Settings) -> dict[str, str]:
 
 def to_plain(model: FittedModel) -> tuple[dict[str, object], Arrays]:
     """Return settings and arrays for `nbtext.store.write_model_file`."""
-    learnt, table = model.learnt, model.counts.table
-    calibration, profile, left_out = learnt.calibration, learnt.profile, learnt.left_out
+    learnt = model.learnt
+    table = model.counts.table
+    calibration = learnt.calibration
+    profile = learnt.profile
+    left_out = learnt.left_out
     settings = plain(
         {
             "training": dict(_with_unspaced(model.settings, table)),
@@ -204,10 +207,8 @@ def moments_from_plain(part: Parts, class_documents: Whole, attributes: Attribut
     """Return the moments of the counts and numbers."""
     from nbtext.counts.moments import Moments
 
-    documents, sums = (
-        part["values"],
-        [_fraction(line) for line in part["value_sums"].decode().splitlines()],
-    )
+    documents = part["values"]
+    sums = [_fraction(line) for line in part["value_sums"].decode().splitlines()]
     shape = (class_documents.size, len(attributes.numbers))
     require(documents.size == shape[0] * shape[1], "its values do not fit its attributes")
     require(len(sums) == 2 * documents.size, "its sums do not fit its attributes")
@@ -263,12 +264,14 @@ def _fraction(line: str) -> Fraction:
 
 def _learnt(part: Parts, stored: StoredSettings, settings: Settings, table: CountTable) -> Learnt:
     """Return what was estimated, but for what follows from the counts and what the classifier fitted."""
-    smoothing, selected = float(stored.smoothing), part["selected"].astype(np.bool_)
+    smoothing = float(stored.smoothing)
+    selected = part["selected"].astype(np.bool_)
     require(
         is_possible_smoothing(smoothing, table.n_terms, settings),
         "its smoothing is not what its settings say",
     )
-    figures, answers = stored.profile, part["answers"][int(have_several(table.classes)) :]
+    figures = stored.profile
+    answers = part["answers"][int(have_several(table.classes)) :]
     require((figures is None) == (not answers.size), "its answers do not go with its profile")
     return Learnt(
         selected if selected.size else np.ones(table.n_terms, np.bool_),
@@ -365,7 +368,8 @@ def _left_out(part: Parts, labels: Names) -> LeftOutPosteriors | None:
         part[f"left_out_{name}"] for name in ("labels", "label_counts", "nats", "weights")
     )
     several = have_several(labels)
-    n_documents, n_classes = (sizes if several else classes).size, len(labels) - several
+    n_documents = (sizes if several else classes).size
+    n_classes = len(labels) - several
     require(nats.size == n_documents * n_classes, "its documents left out do not fit its classes")
     if not n_documents:
         return None
@@ -404,9 +408,12 @@ def _require_labels(
 
 def counts_to_plain(counts: CorpusCounts) -> Arrays:
     """Return the arrays of counts."""
-    table, documents = counts.table, counts.sample.documents
-    vocabulary, labels = table.vocabulary, [label.encode() for label in table.classes]
-    values, n_layers = documents.matrix.values, len(table.layers)
+    table = counts.table
+    documents = counts.sample.documents
+    vocabulary = table.vocabulary
+    labels = [label.encode() for label in table.classes]
+    values = documents.matrix.values
+    n_layers = len(table.layers)
     stays = (table.class_documents > 0) | (n_layers == 1)
     columns = np.flatnonzero(stays)
     return encoded(
@@ -443,11 +450,10 @@ def counts_to_plain(counts: CorpusCounts) -> Arrays:
 
 def _counts(part: Parts, stored: StoredSettings, settings: Settings, seeds: Seeds) -> CorpusCounts:
     """Return the counts."""
-    vocabulary, rows = _vocabulary(part), stored.layers
-    counted, names = (
-        [name for name, _, weight in rows if weight is None],
-        {name for name, *_ in rows},
-    )
+    vocabulary = _vocabulary(part)
+    rows = stored.layers
+    counted = [name for name, _, weight in rows if weight is None]
+    names = {name for name, *_ in rows}
     fits = counted == sorted({"", *counted}) and len(names) == len(rows)
     require(
         fits and rows[: len(counted)] == [[name, rows[0][1], None] for name in counted],
@@ -504,11 +510,9 @@ def _table(
     part: Parts, vocabulary: Vocabulary, labels: tuple[str, ...], layers: Layers, settings: Settings
 ) -> CountTable:
     """Return the table of arrays, whose columns and cells are checked."""
-    cell_columns, documents, bounds = (
-        part["cell_columns"],
-        part["column_documents"],
-        offsets(part["term_cells"]),
-    )
+    cell_columns = part["cell_columns"]
+    documents = part["column_documents"]
+    bounds = offsets(part["term_cells"])
     attributes = Attributes.of(settings.reading)
     counts, holding, logs = (part[name] for name in CELLS)
     require(
@@ -521,7 +525,9 @@ def _table(
     require(rise_in_rows(cell_columns, bounds), "the cells of a term are not sorted by column")
     require(settings.sums_logs or not logs.size, "it has sums of log weights and does not use them")
     require(not settings.sums_logs or logs.size == counts.size, "it has no sums of log weights")
-    of_class, of_layer, n_layers = part["column_labels"], part["column_layers"], len(layers)
+    of_class = part["column_labels"]
+    of_layer = part["column_layers"]
+    n_layers = len(layers)
     fits = of_class.size == of_layer.size == documents.size * (n_layers > 1)
     require(
         fits and (n_layers > 1 or documents.size == len(labels)),
@@ -563,7 +569,8 @@ def _require_labels_of_documents(table: CountTable) -> None:
     n_layers = len(table.layers)
     documents = table.class_documents.reshape(-1, n_layers)
     require(np.all(documents <= documents[0]), "a label has more documents than there are")
-    terms, columns = table.cell_terms, table.cell_classes
+    terms = table.cell_terms
+    columns = table.cell_classes
     of_label = columns >= n_layers
     cells = pair(terms, columns)
     of_all = pair(terms[of_label], columns[of_label] % n_layers)
@@ -594,10 +601,8 @@ def _require_sample_of_documents(table: CountTable, sample: CountedDocuments) ->
 def _require_possible_logs(table: CountTable) -> None:
     """Raise `ModelError` unless the sums of log weights are possible for the counts."""
     counts, documents, sums = table.cells
-    least, most = (
-        documents * log_units(np.ones(1)),
-        documents * (log_units(counts / documents) + 1),
-    )  # the logarithm is concave
+    least = documents * log_units(np.ones(1))
+    most = documents * (log_units(counts / documents) + 1)  # the logarithm is concave
     unweighted = is_category(table.vocabulary)[table.cell_terms] & (sums == 0)
     require(
         np.all(unweighted | ((least <= sums) & (sums <= most))),
@@ -606,27 +611,27 @@ def _require_possible_logs(table: CountTable) -> None:
 
 
 def _sample(part: Parts, table: CountTable, size: int, bound: int) -> DocumentSample:
-    hashes, entries = part["sample_hashes"], offsets(part["sample_entries"])
-    columns, terms, counts = part["sample_labels"], part["sample_terms"], part["sample_counts"]
-    n_layers, of_layers = len(table.layers), part["sample_layers"]
+    hashes = part["sample_hashes"]
+    entries = offsets(part["sample_entries"])
+    columns = part["sample_labels"]
+    terms = part["sample_terms"]
+    counts = part["sample_counts"]
+    n_layers = len(table.layers)
+    of_layers = part["sample_layers"]
     require(
         of_layers.max(initial=0) < table.n_counted,
         "a document of its sample is in no layer of documents",
     )
-    of_layers, sizes, labels = (
-        of_layers if of_layers.size else np.zeros(hashes.size, np.int64),
-        part["sample_label_counts"],
-        None,
-    )
+    of_layers = of_layers if of_layers.size else np.zeros(hashes.size, np.int64)
+    sizes = part["sample_label_counts"]
+    labels = None
     several = have_several(table.classes)
     _require_labels(
         sizes, columns, hashes.size, "sample", "does not fit its labels", several=several
     )
     if several:
-        labels, columns = (
-            LabelSets(sizes, columns * n_layers + np.repeat(of_layers, sizes)),
-            of_layers,
-        )
+        labels = LabelSets(sizes, columns * n_layers + np.repeat(of_layers, sizes))
+        columns = of_layers
     else:
         columns = columns * n_layers + of_layers
     require(
@@ -652,7 +657,8 @@ def _sample(part: Parts, table: CountTable, size: int, bound: int) -> DocumentSa
 
 
 def _vocabulary(part: Parts) -> Vocabulary:
-    text, pairs = part["terms"], part["ngrams"]
+    text = part["terms"]
+    pairs = part["ngrams"]
     bounds = rows_of_text(text, part["term_lengths"], "terms")
     single = bounds.size - 1
     order, is_repeated = sorted_order(text, bounds)
@@ -672,7 +678,8 @@ def _vocabulary(part: Parts) -> Vocabulary:
 def longest_ngram(vocabulary: Vocabulary) -> int:
     """Return the number of terms in the longest n-gram. Shorter n-grams stand before longer ones, which refer to them."""
     left, _ = unpair(vocabulary.pairs)
-    order, known = 1, vocabulary.n_single
+    order = 1
+    known = vocabulary.n_single
     while known < len(vocabulary):
         known = vocabulary.n_single + int(np.searchsorted(left, known))
         order += 1

@@ -217,7 +217,8 @@ class TextClassifier:
 
         Raises `UsageError` for a wrong value or an unknown name, and leaves the model as it was.
         """
-        before, after = self.settings, _changed(self.settings, parameters)
+        before = self.settings
+        after = _changed(self.settings, parameters)
         counted_alike = before.reading == after.reading and all(
             before[name] == after[name] for name in COUNTING
         )
@@ -346,7 +347,8 @@ class TextClassifier:
             on_progress,
             notices or Notices(),
         )
-        scores, rule = score_corpus(self.fitted, corpus, jobs), rule.at_least(min_probability)
+        scores = score_corpus(self.fitted, corpus, jobs)
+        rule = rule.at_least(min_probability)
         yield from answers_to(scores, self.fitted, rule, min_typicality=min_typicality, top_k=top_k)
         corpus.finish()
 
@@ -402,7 +404,8 @@ class TextClassifier:
         """
         from nbtext.model.training import learn, looked_up
 
-        settings, stop_list = _changed(self.settings, changes), self.analysis.stop_list
+        settings = _changed(self.settings, changes)
+        stop_list = self.analysis.stop_list
         by_term = looked_up(Analysis(settings, stop_list))
         if (
             counts is None
@@ -465,7 +468,8 @@ class TextClassifier:
             )
         posterior = self.fitted.kind(self.predict_log_proba(texts))
         best = posterior.decide(DecisionRule()).answers
-        answers, unanswered = self.classes_[best], best == NO_ANSWER
+        answers = self.classes_[best]
+        unanswered = best == NO_ANSWER
         return np.where(unanswered, np.array(None), answers) if unanswered.any() else answers
 
     def predict_proba(self, texts: Iterable[Text]) -> NDArray[np.float64]:
@@ -571,7 +575,8 @@ class TextClassifier:
             problem.where = path
             raise
         model = cls()
-        model._stop_list, model.seeds = fitted.stop_list, fitted.learnt.weights.seeds
+        model._stop_list = fitted.stop_list
+        model.seeds = fitted.learnt.weights.seeds
         return model._replace(fitted)
 
     @property

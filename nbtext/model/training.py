@@ -127,10 +127,8 @@ def terms_of_words(named: list[str], analysis: Analysis, option: str) -> list[Te
             (named[place].partition(":")[2] if name else named[place]).encode() for place in places
         ]
         for analyzer in analyzers:
-            sequence, names = (
-                analyzer.sequence(texts, [name] * len(texts) if name else None),
-                list(known),
-            )
+            sequence = analyzer.sequence(texts, [name] * len(texts) if name else None)
+            names = list(known)
             for place, term in zip(
                 sequence.documents.tolist(), sequence.terms.tolist(), strict=True
             ):
@@ -156,7 +154,8 @@ def _field_of(word: str, reading: Reading) -> bytes:
 
 def seed_terms(seeds: Seeds, analysis: Analysis) -> list[Seed]:
     """Return seeds with terms in place of words and of ``column=value``; raise `UsageError` for what no document could hold."""
-    words, reading = {seed.term[0]: None for seed in seeds}, analysis.settings.reading
+    words = {seed.term[0]: None for seed in seeds}
+    reading = analysis.settings.reading
     require_words_or_categories(words, reading, "--seeds")
     columns = tuple(f"{name}=" for name in Attributes.of(reading).categorical)
     others = [word for word in words if not word.startswith(columns) or word in columns]
@@ -240,11 +239,9 @@ def left_out_posteriors(model: FittedModel) -> LeftOutPosteriors:
     Smoothing and calibration are those of all documents, as are terms unless labels choose them.
     Raise `UsageError` if the model keeps no documents, or needs all and kept no posteriors of them.
     """
-    learnt, statistics, settings = (
-        model.learnt,
-        model.statistics,
-        looked_up(Analysis(model.settings, model.stop_list)),
-    )
+    learnt = model.learnt
+    statistics = model.statistics
+    settings = looked_up(Analysis(model.settings, model.stop_list))
     if learnt.left_out is not None:
         return learnt.left_out
     if needs_documents(settings):
@@ -408,7 +405,8 @@ def without_dropped(
 def _top(training: Training) -> Mask:
     from nbtext.selection import rank
 
-    statistics, settings = training.statistics, training.settings
+    statistics = training.statistics
+    settings = training.settings
     best = rank(
         training.language_models(statistics),
         class_prior(settings.class_prior, statistics),
@@ -443,7 +441,8 @@ def _training(
 
 def _within_document_limits(statistics: ClassStatistics, min_df: int, max_df: float) -> Mask:
     of_texts = ~is_category(statistics.vocabulary)
-    here, n_terms = statistics.held & of_texts, int(np.count_nonzero(of_texts))
+    here = statistics.held & of_texts
+    n_terms = int(np.count_nonzero(of_texts))
     if min_df == 1 and max_df == 1:
         return here
     documents = statistics.term_documents
@@ -459,11 +458,9 @@ def _within_document_limits(statistics: ClassStatistics, min_df: int, max_df: fl
 def _smoothing(training: Training, choices: Choices) -> float:
     if choices.pseudo_count is not None:
         return choices.pseudo_count
-    settings, sample, chosen = (
-        training.settings,
-        training.sample,
-        classifier_class(training.settings.classifier),
-    )
+    settings = training.settings
+    sample = training.sample
+    chosen = classifier_class(training.settings.classifier)
     given = settings.smoothing
     if settings.estimate == "ml":
         return 0.0

@@ -96,7 +96,8 @@ class UnlabelledDocuments(NamedTuple):
         counts = count(
             (document._replace(label=".") for document in documents), analysis, keep_all=True
         )
-        table, counted = counts.table, counts.documents
+        table = counts.table
+        counted = counts.documents
         return cls(
             table.vocabulary,
             table.term_documents,
@@ -126,7 +127,8 @@ def learn_unlabelled(
         _, shares = em.fitted(1.0, [learnt.smoothing])
         return em.learnt_with(1.0, shares, UnlabelledFigures(em.pool.n_documents, {}), None)
     trials = {0.0: em.trial(0.0)}
-    losses, before = {0.0: loss_after_calibration(trials[0.0].unseen, OF_COUNTS)}, np.inf
+    losses = {0.0: loss_after_calibration(trials[0.0].unseen, OF_COUNTS)}
+    before = np.inf
     for weight in stepped(WEIGHTS, "weight"):
         trials[weight] = em.trial(weight)
         losses[weight] = loss_after_calibration(trials[weight].unseen, OF_COUNTS)
@@ -145,7 +147,8 @@ def learn_unlabelled(
 
 def nothing_labelled(seeds: Seeds, settings: Settings) -> tuple[CorpusCounts, Learnt]:
     """Return the counts of no documents, of the classes and terms of seeds, and what is learnt from them: nothing."""
-    classes, none = tuple(sorted({seed.label for seed in seeds})), np.zeros(0, np.int64)
+    classes = tuple(sorted({seed.label for seed in seeds}))
+    none = np.zeros(0, np.int64)
     logs = none if settings.sums_logs else None
     documents = np.zeros(len(classes), np.int64)
     table = CountTable(
@@ -212,7 +215,8 @@ class _ExpectationMaximisation:
         cls, counts: CorpusCounts, settings: Settings, learnt: Learnt, pool: UnlabelledDocuments
     ) -> Self:
         """Begin with counts over the terms of the pool too, without cells where no labelled document holds them."""
-        kept, held = is_known(counts.table.vocabulary, pool.vocabulary), counts.table.held
+        kept = is_known(counts.table.vocabulary, pool.vocabulary)
+        held = counts.table.held
         if not counts.is_closed:
             dropped = is_category(pool.vocabulary) | dropped_terms(
                 pool.vocabulary, settings, learnt.choices
@@ -255,10 +259,8 @@ class _ExpectationMaximisation:
         """Return the counts, and what follows from them and the unlabelled documents, calibrated on labelled ones left out, if there are any."""
         soft = SoftCounter(self._known, self.counts.table.counted).statistics(shares)
         counts = self.counts.with_layer(Layer(UNLABELLED, weight, WEIGHT_UNIT), soft)
-        weights, choices = (
-            self.learnt.weights,
-            replace(self.learnt.choices, pseudo_count=None, smoothing=None),
-        )
+        weights = self.learnt.weights
+        choices = replace(self.learnt.choices, pseudo_count=None, smoothing=None)
         found = replace(
             terms_and_smoothing(
                 estimated(counts.table, weights),
@@ -284,10 +286,8 @@ class _ExpectationMaximisation:
             ),
             self.counts.table,
         )
-        subsets, folds = (
-            Subsets(self.counts.table, self.counts.sample.documents),
-            np.arange(len(sample)) % FOLDS,
-        )
+        subsets = Subsets(self.counts.table, self.counts.sample.documents)
+        folds = np.arange(len(sample)) % FOLDS
         parts = []
         for fold in range(FOLDS):
             rows = np.flatnonzero(folds == fold)
@@ -299,10 +299,8 @@ class _ExpectationMaximisation:
             scores, _ = model.joint_log_likelihood(
                 weighted(known, self.settings.weighting, self.counts.table)
             )
-            unknown, weights = (
-                documents.matrix.tokens - known.lengths,
-                documents.natural_weights(self._labelled),
-            )
+            unknown = documents.matrix.tokens - known.lengths
+            weights = documents.natural_weights(self._labelled)
             parts.append(
                 Unseen(scores, known.lengths, unknown, documents.truth(scores.shape[1]), weights)
             )
@@ -315,11 +313,10 @@ class _ExpectationMaximisation:
 
         Without ``labelled`` learn from all labelled documents. ``smoothing`` holds the pseudo-counts of the models, the first at least; those that are missing are chosen and added.
         """
-        labelled, lengths = self._sums(labelled or self._labelled), self._known.lengths
-        model, shares = (
-            self._model(labelled, smoothing[0]),
-            np.zeros((self.pool.n_documents, labelled.n_classes)),
-        )
+        labelled = self._sums(labelled or self._labelled)
+        lengths = self._known.lengths
+        model = self._model(labelled, smoothing[0])
+        shares = np.zeros((self.pool.n_documents, labelled.n_classes))
         for step in range(1, 1 + ITERATIONS if weight else 1):
             scores = self._counter.scores(model.known(), _against_the_rest(model)) + model.log_prior
             shares = np.rint(

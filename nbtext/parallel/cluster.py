@@ -100,9 +100,11 @@ def on_cluster(
 
 def runs(tasks: Iterable[Task], threads: int) -> Iterator[list[Task]]:
     """Yield consecutive tasks in lists for so many threads, the first ones of many tasks before all of them are there."""
-    rest, n_runs = iter(tasks), RUNS_PER_THREAD * max(threads, 1)
+    rest = iter(tasks)
+    n_runs = RUNS_PER_THREAD * max(threads, 1)
     beginning = list(islice(rest, n_runs * MOST_TASKS))
-    size, rest = max(len(beginning) // n_runs, 1), chain(beginning, rest)
+    size = max(len(beginning) // n_runs, 1)
+    rest = chain(beginning, rest)
     while run := list(islice(rest, size)):
         yield run
 

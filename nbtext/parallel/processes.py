@@ -59,7 +59,8 @@ class Share(Generic[Task]):
         self, tasks: Iterable[Task], heard: Callable[[int, int], object] | None = None
     ) -> None:
         """``heard`` is told the documents and bytes read so far."""
-        self._tasks, self._heard = iter(tasks), heard
+        self._tasks = iter(tasks)
+        self._heard = heard
 
     def __iter__(self) -> Iterator[Task]:
         while (task := next(self._tasks, None)) is not None:
@@ -305,7 +306,8 @@ class Workers:
         from concurrent.futures import ThreadPoolExecutor
         from queue import SimpleQueue
 
-        self._n, self._function = n, function
+        self._n = n
+        self._function = function
         self._forked = forks()
         self._processes: list[BaseProcess] = []
         self._pipes: list[Connection] = []
@@ -428,4 +430,5 @@ class Workers:
         self._threads.shutdown(cancel_futures=True)
         for pipe in self._pipes:
             pipe.close()
-        self._processes, self._pipes = [], []
+        self._processes = []
+        self._pipes = []

@@ -120,10 +120,8 @@ def by_length(
     ``lengths`` n are known tokens, and ``weights`` multiply the loss of each document, both of shape (n_docs,); None for weights of 1. The prior is around
     n^``usual``: log T at the middle length and b are normal with standard deviation 1.
     """
-    log_lengths, counted = (
-        np.log(np.maximum(lengths, 1)),
-        (lengths > 0) * (1.0 if weights is None else weights),
-    )
+    log_lengths = np.log(np.maximum(lengths, 1))
+    counted = (lengths > 0) * (1.0 if weights is None else weights)
     centre = np.average(log_lengths, weights=counted) if counted.any() else 0.0
     log_middle, exponent = _fitted(
         scores, truth, lengths, log_lengths - centre, weights, np.array([[-usual * centre, -usual]])
@@ -143,7 +141,8 @@ def _fitted(
 ) -> tuple[float, float]:
     """Return t and b of log T = t + b·x, within their bounds; x and the known tokens have shape (n_docs,). ``centre`` is that of the prior of −t and −b."""
     here = lengths > 0
-    weights, x = np.ones(np.count_nonzero(here)) if weights is None else weights[here], x[here]
+    weights = np.ones(np.count_nonzero(here)) if weights is None else weights[here]
+    x = x[here]
     loss = divisor_loss(scores[here, np.newaxis], truth[here], x, weights, centre)
     found = newton_minimum(
         loss, centre[0], LEAST_GAIN, lambda step: np.abs(step[0] + step[1] * x).max(), MOST_STEPS
@@ -187,11 +186,10 @@ def divisor_loss(
     """
     scores -= scores.max(axis=2, keepdims=True)
     np.maximum(scores, IMPOSSIBLE, out=scores)
-    design, rows = np.stack((np.ones_like(x), x), axis=1), np.arange(truth.size)
-    posterior, expected = (
-        np.empty_like(scores[:, 0]),
-        np.empty_like(scores),
-    )  # kept: to make them anew takes as long as to fill them
+    design = np.stack((np.ones_like(x), x), axis=1)
+    rows = np.arange(truth.size)
+    posterior = np.empty_like(scores[:, 0])
+    expected = np.empty_like(scores)  # kept: to make them anew takes as long as to fill them
 
     def loss(flat: Floats) -> tuple[float, Floats, Floats]:
         parameters = flat.reshape(centre.shape)

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from nbtext.prediction.labels import DocumentLabels
     from nbtext.type_names import Floats, Mask, Whole
 
-SPREAD_OF_SLOPES, SPREAD_OF_OFFSETS = 0.1, 1.0
+SPREAD_OF_SLOPES = 0.1
+SPREAD_OF_OFFSETS = 1.0
 """Standard deviations of the slopes around 1 and of the offsets around those that follow from the shares of labels, in nats.
 
 That of slopes was chosen of 0.03 to 0.5 by the log loss of the other halves of the training part of Reuters and of newsgroups with cross-posts, and of drawn
@@ -78,10 +79,8 @@ class LabelCalibration(Calibration):
 
         Only the offsets stay: that of a rare label without a document that has it would be for a rarer one.
         """
-        found, parts = (
-            np.empty_like(scores),
-            np.arange(len(scores)) % max(min(MOST_PAIRS // max(scores.size, 1), MOST_PARTS), 2),
-        )
+        found = np.empty_like(scores)
+        parts = np.arange(len(scores)) % max(min(MOST_PAIRS // max(scores.size, 1), MOST_PARTS), 2)
         is_true = truth.mask(scores.shape[1])
         known = ~(is_true & np.isneginf(scores)).any(axis=1)
         for is_out in (parts == part for part in range(parts.max(initial=-1) + 1)):
@@ -93,7 +92,8 @@ class LabelCalibration(Calibration):
         return found
 
 
-MOST_PARTS, MOST_PAIRS = 20, 1 << 21
+MOST_PARTS = 20
+MOST_PAIRS = 1 << 21
 """Parts of left-out documents, and documents times labels of all parts, since to learn from 2¹⁸ takes 0.2 s."""
 
 
@@ -120,10 +120,8 @@ def by_label(
 
     fit = _Fit(scores, truth, lengths, np.ones(len(scores)) if weights is None else weights, prior)
     everything = np.arange(_SHARED + 2 * prior.size)
-    found, stages = (
-        np.concatenate((_START, np.ones(prior.size), np.zeros(prior.size))),
-        [everything[:_SHARED], everything],
-    )
+    found = np.concatenate((_START, np.ones(prior.size), np.zeros(prior.size)))
+    stages = [everything[:_SHARED], everything]
     if near is not None:
         found = np.concatenate(
             (
@@ -134,7 +132,8 @@ def by_label(
         )
         stages = [np.delete(everything[: _SHARED + prior.size], _OF_OFFSETS)]
     for free in stages:
-        start, units = found, 1 / np.sqrt(fit.curvature(found)[free])
+        start = found
+        units = 1 / np.sqrt(fit.curvature(found)[free])
 
         def of_free(
             steps: Floats, start: Floats = start, free: Whole = free, units: Floats = units
@@ -192,7 +191,8 @@ class _Fit:
         self, scores: Floats, truth: Mask, lengths: Whole, weights: Floats, prior: Floats
     ) -> None:
         known = np.isfinite(scores) & (lengths > 0)[:, np.newaxis]
-        s, signs = np.where(known, scores - prior, 0.0), np.where(truth, -1.0, 1.0)
+        s = np.where(known, scores - prior, 0.0)
+        signs = np.where(truth, -1.0, 1.0)
         columns = (
             s,
             signs,
@@ -215,13 +215,12 @@ class _Fit:
         (log_scale, exponent, of_prior, offset, rivalry, level), slopes, offsets = self.parts(
             parameters
         )
-        begins, value = of_prior * self._prior + offset + offsets, 0.0
+        begins = of_prior * self._prior + offset + offsets
+        value = 0.0
         apart = parameters[:_SHARED] - _START
-        shared, of_slopes, of_offsets = (
-            apart.copy(),
-            (slopes - 1) / SPREAD_OF_SLOPES**2,
-            offsets / SPREAD_OF_OFFSETS**2,
-        )
+        shared = apart.copy()
+        of_slopes = (slopes - 1) / SPREAD_OF_SLOPES**2
+        of_offsets = offsets / SPREAD_OF_OFFSETS**2
         for s, signs, weights, log_lengths in self._blocks:
             scaled = (
                 np.exp(np.clip(log_scale + exponent * log_lengths, -LARGEST_LOG, LARGEST_LOG)) * s
@@ -267,11 +266,9 @@ class _Fit:
         (log_scale, exponent, of_prior, offset, rivalry, level), slopes, offsets = self.parts(
             parameters
         )
-        shared, squares, bends = (
-            np.zeros(_SHARED),
-            np.full(slopes.size, SPREAD_OF_SLOPES**-2),
-            np.full(slopes.size, SPREAD_OF_OFFSETS**-2),
-        )
+        shared = np.zeros(_SHARED)
+        squares = np.full(slopes.size, SPREAD_OF_SLOPES**-2)
+        bends = np.full(slopes.size, SPREAD_OF_OFFSETS**-2)
         for s, _, weights, log_lengths in self._blocks:
             scaled = (
                 np.exp(np.clip(log_scale + exponent * log_lengths, -LARGEST_LOG, LARGEST_LOG)) * s

@@ -178,7 +178,8 @@ class LabelSets(NamedTuple):
 
     def renumbered(self, columns: Whole) -> LabelSets:
         """Return the same sets, given the new number of each column."""
-        owners, found = np.repeat(np.arange(self.sizes.size), self.sizes), columns[self.columns]
+        owners = np.repeat(np.arange(self.sizes.size), self.sizes)
+        found = columns[self.columns]
         return LabelSets(self.sizes, found[np.lexsort((found, owners))])
 
     def tuples(self) -> list[tuple[int, ...]]:

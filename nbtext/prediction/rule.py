@@ -63,7 +63,8 @@ def costs_from(tables: Mapping[str, object], classes: Names) -> Costs:
     If one class has a cost of abstaining, that of others is 1 by default. There is none if a class is called `ABSTAIN`.
     """
     number = {label: place for place, label in enumerate(classes)}
-    costs, known = _zero_one_costs(len(classes)), f"the classes are {', '.join(classes[:20])}"
+    costs = _zero_one_costs(len(classes))
+    known = f"the classes are {', '.join(classes[:20])}"
     if ABSTAIN not in number and any(
         isinstance(table, dict) and ABSTAIN in table for table in tables.values()
     ):
@@ -180,10 +181,8 @@ def answer_threshold(costs: Costs, prior: Floats, classes: Names) -> AnswerThres
     if len(classes) != 2 or np.isfinite(costs.of_abstaining).any() or not (prior > 0).all():
         return None
     cost = costs.of_answers
-    of_first, of_second = (
-        float(cost[0, 1] - cost[0, 0]),
-        float(cost[1, 0] - cost[1, 1]),
-    )  # what a mistake costs more than the right answer
+    of_first = float(cost[0, 1] - cost[0, 0])
+    of_second = float(cost[1, 0] - cost[1, 1])  # what a mistake costs more than the right answer
     if not min(of_first, of_second) > 0:
         return None
     return AnswerThreshold(
@@ -228,7 +227,8 @@ class DecisionRule:
         """Return the answers to documents with log p(C_k | d), shape (n_docs, n_classes)."""
         best = minimum_error(log_posterior)
         if self.costs is None:
-            answers, expected_costs = best, 1 - _probability_of(best, log_posterior)
+            answers = best
+            expected_costs = 1 - _probability_of(best, log_posterior)
         else:
             answers, expected_costs = minimum_risk(log_posterior, self.costs)
         probabilities = _probability_of(

@@ -54,7 +54,10 @@ LEVELS = np.array(
 FEWEST = 50
 """Documents that a band needs; a smaller one is filled up with those nearest in length."""
 
-UNKNOWN, LIKELIHOOD, LENGTH, ANSWERS = "unknown", "log_likelihood", "length", "answers"
+UNKNOWN = "unknown"
+LIKELIHOOD = "log_likelihood"
+LENGTH = "length"
+ANSWERS = "answers"
 
 FIGURES = (UNKNOWN, LIKELIHOOD, LENGTH)
 """Of a document: the share of unknown tokens; the log-likelihood per token under the best class, in nats; log(1 + tokens)."""
@@ -78,7 +81,8 @@ class Typicality:
         usable = np.isfinite(per_token) & (
             tokens > 0
         )  # maximum likelihood finds most new documents impossible
-        per_token, tokens = per_token[usable], tokens[usable]
+        per_token = per_token[usable]
+        tokens = tokens[usable]
         if len(tokens) < FEWEST:
             return None
         rows = []

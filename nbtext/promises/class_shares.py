@@ -47,10 +47,13 @@ LEAST_LOG = -40.0
 MOST_CLASSES = 256
 """With more classes the sample has too few documents of each, and slopes and offsets would take seconds."""
 
-COMMON_SLOPE, OWN_SLOPE, OFFSET = 1.5, 0.7, 1.5
+COMMON_SLOPE = 1.5
+OWN_SLOPE = 0.7
+OFFSET = 1.5
 """Standard deviations of normal priors: of what all slopes have in common, around 1; of what each has of its own, and of offsets, around 0."""
 
-WIDER, MISFIT = 1.5, 0.3
+WIDER = 1.5
+MISFIT = 0.3
 """Factor of the draws' distance from the fit, and standard deviation of a class's log-likelihood around slope and offset, however many documents are left out.
 
 It is less where log-likelihoods themselves hardly vary: of a class of which scores know the part r (`_known_part`), √r of it.
@@ -64,10 +67,13 @@ LEAST_SLOPE = 0.1
 LEAST_LABELS = 25
 """Labelled documents for each class, on average. With fewer the documents of a class are not yet like those that were left out, and intervals hold less."""
 
-RARE, MOST_RARE = 3, 0.25
+RARE = 3
+MOST_RARE = 0.25
 """A class is rare with fewer labelled documents, and at most this part of the classes may be: with 20 % of 51 classes intervals hold 94 %, with 31 % 87 %."""
 
-DRAWS, SWEEPS, MOST_SWEEPS = 200, 4, 50
+DRAWS = 200
+SWEEPS = 4
+MOST_SWEEPS = 50
 """Draws for an interval, and how often at least and at most classes and shares are drawn in turn for each."""
 
 MOST_SWEPT = 1 << 18
@@ -142,11 +148,13 @@ class ClassLikelihoods(NamedTuple):
         n_documents, n_classes = left_out.log_posterior.shape
         classes = left_out.truth.numbers
         known = left_out.log_posterior[np.arange(n_documents), classes] > -np.inf
-        x, truth = np.maximum(left_out.log_posterior[known], LEAST_LOG), classes[known]
+        x = np.maximum(left_out.log_posterior[known], LEAST_LOG)
+        truth = classes[known]
         is_true = truth[:, np.newaxis] == np.arange(n_classes)
         covariance = np.diag(np.repeat((OWN_SLOPE**2, OFFSET**2), n_classes))
         covariance[:n_classes, :n_classes] += COMMON_SLOPE**2
-        centre, spread = np.repeat((1.0, 0.0), n_classes), np.linalg.cholesky(covariance)
+        centre = np.repeat((1.0, 0.0), n_classes)
+        spread = np.linalg.cholesky(covariance)
         precision = np.linalg.inv(spread @ spread.T)
 
         def gradients_of(scaling: Floats) -> tuple[Floats, Floats]:
@@ -165,7 +173,8 @@ class ClassLikelihoods(NamedTuple):
 
         scaling = newton_minimum(loss, centre, LEAST_CHANGE, lambda _: 1.0)
         scaling[:n_classes] = np.maximum(scaling[:n_classes], LEAST_SLOPE)
-        gradients, curvature = gradients_of(scaling)[1], loss(scaling)[2]
+        gradients = gradients_of(scaling)[1]
+        curvature = loss(scaling)[2]
         random = np.random.default_rng(0)
         weights = random.standard_exponential((DRAWS, len(x)))
         elsewhere = random.standard_normal((DRAWS, 2 * n_classes)) @ spread.T
@@ -304,11 +313,9 @@ def sweeps_needed(likelihood: Floats) -> int:
 def most_likely_shares(likelihood: Floats) -> Floats:
     """Return the class shares of greatest likelihood, shape (n_classes,), by EM from equal ones; ``likelihood`` has shape (n_docs, n_classes)."""
     n_documents, n_classes = likelihood.shape
-    shares, left, found = (
-        np.full(n_classes, 1 / n_classes),
-        np.arange(n_classes),
-        np.zeros(n_classes),
-    )
+    shares = np.full(n_classes, 1 / n_classes)
+    left = np.arange(n_classes)
+    found = np.zeros(n_classes)
     for _ in range(MOST_STEPS):
         before = shares
         shares = before * (likelihood.T @ (1 / (likelihood @ before))) / n_documents
@@ -318,7 +325,9 @@ def most_likely_shares(likelihood: Floats) -> Floats:
         if n_classes > MOST_CLASSES and 2 * len(kept) < len(
             left
         ):  # half of them, since to copy the others takes as long as a step
-            likelihood, shares, left = likelihood[:, kept], shares[kept], left[kept]
+            likelihood = likelihood[:, kept]
+            shares = shares[kept]
+            left = left[kept]
     found[left] = shares
     return found
 
@@ -362,7 +371,8 @@ def estimate_prevalence(
         ]
     if not sum(map(len, parts)):
         raise NoDocumentsError("there are no documents that can be read and answered")
-    log_posterior, of_value = np.concatenate(parts), np.array(values, object)
+    log_posterior = np.concatenate(parts)
+    of_value = np.array(values, object)
     by = {
         value: class_shares(log_posterior[of_value == value], classes, likelihoods)
         for value in sorted(set(values))
@@ -405,9 +415,12 @@ def _drawn(
     """
     pseudo_documents = likelihoods.pseudo_documents
     n_documents, n_classes = log_posterior.shape
-    n_runs, width = -(-n_classes // MOST_CLASSES), min(n_classes, MOST_CLASSES)
+    n_runs = -(-n_classes // MOST_CLASSES)
+    width = min(n_classes, MOST_CLASSES)
     at_once = max(SCORES_AT_ONCE // (n_documents * max(n_runs, width)), 1)
-    random, drawn, likelihood = np.random.default_rng(0), [], np.empty(0)
+    random = np.random.default_rng(0)
+    drawn = []
+    likelihood = np.empty(0)
     for begin in range(0, DRAWS, at_once):
         n_draws = min(at_once, DRAWS - begin)
         if not likelihood.size or len(likelihoods.drawn) > 1:

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 SPREAD = 0.3
 """Standard deviation of the normal prior of offsets, around 0."""
 
-WIDER, MISFIT = 3.0, 0.3
+WIDER = 3.0
+MISFIT = 0.3
 """Factor of an offset's standard deviation in draws, and what is added however many documents are left out.
 
 Chosen, as are `SPREAD` and `BEYOND_CHANCE`, on halves of the training part of Reuters, with pools drawn at random and with more or fewer documents of a label."""
@@ -35,7 +36,8 @@ Chosen, as are `SPREAD` and `BEYOND_CHANCE`, on halves of the training part of R
 BEYOND_CHANCE = 10.0
 """Squared standard deviations from which a change of the mean is more than chance; what is above counts."""
 
-MOST_FURTHER, MOST_FURTHER_DRAWN = 1.0, 3.0
+MOST_FURTHER = 1.0
+MOST_FURTHER_DRAWN = 3.0
 """How many times the change of the mean a share may change further, and in draws."""
 
 DOUBT = 1.5
@@ -58,17 +60,23 @@ def label_shares(log_posterior: Floats, left_out: LeftOutPosteriors) -> Floats:
 
     ``log_posterior`` of the documents has shape (n_docs, n_labels).
     """
-    before, odds, weights = _odds(left_out.log_posterior), _odds(log_posterior), left_out.weights
-    p, total = _probability(before), max(float(weights.sum()), 1.0)
+    before = _odds(left_out.log_posterior)
+    odds = _odds(log_posterior)
+    weights = left_out.weights
+    p = _probability(before)
+    total = max(float(weights.sum()), 1.0)
     precision = weights @ (p * (1 - p)) + SPREAD**-2
     offset = weights @ (left_out.truth.mask(p.shape[1]) - p) / precision
-    p, mean = _probability(before + offset), _probability(odds + offset).mean(axis=0)
+    p = _probability(before + offset)
+    mean = _probability(odds + offset).mean(axis=0)
     expected = weights @ p / total
-    variance, moved = weights @ (p - expected) ** 2 / total, mean - expected
+    variance = weights @ (p - expected) ** 2 / total
+    moved = mean - expected
     chance = np.sqrt(variance * (1 / len(odds) + 1 / total))
     part = np.maximum(1 - BEYOND_CHANCE * chance**2 / np.maximum(moved**2, LEAST), 0)
     hidden = weights @ (p * (1 - p)) / total / np.maximum(variance, LEAST)
-    random, spread = np.random.default_rng(0), np.sqrt(WIDER**2 / precision + MISFIT**2)
+    random = np.random.default_rng(0)
+    spread = np.sqrt(WIDER**2 / precision + MISFIT**2)
     drawn = []
     for _ in range(DRAWS):
         moves, parts, chances = random.standard_normal((3, len(mean)))

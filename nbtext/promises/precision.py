@@ -83,11 +83,9 @@ def precision_thresholds(
     probabilities = np.exp(posterior.logs[owners, answers])
     weights = posteriors.weights[owners]
     odds = np.clip(posterior.log_odds()[owners, answers], -MOST_ODDS, MOST_ODDS)
-    n_classes, predicted, owners = (
-        len(classes),
-        np.empty(answers.size),
-        np.unique(owners, return_inverse=True)[1],
-    )
+    n_classes = len(classes)
+    predicted = np.empty(answers.size)
+    owners = np.unique(owners, return_inverse=True)[1]
     halves = owners % 2 == 0
     for here in (halves, ~halves):  # an answer has no part in its own curve
         slopes, shifts = _class_curves(odds[~here], answers[~here], right[~here], n_classes)
@@ -155,13 +153,13 @@ def _class_curves(
     Answers with some classes are wrong more often than their probabilities say, such as where two newsgroups share their posts. log a_k and b_k
     have standard normal priors, so that a class with few answers is taken at its word.
     """
-    best, slopes, shifts = np.full(n_classes, -inf), np.ones(n_classes), np.zeros(n_classes)
+    best = np.full(n_classes, -inf)
+    slopes = np.ones(n_classes)
+    shifts = np.zeros(n_classes)
     for slope in SLOPES:
-        low, high, middle = (
-            np.full(n_classes, -MOST_ODDS),
-            np.full(n_classes, MOST_ODDS),
-            np.zeros(n_classes),
-        )
+        low = np.full(n_classes, -MOST_ODDS)
+        high = np.full(n_classes, MOST_ODDS)
+        middle = np.zeros(n_classes)
         for _ in range(BISECTIONS):
             rising = (
                 np.bincount(
@@ -169,7 +167,8 @@ def _class_curves(
                 )
                 > middle
             )
-            low, high = np.where(rising, middle, low), np.where(rising, high, middle)
+            low = np.where(rising, middle, low)
+            high = np.where(rising, high, middle)
             middle = (low + high) / 2
         signed = np.where(right, 1, -1) * (slope * odds + middle[answers])
         fit = (
@@ -177,11 +176,9 @@ def _class_curves(
             - (middle**2 + np.log(slope) ** 2) / 2
         )
         better = fit > best
-        best, slopes, shifts = (
-            np.where(better, fit, best),
-            np.where(better, slope, slopes),
-            np.where(better, middle, shifts),
-        )
+        best = np.where(better, fit, best)
+        slopes = np.where(better, slope, slopes)
+        shifts = np.where(better, middle, shifts)
     return slopes, shifts
 
 
@@ -204,9 +201,9 @@ def _lowest(
         return inf, _documents_needed(0, 1, precision, error)
     order = np.argsort(-keys, kind="stable")
     of_documents = weights if owners is None else np.bincount(owners, weights)
-    keys, weights = (
-        keys[order],
-        weights[order] * (weights.sum() / (of_documents**2).sum()),
+    keys = keys[order]
+    weights = weights[order] * (
+        weights.sum() / (of_documents**2).sum()
     )  # L. Kish's effective number of documents
     steps = -(-keys.size * np.arange(1, STEPS + 1) // STEPS) - 1
     ends = np.unique(
@@ -239,7 +236,8 @@ def _binomial_tail(wrong: float, documents: float, share: float) -> float:
     >>> round(_binomial_tail(1, 10, 0.5), 6)
     0.010742
     """
-    n, most = int(documents + 1e-9), int(np.ceil(wrong - 1e-9))
+    n = int(documents + 1e-9)
+    most = int(np.ceil(wrong - 1e-9))
     if most >= n or share <= 0:
         return 1.0
     successes = np.arange(most)
@@ -288,7 +286,8 @@ def risk_curve(judged: JudgedPosterior) -> tuple[RiskPoint, ...]:
     Source: Y. Geifman, R. El-Yaniv, Selective classification for deep neural networks (2017).
     """
     order = np.argsort(-judged.confidence, kind="stable")
-    confidence, hits = judged.confidence[order], np.cumsum(judged.rank[order] == 0)
+    confidence = judged.confidence[order]
+    hits = np.cumsum(judged.rank[order] == 0)
     ends = np.unique(-(-judged.n * np.arange(1, RISK_STEPS + 1) // RISK_STEPS))
     return tuple(
         RiskPoint(

@@ -63,11 +63,9 @@ def set_rule(
 ) -> SetRule:
     """Return the rule that keeps a coverage; raise `UsageError` if too few documents were left out."""
     (documents, labels), needed = posteriors.truth.pairs(), least_documents(coverage)
-    of_truth, weights, n_labels = (
-        posteriors.log_posterior[documents, labels],
-        posteriors.weights[documents],
-        np.bincount(documents),
-    )
+    of_truth = posteriors.log_posterior[documents, labels]
+    weights = posteriors.weights[documents]
+    n_labels = np.bincount(documents)
     if by_class:
         least = [
             _threshold(of_truth[here], weights[here], coverage)
@@ -79,10 +77,8 @@ def set_rule(
             by_class,
             tuple(label for label, bound in zip(classes, least, strict=True) if bound == -inf),
         )
-    bound, n = (
-        _threshold(of_truth, weights / n_labels[documents], coverage),
-        int(np.count_nonzero(n_labels)),
-    )
+    bound = _threshold(of_truth, weights / n_labels[documents], coverage)
+    n = int(np.count_nonzero(n_labels))
     if n < needed:
         found = f"{quantity(n, 'document')} of training {'was' if n == 1 else 'were'} left out"
         raise UsageError(
@@ -172,12 +168,11 @@ class SetTally:
         sizes, n_labels, truth, held = (
             np.concatenate(column) for column in zip(*self._parts, strict=True)
         )
-        owners, labelled = np.repeat(np.arange(sizes.size), n_labels), n_labels > 0
+        owners = np.repeat(np.arange(sizes.size), n_labels)
+        labelled = n_labels > 0
         shares = np.bincount(owners, held, sizes.size) / np.maximum(n_labels, 1)
-        whole, spread = (
-            _group(sizes[labelled], shares[labelled]),
-            NORMAL_95 * float(sizes.std()) / sqrt(sizes.size),
-        )
+        whole = _group(sizes[labelled], shares[labelled])
+        spread = NORMAL_95 * float(sizes.std()) / sqrt(sizes.size)
         return SetsResult(
             self.rule.coverage,
             self.rule.by_class,
@@ -217,5 +212,6 @@ def with_figures(result: EvaluationResult, sets: SetsResult | None) -> Evaluatio
 
 
 def _group(sizes: Whole, held: Mask | Floats) -> SetGroup:
-    hits, n = float(held.sum()), max(held.size, 1)
+    hits = float(held.sum())
+    n = max(held.size, 1)
     return SetGroup(held.size, hits / n, wilson_interval(hits, held.size), float(sizes.sum() / n))

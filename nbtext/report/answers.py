@@ -97,7 +97,8 @@ class AnswerForm(NamedTuple):
         costs = [answer.expected_cost] if self.costs else []
         others = [(ranked.label, ranked.probability) for ranked in answer.ranked[1 : self.top_k]]
         if self.output == "table":
-            no_document, no_costs = [""] * len(kept), [""] * len(costs)
+            no_document = [""] * len(kept)
+            no_costs = [""] * len(costs)
             return [(*first, *costs), *((*no_document, *other, *no_costs) for other in others)]
         beside = list(chain.from_iterable(others))
         left = [""] * (2 * (self.top_k - 1) - len(beside))
@@ -161,7 +162,8 @@ class AnswerForm(NamedTuple):
 _PLAIN_LABEL = re.compile(r"(?!.*=\?)[!-:<-~]+(?: [!-:<-~]+)*")
 """A label that stands in a header as it is: no ";", which ends it, and nothing that looks like an encoded word."""
 
-_LONGEST_WORD, _LONGEST_LINE = 52, 78
+_LONGEST_WORD = 52
+_LONGEST_LINE = 78
 """Characters of a label, or of an encoded word in it without its frame, and of a line of a header (RFC 5322, 2.1.1)."""
 
 
@@ -228,10 +230,10 @@ def mistakes_written(
     from nbtext.store.atomic import check_replaceable, replace_file
 
     check_replaceable(path)
-    folder, places = (
-        tempfile.gettempdir(),
-        list[tuple[float, float, int, int]](),
-    )  # probability and margin, both negative, begin and length
+    folder = tempfile.gettempdir()
+    places = list[
+        tuple[float, float, int, int]
+    ]()  # probability and margin, both negative, begin and length
     with tempfile.SpooledTemporaryFile(IN_MEMORY) as lines:
 
         def look(block: ScoredBlock) -> None:

@@ -93,7 +93,8 @@ def _verdicts(result: ComparisonResult) -> list[str]:
     """Return sentences on which model is better, and whether beyond chance."""
     if result.identical:
         return ["The two models give the same answers with the same probabilities."]
-    only_a, only_b = result.table.only_a_right, result.table.only_b_right
+    only_a = result.table.only_a_right
+    only_b = result.table.only_b_right
     test = (
         f"only A is right about {only_a:,}, only B about {only_b:,} (McNemar's exact test, p = "
         f"{result.mcnemar.p_value:.2g})"
@@ -108,7 +109,8 @@ def _verdicts(result: ComparisonResult) -> list[str]:
     for name, found in list(result.differences.items())[1:]:  # after the accuracy
         title = FIGURES[name].partition(" (")[0]
         if found.beyond_chance:
-            difference, interval = found.difference or 0.0, bounds(found.interval, "+.4f")
+            difference = found.difference or 0.0
+            interval = bounds(found.interval, "+.4f")
             better = "B" if (difference > 0) == METRICS[name].more_is_better else "A"
             said.append(
                 f"{better} has the better {title}, beyond chance: B − A is {difference:+.4f} "
@@ -149,7 +151,9 @@ def write_trials(output: str, found: Mapping[str, Any]) -> None:
 
 def _print_trials(found: Mapping[str, Any]) -> None:
     """Print the settings tried, best first: a table for each stage, which is kept and why, and the command line that trains it again."""
-    rows, chosen, goal = found["settings"], found["chosen"], found["for"]
+    rows = found["settings"]
+    chosen = found["chosen"]
+    goal = found["for"]
     written = f"{found['model']}, trained on all documents with the setting marked *"
     corrected = None
     if found["corrected"] is not None:

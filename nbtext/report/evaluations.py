@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     OfSets = tuple[str, SetGroup]
     Confusion = tuple[str, str, int]
 
-CLASSES_SHOWN, CONFUSIONS_SHOWN = 10, 5
+CLASSES_SHOWN = 10
+CONFUSIONS_SHOWN = 5
 CLASSES: Sequence[Column[OfClass]] = (
     Column("class", lambda row: row[0]),
     Column("precision", lambda row: row[1].precision, ".4f"),
@@ -148,18 +149,17 @@ def write_evaluation(
         name: str, *, unit: str = "", absent: str = "infinite", kind: str = ""
     ) -> str:
         """Return a figure with its interval, if it has one, after the name of its ``kind``."""
-        value, interval = result.figure(name), result.intervals.get(name)
+        value = result.figure(name)
+        interval = result.intervals.get(name)
         if value is None:
             return absent
         return f"{figure(value)}{unit}" + (
             "" if interval is None else f"  ({kind}{bounds(interval)})"
         )
 
-    abstained, known, baselines = (
-        result.coverage is not None and result.coverage < 1,
-        result.known,
-        result.baselines,
-    )
+    abstained = result.coverage is not None and result.coverage < 1
+    known = result.known
+    baselines = result.baselines
     of_known = f"  ({figure(known.log_loss)} for {quantity(known.n, 'document')} of known classes)"
     leaked = leaks if isinstance(leaks, LeakResult) and leaks.found else None
     figures = {
@@ -194,7 +194,8 @@ def write_evaluation(
         and f"{figure(baselines.class_prior.log_loss)} nats  (always the class prior; Brier score "
         f"{figure(baselines.class_prior.brier)})",
     }
-    per_class, title = list(result.per_class.items()), None
+    per_class = list(result.per_class.items())
+    title = None
     if len(per_class) > CLASSES_SHOWN:
         per_class.sort(key=lambda item: (not item[1].occurs, item[1].f1))
         if not everything:

@@ -95,7 +95,8 @@ def summands(
 
 def calibration_lines(explanation: Explanation) -> list[str]:
     """Return the steps from the log odds to the probability, in words."""
-    steps, lines = explanation.calibration, []
+    steps = explanation.calibration
+    lines = []
     if not isclose(steps.on_scale, explanation.log_odds, abs_tol=1e-9):
         lines.append(f"As shares of the document the log odds are {signed(steps.on_scale)}.")
     if steps.temperature is None:
@@ -321,7 +322,9 @@ def shaded(pieces: Iterable[tuple[str, float]], safe: Callable[[str], str] = vis
     """Return a text in pieces with nats for rich, made safe to look at; on a screen without styles nats stand behind the words."""
     from rich.text import Text
 
-    pieces, drawn, marks = list(pieces), Text(), not has_styles()
+    pieces = list(pieces)
+    drawn = Text()
+    marks = not has_styles()
     most = strongest(pieces)
     for text, contribution in pieces:
         shown = "\n".join(safe(line) for line in text.expandtabs(8).splitlines()) + (

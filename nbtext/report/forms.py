@@ -421,7 +421,8 @@ def grid(
     """
     from shutil import get_terminal_size
 
-    right, screen = set(numeric), get_terminal_size().columns if _is_terminal() else WIDE
+    right = set(numeric)
+    screen = get_terminal_size().columns if _is_terminal() else WIDE
     cells = [[visible(cell) for cell in row] for row in rows]
     for heads, gap in (
         (columns, GAP),
@@ -544,7 +545,8 @@ def has_colours() -> bool:
 def _console(width: int | None = None) -> Console:
     from rich.console import Console
 
-    on_terminal, always = sys.stdout.isatty(), _styles.when == "always"
+    on_terminal = sys.stdout.isatty()
+    always = _styles.when == "always"
     return Console(
         width=width or (None if on_terminal else WIDE),
         color_system="256" if always else "auto" if has_styles() else None,

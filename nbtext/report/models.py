@@ -66,11 +66,9 @@ EVIDENCE_OF_CLASSES: Sequence[Column[tuple[str, float]]] = (
 
 def print_criteria(criteria: Criteria) -> None:
     """Print the result of `nbtext.inspection.criteria.criteria`."""
-    labels, classes, evidence = (
-        criteria.evidence_of_labels,
-        criteria.evidence_of_classes,
-        criteria.evidence,
-    )
+    labels = criteria.evidence_of_labels
+    classes = criteria.evidence_of_classes
+    evidence = criteria.evidence
     lines = {
         "log evidence": "not defined: its parameters have no prior"
         if evidence is None
@@ -174,11 +172,9 @@ def print_overview(overview: Overview) -> None:
         name: ", ".join(map(" ".join, named_settings(getattr(overview, name))))
         for name in ("training", "reading")
     }
-    calibration, linear, blocks = (
-        overview.calibration,
-        overview.linear,
-        [listing({**_lines(overview), **settings})],
-    )
+    calibration = overview.calibration
+    linear = overview.linear
+    blocks = [listing({**_lines(overview), **settings})]
     if calibration is not None:
         blocks.append(_figures_of_probabilities(calibration))
     if linear is not None:
@@ -340,7 +336,8 @@ def _calibration(calibration: CalibrationOverview | None) -> str:
     """Return the temperature, with the power of the number of tokens that it may have."""
     if calibration is None:
         return "none"
-    scale, exponent = calibration.temperature.scale, calibration.temperature.exponent
+    scale = calibration.temperature.scale
+    exponent = calibration.temperature.exponent
     by_length = f" · n^{exponent:.4g}, n the document's known tokens" if exponent else ""
     return f"temperature {scale:.4g}{by_length}"
 

@@ -61,7 +61,9 @@ def print_terms(words: Sequence[WordDetails]) -> None:
     show(*blocks)
 
 
-SCREEN, LONGEST_LABEL, MOST_DENSITIES = 80, 24, 20
+SCREEN = 80
+LONGEST_LABEL = 24
+MOST_DENSITIES = 20
 
 
 def _of_term(term: TermDetails, symbol: str) -> Iterator[str]:
@@ -92,7 +94,8 @@ def _of_term(term: TermDetails, symbol: str) -> Iterator[str]:
     end = min(1.0, 1.25 * max(interval[1] for *_, interval in found))
     names = [shortened(visible(label), LONGEST_LABEL) for label, *_ in found]
     room = max(map(len, names)) + 2
-    edges, plain = np.linspace(0.0, end, SCREEN - room + 1), is_plain_terminal()
+    edges = np.linspace(0.0, end, SCREEN - room + 1)
+    plain = is_plain_terminal()
     lines = (
         f"{name.ljust(room)}{strip(beta_shares(a, b, edges).tolist(), plain=plain)}\n"
         for name, (_, (a, b), _) in zip(names, found, strict=True)
@@ -105,7 +108,8 @@ def _of_term(term: TermDetails, symbol: str) -> Iterator[str]:
 
 def print_class_details(classes: Mapping[str, ClassDetails]) -> None:
     """Print the result of `nbtext.inspection.terms.class_details`."""
-    blocks, meanings = [], {}
+    blocks = []
+    meanings = {}
     for label, details in classes.items():
         meanings[details.probability_of.symbol] = details.probability_of.meaning
         best = zip_longest(

@@ -34,7 +34,8 @@ BACKUP_SUFFIX = ".1"
 _SUFFIX = ".tmp"
 _LETTERS = "abcdefghijklmnopqrstuvwxyz012345"
 
-_ATTEMPTS, _WAIT = 100, 0.01
+_ATTEMPTS = 100
+_WAIT = 0.01
 """Attempts to lock a file to append to, and seconds between them; who holds the lock for longer is not appending a line."""
 
 Created = TypeVar("Created")
@@ -319,7 +320,8 @@ def _locked(descriptor: int) -> bool:
 
 LOCK_SUFFIX = ".lock"
 
-_SHORTEST_WAIT, _LONGEST_WAIT = 0.005, 0.1
+_SHORTEST_WAIT = 0.005
+_LONGEST_WAIT = 0.1
 """Seconds between two attempts; short at first, since most holders are quick."""
 
 
@@ -343,7 +345,8 @@ def locked(path: str, timeout: float) -> Iterator[None]:
 
 def _acquire(place: str, timeout: float) -> int:
     """Return a descriptor of the file at ``place`` that holds the lock on it."""
-    deadline, wait = time.monotonic() + timeout, _SHORTEST_WAIT
+    deadline = time.monotonic() + timeout
+    wait = _SHORTEST_WAIT
     while True:
         descriptor, is_new = _open(place)
         try:
@@ -366,7 +369,8 @@ def _acquire(place: str, timeout: float) -> int:
 
 def _open(place: str) -> tuple[int, bool]:
     """Return a descriptor of the lock file, and whether the file is new."""
-    flags, descriptor = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY, None
+    flags = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
+    descriptor = None
     try:
         while descriptor is None:
             with suppress(FileExistsError):

@@ -121,7 +121,8 @@ class Ledger:
 
     def with_changes(self, changed: Fingerprints, changes: Whole) -> Ledger:
         """Return the ledger with the new numbers of some documents, `ABSENT` for those to be left out."""
-        stays, present = ~np.isin(self.fingerprints, changed), changes != ABSENT
+        stays = ~np.isin(self.fingerprints, changed)
+        present = changes != ABSENT
         merged = np.concatenate((self.fingerprints[stays], changed[present]))
         order = np.argsort(merged)
         return Ledger(

@@ -269,7 +269,8 @@ def _parse(content: bytes, size: int) -> tuple[int, int, _Index]:
         )
     if version == EARLY_FORMAT:
         raise ModelError("written by an early version", hint="train again")
-    begin, end = _HEAD + index_length + len(_POP), _end_of(content)
+    begin = _HEAD + index_length + len(_POP)
+    end = _end_of(content)
     if (
         header_length != _HEAD - _PUSH_BYTES + index_length
         or index_length > MAX_INDEX_BYTES
@@ -342,7 +343,9 @@ def _decode_index(text: bytes, payload_length: int) -> _Index:
         "ledger",
     }:
         raise ModelError("the index must have the two parts settings and arrays")
-    settings, arrays, ledger = index["settings"], index["arrays"], index.get("ledger", [0, ""])
+    settings = index["settings"]
+    arrays = index["arrays"]
+    ledger = index.get("ledger", [0, ""])
     if not isinstance(settings, dict) or not isinstance(arrays, dict):
         raise ModelError("settings and arrays must be objects")
     if not isinstance(ledger, list) or len(ledger) != 2 or not _is_count(ledger[0]):
@@ -356,7 +359,9 @@ def _decode_index(text: bytes, payload_length: int) -> _Index:
 def _place(name: str, entry: object) -> _ArrayPlace:
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "offset"}:
         raise ModelError(f"array {name[:40]!r} is not described by dtype, shape and offset")
-    dtype, shape, offset = entry["dtype"], entry["shape"], entry["offset"]
+    dtype = entry["dtype"]
+    shape = entry["shape"]
+    offset = entry["offset"]
     if dtype not in DTYPES:
         raise ModelError(f"array {name[:40]!r} has a type that models do not use")
     if (
@@ -387,7 +392,8 @@ def _check_layout(
             raise ModelError(
                 f"array {name[:40]!r} lies outside the file, over another array, or behind a gap"
             )
-        position, allowed = place.end, MAX_FRAMING
+        position = place.end
+        allowed = MAX_FRAMING
     if payload_length > position + MAX_FRAMING + 2 * index_length:
         raise ModelError("some bytes belong to no array")
 

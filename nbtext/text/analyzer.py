@@ -38,10 +38,13 @@ if TYPE_CHECKING:
 UNKNOWN = -1
 """In place of a term id: a term that is not in the vocabulary."""
 
-_DROPPED, _NEW, _SEVERAL = -2, -3, -4
+_DROPPED = -2
+_NEW = -3
+_SEVERAL = -4
 """In place of the id of a surface form's only term: it has none; it is not analysed yet; −4 − i: its terms are row i of `Analyzer._several`."""
 
-_BETWEEN, _NOT_PLAIN = 1, 2
+_BETWEEN = 1
+_NOT_PLAIN = 2
 _KINDS = bytes(
     _BETWEEN if byte == ord(BETWEEN_FORMS) else _NOT_PLAIN * (not bytes((byte,)).isalnum())
     for byte in range(256)
@@ -101,7 +104,8 @@ class Analyzer:
     ) -> TermSequence:
         """Return the terms of texts, each given as valid UTF-8; with ``names``, each text is the content of the field of that name."""
         surfaces = self._surfaces(texts)
-        forms, fields = self._table.intern(surfaces), None
+        forms = self._table.intern(surfaces)
+        fields = None
         if names is not None:
             fields = np.fromiter(map(self._fields.__getitem__, names), np.int64, len(names)).take(
                 surfaces.documents
@@ -142,7 +146,8 @@ class Analyzer:
 
     def words(self, forms: list[str]) -> tuple[list[str], list[int]]:
         """Return the words of surface forms without stop words, and the number of words of each form."""
-        stop_words, unspaced = self._stop_words, self._unspaced != WORDS
+        stop_words = self._stop_words
+        unspaced = self._unspaced != WORDS
         kept: list[str] = []
         sizes = [1] * len(forms)
         done = 0
@@ -201,10 +206,8 @@ class Analyzer:
         if several.size:
             rows = _SEVERAL - meaning.take(several).astype(np.int64)
             places = np.repeat(several, self._several.sizes(rows))
-            documents, meaning = (
-                np.insert(documents, places, documents.take(places)),
-                np.insert(meaning, places, self._several.take(rows)),
-            )
+            documents = np.insert(documents, places, documents.take(places))
+            meaning = np.insert(meaning, places, self._several.take(rows))
         kept = np.flatnonzero(meaning >= UNKNOWN)
         return TermSequence(documents.take(kept), meaning.take(kept))
 
@@ -224,11 +227,13 @@ def text_pieces(texts: Sequence[bytes], separator: re.Pattern[bytes]) -> Iterato
 
     ``separator`` matches what is never part of a token.
     """
-    texts, first = TextBlock.of(texts), 0
+    texts = TextBlock.of(texts)
+    first = 0
     for number in np.flatnonzero(texts.sizes > PIECE_BYTES).tolist():
         if first < number:
             yield TextPiece(first, texts[first:number])
-        text, begin = texts[number], 0
+        text = texts[number]
+        begin = 0
         while begin < len(text):
             cut = separator.search(text, begin + PIECE_BYTES)
             end = cut.start() if cut else len(text)

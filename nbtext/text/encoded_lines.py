@@ -27,7 +27,8 @@ _UU_FULL = (61, 62)
 _UU_DISTINCT = 24
 """Fewest different characters in a uuencoded line that stands alone."""
 
-_SHORTEST, _LONGEST = 60, 80
+_SHORTEST = 60
+_LONGEST = 80
 """Characters, an even number, in a line of base64 or of hexadecimal digits that is not the last of its run."""
 
 _DIGEST = 64
@@ -36,12 +37,11 @@ _DIGEST = 64
 _PROBES = range(1, _SHORTEST, 2)
 """Where a line of base64 or hexadecimal digits is looked at first: in a natural text one such place in six is a space."""
 
-_LOWER, _UPPER, _DIGITS = (
-    b"abcdefghijklmnopqrstuvwxyz",
-    b"ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-    b"0123456789",
-)
-_HEXADECIMAL, _BASE64 = _DIGITS + b"ABCDEFabcdef", _UPPER + _LOWER + _DIGITS + b"+/"
+_LOWER = b"abcdefghijklmnopqrstuvwxyz"
+_UPPER = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_DIGITS = b"0123456789"
+_HEXADECIMAL = _DIGITS + b"ABCDEFabcdef"
+_BASE64 = _UPPER + _LOWER + _DIGITS + b"+/"
 _UUENCODE = bytes(range(ord(" "), ord("`") + 1))
 _IN_BASE64 = np.isin(np.arange(256), list(_BASE64))
 _KIND = bytes(
@@ -97,13 +97,12 @@ def _suspicious(block: TextBlock) -> list[int]:
     raw = np.frombuffer(block.joined, np.uint8)
     if raw.size < SHORTEST_ENCODED:
         return []
-    bounds, ends_line = offsets(block.sizes + 1), raw == ord("\n")
+    bounds = offsets(block.sizes + 1)
+    ends_line = raw == ord("\n")
     ends_line[bounds[1:-1] - 1] = True
     starts = np.append(0, np.flatnonzero(ends_line) + 1)
-    first, lengths = (
-        raw.take(starts, mode="clip"),
-        np.diff(starts, append=raw.size + 1) - 1,
-    )  # with CR at the end
+    first = raw.take(starts, mode="clip")
+    lengths = np.diff(starts, append=raw.size + 1) - 1  # with CR at the end
     may_be_uuencode = (
         (first == ord("M")) & (lengths >= SHORTEST_ENCODED) & (lengths <= _UU_FULL[-1] + 1)
     )

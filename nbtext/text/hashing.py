@@ -79,22 +79,22 @@ class KeyTable:
             self._stored.take(ids) != keys
         )  # the slot is free or holds another key
         pending = elsewhere.compress(ids.take(elsewhere) != 0)
-        slots, wanted = slots.take(pending), keys.take(pending)
+        slots = slots.take(pending)
+        wanted = keys.take(pending)
         while pending.size:
             slots = (slots + 1) & self._mask
             found = self._ids.take(slots)
             ids[pending] = found
             walking = np.flatnonzero((self._stored.take(found) != wanted) & (found != 0))
-            pending, slots, wanted = (
-                pending.take(walking),
-                slots.take(walking),
-                wanted.take(walking),
-            )
+            pending = pending.take(walking)
+            slots = slots.take(walking)
+            wanted = wanted.take(walking)
         return ids
 
     def _append(self, keys: Keys) -> None:
         """Store distinct new keys; keep the table at most a quarter full: 4 bytes a slot, and few second probes."""
-        first, self._size = self._size + 1, self._size + keys.size
+        first = self._size + 1
+        self._size = self._size + keys.size
         if self._size >= self._stored.size:
             bits = int(self._size * 4 - 1).bit_length()
             grown = np.zeros((1 << (bits - 2)) + 1, np.uint64)
@@ -116,7 +116,8 @@ class KeyTable:
             free = np.flatnonzero(self._ids.take(slots) == 0)
             self._ids[slots.take(free)] = ids.take(free)
             walk = np.flatnonzero(self._ids.take(slots) != ids)
-            ids, slots = ids.take(walk), (slots.take(walk) + 1) & self._mask
+            ids = ids.take(walk)
+            slots = (slots.take(walk) + 1) & self._mask
 
     def _home(self, keys: Keys) -> Whole:
         return ((keys * self._multiplier) >> self._shift).view(np.int64)
@@ -144,12 +145,14 @@ def representatives(keys: Keys) -> Whole:
     shift = np.uint64(64 - max(int(keys.size).bit_length() + 1, 4))
     holder = np.empty(1 << (64 - int(shift)), np.int64)  # read only where it was written
     found = np.empty(keys.size, np.int64)
-    pending, pending_keys = np.arange(keys.size), keys
+    pending = np.arange(keys.size)
+    pending_keys = keys
     while pending.size:
         slots = ((pending_keys * _random_multiplier()) >> shift).view(np.int64)
         holder[slots] = pending
         winners = holder.take(slots)
         found[pending] = winners
         lost = np.flatnonzero(keys.take(winners) != pending_keys)
-        pending, pending_keys = pending.take(lost), pending_keys.take(lost)
+        pending = pending.take(lost)
+        pending_keys = pending_keys.take(lost)
     return found

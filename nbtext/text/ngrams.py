@@ -43,7 +43,8 @@ def with_ngrams(
     documents, terms = sequence
     columns = [terms]
     for n in range(2, order + 1):
-        left, last = columns[-1][: 1 - n], terms[n - 1 :]
+        left = columns[-1][: 1 - n]
+        last = terms[n - 1 :]
         within = documents[n - 1 :] == documents[: 1 - n]
         known = np.flatnonzero(within & (left >= 0) & (last >= 0))
         column = np.full(terms.size, _ABSENT)

@@ -53,7 +53,9 @@ FORM_BETWEEN_STOPS = re.compile(
 )
 """A surface form where commas and full stops of Chinese and Japanese end one, in valid UTF-8."""
 
-PAIRS, RUNS, WORDS = "pairs", "runs", "words"
+PAIRS = "pairs"
+RUNS = "runs"
+WORDS = "words"
 """What becomes of a run of a script without spaces: a form for each pair of characters, one form, or nothing but a part of a form."""
 
 FOLD_WORDS = bytes(
@@ -76,7 +78,8 @@ class Surfaces(NamedTuple):
 
     def forms(self, positions: Whole) -> list[str]:
         """Return the forms at some positions."""
-        starts, sizes = self.starts.take(positions), self.lengths.take(positions) + 1
+        starts = self.starts.take(positions)
+        sizes = self.lengths.take(positions) + 1
         if (
             sizes.max(initial=0) > MAX_INTERNED + 1
         ):  # the indices of all bytes would take many times their memory
@@ -109,7 +112,8 @@ def find_surfaces(
     if runs is not None and unspaced != WORDS:
         depth = np.zeros(inside.size, np.int8)
         begins, ends = runs.runs
-        depth[begins], depth[ends] = 1, -1
+        depth[begins] = 1
+        depth[ends] = -1
         inside &= np.cumsum(depth, dtype=np.int8) == 0
     if not single_bytes:
         inside[1:-1] &= inside[2:] | inside[:-2]
@@ -117,12 +121,15 @@ def find_surfaces(
     changes[0] = False
     np.not_equal(inside[1:], inside[:-1], out=changes[1:])
     edges = np.flatnonzero(changes)
-    starts, ends = edges[0::2].copy(), edges[1::2]
+    starts = edges[0::2].copy()
+    ends = edges[1::2]
     if runs is not None and unspaced != WORDS:
         begins, their_ends = runs.pairs if unspaced == PAIRS else runs.runs
-        starts, ends = np.concatenate((starts, begins)), np.concatenate((ends, their_ends))
+        starts = np.concatenate((starts, begins))
+        ends = np.concatenate((ends, their_ends))
         order = np.argsort(starts, kind="stable")
-        starts, ends = starts.take(order), ends.take(order)
+        starts = starts.take(order)
+        ends = ends.take(order)
     firsts = np.searchsorted(starts, block.ends - block.starts[:1] + 1)
     documents = np.repeat(np.arange(len(block), dtype=np.int32), np.diff(firsts, prepend=0))
     return Surfaces(folded, starts, ends - starts, documents)
@@ -189,7 +196,8 @@ def _words(text: bytes, starts: Whole, lengths: Whole) -> Keys:
     Combine two aligned words by shifts: `take` on an unaligned array would copy all of it.
     """
     aligned = np.frombuffer(text, "<u8", len(text) // WORD_BYTES)
-    place, bits = starts >> 3, ((starts & 7) << 3).view(np.uint64)
+    place = starts >> 3
+    bits = ((starts & 7) << 3).view(np.uint64)
     words: Keys = aligned.take(place)
     words >>= bits
     upper = aligned[1:].take(place)
@@ -286,7 +294,8 @@ def unspaced_runs(text: bytes) -> UnspacedRuns | None:
     found = np.flatnonzero(kinds)
     if not found.size:
         return None
-    places, letters = places[found], kinds[found] == _LETTER
+    places = places[found]
+    letters = kinds[found] == _LETTER
     ends = places + 3 + (raw.take(places) >= 0xF0)
     follows = np.append(False, places[1:] == ends[:-1])
     n_letters = np.cumsum(letters)
@@ -294,9 +303,12 @@ def unspaced_runs(text: bytes) -> UnspacedRuns | None:
     kept = np.flatnonzero(n_letters > before_run)  # marks need a letter before them
     if not kept.size:
         return None
-    places, ends, letters = places[kept], ends[kept], letters[kept]
+    places = places[kept]
+    ends = ends[kept]
+    letters = letters[kept]
     heads = np.flatnonzero(letters)
-    begins, ends = places[heads], ends[np.append(heads[1:], letters.size) - 1]
+    begins = places[heads]
+    ends = ends[np.append(heads[1:], letters.size) - 1]
     apart = begins[1:] != ends[:-1]
     return UnspacedRuns(begins, ends, np.append(True, apart), np.append(apart, True))
 

@@ -68,7 +68,8 @@ _LONGEST_ITEM = 100
 _OCTETS = 4
 _DOT = ord(".")
 
-_REMEMBERED, _LONGEST_REMEMBERED = 1 << 13, 1 << 8
+_REMEMBERED = 1 << 13
+_LONGEST_REMEMBERED = 1 << 8
 
 
 class Name(NamedTuple):

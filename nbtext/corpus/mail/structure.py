@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 _DEEPEST = 20
 """Parts nested more deeply are read as text."""
 
-_MOST_PARAMETERS, _LONGEST = 64, 4096
+_MOST_PARAMETERS = 64
+_LONGEST = 4096
 """Parameters and bytes of a Content- header that are read."""
 
 _KIND = re.compile(r"[^\x00-\x20;/]+/[^\x00-\x20;/]+")
@@ -181,7 +182,8 @@ def _pieces(body: bytes, boundary: bytes) -> Iterator[bytes]:
             yield b"".join(piece).removesuffix(b"\r")
         if end[1]:
             return
-        piece, begun = [found[end.end() :]], True
+        piece = [found[end.end() :]]
+        begun = True
     if begun:
         yield b"".join(piece)
 

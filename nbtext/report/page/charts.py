@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from nbtext.metrics.results import ClassResult, ReliabilityBin
     from nbtext.promises.precision import RiskPoint
 
-BAR_WIDTH, BAR_HEIGHT = 100.0, 8.0
+BAR_WIDTH = 100.0
+BAR_HEIGHT = 8.0
 
 
 class _Box(NamedTuple):
@@ -76,7 +77,8 @@ FEW = 20
 
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
-HIT_STEPS, MISTAKE_STEPS = (0.25, 0.5, 0.75, 0.9), (0.01, 0.02, 0.05, 0.1, 0.2)
+HIT_STEPS = (0.25, 0.5, 0.75, 0.9)
+MISTAKE_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
 """Shares of a row at which the shade of a cell changes: mistakes are rare and need finer steps."""
 
 
@@ -162,13 +164,12 @@ def learning_curve_chart(
     ]
     if expected is not None:
         values += [expected.value or 0.0, *(expected.interval or ())]
-    lowest, highest = floor(10 * min(values)) / 10, ceil(10 * max(values)) / 10
+    lowest = floor(10 * min(values)) / 10
+    highest = ceil(10 * max(values)) / 10
     ends = points[0].documents, (expected or points[-1]).documents
-    box, along, ticks = (
-        CURVE._replace(lowest=lowest, span=max(highest - lowest, 0.1)),
-        logarithmic(*ends),
-        _round_numbers(*ends),
-    )
+    box = CURVE._replace(lowest=lowest, span=max(highest - lowest, 0.1))
+    along = logarithmic(*ends)
+    ticks = _round_numbers(*ends)
     large = {n for n in ticks if str(n)[0] == "1"} or set(ticks)
     shares = {along(point.documents): point for point in points}
 
@@ -244,8 +245,10 @@ def risk_curve_chart(points: Sequence[RiskPoint], label: str) -> Markup:
                 point.answered,
                 point.precision,
                 point.interval,
-                f"{percent(point.answered)} answered, from a probability of "
-                f"{point.probability:.3f}: precision {percent(point.precision)}",
+                (
+                    f"{percent(point.answered)} answered, from a probability of "
+                    f"{point.probability:.3f}: precision {percent(point.precision)}"
+                ),
             )
             for point in points
         ],
@@ -364,11 +367,9 @@ def confusion_chart(
     number = '<span class="unseen">{}</span>' if small else "{}"
 
     def cell(truth: str, answer: str) -> Markup:
-        hit, n, support = (
-            truth == answer,
-            confusion.get(truth, {}).get(answer, 0),
-            shown[truth].support,
-        )
+        hit = truth == answer
+        n = confusion.get(truth, {}).get(answer, 0)
+        support = shown[truth].support
         if not n:
             return html("<td{}></td>", attribute("class", "none" if hit else None))
         names = (

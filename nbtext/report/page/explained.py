@@ -65,11 +65,9 @@ def explanations_page(stream: Iterable[Explained], top: int) -> str:
 
 
 def _content(explanation: Explanation, top: int) -> Markup:
-    label, against, most = (
-        class_name(explanation.label),
-        class_name(explanation.against),
-        strongest(pieces(explanation)),
-    )
+    label = class_name(explanation.label)
+    against = class_name(explanation.against)
+    most = strongest(pieces(explanation))
     return html(
         '<p class="answer">The answer is {} (probability {}), compared here with {} ({}). The log '
         'odds of the one over the other are {} nats before '
@@ -140,7 +138,8 @@ def _table(explanation: Explanation, top: int) -> Markup:
 
 def _bar(share: float) -> Markup:
     """Draw a bar from the middle: to the right for the answer, to the left against it."""
-    middle, length = BAR_WIDTH / 2, min(abs(share), 1.0) * BAR_WIDTH / 2
+    middle = BAR_WIDTH / 2
+    length = min(abs(share), 1.0) * BAR_WIDTH / 2
     begin, kind = (middle, "for") if share > 0 else (middle - length, "against")
     bars = (
         '<rect class="track" width="{0}" height="{1}"></rect><rect class="{2}" x="{3}" width="{4}" '

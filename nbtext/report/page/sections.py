@@ -52,7 +52,8 @@ CONFUSIONS_SHOWN = 12
 AUDIBLE = 0.05
 """Nats below which a term is not listed: it would be shown as 0.0."""
 
-TRUSTWORTHY, ROUGH = 0.03, 0.1
+TRUSTWORTHY = 0.03
+ROUGH = 0.1
 """Up to these calibration errors probabilities can be believed, or taken as a rough guide."""
 
 ENOUGH_TO_JUDGE = 200
@@ -93,7 +94,8 @@ TERMS = (
 def html_page(data: ReportData) -> str:
     """Return the page; sections without content are left out."""
     kind = data.evaluation.kind
-    each, classes = f"{kind.capitalize()} by {kind}", plural(2, kind).capitalize()
+    each = f"{kind.capitalize()} by {kind}"
+    classes = plural(2, kind).capitalize()
     terms = html(
         '{}<div class="cards-of-terms">{}</div>',
         note(TERMS, kind),
@@ -166,7 +168,8 @@ def summary(data: ReportData) -> list[Markup]:
 
 def _accuracy(data: ReportData) -> Markup:
     result = data.evaluation
-    largest, interval = _always(result), result.intervals["accuracy"]
+    largest = _always(result)
+    interval = result.intervals["accuracy"]
     right, most = (
         ("is right on", "largest")
         if result.has_one_label
@@ -230,7 +233,9 @@ def _errors(result: EvaluationResult) -> Markup:
 
 
 def _trust(data: ReportData) -> Markup:
-    after, before, result = data.after, data.before, data.evaluation
+    after = data.after
+    before = data.before
+    result = data.evaluation
     accuracy = result.accuracy if result.has_one_label else result.figure("precision_at_1")
     return html(
         "<strong>{}</strong> On average its {} are {} probable by its own account, and {} are "
@@ -263,7 +268,8 @@ def _verdict(n: int, error: float, *, too_sure: bool) -> str:
 
 def _leaks(data: ReportData) -> Markup:
     """Return nothing if no leaks are known."""
-    leaks, n = data.leaks, data.evaluation.n
+    leaks = data.leaks
+    n = data.evaluation.n
     if leaks is None or not leaks.found:
         return NOTHING
     checked, others = (n, leaks.without) if isinstance(leaks, LeakResult) else (leaks.checked, None)
@@ -295,7 +301,9 @@ def _classes_judged(result: EvaluationResult) -> str:
 
 def _headline(data: ReportData) -> Markup:
     """Return the main figures, large."""
-    result, after, before = data.evaluation, data.after, data.before
+    result = data.evaluation
+    after = data.after
+    before = data.before
     largest = _always(result)
 
     def of_probabilities(title: str, key: str, beside: str = "") -> tuple[str, str, str]:
@@ -349,7 +357,8 @@ def _headline(data: ReportData) -> Markup:
 
 def _confusion(result: EvaluationResult) -> Markup:
     """Return the most frequent mistakes as a table, and the heat map."""
-    caption, mistakes = "Most frequent confusions", _wrong_answers(result)
+    caption = "Most frequent confusions"
+    mistakes = _wrong_answers(result)
     shown = confused_first(chosen_classes(result.per_class, MOST_CLASSES), mistakes)
     heads = {
         "True class": None,
@@ -410,12 +419,14 @@ def _calibration(data: ReportData) -> Markup:
 
 def _risk(points: Sequence[RiskPoint]) -> Markup:
     """Return how precise the surest answers are, by share answered."""
-    first, last = points[0], points[-1]
+    first = points[0]
+    last = points[-1]
     words = (
         f"Precision goes from {percent(first.precision)} of the surest "
         f"{percent(first.answered)} to {percent(last.precision)} of all answers."
     )
-    chart, beside = risk_curve_chart(points, words), "precision of the answers, with its interval"
+    chart = risk_curve_chart(points, words)
+    beside = "precision of the answers, with its interval"
     return _figure(
         "If only the surest are answered", beside, chart, "share answered →", RISK, points
     )
@@ -441,10 +452,8 @@ def _figure(
 def _diagram(heading: str, series: str, result: ProbabilityResult) -> Markup:
     error = f"calibration error {figure(result.ece, decimals=3)}"
     words = f"Reliability diagram, {heading.lower()}: {error}; the numbers are in the table below."
-    chart, filled = (
-        reliability_diagram(result.bins, series, words),
-        (part for part in result.bins if part.documents),
-    )
+    chart = reliability_diagram(result.bins, series, words)
+    filled = (part for part in result.bins if part.documents)
     return _figure(heading, error, chart, "probability of the answer →", BINS, filled)
 
 
@@ -530,7 +539,8 @@ def _mistakes(mistakes: Sequence[QuotedMistake]) -> Markup:
 
 
 def _mistake(quoted: QuotedMistake) -> Markup:
-    mistake, of_truth = quoted.mistake, quoted.probability_of_truth
+    mistake = quoted.mistake
+    of_truth = quoted.probability_of_truth
     terms = (
         html(
             '<li><span class="data">{}</span> <span>{}</span></li>',
@@ -593,7 +603,9 @@ def _class_terms(found: ClassTerms) -> Markup:
 
 def _learning(curve: LearningCurve) -> Markup:
     """Return what more documents would bring, and the learning curve."""
-    first, last, forecast = curve.points[0], curve.points[-1], curve.forecast.accuracy
+    first = curve.points[0]
+    last = curve.points[-1]
+    forecast = curve.forecast.accuracy
     words = (
         f"Learning curve: accuracy goes from {percent(first.accuracy)} with "
         f"{quantity(first.documents, 'document')} to "
