@@ -399,11 +399,36 @@ UNSPACED_LANGUAGES = ("chinese", "japanese", "korean", "thai")
 """Languages without stop list and stemmer. Korean has spaces, but its words are mostly followed by particles without one."""
 
 LANGUAGE_CODES = {
-    "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "nl": "dutch", "en": "english", "fi": "finnish", "fr": "french",
-    "de": "german", "el": "greek", "hi": "hindi", "hu": "hungarian", "id": "indonesian", "it": "italian", "nb": "norwegian",
-    "nn": "norwegian", "no": "norwegian", "fa": "persian", "pl": "polish", "pt": "portuguese", "ro": "romanian", "ru": "russian",
-    "es": "spanish", "sv": "swedish", "tr": "turkish", "zh": "chinese", "ja": "japanese", "ko": "korean", "th": "thai",
-}  # fmt: skip
+    "ar": "arabic",
+    "ca": "catalan",
+    "cs": "czech",
+    "da": "danish",
+    "nl": "dutch",
+    "en": "english",
+    "fi": "finnish",
+    "fr": "french",
+    "de": "german",
+    "el": "greek",
+    "hi": "hindi",
+    "hu": "hungarian",
+    "id": "indonesian",
+    "it": "italian",
+    "nb": "norwegian",
+    "nn": "norwegian",
+    "no": "norwegian",
+    "fa": "persian",
+    "pl": "polish",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "es": "spanish",
+    "sv": "swedish",
+    "tr": "turkish",
+    "zh": "chinese",
+    "ja": "japanese",
+    "ko": "korean",
+    "th": "thai",
+}
 """Languages by their codes of ISO 639-1."""
 
 LANGUAGES = tuple(sorted({*LANGUAGE_CODES.values()}.difference(UNSPACED_LANGUAGES)))
@@ -416,10 +441,22 @@ def _language_of_code(value: object) -> str:
 
 
 SNOWBALL_STEMMERS = tuple(
-    sorted({
-        *LANGUAGES, "armenian", "basque", "esperanto", "estonian", "irish", "lithuanian", "nepali", "serbian", "tamil", "yiddish",
-    })
-)  # fmt: skip
+    sorted(
+        {
+            *LANGUAGES,
+            "armenian",
+            "basque",
+            "esperanto",
+            "estonian",
+            "irish",
+            "lithuanian",
+            "nepali",
+            "serbian",
+            "tamil",
+            "yiddish",
+        }
+    )
+)
 
 NLTK_STEMMERS = {
     "porter": "nltk.stem.porter.PorterStemmer",
@@ -788,20 +825,23 @@ class Declared:
         return f"{type(self).__name__}({', '.join(f'{each.name}={self[each.name]!r}' for each in changed)})"
 
 
-# fmt: off
 @dataclass(frozen=True, kw_only=True)
 class Reading(Declared):
     """How documents are read. A model remembers it."""
 
     format: str = declared(
-        "auto", "NAME", _OneOf("auto", *FORMATS),
+        "auto",
+        "NAME",
+        _OneOf("auto", *FORMATS),
         f"Layout of the corpus: {', '.join(FORMATS)}. That is {_DESCRIBED_FORMATS}. auto: "
         "recognise it by directory and name, in training also by "
         "the first line.",
         common=True,
     )
     document: str = declared(
-        "auto", "KIND", _OneOf("auto", "text", "html", "mail", BY_NAME),
+        "auto",
+        "KIND",
+        _OneOf("auto", "text", "html", "mail", BY_NAME),
         f"Kind of each document: auto, text, html, mail or {BY_NAME}. html: count the text that a "
         "browser shows; mail: count the chosen headers and the text "
         f"parts; {BY_NAME}: mail for files .eml and .emlx, html for .html, .htm and .xhtml, text "
@@ -810,22 +850,35 @@ class Reading(Declared):
         "and maildir always hold mail.",
     )
     headers: str = declared(
-        "auto", "auto|NAMES", names,
+        "auto",
+        "auto|NAMES",
+        names,
         "Headers of a mail that count. auto: the subject as text, and it and all others as fields, "
         "except those that could give the class away. Or "
         "names, separated by commas: these are text.",
     )
     structure: bool | None = declared(
-        None, "", _flag, "Count what a mail looks like: its parts, HTML tags, colours and links. "
+        None,
+        "",
+        _flag,
+        "Count what a mail looks like: its parts, HTML tags, colours and links. "
         "By default with --headers auto.",
         is_rare=True,
     )
-    drop_quotes: bool = declared(False, "", _flag, "Ignore what a mail quotes from the one it "
-    "answers.", is_rare=True)
-    drop_signatures: bool = declared(False, "", _flag, 'Ignore the signature of a mail. It is all '
-    'that follows the last line "--".', is_rare=True)
+    drop_quotes: bool = declared(
+        False, "", _flag, "Ignore what a mail quotes from the one it answers.", is_rare=True
+    )
+    drop_signatures: bool = declared(
+        False,
+        "",
+        _flag,
+        'Ignore the signature of a mail. It is all that follows the last line "--".',
+        is_rare=True,
+    )
     label_column: str | None = declared(
-        None, "COLUMNS", text_columns,
+        None,
+        "COLUMNS",
+        text_columns,
         "Column of the class: a name, or a number from 1. A name means that the table has a header "
         "line. In jsonl it is a key, by default label; in "
         "mail a header such as X-Gmail-Labels, which has several labels. "
@@ -835,18 +888,24 @@ class Reading(Declared):
         common=True,
     )
     label_pattern: str | None = declared(
-        None, "REGEX", _group,
+        None,
+        "REGEX",
+        _group,
         "The class is in the name of the file: what the group of this regular expression finds "
         "first, as '([a-z]+)_' in spam_17.txt. Folders are no classes.",
     )
     label_separator: str | None = declared(
-        None, "TEXT", text,
+        None,
+        "TEXT",
+        text,
         "Documents have several labels: this text stands between two, as in grain;wheat. An empty "
         "cell has none. White space around labels is dropped. "
         "list: each cell is a list in brackets, as JSON and Python write it.",
     )
     text_column: str | None = declared(
-        None, "COLUMNS", text_columns,
+        None,
+        "COLUMNS",
+        text_columns,
         "Columns of the text, joined if there are several: names, or numbers from 1. In jsonl they "
         "are keys, a.b for b inside a, by default text. By default the "
         "column is recognised as that of the class is, else it is column 2. none: there is no "
@@ -854,7 +913,10 @@ class Reading(Declared):
         common=True,
     )
     records: str | None = declared(
-        None, "KEY", text, "In a JSON file, the key of the array whose objects are the documents, "
+        None,
+        "KEY",
+        text,
+        "In a JSON file, the key of the array whose objects are the documents, "
         "such as intents; a.b for b inside a.",
         is_rare=True,
     )
@@ -863,7 +925,9 @@ class Reading(Declared):
         "jsonl it is a key.",
     )
     tag_fields: str | None = declared(
-        None, "NAMES", columns,
+        None,
+        "NAMES",
+        columns,
         "Headers or columns to count as fields, separated by commas. A word in a field is a term "
         "of its own: subject:offer. In jsonl they are keys.",
         is_rare=True,
@@ -878,8 +942,9 @@ class Reading(Declared):
         "N different values even if training has fewer: face=6 for a die. With columns of this "
         "kind there is a text only if --text-column is given.",
     )
-    count: str | None = _of_columns("Columns of whole numbers from 0 to use besides the text. "
-    "Otherwise like --categorical.")
+    count: str | None = _of_columns(
+        "Columns of whole numbers from 0 to use besides the text. Otherwise like --categorical."
+    )
     numeric: str | None = _of_columns(
         "Columns of real numbers to use besides the text. Otherwise like --categorical. An empty "
         "cell is an unknown value."
@@ -890,31 +955,42 @@ class Reading(Declared):
         "twice, one of weight 0 not at all. none: there is no such column.",
     )
     header: bool | None = declared(
-        None, "", _flag, "Read the first row of a table as its header, or as a document. By "
+        None,
+        "",
+        _flag,
+        "Read the first row of a table as its header, or as a document. By "
         "default it is a header if a column is given by name, or if no column is given "
         "and it looks like one. With columns given by number, a first row that looks like a header "
         "ends with status 2.",
     )
     delimiter: str | None = declared(
-        None, "CHARACTER", character,
+        None,
+        "CHARACTER",
+        character,
         "Character between columns. By default a tab for tsv; for csv a comma, or a semicolon, tab "
         "or bar if the first rows show it.",
     )
     encoding: str = declared(
-        "auto", "NAME", _codec,
+        "auto",
+        "NAME",
+        _codec,
         "Encoding of the documents, such as utf-8 or latin-1. auto: use the byte order mark if "
         "there is one, else UTF-8, else Windows-1252. "
         "In mail it applies to parts that declare none.",
     )
     max_document_size: str = declared(
-        "64M", "SIZE", size,
+        "64M",
+        "SIZE",
+        size,
         "Report documents larger than this instead of reading them. A size is a number of bytes, "
         "or a number with K, M or G. It applies to files, "
         "rows, lines and messages.",
         is_rare=True,
     )
     max_unpacked_size: str = declared(
-        "4G", "SIZE", size,
+        "4G",
+        "SIZE",
+        size,
         "Fail if a compressed file of many documents unpacks to more than this. Compression is "
         "gzip, xz, bzip2 or zstd.",
         is_rare=True,
@@ -925,13 +1001,21 @@ class Reading(Declared):
         """How the same documents are read without their weights, as for an evaluation."""
         if self.weight_column is None:
             return self
-        named = self.weight_column != "none" and not self.weight_column.isdigit()  # then the table has a header line
-        return replace(self, weight_column=None, header=True if named and self.header is None else self.header)
+        named = (
+            self.weight_column != "none" and not self.weight_column.isdigit()
+        )  # then the table has a header line
+        return replace(
+            self, weight_column=None, header=True if named and self.header is None else self.header
+        )
 
     @property
     def label_header(self) -> str:
         """The header of mail that has the labels, in lower case; empty if there is none."""
-        return (self.label_column or "").lower() if self.document == "mail" and not self.has_columns else ""
+        return (
+            (self.label_column or "").lower()
+            if self.document == "mail" and not self.has_columns
+            else ""
+        )
 
     @property
     def label_of_document(self) -> str:
@@ -957,7 +1041,6 @@ class Reading(Declared):
     def is_counted(self) -> bool:
         """Whether documents are features that are counted already, not texts."""
         return self.layout.counted
-# fmt: on
 
 
 READING = Reading.table()
@@ -966,43 +1049,59 @@ OF_MAIL = ("headers", "structure", "drop_quotes", "drop_signatures")
 """Parameters of reading that decide which text a mail has."""
 
 WITHIN = Parameter(
-    "within", None, "TIME", seconds,
+    "within",
+    None,
+    "TIME",
+    seconds,
     "Write the best model found within a TIME such as 60s, 5m or 1h; none for no limit. It tries "
     "settings that are known to be good, or those of --try.",
-    group="model", common=True,
-)  # fmt: skip
+    group="model",
+    common=True,
+)
 
 SEARCH = (WITHIN,)
 """Limits of a search for settings. A model does not remember them."""
 
 WHERE = Parameter(
-    "where", None, "COLUMN=VALUE", condition,
+    "where",
+    None,
+    "COLUMN=VALUE",
+    condition,
     "Read only rows with this value in this column, such as split=train, or with another: "
     "split!=test. In jsonl it is a key, in mail a header: "
     "from=ann@example.org reads the mails with this address in From.",
-)  # fmt: skip
+)
 
 ON_ERROR = Parameter(
-    "on_error", "record", "WHAT", _OneOf(*get_args(OnError)),
+    "on_error",
+    "record",
+    "WHAT",
+    _OneOf(*get_args(OnError)),
     "What to do with a document that cannot be read: record, skip or fail. It is reported and "
     "makes the exit status 1. record: read the others, and "
     "let classify print a record that says why; skip: print no record; fail: stop at once and "
     "write nothing.",
-)  # fmt: skip
+)
 
 ALLOW_UNREADABLE = Parameter(
-    "allow_unreadable", None, "N|P%", allowance,
+    "allow_unreadable",
+    None,
+    "N|P%",
+    allowance,
     "Accept that so many documents of a corpus, or this share such as 1%, cannot be read: the exit "
     "status is then 0. With more, it is 1 and nothing "
     "is written.",
-)  # fmt: skip
+)
 
 FILES_FROM = Parameter(
-    "files_from", None, "FILE", text,
+    "files_from",
+    None,
+    "FILE",
+    text,
     "Read more CORPUS paths from FILE, one a line; - is standard input. A line that is only - is a "
     "file of that name. Commands that need "
     "classes, such as train, expect a corpus on each line, not a single document.",
-)  # fmt: skip
+)
 
 NULL = Parameter(
     "null",
@@ -1017,7 +1116,6 @@ INPUT = (FILES_FROM, NULL, WHERE, ON_ERROR, ALLOW_UNREADABLE)
 """Where documents are found, and what to do with one that cannot be read. A model does not remember it."""
 
 
-# fmt: off
 @dataclass(frozen=True, kw_only=True)
 class Settings(Declared):
     """How a model is made: the parameters of training, and how documents are read. A model remembers them."""
@@ -1025,18 +1123,27 @@ class Settings(Declared):
     GROUP = "model"
 
     classifier: ClassifierName = declared(
-        "multinomial", "NAME", _OneOf(*CLASSIFIERS, other_names=OTHER_NAMES["classifier"]),
-        f"Kind of model: {', '.join(CLASSIFIERS)}. The guide to models compares them.", common=True
+        "multinomial",
+        "NAME",
+        _OneOf(*CLASSIFIERS, other_names=OTHER_NAMES["classifier"]),
+        f"Kind of model: {', '.join(CLASSIFIERS)}. The guide to models compares them.",
+        common=True,
     )
     language: str = _of_words(
-        "english", "NAME", _OneOf(*LANGUAGES, *UNSPACED_LANGUAGES, otherwise=_language_of_code, wanted="a code such as de"),
+        "english",
+        "NAME",
+        _OneOf(
+            *LANGUAGES, *UNSPACED_LANGUAGES, otherwise=_language_of_code, wanted="a code such as de"
+        ),
         "Language of the documents, for stop words and stemmer. A code such as de or pt-BR will "
         f"do; or one of {', '.join(LANGUAGES)}; or {', '.join(UNSPACED_LANGUAGES)}, which have "
         "neither.",
         common=True,
     )
     stop_words: str | tuple[str, ...] = _of_words(
-        "auto", "NAME|FILE", _stop_words,
+        "auto",
+        "NAME|FILE",
+        _stop_words,
         "Words to ignore: auto, default, a language, a file of words, or none. default: the list "
         "of --language. auto: that list too, unless left-out "
         "documents are clearly answered better without it, or fewer than 50 of them not worse; "
@@ -1044,20 +1151,26 @@ class Settings(Declared):
         common=True,
     )
     stemmer: str = _of_words(
-        "snowball", "NAME", _OneOf("snowball", "none", *SNOWBALL_STEMMERS, *NLTK_STEMMERS),
+        "snowball",
+        "NAME",
+        _OneOf("snowball", "none", *SNOWBALL_STEMMERS, *NLTK_STEMMERS),
         "Reduce words to their stems: snowball, none, or another stemmer. snowball: the stemmer of "
         "--language. Others are Snowball's for another "
         f"language, by its name, and those of nltk: {', '.join(NLTK_STEMMERS)}.",
         common=True,
     )
     encoded_lines: EncodedLines = _of_words(
-        "drop", "WHAT", EncodedLines,
+        "drop",
+        "WHAT",
+        EncodedLines,
         "Drop or keep lines of encoded data. These are uuencode, base64, yEnc, PGP and hexadecimal "
         "digits.",
         is_rare=True,
     )
     unspaced: Unspaced = _of_words(
-        "auto", "WHAT", Unspaced,
+        "auto",
+        "WHAT",
+        Unspaced,
         "In scripts without spaces, count pairs of characters, or words: auto, pairs or words. The "
         "scripts are Chinese, Japanese, Thai, Lao, Khmer and "
         "Burmese. words: what stands between spaces and punctuation. auto: pairs, unless left-out "
@@ -1067,44 +1180,71 @@ class Settings(Declared):
         is_rare=True,
     )
     surface_forms: bool = declared(
-        False, "", _flag,
+        False,
+        "",
+        _flag,
         "Also store the full words behind each stem. select-features, generate and inspect --term "
         "show them. Answers stay the same; training takes "
         "longer, and the model is larger.",
-        group="words", decides="counts",
+        group="words",
+        decides="counts",
         is_rare=True,
     )
     ngrams: int = _of_words(
-        1, "N", number(int, 1, 10, "a whole number from 1 to "
-        "10"), "Also count sequences of up to N adjacent words.",
+        1,
+        "N",
+        number(int, 1, 10, "a whole number from 1 to 10"),
+        "Also count sequences of up to N adjacent words.",
         common=True,
     )
     char_ngrams: str | None = _of_words(
-        None, "N|N-M", span,
+        None,
+        "N|N-M",
+        span,
         "Also count sequences of N to M characters in each word. Stop words have none, and words "
         "are not stemmed for it. The beginning and the end of "
         "a word count as a character each.",
         is_rare=True,
     )
-    min_df: int = declared(1, "N", _FROM_ONE, "Ignore terms that occur in fewer than N "
-    "documents.", group="words")
-    max_df: float = declared(
-        1.0, "SHARE", number(float, 0, 1, "a share from 0 to "
-        "1"), "Ignore terms that occur in a larger share of documents.", group="words"
+    min_df: int = declared(
+        1, "N", _FROM_ONE, "Ignore terms that occur in fewer than N documents.", group="words"
     )
-    top: int | None = declared(None, "N", _FROM_ONE, "Use only the N most informative "
-    "terms.", common=True)
-    by: CriterionName = declared("mutual-information", "CRITERION", _OneOf(*CRITERIA), f"How --top measures information: {', '.join(CRITERIA)}.")
+    max_df: float = declared(
+        1.0,
+        "SHARE",
+        number(float, 0, 1, "a share from 0 to 1"),
+        "Ignore terms that occur in a larger share of documents.",
+        group="words",
+    )
+    top: int | None = declared(
+        None, "N", _FROM_ONE, "Use only the N most informative terms.", common=True
+    )
+    by: CriterionName = declared(
+        "mutual-information",
+        "CRITERION",
+        _OneOf(*CRITERIA),
+        f"How --top measures information: {', '.join(CRITERIA)}.",
+    )
     weighting: Weighting = declared(
-        "counts", "NAME", Weighting,
+        "counts",
+        "NAME",
+        Weighting,
         "What a term counts in a document: counts, binary, log or tfidf. counts: n, how often it "
         "occurs; binary: 1; log: log(1 + n); tfidf: log(1 + n) "
         "times the logarithm of documents over those that contain it, with each document scaled to "
         "unit length.",
     )
     smoothing: Smoothing = declared(
-        "auto", "KIND|A|FILE",
-        _OneOf("auto", "evidence", "leave-one-out", otherwise=pseudo_counts, wanted="0, a number from 1e-12 to 1e12, or such numbers by term with one for '*', all others"),
+        "auto",
+        "KIND|A|FILE",
+        _OneOf(
+            "auto",
+            "evidence",
+            "leave-one-out",
+            otherwise=pseudo_counts,
+            wanted="0, a number from 1e-12 to 1e12, or such numbers by term with one for '*', all "
+            "others",
+        ),
         "Pseudo-count added to each count: auto, evidence, leave-one-out, or a number. evidence: "
         "the number that makes the class counts most "
         "probable; leave-one-out: the number that makes sampled documents most probable, each "
@@ -1116,20 +1256,26 @@ class Settings(Declared):
         common=True,
     )
     prior_shape: PriorShape = declared(
-        "symmetric", "SHAPE", PriorShape,
+        "symmetric",
+        "SHAPE",
+        PriorShape,
         "Shape of the Dirichlet prior: symmetric or background. symmetric: the same for all terms; "
         "background: in proportion to the whole corpus, where "
         "--smoothing is the total.",
         is_rare=True,
     )
     estimate: Estimate = declared(
-        "mean", "NAME", Estimate,
+        "mean",
+        "NAME",
+        Estimate,
         "Estimate of term probabilities: mean, map or ml. mean: that of the posterior; map: its "
         "mode; ml: maximum likelihood.",
         is_rare=True,
     )
     members: str = declared(
-        "multinomial:log+logistic", "A+B", members,
+        "multinomial:log+logistic",
+        "A+B",
+        members,
         "For average: the models to combine, with + between them. A colon and a weighting may "
         "follow each, and another with a pseudo-count: multinomial:log:0.1. "
         "After evidence: such models of the same counts are weighed by p(m | data): "
@@ -1138,7 +1284,9 @@ class Settings(Declared):
         is_rare=True,
     )
     l2: str | float = declared(
-        "auto", "auto|A", _OneOf("auto", otherwise=number(float, 1e-6, 1e9), wanted="a number from 1e-6"),
+        "auto",
+        "auto|A",
+        _OneOf("auto", otherwise=number(float, 1e-6, 1e9), wanted="a number from 1e-6"),
         "For logistic: strength of the penalty on weights. A/2 times the sum of squared weights is "
         "added to the negative log-likelihood (A is 1/C elsewhere). "
         "auto: the A that makes held-out documents, one in five, most probable after calibration.",
@@ -1146,21 +1294,27 @@ class Settings(Declared):
         is_rare=True,
     )
     latent: int = declared(
-        100, "N", number(int, 1, 10000, "a whole number from 1 to 10,000"),
+        100,
+        "N",
+        number(int, 1, 10000, "a whole number from 1 to 10,000"),
         "For gaussian: number of latent features of a document. They come from a singular value "
         "decomposition of tf-idf, which may have fewer.",
         only_for="gaussian",
         is_rare=True,
     )
     covariance: Covariance = declared(
-        "shared", "NAME", Covariance,
+        "shared",
+        "NAME",
+        Covariance,
         "For gaussian: shared or separate covariance of the classes. shared: boundaries are "
         "linear; separate: they are quadratic.",
         only_for="gaussian",
         is_rare=True,
     )
     covariance_shape: CovarianceShape = declared(
-        "full", "SHAPE", CovarianceShape,
+        "full",
+        "SHAPE",
+        CovarianceShape,
         "For gaussian: full, diagonal, spherical or spherical-unscaled covariance. diagonal: "
         "features are independent in a class (Gaussian naive Bayes with --set "
         "covariance=separate); "
@@ -1170,7 +1324,9 @@ class Settings(Declared):
         is_rare=True,
     )
     shrinkage: str | float = declared(
-        "auto", "auto|W", _OneOf("auto", otherwise=number(float, 0, 1), wanted="a number from 0 to 1"),
+        "auto",
+        "auto|W",
+        _OneOf("auto", otherwise=number(float, 0, 1), wanted="a number from 0 to 1"),
         "For gaussian: weight from 0 to 1 of a simpler covariance. It gives the covariance an "
         "inverse with few documents: a shared one shrinks towards a sphere, "
         "separate ones towards the shared one. 0: maximum likelihood; auto: by the scatter and "
@@ -1179,20 +1335,34 @@ class Settings(Declared):
         is_rare=True,
     )
     class_prior: ClassPrior = declared(
-        "empirical", "KIND|FILE",
-        _OneOf("empirical", "uniform", otherwise=prior, wanted="smoothed:A or a number of at least 0 for each class"),
+        "empirical",
+        "KIND|FILE",
+        _OneOf(
+            "empirical",
+            "uniform",
+            otherwise=prior,
+            wanted="smoothed:A or a number of at least 0 for each class",
+        ),
         "Class probabilities before reading: empirical, uniform, smoothed:A, or a file. empirical: "
         "as frequent as in training; smoothed:A: after adding A to "
         "the documents of each class. A file has lines of a class, a tab and a weight.",
     )
     class_weight: ClassWeight | Mapping[str, float] | None = declared(
-        None, "NAME", _OneOf(*get_args(ClassWeight), otherwise=partial(_by_label, least=1e-3, most=1e6), wanted="a number from 0.001 by label"),
+        None,
+        "NAME",
+        _OneOf(
+            *get_args(ClassWeight),
+            otherwise=partial(_by_label, least=1e-3, most=1e6),
+            wanted="a number from 0.001 by label",
+        ),
         "Give all classes the same weight in training, if balanced. Each of the D_k documents of "
         "class k weighs D/(K·D_k), with D documents in K classes. "
         "Probabilities are then those of documents drawn equally from all classes.",
     )
     calibration: CalibrationName = declared(
-        "auto", "NAME", _OneOf(*get_args(CalibrationName), other_names=OTHER_NAMES["calibration"]),
+        "auto",
+        "NAME",
+        _OneOf(*get_args(CalibrationName), other_names=OTHER_NAMES["calibration"]),
         "How scores become probabilities: auto or none. auto: divided by a temperature that grows "
         "with the document's length, fitted to sampled training "
         "documents, each left out of the model; with maximum likelihood none. none: the posterior "
@@ -1200,10 +1370,13 @@ class Settings(Declared):
         group="answer",
     )
     sample: int = declared(
-        4096, "N", number(int, 0, 1 << 20, "a whole number from 0 to 1,048,576"),
+        4096,
+        "N",
+        number(int, 0, 1 << 20, "a whole number from 0 to 1,048,576"),
         "Keep N training documents in the model, as term counts. Calibration is fitted to them. 0: "
         "keep none.",
-        group="answer", decides="counts",
+        group="answer",
+        decides="counts",
         is_rare=True,
     )
 
@@ -1216,7 +1389,12 @@ class Settings(Declared):
             return (self,)
         named: Any = [re.fullmatch(_MEMBER, name) for name in self.member_names]
         return tuple(
-            replace(self, classifier=name, weighting=weighting or "counts", smoothing=float(own) if own else self.smoothing)
+            replace(
+                self,
+                classifier=name,
+                weighting=weighting or "counts",
+                smoothing=float(own) if own else self.smoothing,
+            )
             for name, weighting, own in (each.groups() for each in named)
         )
 
@@ -1238,7 +1416,11 @@ class Settings(Declared):
     @property
     def absence_smoothing(self) -> float | None:
         """The pseudo-count of documents without a term; None if it is that of documents with it."""
-        return self.smoothing[1] if isinstance(self.smoothing, tuple) and self.estimate != "ml" else None
+        return (
+            self.smoothing[1]
+            if isinstance(self.smoothing, tuple) and self.estimate != "ml"
+            else None
+        )
 
     @property
     def counts_stop_words(self) -> bool:
@@ -1250,7 +1432,6 @@ class Settings(Declared):
         """Whether pairs and words of scripts without spaces are counted, and training chooses which of them are selected."""
         of_words = self.ngrams == 1 and self.char_ngrams is None and not self.surface_forms
         return self.unspaced == "auto" and of_words and not self.reading.is_counted
-# fmt: on
 
 
 TRAINING = Settings.table()

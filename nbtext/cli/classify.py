@@ -57,16 +57,18 @@ class ClassifyOptions:
         old_names="--top-k",
     )
     scores: bool = panels.option(
-        "--scores", "answer",
+        "--scores",
+        "answer",
         "In jsonl, add log joint probabilities and log odds of the classes. They are in nats, and "
         "of all classes unless --limit is given.",
-    )  # fmt: skip
+    )
     drift: str | None = panels.option(
-        "--drift", "output",
+        "--drift",
+        "output",
         "Append to FILE how the documents differ from those of training. nbtext drift reads it. A "
         "run without documents adds nothing.",
         type=OutputPath(DRIFT),
-    )  # fmt: skip
+    )
     lines: bool = panels.common_option(
         "--lines", "documents", "Answer each line of standard input at once, as a document."
     )
@@ -83,18 +85,20 @@ class ClassifyOptions:
         type=option.WholeNumber(1, 255),
     )
     mail_filter: bool = panels.option(
-        "--mail-filter", "output",
+        "--mail-filter",
+        "output",
         "Copy one message from standard input to standard output with a header of its class. The "
         "header is X-Nbtext: LABEL; probability=P. If anything "
         "fails, the message is copied whole with reason=error in the header.",
-    )  # fmt: skip
+    )
     keep: str | None = panels.common_option(
-        "--keep", "output",
+        "--keep",
+        "output",
         "Print these columns or keys of the input, comma-separated, instead of the id. all: every "
         "column of a table, or the whole record of JSON lines. "
         "csv and tsv then begin with a header.",
         metavar="COLUMNS",
-    )  # fmt: skip
+    )
 
 
 @panels.command("classify", _Classify)
@@ -152,9 +156,13 @@ def command(
     output = options.output or _usual_form(options, kept, at_once)
     safe = option.safe_cells(output, is_wanted=options.excel_safe)
     source = CommandCorpus(
-        documents, reading, labelled=False, columns=kept,
-        progress=output == "table" or not sys.stdout.isatty(),  # while documents are read nothing else is drawn
-    )  # fmt: skip
+        documents,
+        reading,
+        labelled=False,
+        columns=kept,
+        progress=output == "table"
+        or not sys.stdout.isatty(),  # while documents are read nothing else is drawn
+    )
     rule, sets = prediction_rules(prediction, model)
     top_k = _most_classes(options, model)
     form = AnswerForm(

@@ -20,15 +20,17 @@ class CompareOptions:
     model_b: str = panels.argument(metavar="B", type=PATH)
     output: str = option.output_field("table json")
     changed: str | None = panels.common_option(
-        "--changed", "output",
+        "--changed",
+        "output",
         "Write documents with different answers to FILE as JSON lines. A line has id, truth, a, "
         "probability_a, b and probability_b.",
         type=option.JUDGED_FILE,
-    )  # fmt: skip
+    )
     fail_unless_better: bool = panels.common_option(
-        "--fail-unless-better", "answer",
+        "--fail-unless-better",
+        "answer",
         "Exit with status 6 unless B is right more often than A, beyond chance by McNemar's test.",
-    )  # fmt: skip
+    )
     seed: int = option.seed_field("process", "Seed of the bootstrap.")
 
 

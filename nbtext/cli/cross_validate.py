@@ -27,10 +27,12 @@ class FoldOptions:
         default=10,
     )
     repeats: int = panels.common_option(
-        "--repeats", "documents",
+        "--repeats",
+        "documents",
         "Divide it N times, differently each time.",
-        type=option.WholeNumber(1), default=1,
-    )  # fmt: skip
+        type=option.WholeNumber(1),
+        default=1,
+    )
     seed: int = option.seed_field("documents", "Seed of the division into folds.")
     group_column: str | None = panels.option(
         "--group-column",
@@ -39,16 +41,18 @@ class FoldOptions:
         metavar="COLUMN",
     )
     time_column: str | None = panels.option(
-        "--time-column", "documents",
+        "--time-column",
+        "documents",
         "Train on documents before each fold in time. The column has numbers, or dates and times "
         "of ISO 8601 in one zone.",
         metavar="COLUMN",
-    )  # fmt: skip
+    )
     leave_one_out: bool = panels.option(
-        "--leave-one-out", "documents",
+        "--leave-one-out",
+        "documents",
         "Judge every document by the model of all others. Terms, smoothing and calibration are "
         "chosen once, from all documents.",
-    )  # fmt: skip
+    )
 
     @property
     def column(self) -> str | None:
@@ -74,12 +78,13 @@ class OutputOptions:
     )
     all: bool = option.all_field()
     predictions: str | None = panels.common_option(
-        "--predictions", "output",
+        "--predictions",
+        "output",
         "Write every answer to FILE as JSON lines. A line has id, truth, answer and probability. "
         "With --repeats there are the answers of "
         "one after the other.",
         type=option.JUDGED_FILE,
-    )  # fmt: skip
+    )
 
 
 @panels.command("cross-validate")

@@ -17,23 +17,27 @@ class DriftOptions:
     log: str = panels.argument(metavar="FILE", type=PATH)
     output: str = option.output_field("table tsv csv jsonl")
     last: int | None = panels.common_option(
-        "--last", "documents",
+        "--last",
+        "documents",
         "Treat the last N runs as one. Runs of other model files than the newest are ignored.",
         type=option.WholeNumber(1),
-    )  # fmt: skip
+    )
     since: str | None = panels.common_option(
-        "--since", "documents",
+        "--since",
+        "documents",
         "Treat the runs since DATE as one, such as 2026-05-31. A time may follow; both are in UTC. "
         "With --last it is the last N of them.",
         metavar="DATE",
-    )  # fmt: skip
+    )
     fail_over: tuple[str, ...] = panels.common_option(
-        "--fail-over", "answer",
+        "--fail-over",
+        "answer",
         "Exit with status 6 if a distance is larger. NAME is unknown, log_likelihood, length, "
         "answers or any, of the newest run or of those taken together. "
         "The option can be given several times.",
-        multiple=True, metavar="NAME=DISTANCE",
-    )  # fmt: skip
+        multiple=True,
+        metavar="NAME=DISTANCE",
+    )
 
 
 @panels.command("drift")

@@ -23,22 +23,28 @@ class EvaluateOptions:
     )
     all: bool = option.all_field()
     by: tuple[str, ...] = panels.common_option(
-        "--by", "output",
+        "--by",
+        "output",
         "Add the figures for each value of a column. It can be given several times.",
-        multiple=True, metavar="COLUMN",
-    )  # fmt: skip
+        multiple=True,
+        metavar="COLUMN",
+    )
     errors: str | None = panels.common_option(
-        "--errors", "output",
+        "--errors",
+        "output",
         "Write the misclassified documents to FILE as JSON lines. The surest mistakes come first.",
         type=option.JUDGED_FILE,
-    )  # fmt: skip
+    )
     training: tuple[str, ...] = panels.common_option(
-        "--training", "documents",
+        "--training",
+        "documents",
         "Find test documents that are in this training corpus too. There is a warning, and the "
         "figures without them. The corpus is read as it was in "
         "training. The option can be given several times.",
-        multiple=True, metavar="CORPUS", type=PATH,
-    )  # fmt: skip
+        multiple=True,
+        metavar="CORPUS",
+        type=PATH,
+    )
 
 
 @panels.command("evaluate")

@@ -21,15 +21,20 @@ class ExplainOptions:
 
     model_path: str = option.model_field()
     against: str | None = panels.common_option(
-        "--against", "answer",
+        "--against",
+        "answer",
         "Compare the answer with this class.",
-        metavar="LABEL", shell_complete=option.suggest_classes, shown_default="the runner-up",
-    )  # fmt: skip
+        metavar="LABEL",
+        shell_complete=option.suggest_classes,
+        shown_default="the runner-up",
+    )
     why_not: str | None = panels.common_option(
-        "--why-not", "answer",
+        "--why-not",
+        "answer",
         "Print which words to remove to make LABEL the answer, instead of contributions.",
-        metavar="LABEL", shell_complete=option.suggest_classes,
-    )  # fmt: skip
+        metavar="LABEL",
+        shell_complete=option.suggest_classes,
+    )
     output: str = option.rows_field()
     limit: int = option.limit_field("List N words in table and page.", 20, old_names="--top")
     to: str | None = option.to_field(

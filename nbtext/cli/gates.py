@@ -24,22 +24,27 @@ class GateOptions:
     """Figures that an evaluation must reach, for `gates`."""
 
     fail_under: tuple[str, ...] = panels.common_option(
-        "--fail-under", "answer",
+        "--fail-under",
+        "answer",
         "Exit with status 6 if a figure is smaller, such as macro_f1=0.85. Names are those of the "
         "JSON output. The option can be given several times.",
-        multiple=True, metavar="NAME=VALUE",
-    )  # fmt: skip
+        multiple=True,
+        metavar="NAME=VALUE",
+    )
     fail_over: tuple[str, ...] = panels.option(
-        "--fail-over", "answer",
+        "--fail-over",
+        "answer",
         "Exit with status 6 if a figure is larger, such as log_loss=0.6. The option can be given "
         "several times.",
-        multiple=True, metavar="NAME=VALUE",
-    )  # fmt: skip
+        multiple=True,
+        metavar="NAME=VALUE",
+    )
     fail_under_interval: bool = panels.option(
-        "--fail-under-interval", "answer",
+        "--fail-under-interval",
+        "answer",
         "Compare the end of the 95 % interval with the VALUE. It is the lower end, for --fail-over "
         "the upper.",
-    )  # fmt: skip
+    )
 
 
 class _Gate(NamedTuple):

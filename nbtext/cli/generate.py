@@ -13,29 +13,33 @@ class GenerateOptions:
 
     model_path: str = option.model_field()
     label: str | None = panels.common_option(
-        "--class", "answer",
+        "--class",
+        "answer",
         "Draw documents of this class. By default a class is drawn for each document from the "
         "class prior.",
-        metavar="NAME", shell_complete=option.suggest_classes,
-    )  # fmt: skip
+        metavar="NAME",
+        shell_complete=option.suggest_classes,
+    )
     limit: int = option.limit_field("Draw N documents.", 1, old_names="--number")
     length: int | None = panels.common_option(
-        "--length", "words",
+        "--length",
+        "words",
         "Draw N words for each document. By default the length is drawn from a Poisson "
         "distribution with the mean of the class, at least 1.",
         type=option.WholeNumber(1, MOST_DRAWN),
-    )  # fmt: skip
+    )
     draw: bool = panels.option(
-        "--draw", "model",
+        "--draw",
+        "model",
         "Draw the probabilities of words from their posterior. They are drawn once for each class. "
         "By default they are those that the model works with.",
-    )  # fmt: skip
+    )
     seed: int = option.seed_field("process", "Seed of the random draws.", common=True)
     output: str = option.output_field(
         "text tsv csv jsonl",
         "text has a document a line. The other forms have label, text and columns, and models can "
         "be trained on them.",
-    )  # fmt: skip
+    )
 
 
 @panels.command("generate")

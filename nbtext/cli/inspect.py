@@ -19,35 +19,45 @@ class InspectOptions:
     model_path: str = option.model_field()
     limit: int = option.limit_field("Show N terms of each class.", 8, least=0, old_names="--top")
     criteria: bool = panels.common_option(
-        "--criteria", "model",
+        "--criteria",
+        "model",
         "Show evidence, AIC and BIC of each part. Also shown is how probable the model is compared "
         "to others of the same data.",
-    )  # fmt: skip
+    )
     words: tuple[str, ...] = panels.common_option(
-        "--term", "model",
+        "--term",
+        "model",
         "Show how often and how probably each class uses a word. It may be a term as the model "
         "prints it, such as un*, or a category, such as face=1. The option can be given several "
         "times.",
-        multiple=True, metavar="WORD",
-    )  # fmt: skip
+        multiple=True,
+        metavar="WORD",
+    )
     labels: tuple[str, ...] = panels.common_option(
-        "--class", "model",
+        "--class",
+        "model",
         "Show the terms of a class by three measures. The option can be given several times.",
-        multiple=True, metavar="CLASS", shell_complete=option.suggest_classes,
-    )  # fmt: skip
+        multiple=True,
+        metavar="CLASS",
+        shell_complete=option.suggest_classes,
+    )
     thresholds: float | dict[str, float] | None = panels.common_option(
-        "--thresholds", "model",
+        "--thresholds",
+        "model",
         "Show from which probability on classify --min-precision P answers. Where no answers can "
         "promise that, it shows how many more it would take.",
         type=option.NumberPerClass(0, 1, open_ends=True),
-    )  # fmt: skip
+    )
     by_class: bool = option.by_class_field()
     held_out: tuple[str, ...] = panels.common_option(
-        "--perplexity", "documents",
+        "--perplexity",
+        "documents",
         "Show how well each class predicts its held-out documents. The option can be given several "
         "times.",
-        multiple=True, metavar="CORPUS", type=PATH,
-    )  # fmt: skip
+        multiple=True,
+        metavar="CORPUS",
+        type=PATH,
+    )
     output: str = option.output_field("table json")
     reading: Given[Reading] = parameters_field(Reading, shows_defaults=False)
 

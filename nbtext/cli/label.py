@@ -35,42 +35,52 @@ class LabelOptions:
         shown_default=f"{DEFAULT_FILE}; with --review {DEFAULT_PATCH}",
     )
     strategy: str = panels.common_option(
-        "--next", "answer",
+        "--next",
+        "answer",
         "Choose the next document: uncertain, typical of those not yet labelled, both (mixed), or "
         "random.",
-        type=panels.Choice(STRATEGIES), default=STRATEGIES[0],
-    )  # fmt: skip
+        type=panels.Choice(STRATEGIES),
+        default=STRATEGIES[0],
+    )
     random_share: float = panels.option(
-        "--random-share", "answer",
+        "--random-share",
+        "answer",
         "Draw this share of the documents at random. Accuracy is estimated from them alone; with 0 "
         "there is no estimate.",
-        hidden=True, type=option.Number(0, 1), default=0.1, metavar="SHARE",
-    )  # fmt: skip
+        hidden=True,
+        type=option.Number(0, 1),
+        default=0.1,
+        metavar="SHARE",
+    )
     seed: int = option.seed_field("answer", "Seed of the drawing.")
     suggest: int | None = panels.common_option(
-        "--suggest", "output",
+        "--suggest",
+        "output",
         "Print the next N documents as rows to fill in. The column label is empty.",
         type=option.WholeNumber(1),
-    )  # fmt: skip
+    )
     take: str | None = panels.common_option(
-        "--take", "documents",
+        "--take",
+        "documents",
         "Add the labels of rows that were filled in. It needs the columns or keys id and label.",
         type=PATH,
-    )  # fmt: skip
+    )
     review: bool = panels.common_option(
-        "--review", "documents",
+        "--review",
+        "documents",
         "Ask about the documents of a labelled corpus that nbtext suspects finds. FILE then gets "
         "document, old and new label; the corpus stays.",
-    )  # fmt: skip
+    )
     output: str = option.output_field("tsv csv jsonl", "Of the rows of --suggest.")
     excel_safe: bool = option.excel_safe_field()
     seeds: str | None = panels.option(
-        "--seeds", "documents",
+        "--seeds",
+        "documents",
         "Begin with words for the classes. A line of FILE has a class, a tab and a word, and "
         "optionally a tab and its pseudo-count, by default 10. A word after ! "
         "speaks against the class.",
         type=PATH,
-    )  # fmt: skip
+    )
     who: str | None = panels.option(
         "--who", "output", "Store the name of the person with each label.", metavar="NAME"
     )

@@ -47,8 +47,14 @@ class LabelScreen:
     def run(self) -> None:
         """Ask until none is left, or the person leaves."""
         actions = {
-            "enter": self._accept, "n": self._name, "s": self._skip, "u": self._undo, "backspace": self._undo, "/": self._search, "k": self._keep,
-        }  # fmt: skip
+            "enter": self._accept,
+            "n": self._name,
+            "s": self._skip,
+            "u": self._undo,
+            "backspace": self._undo,
+            "/": self._search,
+            "k": self._keep,
+        }
         self._next()
         while not self._is_over:
             self._draw(f"q quit  {'k keep label  ' * self._is_review}{self.commands}")

@@ -22,10 +22,12 @@ class LearningCurveOptions:
         default=8,
     )
     more: int | None = panels.common_option(
-        "--more", "answer",
+        "--more",
+        "answer",
         "Forecast the accuracy for N more labelled documents.",
-        type=option.WholeNumber(1), shown_default="as many as there are",
-    )  # fmt: skip
+        type=option.WholeNumber(1),
+        shown_default="as many as there are",
+    )
     folds: int = panels.option(
         "--folds",
         "documents",

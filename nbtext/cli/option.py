@@ -143,9 +143,14 @@ JUDGED_FILE = OutputPath(JUDGED)
 def model_field() -> Any:
     """Declare the field of ``--model``."""
     return panels.common_option(
-        "-m --model", "model", "The model file.",
-        metavar="PATH", default=default_model, shown_default=f"$NBTEXT_MODEL, else {DEFAULT_MODEL}", type=OutputPath(MODEL),
-    )  # fmt: skip
+        "-m --model",
+        "model",
+        "The model file.",
+        metavar="PATH",
+        default=default_model,
+        shown_default=f"$NBTEXT_MODEL, else {DEFAULT_MODEL}",
+        type=OutputPath(MODEL),
+    )
 
 
 def output_field(forms: str, more: str = "", **attributes: Any) -> Any:
@@ -174,10 +179,11 @@ def rows_field(more: str = "", default: Callable[[], str] | None = _default_form
 def all_field() -> Any:
     """Declare the field of ``--all``."""
     return panels.option(
-        "--all", "output",
+        "--all",
+        "output",
         "Show all figures and classes. On a terminal calibration and confusions are drawn too. Of "
         "more than ten classes the table otherwise has those of least F1.",
-    )  # fmt: skip
+    )
 
 
 def limit_field(text: str, default: int | None = None, least: int = 1, old_names: str = "") -> Any:
@@ -200,19 +206,21 @@ def to_field(text: str, own: bytes = b"", **attributes: Any) -> Any:
 def by_class_field() -> Any:
     """Declare the field of ``--by-class``."""
     return panels.option(
-        "--by-class", "answer",
+        "--by-class",
+        "answer",
         "Keep the promise of --coverage for the documents of each class, and that of a precision "
         "for the answers with each class.",
-    )  # fmt: skip
+    )
 
 
 def excel_safe_field() -> Any:
     """Declare the field of ``--excel-safe``, for `safe_cells`."""
     return panels.option(
-        "--excel-safe", "output",
+        "--excel-safe",
+        "output",
         "In csv, put an apostrophe before cells that begin like a formula. They may be names, "
         "classes and terms.",
-    )  # fmt: skip
+    )
 
 
 def safe_cells(output: str, *, is_wanted: bool) -> Callable[[str], str]:
@@ -266,11 +274,12 @@ class RelabelledDocuments(Documents):
     """Labelled documents, under corrected labels."""
 
     relabel: str | None = panels.option(
-        "--relabel", "documents",
+        "--relabel",
+        "documents",
         "Read documents under the labels that nbtext label --review wrote into FILE. The corpus "
         "stays as it is.",
         type=PATH,
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,11 +287,14 @@ class LabelledDocuments(RelabelledDocuments):
     """Labelled documents, in folders of mail too."""
 
     folders: tuple[str, ...] = panels.option(
-        "--from-folder", "documents",
+        "--from-folder",
+        "documents",
         "Instead of CORPUS, read a Maildir, a folder of messages or an mbox. All its mail has this "
         "class. Give it once for each folder.",
-        multiple=True, metavar="LABEL=PATH", type=InputPath(is_labelled=True),
-    )  # fmt: skip
+        multiple=True,
+        metavar="LABEL=PATH",
+        type=InputPath(is_labelled=True),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -304,10 +316,12 @@ class AskedDocuments(Documents):
     """Documents that a model is asked about."""
 
     text: tuple[str, ...] = panels.common_option(
-        "--text", "documents",
+        "--text",
+        "documents",
         "A document, given here instead of CORPUS. The option can be given several times.",
-        multiple=True, metavar="TEXT",
-    )  # fmt: skip
+        multiple=True,
+        metavar="TEXT",
+    )
 
 
 _COMBINE = Option(
@@ -346,11 +360,13 @@ class ClusterOptions(RunningOptions):
     """How the work is shared out, to a cluster too."""
 
     scheduler: str | None = panels.option(
-        "--scheduler", "process",
+        "--scheduler",
+        "process",
         "Count documents on the Dask cluster of this scheduler, such as tcp://host:8786. Its "
         "workers read them from the same paths.",
-        metavar="ADDRESS", type=Address(),
-    )  # fmt: skip
+        metavar="ADDRESS",
+        type=Address(),
+    )
     backend: str | None = panels.option(
         "--backend", "process", "", type=panels.Choice(["local", "dask"]), hidden=True
     )

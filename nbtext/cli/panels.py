@@ -320,11 +320,17 @@ def _set_option(settings: Sequence[Option]) -> Option:
 
     is_training = any(each.group == "model" for each in settings)
     return Option(
-        [SET], group="model" if is_training else "documents", common=is_training, multiple=True, metavar="NAME=VALUE", expose_value=False, shell_complete=suggest,
+        [SET],
+        group="model" if is_training else "documents",
+        common=is_training,
+        multiple=True,
+        metavar="NAME=VALUE",
+        expose_value=False,
+        shell_complete=suggest,
         help=f"Set what few need; see nbtext help settings. NAME is {', '.join(names[:-1])} or "
         f"{names[-1]}. "
         "The option can be given several times.",
-    )  # fmt: skip
+    )
 
 
 def _show_help(context: click.Context, parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click passes it
@@ -575,10 +581,14 @@ def wrong_value(
 
 
 LOG_FORMAT = Option(
-    ["--log-format"], group="process", expose_value=False, shown_default="text", type=Choice(("text", "json")),
+    ["--log-format"],
+    group="process",
+    expose_value=False,
+    shown_default="text",
+    type=Choice(("text", "json")),
     help="Form of messages on standard error. json: an object a line, with level, message and, if "
     "they apply, where, document and hint.",
-)  # fmt: skip
+)
 """`nbtext.cli.main` reads it before other options, so that it applies to their errors too."""
 
 
@@ -589,10 +599,16 @@ def _set_colours(context: click.Context, _: click.Parameter, when: str | None) -
 
 
 COLOR = Option(
-    ["--color"], group="output", expose_value=False, shown_default="auto", type=Choice(("auto", "always", "never")), is_eager=True, callback=_set_colours,
+    ["--color"],
+    group="output",
+    expose_value=False,
+    shown_default="auto",
+    type=Choice(("auto", "always", "never")),
+    is_eager=True,
+    callback=_set_colours,
     help="Use colours: auto, always or never. auto: on a terminal that has them, unless the "
     "variable NO_COLOR is set.",
-)  # fmt: skip
+)
 
 MESSAGES: Sequence[click.Parameter] = (
     COLOR,

@@ -27,17 +27,21 @@ class DecisionOptions:
     """Which class is the answer, for `decision_rule`."""
 
     costs: str | None = panels.option(
-        "--costs", "answer",
+        "--costs",
+        "answer",
         "Choose the answer with the least expected cost. FILE is TOML, with a table [true-class] "
         "of the costs of answers, or of several "
         "labels a table [label] of its costs missed and false.",
         type=PATH,
-    )  # fmt: skip
+    )
     min_probability: float | dict[str, float] = panels.common_option(
-        "--min-probability", "answer",
+        "--min-probability",
+        "answer",
         "Give no answer if it is less probable than P, or than the P of its class.",
-        type=NumberPerClass(0, 1), default=0.0, show_default=False,
-    )  # fmt: skip
+        type=NumberPerClass(0, 1),
+        default=0.0,
+        show_default=False,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,34 +49,44 @@ class PredictionOptions(DecisionOptions):
     """What is answered, for `prediction_rules`, and `nbtext.cli.shares.for_prior`."""
 
     decide: str | float = panels.option(
-        "--decide", "answer",
+        "--decide",
+        "answer",
         "If documents have several labels: give the set with the greatest expected F1 of the "
         "document (the default), the labels above a threshold for "
         "each label, or those with probability P or more.",
-        type=Number(0, 1, words=("document", "label")), default="document", show_default=False, metavar="document|label|P",
-    )  # fmt: skip
+        type=Number(0, 1, words=("document", "label")),
+        default="document",
+        show_default=False,
+        metavar="document|label|P",
+    )
     coverage: float | None = panels.option(
-        "--coverage", "answer",
+        "--coverage",
+        "answer",
         "Instead of one class give the smallest set of classes that holds the true one with "
         "probability P. It holds for documents like those of "
         "training.",
-        type=Number(0, 1, open_ends=True), metavar="P",
-    )  # fmt: skip
+        type=Number(0, 1, open_ends=True),
+        metavar="P",
+    )
     min_precision: float | dict[str, float] | None = panels.option(
-        "--min-precision", "answer",
+        "--min-precision",
+        "answer",
         "Give no answer unless a share P of such answers is right, with 95 % confidence. P is for "
         "all answers together, CLASS=P for those with a class. "
         "It holds for documents like those of training.",
         type=NumberPerClass(0, 1, open_ends=True),
-    )  # fmt: skip
+    )
     by_class: bool = by_class_field()
     prior_from: tuple[str, ...] = panels.option(
-        "--prior-from", "answer",
+        "--prior-from",
+        "answer",
         "Answer for the shares of classes among the documents of PATH, as nbtext prevalence "
         "estimates them, not for those of training. The option can be "
         "given several times.",
-        multiple=True, metavar="PATH", type=PATH,
-    )  # fmt: skip
+        multiple=True,
+        metavar="PATH",
+        type=PATH,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,12 +94,16 @@ class ClassifyPredictionOptions(PredictionOptions):
     """What `nbtext classify` answers."""
 
     min_typicality: float = panels.option(
-        "--min-typicality", "answer",
+        "--min-typicality",
+        "answer",
         "Give no answer to documents unlike those of training. Such a document is less likely per "
         "token than all but this SHARE of training documents of "
         "about its length; 0.001 finds documents of another kind or language.",
-        type=Number(0, 1), default=0.0, show_default=False, metavar="SHARE",
-    )  # fmt: skip
+        type=Number(0, 1),
+        default=0.0,
+        show_default=False,
+        metavar="SHARE",
+    )
 
 
 def decision_rule(

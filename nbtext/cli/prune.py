@@ -20,10 +20,12 @@ class PruneOptions:
         type=option.WholeNumber(1),
     )
     max_df: float | None = panels.common_option(
-        "--max-df", "words",
+        "--max-df",
+        "words",
         "Remove terms that occur in a larger share of documents.",
-        type=option.Number(0, 1), metavar="SHARE",
-    )  # fmt: skip
+        type=option.Number(0, 1),
+        metavar="SHARE",
+    )
     ledger: bool = panels.option(
         "--ledger",
         "model",

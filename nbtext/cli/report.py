@@ -26,12 +26,15 @@ class ReportOptions:
         "--title", "output", "Heading of the page.", metavar="TEXT", shown_default="Report on MODEL"
     )
     training: tuple[str, ...] = panels.common_option(
-        "--training", "documents",
+        "--training",
+        "documents",
         "Add a learning curve on this training corpus. The page then also has the accuracy without "
         "test documents that are in the corpus too. The corpus is "
         "read as it was in training. The option can be given several times.",
-        multiple=True, metavar="CORPUS", type=PATH,
-    )  # fmt: skip
+        multiple=True,
+        metavar="CORPUS",
+        type=PATH,
+    )
 
 
 @panels.command("report")

@@ -20,10 +20,11 @@ class SuspectsOptions:
     )
     excel_safe: bool = option.excel_safe_field()
     paths: bool = panels.common_option(
-        "--paths", "output",
+        "--paths",
+        "output",
         "Print only the paths of the documents, one a line; with --null each followed by NUL, for "
         "xargs -0.",
-    )  # fmt: skip
+    )
     print0: bool = panels.option(
         "--print0",
         "output",
@@ -34,10 +35,14 @@ class SuspectsOptions:
         f"Print at most N documents, by default {ON_SCREEN} in a table, else all."
     )
     min_log_odds: float = panels.common_option(
-        "--min-log-odds", "answer",
+        "--min-log-odds",
+        "answer",
         "Print only documents with log odds above X, in nats. 2.3 is ten to one.",
-        type=option.Number(0), default=0.0, show_default=False, metavar="X",
-    )  # fmt: skip
+        type=option.Number(0),
+        default=0.0,
+        show_default=False,
+        metavar="X",
+    )
 
 
 @panels.command("suspects")

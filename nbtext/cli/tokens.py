@@ -15,11 +15,12 @@ class TokensOptions:
 
     model_path: str = option.model_field()
     no_model: bool = panels.option(
-        "--no-model", "model",
+        "--no-model",
+        "model",
         "Analyse words by the options given here, without a model. There are then no term ids, and "
         "no term is unknown.",
         hidden=True,
-    )  # fmt: skip
+    )
     output: str = option.rows_field()
     analysis: Given[Settings] = parameters_field(Settings, only=ANALYSIS_PARAMETERS)
 

@@ -32,10 +32,11 @@ class TrainOptions:
 
     model_path: str = option.model_field()
     once: bool = panels.option(
-        "--once", "documents",
+        "--once",
+        "documents",
         "Count equal documents once, under the last of their labels. A ledger in the model file "
         "remembers them for nbtext update --once.",
-    )  # fmt: skip
+    )
 
 
 @panels.command("train")

@@ -41,11 +41,14 @@ class TuneOptions:
     model_path: str = option.model_field()
     within: str | None = parameter_field(WITHIN)
     tries: tuple[str, ...] = panels.common_option(
-        "--try", "model",
+        "--try",
+        "model",
         "Try these values of an option of training. none stands for no value. Several --try try "
         "all combinations.",
-        multiple=True, metavar="NAME=A,B,…", shell_complete=_suggest_tries,
-    )  # fmt: skip
+        multiple=True,
+        metavar="NAME=A,B,…",
+        shell_complete=_suggest_tries,
+    )
     goal: str = panels.common_option(
         "--for", "answer", "Figure to be best in.", type=panels.Choice(GOALS), default="accuracy"
     )
@@ -56,10 +59,12 @@ class TuneOptions:
         hidden=True,
     )
     folds: int | None = panels.option(
-        "--folds", "answer",
+        "--folds",
+        "answer",
         "Divide the corpus into N parts to judge settings.",
-        type=option.WholeNumber(2), shown_default=f"{FOLDS_IN_STAGES}; {FOLDS} with --try alone",
-    )  # fmt: skip
+        type=option.WholeNumber(2),
+        shown_default=f"{FOLDS_IN_STAGES}; {FOLDS} with --try alone",
+    )
     seed: int = option.seed_field("answer", "Seed of the division into folds.")
     output: str = option.output_field("table tsv csv json jsonl", "Rows are settings.")
 
@@ -116,9 +121,16 @@ def command(
     if not in_stages:
         warn_of_small_classes(corpus.counts.table, n_folds)
     search = Search(
-        candidates, corpus.notes, corpus.counts, GOALS[options.goal], n_folds, options.seed,
-        growing=in_stages, clock=Clock(seconds, begin), jobs=running.jobs or cores(),
-    )  # fmt: skip
+        candidates,
+        corpus.notes,
+        corpus.counts,
+        GOALS[options.goal],
+        n_folds,
+        options.seed,
+        growing=in_stages,
+        clock=Clock(seconds, begin),
+        jobs=running.jobs or cores(),
+    )
     train = [
         "nbtext",
         "train",

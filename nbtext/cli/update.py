@@ -31,10 +31,11 @@ class UpdateOptions:
 
     model_path: str = option.model_field()
     once: bool = panels.common_option(
-        "--once", "documents",
+        "--once",
+        "documents",
         "Skip documents that the model has learnt already. The ledger in the model file remembers "
         "them. A document whose label changed moves to the new one.",
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

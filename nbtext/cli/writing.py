@@ -44,11 +44,14 @@ class WritingOptions:
         "--backup", "output", "Keep the old model beside the new one. Its name then ends with .1."
     )
     lock_timeout: float = panels.option(
-        "--lock-timeout", "process",
+        "--lock-timeout",
+        "process",
         "Wait at most so long while another process writes the model. After that the exit status "
         "is 5.",
-        type=Number(0), default=60.0, metavar="SECONDS",
-    )  # fmt: skip
+        type=Number(0),
+        default=60.0,
+        metavar="SECONDS",
+    )
 
     @property
     def lock(self) -> LockSettings:
@@ -59,12 +62,16 @@ class WritingOptions:
 def unlabelled_field(**attributes: Any) -> Any:
     """Declare the field of ``--unlabelled``, for `read_pool`."""
     return panels.common_option(
-        "--unlabelled", "documents",
+        "--unlabelled",
+        "documents",
         "Also learn from these documents without labels, if left-out labelled documents are then "
         "answered better. Give it once for each path. "
         "Unless --weighting is given, left-out documents also choose between counts and log.",
-        multiple=True, metavar="PATH", type=PATH, **attributes,
-    )  # fmt: skip
+        multiple=True,
+        metavar="PATH",
+        type=PATH,
+        **attributes,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,12 +80,14 @@ class TeachingOptions:
 
     unlabelled: tuple[str, ...] = unlabelled_field(is_late=True)
     seeds: str | None = panels.option(
-        "--seeds", "documents",
+        "--seeds",
+        "documents",
         "Give classes words. A line of FILE has a class, a tab and a word, and optionally a tab "
         "and its pseudo-count, by default 10. A word after ! speaks against "
         "the class. With --unlabelled, CORPUS may be left out.",
-        type=PATH, is_late=True,
-    )  # fmt: skip
+        type=PATH,
+        is_late=True,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,11 +95,12 @@ class RelearningOptions:
     """What a model that is there learns or forgets, for `corpus_to_change` and `what_becomes_of_unlabelled`."""
 
     label: str | None = panels.common_option(
-        "--label", "documents",
+        "--label",
+        "documents",
         "Class of all documents of CORPUS, which are then read like those of classify: a file, or "
         "- for one document on standard input.",
         metavar="TEXT",
-    )  # fmt: skip
+    )
     unlabelled: tuple[str, ...] = unlabelled_field()
     drop_unlabelled: bool = panels.option(
         "--drop-unlabelled",

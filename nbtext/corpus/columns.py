@@ -30,19 +30,62 @@ if TYPE_CHECKING:
     Rows = Sequence[Names]
 
 LABEL_NAMES = (
-    "label", "labels", "class", "category", "target", "topic", "intent", "sentiment", "tag", "y",
-    "classes", "categories", "topics", "intents", "tags",
-    "klasse", "kategorie", "thema", "classe", "catégorie", "clase", "categoría", "categoria",
-)  # fmt: skip
+    "label",
+    "labels",
+    "class",
+    "category",
+    "target",
+    "topic",
+    "intent",
+    "sentiment",
+    "tag",
+    "y",
+    "classes",
+    "categories",
+    "topics",
+    "intents",
+    "tags",
+    "klasse",
+    "kategorie",
+    "thema",
+    "classe",
+    "catégorie",
+    "clase",
+    "categoría",
+    "categoria",
+)
 """Names of a column of classes, in any case; an earlier one is preferred."""
 
 LABEL_KEYS = (*LABEL_NAMES, "cats", "choice", "choices", "annotation")
 """Names of keys of JSON; in a table some of them are rather classes."""
 
 TEXT_NAMES = (
-    "text", "body", "message", "content", "document", "review", "comment", "tweet", "sentence", "utterance", "post", "article", "description",
-    "question", "query", "patterns", "x", "nachricht", "texte", "texto", "testo", "title", "subject", "headline", "titel",
-)  # fmt: skip
+    "text",
+    "body",
+    "message",
+    "content",
+    "document",
+    "review",
+    "comment",
+    "tweet",
+    "sentence",
+    "utterance",
+    "post",
+    "article",
+    "description",
+    "question",
+    "query",
+    "patterns",
+    "x",
+    "nachricht",
+    "texte",
+    "texto",
+    "testo",
+    "title",
+    "subject",
+    "headline",
+    "titel",
+)
 """Names of a column of texts; likewise."""
 
 PARTS = {"train", "test", "dev", "valid", "validation", "val", "unsup"}

@@ -129,8 +129,10 @@ def ranking_figures(truth: Mask, log_posterior: Floats) -> Floats:
     gained = is_true[:, : gains.size] @ gains[: is_true.shape[1]]
     best = np.append(np.inf, gains.cumsum())
     precisions = (is_true * found / np.arange(1, is_true.shape[1] + 1)).sum(axis=1)
-    return np.column_stack((
-        *(is_true[:, :k].sum(axis=1) / k for k in DEPTHS),
-        gained / best[np.minimum(n_true, gains.size)],
-        np.where(n_true > 0, precisions / np.maximum(n_true, 1), 1.0),
-    ))  # fmt: skip
+    return np.column_stack(
+        (
+            *(is_true[:, :k].sum(axis=1) / k for k in DEPTHS),
+            gained / best[np.minimum(n_true, gains.size)],
+            np.where(n_true > 0, precisions / np.maximum(n_true, 1), 1.0),
+        )
+    )

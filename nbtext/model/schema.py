@@ -70,64 +70,188 @@ ARRAYS = {
         Array("term_lengths", WHOLE, "single terms", "bytes of each term", least=1),
         Array("ngrams", KEYS, "n-grams", "(n − 1)-gram and last term of each n-gram, sorted"),
         Array("labels", TEXT, "", "the labels, sorted"),
-        Array("label_lengths", WHOLE, "labels", "bytes of each label; the first is empty if "
-        "documents have several labels, and stands for all documents"),
-        Array("column_labels", WHOLE, "columns", "label of each column; columns are sorted by "
-        "label, then layer", below="labels", when="several layers"),
-        Array("column_layers", WHOLE, "columns", "layer of each column; if it is missing, column k "
-        "is label k", below="layers", when="several layers"),
-        Array("column_documents", WHOLE, "columns", "documents of each column, at least "
-        "one", least=1),
+        Array(
+            "label_lengths",
+            WHOLE,
+            "labels",
+            "bytes of each label; the first is empty if "
+            "documents have several labels, and stands for all documents",
+        ),
+        Array(
+            "column_labels",
+            WHOLE,
+            "columns",
+            "label of each column; columns are sorted by label, then layer",
+            below="labels",
+            when="several layers",
+        ),
+        Array(
+            "column_layers",
+            WHOLE,
+            "columns",
+            "layer of each column; if it is missing, column k is label k",
+            below="layers",
+            when="several layers",
+        ),
+        Array(
+            "column_documents", WHOLE, "columns", "documents of each column, at least one", least=1
+        ),
         Array("term_cells", WHOLE, "terms", "number of columns in which each term occurs"),
-        Array("cell_columns", WHOLE, "cells", "for each term these columns, "
-        "ascending", below="columns"),
+        Array(
+            "cell_columns",
+            WHOLE,
+            "cells",
+            "for each term these columns, ascending",
+            below="columns",
+        ),
         Array("cell_counts", WHOLE, "cells", "how often the term occurs there", least=1),
         Array("cell_documents", WHOLE, "cells", "in how many documents", least=1),
-        Array("cell_logs", LONG, "cells", "the sum of log(1 + n) over these documents, in units of "
-        "2⁻³⁰", when="--weighting log"),
-        Array("values", WHOLE, "", "for each column and number beside the texts, the documents "
-        "that have one", when="numbers"),
-        Array("value_sums", TEXT, "", "sums of these numbers, then of their squares, lines `n e` "
-        "for n / 2^e", when="numbers"),
-        Array("sample_hashes", KEYS, "documents", "the sampled documents, ascending: 64 bits of "
-        "the SHA-256 of the text"),
-        Array("sample_labels", WHOLE, "", "label of each, or of several all but the first label of "
-        "the model, document after document", below="labels"),
-        Array("sample_label_counts", WHOLE, "documents", "number of labels of "
-        "each", when="several labels"),
-        Array("sample_layers", WHOLE, "documents", "layer of "
-        "each", below="layers", when="several layers of documents"),
+        Array(
+            "cell_logs",
+            LONG,
+            "cells",
+            "the sum of log(1 + n) over these documents, in units of 2⁻³⁰",
+            when="--weighting log",
+        ),
+        Array(
+            "values",
+            WHOLE,
+            "",
+            "for each column and number beside the texts, the documents that have one",
+            when="numbers",
+        ),
+        Array(
+            "value_sums",
+            TEXT,
+            "",
+            "sums of these numbers, then of their squares, lines `n e` for n / 2^e",
+            when="numbers",
+        ),
+        Array(
+            "sample_hashes",
+            KEYS,
+            "documents",
+            "the sampled documents, ascending: 64 bits of the SHA-256 of the text",
+        ),
+        Array(
+            "sample_labels",
+            WHOLE,
+            "",
+            "label of each, or of several all but the first label of "
+            "the model, document after document",
+            below="labels",
+        ),
+        Array(
+            "sample_label_counts",
+            WHOLE,
+            "documents",
+            "number of labels of each",
+            when="several labels",
+        ),
+        Array(
+            "sample_layers",
+            WHOLE,
+            "documents",
+            "layer of each",
+            below="layers",
+            when="several layers of documents",
+        ),
         Array("sample_entries", WHOLE, "documents", "number of different terms of each"),
-        Array("sample_terms", WHOLE, "entries", "the terms of each document, "
-        "ascending", below="terms"),
+        Array(
+            "sample_terms", WHOLE, "entries", "the terms of each document, ascending", below="terms"
+        ),
         Array("sample_counts", WHOLE, "entries", "how often it has them", least=1),
-        Array("sample_weights", WHOLE, "documents", "weights in "
-        "thousandths", least=1, when="weighted documents"),
-        Array("sample_values", VALUES, "", "the numbers beside the text of each document, nan if "
-        "missing", when="numbers"),
-        Array("selected", WHOLE, "terms", "1 for each term that the classifier "
-        "uses", below="yes or no", when="some are not used"),
-        Array("label_slopes", REALS, "label calibration", "slope of each label but the "
-        "first", when="several labels"),
-        Array("label_offsets", REALS, "label calibration", "its offset, in "
-        "nats", when="several labels"),
-        Array("label_priors", REALS, "label calibration", "its log odds before a text is "
-        "read", when="several labels"),
-        Array("typicality", REALS, "", "log-likelihood per token of left-out documents: 20 "
-        "quantiles for each of 12 bands of length", when="likelihoods"),
-        Array("answers", WHOLE, "labels", "how many left-out documents of the sample got each "
-        "label as answer", when="calibration"),
-        Array("left_out_labels", WHOLE, "", "label of each left-out document, or its "
-        "labels", below="labels", when="it cannot be left out again"),
-        Array("left_out_label_counts", WHOLE, "left out", "number of labels of "
-        "each", when="the same, several labels"),
-        Array("left_out_nats", SINGLES, "", "−log of the probability of each label, document after "
-        "document", when="the same"),
-        Array("left_out_weights", REALS, "left out", "the weights of these "
-        "documents", when="the same, weighted"),
+        Array(
+            "sample_weights",
+            WHOLE,
+            "documents",
+            "weights in thousandths",
+            least=1,
+            when="weighted documents",
+        ),
+        Array(
+            "sample_values",
+            VALUES,
+            "",
+            "the numbers beside the text of each document, nan if missing",
+            when="numbers",
+        ),
+        Array(
+            "selected",
+            WHOLE,
+            "terms",
+            "1 for each term that the classifier uses",
+            below="yes or no",
+            when="some are not used",
+        ),
+        Array(
+            "label_slopes",
+            REALS,
+            "label calibration",
+            "slope of each label but the first",
+            when="several labels",
+        ),
+        Array(
+            "label_offsets",
+            REALS,
+            "label calibration",
+            "its offset, in nats",
+            when="several labels",
+        ),
+        Array(
+            "label_priors",
+            REALS,
+            "label calibration",
+            "its log odds before a text is read",
+            when="several labels",
+        ),
+        Array(
+            "typicality",
+            REALS,
+            "",
+            "log-likelihood per token of left-out documents: 20 "
+            "quantiles for each of 12 bands of length",
+            when="likelihoods",
+        ),
+        Array(
+            "answers",
+            WHOLE,
+            "labels",
+            "how many left-out documents of the sample got each label as answer",
+            when="calibration",
+        ),
+        Array(
+            "left_out_labels",
+            WHOLE,
+            "",
+            "label of each left-out document, or its labels",
+            below="labels",
+            when="it cannot be left out again",
+        ),
+        Array(
+            "left_out_label_counts",
+            WHOLE,
+            "left out",
+            "number of labels of each",
+            when="the same, several labels",
+        ),
+        Array(
+            "left_out_nats",
+            SINGLES,
+            "",
+            "−log of the probability of each label, document after document",
+            when="the same",
+        ),
+        Array(
+            "left_out_weights",
+            REALS,
+            "left out",
+            "the weights of these documents",
+            when="the same, weighted",
+        ),
         Array("stop_words", TEXT, "", "the stop list"),
     )
-}  # fmt: skip
+}
 """By name; beside them a classifier has its own, of finite numbers."""
 
 FITTED = "fitted_"

@@ -203,12 +203,14 @@ def prediction_lines(
 ) -> Iterator[bytes]:
     """Yield a JSON object for each: id, truth, answer (null if it abstains) and its probability (null too if no class is possible)."""
     for row, truth, answer, probability in predictions:
-        yield json_line({
-            "id": names[row],
-            "truth": kind.as_json(truth),
-            "answer": kind.as_json(answer),
-            "probability": rounded(probability) if probability >= 0 else None,
-        }).encode()  # fmt: skip
+        yield json_line(
+            {
+                "id": names[row],
+                "truth": kind.as_json(truth),
+                "answer": kind.as_json(answer),
+                "probability": rounded(probability) if probability >= 0 else None,
+            }
+        ).encode()
 
 
 IN_MEMORY = 1 << 25

@@ -285,32 +285,35 @@ def _explanation_record(explained: Explained) -> dict[str, Parsed]:
     def adds(nats: float) -> dict[str, object]:
         return {"nats": nats, **({} if isfinite(nats) else {"rules_out": explanation.against})}
 
-    return json_values({
-        **{name: getattr(explanation, name) for name in names},
-        "words": [
-            {
-                "word": word.word,
-                **adds(word.nats),
-                "count": word.occurrences,
-                "places": word.places.tolist(),
-                "terms": word.terms,
-                **_known(
-                    dropped=word.note or None,
-                    unlabelled=word.unlabelled and round(word.unlabelled, 6),
-                    seeds=word.seeds and round(word.seeds, 6),
-                ),
-            }
-            for word in explanation.words
-        ],
-        "attributes": [
-            {"name": each.name, "value": each.value, **adds(each.nats)} for each in explanation.attributes
-        ],
-        "adds_up": explanation.rest is None,
-        **_known(rest=explanation.rest),
-        "calibration": explanation.calibration,
-        **_known(notice=explained.notice or None),
-        "text": explanation.text,
-    })  # fmt: skip
+    return json_values(
+        {
+            **{name: getattr(explanation, name) for name in names},
+            "words": [
+                {
+                    "word": word.word,
+                    **adds(word.nats),
+                    "count": word.occurrences,
+                    "places": word.places.tolist(),
+                    "terms": word.terms,
+                    **_known(
+                        dropped=word.note or None,
+                        unlabelled=word.unlabelled and round(word.unlabelled, 6),
+                        seeds=word.seeds and round(word.seeds, 6),
+                    ),
+                }
+                for word in explanation.words
+            ],
+            "attributes": [
+                {"name": each.name, "value": each.value, **adds(each.nats)}
+                for each in explanation.attributes
+            ],
+            "adds_up": explanation.rest is None,
+            **_known(rest=explanation.rest),
+            "calibration": explanation.calibration,
+            **_known(notice=explained.notice or None),
+            "text": explanation.text,
+        }
+    )
 
 
 def _known(**values: object) -> dict[str, object]:

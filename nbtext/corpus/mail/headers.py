@@ -88,11 +88,25 @@ _WORDS, _OF_ADDRESSES, _OF_IDS, _OF_HOSTS, DECLARES = range(5)
 DECLARING = (b"content-type", b"content-disposition", b"content-transfer-encoding")
 
 _KINDS = {
-    **dict.fromkeys((b"from", b"to", b"cc", b"bcc", b"reply-to", b"sender", b"return-path", b"resent-from", b"resent-to", b"x-sender"), _OF_ADDRESSES),
+    **dict.fromkeys(
+        (
+            b"from",
+            b"to",
+            b"cc",
+            b"bcc",
+            b"reply-to",
+            b"sender",
+            b"return-path",
+            b"resent-from",
+            b"resent-to",
+            b"x-sender",
+        ),
+        _OF_ADDRESSES,
+    ),
     **dict.fromkeys((b"in-reply-to", b"references"), _OF_IDS),  # only that they are there counts
     _ROUTE: _OF_HOSTS,
     **dict.fromkeys(DECLARING, DECLARES),
-}  # fmt: skip
+}
 
 
 Headers = list[tuple[Name, bytes]]

@@ -70,23 +70,28 @@ def _content(explanation: Explanation, top: int) -> Markup:
     most = strongest(pieces(explanation))
     return html(
         '<p class="answer">The answer is {} (probability {}), compared here with {} ({}). The log '
-        'odds of the one over the other are {} nats before '
+        "odds of the one over the other are {} nats before "
         'calibration.</p>{}<div class="text" role="region" aria-label="text of the document" '
         'tabindex="0"><p dir="auto">{}</p></div>{}'
         '<h3>From log odds to probability</h3><ol class="steps">{}</ol>',
-        label, percent(explanation.probability), against, percent(explanation.against_probability), signed(explanation.log_odds),
+        label,
+        percent(explanation.probability),
+        against,
+        percent(explanation.against_probability),
+        signed(explanation.log_odds),
         note(
             'Words that speak for {} are <mark class="f2">bold on blue</mark>, words that speak '
             'for {} <mark class="a2">underlined on orange</mark>: the '
             "stronger the shade, the more one occurrence adds beside the strongest. Point at one "
             "for its nats, or see the table. 0.7 nats make the odds "
             "twofold, 2.3 tenfold.",
-            label, against,
+            label,
+            against,
         ),
         (_piece(text, nats, level(nats, most)) for text, nats in pieces(explanation) if text),
         _table(explanation, top),
         (html("<li>{}</li>", line) for line in calibration_lines(explanation)),
-    )  # fmt: skip
+    )
 
 
 def _piece(text: str, nats: float, depth: int) -> Markup:
@@ -119,10 +124,14 @@ def _table(explanation: Explanation, top: int) -> Markup:
             '<tr><th scope="row" class="data">{}</th><td class="number">{}</td><td '
             'class="number">{}</td><td class="data terms">{}</td>'
             '<td class="bar-of wide">{}</td></tr>',
-            shortened(name, CHARACTERS), signed(nats), times, shortened(terms, CHARACTERS), _bar(nats / most),
+            shortened(name, CHARACTERS),
+            signed(nats),
+            times,
+            shortened(terms, CHARACTERS),
+            _bar(nats / most),
         )
         for name, nats, times, terms in parts
-    )  # fmt: skip
+    )
     drawn = html(
         '<table class="plain"><caption>{}</caption><thead><tr><th scope="col">part</th><th '
         'scope="col" class="number">nats</th>'
@@ -131,8 +140,10 @@ def _table(explanation: Explanation, top: int) -> Markup:
         '</tr></thead><tbody>{}<tr class="total"><th scope="row">log odds</th><td '
         'class="number">{}</td><td></td><td></td><td class="wide"></td></tr></tbody>'
         "</table>",
-        caption, rows, signed(explanation.log_odds),
-    )  # fmt: skip
+        caption,
+        rows,
+        signed(explanation.log_odds),
+    )
     return scrolling(drawn, "what the words contributed")
 
 

@@ -181,23 +181,40 @@ def _accuracy(data: ReportData) -> Markup:
     )
     n = sum(result.per_class[label].support for label in unknown)
     more = f" and {len(unknown) - UNKNOWN_NAMED:,} more." if len(unknown) > UNKNOWN_NAMED else "."
-    return joined((
-        html(
-            "The model answered {} of {}. It {} <strong>{}</strong> of them (95\u00a0% interval "
-            "{}). Always answering {}, the {} {} in "
-            "training, would be right on {}.",
-            quantity(result.n, "document"), _classes_judged(result), right, percent(result.accuracy), bounds(interval, "%"),
-            class_name(largest.label), most, result.kind, percent(largest.accuracy),
-        ),
-        " So there is no sign here that the model is better than "
-        "that." if interval[0] <= largest.accuracy else "",
-        f" It gave no answer to {quantity(unanswered, 'document')}, which counts as "
-        "wrong." if unanswered else "",
-        html(
-            " It cannot be right on {} of {} that it does not know: {}{}",
-            quantity(n, "document"), plural(2, result.kind), joined(map(class_name, unknown[:UNKNOWN_NAMED]), ", "), more,
-        ) if unknown else "",
-    ))  # fmt: skip
+    return joined(
+        (
+            html(
+                "The model answered {} of {}. It {} <strong>{}</strong> of them (95\u00a0% "
+                "interval "
+                "{}). Always answering {}, the {} {} in "
+                "training, would be right on {}.",
+                quantity(result.n, "document"),
+                _classes_judged(result),
+                right,
+                percent(result.accuracy),
+                bounds(interval, "%"),
+                class_name(largest.label),
+                most,
+                result.kind,
+                percent(largest.accuracy),
+            ),
+            " So there is no sign here that the model is better than that."
+            if interval[0] <= largest.accuracy
+            else "",
+            f" It gave no answer to {quantity(unanswered, 'document')}, which counts as wrong."
+            if unanswered
+            else "",
+            html(
+                " It cannot be right on {} of {} that it does not know: {}{}",
+                quantity(n, "document"),
+                plural(2, result.kind),
+                joined(map(class_name, unknown[:UNKNOWN_NAMED]), ", "),
+                more,
+            )
+            if unknown
+            else "",
+        )
+    )
 
 
 def _errors(result: EvaluationResult) -> Markup:
@@ -226,10 +243,14 @@ def _errors(result: EvaluationResult) -> Markup:
     taken_for = next((answer for truth, answer, _ in mistakes if truth == weakest), None)
     return html(
         "{} The class that it recognises least is {}: it finds {} of its {}{}.",
-        said, class_name(weakest), percent(found.recall), quantity(found.support, "document"),
-        NOTHING if taken_for is None else html("; most often it takes the others for "
-        "{}", class_name(taken_for)),
-    )  # fmt: skip
+        said,
+        class_name(weakest),
+        percent(found.recall),
+        quantity(found.support, "document"),
+        NOTHING
+        if taken_for is None
+        else html("; most often it takes the others for {}", class_name(taken_for)),
+    )
 
 
 def _trust(data: ReportData) -> Markup:
@@ -242,12 +263,15 @@ def _trust(data: ReportData) -> Markup:
         "right. In groups of about equally probable answers, "
         "the probability differs from the share that is right by {} percentage points in the "
         "mean{}.",
-        _verdict(result.n, after.ece or 0.0, too_sure=(after.confidence or 0.0) > (accuracy or 0.0)),
-        "answers" if result.has_one_label else "most probable "
-        "labels", percent(after.confidence), percent(accuracy),
-        f"{100 * (after.ece or 0.0):.1f}", " (before calibration by "
-        f"{100 * (before.ece or 0.0):.1f})" if before else "",
-    )  # fmt: skip
+        _verdict(
+            result.n, after.ece or 0.0, too_sure=(after.confidence or 0.0) > (accuracy or 0.0)
+        ),
+        "answers" if result.has_one_label else "most probable labels",
+        percent(after.confidence),
+        percent(accuracy),
+        f"{100 * (after.ece or 0.0):.1f}",
+        f" (before calibration by {100 * (before.ece or 0.0):.1f})" if before else "",
+    )
 
 
 def _verdict(n: int, error: float, *, too_sure: bool) -> str:
@@ -283,8 +307,11 @@ def _leaks(data: ReportData) -> Markup:
     return html(
         "<strong>These figures may flatter the model:</strong> {} of the {} {}stand among those "
         "that it was trained on{}",
-        f"{leaks.found:,}", quantity(checked, "document"), "" if checked == n else "that could be checked ", without,
-    )  # fmt: skip
+        f"{leaks.found:,}",
+        quantity(checked, "document"),
+        "" if checked == n else "that could be checked ",
+        without,
+    )
 
 
 def _always(result: EvaluationResult) -> LargestClass:
@@ -443,10 +470,14 @@ def _figure(
     """Return a chart under its heading, with its numbers as a table to be opened."""
     heads = dict.fromkeys((column.head for column in columns), "number") | {INTERVAL: "number wide"}
     return html(
-        '<figure><figcaption><h3>{}</h3><span>{}</span></figcaption>{}<p '
+        "<figure><figcaption><h3>{}</h3><span>{}</span></figcaption>{}<p "
         'class="axis">{}</p><details><summary>Numbers</summary>{}</details></figure>',
-        heading, beside, chart, axis, html_table(heading, heads, cells(columns, records)),
-    )  # fmt: skip
+        heading,
+        beside,
+        chart,
+        axis,
+        html_table(heading, heads, cells(columns, records)),
+    )
 
 
 def _diagram(heading: str, series: str, result: ProbabilityResult) -> Markup:
@@ -592,12 +623,13 @@ def _class_terms(found: ClassTerms) -> Markup:
     most = max(value for _, value in found.terms)
     rows = (
         html(
-            '<li><span class="data">{0}</span><span '
-            'class="unseen">{1}</span>{2}</li>', shortened(term, LONGEST_TERM), f"{1000 * value:.2f}",
+            '<li><span class="data">{0}</span><span class="unseen">{1}</span>{2}</li>',
+            shortened(term, LONGEST_TERM),
+            f"{1000 * value:.2f}",
             bar(max(value, 0.0) / most if most > 0 else 0.0, f"{1000 * value:.2f}"),
         )
         for term, value in found.terms
-    )  # fmt: skip
+    )
     return html("<div><h3>{}</h3><ol>{}</ol></div>", class_cell(found.label), rows)
 
 
@@ -615,14 +647,15 @@ def _learning(curve: LearningCurve) -> Markup:
         '<p>{}</p>{}<figure>{}<p class="axis">documents trained on →</p><figcaption><span '
         'class="key first">accuracy</span><span class="key second">macro F1'
         '</span><span class="key third">accuracy on the training documents '
-        'themselves</span></figcaption></figure>',
+        "themselves</span></figcaption></figure>",
         forecast_sentence(curve.documents, forecast),
         note(
             "Models of parts of the training corpus, each judged on documents of that corpus held "
             "out from it; means of {}. 95\u00a0% of the runs lie in the "
             "band.{} Where the model is far better on the documents that it was trained on, it "
             "overfits.",
-            quantity(curve.runs, "run"), "" if forecast.value is None else " The ring is a forecast, with its interval.",
+            quantity(curve.runs, "run"),
+            "" if forecast.value is None else " The ring is a forecast, with its interval.",
         ),
         learning_curve_chart(curve.points, words, forecast),
-    )  # fmt: skip
+    )
