@@ -33,7 +33,8 @@ else:
         return decorate
 
 
-def _initialise(self: Any, *values: object, **named: object) -> None:  # noqa: ANN401 - any dataclass
+# Any dataclass.
+def _initialise(self: Any, *values: object, **named: object) -> None:  # noqa: ANN401
     """Set the fields as given, or to their defaults; raise TypeError for a missing argument or one too many."""
     places, defaults, made, needed = _parameters(self.__class__)
     given = {**dict(zip(places, values, strict=False)), **named}
@@ -75,7 +76,8 @@ def _values(self: Any) -> dict[str, object]:  # noqa: ANN401
 
 
 def _represent(self: object) -> str:
-    return f"{type(self).__qualname__}({', '.join(f'{name}={value!r}' for name, value in _values(self).items())})"
+    shown = ", ".join(f"{name}={value!r}" for name, value in _values(self).items())
+    return f"{type(self).__qualname__}({shown})"
 
 
 def _equals(self: object, other: object) -> bool:

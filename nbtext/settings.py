@@ -134,10 +134,12 @@ def number(
 
     def check(value: object) -> int | float:
         try:
-            found = kind(value)  # type: ignore[arg-type,call-overload] # TypeError is what is to be found out
+            # A TypeError is raised for what cannot be a number.
+            found = kind(value)  # type: ignore[arg-type,call-overload]
         except (TypeError, ValueError, OverflowError):
             raise ValueError(wanted) from None
-        if isinstance(value, bool) or not least <= found <= most or found != float(value):  # type: ignore[arg-type] # nan is in no range
+        # nan is in no range.
+        if isinstance(value, bool) or not least <= found <= most or found != float(value):  # type: ignore[arg-type]
             raise ValueError(wanted)
         return found
 
@@ -617,7 +619,11 @@ OnError = Literal["record", "skip", "fail"]
 BY_EVIDENCE = "evidence:"
 """Before the members of an average that are weighed by their evidence."""
 
-_MEMBER = rf"({'|'.join(name for name in CLASSIFIERS if name != AVERAGE)})(?::({'|'.join(WEIGHTINGS)}))?(?::([0-9.][0-9.e-]*))?"
+_MEMBER = (
+    rf"({'|'.join(name for name in CLASSIFIERS if name != AVERAGE)})"
+    rf"(?::({'|'.join(WEIGHTINGS)}))?"
+    r"(?::([0-9.][0-9.e-]*))?"
+)
 """Classifier, weighting and pseudo-count of a member."""
 
 
@@ -737,7 +743,8 @@ class Parameter:
         )  # scikit-learn's clone wants the very object back
 
 
-def declared(default: object, metavar: str, check: Any, meaning: str, **others: object) -> Any:  # noqa: ANN401 - of the field's type
+# The result has the type of the field.
+def declared(default: object, metavar: str, check: Any, meaning: str, **others: object) -> Any:  # noqa: ANN401
     """Declare a field of `Reading` or `Settings` as a `Parameter` that has the field's name; ``group`` is by default that of the class.
 
     In place of a check there may be a type of literals, one of which is wanted.
@@ -775,7 +782,8 @@ class Declared:
     @cache
     def table(cls) -> tuple[Parameter, ...]:
         """Return the parameters in the order of the fields."""
-        declared = [each for each in fields(cls) if "parameter" in each.metadata]  # type: ignore[arg-type] # each subclass is a dataclass
+        # Each subclass is a dataclass.
+        declared = [each for each in fields(cls) if "parameter" in each.metadata]  # type: ignore[arg-type]
         return tuple(
             Parameter(each.name, each.default, **{"group": cls.GROUP, **each.metadata["parameter"]})
             for each in declared
@@ -822,7 +830,8 @@ class Declared:
     def __repr__(self) -> str:
         """Show what differs from the defaults."""
         changed = [each for each in fields(self) if self[each.name] != each.default]  # type: ignore[arg-type]
-        return f"{type(self).__name__}({', '.join(f'{each.name}={self[each.name]!r}' for each in changed)})"
+        shown = ", ".join(f"{each.name}={self[each.name]!r}" for each in changed)
+        return f"{type(self).__name__}({shown})"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -245,7 +245,9 @@ class GaussianClasses:
 
     def _distances(self, features: Floats) -> Floats:
         """Return |Uᵀ(x − μ_k)|², shape (n_docs, n_classes)."""
-        if self.shares_covariance:  # expanded to a product of matrices, about the middle of the means so that little is lost to rounding
+        if self.shares_covariance:
+            # Expanded to a product of matrices, about the middle of the means: little is lost to
+            # rounding.
             middle = self.means.mean(axis=0)
             points, means = (
                 _times(rows - middle, self.roots[0]) for rows in (features, self.means)

@@ -867,7 +867,8 @@ def _problem(part: _Part) -> Problem:
     return Problem.of(features, scales, statistics.n_classes, truth, weights)
 
 
-def _by_rows(values: Reals, columns: AnyArray, bounds: AnyArray, n_columns: int) -> Any:  # noqa: ANN401 - scipy has no types
+# scipy has no types.
+def _by_rows(values: Reals, columns: AnyArray, bounds: AnyArray, n_columns: int) -> Any:  # noqa: ANN401
     """Return a `scipy.sparse` array by rows, with indices of 32 bits where these are enough: scipy keeps the larger of the types given."""
     from scipy.sparse import csr_array
 

@@ -100,7 +100,8 @@ class CommandCorpus(Corpus):
         self.reports_progress = progress and not typed and messages.standard_error_is_terminal()
         self.files_within = folder_of_paths()
         self.where = documents.where
-        self.allow_unreadable = ALLOW_UNREADABLE.checked(documents.allow_unreadable)  # type: ignore[assignment] # as its check returns it
+        # The check returns an `Allowance` or None.
+        self.allow_unreadable = ALLOW_UNREADABLE.checked(documents.allow_unreadable)  # type: ignore[assignment]
         if self.allow_unreadable is not None:
             messages.allow_failures()
         self.patch = self._patch = None

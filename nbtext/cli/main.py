@@ -147,7 +147,8 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
-def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click passes it
+# Click passes it.
+def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa: FBT001
     if wanted and not ctx.resilient_parsing:
         from nbtext.version import __version__
 
@@ -244,7 +245,8 @@ def _invoke(arguments: list[str]) -> object:
         return done.exit_code
 
 
-def _status_of(problem: BaseException, *, debug: bool) -> int:  # noqa: PLR0911 - a status for each kind of failure
+# A status for each kind of failure.
+def _status_of(problem: BaseException, *, debug: bool) -> int:  # noqa: PLR0911
     """Say what went wrong, in one line, and return its exit status."""
     match problem:
         case (
@@ -283,9 +285,8 @@ def _failure_of_the_system(problem: BaseException | None) -> PathError | None:
         return _failure_of_a_file(problem)
     if isinstance(problem, MemoryError):
         return PathError("out of memory")
-    while isinstance(
-        problem, Exception
-    ):  # a library cannot be loaded, as when too many files are open; numpy wraps it in a longer one
+    # A library cannot be loaded, as when too many files are open; numpy wraps its error in others.
+    while isinstance(problem, Exception):
         if isinstance(problem, ImportError) and (problem.path or "").endswith(
             tuple(EXTENSION_SUFFIXES)
         ):
@@ -304,13 +305,11 @@ def _failure_of_a_file(problem: OSError) -> PathError:
         return PathError(f"cannot use it: {what}", where=str(problem.filename))
     if _has_no_directory():
         return PathError("the working directory is gone", hint="change to one that is there")
-    is_output = problem.errno in {
-        errno.ENOSPC,
-        errno.EDQUOT,
-        errno.EFBIG,
-    }  # which other files that are written say with their names
+    # Whoever writes other files says their names.
+    is_output = problem.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
     try:
-        sys.stdout.flush()  # what could not be written is still there, unless there was much, and cannot be written now either
+        # What could not be written is still there, unless there was much, and cannot be written now.
+        sys.stdout.flush()
     except OSError:
         is_output = True
     if is_output:
@@ -374,7 +373,8 @@ def _prepare_streams() -> None:
         if stream is not None and hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors=ANY_TEXT, newline=newline)
     if sys.stdout is not None and isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):
-        # PYTHONUNBUFFERED: a write that takes only a part, as into a pipe that closes, would pass for a whole one
+        # PYTHONUNBUFFERED: a write that takes only a part, as into a pipe that closes, would pass for
+        # a whole one.
         sys.stdout = io.TextIOWrapper(
             io.BufferedWriter(sys.stdout.buffer),
             "utf-8",

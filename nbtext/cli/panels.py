@@ -333,7 +333,8 @@ def _set_option(settings: Sequence[Option]) -> Option:
     )
 
 
-def _show_help(context: click.Context, parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click passes it
+# Click passes it.
+def _show_help(context: click.Context, parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001
     if value and not context.resilient_parsing:
         if parameter.name == "help_all":
             context.meta[EVERYTHING] = True
@@ -524,7 +525,9 @@ def fitted(text: str) -> str:
         return text
     rows: list[tuple[str, str]] = []
     for line in text.splitlines():
-        head, body = line[: (start := _BODY.match(line).end())], line[start:]  # type: ignore[union-attr] # it matches any line
+        start = _BODY.match(line).end()  # type: ignore[union-attr] # it matches any line
+        head = line[:start]
+        body = line[start:]
         before, filled = rows[-1] if rows else ("", "")
         if filled and body and head == " " * len(before) and not before.isspace():
             rows[-1] = (before, f"{filled} {body}")

@@ -56,7 +56,8 @@ def for_prior(
             "--prior-from is read first and cannot be standard input", hint="give files"
         )
     likelihoods = likelihoods_of(model)
-    assert isinstance(likelihoods, ClassLikelihoods)  # noqa: S101 - several labels are refused above
+    # Several labels are refused above.
+    assert isinstance(likelihoods, ClassLikelihoods)  # noqa: S101
     reading = (
         Given(Reading) if documents.text else documents.reading
     )  # texts are read as lines of JSON

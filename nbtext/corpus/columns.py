@@ -293,7 +293,8 @@ def recognise(rows: Rows, reading: Reading, *, labelled: bool) -> Reading:
     if lacking or (says_header and found == _DOCUMENTED):
         return reading
     written = {name: _written(place, names) for name, place in found.items()}
-    adds_header = has_header and not names_a_column(replace(reading, **written))  # type: ignore[arg-type] # the names are those of columns
+    # The names are those of columns.
+    adds_header = has_header and not names_a_column(replace(reading, **written))  # type: ignore[arg-type]
     return replace(reading, **written, header=True if adds_header else reading.header)  # type: ignore[arg-type]
 
 
@@ -326,7 +327,8 @@ def recognise_keys(
         is_wanted = labelled or name == "text_column"
         key = None if usual in keys else _known_key(keys, known)
         if reading[name] is None and is_wanted and key is not None:
-            reading = replace(reading, **{name: key})  # type: ignore[arg-type] # the names are those of columns
+            # The names are those of columns.
+            reading = replace(reading, **{name: key})  # type: ignore[arg-type]
     return reading
 
 
@@ -353,7 +355,8 @@ def first_records(start: bytes) -> list[dict[str, object]]:
             if not isinstance(record, dict):
                 break
             records.append(record)
-            place = _BETWEEN_RECORDS.match(text, place).end()  # type: ignore[union-attr] # it matches nothing too
+            # It matches nothing too.
+            place = _BETWEEN_RECORDS.match(text, place).end()  # type: ignore[union-attr]
     except (ValueError, RecursionError):  # reading it reports it
         pass
     return records

@@ -83,7 +83,8 @@ def each_line(
                 name = f"{path}:{number}"
                 try:
                     if line is None:
-                        raise too_large(limit)  # noqa: TRY301 - a problem of the document, as all that making it raises
+                        # A problem of the document, as all that making it raises.
+                        raise too_large(limit)  # noqa: TRY301
                     found = document(name, line.removeprefix(BOM_UTF8) if number == 1 else line)
                 except Exception as raised:  # noqa: BLE001 - one line never ends a run
                     found = Document(name, problem=problem_of(raised))

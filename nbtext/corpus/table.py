@@ -54,7 +54,8 @@ Row = tuple[int, list[bytes] | None]
 """The number of the row, and its fields as raw bytes, or None for a row beyond the limit."""
 
 
-class _RecordTooLarge(Exception):  # noqa: N818 - no failure: the reader begins again behind the record
+# No failure: the reader begins again behind the record.
+class _RecordTooLarge(Exception):  # noqa: N818
     """Raised through `csv.reader` in place of the next line."""
 
 
@@ -407,7 +408,8 @@ def _documents(
             name = f"{path}:{number}"
             try:
                 if fields is None:
-                    raise too_large(source.limit)  # noqa: TRY301 - a problem of the document, as all that making it raises
+                    # A problem of the document, as all that making it raises.
+                    raise too_large(source.limit)  # noqa: TRY301
                 if len(fields) <= last or len(fields) != width > last:
                     raise _wrong_width(len(fields), width, last)  # noqa: TRY301 - likewise
                 if places.identity is not None:

@@ -201,9 +201,9 @@ class Explainer:
             *(attribute.nats for attribute in attributes),
         ]
         if scores[rival] == -inf and not any(map(isinf, known)):
-            prior = known[0] = (
-                inf  # the other class is ruled out by a term that the document lacks: only under Bernoulli without smoothing
-            )
+            # A term that the document lacks rules out the other class: only under Bernoulli without
+            # smoothing.
+            prior = known[0] = inf
         total = fsum(known) if exact else float(scores[answer] - scores[rival])
         of_answer, of_rival = (
             (self._classes[number], float(np.exp(posterior[number]))) for number in pair

@@ -588,7 +588,7 @@ class WordWalker:
                 yield Token(kind, None, None, value, "", term, None, None if value else MISSING)
             else:
                 [(term, term_id, dropped)] = self._looked_up([category_term(name, value)])
-                # the selection of terms is among those of texts: a category that the model knows always counts
+                # Terms are selected among those of texts: a category that the model knows counts.
                 yield Token(
                     kind, None, None, value, "", term, term_id, dropped if term_id is None else None
                 )

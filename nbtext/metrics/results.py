@@ -19,7 +19,8 @@ SPREAD: Mapping[str, str] = {"json": "spread"}
 """Metadata of a mapping whose entries JSON has in place of the field."""
 
 
-def json_values(value: Any, digits: int | None = None) -> Any:  # noqa: ANN401 - any record, and what `json` can write of it
+# Any record, and what `json` can write of it.
+def json_values(value: Any, digits: int | None = None) -> Any:  # noqa: ANN401
     """Return a record of dataclasses, named tuples, mappings and lists as `json` writes it: by field name, with None for infinity and nan.
 
     Floats are rounded to so many significant ``digits``, if that is given.

@@ -54,15 +54,20 @@ def describe(model: FittedModel) -> str:
     )
     n_lines = n_encoded_lines(statistics)
     encoded = f", {quantity(n_lines, 'encoded line')} dropped" if n_lines else ""
+    choices = ""
+    if smoothing := learnt.choices.of_smoothing:
+        choices += f" ({smoothing})"
+    if unspaced := learnt.choices.of_unspaced:
+        choices += f", scripts without spaces by {unspaced}"
+    if stop_words := learnt.choices.of_stop_words:
+        choices += f", stop words {stop_words}"
     return (
         f"{quantity(statistics.n_classes, 'class')}, "
         f"{quantity(statistics.n_documents, 'document')}, "
         f"{quantity(model.n_tokens, 'token')}, "
         f"{quantity(int(np.count_nonzero(learnt.selected)), 'term')}{attributes}, smoothing "
         f"{learnt.smoothing:.3g}{own}{encoded}"
-        f"{f' ({smoothing})' if (smoothing := learnt.choices.of_smoothing) else ''}"
-        f"{f', scripts without spaces by {unspaced}' if (unspaced := learnt.choices.of_unspaced) else ''}"
-        f"{f', stop words {stop_words}' if (stop_words := learnt.choices.of_stop_words) else ''}"
+        f"{choices}"
     )
 
 

@@ -46,7 +46,8 @@ class Indicator(NamedTuple):
     """The label of each column."""
     is_sparse: bool
 
-    def filled(self, members: Mask, classes: Array) -> Any:  # noqa: ANN401 - an array, or a matrix of scipy, which has no types
+    # An array, or a matrix of scipy, which has no types.
+    def filled(self, members: Mask, classes: Array) -> Any:  # noqa: ANN401
         """Return the matrix that says which of some labels documents have."""
         found = np.zeros((len(members), len(self.columns)), np.int64)
         found[:, list(map(self.columns.index, classes.tolist()))] = members
@@ -63,7 +64,8 @@ class GivenLabels:
     Iterating raises `UsageError` for a label of another type.
     """
 
-    def __init__(self, labels: Any, kind: str | None = None) -> None:  # noqa: ANN401 - an iterable, or a matrix
+    # An iterable, or a matrix.
+    def __init__(self, labels: Any, kind: str | None = None) -> None:  # noqa: ANN401
         _require_several(labels, "label")
         self._labels = labels
         self.kind = kind
@@ -268,7 +270,8 @@ def given_rows(texts: Iterable[Text], reading: Reading) -> Iterable[Any]:
     return np.asarray(texts)[:, 0]
 
 
-def _rows_of_frame(frame: Any, keys: Names, *, needs_text: bool) -> Any:  # noqa: ANN401 - pandas is not imported
+# pandas is not imported.
+def _rows_of_frame(frame: Any, keys: Names, *, needs_text: bool) -> Any:  # noqa: ANN401
     """Return the rows of a data frame of pandas; raise `UsageError` if it lacks a key, or the text while columns that seem to be texts are not read."""
     frame = frame.rename(columns=str)
     columns = frame.columns.tolist()

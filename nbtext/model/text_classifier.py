@@ -207,7 +207,8 @@ class TextClassifier:
         )
         return f"<pre>{escape(repr(self))}\n{learnt}</pre>"
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002 - scikit-learn's signature
+    # The signature is that of scikit-learn.
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002
         """Return the parameters by name."""
         del deep
         return {**self.settings, **{kind: self.reading[kind] for kind in BESIDE_TEXT}}
@@ -726,7 +727,8 @@ def not_trained() -> UsageError:
     if "sklearn" in sys.modules:
         from sklearn.exceptions import NotFittedError
 
-        class NotTrainedError(UsageError, NotFittedError):  # type: ignore[misc] # scikit-learn has no types
+        # scikit-learn has no types.
+        class NotTrainedError(UsageError, NotFittedError):  # type: ignore[misc]
             pass
 
         kind = NotTrainedError

@@ -244,9 +244,9 @@ def write_evaluation(
         if len(folds.each) <= FOLDS_SHOWN:
             blocks.append(table(FOLDS_OF_REPEATS if folds.repeats > 1 else FOLDS, folds.each))
     if sets is not None:
+        of_each = " of the documents of each class" if sets.by_class else ""
         coverages = {
-            "promised "
-            "coverage": f"{sets.promised:g}{' of the documents of each class' if sets.by_class else ''}",
+            "promised coverage": f"{sets.promised:g}{of_each}",
             "coverage of sets": f"{figure(sets.coverage)}  ({bounds(sets.interval)})",
             "classes in a set": f"{figure(sets.size)}  ({bounds(sets.size_interval)})",
             "empty, full sets": f"{sets.empty:,}, {sets.full:,}",

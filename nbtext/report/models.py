@@ -269,23 +269,27 @@ def _lines(overview: Overview) -> dict[str, str | None]:
         f"{name} {weight.scale:.4g}{power.format(weight)}"
         for name, weight in overview.members.items()
     ]
+    closed = "; pruned, so no others are learnt" if overview.closed_vocabulary else ""
+    smoothing = overview.choices.of_smoothing
+    chosen = f" ({smoothing})" if smoothing else ""
+    complete = ", all there are" if overview.sample.complete else ""
     return {
         "classes": f"{len(overview.classes):,}",
         "documents": f"{overview.documents:,}",
         "tokens": f"{overview.tokens:,}",
         "encoded lines": f"{overview.encoded_lines:,} dropped" if overview.encoded_lines else None,
-        "vocabulary": f"{overview.terms:,}{ngrams}{selected}{'; pruned, so no others are learnt' if overview.closed_vocabulary else ''}",
+        "vocabulary": f"{overview.terms:,}{ngrams}{selected}{closed}",
         "fields": listed(
             [f"{name} {quantity(n, 'term')}" for name, n in overview.fields.items()], _FIELDS
         )
         if overview.fields
         else None,
-        "smoothing": f"{overview.smoothing:g}{pair}{own}{f' ({chosen})' if (chosen := overview.choices.of_smoothing) else ''}",
+        "smoothing": f"{overview.smoothing:g}{pair}{own}{chosen}",
         "penalty": _penalty(overview),
         "boundary": None if overview.boundary is None else _boundary(overview.boundary),
         "weights": f"{', '.join(weights)}, {meaning}" if weights else None,
         "calibration": _calibration(overview.calibration),
-        "sample": f"{quantity(overview.sample.documents, 'document')}{', all there are' if overview.sample.complete else ''}",
+        "sample": f"{quantity(overview.sample.documents, 'document')}{complete}",
         "seed words": listed(seeds, _SEEDS) if seeds else None,
         "unlabelled": None if overview.unlabelled is None else _unlabelled(overview.unlabelled),
         "unspaced": overview.choices.of_unspaced or None,

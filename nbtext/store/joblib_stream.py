@@ -46,7 +46,8 @@ class _JoblibPickler(pickle._Pickler):  # noqa: SLF001 - as joblib's own
         self.offsets: list[int] = []
         """Where each array begins in the file, in order."""
 
-    def save(self, obj: object, save_persistent_id: bool = True) -> None:  # noqa: FBT001, FBT002 - the signature of the standard library
+    # The signature of the standard library.
+    def save(self, obj: object, save_persistent_id: bool = True) -> None:  # noqa: FBT001, FBT002
         if not isinstance(obj, np.ndarray):
             super().save(obj, save_persistent_id)  # type: ignore[misc]
             return

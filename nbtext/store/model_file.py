@@ -132,7 +132,8 @@ def _write(file: IO[bytes], settings: Mapping[str, object], arrays: Arrays, ledg
     file.seek(0)
     file.write(head)
     file.seek(_DIGEST.stop)
-    digest = hashlib.file_digest(file, lambda: hashlib.sha256(head[: _DIGEST.start])).digest()  # type: ignore[arg-type]  # it has what is needed
+    # The file has all that file_digest needs.
+    digest = hashlib.file_digest(file, lambda: hashlib.sha256(head[: _DIGEST.start])).digest()  # type: ignore[arg-type]
     file.write(ledger)
     file.seek(_DIGEST.start)
     file.write(digest)
@@ -217,7 +218,8 @@ def _read(path: str, *, with_ledger: bool = False) -> tuple[bytes, int, int, _In
         with open(path, "rb", opener=_open_without_waiting) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                raise ModelError("not a model: it is not a regular file")  # noqa: TRY301 - its path is added below
+                # Its path is added below.
+                raise ModelError("not a model: it is not a regular file")  # noqa: TRY301
             content = file.read(_HEAD)  # do not read other files whole
             if len(content) == _HEAD and _begins_model(content):
                 file.seek(0)
