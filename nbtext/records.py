@@ -16,7 +16,12 @@ if TYPE_CHECKING:  # for a type checker it is the standard one
     from dataclasses import dataclass as dataclass  # noqa: PLC0414
 else:
 
-    def dataclass(*, frozen: bool = False, eq: bool = True, kw_only: bool = False) -> Any:  # noqa: ANN401
+    def dataclass(
+        *,
+        frozen: bool = False,
+        eq: bool = True,
+        kw_only: bool = False,
+    ) -> Any:  # noqa: ANN401
         """Return the decorator that does as `dataclasses.dataclass`, without compiling anything."""
         methods = {"__init__": _initialise, "__repr__": _represent}
         if eq:

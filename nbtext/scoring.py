@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from nbtext.prediction.posterior import ClassSets, Posterior
     from nbtext.type_names import Floats, Whole
 
-# Reasons to abstain. EMPTY and NO_KNOWN_TERMS are also notices beside the answer that every document
-# without known terms gets; FULL_SET is a notice alone.
+# Reasons to abstain. EMPTY and NO_KNOWN_TERMS are also notices beside the answer that every
+# document without known terms gets; FULL_SET is a notice alone.
 IMPOSSIBLE = "impossible"
 """Every class has probability zero, as maximum likelihood may have it."""
 

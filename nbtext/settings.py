@@ -138,8 +138,9 @@ def number(
             found = kind(value)  # type: ignore[arg-type,call-overload]
         except (TypeError, ValueError, OverflowError):
             raise ValueError(wanted) from None
-        # nan is in no range.
-        if isinstance(value, bool) or not least <= found <= most or found != float(value):  # type: ignore[arg-type]
+        is_in_range = least <= found <= most  # nan is in no range
+        is_changed = found != float(value)  # type: ignore[arg-type]
+        if isinstance(value, bool) or not is_in_range or is_changed:
             raise ValueError(wanted)
         return found
 
@@ -743,8 +744,13 @@ class Parameter:
         )  # scikit-learn's clone wants the very object back
 
 
-# The result has the type of the field.
-def declared(default: object, metavar: str, check: Any, meaning: str, **others: object) -> Any:  # noqa: ANN401
+def declared(
+    default: object,
+    metavar: str,
+    check: Any,  # noqa: ANN401 - a check, or a type of literals
+    meaning: str,
+    **others: object,
+) -> Any:  # noqa: ANN401 - of the type of the field
     """Declare a field of `Reading` or `Settings` as a `Parameter` that has the field's name; ``group`` is by default that of the class.
 
     In place of a check there may be a type of literals, one of which is wanted.
@@ -782,8 +788,8 @@ class Declared:
     @cache
     def table(cls) -> tuple[Parameter, ...]:
         """Return the parameters in the order of the fields."""
-        # Each subclass is a dataclass.
-        declared = [each for each in fields(cls) if "parameter" in each.metadata]  # type: ignore[arg-type]
+        of_class = fields(cls)  # type: ignore[arg-type] # each subclass is a dataclass
+        declared = [each for each in of_class if "parameter" in each.metadata]
         return tuple(
             Parameter(each.name, each.default, **{"group": cls.GROUP, **each.metadata["parameter"]})
             for each in declared
@@ -829,7 +835,8 @@ class Declared:
 
     def __repr__(self) -> str:
         """Show what differs from the defaults."""
-        changed = [each for each in fields(self) if self[each.name] != each.default]  # type: ignore[arg-type]
+        every = fields(self)  # type: ignore[arg-type] # each subclass is a dataclass
+        changed = [each for each in every if self[each.name] != each.default]
         shown = ", ".join(f"{each.name}={self[each.name]!r}" for each in changed)
         return f"{type(self).__name__}({shown})"
 

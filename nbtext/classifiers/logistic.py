@@ -867,8 +867,12 @@ def _problem(part: _Part) -> Problem:
     return Problem.of(features, scales, statistics.n_classes, truth, weights)
 
 
-# scipy has no types.
-def _by_rows(values: Reals, columns: AnyArray, bounds: AnyArray, n_columns: int) -> Any:  # noqa: ANN401
+def _by_rows(
+    values: Reals,
+    columns: AnyArray,
+    bounds: AnyArray,
+    n_columns: int,
+) -> Any:  # noqa: ANN401 - scipy has no types
     """Return a `scipy.sparse` array by rows, with indices of 32 bits where these are enough: scipy keeps the larger of the types given."""
     from scipy.sparse import csr_array
 

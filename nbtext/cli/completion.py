@@ -41,7 +41,10 @@ class _Bash(_Printable, BashComplete):
 %(complete_func)s() {
     local IFS=$'\n' response line text
     COMPREPLY=()
-    mapfile -t response < <(env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD="$COMP_CWORD" %(complete_var)s=bash_complete "$1")
+    mapfile -t response < <(
+        env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD="$COMP_CWORD" \
+            %(complete_var)s=bash_complete "$1"
+    )
     for line in "${response[@]}"; do
         case $line in
             file,*) compopt -o default ;;
@@ -50,8 +53,10 @@ class _Bash(_Printable, BashComplete):
                 case ${COMP_WORDS[COMP_CWORD]} in
                     \'*) text=${text//\'/\'\\\'\'} ;;
                     \"*)
-                        [[ $text != *!* ]] || continue  # the history, which no quote of this kind keeps away
-                        text=${text//\\/\\\\} text=${text//\"/\\\"} text=${text//\$/\\\$} text=${text//\`/\\\`} ;;
+                        # this kind of quote does not keep the history away
+                        [[ $text != *!* ]] || continue
+                        text=${text//\\/\\\\} text=${text//\"/\\\"}
+                        text=${text//\$/\\\$} text=${text//\`/\\\`} ;;
                     *) [[ $text =~ ^[[:alnum:]_./:=,@%%+-]*$ ]] || printf -v text %%q "$text" ;;
                 esac
                 COMPREPLY+=("$text") ;;

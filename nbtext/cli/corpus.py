@@ -8,7 +8,7 @@ import os
 import shlex
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 import click
 
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from nbtext.evaluation.leakage import LeakWatch
     from nbtext.model import TextClassifier
     from nbtext.model.corpus_work import CountedCorpus
+    from nbtext.settings import Allowance
 
 _TRIM_THRESHOLD = -1
 _MMAP_THRESHOLD = -3
@@ -100,8 +101,8 @@ class CommandCorpus(Corpus):
         self.reports_progress = progress and not typed and messages.standard_error_is_terminal()
         self.files_within = folder_of_paths()
         self.where = documents.where
-        # The check returns an `Allowance` or None.
-        self.allow_unreadable = ALLOW_UNREADABLE.checked(documents.allow_unreadable)  # type: ignore[assignment]
+        allowance = ALLOW_UNREADABLE.checked(documents.allow_unreadable)
+        self.allow_unreadable = cast("Allowance | None", allowance)
         if self.allow_unreadable is not None:
             messages.allow_failures()
         self.patch = self._patch = None

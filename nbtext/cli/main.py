@@ -308,7 +308,7 @@ def _failure_of_a_file(problem: OSError) -> PathError:
     # Whoever writes other files says their names.
     is_output = problem.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
     try:
-        # What could not be written is still there, unless there was much, and cannot be written now.
+        # What could not be written is still there, unless it was much, and cannot be written now.
         sys.stdout.flush()
     except OSError:
         is_output = True
@@ -373,8 +373,8 @@ def _prepare_streams() -> None:
         if stream is not None and hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors=ANY_TEXT, newline=newline)
     if sys.stdout is not None and isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):
-        # PYTHONUNBUFFERED: a write that takes only a part, as into a pipe that closes, would pass for
-        # a whole one.
+        # PYTHONUNBUFFERED: a write that takes only a part, as into a pipe that closes, would pass
+        # for a whole one.
         sys.stdout = io.TextIOWrapper(
             io.BufferedWriter(sys.stdout.buffer),
             "utf-8",

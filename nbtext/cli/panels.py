@@ -333,8 +333,11 @@ def _set_option(settings: Sequence[Option]) -> Option:
     )
 
 
-# Click passes it.
-def _show_help(context: click.Context, parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001
+def _show_help(
+    context: click.Context,
+    parameter: click.Parameter,
+    value: bool,  # noqa: FBT001 - click passes it
+) -> None:
     if value and not context.resilient_parsing:
         if parameter.name == "help_all":
             context.meta[EVERYTHING] = True

@@ -294,8 +294,9 @@ def recognise(rows: Rows, reading: Reading, *, labelled: bool) -> Reading:
         return reading
     written = {name: _written(place, names) for name, place in found.items()}
     # The names are those of columns.
-    adds_header = has_header and not names_a_column(replace(reading, **written))  # type: ignore[arg-type]
-    return replace(reading, **written, header=True if adds_header else reading.header)  # type: ignore[arg-type]
+    named = replace(reading, **written)  # type: ignore[arg-type]
+    adds_header = has_header and not names_a_column(named)
+    return replace(named, header=True if adds_header else reading.header)
 
 
 def keys_of(record: Mapping[str, object], before: str = "") -> Iterator[str]:

@@ -21,11 +21,16 @@ _QUOTED = b"blockquote"
 
 _MARKUP = re.compile(
     rb"""<(?:
-        (?:(?=([sS](?i:cript|tyle))[\s/>])|)(/?[a-zA-Z][^\s/>]*+)                    # a tag
-        (?:>|([^>=]*+(?:=\s*+(?:"[^"]*+"|'[^']*+'|(?!["'])[^\s>]*+)[^>=]*+)*+)[^>]*+(?:>|\Z)) # its attributes; a quote that is not closed is no quote
-        (?(1)(?:(?<=/>)|(?:[^<]++|<(?!/(?i:\1)[\s/>]))*+(?:</[^>]*+(?:>|\Z)|\Z)))  # raw text up to its end tag
-    |   !--(?:-?>|(?:[^-]++|-(?!-!?\s*>))*+(?:--!?\s*>|\Z))                       # a comment
-    |   [!?/][^>]*+(?:>|\Z)                                                        # a declaration, or an end tag without a name
+        # a tag
+        (?:(?=([sS](?i:cript|tyle))[\s/>])|)(/?[a-zA-Z][^\s/>]*+)
+        # its attributes; a quote that is not closed is no quote
+        (?:>|([^>=]*+(?:=\s*+(?:"[^"]*+"|'[^']*+'|(?!["'])[^\s>]*+)[^>=]*+)*+)[^>]*+(?:>|\Z))
+        # raw text up to its end tag
+        (?(1)(?:(?<=/>)|(?:[^<]++|<(?!/(?i:\1)[\s/>]))*+(?:</[^>]*+(?:>|\Z)|\Z)))
+    # a comment
+    |   !--(?:-?>|(?:[^-]++|-(?!-!?\s*>))*+(?:--!?\s*>|\Z))
+    # a declaration, or an end tag without a name
+    |   [!?/][^>]*+(?:>|\Z)
     )""",
     re.VERBOSE,
 )

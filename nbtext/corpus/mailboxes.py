@@ -35,12 +35,14 @@ FOLDERS = ("cur", "new", "tmp")
 """The folders of a Maildir; messages in the last are still being delivered."""
 
 MESSAGE = re.compile(
-    rb"\nFrom (?=[ \t]*\r?\n|\S*@\S*[ \t]*\r?\n|(?:(?<=\n\nFrom )|(?<=\n\r\nFrom ))\S+[ "
-    rb"\t]*\r?\n"  # an address, or after an empty line a name
-    rb"|\S+ "
-    rb"+(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b|.{0,200}?\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b.{0,40}?\d\d:\d\d).{0,1000}\n"
+    rb"\nFrom (?=[ \t]*\r?\n|\S*@\S*[ \t]*\r?\n"  # an address
+    rb"|(?:(?<=\n\nFrom )|(?<=\n\r\nFrom ))\S+[ \t]*\r?\n"  # after an empty line a name
+    rb"|\S+ +(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b"
+    rb"|.{0,200}?\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b.{0,40}?\d\d:\d\d)"
+    rb".{0,1000}\n"
     rb"(?=(?:(?:>From |[ \t]|[A-Za-z][!-9;-~]{0,99}:(?!//)).{0,300}\n){0,4}"
-    rb"(?i:[a-z]+-[!-9;-~]{1,99}|from|to|cc|subject|date|received|sender|status|path|newsgroups|organization|lines):)"
+    rb"(?i:[a-z]+-[!-9;-~]{1,99}|from|to|cc|subject|date|received|sender|status|path|newsgroups"
+    rb"|organization|lines):)"
 )
 """The beginning of a message in an mbox, with the end of the line before it.
 
@@ -54,7 +56,8 @@ _SHIFTED = re.compile("&([A-Za-z0-9+,]*)-")
 """Characters beyond ASCII, and "&" itself, in the name of a folder of IMAP: modified UTF-7 (RFC 3501, 5.1.3)."""
 
 _INDEX = re.compile(
-    r".*\.(msf|dat|toc|cmeta|ev-summary(-meta)?|ibex\.index(\.data)?)|table_of_contents|filterlog\.html",
+    r".*\.(msf|dat|toc|cmeta|ev-summary(-meta)?|ibex\.index(\.data)?)"
+    r"|table_of_contents|filterlog\.html",
     re.IGNORECASE,
 )
 """Names of files that mail programs keep beside mboxes."""

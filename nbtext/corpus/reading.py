@@ -81,8 +81,9 @@ SHARE_OF_KIND = 0.2
 
 KINDS_OF_TEXT = {
     "mail": re.compile(
-        rb"(?:From [^\n]*\n)?(?:[a-z][\w-]*:[^\n]*\n(?:[ "
-        rb"\t][^\n]*\n)*)+?(?:from|to|subject|date|received|message-id):",
+        rb"(?:From [^\n]*\n)?"
+        rb"(?:[a-z][\w-]*:[^\n]*\n(?:[ \t][^\n]*\n)*)+?"
+        rb"(?:from|to|subject|date|received|message-id):",
         re.IGNORECASE,
     ).match,
     "html": re.compile(

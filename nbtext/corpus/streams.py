@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 _SUFFIXES = {".gz": "gzip", ".xz": "xz", ".bz2": "bzip2", ".zst": "zstd"}
 
 _BEGINNING = re.compile(
-    rb"(?P<gzip>\x1f\x8b\x08)|(?P<xz>\xfd7zXZ\0)|(?P<zstd>\x28\xb5\x2f\xfd)|(?P<bzip2>BZh[1-9](1AY&SY|\x17rE8P\x90))"  # the latter: empty
+    rb"(?P<gzip>\x1f\x8b\x08)|(?P<xz>\xfd7zXZ\0)|(?P<zstd>\x28\xb5\x2f\xfd)"
+    rb"|(?P<bzip2>BZh[1-9](1AY&SY|\x17rE8P\x90))"  # the latter: empty
 )
 
 LONGEST_BEGINNING = 10

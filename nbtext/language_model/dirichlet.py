@@ -226,7 +226,7 @@ class LanguageModels:
         added = pseudo_counts if counts.ndim == 2 else pseudo_counts[:, 0]
         if self.estimate == "ml":
             return maximum_likelihood(counts, tokens)
-        # Of MAP too: α_j − 1 is the pseudo-count, and adding 1 and taking it away would cost digits.
+        # Of MAP too: α_j − 1 is the pseudo-count; adding 1 and taking it away would cost digits.
         return posterior_mean(counts, tokens, added, total)
 
     def of_rest(self, everything: LanguageModels, terms: Whole) -> Floats:

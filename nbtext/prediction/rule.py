@@ -276,8 +276,8 @@ def greatest_expected_f1(probabilities: Floats) -> Mask:
     sizes = np.arange(1, falling.shape[1] + 1)
     expected = falling.cumsum(axis=1)
     none = np.prod(1 - falling, axis=1, keepdims=True)
-    # By Jensen's inequality E[F1] is between two quotients. The larger falls with m, so sets of more
-    # than `most` labels cannot be the best.
+    # By Jensen's inequality E[F1] is between two quotients. The larger falls with m, so sets of
+    # more than `most` labels cannot be the best.
     least = np.maximum(
         (2 * expected / (sizes + 1 + expected[:, -1:])).max(axis=1, keepdims=True), none
     )

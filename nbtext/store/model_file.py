@@ -132,11 +132,11 @@ def _write(file: IO[bytes], settings: Mapping[str, object], arrays: Arrays, ledg
     file.seek(0)
     file.write(head)
     file.seek(_DIGEST.stop)
-    # The file has all that file_digest needs.
-    digest = hashlib.file_digest(file, lambda: hashlib.sha256(head[: _DIGEST.start])).digest()  # type: ignore[arg-type]
+    begun = hashlib.sha256(head[: _DIGEST.start])
+    digest = hashlib.file_digest(file, lambda: begun)  # type: ignore[arg-type] # it has enough
     file.write(ledger)
     file.seek(_DIGEST.start)
-    file.write(digest)
+    file.write(digest.digest())
 
 
 def _head(index: bytes, payload_length: int) -> bytes:

@@ -37,11 +37,21 @@ _BEFORE_HEADERS = (b"From ", b">From ", b" ", b"\t")
 _ENCODED_WORD = re.compile(rb"=\?([\w.:+-]+)(?:\*[\w-]*)?\?([bBqQ])\?([^?]*)\?=")
 
 _UNREAD = re.compile(
-    rb"""newsgroups|followup-to|x-nbtext|.*spam.*|.*bogo.*|x-dspam.*|x-crm114.*|x-gmail-labels                               # the class
-    |(x-)?list-.*|(x-)?mailing-list|x-mailman-.*|x-beenthere|x-loop|precedence|errors-to|mail-followup-to|x-egroups-.*|archived-at|x-list.* # the list
-    |path|xref|(x-)?delivered-to|(x-)?envelope-to|x-original-to|x-apparently-to|x-rcpt-to|x-sieve|.*mailscanner.*|.*virus.*|x-scanned.*|x-amavis.*
-    |(x-)?status|x-mozilla-.*|x-keywords|x-evolution|x-uidl?|x-imap.*|x-ms-exchange-.*|x-google-.*|x-received                 # who received it
-    |date|.*-date|expires|reply-by|x-originalarrivaltime|lines|content-.*|(.*-)?message-id|article-i\.d\.|archive-name|thread-index|.*-signature|arc-.* # dates and ids""",
+    rb"""
+    # the class
+    newsgroups|followup-to|x-nbtext|.*spam.*|.*bogo.*|x-dspam.*|x-crm114.*|x-gmail-labels
+    # the list
+    |(x-)?list-.*|(x-)?mailing-list|x-mailman-.*|x-beenthere|x-loop|precedence|errors-to
+    |mail-followup-to|x-egroups-.*|archived-at|x-list.*
+    # who received it
+    |path|xref|(x-)?delivered-to|(x-)?envelope-to|x-original-to|x-apparently-to|x-rcpt-to|x-sieve
+    |.*mailscanner.*|.*virus.*|x-scanned.*|x-amavis.*
+    |(x-)?status|x-mozilla-.*|x-keywords|x-evolution|x-uidl?|x-imap.*|x-ms-exchange-.*|x-google-.*
+    |x-received
+    # dates and ids
+    |date|.*-date|expires|reply-by|x-originalarrivaltime|lines|content-.*|(.*-)?message-id
+    |article-i\.d\.|archive-name|thread-index|.*-signature|arc-.*
+    """,
     re.VERBOSE,
 )
 """Headers that are never read: they name the class, the list, the machine or person that received the mail, dates, sizes and ids.

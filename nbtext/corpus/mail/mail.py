@@ -60,7 +60,10 @@ def _without_quotes(text: bytes) -> bytes:
 
 _TO_WORDS = bytes(byte if byte < 128 and chr(byte).isalnum() else 32 for byte in range(256)).lower()
 
-_UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_UNSPACED = (
+    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+    r"\U00020000-\U0003ffff"
+)
 """Thai, Lao, Burmese, Khmer, Japanese and Chinese."""
 
 _FILLERS = r"\u115f\u1160\u3164\uffa0"

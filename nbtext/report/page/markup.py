@@ -24,7 +24,8 @@ LABEL = 60
 """Characters of a label."""
 
 _UNSEEN = re.compile(
-    "[\u00ad\u061c\u180e\u200b-\u200d\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb\ufdd0-\ufdef\U000e0000-\U000e007f]"
+    "[\u00ad\u061c\u180e\u200b-\u200d\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb\ufdd0-\ufdef"
+    "\U000e0000-\U000e007f]"
 )
 """Characters of no width, and the Arabic letter mark, beyond those that `visible` shows. Text reads the same without them."""
 
