@@ -269,14 +269,9 @@ def is_possible_smoothing(smoothing: float, n_terms: int, settings: Settings) ->
         return smoothing == 0
     if isinstance(given, str):
         return could_be_chosen(smoothing, n_terms)
-    others = (
-        given[ALL_OTHERS]
-        if isinstance(given, dict)
-        else given[0]
-        if isinstance(given, tuple)
-        else given
-    )
-    return bool(smoothing == others)
+    if isinstance(given, dict):
+        return bool(smoothing == given[ALL_OTHERS])
+    return bool(smoothing == (given[0] if isinstance(given, tuple) else given))
 
 
 def require_learnable(settings: Settings, statistics: ClassStatistics, seeds: Seeds = ()) -> None:

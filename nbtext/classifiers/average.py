@@ -436,16 +436,18 @@ def _given_smoothing(training: Training) -> list[float | None]:
 
 def _member_smoothing(training: Training) -> list[float]:
     """Return the pseudo-count of each member: the given one, or what each chooses for itself."""
-    return [
-        number
-        if number is not None
-        else classifier_class(each.classifier).smoothing(replace(training, settings=each))
-        if place
-        else training.smoothing
-        for place, (each, number) in enumerate(
-            zip(training.settings.models, _given_smoothing(training), strict=True)
-        )
-    ]
+    given = _given_smoothing(training)
+    numbers = []
+    for place, member in enumerate(training.settings.models):
+        number = given[place]
+        if number is not None:
+            numbers.append(number)
+        elif place == 0:
+            numbers.append(training.smoothing)
+        else:
+            of_member = replace(training, settings=member)
+            numbers.append(classifier_class(member.classifier).smoothing(of_member))
+    return numbers
 
 
 def _trainings(training: Training, smoothing: Sequence[float]) -> list[Training]:

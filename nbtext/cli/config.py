@@ -386,6 +386,12 @@ def _long_name(option: click.Option) -> str:
     return max(option.opts, key=len)
 
 
+def _shown(value: object) -> str:
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def what_holds(context: click.Context, arguments: Sequence[str]) -> str:
     """Return the defaults that hold here, each with where it comes from."""
     from textwrap import wrap
@@ -400,14 +406,8 @@ def what_holds(context: click.Context, arguments: Sequence[str]) -> str:
     for command in _commands(context):
         own = click.Context(command, context.find_root(), command.name)
         for option, (value, source, _) in defaults(own, arguments).items():
-            shown = (
-                " ".join(map(str, value))
-                if isinstance(value, list)
-                else str(value).lower()
-                if isinstance(value, bool)
-                else str(value)
-            )
-            rows.setdefault((_long_name(option)[2:], shown, source), []).append(command.name or "")
+            name = _long_name(option)[2:]
+            rows.setdefault((name, _shown(value), source), []).append(command.name or "")
     for (name, value, source), of_commands in rows.items():
         line = f"{name} = {value}   from {source}, for {', '.join(of_commands)}"
         lines += wrap(

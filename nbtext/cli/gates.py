@@ -112,15 +112,15 @@ def _gate(text: str, *, over: bool, by_interval: bool) -> _Gate:
             f"{option} is not for {name}, of which {'more' if over else 'less'} is better",
             hint=f"use {other} {text}",
         )
-    value, (least, most) = _value(number), (METRICS[name].least, METRICS[name].most)
+    value = _value(number)
+    least = METRICS[name].least
+    most = METRICS[name].most
     if not least <= value <= most or isinf(value):
-        within = (
-            f" from {least:g} to {most:g}"
-            if max(abs(least), abs(most)) < inf
-            else " from 0"
-            if least == 0
-            else ""
-        )
+        within = ""
+        if max(abs(least), abs(most)) < inf:
+            within = f" from {least:g} to {most:g}"
+        elif least == 0:
+            within = " from 0"
         raise UsageError(f"{option} {name} must be a number{within}, not {number!r}")
     if by_interval and not METRICS[name].has_interval:
         raise UsageError(f"there is no interval for {name}", hint="leave out --fail-under-interval")

@@ -194,9 +194,11 @@ class LabelScreen:
         self._page = max(room - 1, 1)
         self._top = max(0, min(self._top, len(lines) - room))
         left = max(len(lines) - self._top - room, 0)
-        more = (
-            f"  [{quantity(left, 'line')} more: space]" if left else "  [end]" if self._top else ""
-        )
+        more = ""
+        if left:
+            more = f"  [{quantity(left, 'line')} more: space]"
+        elif self._top:
+            more = "  [end]"
         name = shortened(session.pool.documents[self._row].id, max(width - len(more) - 1, 8))
         above = [
             self._status(),

@@ -197,7 +197,9 @@ def visible_paths(folder: str) -> list[tuple[str, bool | None]]:
 
 def _is_directory(entry: os.DirEntry[str]) -> bool | None:
     try:
-        return True if entry.is_dir() else False if entry.is_file() else None
+        if entry.is_dir():
+            return True
+        return False if entry.is_file() else None
     except OSError:  # a link in a circle
         return False
 

@@ -435,7 +435,11 @@ def resolved(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Readi
     file_format = resolve_format(paths, wanted, labelled=labelled and reading.label_pattern is None)
     reading = replace(reading, format=file_format)
     layout = FORMATS[file_format]
-    document = "mail" if layout.mail else "text" if layout.counted else reading.document
+    document = reading.document
+    if layout.mail:
+        document = "mail"
+    elif layout.counted:
+        document = "text"
     if document in ("auto", BY_NAME) and not reading.of_files:
         document = "text"
     elif document == "auto":

@@ -208,7 +208,9 @@ class Explainer:
         of_answer, of_rival = (
             (self._classes[number], float(np.exp(posterior[number]))) for number in pair
         )
-        rest = None if exact else 0.0 if isinf(total) else total - fsum(known)
+        rest = None
+        if not exact:
+            rest = 0.0 if isinf(total) else total - fsum(known)
         steps = self._calibration(block, row, pair, posterior)
         found = Explanation(
             document.id,

@@ -283,9 +283,11 @@ class WordWalker:
             ]
         )
         for begin, end, part, of_span in walked:
-            kind = (
-                "feature" if self._counted else "item" if part.prefix == _AS_IT_STANDS else "word"
-            )
+            kind = "word"
+            if self._counted:
+                kind = "feature"
+            elif part.prefix == _AS_IT_STANDS:
+                kind = "item"
             written = document[begin:end].decode()
             for word, term, term_id, dropped, pieces in of_span:
                 joined = () if term is None else next(ngrams)
@@ -436,7 +438,11 @@ class WordWalker:
             name = _in_part(prefix, written.decode(), written.decode().casefold())
         terms = [word for word in of_form if word.term is not None]
         reasons = [word.dropped for word in terms] or [of_form[0].dropped]
-        note = None if None in reasons else NOT_SELECTED if NOT_SELECTED in reasons else reasons[0]
+        note = reasons[0]
+        if None in reasons:
+            note = None
+        elif NOT_SELECTED in reasons:
+            note = NOT_SELECTED
         pieces = _ids(term_id for word in of_form for _, term_id, _ in word.char_ngrams)
         return LocatedForm(name, count, _ids(word.term_id for word in terms), pieces, note)
 
@@ -472,7 +478,9 @@ class WordWalker:
         n-grams of a run belong to its first word.
         """
         runs = None if prefix == _AS_IT_STANDS or form.isascii() else unspaced_runs(form)
-        side = None if runs is None or not self._sides else PAIRS if self._pairs else WORDS
+        side = None
+        if runs is not None and self._sides:
+            side = PAIRS if self._pairs else WORDS
         found = list[_Piece]()
         beside: list[_Found] = []
         if side == PAIRS and WORDS in self._sides:
@@ -644,4 +652,6 @@ def _parts(form: bytes, begin: int, end: int) -> list[tuple[int, int]]:
 
 def _kind(character: str) -> str:
     kind = unicode_category(character)
-    return "w" if kind[0] in "LMN" else "i" if character in _APOSTROPHES or kind == "Cf" else " "
+    if kind[0] in "LMN":
+        return "w"
+    return "i" if character in _APOSTROPHES or kind == "Cf" else " "

@@ -26,13 +26,9 @@ def json_values(value: Any, digits: int | None = None) -> Any:  # noqa: ANN401
     Floats are rounded to so many significant ``digits``, if that is given.
     """
     if isinstance(value, float):
-        return (
-            None
-            if not isfinite(value)
-            else value
-            if digits is None
-            else float(f"{value:.{digits}g}")
-        )
+        if not isfinite(value):
+            return None
+        return value if digits is None else float(f"{value:.{digits}g}")
     if is_dataclass(value):
         record: dict[str, Any] = {}
         for each in fields(value):

@@ -380,15 +380,13 @@ def fits(value: Parsed, form: Form) -> bool:
         named = isinstance(value, dict) and (of_any is not None or value.keys() == form.keys())
         return named and all(fits(each, form.get(name, of_any)) for name, each in value.items())
     if isinstance(form, (list, tuple)):
-        forms = (
-            form
-            if isinstance(form, tuple)
-            else form * len(value)
-            if isinstance(value, list)
-            else form
-        )
-        return isinstance(value, list) and len(value) == len(forms) and all(map(fits, value, forms))
+        return isinstance(value, list) and _fit_each(value, form)
     return isinstance(value, form)
+
+
+def _fit_each(values: list[Parsed], form: list[Form] | tuple[Form, ...]) -> bool:
+    forms = form if isinstance(form, tuple) else form * len(values)
+    return len(values) == len(forms) and all(map(fits, values, forms))
 
 
 REQUIRED = object()

@@ -155,13 +155,9 @@ class Spread(NamedTuple):
         if not self.documents or not training.documents:
             return None
         apart = abs(self.mean - training.mean)
-        return (
-            min(apart / training.deviation, FARTHEST)
-            if training.deviation
-            else FARTHEST
-            if apart
-            else 0.0
-        )
+        if training.deviation:
+            return min(apart / training.deviation, FARTHEST)
+        return FARTHEST if apart else 0.0
 
     def chance(self, training: Spread) -> float:
         """Return the probability that means are so far apart by chance: two-sided, the normal approximation of Welch's test.

@@ -108,6 +108,14 @@ FOLDS_SHOWN = 20
 """With more folds there is no row for each."""
 
 
+def _accuracy_without(leaked: LeakResult) -> str:
+    """Return the accuracy without the documents that were in training too."""
+    without = leaked.without
+    if without is None:
+        return "-"
+    return f"{figure(without.accuracy)}  ({bounds(without.interval)})"
+
+
 def write_evaluation(
     output: str,
     result: EvaluationResult,
@@ -182,11 +190,7 @@ def write_evaluation(
         "Brier score": with_interval("brier"),
         "calibration error": with_interval("ece"),
         "in training too": None if leaked is None else f"{leaked.found:,}",
-        "accuracy without": None
-        if leaked is None
-        else "-"
-        if leaked.without is None
-        else f"{figure(leaked.without.accuracy)}  ({bounds(leaked.without.interval)})",
+        "accuracy without": None if leaked is None else _accuracy_without(leaked),
         "baseline accuracy": baselines
         and f"{figure(baselines.largest_class.accuracy)}  (always {baselines.largest_class.label}; "
         f"macro F1 {figure(baselines.largest_class.macro_f1)})",

@@ -17,7 +17,7 @@ from functools import cache
 from itertools import chain, islice, zip_longest
 from math import inf, isfinite
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from nbtext.errors import listed
 from nbtext.records import dataclass
@@ -547,9 +547,12 @@ def _console(width: int | None = None) -> Console:
 
     on_terminal = sys.stdout.isatty()
     always = _styles.when == "always"
+    colours: Literal["256", "auto"] | None = "auto" if has_styles() else None
+    if always:
+        colours = "256"
     return Console(
         width=width or (None if on_terminal else WIDE),
-        color_system="256" if always else "auto" if has_styles() else None,
+        color_system=colours,
         force_terminal=always or (None if on_terminal else False),
         no_color=False if always else None,
     )

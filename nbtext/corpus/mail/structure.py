@@ -138,7 +138,9 @@ def _declaration(
     """Return the kind, charset, boundary, transfer encoding and name that headers declare, and whether the part is attached."""
     value = content_type.decode("ascii", "replace")
     found = _KIND.match(value.strip())
-    kind = found[0].lower() if found else "text/plain" if value else default
+    kind = "text/plain" if value else default
+    if found:
+        kind = found[0].lower()
     parameters = _parameters(value)
     how, _, of_file = disposition.decode("ascii", "replace").partition(";")
     name = _parameters(";" + of_file).get("filename", "") or parameters.get("name", "")
