@@ -247,7 +247,8 @@ class LabelSetScreen(LabelScreen):
     def _name(self) -> None:
         typed = self._prompt("labels: ", self._names)
         for label in labels_in(separated(typed or "", self._session.plan.separator)):
-            self._new += [label] * (label not in self._names)
+            if label not in self._names:
+                self._new.append(label)
             self._chosen.add(label)
 
 

@@ -264,9 +264,11 @@ def recognise(rows: Rows, reading: Reading, *, labelled: bool) -> Reading:
     width = Counter(map(len, rows)).most_common(1)[0][0]
     first = rows[0]
     rows = [row for row in rows if len(row) == width]
-    wanted = ["text_column"] * (reading.text_column is None) + ["label_column"] * (
-        labelled and reading.label_column is None
-    )
+    wanted = []
+    if reading.text_column is None:
+        wanted.append("text_column")
+    if labelled and reading.label_column is None:
+        wanted.append("label_column")
     says_header = reading.header is not None or any(
         column not in (None, NO_TEXT) for column in (reading.label_column, reading.text_column)
     )

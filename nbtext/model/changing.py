@@ -89,7 +89,8 @@ def relabelled(model: TextClassifier, old: str, new: str) -> TextClassifier:
     prior = model.settings.class_prior
     if not isinstance(prior, str) and old != new:
         others = {label: weight for label, weight in prior.items() if label != old}
-        prior = {**others, new: others.get(new, 0.0) * (new in classes) + prior[old]}
+        own = others.get(new, 0.0) if new in classes else 0.0
+        prior = {**others, new: own + prior[old]}
     changed = copy(model)
     changed.seeds = tuple(
         seed._replace(label=new if seed.label == old else seed.label) for seed in model.seeds

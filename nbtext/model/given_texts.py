@@ -279,9 +279,10 @@ def _rows_of_frame(frame: Any, keys: Names, *, needs_text: bool) -> Any:  # noqa
     needs_text |= any(
         isinstance(value, str) and " " in value for value in frame[unread].to_numpy().flat
     )
-    if missing := [
-        name for name in (*keys, *[TEXT] * (needs_text and bool(unread))) if name not in columns
-    ]:
+    needed = list(keys)
+    if needs_text and unread:
+        needed.append(TEXT)
+    if missing := [name for name in needed if name not in columns]:
         raise UsageError(
             f"no column is called {missing[0]!r}{did_you_mean(missing[0], columns)}",
             hint=f"there are {listed(columns, 20)}",

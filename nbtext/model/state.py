@@ -528,7 +528,8 @@ def _table(
     of_class = part["column_labels"]
     of_layer = part["column_layers"]
     n_layers = len(layers)
-    fits = of_class.size == of_layer.size == documents.size * (n_layers > 1)
+    n_numbers = documents.size if n_layers > 1 else 0
+    fits = of_class.size == of_layer.size == n_numbers
     require(
         fits and (n_layers > 1 or documents.size == len(labels)),
         "its columns and labels do not fit",

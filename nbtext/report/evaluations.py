@@ -116,6 +116,14 @@ def _accuracy_without(leaked: LeakResult) -> str:
     return f"{figure(without.accuracy)}  ({bounds(without.interval)})"
 
 
+def _loss_of_known(result: EvaluationResult) -> str:
+    """Return the log loss of documents of known classes, if there are others."""
+    known = result.known
+    if known.n == result.n or known.log_loss is None:
+        return ""
+    return f"  ({figure(known.log_loss)} for {quantity(known.n, 'document')} of known classes)"
+
+
 def write_evaluation(
     output: str,
     result: EvaluationResult,
@@ -166,9 +174,7 @@ def write_evaluation(
         )
 
     abstained = result.coverage is not None and result.coverage < 1
-    known = result.known
     baselines = result.baselines
-    of_known = f"  ({figure(known.log_loss)} for {quantity(known.n, 'document')} of known classes)"
     leaked = leaks if isinstance(leaks, LeakResult) and leaks.found else None
     figures = {
         "documents": f"{result.n:,}",
@@ -185,8 +191,7 @@ def write_evaluation(
         else f"{threshold.answer} is the answer if p(d | {threshold.answer}) / p(d | "
         f"{threshold.against}) > {threshold.likelihood_ratio:.4g}, "
         f"so if p({threshold.answer} | d) > {figure(threshold.probability)}",
-        "log loss": with_interval("log_loss", unit=" nats")
-        + of_known * (known.n < result.n and known.log_loss is not None),
+        "log loss": with_interval("log_loss", unit=" nats") + _loss_of_known(result),
         "Brier score": with_interval("brier"),
         "calibration error": with_interval("ece"),
         "in training too": None if leaked is None else f"{leaked.found:,}",

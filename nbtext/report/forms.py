@@ -497,7 +497,11 @@ def _cells(text: str) -> int:
 
 def _widths(natural: Sequence[int], screen: int, gap: int) -> list[int]:
     """Return the widths of columns; if they do not fit, the widest are cut as rich cuts them, with a blank on each inner side."""
-    blanks = [(gap - 2) * (place > 0) + (place < len(natural) - 1) for place in range(len(natural))]
+    blanks = []
+    for place in range(len(natural)):
+        before = gap - 2 if place > 0 else 0
+        after = 1 if place < len(natural) - 1 else 0
+        blanks.append(before + after)
     available = screen - len(natural) - 1
     widths = [min(width + blank, available) for width, blank in zip(natural, blanks, strict=True)]
     while (excess := sum(widths) - available) > 0 and (widest := max(widths)) > 0:

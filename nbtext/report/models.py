@@ -69,10 +69,12 @@ def print_criteria(criteria: Criteria) -> None:
     labels = criteria.evidence_of_labels
     classes = criteria.evidence_of_classes
     evidence = criteria.evidence
+    log_evidence = "not defined: its parameters have no prior"
+    if evidence is not None:
+        without_labels = ", without the labels" if labels is None else ""
+        log_evidence = f"{_nats(evidence)}{without_labels}"
     lines = {
-        "log evidence": "not defined: its parameters have no prior"
-        if evidence is None
-        else _nats(evidence) + ", without the labels" * (labels is None),
+        "log evidence": log_evidence,
         "of the labels": "not defined: the class prior is of maximum likelihood"
         if labels is None
         else _nats(labels),
