@@ -159,7 +159,7 @@ def test_the_reference_has_an_anchor_for_each_option(site: Path) -> None:
     anchors = Links(site / "reference.html").anchors
     assert {
         "train-smoothing",
-        "train-l2",
+        "set-l2",
         "classify-min-probability",
         "evaluate-fail-under",
         "doctor-format",

@@ -278,7 +278,7 @@ REFUSALS: tuple[tuple[str, tuple[Condition, ...]], ...] = (
     ("no document of the pool has a word that counts", NO_TEXT),
     (r"shares of \d classes take at least \d+ labelled documents, and the model has", ANY),
     ("none of the .* terms? is left; lower --min-df", ANY),
-    (r"all documents have the same 'size'; leave --estimate and --smoothing", NO_POSTERIOR),
+    (r"all documents have the same 'size'; leave estimate and --smoothing", NO_POSTERIOR),
 )
 """What a command may refuse to do with a model, and of which configurations."""
 
