@@ -19,7 +19,6 @@ from nbtext.report.forms import excel_safe
 from nbtext.settings import (
     ALLOW_UNREADABLE,
     ANALYSIS,
-    DECLARED,
     FILES_FROM,
     NULL,
     ON_ERROR,
@@ -240,7 +239,7 @@ def corpus_field() -> Any:
 ANALYSIS_PARAMETERS = tuple(each for each in TRAINING if each.name in ANALYSIS)
 """The parameters of `ANALYSIS`."""
 
-LANGUAGE = DECLARED["language"]
+LANGUAGE = next(each for each in ANALYSIS_PARAMETERS if each.name == "language")
 
 
 @dataclass(frozen=True, kw_only=True)
