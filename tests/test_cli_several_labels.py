@@ -65,7 +65,7 @@ def test_labels_are_given_from_a_probability_or_a_threshold_of_their_own(
     assert all(few <= many for few, many in zip(given("0.6"), given("0.2"), strict=True))
     assert given("1") == [set()] * 4
     assert given("label")[1] == {"oil"}
-    assert "must be a number from 0 to 1, not 'best'" in fail(
+    assert "must be document, label or a number from 0 to 1, not 'best'" in fail(
         2, "classify --decide best --text x -m", labels_model
     )
 

@@ -69,13 +69,17 @@ class Number(click.types.StringParamType):
             found in (self.least, self.most) and not self.open_ends
         ):
             return found
-        most = "" if self.most == inf else f" to {self.most:,}"
-        within = (
-            f"above {self.least:,} and below {self.most:,}"
-            if self.open_ends
-            else f"from {self.least:,}{most}"
-        )
-        raise wrong_value(f"{self.described} {within}", repr(str(value)), param, ctx)
+        raise wrong_value(self._wanted(), repr(str(value)), param, ctx)
+
+    def _wanted(self) -> str:
+        """Return in words what is taken."""
+        if self.open_ends:
+            number = f"{self.described} above {self.least:,} and below {self.most:,}"
+        elif self.most == inf:
+            number = f"{self.described} from {self.least:,}"
+        else:
+            number = f"{self.described} from {self.least:,} to {self.most:,}"
+        return f"{', '.join(self.words)} or {number}" if self.words else number
 
 
 class WholeNumber(Number):

@@ -290,6 +290,14 @@ def _setting(text: str, options: Sequence[Option]) -> str:
             raise UsageError(
                 f"{SET} does not set {name}, which has an option of its own", hint=f"give --{name}"
             )
+        from nbtext.settings import DECLARED
+
+        declared = DECLARED.get(name.replace("-", "_"))
+        if declared is not None and declared.is_rare:
+            raise UsageError(
+                f"{SET} {name} is for commands that train",
+                hint="leave it out, since a model has its own",
+            )
         near = did_you_mean(name, list(settings))
         raise UsageError(f"{SET} does not know {name!r}{near}", hint=SEE_SETTINGS)
     if not name or not equals:
