@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 BENCH = Path(__file__).resolve().parent
-FOLDERS = {"mail": "spamassassin", "many_labels": "reuters-90"}
+FOLDERS = {"mail": "spamassassin", "multi_label": "reuters-90"}
 """Within FOLDER, for scripts that take one corpus."""
 
 

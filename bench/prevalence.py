@@ -25,15 +25,15 @@ from measuring import progress, write_between
 from nbtext import TextClassifier
 from nbtext.corpus.collection import Corpus
 from nbtext.errors import UsageError
-from nbtext.model.corpus_work import score_corpus
-from nbtext.model.training import left_out_posteriors
-from nbtext.promises.class_shares import (
+from nbtext.guarantees.class_proportions import (
     ClassLikelihoods,
     class_likelihoods,
     class_shares,
     most_likely_shares,
     require_labels,
 )
+from nbtext.model.parallel_corpus import score_corpus
+from nbtext.model.training import left_out_posteriors
 
 if TYPE_CHECKING:
     from collections.abc import Callable

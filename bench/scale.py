@@ -25,7 +25,7 @@ from nbtext.corpus.document import Notices
 from nbtext.corpus.reading import read_corpus
 from nbtext.counts.counting import Analysis
 from nbtext.model import TextClassifier
-from nbtext.model.corpus_work import Counting, count_shards, joined_pieces
+from nbtext.model.parallel_corpus import Counting, count_shards, joined_pieces
 from nbtext.parallel.processes import Share
 from nbtext.settings import Reading
 

@@ -17,9 +17,9 @@ import click
 PAGE = Path(__file__).with_suffix(".md")
 sys.path.insert(0, str(PAGE.parent.parent))  # the nbtext beside this file, not an installed one
 
-from nbtext import exclusions, settings, traits  # noqa: E402
+from nbtext import compatibility, settings, traits  # noqa: E402
+from nbtext.cli.declarations import EVERYTHING, Command  # noqa: E402
 from nbtext.cli.main import nbtext  # noqa: E402
-from nbtext.cli.panels import EVERYTHING, Command  # noqa: E402
 from nbtext.model import TextClassifier  # noqa: E402
 from nbtext.settings import Parameter  # noqa: E402
 
@@ -120,7 +120,7 @@ def _kinds() -> str:
         "",
     ]
     lines += ["| `--classifier` | `--weighting` | offers |", "|---|---|---|"]
-    for name, kinds in exclusions.KINDS.items():
+    for name, kinds in compatibility.KINDS.items():
         lines += [
             f"| `{name}` | `{weighting}` | {', '.join(trait.name for trait in offered)} |"
             for weighting, offered in kinds.items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from nbtext.records import dataclass
+from nbtext.fast_dataclasses import dataclass
 
 RESTORE = "restore it or train again"
 """What to do about a damaged model."""

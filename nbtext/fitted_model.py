@@ -16,12 +16,7 @@ from nbtext.classifiers.base import (
     class_prior,
     text_classifier,
 )
-from nbtext.counts.count_table import whole_or_float
-from nbtext.counts.counting import Analysis, DocumentCounter, InTurn
-from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix
-from nbtext.counts.statistics import COUNTED_ALONE, ClassStatistics, Seeds, Weights, estimated
-from nbtext.counts.vocabulary import SIDES, Vocabulary, is_category, is_of_side, is_stop_word
-from nbtext.exclusions import (
+from nbtext.compatibility import (
     DOCUMENT_WEIGHTS,
     EXACT_CHANGE,
     LEARNT_UNLABELLED,
@@ -29,14 +24,19 @@ from nbtext.exclusions import (
     require_fitting,
     rows_of,
 )
+from nbtext.counts.count_table import whole_or_float
+from nbtext.counts.counting import Analysis, DocumentCounter, InTurn
+from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix
+from nbtext.counts.statistics import COUNTED_ALONE, ClassStatistics, Seeds, Weights, estimated
+from nbtext.counts.vocabulary import SIDES, Vocabulary, is_category, is_of_side, is_stop_word
+from nbtext.fast_dataclasses import dataclass
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, could_be_chosen
 from nbtext.prediction.calibration import UNCALIBRATED, Calibration, LeftOutPosteriors
 from nbtext.prediction.rule import per_class
 from nbtext.ragged import BLOCK_DOCUMENTS
-from nbtext.records import dataclass
 from nbtext.settings import ALL_OTHERS, GivenSmoothing, Settings
 from nbtext.text.analyzer import UNKNOWN
-from nbtext.text.surfaces import PAIRS
+from nbtext.text.surface_forms import PAIRS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
-from nbtext.records import dataclass
+from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from nbtext.type_names import Array, Fields, Numbers, Values, Whole
@@ -172,7 +172,7 @@ class LabelledBlock:
     """Those of each text; empty if no text has any, as are the values."""
     values: Values = ()
     weights: Whole | None = None
-    """Shape (n_texts,), in units of 1 / `nbtext.document_parts.WEIGHT_UNIT`; None if all are 1."""
+    """Shape (n_texts,), in units of 1 / `nbtext.document_fields.WEIGHT_UNIT`; None if all are 1."""
 
     @classmethod
     def of(

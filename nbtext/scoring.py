@@ -10,10 +10,10 @@ from nbtext.classifiers.base import likelihood_per_token
 from nbtext.corpus.document import Document, contents, size_of
 from nbtext.counts.matrix import in_blocks
 from nbtext.errors import DocumentError, UsageError
+from nbtext.fast_dataclasses import dataclass
 from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, of_kind
 from nbtext.prediction.rule import IMPRECISE, DecisionRule
 from nbtext.ragged import BLOCK_DOCUMENTS, blocks
-from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

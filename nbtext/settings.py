@@ -13,7 +13,7 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, Self, get_args
 
 from nbtext.errors import ModelError, PathError, UsageError, did_you_mean
-from nbtext.records import dataclass
+from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Traits: what one thing asked for needs and another lacks. `nbtext.exclusions` says which.
+"""Traits: what one thing asked for needs and another lacks. `nbtext.compatibility` says which.
 
 A new trait is a line here. Every command imports this module and that one: their records are plain
 classes, because defining a named tuple takes 0.1 ms, and an enum of all traits 0.5 ms.

@@ -33,11 +33,11 @@ OfTerms = Callable[[Whole], Floats]
 Arrays = Mapping[str, Numbers]
 """Arrays of a model file by name, whose types their reader checks."""
 Fields = Sequence[tuple[bytes, bytes]]
-"""Names, as of `nbtext.document_parts.field_name`, and contents in valid UTF-8 without separators. A name may occur several times. The content without
+"""Names, as of `nbtext.document_fields.field_name`, and contents in valid UTF-8 without separators. A name may occur several times. The content without
 a name, which stands last, are items with one space between two, each with its field in front: ``host:example.org type:text/html``."""
 Names = Sequence[str]
 """Of classes, attributes, documents or anything else, in an order that matters."""
 Values = Sequence[Names]
-"""Those of the attributes of each document, or none at all, as `nbtext.document_parts.Attributes` orders them."""
+"""Those of the attributes of each document, or none at all, as `nbtext.document_fields.Attributes` orders them."""
 Parsed: TypeAlias = Any
 """What `json.loads` returned, or would return: its reader checks it."""

@@ -15,9 +15,9 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # the nbtext beside this file, not an installed one
 
 from nbtext import __version__  # noqa: E402
+from nbtext.cli.declarations import EVERYTHING, Command  # noqa: E402
 from nbtext.cli.help import topic_text  # noqa: E402
 from nbtext.cli.main import COMMANDS, GROUPS_OF_COMMANDS, nbtext  # noqa: E402
-from nbtext.cli.panels import EVERYTHING, Command  # noqa: E402
 
 
 def pages() -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.exclusions import needs_documents
+from nbtext.compatibility import needs_documents
 from nbtext.settings import CLASSIFIERS, Settings
 from tests.models import parted
 from tests.process import content, fail, in_json, write

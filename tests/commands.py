@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext import TextClassifier
 from nbtext.errors import ModelError
-from tests import warm
+from tests import fork_server
 from tests.process import HOUSE, PETS, TIME_LIMIT, Result, corpus
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Run:
         self._outputs = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115 - `result` closes them
         out, err = (output.fileno() for output in self._outputs)
         with (stdin or Path(os.devnull)).open("rb") as source:
-            self.process = warm.start(
+            self.process = fork_server.start(
                 ["-m", "nbtext", *map(str, arguments)],
                 cwd=cwd,
                 env={**os.environ, **HOUSE},

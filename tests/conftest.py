@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
-from tests.budget import EXHAUSTIVELY, OF_ROOM, USUAL, exhaustive
 from tests.changing import DAYS, MORE
 from tests.models import of_pets
 from tests.process import PETS, SERVICE_DESK, Starts, cold, corpus, succeed
+from tests.profiles import EXHAUSTIVELY, OF_ROOM, USUAL, exhaustive
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,7 +96,7 @@ def service_desk_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def labels_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model of documents that may have several labels, alone in its folder."""
-    from tests.test_classifiers_many_labels import trained
+    from tests.test_classifiers_multi_label import trained
 
     path = tmp_path_factory.mktemp("several") / "nbtext.joblib"
     trained().save(str(path))

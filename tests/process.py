@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
-from tests import warm
+from tests import fork_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -75,7 +75,7 @@ def json_lines(text: str | bytes) -> list[dict[str, Any]]:
 
 
 class Running(Protocol):
-    """A process, as `subprocess.Popen` and `tests.warm.Process` show it."""
+    """A process, as `subprocess.Popen` and `tests.fork_server.Process` show it."""
 
     @property
     def pid(self) -> int: ...
@@ -134,7 +134,7 @@ def start(
     new_session: bool = False,
     limits: Mapping[str, int] | None = None,
 ) -> Running:
-    """Start a program; ``env`` is added to the environment, streams are as in `subprocess.Popen`, limits as in `tests.warm.start`.
+    """Start a program; ``env`` is added to the environment, streams are as in `subprocess.Popen`, limits as in `tests.fork_server.start`.
 
     ``python -m MODULE`` and ``python -c CODE`` are forked from a process that has imported nbtext, unless the test is marked ``cold``.
     """
@@ -149,7 +149,7 @@ def start(
             }
             assert not changed, f"{changed} matter at the start of Python: mark the test with cold"
             program = [os.fsdecode(word) for word in command[1:]]
-            return warm.start(
+            return fork_server.start(
                 program, cwd=cwd, env=environment, new_session=new_session, limits=limits, **streams
             )
         Starts.count += 1
@@ -285,7 +285,7 @@ def python_in_shell() -> str:
     if Starts.cold:
         Starts.count += 1
         return sys.executable
-    return warm.client()
+    return fork_server.client()
 
 
 def until(condition: Callable[[], object], what: str, limit: float = TIME_LIMIT) -> None:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.evaluation.gathering import QuotedMistake, ReportData
 from nbtext.evaluation.learning_curves import CurvePoint, Forecast, LearningCurve, _Forecasts
+from nbtext.evaluation.report_data import QuotedMistake, ReportData
 from nbtext.explain.mistakes import ExcerptPiece, Misclassification, _TippingTerm
+from nbtext.guarantees.precision import RiskPoint
 from nbtext.inspection.terms import ClassTerms
 from nbtext.metrics.evaluation import Evaluation
 from nbtext.metrics.intervals import Bootstrap, wilson_interval
@@ -18,7 +19,6 @@ from nbtext.metrics.outcomes import BINS
 from nbtext.metrics.results import ProbabilityResult, ReliabilityBin
 from nbtext.prediction.labels import DocumentLabels, single_labels
 from nbtext.prediction.posterior import ClassPosterior
-from nbtext.promises.precision import RiskPoint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.cli.main import main
 from nbtext.corpus import collection
-from nbtext.corpus import parts as cutting
-from nbtext.model import corpus_work
+from nbtext.corpus import shards as cutting
+from nbtext.model import parallel_corpus
 from nbtext.parallel import processes
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ size_of_shards = 0
 def small_shards(
     paths: Sequence[str], source: Any, size: int = 0, *, here: bool = True
 ) -> Iterator[cutting.Shard]:
-    """As `nbtext.corpus.parts.shards`, but small."""
+    """As `nbtext.corpus.shards.shards`, but small."""
     del size
     return cutting.shards(paths, source, size_of_shards, here=here)
 
@@ -49,11 +49,11 @@ if __name__ == "__main__":
     size_given, *changes = sys.argv.pop(1).split(":")
     size_of_shards = int(size_given)
     collection.shards = small_shards  # type: ignore[attr-defined]
-    corpus_work.WORTH_COUNTING = corpus_work.WORTH_SCORING = 1
+    parallel_corpus.WORTH_COUNTING = parallel_corpus.WORTH_SCORING = 1
     if "spawn" in changes:
         processes.forks = lambda: False
     if "stall" in changes:
-        corpus_work._score_shard = stall  # type: ignore[assignment]
+        parallel_corpus._score_shard = stall  # type: ignore[assignment]
     if "alone" in changes:
         import multiprocessing.process
 

@@ -20,10 +20,10 @@ from nbtext.model.training import left_out_posteriors
 from nbtext.prediction.calibration import by_length
 from nbtext.report.models import print_overview
 from nbtext.settings import Settings
-from tests.budget import examples
 from tests.explaining import model
 from tests.models import parted, require_sound
 from tests.process import content, fail, in_json, nbtext, succeed, write
+from tests.profiles import examples
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,6 +1,6 @@
 """The prior of classes, which probabilities of terms each classifier scores by, and what is said of one that says nothing more.
 
-Also tests `classifiers/shown.py`.
+Also tests `classifiers/inspection.py`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from nbtext.classifiers.base import (
     prior_weights,
     text_classifier,
 )
-from nbtext.classifiers.left_out import fitted_calibration, uncalibrated, unseen_scores
+from nbtext.classifiers.held_out import fitted_calibration, uncalibrated, unseen_scores
 from nbtext.errors import UsageError
 from nbtext.language_model.dirichlet import beta_intervals
 from nbtext.prediction.calibration import UNCALIBRATED

@@ -1,4 +1,4 @@
-"""Complement naive Bayes: scikit-learn, and what holds of two classes. Also tests `classifiers/left_out.py`."""
+"""Complement naive Bayes: scikit-learn, and what holds of two classes. Also tests `classifiers/held_out.py`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.naive_bayes import ComplementNB
 from nbtext import TextClassifier
 from nbtext.classifiers.base import Training
 from nbtext.classifiers.complement import SPREADS, ComplementNaiveBayes, log_shares
-from nbtext.classifiers.left_out import unseen_scores
+from nbtext.classifiers.held_out import unseen_scores
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.counting import Analysis
 from nbtext.counts.statistics import estimated
@@ -22,9 +22,9 @@ from nbtext.counts.weighting import weighted
 from nbtext.errors import UsageError
 from nbtext.settings import WEIGHTINGS, Settings
 from tests import strategies
-from tests.budget import examples
 from tests.building import matrix_of
 from tests.models import count_documents
+from tests.profiles import examples
 from tests.textbook import CHINA
 
 if TYPE_CHECKING:

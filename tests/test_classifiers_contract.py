@@ -14,12 +14,12 @@ import pytest
 from nbtext import TextClassifier, traits
 from nbtext.classifiers.base import Training, additive, classifier_class
 from nbtext.classifiers.complement import SPREAD
+from nbtext.compatibility import KINDS, needs_documents
 from nbtext.corpus.document import Document
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.counting import DocumentCounter
 from nbtext.errors import ModelError, UsageError
 from nbtext.evaluation.cross_validation import train_and_score
-from nbtext.exclusions import KINDS, needs_documents
 from nbtext.explain.counterfactual import ANSWERED_SO, WhyNot, WhyNotFinder
 from nbtext.model.training import looked_up
 from nbtext.settings import CLASSIFIERS, CRITERIA, WEIGHTINGS

@@ -26,9 +26,9 @@ from nbtext.classifiers.gaussian import (
 )
 from nbtext.errors import UsageError
 from nbtext.prediction.posterior import log_posterior
-from tests.budget import examples
 from tests.models import parted
 from tests.process import fail, in_json, succeed, write
+from tests.profiles import examples
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression as Oracle
 from nbtext import TextClassifier
 from nbtext.classifiers import logistic
 from nbtext.classifiers.base import Training
-from nbtext.classifiers.left_out import unseen_scores
+from nbtext.classifiers.held_out import unseen_scores
 from nbtext.classifiers.logistic import (
     EXCESS,
     SETTLED,
@@ -38,8 +38,8 @@ from nbtext.errors import UsageError
 from nbtext.model.description import warnings
 from nbtext.prediction.calibration import by_length
 from nbtext.settings import Settings
-from tests.budget import examples, rounds
 from tests.models import count_documents
+from tests.profiles import examples, rounds
 
 if TYPE_CHECKING:
     from pathlib import Path

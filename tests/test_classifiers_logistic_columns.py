@@ -17,13 +17,13 @@ from sklearn.preprocessing import StandardScaler
 from nbtext import TextClassifier
 from nbtext.classifiers.average import PooledClassifier
 from nbtext.classifiers.base import own_parameters, part_fits
-from nbtext.classifiers.left_out import split, unseen_scores
+from nbtext.classifiers.held_out import split, unseen_scores
 from nbtext.classifiers.logistic import LogisticRegression
 from nbtext.errors import ModelError, UsageError
 from nbtext.fitted_model import classifier
 from nbtext.inspection.overview import overview
-from tests.budget import examples
 from tests.process import fail, nbtext, succeed, write
+from tests.profiles import examples
 from tests.test_classifiers_logistic import by_hand
 
 if TYPE_CHECKING:

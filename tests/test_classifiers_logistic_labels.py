@@ -14,7 +14,7 @@ from nbtext.classifiers.logistic import LogisticLabels
 from nbtext.counts.counting import content_hashes
 from nbtext.prediction.calibration import Unseen
 from nbtext.prediction.labels import DocumentLabels
-from tests.test_classifiers_many_labels import LABELS, SETS, TEXTS, documents
+from tests.test_classifiers_multi_label import LABELS, SETS, TEXTS, documents
 
 if TYPE_CHECKING:
     from pathlib import Path

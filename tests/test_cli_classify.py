@@ -1,6 +1,6 @@
 """`nbtext classify`: one record for each document, in order, in every form.
 
-Also tests `report/answers.py`.
+Also tests `report/predictions.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Completion in a shell: bash really does it; the scripts for zsh and fish ask nbtext in the same way.
 
-Also tests `cli/option.py`.
+Also tests `cli/shared_options.py`.
 """
 
 from __future__ import annotations

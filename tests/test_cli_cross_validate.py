@@ -1,6 +1,6 @@
 """`nbtext cross-validate`: models of a corpus judged on documents left out of training, as a process.
 
-Also tests `report/evaluations.py` and `report/answers.py`.
+Also tests `report/evaluations.py` and `report/predictions.py`.
 """
 
 from __future__ import annotations

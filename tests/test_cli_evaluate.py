@@ -1,6 +1,6 @@
 """`nbtext evaluate`: figures, errors, costs, parts of the documents, and gates.
 
-Also tests `cli/gates.py`, `report/answers.py`.
+Also tests `cli/gates.py`, `report/predictions.py`.
 """
 
 from __future__ import annotations

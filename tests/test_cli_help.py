@@ -1,6 +1,6 @@
 """`--help` and `--version`: what they print, that the examples run, and what is said of what is unknown.
 
-Also tests `cli/option.py`, `cli/panels.py` and `version.py`.
+Also tests `cli/shared_options.py`, `cli/declarations.py` and `version.py`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import click
 import pytest
 
 from nbtext import __version__
+from nbtext.cli.declarations import Option
 from nbtext.cli.help import TOPICS
 from nbtext.cli.main import COMMANDS, GROUPS_OF_COMMANDS, OLD_COMMANDS
 from nbtext.cli.main import nbtext as program
-from nbtext.cli.panels import Option
-from nbtext.model.choosing import ALTERNATIVES
+from nbtext.model.auto_settings import ALTERNATIVES
 from nbtext.settings import GROUPS
 from tests.process import (
     PETS,

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.budget import some
 from tests.process import HOUSE, SERVICE_DESK, Result, corpus, run, succeed, succeeded, write
+from tests.profiles import some
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,6 +1,6 @@
 """`nbtext label` at a terminal, through a real pseudo-terminal: keys in, screens out, and the terminal as it was whatever happens.
 
-Also tests `cli/label_drawing.py`, `cli/label_terminal.py` and `labelling/review.py`.
+Also tests `cli/label_rendering.py`, `cli/label_terminal.py` and `labelling/review.py`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from nbtext.cli.label_drawing import LONGEST, class_lines, text_lines
-from tests import test_classifiers_many_labels as made
+from nbtext.cli.label_rendering import LONGEST, class_lines, text_lines
+from tests import test_classifiers_multi_label as made
 from tests.labelling import labelled_texts
 from tests.process import (
     HOUSE,

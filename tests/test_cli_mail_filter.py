@@ -1,6 +1,6 @@
 """`nbtext classify --mail-filter`: a message goes through whole, whatever happens, and its header tells the answer.
 
-Also tests `mail_header` of `report/answers.py` and `read_bytes` of `corpus/reading.py`.
+Also tests `mail_header` of `report/predictions.py` and `read_bytes` of `corpus/reading.py`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.report.answers import mail_header
+from nbtext.report.predictions import mail_header
 from nbtext.scoring import Answer
 from tests.process import LITTLE_MEMORY, corpus, error_line, nbtext, succeed, write
 

@@ -1,6 +1,6 @@
 """`nbtext prevalence` in every form, and ``--prior-from`` of classify and evaluate.
 
-Also tests `cli/shares.py` and part of `report/comparisons.py`.
+Also tests `cli/proportions.py` and part of `report/comparisons.py`.
 """
 
 from __future__ import annotations

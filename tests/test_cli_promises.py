@@ -1,4 +1,4 @@
-"""Options of answers in `cli/option.py`: sets of classes and answers of a given precision, as real processes."""
+"""Options of answers in `cli/shared_options.py`: sets of classes and answers of a given precision, as real processes."""
 
 from __future__ import annotations
 

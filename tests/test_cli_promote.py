@@ -16,7 +16,6 @@ from nbtext.errors import ModelError, NbtextError
 from nbtext.model.locked_model import LockedModelFile, promote
 from nbtext.store.atomic import locked
 from nbtext.store.model_file import read_model_bytes
-from tests.budget import exhaustive, rounds
 from tests.changing import damage_the_ledger
 from tests.commands import files_in
 from tests.process import (
@@ -32,6 +31,7 @@ from tests.process import (
     succeed,
     write,
 )
+from tests.profiles import exhaustive, rounds
 from tests.test_model_locked_model import DYING
 
 MORE = {"more/birds/1": "the bird sings", "more/cats/9": "a cat sleeps"}

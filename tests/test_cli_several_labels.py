@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier
-from tests import test_classifiers_many_labels as made
+from tests import test_classifiers_multi_label as made
 from tests.process import content, fail, in_json, nbtext, succeed, write
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """What is said of options and commands that there are not, of numbers that are none, and of what cannot be done.
 
-Also tests `cli/option.py`.
+Also tests `cli/shared_options.py`.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.corpus.parts import reader
 from nbtext.corpus.reading import lines_of_document, resolve_format, resolved
+from nbtext.corpus.shards import reader
 from nbtext.settings import FORMATS, Reading
 from tests.building import plain
 from tests.process import bash, corpus, fail, in_json, succeed, succeeded, write

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from nbtext.corpus.decoding import detect_encoding
 from nbtext.corpus.html import HtmlDocument, text_of_html_document
-from tests.budget import rounds
+from tests.operation_counts import DOUBLE, steps
 from tests.process import python, write
+from tests.profiles import rounds
 from tests.reading import texts
-from tests.work import DOUBLE, steps
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,8 +13,8 @@ from email.policy import default
 import pytest
 
 from nbtext.corpus.mail.mail import MailReading, read_mail
-from tests.budget import some
 from tests.oracle_mail import text_by_html_parser
+from tests.profiles import some
 
 WORDS = {
     "us-ascii": "meeting agenda minutes report invoice parcel", "utf-8": "größe naïve мир 会議 שלום ąžuolas", "iso-8859-15": "cœur été größe ŷ".replace(" ŷ", " ÿ"),

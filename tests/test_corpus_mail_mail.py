@@ -6,8 +6,8 @@ from email.message import EmailMessage
 import pytest
 
 from nbtext.corpus.mail.mail import MailReading, read_mail
+from tests.operation_counts import DOUBLE, steps
 from tests.process import python
-from tests.work import DOUBLE, steps
 
 SUBJECT = MailReading()
 

@@ -5,7 +5,7 @@ from email.message import EmailMessage
 import pytest
 
 from nbtext.corpus.mail.mail import MailReading, read_mail
-from tests.work import DOUBLE, steps
+from tests.operation_counts import DOUBLE, steps
 
 
 def items(body: bytes) -> list[str]:

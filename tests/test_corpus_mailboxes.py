@@ -20,16 +20,16 @@ from nbtext.corpus.collection import Corpus
 from nbtext.corpus.document import LabelledFolder, Notices
 from nbtext.corpus.mail.mail import MailReading, _without_quotes, _without_signature, read_mail
 from nbtext.corpus.mailboxes import MESSAGE, _class_named
-from nbtext.corpus.parts import shards
 from nbtext.corpus.reading import read_shard, reading_like, resolved, source_of
+from nbtext.corpus.shards import shards
 from nbtext.corpus.streams import BUFFER
 from nbtext.errors import PathError, UsageError
 from nbtext.prediction.labels import label_set
 from nbtext.settings import Reading
+from tests.operation_counts import DOUBLE, steps
 from tests.oracle_mail import text_by_email_package
 from tests.process import content, corpus, fail, nbtext, succeed, write
 from tests.reading import documents, problems, texts
-from tests.work import DOUBLE, steps
 
 if TYPE_CHECKING:
     from pathlib import Path

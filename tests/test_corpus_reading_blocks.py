@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from nbtext.corpus import reading as reading_module
 from nbtext.corpus import streams, table
 from nbtext.corpus.document import Notices
-from nbtext.corpus.parts import Shard
 from nbtext.corpus.reading import read_corpus, read_shard, resolved, source_of
+from nbtext.corpus.shards import Shard
 from nbtext.errors import NbtextError
 from nbtext.ragged import LabelledBlock
 from nbtext.settings import Reading

@@ -1,6 +1,6 @@
 """Shards of a corpus: together they hold what the whole holds, once and in order, with the same names.
 
-Also tests `corpus/parts.py`.
+Also tests `corpus/shards.py`.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from hypothesis import strategies as st
 
 from nbtext.corpus.decoding import LONGEST_WIDE, is_wide
 from nbtext.corpus.document import WHOLE_FILE, Notices
-from nbtext.corpus.parts import FILES, Shard, parts, shards
 from nbtext.corpus.reading import read_corpus, read_shard, resolved, source_of
+from nbtext.corpus.shards import FILES, Shard, parts, shards
 from nbtext.corpus.streams import LONGEST_BEGINNING, compression
 from nbtext.errors import PathError, UsageError
 from nbtext.ragged import LabelledBlock
 from nbtext.settings import Reading
-from tests.budget import examples
 from tests.process import PETS, corpus, write
+from tests.profiles import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

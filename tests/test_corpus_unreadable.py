@@ -15,10 +15,10 @@ from nbtext import TextClassifier
 from nbtext.corpus.document import Document, problem_of
 from nbtext.errors import DocumentError, PathError, UsageError
 from nbtext.settings import FORMATS
-from tests.budget import examples
 from tests.fuzz.run import changed
 from tests.fuzz.targets import seeds
 from tests.process import HOUSE, nbtext, run, write
+from tests.profiles import examples
 from tests.reading import documents
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from nbtext.counts.vocabulary import (
     is_category,
     is_category_of,
 )
-from nbtext.document_parts import Attributes
+from nbtext.document_fields import Attributes
 from nbtext.settings import Reading, Settings
 from tests.building import plain
 from tests.changing import WORDS, Corpus, corpora

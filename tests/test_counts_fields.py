@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from nbtext.corpus.document import Document, contents
 from nbtext.counts.counting import Analysis, DocumentCounter
 from nbtext.counts.vocabulary import Vocabulary, stop_word_term
-from nbtext.document_parts import FieldColumns, without_separators
+from nbtext.document_fields import FieldColumns, without_separators
 from nbtext.settings import Settings
 from nbtext.text.words import stemmer
 from tests import oracle, strategies
-from tests.budget import examples
 from tests.models import count
+from tests.profiles import examples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.counts.moments import Moments
-from nbtext.document_parts import LARGEST, SMALLEST
+from nbtext.document_fields import LARGEST, SMALLEST
 from nbtext.errors import UsageError
 
 NUMBERS = st.floats(-LARGEST, LARGEST).filter(lambda x: x == 0 or abs(x) >= SMALLEST) | st.integers(

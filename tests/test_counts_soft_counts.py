@@ -13,7 +13,7 @@ from nbtext.counts.count_table import Layer
 from nbtext.counts.counting import Analysis
 from nbtext.counts.soft_counts import SoftCounter
 from nbtext.counts.statistics import estimated
-from nbtext.document_parts import WEIGHT_UNIT
+from nbtext.document_fields import WEIGHT_UNIT
 from nbtext.settings import Settings
 from tests.building import dense
 from tests.models import count_documents

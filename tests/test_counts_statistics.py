@@ -39,11 +39,11 @@ from nbtext.prediction.labels import label_set
 from nbtext.prediction.posterior import ClassPosterior, LabelPosterior
 from nbtext.settings import Settings
 from tests import strategies
-from tests.budget import examples
 from tests.building import dense, every_term, statistics_of
 from tests.changing import WORDS
 from tests.models import count, count_documents
 from tests.oracle import Labelled
+from tests.profiles import examples
 
 ANALYSIS = Analysis.of(Settings(stop_words="none", stemmer="none", weighting="log"))
 TEXTS = [("x", b"ant bee"), ("x", b"ant ant cat"), ("y", b"bee cat"), ("x", b"dog")]

@@ -17,9 +17,9 @@ from nbtext.counts.counting import Analysis
 from nbtext.counts.weighting import weighted, weighted_cells
 from nbtext.settings import WEIGHTINGS, Settings
 from tests import strategies
-from tests.budget import examples
 from tests.building import dense
 from tests.models import count_documents
+from tests.profiles import examples
 
 if TYPE_CHECKING:
     from nbtext.counts.count_table import CountTable

@@ -7,6 +7,7 @@ from itertools import groupby
 import pytest
 
 from nbtext.cli.option_files import from_file
+from nbtext.compatibility import needs_documents
 from nbtext.errors import UsageError
 from nbtext.evaluation.candidates import (
     MOST_SETTINGS,
@@ -16,7 +17,6 @@ from nbtext.evaluation.candidates import (
     combinations,
     possible,
 )
-from nbtext.exclusions import needs_documents
 from nbtext.settings import Reading, Settings
 
 READING = Reading()

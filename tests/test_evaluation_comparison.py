@@ -26,9 +26,9 @@ from nbtext.metrics.intervals import Bootstrap
 from nbtext.metrics.results import json_values
 from nbtext.prediction.labels import DocumentLabels, single_labels
 from nbtext.prediction.posterior import ClassPosterior
-from tests.budget import rounds
 from tests.models import of_pets
 from tests.process import PETS
+from tests.profiles import rounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

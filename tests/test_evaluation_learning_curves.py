@@ -29,8 +29,8 @@ from nbtext.evaluation.learning_curves import (
     learning_curve,
 )
 from nbtext.metrics.intervals import NORMAL_95, Bootstrap
-from tests.budget import examples, rounds
 from tests.models import count_documents
+from tests.profiles import examples, rounds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -28,15 +28,15 @@ from nbtext.evaluation.trials import Stage, Trial
 from nbtext.evaluation.tuning import CAUTION, Clock, Search, TimeIsUpError, alarm, stages
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.model.training import looked_up
+from nbtext.progress import watching
 from nbtext.settings import GOALS, Reading
-from nbtext.steps import watching
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.evaluation.candidates import Candidate
-    from nbtext.steps import Step
+    from nbtext.progress import Step
 
 
 def corpus(n_documents: int = 120, once: int = 0) -> list[Document]:

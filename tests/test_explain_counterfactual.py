@@ -21,18 +21,18 @@ from nbtext.explain.counterfactual import (
     WhyNot,
     WhyNotFinder,
 )
-from nbtext.explain.word_walk import WordWalker
+from nbtext.explain.token_trace import WordWalker
 from nbtext.fitted_model import FittedModel
-from nbtext.model.given_texts import labelled_documents
-from tests import test_classifiers_many_labels as several
-from tests.budget import examples
+from nbtext.model.python_input import labelled_documents
+from tests import test_classifiers_multi_label as several
 from tests.explaining import ADDITIVE, GAUSSIAN, TEXTS, document, explained, model
+from tests.profiles import examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from nbtext.counts.matrix import DocumentTermMatrix
-    from nbtext.explain.word_walk import LocatedWords
+    from nbtext.explain.token_trace import LocatedWords
     from nbtext.fitted_model import ScoredTexts
     from nbtext.type_names import Fields
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.classifiers.base import LinearClassifier
 from nbtext.corpus.document import Document
-from nbtext.document_parts import Attributes
+from nbtext.document_fields import Attributes
 from nbtext.errors import DocumentError, UsageError
 from nbtext.explain.explanation import Explainer, Explanation, RuledOut
-from nbtext.text.surfaces import is_unspaced
-from tests.budget import examples
+from nbtext.text.surface_forms import is_unspaced
 from tests.explaining import ADDITIVE, GAUSSIAN, TEXTS, document, explained, model
+from tests.profiles import examples
 from tests.strategies import texts
 from tests.textbook import CHINA, CHINA_ASKED
 

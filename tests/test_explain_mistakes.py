@@ -10,7 +10,7 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document
-from nbtext.evaluation.judging import judge_scored
+from nbtext.evaluation.evaluate import judge_scored
 from nbtext.explain.mistakes import TERMS_SHOWN, Misclassification, MistakeFinder
 from nbtext.prediction.posterior import runner_up
 from nbtext.prediction.rule import DecisionRule

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nbtext import TextClassifier
-from tests.hostile import (
+from tests.malicious_pickles import (
     BY_JOBLIB,
     DEPTH,
     GADGETS,

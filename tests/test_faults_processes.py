@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.budget import rounds
 from tests.commands import MODEL, WRITING, Run, run, setting, sound
 from tests.process import corpus, error_line, succeeded, write
+from tests.profiles import rounds
 
 if TYPE_CHECKING:
     from pathlib import Path

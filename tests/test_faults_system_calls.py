@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.budget import rounds, some
 from tests.commands import READING, WRITING, Setting, setting
+from tests.profiles import rounds, some
 from tests.tracing import CALLS, Fault, untraceable, with_faults
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.budget import rounds
 from tests.process import corpus, in_json, nbtext, succeed
+from tests.profiles import rounds
 
 if TYPE_CHECKING:
     from pathlib import Path

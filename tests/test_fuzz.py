@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from nbtext.corpus.decoding import NO_DOUBTS, from_charset
 from nbtext.corpus.mail.mail import MailReading, read_mail
-from tests.budget import examples
 from tests.fuzz.run import changed
 from tests.fuzz.targets import TARGETS, seeds
+from tests.profiles import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,8 +10,8 @@ import json
 
 import pytest
 
-from tests.budget import some
 from tests.golden.replay import EXPECTED, played, public_api, scores, sessions, surroundings
+from tests.profiles import some
 
 GOLDEN = json.loads(EXPECTED.read_text(encoding="utf-8"))
 HERE = surroundings()

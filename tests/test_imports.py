@@ -107,7 +107,7 @@ print(len(found) > 10, [each.__name__ for each in found if each.__init__.__code_
 
 @pytest.mark.cold("what is imported")
 def test_classifying_compiles_no_dataclass(model_path: Path, tmp_path: Path) -> None:
-    """The methods of one take longer than those of twenty of `nbtext.records`."""
+    """The methods of one take longer than those of twenty of `nbtext.fast_dataclasses`."""
     classify = ["classify", "--text", "an engine", "--model", str(model_path)]
     assert python(COMPILED, *classify).text.splitlines()[-1] == "True []"
 

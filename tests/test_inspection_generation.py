@@ -16,7 +16,7 @@ from nbtext import TextClassifier
 from nbtext.errors import UsageError
 from nbtext.inspection.attribute_draws import drawing_of_features
 from nbtext.inspection.generation import DocumentGenerator
-from tests.budget import some
+from tests.profiles import some
 
 PLAIN: dict[str, Any] = {"stop_words": "none", "stemmer": "none"}
 TEXTS = [

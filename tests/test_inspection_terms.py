@@ -27,8 +27,8 @@ from nbtext.inspection.terms import (
 from nbtext.model.description import describe
 from nbtext.text.words import stemmer
 from tests import strategies
-from tests.budget import examples
 from tests.process import SERVICE_DESK, in_json, succeed
+from tests.profiles import examples
 from tests.textbook import CHINA
 
 if TYPE_CHECKING:

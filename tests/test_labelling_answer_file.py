@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nbtext.errors import LockedError, PathError
 from nbtext.labelling.answer_file import Answer, AnswerFile, Labelled, Reviewed
-from tests.budget import examples
+from tests.profiles import examples
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbtext.labelling.asking import MOST_TOKENS, uncertain
+from nbtext.labelling.query_strategies import MOST_TOKENS, uncertain
 from nbtext.labelling.running_model import RunningLabels
 from nbtext.labelling.session import Plan, Session
 from nbtext.prediction.labels import label_set

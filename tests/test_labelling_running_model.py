@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.labelling.asking import MEANS, VECTORS, Coverage
+from nbtext.labelling.query_strategies import MEANS, VECTORS, Coverage
 from nbtext.labelling.running_model import PSEUDO_COUNT, RunningLabels, RunningModel
-from tests.budget import examples
 from tests.labelling import labelled_texts, pool_of
+from tests.profiles import examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

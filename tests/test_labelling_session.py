@@ -1,4 +1,4 @@
-"""Sessions: the next document, the estimate, taking back, going on. Also tests `labelling/asking.py`."""
+"""Sessions: the next document, the estimate, taking back, going on. Also tests `labelling/query_strategies.py`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nbtext.cli.label import STRATEGIES
 from nbtext.counts.statistics import Seed
 from nbtext.errors import UsageError
 from nbtext.labelling.answer_file import AnswerFile, Labelled
-from nbtext.labelling.asking import MOST_TOKENS, uncertain
+from nbtext.labelling.query_strategies import MOST_TOKENS, uncertain
 from nbtext.labelling.session import Plan, Session, open_session
 from tests.labelling import ANALYSIS, documents, labelled_texts, pool_of
 

@@ -30,7 +30,6 @@ from nbtext.language_model.measures import log_evidence_of_classes
 from nbtext.language_model.sampling import posterior, predictive
 from nbtext.settings import Estimate, Settings
 from tests import oracle, strategies
-from tests.budget import examples
 from tests.building import (
     every_term,
     language_models,
@@ -41,6 +40,7 @@ from tests.building import (
     statistics_of,
     summing_by_cells,
 )
+from tests.profiles import examples
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -37,7 +37,6 @@ from nbtext.language_model.smoothing import (
     smoothing_by_leave_one_out,
 )
 from tests import oracle, strategies
-from tests.budget import examples
 from tests.building import (
     counted_documents,
     every_term,
@@ -47,6 +46,7 @@ from tests.building import (
     statistics_of,
     summing_by_cells,
 )
+from tests.profiles import examples
 
 if TYPE_CHECKING:
     from nbtext.counts.documents import CountedDocuments

@@ -26,7 +26,7 @@ from nbtext.metrics.ranking import _tied_ranks, area_under_roc, average_precisio
 from nbtext.prediction.labels import DocumentLabels, single_labels
 from nbtext.prediction.posterior import ClassPosterior
 from tests import oracle_metrics as oracle
-from tests.budget import examples
+from tests.profiles import examples
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

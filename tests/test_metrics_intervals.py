@@ -23,7 +23,7 @@ from nbtext.metrics.intervals import (
 from nbtext.prediction.labels import DocumentLabels, single_labels
 from nbtext.prediction.posterior import ClassPosterior, LabelPosterior
 from nbtext.prediction.rule import Costs
-from tests.budget import examples, rounds, some
+from tests.profiles import examples, rounds, some
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

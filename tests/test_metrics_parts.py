@@ -20,7 +20,7 @@ from nbtext.corpus.document import Document
 from nbtext.counts.counting import count
 from nbtext.errors import UsageError
 from nbtext.evaluation.cross_validation import evaluate_leave_one_out
-from nbtext.evaluation.judging import judge
+from nbtext.evaluation.evaluate import judge
 from nbtext.metrics.evaluation import MOST_VALUES, Evaluation
 from nbtext.metrics.intervals import Bootstrap, wilson_interval
 from nbtext.metrics.outcomes import BINS

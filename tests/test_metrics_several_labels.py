@@ -22,9 +22,9 @@ from nbtext.metrics.results import json_values
 from nbtext.prediction.labels import DocumentLabels, LabelTable, label_set
 from nbtext.prediction.posterior import LabelPosterior
 from nbtext.settings import GOALS
-from tests import test_classifiers_many_labels as made
-from tests.budget import examples
+from tests import test_classifiers_multi_label as made
 from tests.process import content, fail, in_json, nbtext, succeed
+from tests.profiles import examples
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""What `TextClassifier` takes and refuses, and what stays as it was when it does: `model/text_classifier.py` and `model/given_texts.py`."""
+"""What `TextClassifier` takes and refuses, and what stays as it was when it does: `model/text_classifier.py` and `model/python_input.py`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 import nbtext as package
 from nbtext import DecisionRule, TextClassifier
 from nbtext.errors import UsageError
-from nbtext.model.changing import relabelled
+from nbtext.model.operations import relabelled
 from tests.textbook import model_of_china
 
 if TYPE_CHECKING:

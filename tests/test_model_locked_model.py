@@ -13,7 +13,6 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.errors import NbtextError
 from nbtext.model.locked_model import LockedModelFile, locked_model
-from tests.budget import rounds
 from tests.process import (
     HOUSE,
     PET_FILES,
@@ -30,6 +29,7 @@ from tests.process import (
     until,
     write,
 )
+from tests.profiles import rounds
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from nbtext.classifiers import (
-    attributed,
     average,
     base,
     complement,
     gaussian,
     logistic,
     multinomial,
+    with_attributes,
 )
 from nbtext.errors import ModelError, UsageError
 from nbtext.model import schema, state
@@ -34,9 +34,9 @@ from nbtext.model.schema import (
 )
 from nbtext.model.state import from_plain
 from nbtext.store import read_model_file
-from tests.budget import OF_ROOM, of_room, some
 from tests.fixtures.make import FOLDER, REFUSED
 from tests.process import REPOSITORY
+from tests.profiles import OF_ROOM, of_room, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,7 +110,7 @@ def test_sums_below_2_to_the_53_are_exact_and_others_are_refused() -> None:
             decoded({"values": numbers}, 1)
 
 
-CLASSIFIERS = (attributed, average, base, complement, gaussian, logistic, multinomial)
+CLASSIFIERS = (with_attributes, average, base, complement, gaussian, logistic, multinomial)
 READERS = (schema, state, *CLASSIFIERS)
 RARE = {
     "its sums are not those of counts",  # tests/test_model_state.py

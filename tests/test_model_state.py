@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.counts.moments import Moments
-from nbtext.document_parts import LARGEST, SMALLEST, Attributes
+from nbtext.document_fields import LARGEST, SMALLEST, Attributes
 from nbtext.errors import ModelError, UsageError
 from nbtext.model.state import (
     MOST_DIGITS,

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from nbtext import TextClassifier, settings
-from nbtext.document_parts import BESIDE_TEXT
+from nbtext.document_fields import BESIDE_TEXT
 from nbtext.errors import UsageError
 from nbtext.settings import CRITERIA, READING, TRAINING
 from tests import oracle, strategies
-from tests.budget import examples
 from tests.building import plain
 from tests.models import parted
+from tests.profiles import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable

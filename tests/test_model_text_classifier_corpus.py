@@ -1,6 +1,6 @@
 """A corpus by its path: `TextClassifier.fit_corpus` is `nbtext train`, `TextClassifier.answer_corpus` is `nbtext classify`.
 
-Tests `model/corpus_work.py`.
+Tests `model/parallel_corpus.py`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.corpus.document import Notices
 from nbtext.errors import DocumentError, PathError, UsageError
+from nbtext.guarantees.prediction_sets import set_rule
 from nbtext.model.training import left_out_posteriors
 from nbtext.prediction.rule import DecisionRule
-from nbtext.promises.prediction_sets import set_rule
 from nbtext.report.explanations import _explanation_record
 from tests.changing import saved
 from tests.process import PET_FILES, PETS, content, corpus, nbtext, succeed, write

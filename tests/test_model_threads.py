@@ -14,8 +14,8 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.counts.counting import DocumentCounter, InTurn
 from nbtext.counts.matrix import Postings
-from tests.budget import rounds
 from tests.process import SERVICE_DESK
+from tests.profiles import rounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

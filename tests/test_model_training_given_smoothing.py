@@ -13,15 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.classifiers.attributed import AttributedClassifier
+from nbtext.classifiers.with_attributes import AttributedClassifier
 from nbtext.cli.option_files import from_file
 from nbtext.errors import PathError, UsageError
 from nbtext.inspection.generation import DocumentGenerator
 from nbtext.settings import Reading
-from tests.budget import examples
 from tests.changing import corpora, fitted, saved
 from tests.models import require_sound
 from tests.process import write
+from tests.profiles import examples
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,6 +1,6 @@
 """Documents and classes that weigh: a document of weight 2 is two documents, and weights by class are weights by hand.
 
-Also tests `model/given_texts.py`.
+Also tests `model/python_input.py`.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from nbtext.counts.weighting import weighted_cells
 from nbtext.errors import UsageError
 from nbtext.evaluation.cross_validation import evaluate_leave_one_out
 from nbtext.model.description import describe, warnings
-from nbtext.model.given_texts import labelled_documents
+from nbtext.model.python_input import labelled_documents
 from nbtext.model.state import to_plain
 from nbtext.model.training import left_out_posteriors, looked_up
 from nbtext.settings import Settings
-from tests.budget import examples
 from tests.models import parted
 from tests.process import in_json, nbtext, succeed, write
+from tests.profiles import examples
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,8 +17,8 @@ from nbtext.counts.statistics import Seed
 from nbtext.errors import UsageError
 from nbtext.inspection.criteria import classifier_of, criteria
 from nbtext.model import unlabelled
-from nbtext.model.changing import WEIGHTINGS, learnt_with_best_weighting
 from nbtext.model.description import warnings
+from nbtext.model.operations import WEIGHTINGS, learnt_with_best_weighting
 from nbtext.model.training import left_out_posteriors
 from nbtext.model.unlabelled import ITERATIONS, UnlabelledDocuments
 from tests.building import dense

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.errors import UsageError
 from nbtext.prediction.calibration import Calibration
-from tests.budget import examples
 from tests.models import parted, require_sound
 from tests.process import content, nbtext, python, succeed, write
+from tests.profiles import examples
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,6 +1,6 @@
 """Counting on other machines: a real Dask scheduler and two workers on the loopback, one of which is killed in the middle.
 
-Also tests `model/corpus_work.py`.
+Also tests `model/parallel_corpus.py`.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ import pytest
 from nbtext.errors import WorkerError
 from nbtext.parallel import processes
 from nbtext.parallel.processes import LARGE, Share, Workers, in_order, side_by_side
-from tests.budget import some
+from tests.profiles import some
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,7 +13,7 @@ from nbtext.metrics.outcomes import expected_calibration_error, judge_posterior
 from nbtext.prediction.calibration import UNCALIBRATED, Calibration, by_length
 from nbtext.prediction.labels import DocumentLabels, single_labels
 from nbtext.prediction.posterior import ClassPosterior, log_posterior
-from tests.budget import examples
+from tests.profiles import examples
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -24,7 +24,7 @@ from nbtext.prediction.posterior import (
 )
 from nbtext.prediction.rule import DecisionRule, costs_from, thresholds_by_costs
 from tests import oracle
-from tests.budget import examples
+from tests.profiles import examples
 from tests.test_prediction_rule import rows, score, table
 
 if TYPE_CHECKING:

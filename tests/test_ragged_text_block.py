@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nbtext.corpus.document import Document
 from nbtext.counts.counting import _in_blocks
-from nbtext.document_parts import WEIGHT_UNIT
+from nbtext.document_fields import WEIGHT_UNIT
 from nbtext.ragged import LabelledBlock, TextBlock
 
 TEXTS = st.lists(st.binary(max_size=5), max_size=8)

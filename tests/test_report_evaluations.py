@@ -9,7 +9,7 @@ import pytest
 
 from nbtext.metrics.results import ReliabilityBin
 from nbtext.report.evaluations import MOST_CLASSES, _confusion_table, _reliability_bars
-from nbtext.report.forms import BLOCKS, block
+from nbtext.report.output_formats import BLOCKS, block
 from tests.process import SERVICE_DESK
 from tests.report_example import evaluated
 from tests.test_cli_terminal import on_terminal

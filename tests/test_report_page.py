@@ -18,15 +18,15 @@ from nbtext.evaluation.learning_curves import Forecast, _Forecasts
 from nbtext.report.models import provenance
 from nbtext.report.page.markup import HERE
 from nbtext.report.page.sections import html_page, summary
-from tests.budget import examples
+from tests.profiles import examples
 from tests.report_example import HOSTILE, Page, bare, evaluated, example, matrix
-from tests.test_report_forms_records import anything
+from tests.test_report_output_formats_records import anything
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from nbtext.evaluation.gathering import ReportData
+    from nbtext.evaluation.report_data import ReportData
 
 SECTIONS = [
     "summary",

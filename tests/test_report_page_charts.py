@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.evaluation.learning_curves import CurvePoint, Forecast
+from nbtext.guarantees.precision import RiskPoint
 from nbtext.metrics.results import ReliabilityBin
-from nbtext.promises.precision import RiskPoint
-from nbtext.report.forms import shortened
+from nbtext.report.output_formats import shortened
 from nbtext.report.page.charts import (
     CURVE,
     _round_numbers,
@@ -31,7 +31,7 @@ from nbtext.report.page.charts import (
 )
 from nbtext.report.page.markup import Markup, _escaped, breakable, html
 from tests.report_example import HOSTILE, Page, example, matrix
-from tests.test_report_forms_records import anything
+from tests.test_report_output_formats_records import anything
 
 
 def drawn(markup: Markup) -> ET.Element:

@@ -1,4 +1,4 @@
-"""Answers and their judgement: `scoring.py`, `fitted_model.py`, `evaluation/judging.py` and `model/text_classifier.py`."""
+"""Answers and their judgement: `scoring.py`, `fitted_model.py`, `evaluation/evaluate.py` and `model/text_classifier.py`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from nbtext.corpus.document import Document
 from nbtext.errors import DocumentError, UsageError
-from nbtext.evaluation.judging import judge
+from nbtext.evaluation.evaluate import judge
 from nbtext.prediction.rule import DecisionRule
 from nbtext.scoring import (
     EMPTY,

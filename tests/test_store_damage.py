@@ -6,9 +6,9 @@ import pytest
 
 from nbtext.errors import ModelError
 from nbtext.store import read_model_file
-from tests.budget import some
 from tests.models import of_pets
 from tests.process import fail, python, write
+from tests.profiles import some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

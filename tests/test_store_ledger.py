@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nbtext.errors import ModelError
-from nbtext.model.changing import join_ledgers
+from nbtext.model.operations import join_ledgers
 from nbtext.store.ledger import (
     ABSENT,
     FINGERPRINT,

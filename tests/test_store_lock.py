@@ -218,7 +218,7 @@ def test_fault_38_a_folder_that_may_not_be_written_to(shared_folder: Path) -> No
     corpus(shared_folder, PET_FILES)
     succeed("train pets", cwd=shared_folder)
     code = (
-        "import os, sys; from nbtext.cli import main, update, writing; import nbtext.store.atomic, nbtext.cli.corpus, nbtext.model.changing, joblib\n"
+        "import os, sys; from nbtext.cli import main, update, writing; import nbtext.store.atomic, nbtext.cli.corpus, nbtext.model.operations, joblib\n"
         "import nbtext.model.locked_model, Stemmer, tempfile\n"
         "os.chdir(sys.argv[1]); os.setgid(65534); os.setuid(65534); sys.exit(main.run(['update', 'pets']))"
     )

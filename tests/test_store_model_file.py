@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from nbtext.errors import ModelError, UsageError
 from nbtext.store import FORMAT, joblib_stream, read_model_file, write_model_file
 from nbtext.store.model_file import DTYPES, MAX_INDEX_BYTES
-from tests.hostile import GADGETS, MARK
+from tests.malicious_pickles import GADGETS, MARK
 from tests.process import content
 
 if TYPE_CHECKING:

@@ -13,20 +13,20 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.counts.statistics import Seed
 from nbtext.errors import ModelError, UsageError
-from nbtext.evaluation.judging import judge
+from nbtext.evaluation.evaluate import judge
 from nbtext.explain.explanation import Explainer
 from nbtext.inspection.overview import overview
 from nbtext.metrics.intervals import Bootstrap
-from nbtext.model.given_texts import labelled_documents
+from nbtext.model.python_input import labelled_documents
 from nbtext.model.training import left_out_posteriors
 from nbtext.model.unlabelled import UnlabelledDocuments
 from nbtext.prediction.labels import label_set
 from nbtext.report.explanations import _explanation_record
-from tests.budget import some
 from tests.fixtures.make import FOLDER
 from tests.model_bytes import put_together, taken_apart
 from tests.models import unlabelled
 from tests.process import fail, succeed, write
+from tests.profiles import some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

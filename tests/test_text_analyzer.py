@@ -15,13 +15,13 @@ from nbtext.counts.counting import Analysis, DocumentCounter
 from nbtext.counts.vocabulary import GrowingVocabulary, Vocabulary
 from nbtext.settings import Reading, Settings
 from nbtext.text.analyzer import UNKNOWN, Analyzer, text_pieces
-from nbtext.text.surfaces import SEPARATORS, Surfaces, find_surfaces
+from nbtext.text.surface_forms import SEPARATORS, Surfaces, find_surfaces
 from nbtext.text.words import words
 from tests import oracle, strategies
-from tests.budget import examples
 from tests.models import count
+from tests.operation_counts import DOUBLE
 from tests.process import content
-from tests.work import DOUBLE
+from tests.profiles import examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.counts.counting import Analysis, DocumentCounter
 from nbtext.counts.vocabulary import Vocabulary
-from nbtext.explain.word_walk import WordWalker
+from nbtext.explain.token_trace import WordWalker
 from nbtext.model.description import describe, n_encoded_lines
 from nbtext.settings import Settings
 from nbtext.text.encoded_lines import (
@@ -29,8 +29,8 @@ from nbtext.text.encoded_lines import (
     encoded_lines,
     without_encoded_lines,
 )
-from tests.budget import examples
 from tests.models import count
+from tests.profiles import examples
 
 RANDOM = np.random.default_rng(1)
 NOISE = RANDOM.bytes(700)

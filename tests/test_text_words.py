@@ -18,9 +18,9 @@ from nbtext.errors import PathError, UsageError
 from nbtext.settings import LANGUAGES
 from nbtext.text.words import MAX_BYTES, MISREAD, _stream_safe, stop_words, words
 from tests import oracle, strategies
-from tests.budget import examples
+from tests.operation_counts import DOUBLE, steps
 from tests.process import write
-from tests.work import DOUBLE, steps
+from tests.profiles import examples
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -25,8 +25,9 @@ import numpy as np
 
 from nbtext.counts.matrix import DocumentTermMatrix, add_weighted_sums
 from nbtext.counts.vocabulary import category_term, is_category_of
-from nbtext.document_parts import FARTHEST, declared_values
+from nbtext.document_fields import FARTHEST, declared_values
 from nbtext.errors import UsageError
+from nbtext.fast_dataclasses import dataclass
 from nbtext.language_model.dirichlet import LanguageModels, OwnPseudoCounts, log
 from nbtext.language_model.measures import Fit, PartFit, fit_of_terms, log_evidence_of_classes
 from nbtext.language_model.smoothing import (
@@ -35,7 +36,6 @@ from nbtext.language_model.smoothing import (
     leave_one_out,
     smoothing_by_evidence,
 )
-from nbtext.records import dataclass
 from nbtext.settings import ALL_OTHERS, GivenSmoothing
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from nbtext.classifiers.base import (
     part_fits,
     text_classifier,
 )
-from nbtext.classifiers.left_out import (
+from nbtext.classifiers.held_out import (
     HELD_OUT_FOLDS,
     left_out_scores,
     scores_by_folds,
@@ -39,17 +39,17 @@ from nbtext.classifiers.left_out import (
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.statistics import estimated
 from nbtext.errors import require
+from nbtext.fast_dataclasses import dataclass
 from nbtext.prediction.calibration import LARGEST_LOG, Unseen, divisor_loss, newton_minimum
 from nbtext.prediction.labels import DocumentLabels, single_labels
 from nbtext.prediction.posterior import log_posterior
-from nbtext.records import dataclass
 from nbtext.settings import MOST_PSEUDO_COUNT
 from nbtext.text.hashing import pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nbtext.classifiers.shown import OwnParameters
+    from nbtext.classifiers.inspection import OwnParameters
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.type_names import Arrays, Floats, Mask, Numbers, ScoresAndTokens, Whole
@@ -392,7 +392,7 @@ def pooled_summands(classifier: PooledClassifier, matrix: DocumentTermMatrix) ->
 @own_parameters.register(PooledClassifier)
 def member_parameters(classifier: PooledClassifier) -> OwnParameters:
     """Return scale and exponent of the weight of each member, by its name as in ``--set members``."""
-    from nbtext.classifiers.shown import OwnParameters
+    from nbtext.classifiers.inspection import OwnParameters
 
     scales, exponents = (part.tolist() for part in classifier.pool)
     names = classifier.training.settings.member_names

@@ -23,15 +23,15 @@ from nbtext.counts.matrix import (
     in_blocks,
 )
 from nbtext.errors import UsageError, require
+from nbtext.fast_dataclasses import dataclass
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, log
-from nbtext.records import dataclass
 from nbtext.settings import CLASSIFIERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods, ColumnFeatures
-    from nbtext.classifiers.shown import OwnParameters, TermProbabilities
+    from nbtext.classifiers.inspection import OwnParameters, TermProbabilities
     from nbtext.counts.count_table import CellCounts
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
@@ -55,7 +55,7 @@ def class_for(statistics: CellCounts, settings: Settings) -> type[Classifier]:
         return getattr(import_module(f"nbtext.classifiers.{module}"), several)
     if kind.TAKES_COLUMNS or not statistics.attributes.names:
         return kind
-    return import_module("nbtext.classifiers.attributed").AttributedClassifier
+    return import_module("nbtext.classifiers.with_attributes").AttributedClassifier
 
 
 def class_prior(kind: ClassPrior, statistics: ClassStatistics) -> Floats:
@@ -220,7 +220,7 @@ class Classifier(ABC):
     TAKES_COLUMNS: ClassVar[bool] = False
     """True if all attributes are, so that their likelihoods have no part in its scores."""
 
-    FOR_LABELS: ClassVar[tuple[str, str]] = ("many_labels", "LabelsAgainstRest")
+    FOR_LABELS: ClassVar[tuple[str, str]] = ("multi_label", "LabelsAgainstRest")
     """Module and class of the model for documents that may have several labels."""
 
     training: Training
@@ -449,7 +449,7 @@ def part_fits(classifier: Classifier) -> list[PartFit]:
 @singledispatch
 def own_parameters(classifier: Classifier) -> OwnParameters:
     """Return the parameters that an overview shows of few classifiers."""
-    from nbtext.classifiers.shown import OwnParameters
+    from nbtext.classifiers.inspection import OwnParameters
 
     return OwnParameters()
 

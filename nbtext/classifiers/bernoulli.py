@@ -27,12 +27,12 @@ from nbtext.counts.matrix import (
     add_weighted_sums,
     in_blocks,
 )
+from nbtext.fast_dataclasses import dataclass
 from nbtext.language_model.dirichlet import log, share
 from nbtext.prediction.calibration import OF_COUNTS
-from nbtext.records import dataclass
 
 if TYPE_CHECKING:
-    from nbtext.classifiers.shown import OwnParameters, TermProbabilities, TwoClassBoundary
+    from nbtext.classifiers.inspection import OwnParameters, TermProbabilities, TwoClassBoundary
     from nbtext.language_model.measures import PartFit
     from nbtext.type_names import Floats, Numbers, OfTerms, ScoresAndTokens, Whole
 
@@ -182,7 +182,7 @@ class BernoulliNaiveBayes(LabelClassifier):
 @class_conditionals.register(BernoulliNaiveBayes)
 def coin_probabilities(classifier: BernoulliNaiveBayes) -> TermProbabilities:
     """Return θ_jk."""
-    from nbtext.classifiers.shown import TermProbabilities
+    from nbtext.classifiers.inspection import TermProbabilities
 
     return TermProbabilities(
         symbol="θ",
@@ -228,7 +228,7 @@ def coin_fits(classifier: BernoulliNaiveBayes) -> list[PartFit]:
 @own_parameters.register(BernoulliNaiveBayes)
 def bernoulli_parameters(classifier: BernoulliNaiveBayes) -> OwnParameters:
     """Return the boundary between two classes."""
-    from nbtext.classifiers.shown import OwnParameters
+    from nbtext.classifiers.inspection import OwnParameters
 
     is_pair = classifier.training.statistics.n_classes == 2
     return OwnParameters(two_classes=two_class_boundary(classifier) if is_pair else None)
@@ -236,7 +236,7 @@ def bernoulli_parameters(classifier: BernoulliNaiveBayes) -> OwnParameters:
 
 def two_class_boundary(classifier: BernoulliNaiveBayes) -> TwoClassBoundary:
     """Return w_j = log θ_j(1 − θ'_j) / (θ'_j(1 − θ_j)) and b = log π/π' + Σ_j log (1 − θ_j)/(1 − θ'_j) for the classes θ and θ'."""
-    from nbtext.classifiers.shown import TwoClassBoundary
+    from nbtext.classifiers.inspection import TwoClassBoundary
 
     terms = np.flatnonzero(classifier.known())
     weights = classifier.weights(terms)

@@ -17,8 +17,8 @@ import numpy as np
 from nbtext.classifiers.base import usual_smoothing
 from nbtext.classifiers.multinomial import WeightedCountsClassifier
 from nbtext.errors import UsageError, require
+from nbtext.fast_dataclasses import dataclass
 from nbtext.language_model.dirichlet import posterior_mean
-from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from nbtext.classifiers.base import Training

@@ -29,13 +29,13 @@ from nbtext.classifiers.base import (
 from nbtext.counts.latent import LatentSpace, latent_terms
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, in_blocks
 from nbtext.errors import UsageError, quantity, require
+from nbtext.fast_dataclasses import dataclass
 from nbtext.language_model.dirichlet import log
-from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nbtext.classifiers.shown import Boundary, OwnParameters
+    from nbtext.classifiers.inspection import Boundary, OwnParameters
     from nbtext.language_model.measures import PartFit
     from nbtext.settings import Settings
     from nbtext.type_names import Arrays, Floats, Mask, Numbers, ScoresAndTokens, Whole
@@ -220,7 +220,7 @@ class GaussianClasses:
 
         For two classes with one covariance w_1 − w_2 = Σ⁻¹ (μ_1 − μ_2). Separate covariances have W_k = −½ Σ_k⁻¹ too, and −½ log |Σ_k| in w_k0.
         """
-        from nbtext.classifiers.shown import Boundary
+        from nbtext.classifiers.inspection import Boundary
 
         bias = log(prior)
         matrices = None
@@ -481,7 +481,7 @@ def number_summands(
 @own_parameters.register(GaussianDiscriminantAnalysis)
 def gaussian_parameters(classifier: GaussianDiscriminantAnalysis) -> OwnParameters:
     """Return the boundaries between classes."""
-    from nbtext.classifiers.shown import OwnParameters
+    from nbtext.classifiers.inspection import OwnParameters
 
     return OwnParameters(boundary=gaussian_boundary(classifier))
 

@@ -44,24 +44,24 @@ from nbtext.classifiers.base import (
     own_parameters,
     usual_smoothing,
 )
-from nbtext.classifiers.left_out import left_out_scores, scores_by_others, split, unseen_scores
+from nbtext.classifiers.held_out import left_out_scores, scores_by_others, split, unseen_scores
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.matrix import DocumentTermMatrix, in_blocks
 from nbtext.counts.statistics import estimated
 from nbtext.counts.vocabulary import category_term
 from nbtext.counts.weighting import tfidf
 from nbtext.errors import UsageError, quantity, require
+from nbtext.fast_dataclasses import dataclass
 from nbtext.language_model.dirichlet import log
 from nbtext.prediction.calibration import Unseen, loss_after_calibration
 from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, Posterior, of_kind
+from nbtext.progress import stepped
 from nbtext.ragged import offsets
-from nbtext.records import dataclass
-from nbtext.steps import stepped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from nbtext.classifiers.shown import OwnParameters
+    from nbtext.classifiers.inspection import OwnParameters
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.prediction.labels import DocumentLabels
@@ -733,7 +733,7 @@ def column_summands(
 @own_parameters.register(LogisticRegression)
 def logistic_parameters(classifier: LogisticRegression) -> OwnParameters:
     """Return l2 and the weights of numbers."""
-    from nbtext.classifiers.shown import OwnParameters
+    from nbtext.classifiers.inspection import OwnParameters
 
     return OwnParameters(l2=classifier.outcome.l2, number_weights=classifier.number_weights)
 

@@ -27,12 +27,12 @@ from nbtext.classifiers.base import (
     usual_smoothing,
 )
 from nbtext.errors import UsageError, require
+from nbtext.fast_dataclasses import dataclass
 from nbtext.language_model.dirichlet import log, times_log
 from nbtext.prediction.calibration import OF_COUNTS, Unseen
-from nbtext.records import dataclass
 
 if TYPE_CHECKING:
-    from nbtext.classifiers.shown import TermProbabilities
+    from nbtext.classifiers.inspection import TermProbabilities
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
@@ -183,7 +183,7 @@ class MultinomialNaiveBayes(WeightedCountsClassifier, LabelClassifier):
 @class_conditionals.register(MultinomialNaiveBayes)
 def language_model_probabilities(classifier: MultinomialNaiveBayes) -> TermProbabilities:
     """Return φ_jk, on weighted counts shares of weights."""
-    from nbtext.classifiers.shown import OF_TOKENS, TermProbabilities
+    from nbtext.classifiers.inspection import OF_TOKENS, TermProbabilities
 
     meaning = OF_WEIGHTS.get(classifier.weighting, OF_TOKENS)
     return TermProbabilities.of_models(classifier.language_models, meaning)

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nbtext.cli import messages, option, panels
+from nbtext.cli import declarations, messages, shared_options
 from nbtext.cli.config import DRIFT, OutputPath
-from nbtext.cli.option import AskedDocuments, RunningOptions
 from nbtext.cli.prediction import ClassifyPredictionOptions, prediction_rules
+from nbtext.cli.shared_options import AskedDocuments, RunningOptions
 from nbtext.errors import NbtextError, UsageError, quantity
-from nbtext.records import dataclass
-from nbtext.report.forms import json_line
+from nbtext.fast_dataclasses import dataclass
+from nbtext.report.output_formats import json_line
 
 if TYPE_CHECKING:
     from nbtext.model import TextClassifier
     from nbtext.settings import Reading
 
 
-class _Classify(panels.Command):
+class _Classify(declarations.Command):
     """A command that passes a message through if its options are wrong."""
 
     def make_context(
@@ -46,52 +46,52 @@ class _Classify(panels.Command):
 class ClassifyOptions:
     """The options of this command alone."""
 
-    model_path: str = option.model_field()
-    output: str | None = option.rows_field(
+    model_path: str = shared_options.model_field()
+    output: str | None = shared_options.rows_field(
         "tsv has document, class and probability, csv also the reason if there is no class.",
         default=None,
     )
-    excel_safe: bool = option.excel_safe_field()
-    limit: int | None = option.limit_field(
+    excel_safe: bool = shared_options.excel_safe_field()
+    limit: int | None = shared_options.limit_field(
         "Print the N most probable classes of each document, in a pipe as csv. Not in tsv.",
         old_names="--top-k",
     )
-    scores: bool = panels.option(
+    scores: bool = declarations.option(
         "--scores",
         "answer",
         "In jsonl, add log joint probabilities and log odds of the classes. They are in nats, and "
         "of all classes unless --limit is given.",
     )
-    drift: str | None = panels.option(
+    drift: str | None = declarations.option(
         "--drift",
         "output",
         "Append to FILE how the documents differ from those of training. nbtext drift reads it. A "
         "run without documents adds nothing.",
         type=OutputPath(DRIFT),
     )
-    lines: bool = panels.common_option(
+    lines: bool = declarations.common_option(
         "--lines", "documents", "Answer each line of standard input at once, as a document."
     )
-    batch: bool = panels.option(
+    batch: bool = declarations.option(
         "--batch",
         "documents",
         "With --lines, answer many lines at a time, which is faster.",
         hidden=True,
     )
-    exit_status_abstained: int | None = panels.option(
+    exit_status_abstained: int | None = declarations.option(
         "--exit-status-abstained",
         "process",
         "Exit with N, not 0, if a document got no answer.",
-        type=option.WholeNumber(1, 255),
+        type=shared_options.WholeNumber(1, 255),
     )
-    mail_filter: bool = panels.option(
+    mail_filter: bool = declarations.option(
         "--mail-filter",
         "output",
         "Copy one message from standard input to standard output with a header of its class. The "
         "header is X-Nbtext: LABEL; probability=P. If anything "
         "fails, the message is copied whole with reason=error in the header.",
     )
-    keep: str | None = panels.common_option(
+    keep: str | None = declarations.common_option(
         "--keep",
         "output",
         "Print these columns or keys of the input, comma-separated, instead of the id. all: every "
@@ -101,7 +101,7 @@ class ClassifyOptions:
     )
 
 
-@panels.command("classify", _Classify)
+@declarations.command("classify", _Classify)
 def command(
     documents: AskedDocuments,
     options: ClassifyOptions,
@@ -131,9 +131,9 @@ def command(
       nbtext classify --mail-filter < letter.txt
     """
     from nbtext.cli.corpus import CommandCorpus, located, reading_of, recognised
-    from nbtext.model.corpus_work import score_corpus
+    from nbtext.model.parallel_corpus import score_corpus
     from nbtext.ragged import BLOCK_DOCUMENTS
-    from nbtext.report.answers import AnswerForm
+    from nbtext.report.predictions import AnswerForm
     from nbtext.scoring import AnswerCounts, answers_to
 
     if options.mail_filter:
@@ -147,14 +147,14 @@ def command(
         raise UsageError(
             "tsv always has three columns", hint="use --limit with --output jsonl, csv or table"
         )
-    model = option.load_model(options.model_path)
+    model = shared_options.load_model(options.model_path)
     reading = reading_of(model, documents, lines=options.lines)
     kept: tuple[str, ...] = ()
     if options.keep is not None:
         reading = recognised(reading, documents.paths, labelled=False)
         kept = _kept_columns(options.keep, documents.paths[0], reading, options.output)
     output = options.output or _usual_form(options, kept, at_once)
-    safe = option.safe_cells(output, is_wanted=options.excel_safe)
+    safe = shared_options.safe_cells(output, is_wanted=options.excel_safe)
     source = CommandCorpus(
         documents,
         reading,
@@ -183,7 +183,7 @@ def command(
         drift = DriftWatch(model, options.model_path)
     blocks = score_corpus(model.fitted, source, running.jobs, at_once)
     if prediction.prior_from:
-        from nbtext.cli.shares import for_prior
+        from nbtext.cli.proportions import for_prior
 
         blocks = for_prior(blocks, model, documents, prediction.prior_from, running.jobs)
     watched = blocks if drift is None else drift.watched(blocks)

@@ -4,37 +4,37 @@ from __future__ import annotations
 
 import shlex
 
-from nbtext.cli import messages, option, panels
+from nbtext.cli import declarations, messages, shared_options
 from nbtext.cli.gates import status_of
-from nbtext.cli.given import PATH
-from nbtext.cli.option import Documents
+from nbtext.cli.parameters import PATH
+from nbtext.cli.shared_options import Documents
 from nbtext.errors import UsageError
-from nbtext.records import dataclass
+from nbtext.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompareOptions:
     """The options of this command alone."""
 
-    model_a: str = panels.argument(metavar="A", type=PATH)
-    model_b: str = panels.argument(metavar="B", type=PATH)
-    output: str = option.output_field("table json")
-    changed: str | None = panels.common_option(
+    model_a: str = declarations.argument(metavar="A", type=PATH)
+    model_b: str = declarations.argument(metavar="B", type=PATH)
+    output: str = shared_options.output_field("table json")
+    changed: str | None = declarations.common_option(
         "--changed",
         "output",
         "Write documents with different answers to FILE as JSON lines. A line has id, truth, a, "
         "probability_a, b and probability_b.",
-        type=option.JUDGED_FILE,
+        type=shared_options.JUDGED_FILE,
     )
-    fail_unless_better: bool = panels.common_option(
+    fail_unless_better: bool = declarations.common_option(
         "--fail-unless-better",
         "answer",
         "Exit with status 6 unless B is right more often than A, beyond chance by McNemar's test.",
     )
-    seed: int = option.seed_field("process", "Seed of the bootstrap.")
+    seed: int = shared_options.seed_field("process", "Seed of the bootstrap.")
 
 
-@panels.command("compare")
+@declarations.command("compare")
 def command(options: CompareOptions, documents: Documents) -> int | None:
     """Compare how well the models A and B answer documents whose classes are known.
 
@@ -52,7 +52,7 @@ def command(options: CompareOptions, documents: Documents) -> int | None:
     from nbtext.metrics.intervals import Bootstrap
     from nbtext.metrics.results import json_values
     from nbtext.report.comparisons import print_comparison
-    from nbtext.report.forms import SIX_DIGITS, json_line, write_json
+    from nbtext.report.output_formats import SIX_DIGITS, json_line, write_json
     from nbtext.store.atomic import replace_file
 
     model_a = options.model_a
@@ -62,8 +62,8 @@ def command(options: CompareOptions, documents: Documents) -> int | None:
         raise UsageError(
             "compare needs CORPUS or --files-from", hint=_without_documents(model_a, model_b)
         )
-    a = option.load_model(model_a)
-    b = option.load_model(model_b)
+    a = shared_options.load_model(model_a)
+    b = shared_options.load_model(model_b)
     documents = located(documents)
     require_same_kind(a, b)
     reading = recognised(reading_of(a, documents), documents.paths, labelled=True)

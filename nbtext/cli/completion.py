@@ -14,9 +14,9 @@ from click.shell_completion import (
     add_completion_class,
 )
 
-from nbtext.cli import panels
-from nbtext.records import dataclass
-from nbtext.report.forms import visible
+from nbtext.cli import declarations
+from nbtext.fast_dataclasses import dataclass
+from nbtext.report.output_formats import visible
 
 
 class _Printable(ShellComplete):
@@ -103,10 +103,10 @@ SHELLS = {each.name: add_completion_class(each) for each in (_Bash, _Zsh, _Fish)
 class CompletionOptions:
     """The argument of this command."""
 
-    shell: str = panels.argument(type=panels.Choice(list(SHELLS)))
+    shell: str = declarations.argument(type=declarations.Choice(list(SHELLS)))
 
 
-@panels.command("completion", shared=(panels.LOG_FORMAT,))
+@declarations.command("completion", shared=(declarations.LOG_FORMAT,))
 def command(options: CompletionOptions) -> None:
     """Print a script that lets a shell complete nbtext's commands, options and their values.
 

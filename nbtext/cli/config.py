@@ -19,7 +19,7 @@ from click.core import ParameterSource
 
 from nbtext.cli.messages import last_value, say
 from nbtext.errors import PathError, UsageError, did_you_mean, reason
-from nbtext.report.forms import shortened
+from nbtext.report.output_formats import shortened
 from nbtext.settings import DECLARED, GONE
 
 LARGEST_BEGINNING = 1 << 16

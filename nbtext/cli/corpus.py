@@ -14,7 +14,7 @@ import click
 
 from nbtext.cli import messages
 from nbtext.cli.config import folder_of_paths
-from nbtext.cli.option import AskedDocuments
+from nbtext.cli.shared_options import AskedDocuments
 from nbtext.corpus.collection import Corpus
 from nbtext.corpus.document import LabelledFolder
 from nbtext.corpus.reading import (
@@ -43,14 +43,14 @@ from nbtext.settings import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from nbtext.cli.given import Given
-    from nbtext.cli.option import Documents
+    from nbtext.cli.parameters import Given
+    from nbtext.cli.shared_options import Documents
     from nbtext.corpus.document import Document
     from nbtext.counts.count_table import CountTable
     from nbtext.counts.counting import Analysis
     from nbtext.evaluation.leakage import LeakWatch
     from nbtext.model import TextClassifier
-    from nbtext.model.corpus_work import CountedCorpus
+    from nbtext.model.parallel_corpus import CountedCorpus
     from nbtext.settings import Allowance
 
 _TRIM_THRESHOLD = -1
@@ -391,7 +391,7 @@ def read_and_count(
 ) -> CommandCounts:
     """Read and count a labelled corpus, with a note of each document, by default its ``columns``; raise what `nbtext train` raises for its options and documents."""
     from nbtext.fitted_model import require_learnable
-    from nbtext.model.corpus_work import columns_of, count_corpus
+    from nbtext.model.parallel_corpus import columns_of, count_corpus
 
     model, arguments = untrained(documents, settings)
     source = CommandCorpus(documents, model.reading, labelled=True, columns=columns)
@@ -447,7 +447,7 @@ def _refuse_options_of_mail(given: Given[Reading], reading: Reading) -> None:
 def analysis_of(given: Given[Settings], reading: Reading) -> Analysis:
     """Return how the options say that documents are counted without a model, read in this way; raise `UsageError` for counted features."""
     from nbtext.counts.counting import Analysis, require_words
-    from nbtext.text.surfaces import PAIRS
+    from nbtext.text.surface_forms import PAIRS
 
     settings = replace(given.checked, reading=reading)
     require_words(settings)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbtext.cli import messages, option, panels
+from nbtext.cli import declarations, messages, shared_options
 from nbtext.cli.gates import GateOptions, gates, status_of
-from nbtext.cli.option import RunningOptions, TrainingDocuments, TrainingOptions
 from nbtext.cli.prediction import DecisionOptions, decision_rule
+from nbtext.cli.shared_options import RunningOptions, TrainingDocuments, TrainingOptions
 from nbtext.errors import listed, quantity
-from nbtext.records import dataclass
+from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from nbtext.evaluation.cross_validation import FoldsResult
@@ -19,35 +19,35 @@ if TYPE_CHECKING:
 class FoldOptions:
     """How the corpus is divided."""
 
-    folds: int = panels.common_option(
+    folds: int = declarations.common_option(
         "--folds",
         "documents",
         "Divide the corpus into N parts.",
-        type=option.WholeNumber(2),
+        type=shared_options.WholeNumber(2),
         default=10,
     )
-    repeats: int = panels.common_option(
+    repeats: int = declarations.common_option(
         "--repeats",
         "documents",
         "Divide it N times, differently each time.",
-        type=option.WholeNumber(1),
+        type=shared_options.WholeNumber(1),
         default=1,
     )
-    seed: int = option.seed_field("documents", "Seed of the division into folds.")
-    group_column: str | None = panels.option(
+    seed: int = shared_options.seed_field("documents", "Seed of the division into folds.")
+    group_column: str | None = declarations.option(
         "--group-column",
         "documents",
         "Keep documents with the same value in this column in one fold.",
         metavar="COLUMN",
     )
-    time_column: str | None = panels.option(
+    time_column: str | None = declarations.option(
         "--time-column",
         "documents",
         "Train on documents before each fold in time. The column has numbers, or dates and times "
         "of ISO 8601 in one zone.",
         metavar="COLUMN",
     )
-    leave_one_out: bool = panels.option(
+    leave_one_out: bool = declarations.option(
         "--leave-one-out",
         "documents",
         "Judge every document by the model of all others. Terms, smoothing and calibration are "
@@ -73,21 +73,21 @@ class FoldOptions:
 class OutputOptions:
     """What is printed and written."""
 
-    output: str = option.output_field(
+    output: str = shared_options.output_field(
         "table tsv csv json jsonl", "json has all figures; rows are classes."
     )
-    all: bool = option.all_field()
-    predictions: str | None = panels.common_option(
+    all: bool = shared_options.all_field()
+    predictions: str | None = declarations.common_option(
         "--predictions",
         "output",
         "Write every answer to FILE as JSON lines. A line has id, truth, answer and probability. "
         "With --repeats there are the answers of "
         "one after the other.",
-        type=option.JUDGED_FILE,
+        type=shared_options.JUDGED_FILE,
     )
 
 
-@panels.command("cross-validate")
+@declarations.command("cross-validate")
 def command(
     documents: TrainingDocuments,
     division: FoldOptions,
@@ -111,8 +111,8 @@ def command(
     """
     from nbtext.cli.corpus import check_output_file, located, read_and_count, warn_of_small_classes
     from nbtext.evaluation.cross_validation import validate_corpus
-    from nbtext.report.answers import prediction_lines
     from nbtext.report.evaluations import write_evaluation
+    from nbtext.report.predictions import prediction_lines
     from nbtext.store.atomic import replace_file
 
     if division.leave_one_out and "top" in training.settings:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
-from nbtext.cli import option, panels
-from nbtext.cli.given import Given, parameter_field, parameters_field
+from nbtext.cli import declarations, shared_options
+from nbtext.cli.parameters import Given, parameter_field, parameters_field
 from nbtext.errors import NbtextError
-from nbtext.records import dataclass
+from nbtext.fast_dataclasses import dataclass
 from nbtext.settings import WHERE, Reading
 
 
@@ -16,15 +16,15 @@ from nbtext.settings import WHERE, Reading
 class DoctorOptions:
     """The options of this command alone."""
 
-    corpus: tuple[str, ...] = option.corpus_field()
-    model_path: str = option.model_field()
-    output: str = option.output_field("table tsv csv json jsonl")
+    corpus: tuple[str, ...] = shared_options.corpus_field()
+    model_path: str = shared_options.model_field()
+    output: str = shared_options.output_field("table tsv csv json jsonl")
     reading: Given[Reading] = parameters_field(Reading, shows_defaults=False)
-    language: str | None = parameter_field(option.LANGUAGE, is_late=True)
+    language: str | None = parameter_field(shared_options.LANGUAGE, is_late=True)
     where: str | None = parameter_field(WHERE, is_late=True)
 
 
-@panels.command("doctor")
+@declarations.command("doctor")
 def command(options: DoctorOptions) -> None:
     """Check the installation and the model, or with CORPUS a corpus, and print what to do about each problem.
 
@@ -46,8 +46,8 @@ def command(options: DoctorOptions) -> None:
         from nbtext.cli.config import folder_of_paths
         from nbtext.inspection.corpora import look_at_corpus
         from nbtext.inspection.health import Failure, health, installed_versions
-        from nbtext.report.forms import write_result
         from nbtext.report.models import print_findings
+        from nbtext.report.output_formats import write_result
 
         problem = None
         if options.corpus:
@@ -58,7 +58,8 @@ def command(options: DoctorOptions) -> None:
             record = {"corpus": overview, "checks": findings}
         else:
             named = (
-                bool(os.environ.get("NBTEXT_MODEL")) or options.model_path != option.DEFAULT_MODEL
+                bool(os.environ.get("NBTEXT_MODEL"))
+                or options.model_path != shared_options.DEFAULT_MODEL
             )
             findings = list(health(options.model_path, named=named))
             problem = next(

@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from nbtext.cli import option, panels
+from nbtext.cli import declarations, shared_options
 from nbtext.cli.gates import distance_gate, status_of
-from nbtext.cli.given import PATH
 from nbtext.cli.messages import SHOWN, say, say_problem
+from nbtext.cli.parameters import PATH
 from nbtext.errors import UsageError
-from nbtext.records import dataclass
+from nbtext.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
 class DriftOptions:
     """The options of this command alone."""
 
-    log: str = panels.argument(metavar="FILE", type=PATH)
-    output: str = option.output_field("table tsv csv jsonl")
-    last: int | None = panels.common_option(
+    log: str = declarations.argument(metavar="FILE", type=PATH)
+    output: str = shared_options.output_field("table tsv csv jsonl")
+    last: int | None = declarations.common_option(
         "--last",
         "documents",
         "Treat the last N runs as one. Runs of other model files than the newest are ignored.",
-        type=option.WholeNumber(1),
+        type=shared_options.WholeNumber(1),
     )
-    since: str | None = panels.common_option(
+    since: str | None = declarations.common_option(
         "--since",
         "documents",
         "Treat the runs since DATE as one, such as 2026-05-31. A time may follow; both are in UTC. "
         "With --last it is the last N of them.",
         metavar="DATE",
     )
-    fail_over: tuple[str, ...] = panels.common_option(
+    fail_over: tuple[str, ...] = declarations.common_option(
         "--fail-over",
         "answer",
         "Exit with status 6 if a distance is larger. NAME is unknown, log_likelihood, length, "
@@ -40,7 +40,7 @@ class DriftOptions:
     )
 
 
-@panels.command("drift")
+@declarations.command("drift")
 def command(options: DriftOptions) -> int:
     """Show how far the documents in a log of nbtext classify --drift are from those of training.
 

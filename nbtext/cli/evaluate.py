@@ -4,38 +4,38 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
-from nbtext.cli import messages, option, panels
+from nbtext.cli import declarations, messages, shared_options
 from nbtext.cli.gates import GateOptions, gates, status_of
-from nbtext.cli.given import PATH
-from nbtext.cli.option import LabelledDocuments, RunningOptions
+from nbtext.cli.parameters import PATH
 from nbtext.cli.prediction import PredictionOptions, prediction_rules
+from nbtext.cli.shared_options import LabelledDocuments, RunningOptions
 from nbtext.errors import quantity
-from nbtext.records import dataclass
+from nbtext.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateOptions:
     """The options of this command alone."""
 
-    model_path: str = option.model_field()
-    output: str = option.output_field(
+    model_path: str = shared_options.model_field()
+    output: str = shared_options.output_field(
         "table tsv csv json jsonl", "json has all figures; rows are classes."
     )
-    all: bool = option.all_field()
-    by: tuple[str, ...] = panels.common_option(
+    all: bool = shared_options.all_field()
+    by: tuple[str, ...] = declarations.common_option(
         "--by",
         "output",
         "Add the figures for each value of a column. It can be given several times.",
         multiple=True,
         metavar="COLUMN",
     )
-    errors: str | None = panels.common_option(
+    errors: str | None = declarations.common_option(
         "--errors",
         "output",
         "Write the misclassified documents to FILE as JSON lines. The surest mistakes come first.",
-        type=option.JUDGED_FILE,
+        type=shared_options.JUDGED_FILE,
     )
-    training: tuple[str, ...] = panels.common_option(
+    training: tuple[str, ...] = declarations.common_option(
         "--training",
         "documents",
         "Find test documents that are in this training corpus too. There is a warning, and the "
@@ -47,7 +47,7 @@ class EvaluateOptions:
     )
 
 
-@panels.command("evaluate")
+@declarations.command("evaluate")
 def command(
     documents: LabelledDocuments,
     options: EvaluateOptions,
@@ -81,18 +81,18 @@ def command(
       nbtext evaluate test.csv --model topics.joblib --training messages.csv
     """
     from nbtext.cli.corpus import check_output_file, documents_for, leak_watch, located
-    from nbtext.cli.shares import for_prior
-    from nbtext.evaluation.judging import judge_scored
-    from nbtext.exclusions import MISTAKES, require_fitting, rows_of
+    from nbtext.cli.proportions import for_prior
+    from nbtext.compatibility import MISTAKES, require_fitting, rows_of
+    from nbtext.evaluation.evaluate import judge_scored
     from nbtext.explain.mistakes import MistakeFinder
-    from nbtext.model.corpus_work import score_corpus
+    from nbtext.guarantees.precision import risk_curve
+    from nbtext.guarantees.prediction_sets import SetTally, with_figures
+    from nbtext.model.parallel_corpus import score_corpus
     from nbtext.prediction.rule import answer_threshold
-    from nbtext.promises.precision import risk_curve
-    from nbtext.promises.prediction_sets import SetTally, with_figures
-    from nbtext.report.answers import mistakes_written
     from nbtext.report.evaluations import write_evaluation
+    from nbtext.report.predictions import mistakes_written
 
-    model = option.load_model(options.model_path)
+    model = shared_options.load_model(options.model_path)
     asked = gates(required, len(model.classes), has_costs=prediction.costs is not None)
     rule, set_rule = prediction_rules(prediction, model)
     tally = None if set_rule is None else SetTally(set_rule, model.classes)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from nbtext.cli import messages, option, panels
+from nbtext.cli import declarations, messages, shared_options
 from nbtext.cli.config import PAGE
-from nbtext.cli.option import AskedDocuments
-from nbtext.records import dataclass
+from nbtext.cli.shared_options import AskedDocuments
+from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -19,30 +19,32 @@ if TYPE_CHECKING:
 class ExplainOptions:
     """The options of this command alone."""
 
-    model_path: str = option.model_field()
-    against: str | None = panels.common_option(
+    model_path: str = shared_options.model_field()
+    against: str | None = declarations.common_option(
         "--against",
         "answer",
         "Compare the answer with this class.",
         metavar="LABEL",
-        shell_complete=option.suggest_classes,
+        shell_complete=shared_options.suggest_classes,
         shown_default="the runner-up",
     )
-    why_not: str | None = panels.common_option(
+    why_not: str | None = declarations.common_option(
         "--why-not",
         "answer",
         "Print which words to remove to make LABEL the answer, instead of contributions.",
         metavar="LABEL",
-        shell_complete=option.suggest_classes,
+        shell_complete=shared_options.suggest_classes,
     )
-    output: str = option.rows_field()
-    limit: int = option.limit_field("List N words in table and page.", 20, old_names="--top")
-    to: str | None = option.to_field(
+    output: str = shared_options.rows_field()
+    limit: int = shared_options.limit_field(
+        "List N words in table and page.", 20, old_names="--top"
+    )
+    to: str | None = shared_options.to_field(
         "Write a page of HTML to FILE instead.", PAGE, old_names="--html"
     )
 
 
-@panels.command("explain")
+@declarations.command("explain")
 def command(documents: AskedDocuments, options: ExplainOptions) -> None:
     """Print the answer to each document and what each of its words contributed to it, or what would change it.
 
@@ -89,7 +91,7 @@ def explain(documents: AskedDocuments, options: ExplainOptions) -> None:
 
     documents = located(documents)
     check_output_file(options.to, "--to", [options.model_path, *documents.paths])
-    model = option.load_model(options.model_path)
+    model = shared_options.load_model(options.model_path)
     explained_by: Callable[[Iterable[Document]], Iterable[Any]]
     if options.why_not is None:
         explained_by = Explainer(model.fitted, options.against).explain
@@ -98,7 +100,7 @@ def explain(documents: AskedDocuments, options: ExplainOptions) -> None:
     source = documents_for(model, documents, labelled=False, progress=options.to is not None)
     explained: Iterator[Any] = messages.reported(explained_by(source))
     if options.to is not None:
-        from nbtext.report.page.explained import explanations_page
+        from nbtext.report.page.explanation_page import explanations_page
         from nbtext.report.page.markup import write_html
 
         write_html(options.to, explanations_page(explained, options.limit))

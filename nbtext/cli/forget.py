@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nbtext.cli import messages, option, panels
-from nbtext.cli.option import RelabelledDocuments, RunningOptions
+from nbtext.cli import declarations, messages, shared_options
+from nbtext.cli.shared_options import RelabelledDocuments, RunningOptions
 from nbtext.cli.writing import (
     RelearningOptions,
     WritingOptions,
@@ -12,22 +12,22 @@ from nbtext.cli.writing import (
     what_becomes_of_unlabelled,
 )
 from nbtext.errors import NoDocumentsError, quantity
-from nbtext.records import dataclass
+from nbtext.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
 class ForgetOptions:
     """The options of this command alone."""
 
-    model_path: str = option.model_field()
-    once: bool = panels.common_option(
+    model_path: str = shared_options.model_field()
+    once: bool = declarations.common_option(
         "--once",
         "documents",
         "Skip documents that the ledger does not have. So the same job can run again.",
     )
 
 
-@panels.command("forget")
+@declarations.command("forget")
 def command(
     documents: RelabelledDocuments,
     options: ForgetOptions,
@@ -49,12 +49,12 @@ def command(
       nbtext forget withdrawn.csv --model topics.joblib
     """
     from nbtext.cli.corpus import located
-    from nbtext.model.changing import count_batch
     from nbtext.model.locked_model import forget
+    from nbtext.model.operations import count_batch
 
     documents = located(documents)
     model_path = options.model_path
-    model = option.load_model(model_path)
+    model = shared_options.load_model(model_path)
     unlabelled = what_becomes_of_unlabelled(model, model_path, relearning, documents)
     source = corpus_to_change(model, model_path, documents, relearning.label, may_be_new=True)
     try:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import inf, isinf, nan
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbtext.cli import panels
+from nbtext.cli import declarations
 from nbtext.cli.messages import say
 from nbtext.errors import UsageError, did_you_mean, quantity
-from nbtext.records import dataclass
+from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,7 +23,7 @@ NOT_MET = 6
 class GateOptions:
     """Figures that an evaluation must reach, for `gates`."""
 
-    fail_under: tuple[str, ...] = panels.common_option(
+    fail_under: tuple[str, ...] = declarations.common_option(
         "--fail-under",
         "answer",
         "Exit with status 6 if a figure is smaller, such as macro_f1=0.85. Names are those of the "
@@ -31,7 +31,7 @@ class GateOptions:
         multiple=True,
         metavar="NAME=VALUE",
     )
-    fail_over: tuple[str, ...] = panels.option(
+    fail_over: tuple[str, ...] = declarations.option(
         "--fail-over",
         "answer",
         "Exit with status 6 if a figure is larger, such as log_loss=0.6. The option can be given "
@@ -39,7 +39,7 @@ class GateOptions:
         multiple=True,
         metavar="NAME=VALUE",
     )
-    fail_under_interval: bool = panels.option(
+    fail_under_interval: bool = declarations.option(
         "--fail-under-interval",
         "answer",
         "Compare the end of the 95 % interval with the VALUE. It is the lower end, for --fail-over "

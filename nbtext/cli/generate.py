@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nbtext.cli import option, panels
-from nbtext.records import dataclass
+from nbtext.cli import declarations, shared_options
+from nbtext.fast_dataclasses import dataclass
 from nbtext.settings import MOST_DRAWN
 
 
@@ -11,38 +11,38 @@ from nbtext.settings import MOST_DRAWN
 class GenerateOptions:
     """The options of this command alone."""
 
-    model_path: str = option.model_field()
-    label: str | None = panels.common_option(
+    model_path: str = shared_options.model_field()
+    label: str | None = declarations.common_option(
         "--class",
         "answer",
         "Draw documents of this class. By default a class is drawn for each document from the "
         "class prior.",
         metavar="NAME",
-        shell_complete=option.suggest_classes,
+        shell_complete=shared_options.suggest_classes,
     )
-    limit: int = option.limit_field("Draw N documents.", 1, old_names="--number")
-    length: int | None = panels.common_option(
+    limit: int = shared_options.limit_field("Draw N documents.", 1, old_names="--number")
+    length: int | None = declarations.common_option(
         "--length",
         "words",
         "Draw N words for each document. By default the length is drawn from a Poisson "
         "distribution with the mean of the class, at least 1.",
-        type=option.WholeNumber(1, MOST_DRAWN),
+        type=shared_options.WholeNumber(1, MOST_DRAWN),
     )
-    draw: bool = panels.option(
+    draw: bool = declarations.option(
         "--draw",
         "model",
         "Draw the probabilities of words from their posterior. They are drawn once for each class. "
         "By default they are those that the model works with.",
     )
-    seed: int = option.seed_field("process", "Seed of the random draws.", common=True)
-    output: str = option.output_field(
+    seed: int = shared_options.seed_field("process", "Seed of the random draws.", common=True)
+    output: str = shared_options.output_field(
         "text tsv csv jsonl",
         "text has a document a line. The other forms have label, text and columns, and models can "
         "be trained on them.",
     )
 
 
-@panels.command("generate")
+@declarations.command("generate")
 def command(options: GenerateOptions) -> None:
     """Print random documents drawn from the model: words of the language models of the classes, not sentences, and values of its columns.
 
@@ -60,7 +60,7 @@ def command(options: GenerateOptions) -> None:
     from nbtext.report.models import write_generated
 
     generator = DocumentGenerator(
-        option.load_model(options.model_path), draw=options.draw, seed=options.seed
+        shared_options.load_model(options.model_path), draw=options.draw, seed=options.seed
     )
     write_generated(
         generator, generator.documents(options.limit, options.label, options.length), options.output

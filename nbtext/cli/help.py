@@ -7,10 +7,10 @@ from importlib.resources import files
 
 import click
 
-from nbtext.cli import panels
+from nbtext.cli import declarations
 from nbtext.cli.config import program, what_holds
 from nbtext.errors import UsageError
-from nbtext.records import dataclass
+from nbtext.fast_dataclasses import dataclass
 
 TOPICS = {
     "formats": "how a corpus may be laid out",
@@ -39,10 +39,10 @@ def _suggest(context: click.Context, _: click.Parameter, incomplete: str) -> lis
 class HelpOptions:
     """The argument of this command."""
 
-    topic: str | None = panels.argument(required=False, shell_complete=_suggest)
+    topic: str | None = declarations.argument(required=False, shell_complete=_suggest)
 
 
-@panels.command("help", shared=(panels.COLOR, panels.LOG_FORMAT))
+@declarations.command("help", shared=(declarations.COLOR, declarations.LOG_FORMAT))
 def command(options: HelpOptions) -> None:
     """Print a text on a topic, or the help of a command. Without an argument, list the topics.
 
@@ -59,7 +59,7 @@ def command(options: HelpOptions) -> None:
         lines = [
             f"  nbtext help {name.ljust(width)}  {meaning}" for name, meaning in TOPICS.items()
         ]
-        text = panels.fitted(
+        text = declarations.fitted(
             "\n".join(
                 [
                     "Topics:",
@@ -70,14 +70,14 @@ def command(options: HelpOptions) -> None:
             )
         )
     elif topic in TOPICS:
-        text = panels.fitted(topic_text(topic))
+        text = declarations.fitted(topic_text(topic))
         if topic == "config":
             text += f"\n{what_holds(context, sys.argv[1:])}"
         if topic == "settings":
-            text += f"\n{panels.fitted(rare_settings())}"
+            text += f"\n{declarations.fitted(rare_settings())}"
     elif topic == "commands":
         root = context.find_root()
-        root.meta[panels.EVERYTHING] = True
+        root.meta[declarations.EVERYTHING] = True
         text = root.get_help()
     elif (found := program(context).get_command(context, topic)) is not None:
         text = found.get_help(click.Context(found, info_name=topic, parent=context.find_root()))

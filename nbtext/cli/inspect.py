@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nbtext.cli import messages, option, panels
-from nbtext.cli.given import PATH, Given, parameters_field
-from nbtext.cli.option import Documents
-from nbtext.records import dataclass
+from nbtext.cli import declarations, messages, shared_options
+from nbtext.cli.parameters import PATH, Given, parameters_field
+from nbtext.cli.shared_options import Documents
+from nbtext.fast_dataclasses import dataclass
 from nbtext.settings import Reading
 
 
@@ -16,15 +16,17 @@ from nbtext.settings import Reading
 class InspectOptions:
     """The options of this command alone."""
 
-    model_path: str = option.model_field()
-    limit: int = option.limit_field("Show N terms of each class.", 8, least=0, old_names="--top")
-    criteria: bool = panels.common_option(
+    model_path: str = shared_options.model_field()
+    limit: int = shared_options.limit_field(
+        "Show N terms of each class.", 8, least=0, old_names="--top"
+    )
+    criteria: bool = declarations.common_option(
         "--criteria",
         "model",
         "Show evidence, AIC and BIC of each part. Also shown is how probable the model is compared "
         "to others of the same data.",
     )
-    words: tuple[str, ...] = panels.common_option(
+    words: tuple[str, ...] = declarations.common_option(
         "--term",
         "model",
         "Show how often and how probably each class uses a word. It may be a term as the model "
@@ -33,23 +35,23 @@ class InspectOptions:
         multiple=True,
         metavar="WORD",
     )
-    labels: tuple[str, ...] = panels.common_option(
+    labels: tuple[str, ...] = declarations.common_option(
         "--class",
         "model",
         "Show the terms of a class by three measures. The option can be given several times.",
         multiple=True,
         metavar="CLASS",
-        shell_complete=option.suggest_classes,
+        shell_complete=shared_options.suggest_classes,
     )
-    thresholds: float | dict[str, float] | None = panels.common_option(
+    thresholds: float | dict[str, float] | None = declarations.common_option(
         "--thresholds",
         "model",
         "Show from which probability on classify --min-precision P answers. Where no answers can "
         "promise that, it shows how many more it would take.",
-        type=option.NumberPerClass(0, 1, open_ends=True),
+        type=shared_options.NumberPerClass(0, 1, open_ends=True),
     )
-    by_class: bool = option.by_class_field()
-    held_out: tuple[str, ...] = panels.common_option(
+    by_class: bool = shared_options.by_class_field()
+    held_out: tuple[str, ...] = declarations.common_option(
         "--perplexity",
         "documents",
         "Show how well each class predicts its held-out documents. The option can be given several "
@@ -58,11 +60,11 @@ class InspectOptions:
         metavar="CORPUS",
         type=PATH,
     )
-    output: str = option.output_field("table json")
+    output: str = shared_options.output_field("table json")
     reading: Given[Reading] = parameters_field(Reading, shows_defaults=False)
 
 
-@panels.command("inspect")
+@declarations.command("inspect")
 def command(options: InspectOptions) -> None:
     """Print what a model contains: classes, documents, tokens, vocabulary, settings, and the top terms of each class.
 
@@ -92,9 +94,9 @@ def command(options: InspectOptions) -> None:
     from nbtext.metrics.results import json_values
     from nbtext.prediction.rule import DecisionRule
     from nbtext.report import models, rankings
-    from nbtext.report.forms import print_parts, write_json
+    from nbtext.report.output_formats import print_parts, write_json
 
-    model = option.load_model(options.model_path)
+    model = shared_options.load_model(options.model_path)
     parts: dict[
         str, tuple[Any, Callable[[Any], None]]
     ] = {}  # by key in JSON what is shown in place of the overview, each with its printer

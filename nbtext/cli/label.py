@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nbtext.cli import messages, option, panels
-from nbtext.cli.given import PATH, Given, parameters_field
-from nbtext.cli.option import ANALYSIS_PARAMETERS, Documents
+from nbtext.cli import declarations, messages, shared_options
+from nbtext.cli.parameters import PATH, Given, parameters_field
+from nbtext.cli.shared_options import ANALYSIS_PARAMETERS, Documents
 from nbtext.errors import UsageError, quantity
-from nbtext.records import dataclass
+from nbtext.fast_dataclasses import dataclass
 from nbtext.settings import Reading, Settings
 
 if TYPE_CHECKING:
@@ -30,50 +30,50 @@ DEFAULT_PATCH = "review.tsv"
 class LabelOptions:
     """The options of this command alone."""
 
-    to: str | None = option.to_field(
+    to: str | None = shared_options.to_field(
         "Append labels to FILE, and go on from those in it.",
         shown_default=f"{DEFAULT_FILE}; with --review {DEFAULT_PATCH}",
     )
-    strategy: str = panels.common_option(
+    strategy: str = declarations.common_option(
         "--next",
         "answer",
         "Choose the next document: uncertain, typical of those not yet labelled, both (mixed), or "
         "random.",
-        type=panels.Choice(STRATEGIES),
+        type=declarations.Choice(STRATEGIES),
         default=STRATEGIES[0],
     )
-    random_share: float = panels.option(
+    random_share: float = declarations.option(
         "--random-share",
         "answer",
         "Draw this share of the documents at random. Accuracy is estimated from them alone; with 0 "
         "there is no estimate.",
         hidden=True,
-        type=option.Number(0, 1),
+        type=shared_options.Number(0, 1),
         default=0.1,
         metavar="SHARE",
     )
-    seed: int = option.seed_field("answer", "Seed of the drawing.")
-    suggest: int | None = panels.common_option(
+    seed: int = shared_options.seed_field("answer", "Seed of the drawing.")
+    suggest: int | None = declarations.common_option(
         "--suggest",
         "output",
         "Print the next N documents as rows to fill in. The column label is empty.",
-        type=option.WholeNumber(1),
+        type=shared_options.WholeNumber(1),
     )
-    take: str | None = panels.common_option(
+    take: str | None = declarations.common_option(
         "--take",
         "documents",
         "Add the labels of rows that were filled in. It needs the columns or keys id and label.",
         type=PATH,
     )
-    review: bool = panels.common_option(
+    review: bool = declarations.common_option(
         "--review",
         "documents",
         "Ask about the documents of a labelled corpus that nbtext suspects finds. FILE then gets "
         "document, old and new label; the corpus stays.",
     )
-    output: str = option.output_field("tsv csv jsonl", "Of the rows of --suggest.")
-    excel_safe: bool = option.excel_safe_field()
-    seeds: str | None = panels.option(
+    output: str = shared_options.output_field("tsv csv jsonl", "Of the rows of --suggest.")
+    excel_safe: bool = shared_options.excel_safe_field()
+    seeds: str | None = declarations.option(
         "--seeds",
         "documents",
         "Begin with words for the classes. A line of FILE has a class, a tab and a word, and "
@@ -81,10 +81,10 @@ class LabelOptions:
         "speaks against the class.",
         type=PATH,
     )
-    who: str | None = panels.option(
+    who: str | None = declarations.option(
         "--who", "output", "Store the name of the person with each label.", metavar="NAME"
     )
-    times: bool = panels.option("--times", "output", "Store the time with each label.")
+    times: bool = declarations.option("--times", "output", "Store the time with each label.")
     analysis: Given[Settings] = parameters_field(Settings, only=ANALYSIS_PARAMETERS)
 
     @property
@@ -93,7 +93,7 @@ class LabelOptions:
         return self.to or (DEFAULT_PATCH if self.review else DEFAULT_FILE)
 
 
-@panels.command("label")
+@declarations.command("label")
 def command(options: LabelOptions, documents: Documents) -> None:
     """Sort documents without labels into classes; nbtext train reads the result.
 
@@ -117,10 +117,10 @@ def command(options: LabelOptions, documents: Documents) -> None:
     from nbtext.cli.corpus import check_output_file, located
     from nbtext.cli.label_terminal import Terminal
     from nbtext.labelling.answer_file import AnswerFile, Labelled, Reviewed
-    from nbtext.report.forms import Column, write
+    from nbtext.report.output_formats import Column, write
 
     file_name = options.file
-    safe = option.safe_cells(options.output, is_wanted=options.excel_safe)
+    safe = shared_options.safe_cells(options.output, is_wanted=options.excel_safe)
     documents = located(documents)
     check_output_file(file_name, "--to", [])
     target = Path(file_name).resolve()
@@ -221,7 +221,7 @@ def _session(
     seeds: list[Seed] = []
     if options.seeds is not None:
         from nbtext.cli.option_files import read_seeds
-        from nbtext.exclusions import SEED_WORDS, require_fitting, rows_of
+        from nbtext.compatibility import SEED_WORDS, require_fitting, rows_of
         from nbtext.model.training import seed_terms
 
         require_fitting(analysis.settings, SEED_WORDS, *rows_of(plan.kind))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbtext.cli.label_drawing import KEYS, class_lines, cut, safe, text_lines
+from nbtext.cli.label_rendering import KEYS, class_lines, cut, safe, text_lines
 from nbtext.errors import UsageError, quantity
 from nbtext.prediction.labels import label_set, labels_in, separated
 from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, Posterior
-from nbtext.report.forms import shortened
+from nbtext.report.output_formats import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -13,7 +13,7 @@ from codecs import getincrementaldecoder
 from typing import TYPE_CHECKING, Any, Self
 
 from nbtext.errors import UsageError
-from nbtext.report.forms import has_styles
+from nbtext.report.output_formats import has_styles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

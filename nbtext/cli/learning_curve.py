@@ -2,46 +2,50 @@
 
 from __future__ import annotations
 
-from nbtext.cli import option, panels
-from nbtext.cli.option import RunningOptions, TrainingCorpus, TrainingOptions
-from nbtext.records import dataclass
+from nbtext.cli import declarations, shared_options
+from nbtext.cli.shared_options import RunningOptions, TrainingCorpus, TrainingOptions
+from nbtext.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
 class LearningCurveOptions:
     """The options of this command alone."""
 
-    output: str = option.output_field(
+    output: str = shared_options.output_field(
         "table tsv csv json jsonl", "Rows are sizes of the training corpus."
     )
-    steps: int = panels.common_option(
+    steps: int = declarations.common_option(
         "--steps",
         "documents",
         "Train on N sizes of the corpus.",
-        type=option.WholeNumber(1, 100),
+        type=shared_options.WholeNumber(1, 100),
         default=8,
     )
-    more: int | None = panels.common_option(
+    more: int | None = declarations.common_option(
         "--more",
         "answer",
         "Forecast the accuracy for N more labelled documents.",
-        type=option.WholeNumber(1),
+        type=shared_options.WholeNumber(1),
         shown_default="as many as there are",
     )
-    folds: int = panels.option(
+    folds: int = declarations.option(
         "--folds",
         "documents",
         "Hold out one N-th of the documents, each in turn.",
-        type=option.WholeNumber(2),
+        type=shared_options.WholeNumber(2),
         default=5,
     )
-    repeats: int = panels.option(
-        "--repeats", "documents", "Draw the folds N times.", type=option.WholeNumber(1), default=3
+    repeats: int = declarations.option(
+        "--repeats",
+        "documents",
+        "Draw the folds N times.",
+        type=shared_options.WholeNumber(1),
+        default=3,
     )
-    seed: int = option.seed_field("documents", "Seed of the random draws.")
+    seed: int = shared_options.seed_field("documents", "Seed of the random draws.")
 
 
-@panels.command("learning-curve")
+@declarations.command("learning-curve")
 def command(
     documents: TrainingCorpus,
     options: LearningCurveOptions,
@@ -65,7 +69,7 @@ def command(
     from nbtext.counts.corpus_counts import Subsets
     from nbtext.evaluation.learning_curves import Resampling, learning_curve
     from nbtext.report.comparisons import print_learning_curve
-    from nbtext.report.forms import write_result
+    from nbtext.report.output_formats import write_result
 
     counted = read_and_count(located(documents), training.settings, running.jobs)
     counted.source.say_notices()

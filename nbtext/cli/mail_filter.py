@@ -6,15 +6,15 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nbtext.cli import messages, option
+from nbtext.cli import messages, shared_options
 from nbtext.corpus.mail.message import LONGEST_HEAD, Message
 from nbtext.corpus.streams import standard_input
 from nbtext.errors import UsageError
-from nbtext.report.answers import mail_header
+from nbtext.report.predictions import mail_header
 
 if TYPE_CHECKING:
-    from nbtext.cli.option import AskedDocuments
     from nbtext.cli.prediction import ClassifyPredictionOptions
+    from nbtext.cli.shared_options import AskedDocuments
     from nbtext.scoring import Answer
 
 _PIECE = 1 << 20
@@ -44,7 +44,7 @@ def filter_message(
         from nbtext.scoring import answers_to, scored
         from nbtext.settings import BY_NAME, in_bytes
 
-        model = option.load_model(model_path)
+        model = shared_options.load_model(model_path)
         reading = reading_of(model, documents)
         is_text = (
             not (reading.layout.file_per_document or reading.layout.mail)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from nbtext.cli.declarations import COLOR, EVERYTHING, LOG_FORMAT, painter
 from nbtext.cli.messages import clear_progress, log_is_json, say, say_problem, set_log_format
-from nbtext.cli.panels import COLOR, EVERYTHING, LOG_FORMAT, painter
 from nbtext.errors import NbtextError, PathError, reason
 
 if TYPE_CHECKING:

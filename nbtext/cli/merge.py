@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import os
 
-from nbtext.cli import messages, option, panels
+from nbtext.cli import declarations, messages, shared_options
 from nbtext.cli.config import MODEL
-from nbtext.cli.given import PATH
+from nbtext.cli.parameters import PATH
 from nbtext.cli.writing import WritingOptions, say_model
 from nbtext.errors import UsageError, quantity
-from nbtext.records import dataclass
+from nbtext.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
 class MergeOptions:
     """The options of this command alone."""
 
-    models: tuple[str, ...] = panels.argument(
+    models: tuple[str, ...] = declarations.argument(
         nargs=-1, required=True, metavar="MODEL MODEL...", type=PATH
     )
-    to: str = option.to_field(
+    to: str = shared_options.to_field(
         "Write the model to FILE. It may be one of the models.",
         MODEL,
         old_names="-o --output",
@@ -27,7 +27,7 @@ class MergeOptions:
     )
 
 
-@panels.command("merge")
+@declarations.command("merge")
 def command(options: MergeOptions, writing: WritingOptions) -> None:
     """Write the model that training on the documents of all these models makes.
 

@@ -12,8 +12,8 @@ from dataclasses import field
 from typing import Protocol, TypeVar
 
 from nbtext.errors import DocumentError, NbtextError, NoDocumentsError, listed, quantity
-from nbtext.records import dataclass
-from nbtext.report.forms import json_line, shortened, visible
+from nbtext.fast_dataclasses import dataclass
+from nbtext.report.output_formats import json_line, shortened, visible
 
 
 class _OfDocument(Protocol):

@@ -6,27 +6,27 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nbtext.cli import messages, panels
-from nbtext.cli.given import PATH
-from nbtext.cli.option import Number, NumberPerClass, by_class_field
+from nbtext.cli import declarations, messages
+from nbtext.cli.parameters import PATH
+from nbtext.cli.shared_options import Number, NumberPerClass, by_class_field
 from nbtext.errors import quantity
-from nbtext.records import dataclass
+from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nbtext.guarantees.precision import PrecisionThreshold
+    from nbtext.guarantees.prediction_sets import SetRule
     from nbtext.model import TextClassifier
     from nbtext.prediction.posterior import Posterior
     from nbtext.prediction.rule import DecisionRule
-    from nbtext.promises.precision import PrecisionThreshold
-    from nbtext.promises.prediction_sets import SetRule
 
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionOptions:
     """Which class is the answer, for `decision_rule`."""
 
-    costs: str | None = panels.option(
+    costs: str | None = declarations.option(
         "--costs",
         "answer",
         "Choose the answer with the least expected cost. FILE is TOML, with a table [true-class] "
@@ -34,7 +34,7 @@ class DecisionOptions:
         "labels a table [label] of its costs missed and false.",
         type=PATH,
     )
-    min_probability: float | dict[str, float] = panels.common_option(
+    min_probability: float | dict[str, float] = declarations.common_option(
         "--min-probability",
         "answer",
         "Give no answer if it is less probable than P, or than the P of its class.",
@@ -46,9 +46,9 @@ class DecisionOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class PredictionOptions(DecisionOptions):
-    """What is answered, for `prediction_rules`, and `nbtext.cli.shares.for_prior`."""
+    """What is answered, for `prediction_rules`, and `nbtext.cli.proportions.for_prior`."""
 
-    decide: str | float = panels.option(
+    decide: str | float = declarations.option(
         "--decide",
         "answer",
         "If documents have several labels: give the set with the greatest expected F1 of the "
@@ -59,7 +59,7 @@ class PredictionOptions(DecisionOptions):
         show_default=False,
         metavar="document|label|P",
     )
-    coverage: float | None = panels.option(
+    coverage: float | None = declarations.option(
         "--coverage",
         "answer",
         "Instead of one class give the smallest set of classes that holds the true one with "
@@ -68,7 +68,7 @@ class PredictionOptions(DecisionOptions):
         type=Number(0, 1, open_ends=True),
         metavar="P",
     )
-    min_precision: float | dict[str, float] | None = panels.option(
+    min_precision: float | dict[str, float] | None = declarations.option(
         "--min-precision",
         "answer",
         "Give no answer unless a share P of such answers is right, with 95 % confidence. P is for "
@@ -77,7 +77,7 @@ class PredictionOptions(DecisionOptions):
         type=NumberPerClass(0, 1, open_ends=True),
     )
     by_class: bool = by_class_field()
-    prior_from: tuple[str, ...] = panels.option(
+    prior_from: tuple[str, ...] = declarations.option(
         "--prior-from",
         "answer",
         "Answer for the shares of classes among the documents of PATH, as nbtext prevalence "
@@ -93,7 +93,7 @@ class PredictionOptions(DecisionOptions):
 class ClassifyPredictionOptions(PredictionOptions):
     """What `nbtext classify` answers."""
 
-    min_typicality: float = panels.option(
+    min_typicality: float = declarations.option(
         "--min-typicality",
         "answer",
         "Give no answer to documents unlike those of training. Such a document is less likely per "
@@ -167,8 +167,8 @@ def prediction_rules(
 
 def _set_rule(model: TextClassifier, coverage: float, *, by_class: bool) -> SetRule:
     """Return the rule of sets that hold the true class with a probability; warn of classes that every set has."""
+    from nbtext.guarantees.prediction_sets import least_documents, set_rule
     from nbtext.model.training import left_out_posteriors
-    from nbtext.promises.prediction_sets import least_documents, set_rule
 
     sets = set_rule(left_out_posteriors(model.fitted), model.classes, coverage, by_class=by_class)
     if sets.always:
@@ -182,7 +182,7 @@ def _set_rule(model: TextClassifier, coverage: float, *, by_class: bool) -> SetR
 
 def _precise_rule(rule: DecisionRule, thresholds: Sequence[PrecisionThreshold]) -> DecisionRule:
     """Return the rule that answers from these thresholds on; warn of classes that are never the answer."""
-    from nbtext.promises.precision import precise_from
+    from nbtext.guarantees.precision import precise_from
 
     never = [each.label for each in thresholds if each.probability is None]
     if never:
@@ -201,9 +201,9 @@ def thresholds_of(
     asked: float | dict[str, float], model: TextClassifier, rule: DecisionRule, *, by_class: bool
 ) -> tuple[PrecisionThreshold, ...]:
     """Return the thresholds of a precision for all answers, or of those for single classes; raise `UsageError` for an unknown class."""
+    from nbtext.guarantees.precision import precision_thresholds
     from nbtext.model.training import left_out_posteriors
     from nbtext.prediction.rule import per_class
-    from nbtext.promises.precision import precision_thresholds
 
     wanted = (
         asked

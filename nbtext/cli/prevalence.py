@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from nbtext.cli import messages, option, panels
-from nbtext.cli.option import Documents, RunningOptions
-from nbtext.records import dataclass
+from nbtext.cli import declarations, messages, shared_options
+from nbtext.cli.shared_options import Documents, RunningOptions
+from nbtext.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
 class PrevalenceOptions:
     """The options of this command alone."""
 
-    model_path: str = option.model_field()
-    output: str = option.output_field(
+    model_path: str = shared_options.model_field()
+    output: str = shared_options.output_field(
         "table tsv csv json jsonl", "Rows are classes, or with --by the values of the column."
     )
-    by: str | None = panels.common_option(
+    by: str | None = declarations.common_option(
         "--by",
         "output",
         "Add the shares for each value of a column, such as a day or a source.",
@@ -25,7 +25,7 @@ class PrevalenceOptions:
     )
 
 
-@panels.command("prevalence")
+@declarations.command("prevalence")
 def command(documents: Documents, options: PrevalenceOptions, running: RunningOptions) -> None:
     """Estimate how many of the documents are of each class, with 95 % intervals.
 
@@ -45,14 +45,14 @@ def command(documents: Documents, options: PrevalenceOptions, running: RunningOp
     from itertools import chain, islice
 
     from nbtext.cli.corpus import documents_for, located
-    from nbtext.cli.shares import likelihoods_of
+    from nbtext.cli.proportions import likelihoods_of
     from nbtext.errors import quantity
     from nbtext.evaluation.drift_log import DriftWatch, beyond_prior_shift
-    from nbtext.model.corpus_work import score_corpus
-    from nbtext.promises.class_shares import estimate_prevalence
+    from nbtext.guarantees.class_proportions import estimate_prevalence
+    from nbtext.model.parallel_corpus import score_corpus
     from nbtext.report.comparisons import DRIFT_FIGURES, write_prevalence
 
-    model = option.load_model(options.model_path)
+    model = shared_options.load_model(options.model_path)
     documents = replace(
         located(documents), on_error=documents.on_error or "skip"
     )  # reported, and with no part in the shares

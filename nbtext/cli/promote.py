@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from nbtext.cli import option, panels
-from nbtext.cli.given import PATH
+from nbtext.cli import declarations, shared_options
+from nbtext.cli.parameters import PATH
 from nbtext.cli.writing import WritingOptions, say_model
-from nbtext.records import dataclass
+from nbtext.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
 class PromoteOptions:
     """The options of this command alone."""
 
-    new: str = panels.argument(type=PATH)
-    model_path: str = option.model_field()
+    new: str = declarations.argument(type=PATH)
+    model_path: str = shared_options.model_field()
 
 
-@panels.command("promote")
+@declarations.command("promote")
 def command(options: PromoteOptions, writing: WritingOptions) -> None:
     """Replace the model by NEW, together with its ledger if it was trained with --once. NEW is then gone, as after mv.
 

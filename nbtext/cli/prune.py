@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-from nbtext.cli import messages, option, panels
+from nbtext.cli import declarations, messages, shared_options
 from nbtext.cli.writing import WritingOptions, say_model
 from nbtext.errors import UsageError, quantity
-from nbtext.records import dataclass
+from nbtext.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
 class PruneOptions:
     """The options of this command alone."""
 
-    model_path: str = option.model_field()
-    min_df: int | None = panels.common_option(
+    model_path: str = shared_options.model_field()
+    min_df: int | None = declarations.common_option(
         "--min-df",
         "words",
         "Remove terms that occur in fewer than N documents.",
-        type=option.WholeNumber(1),
+        type=shared_options.WholeNumber(1),
     )
-    max_df: float | None = panels.common_option(
+    max_df: float | None = declarations.common_option(
         "--max-df",
         "words",
         "Remove terms that occur in a larger share of documents.",
-        type=option.Number(0, 1),
+        type=shared_options.Number(0, 1),
         metavar="SHARE",
     )
-    ledger: bool = panels.option(
+    ledger: bool = declarations.option(
         "--ledger",
         "model",
         "Take out the ledger of nbtext train --once, before the model is given away.",
     )
 
 
-@panels.command("prune")
+@declarations.command("prune")
 def command(options: PruneOptions, writing: WritingOptions) -> None:
     """Remove rare or common terms from a model permanently, which makes the file smaller.
 
@@ -48,8 +48,8 @@ def command(options: PruneOptions, writing: WritingOptions) -> None:
       nbtext prune --min-df 2 --backup
       nbtext prune --ledger
     """
-    from nbtext.model.changing import pruned
     from nbtext.model.locked_model import locked_model
+    from nbtext.model.operations import pruned
     from nbtext.store.atomic import check_replaceable
 
     model_path = options.model_path

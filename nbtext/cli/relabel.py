@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from functools import partial
 
-from nbtext.cli import option, panels
+from nbtext.cli import declarations, shared_options
 from nbtext.cli.writing import WritingOptions, say_model
-from nbtext.records import dataclass
+from nbtext.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
 class RelabelOptions:
     """The options of this command alone."""
 
-    old: str = panels.argument(shell_complete=option.suggest_classes)
-    new: str = panels.argument()
-    model_path: str = option.model_field()
+    old: str = declarations.argument(shell_complete=shared_options.suggest_classes)
+    new: str = declarations.argument()
+    model_path: str = shared_options.model_field()
 
 
-@panels.command("relabel")
+@declarations.command("relabel")
 def command(options: RelabelOptions, writing: WritingOptions) -> None:
     """Rename the class OLD to NEW. If there is a class NEW already, the two become one; not where a document may have both.
 
@@ -30,8 +30,8 @@ def command(options: RelabelOptions, writing: WritingOptions) -> None:
       nbtext relabel taxes-and-fees money
       nbtext relabel money citizen-services
     """
-    from nbtext.model.changing import relabelled
     from nbtext.model.locked_model import locked_model
+    from nbtext.model.operations import relabelled
     from nbtext.prediction.labels import renamed_text
     from nbtext.store.atomic import check_replaceable
 

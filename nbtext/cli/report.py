@@ -5,12 +5,12 @@ from __future__ import annotations
 import shlex
 import sys
 
-from nbtext.cli import messages, option, panels
+from nbtext.cli import declarations, messages, shared_options
 from nbtext.cli.config import PAGE
-from nbtext.cli.given import PATH
-from nbtext.cli.option import Documents
+from nbtext.cli.parameters import PATH
+from nbtext.cli.shared_options import Documents
 from nbtext.errors import UsageError
-from nbtext.records import dataclass
+from nbtext.fast_dataclasses import dataclass
 from nbtext.settings import CARD_RECIPE
 
 
@@ -18,14 +18,14 @@ from nbtext.settings import CARD_RECIPE
 class ReportOptions:
     """The options of this command alone."""
 
-    model_path: str = option.model_field()
-    to: str = option.to_field(
+    model_path: str = shared_options.model_field()
+    to: str = shared_options.to_field(
         "Write the page to FILE.", PAGE, old_names="-o --output", default="report.html"
     )
-    title: str | None = panels.common_option(
+    title: str | None = declarations.common_option(
         "--title", "output", "Heading of the page.", metavar="TEXT", shown_default="Report on MODEL"
     )
-    training: tuple[str, ...] = panels.common_option(
+    training: tuple[str, ...] = declarations.common_option(
         "--training",
         "documents",
         "Add a learning curve on this training corpus. The page then also has the accuracy without "
@@ -37,7 +37,7 @@ class ReportOptions:
     )
 
 
-@panels.command("report")
+@declarations.command("report")
 def command(documents: Documents, options: ReportOptions) -> None:
     """Judge the model on documents whose classes are known and write a page: how good it is, where it errs and why.
 
@@ -63,15 +63,15 @@ def command(documents: Documents, options: ReportOptions) -> None:
         rows_of_training,
     )
     from nbtext.corpus.collection import Corpus
-    from nbtext.evaluation.gathering import gather
     from nbtext.evaluation.learning_curves import curve_of_documents
+    from nbtext.evaluation.report_data import gather
     from nbtext.report.models import provenance
     from nbtext.report.page.markup import write_html
     from nbtext.report.page.sections import html_page
 
     model_path = options.model_path
     training = options.training
-    model = option.load_model(model_path)
+    model = shared_options.load_model(model_path)
     documents = located(documents)
     check_output_file(
         options.to, "--to", [model_path, *documents.paths, *training, documents.files_from]

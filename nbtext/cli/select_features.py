@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from operator import itemgetter
 
-from nbtext.cli import option, panels
-from nbtext.records import dataclass
+from nbtext.cli import declarations, shared_options
+from nbtext.fast_dataclasses import dataclass
 from nbtext.settings import CRITERIA
 
 
@@ -13,20 +13,20 @@ from nbtext.settings import CRITERIA
 class SelectFeaturesOptions:
     """The options of this command alone."""
 
-    model_path: str = option.model_field()
-    limit: int = option.limit_field("Print N terms.", 100, old_names="--top")
-    by: str = panels.common_option(
+    model_path: str = shared_options.model_field()
+    limit: int = shared_options.limit_field("Print N terms.", 100, old_names="--top")
+    by: str = declarations.common_option(
         "--by",
         "answer",
         "Measure of information.",
-        type=panels.Choice(list(CRITERIA)),
+        type=declarations.Choice(list(CRITERIA)),
         default=next(iter(CRITERIA)),
     )
-    output: str = option.rows_field("tsv has rank, term, score and class.")
-    excel_safe: bool = option.excel_safe_field()
+    output: str = shared_options.rows_field("tsv has rank, term, score and class.")
+    excel_safe: bool = shared_options.excel_safe_field()
 
 
-@panels.command("select-features")
+@declarations.command("select-features")
 def command(options: SelectFeaturesOptions) -> None:
     """Print the terms that say most about the class, best first, each with the class it speaks for.
 
@@ -39,12 +39,12 @@ def command(options: SelectFeaturesOptions) -> None:
       nbtext select-features --limit 500
       nbtext select-features --by chi2 --output csv
     """
-    safe = option.safe_cells(options.output, is_wanted=options.excel_safe)
+    safe = shared_options.safe_cells(options.output, is_wanted=options.excel_safe)
     from nbtext.inspection.terms import as_words, ranking, term_name
     from nbtext.metrics.results import json_values
-    from nbtext.report.forms import Column, write
+    from nbtext.report.output_formats import Column, write
 
-    model = option.load_model(options.model_path)
+    model = shared_options.load_model(options.model_path)
     terms, scores, labels = (
         column.tolist() for column in ranking(model, options.by, options.limit)
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from nbtext.cli import messages, option, panels
-from nbtext.cli.option import RunningOptions, TrainingCorpus, TrainingOptions
+from nbtext.cli import declarations, messages, shared_options
+from nbtext.cli.shared_options import RunningOptions, TrainingCorpus, TrainingOptions
 from nbtext.errors import quantity
-from nbtext.records import dataclass
+from nbtext.fast_dataclasses import dataclass
 
 ON_SCREEN = 20
 """Documents of a table, unless another number is given."""
@@ -15,37 +15,37 @@ ON_SCREEN = 20
 class SuspectsOptions:
     """The options of this command alone."""
 
-    output: str = option.rows_field(
+    output: str = shared_options.rows_field(
         "tsv has document, label, suggested class, log odds and the beginning of the text."
     )
-    excel_safe: bool = option.excel_safe_field()
-    paths: bool = panels.common_option(
+    excel_safe: bool = shared_options.excel_safe_field()
+    paths: bool = declarations.common_option(
         "--paths",
         "output",
         "Print only the paths of the documents, one a line; with --null each followed by NUL, for "
         "xargs -0.",
     )
-    print0: bool = panels.option(
+    print0: bool = declarations.option(
         "--print0",
         "output",
         "Print only the paths, each followed by NUL, for xargs -0.",
         hidden=True,
     )
-    limit: int | None = option.limit_field(
+    limit: int | None = shared_options.limit_field(
         f"Print at most N documents, by default {ON_SCREEN} in a table, else all."
     )
-    min_log_odds: float = panels.common_option(
+    min_log_odds: float = declarations.common_option(
         "--min-log-odds",
         "answer",
         "Print only documents with log odds above X, in nats. 2.3 is ten to one.",
-        type=option.Number(0),
+        type=shared_options.Number(0),
         default=0.0,
         show_default=False,
         metavar="X",
     )
 
 
-@panels.command("suspects")
+@declarations.command("suspects")
 def command(
     documents: TrainingCorpus,
     options: SuspectsOptions,
@@ -66,13 +66,13 @@ def command(
     """
     from nbtext.cli.corpus import located, read_and_count
     from nbtext.evaluation.label_errors import suspects
-    from nbtext.model.corpus_work import beginning_of
+    from nbtext.model.parallel_corpus import beginning_of
     from nbtext.report.comparisons import write_suspects
 
     if "top" in training.settings:
         messages.warn("--top saw all labels, so wrong labels look right; leave it out")
     form = _form(options, documents)
-    safe = option.safe_cells(form, is_wanted=options.excel_safe)
+    safe = shared_options.safe_cells(form, is_wanted=options.excel_safe)
     limit = options.limit or (ON_SCREEN if form == "table" else None)
     counted = read_and_count(located(documents), training.settings, running.jobs, note=beginning_of)
     counts, names, texts = counted.corpus

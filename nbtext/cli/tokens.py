@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from nbtext.cli import option, panels
-from nbtext.cli.given import Given, parameters_field
-from nbtext.cli.option import ANALYSIS_PARAMETERS, AskedDocuments
-from nbtext.records import dataclass
+from nbtext.cli import declarations, shared_options
+from nbtext.cli.parameters import Given, parameters_field
+from nbtext.cli.shared_options import ANALYSIS_PARAMETERS, AskedDocuments
+from nbtext.fast_dataclasses import dataclass
 from nbtext.settings import Settings
 
 
@@ -13,19 +13,19 @@ from nbtext.settings import Settings
 class TokensOptions:
     """The options of this command alone."""
 
-    model_path: str = option.model_field()
-    no_model: bool = panels.option(
+    model_path: str = shared_options.model_field()
+    no_model: bool = declarations.option(
         "--no-model",
         "model",
         "Analyse words by the options given here, without a model. There are then no term ids, and "
         "no term is unknown.",
         hidden=True,
     )
-    output: str = option.rows_field()
+    output: str = shared_options.rows_field()
     analysis: Given[Settings] = parameters_field(Settings, only=ANALYSIS_PARAMETERS)
 
 
-@panels.command("tokens")
+@declarations.command("tokens")
 def command(options: TokensOptions, documents: AskedDocuments) -> None:
     """Print how each word of a document becomes a term, or why it is ignored.
 
@@ -46,7 +46,7 @@ def command(options: TokensOptions, documents: AskedDocuments) -> None:
     """
     from nbtext.cli.corpus import CommandCorpus, analysis_of, located, reading_of
     from nbtext.corpus.reading import resolved
-    from nbtext.explain.word_walk import WordWalker
+    from nbtext.explain.token_trace import WordWalker
     from nbtext.report.explanations import write_tokens
 
     documents = located(documents)
@@ -54,7 +54,7 @@ def command(options: TokensOptions, documents: AskedDocuments) -> None:
         reading = resolved(documents.reading.checked, documents.paths, labelled=False)
         walker = WordWalker(analysis_of(options.analysis, reading))
     else:
-        model = option.load_model(options.model_path)
+        model = shared_options.load_model(options.model_path)
         reading = reading_of(model, documents)
         walker = WordWalker.of_model(model.fitted)
     source = CommandCorpus(documents, reading, labelled=False, progress=False)

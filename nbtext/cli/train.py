@@ -6,8 +6,8 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nbtext.cli import option, panels
-from nbtext.cli.option import ClusterOptions, TrainingDocuments, TrainingOptions
+from nbtext.cli import declarations, shared_options
+from nbtext.cli.shared_options import ClusterOptions, TrainingDocuments, TrainingOptions
 from nbtext.cli.writing import (
     TeachingOptions,
     WritingOptions,
@@ -16,7 +16,7 @@ from nbtext.cli.writing import (
     say_overruled,
     write_new_model,
 )
-from nbtext.records import dataclass
+from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from nbtext.cli.corpus import CommandCorpus
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 class TrainOptions:
     """The options of this command alone."""
 
-    model_path: str = option.model_field()
-    once: bool = panels.option(
+    model_path: str = shared_options.model_field()
+    once: bool = declarations.option(
         "--once",
         "documents",
         "Count equal documents once, under the last of their labels. A ledger in the model file "
@@ -39,7 +39,7 @@ class TrainOptions:
     )
 
 
-@panels.command("train")
+@declarations.command("train")
 def command(
     documents: TrainingDocuments,
     options: TrainOptions,
@@ -103,12 +103,12 @@ def _counted(
 ) -> tuple[CorpusCounts, Ledger | None]:
     """Return the counts of the documents; with ``once`` equal documents count once, and there is a ledger of them."""
     if once:
-        from nbtext.model.changing import count_batch, distinct_documents
+        from nbtext.model.operations import count_batch, distinct_documents
 
         batch = count_batch(model, source, running.jobs)
         say_overruled(batch)
         return distinct_documents(batch)
-    from nbtext.model.corpus_work import count_corpus
+    from nbtext.model.parallel_corpus import count_corpus
 
     return count_corpus(model.analysis, source, running.jobs, running.scheduler).counts, None
 
@@ -122,7 +122,7 @@ def _learnt(
 ) -> TextClassifier:
     """Return the model that learnt from the counts and the pool; with a pool left-out documents may choose the weighting."""
     if pool is not None and chooses_weighting:
-        from nbtext.model.changing import learnt_with_best_weighting
+        from nbtext.model.operations import learnt_with_best_weighting
 
         return learnt_with_best_weighting(model, counts, pool)
     model.learn(counts, pool)

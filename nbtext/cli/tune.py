@@ -7,12 +7,12 @@ import time
 from math import inf
 from typing import TYPE_CHECKING, cast
 
-from nbtext.cli import messages, option, panels
-from nbtext.cli.given import arguments_of, parameter_field
-from nbtext.cli.option import RunningOptions, TrainingCorpus, TrainingOptions
+from nbtext.cli import declarations, messages, shared_options
+from nbtext.cli.parameters import arguments_of, parameter_field
+from nbtext.cli.shared_options import RunningOptions, TrainingCorpus, TrainingOptions
 from nbtext.cli.writing import WritingOptions, say_model, write_new_model
 from nbtext.errors import listed
-from nbtext.records import dataclass
+from nbtext.fast_dataclasses import dataclass
 from nbtext.settings import GOALS, INPUT, READING, TRAINING, WITHIN
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ def _whole(document: Document) -> Document:
 class TuneOptions:
     """The options of this command alone."""
 
-    model_path: str = option.model_field()
+    model_path: str = shared_options.model_field()
     within: str | None = parameter_field(WITHIN)
-    tries: tuple[str, ...] = panels.common_option(
+    tries: tuple[str, ...] = declarations.common_option(
         "--try",
         "model",
         "Try these values of an option of training. none stands for no value. Several --try try "
@@ -49,27 +49,31 @@ class TuneOptions:
         metavar="NAME=A,B,…",
         shell_complete=_suggest_tries,
     )
-    goal: str = panels.common_option(
-        "--for", "answer", "Figure to be best in.", type=panels.Choice(GOALS), default="accuracy"
+    goal: str = declarations.common_option(
+        "--for",
+        "answer",
+        "Figure to be best in.",
+        type=declarations.Choice(GOALS),
+        default="accuracy",
     )
-    updatable: bool = panels.option(
+    updatable: bool = declarations.option(
         "--updatable",
         "model",
         "Try only models that update, forget and merge change exactly.",
         hidden=True,
     )
-    folds: int | None = panels.option(
+    folds: int | None = declarations.option(
         "--folds",
         "answer",
         "Divide the corpus into N parts to judge settings.",
-        type=option.WholeNumber(2),
+        type=shared_options.WholeNumber(2),
         shown_default=f"{FOLDS_IN_STAGES}; {FOLDS} with --try alone",
     )
-    seed: int = option.seed_field("answer", "Seed of the division into folds.")
-    output: str = option.output_field("table tsv csv json jsonl", "Rows are settings.")
+    seed: int = shared_options.seed_field("answer", "Seed of the division into folds.")
+    output: str = shared_options.output_field("table tsv csv json jsonl", "Rows are settings.")
 
 
-@panels.command("tune")
+@declarations.command("tune")
 def command(
     documents: TrainingCorpus,
     options: TuneOptions,

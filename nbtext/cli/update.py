@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbtext.cli import messages, option, panels
-from nbtext.cli.option import ClusterOptions, LabelledDocuments
+from nbtext.cli import declarations, messages, shared_options
+from nbtext.cli.shared_options import ClusterOptions, LabelledDocuments
 from nbtext.cli.writing import (
     RelearningOptions,
     WritingOptions,
@@ -15,22 +15,22 @@ from nbtext.cli.writing import (
     what_becomes_of_unlabelled,
 )
 from nbtext.errors import NoDocumentsError, listed, plural, quantity
-from nbtext.records import dataclass
+from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.model import TextClassifier
-    from nbtext.model.changing import Batch
-    from nbtext.model.corpus_work import CountedCorpus
     from nbtext.model.locked_model import Updated
+    from nbtext.model.operations import Batch
+    from nbtext.model.parallel_corpus import CountedCorpus
 
 
 @dataclass(frozen=True, kw_only=True)
 class UpdateOptions:
     """The options of this command alone."""
 
-    model_path: str = option.model_field()
-    once: bool = panels.common_option(
+    model_path: str = shared_options.model_field()
+    once: bool = declarations.common_option(
         "--once",
         "documents",
         "Skip documents that the model has learnt already. The ledger in the model file remembers "
@@ -42,12 +42,12 @@ class UpdateOptions:
 class LearningOptions(RelearningOptions):
     """What the model learns or forgets, new classes included."""
 
-    new_class: bool = panels.option(
+    new_class: bool = declarations.option(
         "--new-class", "documents", "Let --label name a class that the model does not have yet."
     )
 
 
-@panels.command("update")
+@declarations.command("update")
 def command(
     documents: LabelledDocuments,
     options: UpdateOptions,
@@ -72,16 +72,16 @@ def command(
       nbtext update --label waste-collection letter.txt
     """
     from nbtext.cli.corpus import located
-    from nbtext.document_parts import NO_TEXT
-    from nbtext.model.changing import Batch, count_batch
-    from nbtext.model.corpus_work import count_corpus
+    from nbtext.document_fields import NO_TEXT
     from nbtext.model.locked_model import update
+    from nbtext.model.operations import Batch, count_batch
+    from nbtext.model.parallel_corpus import count_corpus
 
     model_path = options.model_path
     without_corpus = not documents.has_corpus and (learning.unlabelled or learning.drop_unlabelled)
     if not without_corpus:
         documents = located(documents)
-    model = option.load_model(model_path)
+    model = shared_options.load_model(model_path)
     unlabelled = what_becomes_of_unlabelled(model, model_path, learning, documents)
     if without_corpus:
         updated = update(model_path, model, None, unlabelled, **writing.lock)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from nbtext.cli import option, panels
+from nbtext.cli import declarations, shared_options
 from nbtext.cli.explain import ExplainOptions, explain
-from nbtext.cli.option import AskedDocuments
-from nbtext.records import dataclass
+from nbtext.cli.shared_options import AskedDocuments
+from nbtext.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
 class WhyNotOptions:
     """The options of this command alone."""
 
-    label: str = panels.argument(metavar="LABEL", shell_complete=option.suggest_classes)
-    model_path: str = option.model_field()
-    output: str = option.rows_field()
+    label: str = declarations.argument(
+        metavar="LABEL", shell_complete=shared_options.suggest_classes
+    )
+    model_path: str = shared_options.model_field()
+    output: str = shared_options.rows_field()
 
 
-@panels.command("why-not", hidden=True)
+@declarations.command("why-not", hidden=True)
 def command(options: WhyNotOptions, documents: AskedDocuments) -> None:
     """Print which words to remove from a document to make LABEL its answer: the old name of nbtext explain --why-not LABEL."""
     explain(

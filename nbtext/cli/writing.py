@@ -8,22 +8,22 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from nbtext.cli import messages, panels
-from nbtext.cli.given import PATH
-from nbtext.cli.option import Number, default_model
+from nbtext.cli import declarations, messages
+from nbtext.cli.parameters import PATH
+from nbtext.cli.shared_options import Number, default_model
+from nbtext.compatibility import POOL, require_fitting
 from nbtext.errors import quantity, sizes_in_words, unknown_class
-from nbtext.exclusions import POOL, require_fitting
-from nbtext.records import dataclass
+from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nbtext.cli.corpus import CommandCorpus
-    from nbtext.cli.option import Documents
+    from nbtext.cli.shared_options import Documents
     from nbtext.corpus.document import Document, Notices
     from nbtext.model import TextClassifier
-    from nbtext.model.changing import Batch
     from nbtext.model.locked_model import Unlabelled
+    from nbtext.model.operations import Batch
     from nbtext.model.unlabelled import UnlabelledDocuments
     from nbtext.prediction.labels import Label
     from nbtext.store.ledger import Ledger
@@ -40,10 +40,10 @@ class LockSettings(TypedDict):
 class WritingOptions:
     """How a model file is locked and replaced."""
 
-    backup: bool = panels.option(
+    backup: bool = declarations.option(
         "--backup", "output", "Keep the old model beside the new one. Its name then ends with .1."
     )
-    lock_timeout: float = panels.option(
+    lock_timeout: float = declarations.option(
         "--lock-timeout",
         "process",
         "Wait at most so long while another process writes the model. After that the exit status "
@@ -61,7 +61,7 @@ class WritingOptions:
 
 def unlabelled_field(**attributes: Any) -> Any:
     """Declare the field of ``--unlabelled``, for `read_pool`."""
-    return panels.common_option(
+    return declarations.common_option(
         "--unlabelled",
         "documents",
         "Also learn from these documents without labels, if left-out labelled documents are then "
@@ -79,7 +79,7 @@ class TeachingOptions:
     """What a model learns from besides labelled documents."""
 
     unlabelled: tuple[str, ...] = unlabelled_field(is_late=True)
-    seeds: str | None = panels.option(
+    seeds: str | None = declarations.option(
         "--seeds",
         "documents",
         "Give classes words. A line of FILE has a class, a tab and a word, and optionally a tab "
@@ -94,7 +94,7 @@ class TeachingOptions:
 class RelearningOptions:
     """What a model that is there learns or forgets, for `corpus_to_change` and `what_becomes_of_unlabelled`."""
 
-    label: str | None = panels.common_option(
+    label: str | None = declarations.common_option(
         "--label",
         "documents",
         "Class of all documents of CORPUS, which are then read like those of classify: a file, or "
@@ -102,7 +102,7 @@ class RelearningOptions:
         metavar="TEXT",
     )
     unlabelled: tuple[str, ...] = unlabelled_field()
-    drop_unlabelled: bool = panels.option(
+    drop_unlabelled: bool = declarations.option(
         "--drop-unlabelled",
         "documents",
         "Forget what the model learnt from documents without labels.",
@@ -179,7 +179,7 @@ def corpus_to_change(
     from nbtext.corpus.reading import reading_like
     from nbtext.counts.counting import check_label
     from nbtext.fitted_model import require_additive
-    from nbtext.model.changing import require_changeable, stemmer_difference
+    from nbtext.model.operations import require_changeable, stemmer_difference
     from nbtext.prediction.labels import labels_in, separated
     from nbtext.store.atomic import check_replaceable
 

@@ -11,12 +11,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from nbtext.corpus.document import Document, Notices, Source
-from nbtext.corpus.parts import BYTES, Shard, shards
 from nbtext.corpus.reading import read_shard, resolved, source_of
+from nbtext.corpus.shards import BYTES, Shard, shards
 from nbtext.corpus.streams import bytes_read
 from nbtext.errors import DocumentError, NbtextError, PathError, quantity
+from nbtext.fast_dataclasses import dataclass
 from nbtext.ragged import LabelledBlock
-from nbtext.records import dataclass
 from nbtext.settings import FORMATS, Allowance, Reading
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Corpus:
     on_problem: Callable[[str, DocumentError], object] = ignore
     """Is called with the name and the problem of each document that is left out, of some shards only with the first; `Notices.unnamed` counts the rest."""
     on_progress: Callable[[Progress], object] | None = None
-    """Is called about 20 times a second while documents are read, besides the watcher of `nbtext.steps`."""
+    """Is called about 20 times a second while documents are read, besides the watcher of `nbtext.progress`."""
     notices: Notices = field(default_factory=Notices)
     patch: Callable[[Document, Notices], Document] | None = None
     """What gives documents other labels."""
@@ -72,7 +72,7 @@ class Corpus:
     where: str | None = None
     """A column or header, an equals sign and the value that it must have, if not all documents are read."""
     reports_progress: bool = field(default=True, init=False)
-    """Whether it reports to `nbtext.steps` while it is read."""
+    """Whether it reports to `nbtext.progress` while it is read."""
     allow_unreadable: Allowance | None = None
     """How many documents may be unreadable; None if it does not matter here."""
     documents: int = field(default=0, init=False)
@@ -183,7 +183,7 @@ class Corpus:
         on_progress = self.on_progress or ignore
         reports = False
         if self.reports_progress:
-            from nbtext.steps import is_watched, reporting
+            from nbtext.progress import is_watched, reporting
 
             reports = is_watched()
         if self.on_progress is None and not reports:
@@ -255,7 +255,7 @@ class Outcome:
 
 def paced(documents: Iterable[Item], heard: Heard) -> Iterator[Item]:
     """Yield the documents; tell from time to time, and in the end, how many documents and bytes have been read."""
-    from nbtext.steps import Pace
+    from nbtext.progress import Pace
 
     seen = 0
     begin = bytes_read()

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.corpus.decoding import decoded_name
-from nbtext.document_parts import NO_TEXT, Attributes
+from nbtext.document_fields import NO_TEXT, Attributes
 from nbtext.errors import DocumentError, UsageError, listed
 from nbtext.prediction.label_lists import is_marks
 from nbtext.settings import FORMATS

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.charsets import UNDEFINED_AS_CONTROLS, codec_of
-from nbtext.document_parts import holds_separators
+from nbtext.document_fields import holds_separators
 from nbtext.errors import DocumentError, UsageError
 from nbtext.prediction.labels import one_label
 

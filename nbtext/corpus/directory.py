@@ -43,7 +43,7 @@ def files(path: str, source: Source) -> Iterator[ListedFile]:
         if not beginning(path, 1, of_pipe=1):
             with open_stream(path):  # or it cannot be read
                 raise UsageError(f"{path} is empty", hint="a corpus needs documents of each class")
-        from nbtext.corpus.unknown import how_to_read
+        from nbtext.corpus.format_hints import how_to_read
 
         if (hint := how_to_read(path)) is not None:
             raise UsageError(

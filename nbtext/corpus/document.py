@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from nbtext.document_parts import (
+from nbtext.document_fields import (
     NO_ATTRIBUTES,
     NO_TEXT,
     WEIGHT_UNIT,
@@ -25,7 +25,7 @@ from nbtext.errors import (
     listed,
     quantity,
 )
-from nbtext.records import dataclass
+from nbtext.fast_dataclasses import dataclass
 from nbtext.settings import Reading, in_bytes
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from nbtext.corpus.document import (
     problem_of,
     too_large,
 )
-from nbtext.corpus.parts import ARRAY
+from nbtext.corpus.shards import ARRAY
 from nbtext.corpus.streams import (
     LONGEST_FIRST_LINE,
     beginning,
@@ -28,7 +28,7 @@ from nbtext.corpus.streams import (
     numbered_lines,
     open_stream,
 )
-from nbtext.document_parts import FIELDS_KEY, fields_of_pairs, holds_separators, with_spaces
+from nbtext.document_fields import FIELDS_KEY, fields_of_pairs, holds_separators, with_spaces
 from nbtext.errors import DocumentError, PathError, listed
 from nbtext.prediction.label_lists import is_marks, marked_labels
 from nbtext.prediction.labels import MARK, label_set, one_label

@@ -24,7 +24,7 @@ from nbtext.corpus.decoding import (
     refuse_binary,
 )
 from nbtext.corpus.document import Document, Notices, Source, delimiter_of, problem_of, too_large
-from nbtext.corpus.parts import ARRAY, Shard, reader
+from nbtext.corpus.shards import ARRAY, Shard, reader
 from nbtext.corpus.streams import (
     LINES_AT_ONCE,
     LONGEST_FIRST_LINE,
@@ -32,7 +32,7 @@ from nbtext.corpus.streams import (
     beginning,
     uncompressed_name,
 )
-from nbtext.document_parts import (
+from nbtext.document_fields import (
     KINDS,
     NO_TEXT,
     Attributes,
@@ -567,7 +567,7 @@ def corpus_doubts(paths: Sequence[str], reading: Reading, found: Reading) -> Ite
     """Yield what may be wrong with how a corpus is read, by its first bytes or the names of its files, for settings before and after `resolved`."""
     if found.format in ("dir", "lines"):
         from nbtext.corpus.directory import names_below
-        from nbtext.corpus.unknown import folder_findings
+        from nbtext.corpus.format_hints import folder_findings
 
         yield from folder_findings(
             (path for *_, path in names_below(paths, labelled=found.format == "dir")), found

@@ -16,7 +16,7 @@ import numpy as np
 from nbtext.corpus.columns import as_tsv, column_name, cut_short, names_a_column
 from nbtext.corpus.decoding import decoded_name, is_plain, plain_lines, to_utf8
 from nbtext.corpus.document import WHOLE_FILE, Document, Source, delimiter_of, problem_of, too_large
-from nbtext.corpus.parts import size_of_records
+from nbtext.corpus.shards import size_of_records
 from nbtext.corpus.streams import (
     BUFFER,
     LINES_AT_ONCE,

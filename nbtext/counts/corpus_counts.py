@@ -31,9 +31,9 @@ from nbtext.counts.documents import MOST_TERMS, NO_DOCUMENTS, CountedDocuments, 
 from nbtext.counts.statistics import added, estimated
 from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.errors import UsageError
+from nbtext.fast_dataclasses import dataclass
 from nbtext.prediction.labels import EVERYTHING, LabelSets, have_sets, labels_in, shown_label
 from nbtext.ragged import flat_indices, offsets
-from nbtext.records import dataclass
 from nbtext.text.hashing import pair, unpair
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ import numpy as np
 
 from nbtext.counts.matrix import Postings, run_starts
 from nbtext.counts.vocabulary import ENCODED_LINES, GrowingVocabulary, Vocabulary, category_term
-from nbtext.document_parts import NO_ATTRIBUTES, WEIGHT_UNIT, Attributes
+from nbtext.document_fields import NO_ATTRIBUTES, WEIGHT_UNIT, Attributes
 from nbtext.errors import UsageError
+from nbtext.fast_dataclasses import dataclass
 from nbtext.prediction.labels import LabelSets, have_several
 from nbtext.prediction.posterior import ClassPosterior, LabelPosterior
 from nbtext.ragged import offsets
-from nbtext.records import dataclass
 from nbtext.text.hashing import KeyTable, pair, unpair
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nbtext.compatibility import needs_documents
 from nbtext.corpus.document import Document, contents, size_of
 from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.count_table import TableBuilder, sum_cells
@@ -28,12 +29,11 @@ from nbtext.counts.vocabulary import (
     category_term,
     stop_word_term,
 )
-from nbtext.document_parts import WEIGHT_UNIT, Attributes, FieldColumns, joined_parts
+from nbtext.document_fields import WEIGHT_UNIT, Attributes, FieldColumns, joined_parts
 from nbtext.errors import NoDocumentsError, UsageError
-from nbtext.exclusions import needs_documents
+from nbtext.fast_dataclasses import dataclass
 from nbtext.prediction.labels import EVERYTHING, MARK, LabelSets, have_sets, labels_in
 from nbtext.ragged import BLOCK_BYTES, LabelledBlock, TextBlock, blocks
-from nbtext.records import dataclass
 from nbtext.settings import ANALYSIS, SHORTEST_ENCODED, TRAINING, Settings
 from nbtext.text.analyzer import (
     Analyzer,
@@ -44,7 +44,7 @@ from nbtext.text.analyzer import (
     text_pieces,
 )
 from nbtext.text.hashing import pair, unpair
-from nbtext.text.surfaces import PAIRS, SEPARATORS
+from nbtext.text.surface_forms import PAIRS, SEPARATORS
 from nbtext.text.words import stemmer, stop_words
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.counts.matrix import DocumentTermMatrix, Postings, stack
-from nbtext.document_parts import WEIGHT_UNIT
+from nbtext.document_fields import WEIGHT_UNIT
+from nbtext.fast_dataclasses import dataclass
 from nbtext.prediction.labels import DocumentLabels, LabelSets, label_set, single_labels
 from nbtext.ragged import offsets
-from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ import numpy as np
 
 from nbtext.counts.matrix import DocumentTermMatrix, add_weighted_sums
 from nbtext.counts.weighting import weighted
-from nbtext.records import dataclass
+from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

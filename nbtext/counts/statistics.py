@@ -27,11 +27,11 @@ from nbtext.counts.count_table import (
     sum_over_classes,
 )
 from nbtext.counts.vocabulary import GrowingVocabulary, Vocabulary, is_category
-from nbtext.document_parts import WEIGHT_UNIT
+from nbtext.document_fields import WEIGHT_UNIT
 from nbtext.errors import UsageError
+from nbtext.fast_dataclasses import dataclass
 from nbtext.prediction.posterior import LabelPosterior
 from nbtext.ragged import find_sorted, flat_indices
-from nbtext.records import dataclass
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.hashing import pair
 

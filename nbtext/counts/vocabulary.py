@@ -19,11 +19,11 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from nbtext.counts.matrix import run_starts
-from nbtext.document_parts import BETWEEN_VALUES
+from nbtext.document_fields import BETWEEN_VALUES
 from nbtext.ragged import find_sorted, flat_indices, offsets
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.hashing import KeyTable, pair, unpair
-from nbtext.text.surfaces import PAIRS, WORDS
+from nbtext.text.surface_forms import PAIRS, WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

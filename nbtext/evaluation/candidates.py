@@ -9,9 +9,9 @@ from itertools import product
 from math import prod
 from typing import NamedTuple
 
+from nbtext.compatibility import EXACT_CHANGE, require_fitting
 from nbtext.counts.counting import Analysis, require_words
 from nbtext.errors import UsageError, did_you_mean
-from nbtext.exclusions import EXACT_CHANGE, require_fitting
 from nbtext.settings import COUNTING, TRAINING, Reading, Settings
 
 BIGRAMS = {"ngrams": "2", "min_df": "2", "stop_words": "none"}

@@ -351,7 +351,7 @@ def mean_replicates(values: Floats, bootstrap: Bootstrap) -> Floats | None:
 def _judged(
     model: TextClassifier, evaluation: Evaluation, documents: Sequence[Document]
 ) -> list[tuple[str | None, float | None]]:
-    """Judge some documents; return their answers with their probabilities, as `nbtext.evaluation.judging.judge_scored` takes them."""
+    """Judge some documents; return their answers with their probabilities, as `nbtext.evaluation.evaluate.judge_scored` takes them."""
     found: list[tuple[str | None, float | None]] = []
     for block in scored(model.fitted, documents):
         probabilities = block.posterior.decide(DecisionRule()).probabilities.tolist()

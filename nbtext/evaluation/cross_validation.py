@@ -1,7 +1,7 @@
 """Judge models of a corpus on documents that they were not trained on: by k folds, or by leaving out one document at a time.
 
 The corpus is counted once. For each fold its documents are subtracted, and all that is learnt (vocabulary limits, selected terms, smoothing,
-calibration) is learnt anew from what is left. Only the choices of ``auto`` (`nbtext.model.choosing`) are made once, from documents left out one by one. Leave-one-out is one pass; it is
+calibration) is learnt anew from what is left. Only the choices of ``auto`` (`nbtext.model.auto_settings`) are made once, from documents left out one by one. Leave-one-out is one pass; it is
 exact given the selected terms, the smoothing and the calibration, which are learnt from the whole corpus.
 
 Sources: R. Kohavi, A study of cross-validation and bootstrap for accuracy estimation and model selection (1995), for stratified folds;
@@ -20,29 +20,29 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nbtext.classifiers.base import declared_prior
+from nbtext.compatibility import LEAVE_ONE_OUT, needs_documents, require_fitting
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets
 from nbtext.counts.documents import CountedDocuments, DocumentSample
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
 from nbtext.counts.statistics import estimated, weights_of
 from nbtext.errors import UsageError, quantity
-from nbtext.exclusions import LEAVE_ONE_OUT, needs_documents, require_fitting
 from nbtext.fitted_model import Choices, Learnt, classifier
 from nbtext.metrics.evaluation import accuracy_and_macro_f1, evaluation_of, known_result
 from nbtext.metrics.intervals import Bootstrap, Interval
 from nbtext.metrics.ranking import SCORES_KEPT
 from nbtext.metrics.results import IF_KNOWN, EvaluationResult, json_values
-from nbtext.model.choosing import has_choice
+from nbtext.model.auto_settings import has_choice
 from nbtext.model.training import choices_of, learn, needs_sample
 from nbtext.parallel.processes import in_order
 from nbtext.prediction.rule import DecisionRule
+from nbtext.progress import stepped
 from nbtext.ragged import BLOCK_DOCUMENTS
-from nbtext.steps import stepped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from nbtext.counts.count_table import CountTable
-    from nbtext.model.corpus_work import CountedCorpus
+    from nbtext.model.parallel_corpus import CountedCorpus
     from nbtext.prediction.labels import DocumentLabels
     from nbtext.prediction.posterior import Posterior
     from nbtext.settings import Settings

@@ -11,7 +11,7 @@ from nbtext.corpus.document import Document, contents, size_of
 from nbtext.counts.counting import Analysis, DocumentCounter, content_hashes
 from nbtext.counts.documents import LARGEST_HASH
 from nbtext.counts.vocabulary import GrowingVocabulary
-from nbtext.document_parts import NO_TEXT
+from nbtext.document_fields import NO_TEXT
 from nbtext.errors import NoDocumentsError, quantity
 from nbtext.metrics.evaluation import Evaluation, probability_result, slice_result
 from nbtext.metrics.results import SliceResult

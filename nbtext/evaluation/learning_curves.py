@@ -2,7 +2,7 @@
 
 Beside each figure on documents held out is the accuracy on the training documents themselves: the distance between the two is overfitting.
 Documents are counted once. Each run holds out a fold and learns from growing parts of the rest; limits on terms, selection and smoothing are
-those of the part. The choices of ``auto`` (`nbtext.model.choosing`) are made in the first run of each size: to make them in each would take as
+those of the part. The choices of ``auto`` (`nbtext.model.auto_settings`) are made in the first run of each size: to make them in each would take as
 long as all the rest. Calibration is left out: it changes how probable the most probable class is, not which one that is.
 
 The forecast is an inverse power law, fitted to the error at several sizes. Sources: C. Cortes, L. Jackel, S. Solla, V. Vapnik, J. Denker,
@@ -38,7 +38,7 @@ from nbtext.metrics.intervals import (
 )
 from nbtext.model.training import looked_up
 from nbtext.parallel.processes import in_order
-from nbtext.steps import stepped
+from nbtext.progress import stepped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -40,7 +40,7 @@ from nbtext.evaluation.trials import (
 from nbtext.model import TextClassifier
 from nbtext.model.training import looked_up
 from nbtext.parallel.processes import in_order
-from nbtext.steps import reporting
+from nbtext.progress import reporting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -19,7 +19,7 @@ from nbtext.ragged import offsets
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from nbtext.explain.word_walk import LocatedWords
+    from nbtext.explain.token_trace import LocatedWords
     from nbtext.fitted_model import FittedModel
     from nbtext.type_names import Floats, Whole
 

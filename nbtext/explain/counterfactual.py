@@ -18,7 +18,7 @@ import numpy as np
 
 from nbtext.explain.contributions import word_contributions
 from nbtext.explain.explanation import class_number
-from nbtext.explain.word_walk import LocatedWords, WordWalker
+from nbtext.explain.token_trace import LocatedWords, WordWalker
 from nbtext.prediction.labels import BETWEEN_LABELS
 from nbtext.prediction.rule import DecisionRule
 from nbtext.scoring import Answer, ScoredBlock, answers_to

@@ -22,7 +22,7 @@ from nbtext.explain.contributions import (
     ruling_out,
     word_contributions,
 )
-from nbtext.explain.word_walk import LocatedWords, WordWalker
+from nbtext.explain.token_trace import LocatedWords, WordWalker
 from nbtext.prediction.labels import REST, THE_REST, DocumentLabels, single_labels
 from nbtext.prediction.rule import NO_ANSWER, DecisionRule
 from nbtext.ragged import offsets
@@ -68,7 +68,7 @@ class WordContribution(NamedTuple):
     terms: tuple[str, ...]
     """The terms of the model that it becomes by itself."""
     note: str | None
-    """Why it does not count by itself, as a constant of `nbtext.explain.word_walk`."""
+    """Why it does not count by itself, as a constant of `nbtext.explain.token_trace`."""
     unlabelled: float | None = None
     """The share of the counts of its terms that unlabelled documents added; None if the model learnt from none, or has no such term."""
     seeds: float | None = None

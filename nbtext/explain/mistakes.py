@@ -11,9 +11,9 @@ import numpy as np
 
 from nbtext.corpus.document import Document, contents
 from nbtext.counts.vocabulary import displayed_term
-from nbtext.document_parts import shown
+from nbtext.document_fields import shown
 from nbtext.explain.contributions import shared_out, term_contributions, weighed_pieces
-from nbtext.explain.word_walk import WordWalker
+from nbtext.explain.token_trace import WordWalker
 from nbtext.metrics.results import IF_KNOWN, NOT_IN_JSON
 from nbtext.prediction.labels import shown_label
 from nbtext.prediction.posterior import runner_up

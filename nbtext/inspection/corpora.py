@@ -16,8 +16,8 @@ from nbtext.corpus.columns import columns_in_words
 from nbtext.corpus.reading import corpus_doubts, kinds_of_text, read_as_text, resolved
 from nbtext.counts.counting import Analysis, count
 from nbtext.errors import PASSED, WARNING, Finding, NoDocumentsError, quantity, sizes_in_words
-from nbtext.model.changing import contradictions, last_equal
 from nbtext.model.description import corpus_findings
+from nbtext.model.operations import contradictions, last_equal
 from nbtext.prediction.labels import Label, labels_in
 from nbtext.settings import BY_NAME, LANGUAGES, Reading, Settings
 from nbtext.store.ledger import fingerprint

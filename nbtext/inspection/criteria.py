@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.classifiers.base import part_fits
+from nbtext.compatibility import CRITERIA, require_fitting, rows_of
 from nbtext.counts.count_table import whole_or_float
 from nbtext.counts.statistics import estimated
 from nbtext.errors import UsageError, listed
-from nbtext.exclusions import CRITERIA, require_fitting, rows_of
 from nbtext.fitted_model import classifier
 from nbtext.language_model.dirichlet import NO_OWN
 from nbtext.language_model.measures import (

@@ -25,10 +25,10 @@ from nbtext.errors import (
     PathError,
     reason,
 )
+from nbtext.fast_dataclasses import dataclass
 from nbtext.metrics.results import NOT_IN_JSON
 from nbtext.model.description import describe
 from nbtext.model.text_classifier import TextClassifier
-from nbtext.records import dataclass
 from nbtext.store.atomic import LOCK_SUFFIX, check_replaceable, locked
 from nbtext.store.model_file import read_model_bytes
 from nbtext.version import __version__

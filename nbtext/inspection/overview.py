@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from nbtext.classifiers.attribute_likelihoods import CategoricalAttribute
-    from nbtext.classifiers.shown import Boundary, TwoClassBoundary
+    from nbtext.classifiers.inspection import Boundary, TwoClassBoundary
     from nbtext.fitted_model import Choices
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.type_names import Floats, Parsed

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.classifiers.base import class_conditionals
-from nbtext.classifiers.shown import OF_TOKENS, TermProbabilities
+from nbtext.classifiers.inspection import OF_TOKENS, TermProbabilities
 from nbtext.counts.count_table import whole_or_float
 from nbtext.counts.matrix import in_blocks
 from nbtext.counts.vocabulary import FORMS, category_term, displayed_term, is_category_of
-from nbtext.document_parts import checked_fields, field_name, without_separators
+from nbtext.document_fields import checked_fields, field_name, without_separators
 from nbtext.explain.explanation import class_number
-from nbtext.explain.word_walk import WordWalker
+from nbtext.explain.token_trace import WordWalker
 from nbtext.language_model.dirichlet import beta_intervals
 from nbtext.selection import (
     PROBABILITIES_AT_ONCE,

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from nbtext.corpus.streams import file_content
-from nbtext.document_parts import FIELDS_KEY, fields_of_pairs
+from nbtext.document_fields import FIELDS_KEY, fields_of_pairs
 from nbtext.errors import (
     WARNING,
     Finding,

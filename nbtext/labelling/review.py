@@ -9,7 +9,7 @@ import numpy as np
 
 from nbtext.evaluation.label_errors import suspects
 from nbtext.labelling.answer_file import AnswerFile, Reviewed
-from nbtext.labelling.asking import tempered
+from nbtext.labelling.query_strategies import tempered
 from nbtext.labelling.session import Estimate, Plan, Session
 from nbtext.prediction.labels import EVERYTHING, labels_in, separated, written_label
 

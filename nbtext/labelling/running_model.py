@@ -9,7 +9,7 @@ so these alone are touched. The sums are whole numbers of 1 / `NATS`: they follo
 Sources: K. Nigam, A. McCallum, S. Thrun, T. Mitchell, Text classification from labeled and unlabeled documents using EM (2000), equations 5 and 6, for the
 model; J. Rennie, L. Shih, J. Teevan, D. Karger, Tackling the poor assumptions of naive Bayes text classifiers (2003), for log counts.
 
-Where documents may have several labels, the documents with a label stand against the rest, as `nbtext.classifiers.many_labels` has it. One table has the
+Where documents may have several labels, the documents with a label stand against the rest, as `nbtext.classifiers.multi_label` has it. One table has the
 counts of all labelled documents, and for each label those of the documents with it and without it. So a new label begins with all documents on the
 other side, and all sums stay exact.
 """

@@ -15,13 +15,13 @@ import numpy as np
 
 from nbtext.corpus.document import Document
 from nbtext.counts.statistics import by_class
-from nbtext.document_parts import checked_fields, fields_of_pairs, without_separators
+from nbtext.document_fields import checked_fields, fields_of_pairs, without_separators
 from nbtext.errors import DocumentError, UsageError, quantity
 from nbtext.explain.contributions import shared_out, weighed_pieces
-from nbtext.explain.word_walk import WordWalker
+from nbtext.explain.token_trace import WordWalker
 from nbtext.labelling.answer_file import AnswerFile, Labelled
-from nbtext.labelling.asking import Coverage, tempered, worth
 from nbtext.labelling.pool import DocumentPool, count_pool
+from nbtext.labelling.query_strategies import Coverage, tempered, worth
 from nbtext.labelling.running_model import RUNNING_MODELS, ClassSeed
 from nbtext.metrics.intervals import Interval, wilson_interval
 from nbtext.prediction.labels import LabelSets, labels_in, separated, shown_label
@@ -46,7 +46,7 @@ class Plan(NamedTuple):
     """Settings for choosing documents."""
 
     strategy: str = "mixed"
-    """``mixed``, ``uncertain``, ``typical`` or ``random``; see `nbtext.labelling.asking`."""
+    """``mixed``, ``uncertain``, ``typical`` or ``random``; see `nbtext.labelling.query_strategies`."""
     random_share: float = 0.1
     """The share of questions that goes to documents drawn at random."""
     seed: int = 0

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.counts.matrix import add_cell_sums, add_weighted_sums
+from nbtext.fast_dataclasses import dataclass
 from nbtext.ragged import find_sorted
-from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

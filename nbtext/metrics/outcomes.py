@@ -477,7 +477,7 @@ METRICS = {
     "set_size": Metric(most=inf, more_is_better=False),
 }
 """The metrics by name. Those without a function of `Outcomes` are computed by `nbtext.metrics.evaluation` and `nbtext.metrics.ranking`, those of sets that
-hold the true class by `nbtext.promises`."""
+hold the true class by `nbtext.guarantees`."""
 
 
 def rates(table: Outcomes, kind: type[Posterior] = ClassPosterior) -> dict[str, Floats]:

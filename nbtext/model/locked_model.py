@@ -18,8 +18,8 @@ from nbtext.counts.corpus_counts import NeverLearntError, forget_documents
 from nbtext.errors import ModelError, PathError, UsageError, reason
 from nbtext.fitted_model import require_additive
 from nbtext.model.text_classifier import TextClassifier
+from nbtext.progress import stepped
 from nbtext.settings import CLASSIFIERS
-from nbtext.steps import stepped
 from nbtext.store.atomic import BACKUP_SUFFIX as BACKUP
 from nbtext.store.atomic import LOCK_SUFFIX as LOCK
 from nbtext.store.atomic import check_replaceable, keep_backup, locked, replace_file
@@ -36,8 +36,8 @@ from nbtext.store.model_file import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nbtext.model.changing import Batch, LearntOnce
-    from nbtext.model.corpus_work import CountedCorpus
+    from nbtext.model.operations import Batch, LearntOnce
+    from nbtext.model.parallel_corpus import CountedCorpus
     from nbtext.model.unlabelled import UnlabelledDocuments
 
 
@@ -105,7 +105,7 @@ def import_what_changing_needs() -> None:
         "metrics.outcomes",
         "model.training",
         "model.description",
-        "model.given_texts",
+        "model.python_input",
         "version",
     )
     for name in (
@@ -175,7 +175,7 @@ def update(
     The documents were counted by ``counted_by``. Raises `ModelError` if the model was replaced since by one that counts otherwise, `UsageError` if it
     cannot be changed, `NeverLearntError` for a document to be moved that it does not hold, and `LockedError`.
     """
-    from nbtext.model.changing import Batch, learnt_once
+    from nbtext.model.operations import Batch, learnt_once
 
     with locked_model(path, lock_timeout=lock_timeout, backup=backup) as file:
         model = _loaded_to_change(file, counted_by, unlabelled)
@@ -225,7 +225,7 @@ def forget(
 
     Raises as `update` does, `NeverLearntError` for a document that the model does not hold, and `UsageError` with ``once`` without a ledger.
     """
-    from nbtext.model.changing import forgotten, forgotten_once
+    from nbtext.model.operations import forgotten, forgotten_once
 
     with locked_model(path, lock_timeout=lock_timeout, backup=backup) as file:
         model = _loaded_to_change(file, counted_by, unlabelled)
@@ -254,7 +254,7 @@ def _loaded_to_change(
     file: LockedModelFile, counted_by: TextClassifier, unlabelled: Unlabelled
 ) -> TextClassifier:
     """Load the model to change, without its unlabelled documents if these are dropped. Raise `ModelError` if another process replaced it by one that counts differently."""
-    from nbtext.model.changing import counting_difference
+    from nbtext.model.operations import counting_difference
 
     model = file.load()
     difference = counting_difference(counted_by, model)
@@ -292,7 +292,7 @@ def merge(
     paths: Sequence[str], path: str, *, lock_timeout: float, backup: bool = False
 ) -> MergedModels:
     """Write the sum of models, with their ledgers joined; the file may be one of them. Raises as `merged` does, and `LockedError`."""
-    from nbtext.model.changing import join_ledgers, merged
+    from nbtext.model.operations import join_ledgers, merged
 
     with locked_model(path, lock_timeout=lock_timeout, backup=backup) as file:
         parts = [

@@ -14,11 +14,11 @@ import numpy as np
 
 from nbtext.counts.documents import LARGEST_HASH
 from nbtext.counts.statistics import MOST_OF_SEEDS
-from nbtext.document_parts import WEIGHT_UNIT
+from nbtext.document_fields import WEIGHT_UNIT
 from nbtext.errors import ModelError, UsageError, malformed, require
 from nbtext.prediction.calibration import LARGEST_LOG
 from nbtext.prediction.typicality import FIGURES
-from nbtext.text.surfaces import PAIRS, WORDS
+from nbtext.text.surface_forms import PAIRS, WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -20,7 +20,7 @@ from nbtext.counts.documents import MOST_ENTRIES, MOST_TERMS, CountedDocuments, 
 from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.counts.statistics import Seed, Seeds, weights_of
 from nbtext.counts.vocabulary import Vocabulary, is_category, sorted_order
-from nbtext.document_parts import LARGEST, LARGEST_COUNT, SMALLEST, WEIGHT_UNIT, Attributes
+from nbtext.document_fields import LARGEST, LARGEST_COUNT, SMALLEST, WEIGHT_UNIT, Attributes
 from nbtext.errors import ModelError, UsageError, malformed, require
 from nbtext.fitted_model import (
     Choices,
@@ -49,7 +49,7 @@ from nbtext.prediction.typicality import BANDS, LEVELS, Profile, Spread, Typical
 from nbtext.ragged import offsets, rise_in_rows
 from nbtext.settings import NLTK_STEMMERS, Reading, Settings
 from nbtext.text.hashing import pair, unpair
-from nbtext.text.surfaces import PAIRS, unspaced_runs
+from nbtext.text.surface_forms import PAIRS, unspaced_runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nbtext.compatibility import SEED_WORDS, needs_documents, require_fitting
 from nbtext.counts.corpus_counts import CorpusCounts, forget_documents
 from nbtext.counts.counting import Analysis, count, require_words
 from nbtext.counts.documents import NO_DOCUMENTS
 from nbtext.counts.statistics import seed_vocabulary
-from nbtext.document_parts import BESIDE_TEXT, joined_parts
+from nbtext.document_fields import BESIDE_TEXT, joined_parts
 from nbtext.errors import DocumentError, ModelError, UsageError, quantity
-from nbtext.exclusions import SEED_WORDS, needs_documents, require_fitting
 from nbtext.fitted_model import FittedModel, ScoredTexts, require_additive
 from nbtext.model.state import from_plain, to_plain, versions
 from nbtext.prediction.labels import labels_in
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from nbtext.corpus.document import Document, Notices
     from nbtext.counts.statistics import Seed
     from nbtext.explain.explanation import Explained
-    from nbtext.model.given_texts import GivenClasses, Indicator, Label, Paths, Text
+    from nbtext.model.python_input import GivenClasses, Indicator, Label, Paths, Text
     from nbtext.model.unlabelled import UnlabelledDocuments
     from nbtext.prediction.posterior import ClassSets
     from nbtext.type_names import Floats, Mask
@@ -251,7 +251,7 @@ class TextClassifier:
         frame, with a column a label. ``sample_weight`` has the weight of each text: a document of weight 2 counts as two, one
         of weight 0 not at all; weights are rounded to thousandths. Raises `UsageError` for a weight that is negative or no number.
         """
-        from nbtext.model.given_texts import GivenLabels, labelled_documents
+        from nbtext.model.python_input import GivenLabels, labelled_documents
 
         given = GivenLabels(labels)
         self._looked_up()  # validate early: fail before counting, not after
@@ -283,8 +283,8 @@ class TextClassifier:
         from nbtext.corpus.collection import Corpus, ignore
         from nbtext.corpus.document import Notices
         from nbtext.corpus.reading import resolved
-        from nbtext.model.corpus_work import count_corpus
-        from nbtext.model.given_texts import path_names
+        from nbtext.model.parallel_corpus import count_corpus
+        from nbtext.model.python_input import path_names
 
         given = Reading.of({**self.reading, "document": "auto", **reading})
         corpus = Corpus(
@@ -333,8 +333,8 @@ class TextClassifier:
         from nbtext.corpus.collection import Corpus, ignore
         from nbtext.corpus.document import Notices
         from nbtext.corpus.reading import reading_like
-        from nbtext.model.corpus_work import score_corpus
-        from nbtext.model.given_texts import path_names
+        from nbtext.model.parallel_corpus import score_corpus
+        from nbtext.model.python_input import path_names
 
         names = path_names(paths)
         given = reading_like(self.reading, names, reading)
@@ -368,7 +368,7 @@ class TextClassifier:
         """
         self._require_additive()
         if classes is not None:
-            from nbtext.model.given_texts import among
+            from nbtext.model.python_input import among
 
             labels = among(labels, classes)
         if self._fitted is None:
@@ -498,7 +498,7 @@ class TextClassifier:
         """Return the answer to each text under a decision rule: its class, or the reason to abstain, as `nbtext classify` prints it.
 
         With ``min_probability`` abstain where the class is less probable, as with a rule that says so. Also abstain where less than a share ``min_typicality`` of the training documents of about the same length are less likely per token. An answer
-        has the ``top_k`` most probable classes, or with ``sets``, a rule of `nbtext.promises.prediction_sets`, those of the set. Classes are named as in
+        has the ``top_k`` most probable classes, or with ``sets``, a rule of `nbtext.guarantees.prediction_sets`, those of the set. Classes are named as in
         `classes`. Raises `UsageError` if the model does not know what is typical.
         """
         scores = scored(self.fitted, self._documents(texts))
@@ -529,7 +529,7 @@ class TextClassifier:
         sample_weight: Sequence[float] | None = None,
     ) -> float:
         """Return the share of texts, or of their weights, whose class or set of labels is right."""
-        from nbtext.model.given_texts import given_rows
+        from nbtext.model.python_input import given_rows
 
         given = list(given_rows(texts, self.reading))
         truth = self._labelled(given, labels)
@@ -621,7 +621,7 @@ class TextClassifier:
 
     @cached_property
     def _given_classes(self) -> GivenClasses:
-        from nbtext.model.given_texts import GivenClasses
+        from nbtext.model.python_input import GivenClasses
 
         return GivenClasses.of(self.classes, self.fitted.label_kind)
 
@@ -633,7 +633,7 @@ class TextClassifier:
 
     def _stacked(self, texts: Iterable[Text], rows_of: Callable[[ScoredTexts], Floats]) -> Floats:
         """Return rows of all texts, with columns in the order of `classes_`. Without records of documents: these take a third of the time of short texts."""
-        from nbtext.model.given_texts import given_contents
+        from nbtext.model.python_input import given_contents
 
         found = blocks(
             given_contents(texts, self.reading),
@@ -656,7 +656,7 @@ class TextClassifier:
 
     def _documents(self, texts: Iterable[Text]) -> Iterator[Document]:
         from nbtext.corpus.document import Document
-        from nbtext.model.given_texts import given_contents
+        from nbtext.model.python_input import given_contents
 
         return (
             Document(str(place), None, *content)
@@ -667,7 +667,7 @@ class TextClassifier:
         self, texts: Iterable[Text], labels: Iterable[Label], weights: Iterable[float] | None = None
     ) -> Iterator[Document]:
         """Return texts with labels of the type of those learnt."""
-        from nbtext.model.given_texts import GivenLabels, labelled_documents
+        from nbtext.model.python_input import GivenLabels, labelled_documents
 
         return labelled_documents(texts, GivenLabels(labels, self._kind), self.reading, weights)
 

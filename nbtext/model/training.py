@@ -19,13 +19,13 @@ from nbtext.classifiers.base import (
     classifier_class,
     likelihood_per_token,
 )
-from nbtext.classifiers.left_out import fitted_calibration, uncalibrated, unseen_scores
+from nbtext.classifiers.held_out import fitted_calibration, uncalibrated, unseen_scores
+from nbtext.compatibility import needs_documents, require_fitting
 from nbtext.counts.counting import Analysis
 from nbtext.counts.statistics import estimated, weights_of
 from nbtext.counts.vocabulary import category_term, is_category
-from nbtext.document_parts import NO_TEXT, Attributes, field_name
+from nbtext.document_fields import NO_TEXT, Attributes, field_name
 from nbtext.errors import UsageError, quantity
-from nbtext.exclusions import needs_documents, require_fitting
 from nbtext.fitted_model import (
     Choices,
     FittedModel,
@@ -36,7 +36,7 @@ from nbtext.fitted_model import (
     require_learnable,
     training_of,
 )
-from nbtext.model.choosing import choose, has_choice
+from nbtext.model.auto_settings import choose, has_choice
 from nbtext.prediction.calibration import Calibration, LeftOutPosteriors, Unseen
 from nbtext.prediction.posterior import (
     ClassPosterior,
@@ -48,7 +48,7 @@ from nbtext.prediction.posterior import (
 from nbtext.prediction.rule import minimum_error
 from nbtext.prediction.typicality import Profile, Typicality
 from nbtext.settings import ALL_OTHERS, BY_NAME, GivenSmoothing, Reading, Settings
-from nbtext.text.surfaces import PAIRS
+from nbtext.text.surface_forms import PAIRS
 from nbtext.text.words import words
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ import numpy as np
 from nbtext.classifiers.base import Training
 from nbtext.classifiers.complement import ComplementNaiveBayes
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
+from nbtext.compatibility import POOL, require_fitting, rows_of
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets, is_known, with_ngram_parts
 from nbtext.counts.count_table import UNLABELLED, CountTable, Layer
 from nbtext.counts.counting import Analysis, count
@@ -37,9 +38,8 @@ from nbtext.counts.statistics import (
 )
 from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.counts.weighting import weighted
-from nbtext.document_parts import WEIGHT_UNIT
+from nbtext.document_fields import WEIGHT_UNIT
 from nbtext.errors import UsageError, quantity
-from nbtext.exclusions import POOL, require_fitting, rows_of
 from nbtext.fitted_model import (
     Learnt,
     UnlabelledFigures,
@@ -56,7 +56,7 @@ from nbtext.model.training import (
     without_dropped,
 )
 from nbtext.prediction.calibration import OF_COUNTS, Unseen, loss_after_calibration
-from nbtext.steps import stepped
+from nbtext.progress import stepped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.fast_dataclasses import dataclass
 from nbtext.prediction.labels import DocumentLabels
 from nbtext.prediction.posterior import Posterior, log_posterior
-from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nbtext.fast_dataclasses import dataclass
 from nbtext.prediction.calibration import LABEL_ARRAYS, LARGEST_EXPONENT, LARGEST_LOG, Calibration
-from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from nbtext.prediction.labels import DocumentLabels

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
+from nbtext.fast_dataclasses import dataclass
 from nbtext.ragged import flat_indices, offsets
-from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from nbtext.type_names import Integers, Mask, Names, Whole

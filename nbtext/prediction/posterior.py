@@ -76,7 +76,7 @@ class OtherLabels(NamedTuple):
 
 
 class ClassSets(Protocol):
-    """What gives documents sets of labels: a decision rule, or a `nbtext.promises.prediction_sets.SetRule`."""
+    """What gives documents sets of labels: a decision rule, or a `nbtext.guarantees.prediction_sets.SetRule`."""
 
     def members(self, log_posterior: Floats) -> Mask:
         """Return which labels are in the sets of documents, both of shape (n_docs, n_labels)."""

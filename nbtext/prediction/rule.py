@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from nbtext.errors import UsageError, unknown_class
-from nbtext.records import dataclass
+from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -211,7 +211,7 @@ class DecisionRule:
     min_probability: float | tuple[float, ...] = 0.0
     """One for all classes, or one for each."""
     precise_from: tuple[float, ...] = ()
-    """For each class the probability from which its answers are precise enough, as `nbtext.promises.precision` finds it; none if empty."""
+    """For each class the probability from which its answers are precise enough, as `nbtext.guarantees.precision` finds it; none if empty."""
     labels_from: float | tuple[float, ...] | None = None
     """Of several labels, the probability from which a label is given, one for all or one for each; None for the set of the greatest expected F1."""
 

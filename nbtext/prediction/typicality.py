@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.records import dataclass
+from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,7 +10,7 @@ from nbtext.errors import quantity
 from nbtext.metrics.outcomes import METRICS
 from nbtext.metrics.results import json_values
 from nbtext.prediction.typicality import ANSWERS, LENGTH, LIKELIHOOD, UNKNOWN
-from nbtext.report.forms import (
+from nbtext.report.output_formats import (
     FIGURES,
     SIX_DIGITS,
     Column,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from nbtext.evaluation.drift_log import DriftRun, FigureDrift
     from nbtext.evaluation.label_errors import Suspect
     from nbtext.evaluation.learning_curves import CurvePoint, Forecast, LearningCurve
-    from nbtext.promises.class_shares import ClassShare, PrevalenceResult
+    from nbtext.guarantees.class_proportions import ClassShare, PrevalenceResult
 
     Compared = tuple[str, float | None, float | None, Difference]
     """The title of a figure, that of A, that of B, and their difference."""

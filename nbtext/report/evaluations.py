@@ -10,7 +10,7 @@ from nbtext.errors import quantity
 from nbtext.evaluation.leakage import LeakResult
 from nbtext.metrics.outcomes import METRICS
 from nbtext.metrics.results import json_values
-from nbtext.report.forms import (
+from nbtext.report.output_formats import (
     Column,
     block,
     bounds,
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     from nbtext.evaluation.cross_validation import FoldFigures, FoldsResult
     from nbtext.evaluation.leakage import SampledLeakResult
+    from nbtext.guarantees.precision import RiskPoint
+    from nbtext.guarantees.prediction_sets import SetGroup, SetsResult
     from nbtext.metrics.results import ClassResult, EvaluationResult, ReliabilityBin, SliceResult
     from nbtext.prediction.rule import AnswerThreshold
-    from nbtext.promises.precision import RiskPoint
-    from nbtext.promises.prediction_sets import SetGroup, SetsResult
 
     OfClass = tuple[str, ClassResult]
     OfSlice = tuple[str, SliceResult]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from nbtext.errors import quantity
 from nbtext.explain.contributions import weighed_pieces
 from nbtext.metrics.results import json_values
-from nbtext.report.forms import (
+from nbtext.report.output_formats import (
     Column,
     columns_in_order,
     drawing,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from nbtext.explain.counterfactual import WhyNot
     from nbtext.explain.explanation import Explained, Explanation, RuledOut
-    from nbtext.explain.word_walk import Term, Token
+    from nbtext.explain.token_trace import Term, Token
     from nbtext.type_names import Parsed
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbtext.errors import listed, quantity
-from nbtext.report.forms import (
+from nbtext.report.output_formats import (
     FIGURES,
     PROBABILITY_FIGURES,
     Column,
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from nbtext.errors import Finding
-    from nbtext.evaluation.gathering import Provenance
+    from nbtext.evaluation.report_data import Provenance
+    from nbtext.guarantees.precision import PrecisionThreshold
     from nbtext.inspection.criteria import ComparedModel, Criteria, PartCriteria
     from nbtext.inspection.generation import DocumentGenerator, Generated
     from nbtext.inspection.overview import (
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
         UnlabelledOverview,
     )
     from nbtext.model.text_classifier import TextClassifier
-    from nbtext.promises.precision import PrecisionThreshold
 
     OfPart = tuple[str, Criteria | PartCriteria, float | None]
     """Its name, its criteria, and n of the BIC."""

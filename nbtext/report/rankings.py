@@ -6,7 +6,7 @@ from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 from nbtext.errors import quantity
-from nbtext.report.forms import (
+from nbtext.report.output_formats import (
     Column,
     bounds,
     is_plain_terminal,

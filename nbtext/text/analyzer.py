@@ -15,7 +15,7 @@ import numpy as np
 
 from nbtext.ragged import GrowingRows, TextBlock, flat_indices
 from nbtext.text.hashing import group
-from nbtext.text.surfaces import (
+from nbtext.text.surface_forms import (
     BETWEEN_FORMS,
     KEEP_ITEMS,
     LONG_FORM,
@@ -29,7 +29,7 @@ from nbtext.text.words import MAX_BYTES, words
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from nbtext.text.surfaces import Surfaces
+    from nbtext.text.surface_forms import Surfaces
     from nbtext.type_names import AnyArray, Ids, Mask, Whole
 
     FindTerms = Callable[[list[str]], Sequence[int] | Whole]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.text.analyzer import UNKNOWN, Analyzer, TermSequence
-from nbtext.text.surfaces import RUNS, WORDS
+from nbtext.text.surface_forms import RUNS, WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -21,7 +21,7 @@ from unicodedata import category, combining, normalize
 
 from nbtext.errors import PathError, UsageError, did_you_mean, reason
 from nbtext.settings import LANGUAGES, NLTK_STEMMERS, UNSPACED_LANGUAGES, content_within_limit
-from nbtext.text.surfaces import is_unspaced
+from nbtext.text.surface_forms import is_unspaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable

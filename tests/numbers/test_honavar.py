@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nbtext.classifiers.attributed import AttributedClassifier
+from nbtext.classifiers.with_attributes import AttributedClassifier
 from tests.numbers.published import fitted, joint
 from tests.textbook import DATING
 

@@ -13,7 +13,7 @@ from operator import contains
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.corpus.decoding import Doubts, from_charset, joined_doubts, whole_characters
-from nbtext.document_parts import field_name
+from nbtext.document_fields import field_name
 from nbtext.errors import DocumentError
 from nbtext.prediction.labels import label_set
 

@@ -10,16 +10,16 @@ from math import ceil, floor, log10
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.errors import quantity
-from nbtext.report.forms import bounds, percent, shortened
+from nbtext.report.output_formats import bounds, percent, shortened
 from nbtext.report.page.markup import NOTHING, Markup, attribute, breakable, html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from nbtext.evaluation.learning_curves import CurvePoint, Forecast
+    from nbtext.guarantees.precision import RiskPoint
     from nbtext.metrics.intervals import Interval
     from nbtext.metrics.results import ClassResult, ReliabilityBin
-    from nbtext.promises.precision import RiskPoint
 
 BAR_WIDTH = 100.0
 BAR_HEIGHT = 8.0

@@ -12,7 +12,7 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, LiteralString
 
-from nbtext.report.forms import shortened, visible
+from nbtext.report.output_formats import shortened, visible
 from nbtext.store.atomic import replace_file
 
 if TYPE_CHECKING:

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 from nbtext.errors import plural, quantity
 from nbtext.evaluation.leakage import LeakResult
 from nbtext.report.comparisons import forecast_sentence
-from nbtext.report.forms import Column, Record, bounds, cells, figure, nats, percent, shortened
+from nbtext.report.output_formats import (
+    Column,
+    Record,
+    bounds,
+    cells,
+    figure,
+    nats,
+    percent,
+    shortened,
+)
 from nbtext.report.page.charts import (
     MOST_CLASSES,
     bar,
@@ -35,8 +44,9 @@ from nbtext.report.page.markup import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence, Sized
 
-    from nbtext.evaluation.gathering import QuotedMistake, ReportData
     from nbtext.evaluation.learning_curves import LearningCurve
+    from nbtext.evaluation.report_data import QuotedMistake, ReportData
+    from nbtext.guarantees.precision import RiskPoint
     from nbtext.inspection.terms import ClassTerms
     from nbtext.metrics.intervals import Interval
     from nbtext.metrics.results import (
@@ -45,7 +55,6 @@ if TYPE_CHECKING:
         ProbabilityResult,
         ReliabilityBin,
     )
-    from nbtext.promises.precision import RiskPoint
 
 CONFUSIONS_SHOWN = 12
 

@@ -1,0 +1,143 @@
+"""Parameters that a user gives (`cli/parameters.py`): options of their own, and ``--set`` for those that few need, as real commands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from nbtext.cli.parameters import Given, arguments_of
+from nbtext.errors import UsageError
+from nbtext.settings import DECLARED, READING, TRAINING, Settings
+from tests.process import content, fail, nbtext, succeed, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RARE = [each for each in (*READING, *TRAINING) if each.is_rare]
+
+
+@pytest.mark.parametrize(
+    ("with_set", "with_options"),
+    [
+        ("--set prior-shape=background", "--prior-shape background"),
+        (
+            "--set estimate=map --smoothing 2 --set=sample=0",
+            "--estimate map --smoothing 2 --sample 0",
+        ),
+        ("--set surface-forms=true", "--surface-forms"),
+        ("--set surface-forms=false", "--no-surface-forms"),
+        (
+            "--set encoded_lines=keep --set max-document-size=1M",
+            "--encoded-lines keep --max-document-size 1M",
+        ),
+        ("--classifier logistic --set l2=3 --set l2=0.5", "--classifier logistic --l2 0.5"),
+        ("--set char-ngrams=2-3", "--char-ngrams=2-3"),
+    ],
+)
+def test_a_setting_is_the_same_as_its_hidden_option(
+    with_set: str, with_options: str, pets: Path
+) -> None:
+    assert pets.exists()
+    succeed(f"train pets -m a {with_set}")
+    succeed(f"train pets -m b {with_options}")
+    assert content("a") == content("b")
+
+
+def test_what_is_wrong_with_a_setting_is_said_in_its_words(pets: Path) -> None:
+    assert pets.exists()
+    assert fail(2, "train pets --set l3=1") == (
+        "nbtext: --set does not know 'l3'; see nbtext help settings"
+    )
+    assert "--set does not know 'estimat' (did you mean 'estimate'?)" in fail(
+        2, "train pets --set estimat=ml"
+    )
+    assert "--set does not set ngrams, which has an option of its own; give --ngrams" in fail(
+        2, "train pets --set ngrams=2"
+    )
+    assert "--set must be NAME=VALUE, not 'l2'" in fail(2, "train pets --set l2")
+    assert "--set must be NAME=VALUE, not ''" in fail(2, "train pets --set")
+    assert "--set drop-quotes must be true or false, not 'yes'" in fail(
+        2, "train pets --set drop-quotes=yes"
+    )
+    assert "--set l2 must be auto or a number from 1e-6, not 'much'" in fail(
+        2, "train pets --set l2=much"
+    )
+    assert "--set l2 is for commands that train; leave it out" in fail(
+        2, "classify pets --set l2=1"
+    )  # a model has its own
+
+
+def test_a_text_may_look_like_the_option(pets: Path) -> None:
+    assert pets.exists()
+    succeed("train pets")
+    assert succeed("classify", "--text", "--set").text
+    write("--set", "a dog")
+    assert succeed("classify", "--", "--set").text.startswith("--set\t")
+
+
+def test_a_command_without_such_parameters_has_no_set() -> None:
+    assert "No such option '--set'" in fail(2, "select-features --set l2=1")
+
+
+def test_defaults_name_a_setting_itself(pets: Path) -> None:
+    assert pets.exists()
+    write("nbtext.toml", "sample = 0\n")
+    succeed("train pets -m a")
+    succeed("train pets -m b --no-config --set sample=0")
+    assert content("a") == content("b")
+    succeed("train pets -m c --set sample=9")
+    assert content("a") != content("c")
+    write("nbtext.toml", 'set = ["sample=0"]\n')
+    assert "write each setting by its own name, such as l2 = 1" in fail(2, "train pets")
+
+
+def test_completion_suggests_names_and_values() -> None:
+    def suggested(words: str) -> set[str]:
+        env = {
+            "_NBTEXT_COMPLETE": "bash_complete",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(len(words.split()) - 1),
+        }
+        return {line.removeprefix("plain,") for line in nbtext(env=env).text.splitlines()}
+
+    assert suggested("nbtext train --set cov") == {"covariance=", "covariance-shape="}
+    assert suggested("nbtext classify --set dr") == {"drop-quotes=", "drop-signatures="}
+    assert suggested("nbtext train --set=covariance=s") == {
+        "covariance=shared",
+        "covariance=separate",
+    }
+
+
+def test_the_topic_lists_every_setting_and_the_help_names_it() -> None:
+    text = succeed("help settings", env={"COLUMNS": "80"}).text
+    everything = "".join(succeed("train --help-all").text.split())
+    for parameter in RARE:
+        assert f"  {parameter.key}={parameter.takes}" in text
+        assert parameter.key in everything
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_parameters_are_checked_when_they_are_asked_for_and_never_change() -> None:
+    given = Given(Settings, {"ngrams": "2", "l2": "much"})
+    assert "ngrams" in given
+    assert "top" not in given
+    changed = given.updated(l2="0.5", top="7")
+    assert (changed.checked.ngrams, changed.checked.l2, changed.checked.top) == (2, 0.5, 7)
+    assert given.raw == {"ngrams": "2", "l2": "much"}
+    with pytest.raises(UsageError, match="l2 must be"):
+        given.values  # noqa: B018 - it is what raises
+
+
+def test_given_parameters_as_arguments() -> None:
+    table = [DECLARED[name] for name in ("ngrams", "l2", "null", "surface_forms", "top")]
+    texts = {"ngrams": "2", "l2": "0.5", "null": True, "surface_forms": False, "top": None}
+    assert arguments_of(table, texts) == [
+        "--ngrams",
+        "2",
+        "--set",
+        "l2=0.5",
+        "--null",
+        "--set",
+        "surface-forms=false",
+    ]

@@ -1,0 +1,314 @@
+"""What goes with what: each pair of the table is refused in one line that names both.
+
+What is in no pair is not refused. Tests `traits.py` too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+import pytest
+
+from nbtext import TextClassifier, UsageError, compatibility, traits
+from nbtext.cli.main import COMMANDS as NAMES
+from nbtext.cli.main import nbtext as program
+from nbtext.compatibility import (
+    COMMANDS,
+    CRITERIA,
+    EVERYWHERE,
+    EXACT_CHANGE,
+    JOINED_LABELS,
+    KINDS,
+    MISTAKES,
+    OF_SETTINGS,
+    OTHER_SHARES,
+    SEVERAL_LABELS,
+    OptionRow,
+    Row,
+    WithValue,
+    _given_rows,
+    _offers,
+    _settings_rows,
+    require_fitting,
+    require_options,
+)
+from nbtext.counts.statistics import Seed
+from nbtext.settings import AVERAGE, BY_EVIDENCE, CLASSIFIERS, WEIGHTINGS, Reading, Settings
+from tests.process import fail, succeed, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from nbtext.settings import ClassifierName, Weighting
+
+TEXTS, LABELS = (
+    ["it purrs", "it barks", "it purrs and naps", "it barks at night"],
+    ["cats", "dogs", "cats", "dogs"],
+)
+EVERY_KIND = pytest.mark.parametrize(
+    ("classifier", "weighting"),
+    [(name, weighting) for name, kinds in KINDS.items() for weighting in kinds],
+)
+
+
+def option_names(command: str) -> set[str]:
+    """The options of a command by their long names, and CORPUS."""
+    found = program.get_command(click.Context(program), command)
+    assert found is not None
+    return {
+        name for each in found.params if isinstance(each, click.Option) for name in each.opts
+    } | {"CORPUS"}
+
+
+def named_by(row: OptionRow) -> set[str]:
+    """The options that a row names."""
+    return {
+        option.option if isinstance(option, WithValue) else option
+        for option in (*row.options, *row.wants)
+    }
+
+
+def test_every_classifier_has_a_kind_and_every_trait_is_needed_and_lacked() -> None:
+    assert set(KINDS) == set(CLASSIFIERS)
+    assert {weighting for kinds in KINDS.values() for weighting in kinds} == set(WEIGHTINGS)
+    rows: list[Row | OptionRow] = [
+        value for value in vars(compatibility).values() if isinstance(value, Row)
+    ]
+    rows += [row for _, row in OF_SETTINGS]
+    for table in (EVERYWHERE, *COMMANDS.values()):
+        rows += table
+    needed = {trait for row in rows for trait in row.needs}
+    offered = {trait for kinds in KINDS.values() for offers in kinds.values() for trait in offers}
+    lacked = {trait for row in rows for trait in row.lacks} | offered
+    assert needed == lacked == set(traits.EVERY_TRAIT)
+
+
+@EVERY_KIND
+def test_a_kind_takes_weights_if_it_offers_them(
+    classifier: ClassifierName, weighting: Weighting
+) -> None:
+    model = TextClassifier(classifier=classifier, weighting=weighting)
+    if traits.WEIGHTS in _offers(model.settings):
+        model.fit(TEXTS, LABELS, [1, 2, 0.5, 1])
+    else:
+        with pytest.raises(
+            UsageError,
+            match=r"weights of documents and (classifier|weighting|members) .* exclude each other",
+        ):
+            model.fit(TEXTS, LABELS, [1, 2, 0.5, 1])
+
+
+def test_a_refusal_names_both_and_says_what_to_do() -> None:
+    for settings, first, second in (
+        (
+            Settings(classifier="bernoulli", prior_shape="background"),
+            "--set prior-shape=background",
+            "--classifier bernoulli",
+        ),
+        (Settings(classifier="logistic", smoothing=0), "--classifier logistic", "--smoothing 0"),
+        (
+            Settings(weighting="tfidf", smoothing="leave-one-out"),
+            "--smoothing leave-one-out",
+            "--weighting tfidf",
+        ),
+        (
+            Settings(
+                classifier=AVERAGE, members="multinomial+complement", class_prior="smoothed:1"
+            ),
+            "--class-prior",
+            "--set members",
+        ),
+    ):
+        with pytest.raises(UsageError) as refused:
+            require_fitting(settings)
+        assert refused.value.message.startswith(f"{first} and {second}")
+        assert "exclude each other: " in refused.value.message
+        assert refused.value.hint
+    require_fitting(Settings(), Row("something that needs nothing"))
+    assert [found.name for found in _settings_rows(Settings())] == [
+        "--classifier multinomial",
+        "--weighting counts",
+    ]
+
+
+SETTINGS_ROWS: dict[str, dict[str, Any]] = {
+    "p(m | data) of --set members": {
+        "classifier": AVERAGE,
+        "members": f"{BY_EVIDENCE}multinomial:0.1+multinomial:1",
+    },
+    "--set prior-shape=background": {"prior_shape": "background"},
+    "--class-prior": {"class_prior": "smoothed:1"},
+    "--class-prior FILE": {"class_prior": {"a": 1, "b": 2}},
+    "--class-weight balanced": {"class_weight": "balanced"},
+    "--weight-column": {"reading": Reading(weight_column="weight")},
+    "--categorical, --count or --numeric": {"reading": Reading(numeric="size")},
+    "--top 9": {"top": 9},
+    "--set sample=0": {"sample": 0},
+    "--calibration none": {"calibration": "none"},
+    "--set estimate=ml": {"estimate": "ml"},
+    "--smoothing 0": {"smoothing": 0},
+    "--smoothing leave-one-out": {"smoothing": "leave-one-out"},
+    "--smoothing A,B": {"smoothing": (1, 2)},
+    "--smoothing FILE": {"smoothing": {"*": 1}},
+}
+"""The row of each setting that needs or lacks something, with settings that have it."""
+
+
+@pytest.mark.parametrize("name", SETTINGS_ROWS)
+def test_a_setting_has_its_row_where_it_is_asked_for(name: str) -> None:
+    found = {row.name for row in _settings_rows(Settings(**SETTINGS_ROWS[name]))}
+    of_model = {
+        each for each in found if each.startswith(("--set members", "--classifier", "--weighting"))
+    }
+    beside = {"--class-prior"} if name == "--class-prior FILE" else set()
+    assert found - of_model - beside == {name}
+    assert len(SETTINGS_ROWS) == len(OF_SETTINGS)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        *({"classifier": name} for name, kinds in KINDS.items() if traits.SEVERAL not in kinds["counts"]),
+        *({"weighting": name} for name, offers in KINDS["multinomial"].items() if traits.SEVERAL not in offers),
+        {"class_weight": "balanced"}, {"class_prior": {"a": 1, "b": 2}}, {"estimate": "ml"}, {"smoothing": 0}, {"smoothing": "leave-one-out"}, {"numeric": "size"},
+    ],
+)  # fmt: skip
+def test_what_is_for_documents_of_one_label_is_refused_for_several(
+    settings: dict[str, Any],
+) -> None:
+    texts = (
+        [{"text": "it purrs", "size": 1}, {"text": "it barks", "size": 2}]
+        if "numeric" in settings
+        else ["it purrs", "it barks"]
+    )
+    with pytest.raises(UsageError, match=r"^documents of several labels and .* exclude each other"):
+        TextClassifier(**settings).fit(texts, [["a"], ["a", "b"]])
+    assert TextClassifier().fit(["it purrs", "it barks"], [["a"], ["a", "b"]]).classes == ["a", "b"]
+
+
+def test_what_a_command_cannot_do_with_several_labels_says_what_to_do_instead() -> None:
+    for refused in (CRITERIA, MISTAKES, OTHER_SHARES, JOINED_LABELS):
+        with pytest.raises(UsageError) as found:
+            require_fitting(Settings(), SEVERAL_LABELS, refused)
+        assert (
+            found.value.message
+            == f"documents of several labels and {refused.name} exclude each other: it is for documents of one label"
+        )
+        assert found.value.hint == refused.instead != traits.SEVERAL.remedy
+
+
+@pytest.mark.usefixtures("tmp_path")
+def test_an_average_is_refused_by_its_own_name_or_by_that_of_its_members() -> None:
+    write(
+        "t.jsonl",
+        '{"label": ["a"], "text": "it purrs"}\n{"label": ["a", "b"], "text": "it barks"}\n',
+    )
+    refusal = "documents of several labels and --classifier average exclude each other: it is for documents of one label"
+    assert refusal in fail(2, "train t.jsonl --classifier average")
+    assert refusal in fail(2, "train t.jsonl --classifier average --members multinomial+bernoulli")
+    with pytest.raises(UsageError) as found:
+        TextClassifier(classifier=AVERAGE).fit(["it purrs", "it barks"], [["a"], ["a", "b"]])
+    assert found.value.message == refusal
+    with pytest.raises(
+        UsageError,
+        match=r"an exact change of a model and members=multinomial:log\+logistic exclude each other",
+    ):
+        require_fitting(Settings(classifier=AVERAGE), EXACT_CHANGE)
+
+
+def test_seeds_are_refused_where_documents_have_several_labels() -> None:
+    seeded = TextClassifier().begin_with([Seed("a", ("purrs",), 1.0)])
+    with pytest.raises(UsageError, match="exclude each other"):
+        seeded.fit(["it purrs", "it barks"], [["a"], ["a", "b"]])
+
+
+@pytest.mark.parametrize("command", NAMES)
+def test_options_of_the_table_exist(command: str) -> None:
+    names = option_names(command)
+    for row in COMMANDS.get(command, ()):
+        assert named_by(row) <= names
+
+
+def test_options_of_all_commands_exist_in_one() -> None:
+    names = set().union(*map(option_names, NAMES))
+    for row in EVERYWHERE:
+        assert named_by(row) <= names
+    assert set(COMMANDS) <= set(NAMES)
+
+
+REFUSED = (
+    "classify --coverage --min-precision", "classify --coverage --decide", "classify --costs --decide", "classify --coverage --limit", "classify --coverage --mail-filter", "classify CORPUS --text",
+    "cross-validate --folds --leave-one-out", "cross-validate --group-column --leave-one-out", "cross-validate --group-column --time-column",
+    "cross-validate --repeats --time-column", "explain --against --why-not", "explain --output --to",
+    "explain --to --why-not", "label --suggest --take",
+    "suspects --output --paths", "suspects --output --print0", "train --quiet --verbose", "train CORPUS --from-folder",
+    "update --drop-unlabelled --unlabelled",
+)  # fmt: skip
+"""Commands with two options that exclude each other."""
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_options_that_exclude_each_other_are_refused_by_both_names(line: str) -> None:
+    command, *options = line.split()
+    with pytest.raises(UsageError) as refused:
+        require_options(
+            command,
+            {name: value for name, _, value in (option.partition("=") for option in options)},
+        )
+    said = refused.value.message.replace("=", " ")
+    assert sorted(said.partition(" exclude each other: ")[0].split(" and ")) == sorted(
+        option.replace("=", " ") for option in options
+    )
+
+
+def test_options_exclude_each_other_in_either_order() -> None:
+    for given in ({"--text": "x", "CORPUS": "('a',)"}, {"CORPUS": "('a',)", "--text": "x"}):
+        with pytest.raises(UsageError, match="text and CORPUS exclude each other"):
+            require_options("classify", given)
+    with pytest.raises(UsageError, match="backend dask needs scheduler"):
+        require_options("train", {"--backend": "dask"})
+    require_options("train", {"--backend": "local", "--jobs": "2"})
+    assert [found.name for found in _given_rows("train", {"--jobs": "2", "--model": "m"})] == [
+        "--jobs"
+    ]
+
+
+def test_help_shows_the_table() -> None:
+    shown = " ".join(succeed("cross-validate --help-all").text.split())
+    assert (
+        "--leave-one-out / --folds, --repeats, --seed, --group-column, --time-column: each document is left out alone."
+        in shown
+    )
+    assert "--null needs --files-from." in shown
+
+
+def test_a_file_of_defaults_gives_way_to_the_command_line(pets: Path) -> None:
+    write("nbtext.toml", "[classify]\ncoverage = 0.5\n")
+    assert "exclude each other" in fail(2, "classify pets --coverage 0.5 --min-probability 0.6")
+    plain = succeed("classify pets --min-probability 0.6 --no-config")
+    assert succeed("classify pets --min-probability 0.6").out == plain.out
+
+
+def test_what_a_row_of_a_command_wants_stands_for_what_is_wanted_everywhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Option by option, however they are grouped in rows."""
+    everywhere = (
+        OptionRow(("--a", "--b"), wants=("--c",)),
+        OptionRow(("--a",), needs={traits.FOLDS}),
+    )
+    of_suspects = (
+        OptionRow(("--d", "--a"), wants=("--e",)),
+        OptionRow(("--f",), lacks={traits.FOLDS}),
+    )
+    monkeypatch.setattr("nbtext.compatibility.EVERYWHERE", everywhere)
+    monkeypatch.setitem(COMMANDS, "suspects", of_suspects)
+    with pytest.raises(UsageError, match="a needs e"):
+        require_options("suspects", {"--a": "1", "--c": "1"})
+    with pytest.raises(UsageError, match="b needs c"):
+        require_options("suspects", {"--b": "1", "--e": "1"})
+    with pytest.raises(UsageError, match="a needs c"):
+        require_options("train", {"--a": "1", "--e": "1"})
+    with pytest.raises(UsageError, match="a and f exclude each other"):
+        require_options("suspects", {"--a": "1", "--e": "1", "--f": "1"})

@@ -1,0 +1,126 @@
+"""What stands beside a text: names, separators, what is shown where, and the bytes of which digests are made."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.document_fields import (
+    WEIGHT_UNIT,
+    checked_fields,
+    field_name,
+    field_places,
+    fields_of_pairs,
+    joined_parts,
+    shown,
+    with_weight,
+    without_separators,
+)
+
+if TYPE_CHECKING:
+    from nbtext.type_names import Fields
+
+TEXT = st.one_of(st.text(), st.text(alphabet="ab \0\x1c\x1d\x1e\x1f")).map(str.encode)
+CLEAN = TEXT.map(without_separators)
+NAMES = st.text(max_size=5).map(field_name)
+FIELDS = st.builds(
+    lambda words, items: [*words, *((b"", each) for each in items)],
+    st.lists(st.tuples(NAMES, CLEAN), max_size=4),
+    st.lists(CLEAN.filter(bool), max_size=1),
+)
+
+
+@given(TEXT)
+def test_separators_become_spaces(text: bytes) -> None:
+    assert without_separators(text) == re.sub(rb"[\0\x1c-\x1f]", b" ", text)
+
+
+@given(st.lists(st.tuples(NAMES, TEXT), max_size=4))
+def test_no_field_holds_a_separator(fields: Fields) -> None:
+    assert list(checked_fields(fields)) == [
+        (name, without_separators(content)) for name, content in fields
+    ]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        [(b"from", b"caf\xc3")],
+        [(b"from\xc3", b"x")],
+        [(b"", b"tag:\xa9")],
+        [(b"a", b"\xc3"), (b"b", b"\xa9")],
+    ],
+)
+def test_what_is_no_utf8_is_refused_while_its_document_is_known(fields: Fields) -> None:
+    """A reader may cut a character; whoever reads the document makes this its problem."""
+    with pytest.raises(UnicodeDecodeError):
+        checked_fields(fields)
+
+
+def test_the_joined_bytes_are_those_of_every_model_and_ledger_so_far() -> None:
+    fields = [(b"subject", b"free offer"), (b"from", b""), (b"", b"host:y.com tag:x")]
+    assert joined_parts(b"win") == joined_parts(b"win", [], ()) == b"win"
+    assert (
+        joined_parts(b"win", fields)
+        == b"win\x1dsubject\x1c free offer\x1dfrom\x1c \x1d\x1c host:y.com tag:x"
+    )
+    assert joined_parts(b"win", (), ["red", "", "3"]) == b"win\x1ered\x1f\x1f3"
+    assert joined_parts(b"", [(b"a", b"b")], [""]) == b"\x1da\x1c b\x1e"
+
+
+@given(CLEAN, FIELDS, st.lists(st.text(alphabet="ab 1", max_size=3), max_size=3))
+def test_documents_that_differ_have_other_bytes(
+    text: bytes, fields: Fields, values: list[str]
+) -> None:
+    before, mark, after = joined_parts(text, fields, values).partition(b"\x1e")
+    first, *parts = before.split(b"\x1d")
+    assert (first, [tuple(part.split(b"\x1c ", 1)) for part in parts]) == (text, fields)
+    assert (after.decode().split("\x1f") if mark else []) == values
+
+
+@given(CLEAN, FIELDS)
+def test_fields_are_shown_as_lines_after_the_text(text: bytes, fields: Fields) -> None:
+    whole = shown(text, fields)
+    places = list(field_places(text, fields))
+    assert [
+        whole[begin : begin + len(content)]
+        for (_, content), begin in zip(fields, places, strict=True)
+    ] == [each for _, each in fields]
+    assert whole == text + b"".join(
+        b"\n" + name + (b": " if name else b"  ") + content for name, content in fields
+    )
+
+
+@given(FIELDS)
+def test_fields_in_json_are_those_that_were_written(fields: Fields) -> None:
+    assert (
+        fields_of_pairs([[name.decode(), content.decode()] for name, content in fields]) == fields
+    )
+
+
+def test_a_weight_other_than_one_makes_another_document_for_the_ledger() -> None:
+    assert [with_weight(b"text", units) for units in (WEIGHT_UNIT, 1, 2000)] == [
+        b"text",
+        b"text\xff1",
+        b"text\xff2000",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("Subject", "subject"),
+        (" Head  Line ", "head_line"),
+        ("a:b\tc\x1dd", "a_b_c_d"),
+        ("ÉTÉ", "été"),
+        ("", "_"),
+        (":", "_"),
+        ("x" * 99, "x" * 60),
+    ],
+)
+def test_names_of_fields_hold_no_white_space_colon_or_separator(name: str, kept: str) -> None:
+    assert field_name(name) == kept.encode()

@@ -1,0 +1,406 @@
+"""Shares of classes: EM against an optimiser, slopes and offsets against an optimiser, their draws against refits, intervals against documents that were drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from nbtext import TextClassifier
+from nbtext.corpus.document import Document
+from nbtext.errors import UsageError
+from nbtext.guarantees import class_proportions as module
+from nbtext.guarantees.class_proportions import (
+    ClassLikelihoods,
+    class_likelihoods,
+    class_shares,
+    estimate_prevalence,
+    most_likely_shares,
+    require_labels,
+    sweeps_needed,
+    with_prior_of,
+)
+from nbtext.prediction.calibration import LeftOutPosteriors
+from nbtext.prediction.labels import DocumentLabels, single_labels
+from nbtext.prediction.posterior import ClassPosterior
+from nbtext.prediction.posterior import log_posterior as normalised
+from nbtext.scoring import scored
+
+MEANS = np.array([[2.0, 0.0], [0.0, 1.5], [-1.0, -1.0]])
+NAMES = ["a", "b", "c"]
+
+
+def drawn(
+    counts: list[int], seed: int, prior: tuple[float, ...] = (0.5, 0.3, 0.2), bias: float = 0.0
+) -> tuple[Any, Any]:
+    """Posteriors of points around the means of three classes under a prior, right but for a bias and a slope that ``bias`` moves, and classes."""
+    random = np.random.default_rng(seed)
+    classes = np.repeat(np.arange(3), counts)
+    points = MEANS[classes] + random.standard_normal((len(classes), 2))
+    log_likelihood = -((points[:, np.newaxis] - MEANS) ** 2).sum(axis=2) / 2
+    posterior = normalised(log_likelihood + np.log(prior))
+    return normalised((1 + bias) * posterior + bias * np.array([1.0, -1.0, 0.0])), classes
+
+
+def left_out(n: int, seed: int = 1, bias: float = 0.0) -> LeftOutPosteriors:
+    return of_classes(*drawn([5 * n // 10, 3 * n // 10, 2 * n // 10], seed, bias=bias))
+
+
+def of_classes(posterior: Any, classes: Any) -> LeftOutPosteriors:
+    truth = DocumentLabels(classes, single_labels(posterior.shape[1]))
+    return LeftOutPosteriors.of(ClassPosterior(posterior), truth, np.ones(len(classes)))
+
+
+def test_em_finds_the_shares_that_an_optimiser_finds() -> None:
+    likelihood = np.exp(drawn([40, 10, 50], 3)[0] - np.log((0.5, 0.3, 0.2)))
+
+    def loss(free: Any) -> float:
+        shares = np.exp(np.append(free, 0.0))
+        return -float(np.log(likelihood @ (shares / shares.sum())).sum())
+
+    free = np.exp(np.append(minimize(loss, np.zeros(2), tol=1e-12).x, 0.0))
+    assert most_likely_shares(likelihood) == pytest.approx(free / free.sum(), abs=1e-4)
+
+
+def test_of_many_classes_em_drops_those_that_are_out_of_the_question(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No shares are more likely by more than n (max_k g_k / n − 1), g the gradient of the concave log-likelihood; that of dropped classes counts too."""
+    random, shapes, n_documents, n_classes = (
+        np.random.default_rng(5),
+        list[tuple[int, ...]](),
+        30,
+        20 * module.MOST_CLASSES,
+    )
+
+    class Watched(np.ndarray[Any, Any]):
+        def __matmul__(self, other: Any) -> Any:
+            shapes.append(self.shape)
+            return np.asarray(self) @ np.asarray(other)
+
+    likelihood = np.exp(12 * np.minimum(random.standard_normal((n_documents, n_classes)) - 3, 0))
+    found = most_likely_shares(likelihood.view(Watched))
+    assert sum(map(np.prod, shapes)) < len(shapes) * likelihood.size / 5
+    gradient = likelihood.T @ (1 / (likelihood @ found)) / n_documents
+    assert gradient.max() < 1.01
+    monkeypatch.setattr(module, "LEAST_SHARE", 0.0)
+    assert found == pytest.approx(most_likely_shares(likelihood), abs=1e-12)
+
+
+def test_of_many_classes_few_probabilities_are_added_up_for_a_draw_and_the_intervals_are_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    random, added, chosen = np.random.default_rng(7), list[int](), module._chosen
+    classes = random.integers(0, 8, 60)
+    posterior = normalised(
+        np.pad(6.0 * np.eye(8)[classes], [(0, 0), (0, 1017)])
+        + random.standard_normal((60, 1025))
+        - 4 * (np.arange(1025) > 7)
+    )
+    likelihoods, names = (
+        ClassLikelihoods.uncorrected(np.full(1025, 1 / 1025)),
+        [str(number) for number in range(1025)],
+    )
+
+    def counted(weights: Any, generator: Any) -> Any:
+        added.append(weights.size)
+        return chosen(weights, generator)
+
+    def ends(most_classes: int) -> Any:
+        added.clear()
+        monkeypatch.setattr(module, "MOST_CLASSES", most_classes)
+        found = class_shares(posterior, names, likelihoods).prevalence.values()
+        return np.array([(share.low, share.high) for share in found])
+
+    monkeypatch.setattr(module, "_chosen", counted)
+    all_at_once, every = ends(1025), sum(added)
+    in_runs, few = ends(32), sum(added)
+    assert every == module.DRAWS * module.SWEEPS * posterior.size
+    assert few < every / 10
+    assert np.abs(in_runs - all_at_once).max() < 0.04
+    assert np.abs(in_runs[:8].mean(axis=0) - all_at_once[:8].mean(axis=0)).max() < 0.01
+    assert in_runs[:8, 1].min() > 5 * in_runs[8:, 1].mean()
+
+
+def test_slopes_and_offsets_are_those_that_an_optimiser_finds() -> None:
+    documents = left_out(400, bias=0.6)
+    truth = np.arange(len(documents.truth)), documents.truth.numbers
+
+    def loss(scaling: Any) -> float:
+        slopes, offsets = scaling.reshape(2, 3)
+        common, own, offset = module.COMMON_SLOPE**2, module.OWN_SLOPE**2, module.OFFSET**2
+        of_slopes = (slopes - 1) @ np.linalg.inv(common + own * np.eye(3)) @ (slopes - 1)
+        return float(
+            (of_slopes + offsets @ offsets / offset) / 2
+            - normalised(slopes * documents.log_posterior + offsets)[truth].sum()
+        )
+
+    found = fitted(documents)
+    best = minimize(loss, np.array([1.0] * 3 + [0] * 3), tol=1e-10)
+    assert loss(found.ravel()) == pytest.approx(best.fun, abs=1e-4)
+    assert found.ravel() == pytest.approx(best.x, abs=0.01)
+
+
+def fitted(documents: LeftOutPosteriors) -> Any:
+    """Slopes and offsets before the division by the shares of classes, which are those of training, shape (2, 3)."""
+    scaling = ClassLikelihoods.corrected(documents).scaling
+    slopes, offsets = scaling
+    shares, n_documents = np.full(3, 1 / 3), len(documents.truth)
+    for _ in range(2000):
+        of_documents = np.exp(
+            normalised(slopes * documents.log_posterior + offsets + np.log(shares))
+        )
+        shares = (of_documents.sum(axis=0) + module.PSEUDO_DOCUMENTS) / (
+            n_documents + 3 * module.PSEUDO_DOCUMENTS
+        )
+    return np.stack((slopes, offsets + np.log(shares)))
+
+
+def test_draws_vary_as_fits_to_resampled_documents_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "WIDER", 1.0)
+    monkeypatch.setattr(module, "MISFIT", 0.0)
+    documents, random = left_out(500), np.random.default_rng(3)
+    refitted = []
+    for _ in range(30):
+        rows = random.integers(0, 500, 500)
+        refitted.append(
+            ClassLikelihoods.corrected(
+                of_classes(documents.log_posterior[rows], documents.truth.numbers[rows])
+            ).scaling
+        )
+    draws = ClassLikelihoods.corrected(documents).drawn
+
+    def spread_of(scalings: Any) -> Any:  # what all offsets have in common changes nothing
+        return np.std(
+            scalings - scalings.mean(axis=2, keepdims=True) * np.array([[0], [1]]), axis=0
+        )
+
+    spread, wanted = spread_of(draws), spread_of(np.array(refitted))
+    assert np.all((spread > 0.6 * wanted) & (spread < 1.6 * wanted))
+
+
+def test_a_class_with_one_document_has_nearly_the_slope_of_the_others_and_takes_no_share_from_them() -> (
+    None
+):
+    """The models without that document do not know its class."""
+    documents = left_out(400)
+    posterior, classes = (
+        np.hstack((documents.log_posterior, np.full((400, 1), -6.0))),
+        documents.truth.numbers.copy(),
+    )
+    classes[7], posterior[7, 3] = 3, -np.inf
+    likelihoods = ClassLikelihoods.corrected(of_classes(posterior, classes))
+    slopes = likelihoods.scaling[0]
+    assert slopes[3] == pytest.approx(slopes[:3].mean(), abs=0.3)
+    found = class_shares(posterior[::2], [*NAMES, "d"], likelihoods).prevalence
+    assert found["d"].share < 0.02
+    without = class_shares(
+        posterior[::2, :3], NAMES, ClassLikelihoods.corrected(documents)
+    ).prevalence
+    assert [found[name].share for name in NAMES] == pytest.approx(
+        [without[name].share for name in NAMES], abs=0.02
+    )
+
+
+def test_intervals_hold_the_truth_with_few_documents_left_out() -> None:
+    random, held = np.random.default_rng(6), []
+    for seed in range(25):
+        bias = float(random.uniform(-0.5, 0.8))
+        likelihoods = ClassLikelihoods.corrected(left_out(40, seed, bias))
+        counts = random.multinomial(200, random.dirichlet(np.ones(3)))
+        found = class_shares(
+            drawn(counts.tolist(), 100 + seed, bias=bias)[0], NAMES, likelihoods
+        ).prevalence.values()
+        held += [
+            each.low - 1e-9 <= count / 200 <= each.high + 1e-9
+            for count, each in zip(counts, found, strict=True)
+        ]
+    assert np.mean(held) >= 0.93
+
+
+@pytest.mark.parametrize("bias", [0.0, 0.7])
+def test_intervals_hold_the_truth_and_shares_are_nearer_to_it_than_counting(
+    bias: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slopes and offsets describe these posteriors exactly, so nothing is added for what they leave."""
+    monkeypatch.setattr(module, "WIDER", 1.0)
+    monkeypatch.setattr(module, "MISFIT", 0.0)
+    likelihoods = ClassLikelihoods.corrected(left_out(2000, bias=bias))
+    uncorrected = ClassLikelihoods.uncorrected(np.array((0.5, 0.3, 0.2)))
+    held, errors = [], []
+    random = np.random.default_rng(5)
+    for seed in range(60):
+        counts = random.multinomial(200, random.dirichlet(np.ones(3)))
+        posterior = drawn(counts.tolist(), 100 + seed, bias=bias)[0]
+        found = class_shares(posterior, NAMES, likelihoods)
+        raw = most_likely_shares(uncorrected.given(posterior))
+        for k, each in enumerate(found.prevalence.values()):
+            truth = counts[k] / 200
+            assert 0 <= each.low <= each.share <= each.high <= 1
+            held.append(each.low - 1e-9 <= truth <= each.high + 1e-9)
+            errors.append((abs(each.share - truth), abs(raw[k] - truth), abs(each.counted - truth)))
+    ours, without, counting = np.mean(errors, axis=0)
+    assert 0.9 <= np.mean(held) <= 0.99
+    assert ours < 0.75 * counting
+    assert ours < (1.1 if bias == 0 else 0.9) * without
+
+
+def test_one_class_and_one_document() -> None:
+    only = class_shares(np.zeros((3, 1)), ["all"], ClassLikelihoods.uncorrected(np.ones(1)))
+    assert only.prevalence["all"] == (1.0, 1.0, 1.0, 1.0)
+    one = class_shares(drawn([1, 0, 0], 2)[0], NAMES, ClassLikelihoods.corrected(left_out(50)))
+    assert sum(each.share for each in one.prevalence.values()) == pytest.approx(1)
+    assert one.prevalence["a"].high == 1
+
+
+def test_a_class_without_left_out_documents_and_one_that_is_impossible() -> None:
+    documents = left_out(200)
+    posterior = np.hstack((documents.log_posterior, np.full((200, 1), -np.inf)))
+    likelihoods = ClassLikelihoods.corrected(of_classes(posterior, documents.truth.numbers))
+    found = class_shares(posterior[::4], [*NAMES, "d"], likelihoods)
+    assert all(np.isfinite(each) for share in found.prevalence.values() for each in share)
+    assert found.prevalence["d"].share < 1e-3
+
+
+def test_many_documents_are_drawn_for_in_parts_with_the_same_interval(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    posterior, likelihoods = drawn([30, 30, 40], 4)[0], ClassLikelihoods.corrected(left_out(500))
+    whole = class_shares(posterior, NAMES, likelihoods)
+    monkeypatch.setattr(module, "SCORES_AT_ONCE", 900)
+    parts = class_shares(posterior, NAMES, likelihoods)
+    for mine, theirs in zip(whole.prevalence.values(), parts.prevalence.values(), strict=True):
+        assert mine.share == pytest.approx(theirs.share, abs=0.02)
+        assert (mine.low, mine.high) == pytest.approx(
+            (theirs.low, theirs.high), abs=0.04
+        )  # by other random numbers
+
+
+TEXTS = ["sofa cat", "cat purr", "dog bark", "dog bone bark", "cat dog"] * 8
+LABELS = ["cats", "cats", "dogs", "dogs", "cats"] * 8
+
+
+def test_posteriors_for_a_prior_are_the_corrected_ones() -> None:
+    model = TextClassifier().fit(TEXTS, LABELS)
+    likelihoods = class_likelihoods(model)
+    assert isinstance(likelihoods, ClassLikelihoods)
+    documents = [
+        Document(str(place), None, text.encode()) for place, text in enumerate([*TEXTS, ""])
+    ]
+    shares = estimate_prevalence(scored(model.fitted, documents), model.classes, likelihoods).all
+    assert shares.documents == len(TEXTS) + 1
+    training = shares._replace(
+        documents=10**9,
+        prevalence={
+            "cats": shares.prevalence["cats"]._replace(share=0.7),
+            "dogs": shares.prevalence["dogs"]._replace(share=0.3),
+        },
+    )
+    [before], [after] = (
+        list(scored(model.fitted, documents)),
+        list(with_prior_of(scored(model.fitted, documents), training, likelihoods)),
+    )
+    corrected = normalised(
+        likelihoods.scaling[0] * before.log_posterior + likelihoods.scaling[1] + np.log((0.7, 0.3))
+    )
+    assert after.log_posterior == pytest.approx(corrected, abs=1e-6)
+    assert np.exp(after.log_posterior).sum(axis=1) == pytest.approx(1)
+
+
+def test_documents_that_no_class_can_have_are_left_out_and_keep_no_answer() -> None:
+    model = TextClassifier(estimate="ml").fit(TEXTS, LABELS)
+    likelihoods = ClassLikelihoods.uncorrected(model.fitted.classifier.prior)
+    documents = [Document("1", None, b"sofa"), Document("2", None, b"purr bone")]
+    result = estimate_prevalence(scored(model.fitted, documents), model.classes, likelihoods)
+    assert (result.impossible, result.all.documents, result.by) == (1, 1, {})
+    [block] = with_prior_of(scored(model.fitted, documents), result.all, likelihoods)
+    assert np.isnan(block.log_posterior).all(axis=1).tolist() == [False, True]
+    with pytest.raises(UsageError, match="no documents"):
+        estimate_prevalence(scored(model.fitted, documents[1:]), model.classes, likelihoods)
+
+
+def test_too_many_classes_for_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_CLASSES", 1)
+    with pytest.raises(UsageError, match="more than 1 classes"):
+        class_likelihoods(TextClassifier().fit(TEXTS, LABELS))
+
+
+def test_few_labels_are_refused() -> None:
+    require_labels(TextClassifier().fit(TEXTS * 2, LABELS * 2))
+    with pytest.raises(
+        UsageError,
+        match="2 classes take at least 50 labelled documents, and the model has 40; label more",
+    ):
+        require_labels(TextClassifier().fit(TEXTS, LABELS))
+
+
+def test_many_rare_classes_are_refused() -> None:
+    """Of 8 classes 2 may be rare."""
+    others = [f"class{number}" for number in range(6) for _ in range(3)]
+    labels = ["many"] * 200 + others
+    require_labels(
+        TextClassifier().fit([f"{label} word" for label in [*labels, "rare"]], [*labels, "rare"])
+    )
+    labels = [*labels[:-4], "rare"]
+    message = "7 classes take at least 3 labelled documents of all but 1 of them, and 2 have fewer; label more of 1 of these"
+    with pytest.raises(UsageError, match=message):
+        require_labels(
+            TextClassifier().fit(
+                [f"{label} word" for label in [*labels, "other"]], [*labels, "rare"]
+            )
+        )
+
+
+def test_intervals_stay_wide_however_many_documents_are_left_out() -> None:
+    """Slope and offset do not describe a class exactly, so more documents left out do not make them exact."""
+    draws = ClassLikelihoods.corrected(left_out(50_000)).drawn[:, 1]
+    assert np.all(np.std(draws - draws.mean(axis=1, keepdims=True), axis=0) > 0.15)
+
+
+def two_classes(n: int, seed: int, apart: float, share: float = 0.5) -> tuple[Any, Any]:
+    """Posteriors for equal shares of points around two means, and classes."""
+    random = np.random.default_rng(seed)
+    classes = (random.random(n) > share).astype(np.int64)
+    points = random.standard_normal(n) + apart * classes
+    odds = apart * (points - apart / 2)
+    return normalised(np.stack((-odds / 2, odds / 2), axis=1)), classes
+
+
+@pytest.mark.parametrize("n", [50, 200])
+def test_intervals_of_two_classes_that_are_hard_to_tell_apart_hold_the_truth(n: int) -> None:
+    """Most likely are shares of 0 or 1, and the draws do not stay where they begin."""
+    held = []
+    for seed in range(25):
+        documents = of_classes(*two_classes(n, 100 + seed, 0.4))
+        share = 0.1 + 0.8 * seed / 24
+        posterior, classes = two_classes(400, seed, 0.4, share)
+        found = class_shares(
+            posterior, ["a", "b"], ClassLikelihoods.corrected(documents)
+        ).prevalence["a"]
+        assert 0.02 < found.share < 0.98
+        held.append(found.low <= np.mean(classes == 0) <= found.high)
+    assert np.mean(held) >= 0.92
+
+
+@pytest.mark.parametrize("apart", [0.6, 1.0, 2.0])
+def test_after_so_many_sweeps_little_is_left_of_the_start(apart: float) -> None:
+    """Slow twin: the part of a small move of the shares that one step of EM leaves."""
+    likelihood = np.exp(two_classes(4000, 1, apart)[0])
+
+    def step(share: float) -> float:
+        return float((share * likelihood[:, 0] / (likelihood @ (share, 1 - share))).mean())
+
+    kept = (step(0.501) - step(0.499)) / 0.002
+    assert kept ** sweeps_needed(likelihood[:1000]) < module.LEFT_OF_START * 1.5
+    assert sweeps_needed(likelihood[:1000]) in (
+        module.SWEEPS,
+        pytest.approx(np.log(module.LEFT_OF_START) / np.log(kept), rel=0.3, abs=1),
+    )
+
+
+def test_a_fit_never_turns_round_what_the_model_says() -> None:
+    posterior, classes = two_classes(100, 3, 1.0)
+    scaling = ClassLikelihoods.corrected(of_classes(posterior, 1 - classes)).scaling
+    assert scaling[0].min() >= module.LEAST_SLOPE

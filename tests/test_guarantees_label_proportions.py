@@ -1,0 +1,145 @@
+"""Shares of labels: against the labels of documents that were drawn, with the shares of training and with others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nbtext import TextClassifier
+from nbtext.corpus.document import Document
+from nbtext.errors import UsageError
+from nbtext.guarantees.class_proportions import (
+    class_likelihoods,
+    estimate_prevalence,
+    require_labels,
+    uncorrected_likelihoods,
+)
+from nbtext.guarantees.label_proportions import label_shares
+from nbtext.prediction.calibration import LeftOutPosteriors
+from nbtext.prediction.labels import DocumentLabels
+from nbtext.prediction.posterior import LabelPosterior
+from nbtext.scoring import scored
+
+LOG_ODDS = np.array([-1.0, 0.5, -2.0])
+
+
+def labelled(
+    n: int, seed: int, shift: float = 0, bias: float = 0, told: float = 4
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return log p of labels for the shares of training, wrong by a bias of the log odds, and labels more or less frequent by ``shift``, in nats.
+
+    Documents tell the labels by log likelihood ratios of variance ``told``.
+    """
+    draw = np.random.default_rng(seed)
+    truth = draw.random((n, 3)) < 1 / (1 + np.exp(-LOG_ODDS - shift))
+    means = np.where(truth, told / 2, -told / 2)
+    likelihood_ratios = draw.normal(
+        means, np.sqrt(told)
+    )  # of two normal distributions, so the logarithm is linear
+    return -np.logaddexp(0, -(LOG_ODDS + bias + likelihood_ratios)), truth
+
+
+def left_out(n: int, seed: int, bias: float = 0, told: float = 4) -> LeftOutPosteriors:
+    log_p, truth = labelled(n, seed, bias=bias, told=told)
+    return of_labels(log_p, truth)
+
+
+def of_labels(log_p: np.ndarray, truth: np.ndarray) -> LeftOutPosteriors:
+    return LeftOutPosteriors(
+        LabelPosterior(log_p), DocumentLabels.of_mask(truth), np.ones(len(truth))
+    )
+
+
+@pytest.mark.parametrize(("shift", "bias"), [(0, 0.0), (1, 0.0), (-1, 0.0), (0, 0.4)])
+def test_shares_are_nearer_to_the_truth_than_means_and_answers_and_intervals_hold_it(
+    shift: float, bias: float
+) -> None:
+    errors, held = [], []
+    for seed in range(12):
+        log_p, truth = labelled(500, seed + 50, shift, bias)
+        share, low, high, counted = label_shares(log_p, left_out(1500, seed, bias))
+        shares = truth.mean(axis=0)
+        assert np.all((low <= share) & (share <= high))
+        held.append((low <= shares) & (shares <= high))
+        errors.append(
+            [np.abs(each - shares).sum() for each in (share, np.exp(log_p).mean(axis=0), counted)]
+        )
+    ours, means, counting = np.mean(errors, axis=0)
+    assert np.mean(held) >= 0.94
+    assert ours < counting
+    assert ours < means * (0.8 if shift or bias else 1.3)  # there the mean is the best that can be
+
+
+@pytest.mark.parametrize("shift", [1.2, -1.2])
+def test_intervals_hold_the_changed_shares_of_labels_that_documents_hardly_tell(
+    shift: float,
+) -> None:
+    held = []
+    for seed in range(20):
+        log_p, truth = labelled(500, seed + 50, shift, told=1)
+        _, low, high, _ = label_shares(log_p, left_out(400, seed, told=1))
+        held.append((low <= truth.mean(axis=0)) & (truth.mean(axis=0) <= high))
+    assert np.mean(held) >= 0.95
+
+
+def test_an_interval_is_wider_where_documents_hardly_tell_the_label() -> None:
+    widths = []
+    for told in (1, 4, 16):
+        log_p, _ = labelled(500, 50, told=told)
+        _, low, high, _ = label_shares(log_p, left_out(400, 0, told=told))
+        widths.append((high - low).mean())
+    assert widths[0] < 0.4
+    assert widths == sorted(widths, reverse=True)
+
+
+def test_without_left_out_documents_shares_are_mean_probabilities() -> None:
+    none = np.empty((0, 3))
+    log_p, _ = labelled(80, 1)
+    share, low, high, _ = label_shares(log_p, of_labels(none, none > 0))
+    assert share == pytest.approx(np.exp(log_p).mean(axis=0))
+    assert np.all((low < share) & (share < high))
+
+
+def test_a_label_that_is_certain_or_impossible() -> None:
+    log_p = np.array([[0.0, -np.inf, -1.0]] * 5)
+    share, low, high, counted = label_shares(
+        log_p, of_labels(log_p, np.array([[True, False, False]] * 5))
+    )
+    assert share[:2] == pytest.approx([1, 0])
+    assert (low[:2], high[:2]) == (pytest.approx([1, 0]), pytest.approx([1, 0]))
+    assert counted[:2].tolist() == [1, 0]
+    assert 0 < share[2] < np.exp(-1)
+
+
+TEXTS, LABELS = (
+    ["sofa cat", "cat purr", "dog bark", "cat dog", "rain"] * 3,
+    [["cats"], ["cats"], ["dogs"], ["cats", "dogs"], []] * 3,
+)
+
+
+def test_a_model_of_few_documents_has_shares_of_labels_with_wide_intervals() -> None:
+    """Fewer than a model of one label takes."""
+    model = TextClassifier().fit(TEXTS, LABELS)
+    require_labels(model)
+    documents = [Document(str(place), None, text.encode()) for place, text in enumerate(TEXTS)]
+    found = estimate_prevalence(
+        scored(model.fitted, documents), model.classes, class_likelihoods(model)
+    ).all
+    assert found.documents == len(TEXTS)
+    assert list(found.prevalence) == ["cats", "dogs"]
+    for each, share in zip(found.prevalence.values(), (0.6, 0.4), strict=True):
+        assert each.low <= share <= each.high
+
+
+def test_a_model_that_left_no_documents_out_has_uncorrected_shares() -> None:
+    model = TextClassifier(sample=0).fit(TEXTS, LABELS)
+    with pytest.raises(UsageError):
+        class_likelihoods(model)
+    documents = [Document("1", None, b"cat")]
+    found = estimate_prevalence(
+        scored(model.fitted, documents), model.classes, uncorrected_likelihoods(model)
+    ).all.prevalence
+    [block] = scored(model.fitted, documents)
+    assert [each.share for each in found.values()] == pytest.approx(
+        np.exp(block.log_posterior[0]).tolist()
+    )

@@ -1,0 +1,198 @@
+"""Sets of classes against the definition of split conformal prediction, and their coverage on documents drawn alike."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.errors import UsageError
+from nbtext.guarantees.prediction_sets import SetTally, least_documents, set_rule
+from nbtext.prediction.calibration import LeftOutPosteriors
+from nbtext.prediction.labels import DocumentLabels, label_set, single_labels
+from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, log_posterior
+from tests.profiles import examples
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+CLASSES = ("a", "b", "c")
+
+
+def drawn(n: int, seed: int = 0, weights: NDArray[np.float64] | None = None) -> LeftOutPosteriors:
+    """Posteriors of documents whose classes are drawn from them."""
+    draw = np.random.default_rng(seed)
+    found = log_posterior(draw.normal(0, 2, (n, 3)))
+    truth = (np.exp(found).cumsum(axis=1) < draw.uniform(size=(n, 1))).sum(axis=1)
+    labels = DocumentLabels(np.minimum(truth, 2), single_labels(3))
+    return LeftOutPosteriors(
+        ClassPosterior(found), labels, np.ones(n) if weights is None else weights
+    )
+
+
+def some(posteriors: LeftOutPosteriors, rows: Any) -> LeftOutPosteriors:
+    return LeftOutPosteriors(
+        posteriors.posterior[rows], posteriors.truth[rows], posteriors.weights[rows]
+    )
+
+
+def of_truth(posteriors: LeftOutPosteriors) -> list[float]:
+    return sorted(
+        posteriors.log_posterior[
+            np.arange(len(posteriors.truth)), posteriors.truth.numbers
+        ].tolist()
+    )
+
+
+def test_the_threshold_is_the_quantile_of_a_finite_sample() -> None:
+    posteriors = drawn(99)
+    for coverage, place in ((0.95, 5), (0.9, 10), (0.5, 50)):  # ⌊(n + 1)(1 − coverage)⌋
+        assert (
+            set_rule(posteriors, CLASSES, coverage).least == (of_truth(posteriors)[place - 1],) * 3
+        )
+
+
+@pytest.mark.parametrize(("coverage", "n"), [(0.95, 19), (0.9, 9), (0.5, 1), (0.99, 99), (0.3, 1)])
+def test_the_least_number_of_documents_has_a_threshold_and_one_fewer_has_none(
+    coverage: float, n: int
+) -> None:
+    assert least_documents(coverage) == n
+    assert min(set_rule(drawn(n), CLASSES, coverage).least) > -np.inf
+    with pytest.raises(UsageError, match=f"takes at least {n} document"):
+        set_rule(drawn(n - 1), CLASSES, coverage)
+
+
+def test_of_all_places_a_new_document_can_have_the_promised_share_is_held() -> None:
+    """Each of n + 1 documents in turn is the new one: at least the coverage is in its set, and less than 1 / (n + 1) more."""
+    everything, coverage = drawn(40), 0.8
+    held = 0
+    for row in range(40):
+        members = set_rule(some(everything, np.arange(40) != row), CLASSES, coverage).members(
+            everything.log_posterior[row : row + 1]
+        )
+        held += bool(members[0, everything.truth.numbers[row]])
+    assert coverage <= held / 40 < coverage + 1 / 40 + 1e-9
+
+
+def test_documents_drawn_alike_are_held_as_often_as_promised() -> None:
+    shares = []
+    for seed, by_class in itertools.product(range(20), (False, True)):
+        rule, fresh = (
+            set_rule(drawn(1000, seed), CLASSES, 0.9, by_class=by_class),
+            drawn(2000, seed + 100),
+        )
+        tally = SetTally(rule, CLASSES)
+        tally.add(fresh.log_posterior, [CLASSES[k] for k in fresh.truth.numbers])
+        result = tally.result()
+        shares.append(
+            [group.coverage for group in result.per_class.values()]
+            if by_class
+            else [result.coverage]
+        )
+    assert np.mean([share for [share] in shares[::2]]) == pytest.approx(0.9, abs=0.006)
+    assert np.mean(shares[1::2], axis=0) == pytest.approx([0.9] * 3, abs=0.012)
+
+
+@examples(30)
+@given(st.integers(1, 60), st.floats(0.05, 0.99), st.integers(0, 100))
+def test_the_threshold_of_weighed_documents_is_never_above_that_of_repeated_ones(
+    n: int, coverage: float, seed: int
+) -> None:
+    weights = np.random.default_rng(seed).integers(1, 4, n)
+    weighed, rows = drawn(n, seed, weights.astype(np.float64)), np.repeat(np.arange(n), weights)
+    repeated = some(weighed, rows)._replace(weights=np.ones(rows.size))
+    of_weighed, of_repeated = (
+        set_rule(each, CLASSES, coverage, by_class=True).least for each in (weighed, repeated)
+    )
+    assert all(first <= second for first, second in zip(of_weighed, of_repeated, strict=True))
+
+
+def test_a_class_with_too_few_documents_is_in_every_set() -> None:
+    posteriors = drawn(200)
+    kept = (posteriors.truth.numbers < 2) | (np.arange(200) < 20)
+    rule = set_rule(some(posteriors, kept), CLASSES, 0.95, by_class=True)
+    assert rule.always == ("c",)
+    assert rule.members(np.log([[0.98, 0.01, 0.01]])).tolist() == [[True, False, True]]
+
+
+def test_figures_of_sets_by_class_and_by_size() -> None:
+    rule = set_rule(drawn(99), CLASSES, 0.9)
+    bound = float(np.exp(rule.least[0]))
+    probabilities = [
+        [1 - bound * 0.2, bound * 0.1, bound * 0.1],
+        [1 / 3, 1 / 3, 1 / 3],
+        [0.5, 0.5 - bound * 0.1, bound * 0.1],
+    ]
+    tally = SetTally(rule, CLASSES)
+    tally.add(np.log(probabilities[:2]), ["a", "b"])
+    tally.add(np.log(probabilities[2:]), ["strange"])
+    result = tally.result()
+    assert (result.n, result.coverage, result.size, result.empty, result.full) == (
+        3,
+        2 / 3,
+        2,
+        0,
+        1,
+    )
+    assert {size: (group.n, group.coverage) for size, group in result.per_size.items()} == {
+        "1": (1, 1),
+        "2": (1, 0),
+        "3": (1, 1),
+    }
+    assert set(result.per_class) == {"a", "b"}
+    assert result.size_interval[0] <= result.size <= result.size_interval[1]
+
+
+def drawn_labels(n: int, seed: int) -> LeftOutPosteriors:
+    """Posteriors of documents whose labels are drawn from them, some none; a label brings others, so that those of a document are not independent."""
+    draw = np.random.default_rng(seed)
+    p = 1 / (1 + np.exp(-draw.normal(-1.5, 2, (n, 4)) - draw.normal(0, 1, (n, 1))))
+    return LeftOutPosteriors(
+        LabelPosterior(np.log(p)),
+        DocumentLabels.of_mask(draw.uniform(size=p.shape) < p),
+        np.ones(n),
+    )
+
+
+@pytest.mark.parametrize("by_class", [False, True])
+def test_sets_hold_the_promised_share_of_the_labels_of_documents(*, by_class: bool) -> None:
+    shares = []
+    for seed in range(20):
+        rule, fresh = (
+            set_rule(drawn_labels(1000, seed), [*CLASSES, "d"], 0.9, by_class=by_class),
+            drawn_labels(2000, seed + 100),
+        )
+        truth, members = fresh.truth.mask(4), rule.members(fresh.log_posterior)
+        of_documents = ((members & truth).sum(axis=1) / np.maximum(truth.sum(axis=1), 1))[
+            truth.any(axis=1)
+        ]
+        shares.append(
+            (members & truth).sum(axis=0) / truth.sum(axis=0) if by_class else of_documents.mean()
+        )
+        tally = SetTally(rule, [*CLASSES, "d"])
+        tally.add(
+            fresh.log_posterior,
+            [label_set(np.array([*CLASSES, "d"])[own].tolist()) for own in truth],
+        )
+        result = tally.result()
+        assert result.n == of_documents.size
+        assert result.coverage == pytest.approx(of_documents.mean())
+        assert [result.per_class[label].coverage for label in result.per_class] == pytest.approx(
+            (members & truth).sum(axis=0) / truth.sum(axis=0)
+        )
+    assert np.mean(shares, axis=0) == pytest.approx(0.9, abs=0.01)
+
+
+def test_documents_without_labels_say_nothing_of_sets() -> None:
+    documents = drawn_labels(500, 1)
+    has_labels = documents.truth.sizes() > 0
+    assert not has_labels.all()
+    labelled = some(documents, has_labels)
+    assert set_rule(documents, [*CLASSES, "d"], 0.9) == set_rule(labelled, [*CLASSES, "d"], 0.9)
+    tally = SetTally(set_rule(labelled, [*CLASSES, "d"], 0.9), [*CLASSES, "d"])
+    tally.add(documents.log_posterior[~has_labels], [label_set([])] * np.count_nonzero(~has_labels))
+    assert tally.result().n == 0

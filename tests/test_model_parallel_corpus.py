@@ -1,0 +1,234 @@
+"""A corpus counted and scored in shards is the corpus.
+
+Also tests `model/parallel_corpus.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from operator import add
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext import TextClassifier
+from nbtext.corpus.collection import NAMED_PER_SHARD
+from nbtext.corpus.document import Notices
+from nbtext.corpus.reading import read_corpus, resolved, source_of
+from nbtext.corpus.shards import shards
+from nbtext.counts.counting import Analysis
+from nbtext.errors import DocumentError, PathError
+from nbtext.model.parallel_corpus import (
+    Counting,
+    Scoring,
+    count_shards,
+    joined_pieces,
+    score_shards,
+    tree_sum,
+)
+from nbtext.parallel.cluster import RUNS_PER_THREAD, runs
+from nbtext.parallel.processes import Share
+from nbtext.settings import Reading, Settings
+from tests.models import count, parted
+from tests.process import PETS, write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from nbtext.corpus.collection import Outcome
+    from nbtext.corpus.document import Source
+    from nbtext.corpus.shards import Shard
+    from nbtext.model.parallel_corpus import PartialCounts
+    from nbtext.scoring import ScoredBlock
+
+PARAMETERS = Settings.of({"sample": 7})
+LABELLED = [
+    (name.partition("/")[0], f"{text} {number}")
+    for number in range(8)
+    for name, text in PETS.items()
+]
+SIZES = pytest.mark.parametrize("size", [1, 150, 1 << 20])
+
+
+def lines(*others: str) -> str:
+    """A file of jsonl, with lines that cannot be read after the first documents."""
+    rows = [json.dumps({"label": label, "text": text}) for label, text in LABELLED]
+    return "".join(row + "\n" for row in [*rows[:3], *others, *rows[3:]])
+
+
+def cut(path: Path, size: int, *, on_error: str = "skip") -> tuple[Source, list[Shard]]:
+    source = source_of(
+        resolved(Reading.of({}), [str(path)], labelled=True), Notices(), labelled=True
+    )
+    return replace(source, on_error=on_error), list(shards([str(path)], source, size))
+
+
+def counted(of: Counting, shards: list[Shard], processes: int) -> list[PartialCounts]:
+    """As processes do it whose tasks are dealt out."""
+    numbered = list(enumerate(shards))
+    return [count_shards(of, Share(numbered[process::processes])) for process in range(processes)]
+
+
+@SIZES
+@pytest.mark.parametrize("processes", [1, 3])
+def test_who_counted_what_does_not_show_in_the_sum(
+    size: int, processes: int, tmp_path: Path
+) -> None:
+    write("t.jsonl", lines())
+    source, of_corpus = cut(tmp_path / "t.jsonl", size)
+    pieces = counted(Counting(source, Analysis(PARAMETERS, ["the"])), of_corpus, processes)
+    whole, (found, outcomes) = (
+        count(((label, text.encode()) for label, text in LABELLED), Analysis(PARAMETERS, ["the"])),
+        joined_pieces(pieces),
+    )
+    assert found is not None
+    assert found.table == whole.table
+    assert found.sample.documents.hashes.tolist() == whole.sample.documents.hashes.tolist()
+    assert sum(outcome.documents for outcome in outcomes) == len(LABELLED)
+    assert sum(outcome.read for outcome in outcomes) == (tmp_path / "t.jsonl").stat().st_size
+
+
+@SIZES
+@pytest.mark.parametrize("processes", [1, 3])
+def test_all_documents_kept_are_in_the_order_of_the_corpus(
+    size: int, processes: int, tmp_path: Path
+) -> None:
+    write("t.jsonl", lines())
+    source, of_corpus = cut(tmp_path / "t.jsonl", size)
+    pieces = counted(
+        Counting(source, Analysis(PARAMETERS, ["the"]), note=lambda document: document.text),
+        of_corpus,
+        processes,
+    )
+    found, outcomes = joined_pieces(pieces)
+    assert [note.decode() for outcome in outcomes for note in outcome.notes] == [
+        text for _, text in LABELLED
+    ]
+    assert [name for outcome in outcomes for name in outcome.names] == [
+        f"{tmp_path}/t.jsonl:{n + 1}" for n in range(len(LABELLED))
+    ]
+    whole = count(
+        ((label, text.encode()) for label, text in LABELLED),
+        Analysis(PARAMETERS, ["the"]),
+        keep_all=True,
+    )
+    assert found is not None
+    assert found.table == whole.table
+    assert found.documents.hashes.tolist() == whole.documents.hashes.tolist()
+
+
+@SIZES
+def test_documents_that_cannot_be_read_are_named_as_in_the_whole_file(
+    size: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text(lines(*["{"] * (NAMED_PER_SHARD + 3)))
+    source, of_corpus = cut(path, size)
+    _, outcomes = joined_pieces(counted(Counting(source, Analysis(PARAMETERS, [])), of_corpus, 2))
+    named = [name for outcome in outcomes for name, _ in outcome.problems]
+    assert (
+        sum(len(outcome.problems) + outcome.notices.unnamed for outcome in outcomes)
+        == NAMED_PER_SHARD + 3
+    )
+    assert named == [f"{path}:{number}" for number in range(4, 4 + len(named))]
+    assert len(named) >= NAMED_PER_SHARD
+    found, outcomes = joined_pieces(
+        counted(Counting(replace(source, on_error="fail"), Analysis(PARAMETERS, [])), of_corpus, 2)
+    )
+    failures = [outcome.failure for outcome in outcomes if outcome.failure is not None]
+    assert (found, str(failures[0])[: len(f"{path}:4: ")]) == (None, f"{path}:4: ")
+
+
+def test_a_corpus_of_no_documents_has_no_counts(tmp_path: Path) -> None:
+    write("t.jsonl", "\n")
+    source, of_corpus = cut(tmp_path / "t.jsonl", 1)
+    pieces = counted(Counting(source, Analysis(PARAMETERS)), of_corpus, 2)
+    assert joined_pieces(pieces)[0] is None
+
+
+@pytest.fixture
+def model() -> TextClassifier:
+    return TextClassifier().fit(*parted(LABELLED))
+
+
+@SIZES
+def test_scores_in_shards_are_those_of_the_documents_in_their_order(
+    size: int, model: TextClassifier, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text(lines("{"))
+    source, of_corpus = cut(path, size, on_error="record")
+    heard: list[tuple[int, int]] = []
+    blocks = list(
+        score_shards(
+            Scoring(model.fitted, source),
+            of_corpus,
+            1,
+            lambda _: None,
+            lambda seen, read: heard.append((seen, read)),
+        )
+    )
+    read = [document for block in blocks for document in block.documents]
+    wanted = list(read_corpus([str(path)], source.reading, Notices(), labelled=True))
+    assert [(document.id, document.text, document.problem is None) for document in read] == [
+        (document.id, document.text, document.problem is None) for document in wanted
+    ]
+    scores = np.concatenate([block.scores for block in blocks])
+    np.testing.assert_allclose(
+        scores, model.joint_log_likelihood([document.text for document in wanted]), rtol=1e-12
+    )
+    assert heard[-1] == (len(wanted), path.stat().st_size)
+
+
+def test_what_cannot_be_read_is_left_out_or_ends_the_scores(
+    model: TextClassifier, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text(lines("{"))
+    source, of_corpus = cut(path, 150)
+    outcomes: list[Outcome] = []
+
+    def scored(on_error: str) -> Iterator[ScoredBlock]:
+        return score_shards(
+            Scoring(model.fitted, replace(source, on_error=on_error)), of_corpus, 1, outcomes.append
+        )
+
+    assert sum(len(block.documents) for block in scored("skip")) == len(LABELLED)
+    assert [name for outcome in outcomes for name, _ in outcome.problems] == [f"{path}:4"]
+    before: list[ScoredBlock] = []
+    with pytest.raises(DocumentError, match=r"t\.jsonl:4: "):
+        before.extend(scored("fail"))
+    assert sum(len(block.documents) for block in before) == 3
+    path.unlink()
+    with pytest.raises(PathError):
+        list(scored("record"))
+
+
+@given(st.lists(st.integers(0, 5), max_size=20))
+def test_a_sum_as_a_tree_is_the_sum(numbers: list[int]) -> None:
+    assert tree_sum(numbers, add) == (sum(numbers) if numbers else None)
+    assert tree_sum(map(str, numbers), add) == ("".join(map(str, numbers)) if numbers else None)
+
+
+def test_runs_hold_every_shard_once_and_are_counted_as_pieces(tmp_path: Path) -> None:
+    write("t.jsonl", lines())
+    source, of_corpus = cut(tmp_path / "t.jsonl", 1)
+    cut_up = list(runs(enumerate(of_corpus), 2))
+    assert [shard for run in cut_up for shard in run] == list(enumerate(of_corpus))
+    assert len(cut_up) == 2 * RUNS_PER_THREAD
+    found, outcomes = joined_pieces(
+        count_shards(Counting(source, Analysis(PARAMETERS, ["the"])), Share(run)) for run in cut_up
+    )
+    assert found is not None
+    assert (
+        found.table
+        == count(
+            ((label, text.encode()) for label, text in LABELLED), Analysis(PARAMETERS, ["the"])
+        ).table
+    )
+    assert [outcome.number for outcome in outcomes] == list(range(len(of_corpus)))

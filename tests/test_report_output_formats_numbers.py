@@ -1,0 +1,64 @@
+"""Numbers as people read them on a page."""
+
+from __future__ import annotations
+
+from math import inf, nan
+from operator import itemgetter
+
+import pytest
+
+from nbtext.report.output_formats import Column, bounds, cells, figure, nats, percent, rounded
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "shown"),
+    [
+        (0.8031, 1, "80.3\u00a0%"),
+        (1.0, 1, "100.0\u00a0%"),
+        (0.0, 0, "0\u00a0%"),
+        (0.12345, 2, "12.35\u00a0%"),
+        (None, 1, "not known"),
+    ],
+)
+def test_shares_as_per_cent(value: float | None, decimals: int, shown: str) -> None:
+    assert percent(value, decimals) == shown
+
+
+def test_shares_and_intervals_as_decimals() -> None:
+    assert [figure(0.80316), figure(None), figure(None, "-"), figure(0.8031, decimals=3)] == [
+        "0.8032",
+        "infinite",
+        "-",
+        "0.803",
+    ]
+    assert bounds((0.25, 0.75), ".3f") == "0.250 to 0.750"
+    assert bounds((0.25, 0.75), "%") == "25.0\u00a0% to 75.0\u00a0%"
+    assert bounds(None) == bounds(None, "%") == ""
+    assert [rounded(0.12345678), rounded(None)] == [0.123457, None]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (-2.345, "−2.3"),
+        (2.35, "+2.4"),
+        (0.0, "+0.0"),
+        (-0.01, "−0.0"),
+        (float("inf"), "+∞"),
+        (-float("inf"), "−∞"),
+    ],
+)
+def test_nats_have_a_sign_that_is_no_hyphen(value: float, shown: str) -> None:
+    assert nats(value) == shown
+
+
+def test_a_table_says_which_infinity_and_what_is_undefined() -> None:
+    numbers = [(value,) for value in (inf, -inf, nan, 1.0)]
+    one, six = Column("nats", itemgetter(0), ".1f"), Column("nats", itemgetter(0), "g")
+    assert [cell for [cell] in cells([one], numbers, "infinite")] == [
+        "infinite",
+        "minus infinity",
+        "undefined",
+        "1.0",
+    ]
+    assert [cell for [cell] in cells([six], numbers)] == ["inf", "-inf", "nan", "1"]
