@@ -16,16 +16,20 @@ from measuring import progress, write_between
 
 from nbtext import TextClassifier
 from nbtext.corpus.collection import Corpus
-from nbtext.corpus.reading import resolved
+from nbtext.corpus.reading import resolve_reading
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.evaluation.cross_validation import choices_of_corpus, stratified_folds, train_and_score
-from nbtext.evaluation.drift_log import DriftWatch
+from nbtext.evaluation.cross_validation import (
+    choose_corpus_settings,
+    draw_stratified_folds,
+    train_and_score,
+)
+from nbtext.evaluation.drift_log import DriftRecorder
 from nbtext.fitted_model import FittedModel
-from nbtext.guarantees.precision import precise_from, precision_thresholds
-from nbtext.guarantees.prediction_sets import set_rule
+from nbtext.guarantees.precision import fit_precision_thresholds, list_min_probabilities
+from nbtext.guarantees.prediction_sets import fit_set_rule
 from nbtext.metrics.intervals import wilson_interval
-from nbtext.model.parallel_corpus import columns_of, count_corpus, score_corpus
-from nbtext.model.training import left_out_posteriors
+from nbtext.model.parallel_corpus import count_corpus, note_columns, score_corpus
+from nbtext.model.training import compute_held_out_posteriors
 from nbtext.prediction.rule import DecisionRule
 from nbtext.settings import Reading
 
@@ -34,7 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nbtext.prediction.calibration import LeftOutPosteriors
+    from nbtext.prediction.calibration import HeldOutPosteriors
 
 README = Path(__file__).resolve().with_name("README.md")
 MAIL = Reading(document="mail")
@@ -46,7 +50,7 @@ class Judged(NamedTuple):
     """A model by what it says of documents left out in training, and what it says of test documents of known classes."""
 
     classes: list[str]
-    left_out: LeftOutPosteriors
+    left_out: HeldOutPosteriors
     log_posterior: NDArray[np.float64]
     truth: NDArray[np.int64]
     drift: str = ""
@@ -55,19 +59,19 @@ class Judged(NamedTuple):
 def resampled(path: Path, reading: Reading, repeats: int) -> Iterator[Judged]:
     """Yield models of a random two thirds of each class."""
     model = TextClassifier()
-    model.reading = resolved(reading, [str(path)], labelled=True)
+    model.reading = resolve_reading(reading, [str(path)], labelled=True)
     counted = count_corpus(
-        model.analysis, Corpus((str(path),), model.reading, labelled=True), note=columns_of
+        model.analysis, Corpus((str(path),), model.reading, labelled=True), note=note_columns
     ).counts
     subsets, settings = Subsets(counted.table, counted.documents), model.settings
-    choices = choices_of_corpus(subsets, settings)
+    choices = choose_corpus_settings(subsets, settings)
     for seed in range(repeats):
         training, test = next(
-            iter(stratified_folds(counted.documents.classes, 3, np.random.default_rng(seed)))
+            iter(draw_stratified_folds(counted.documents.classes, 3, np.random.default_rng(seed)))
         )
         learnt, blocks = train_and_score(subsets, settings, training, test, choices)
-        counts = subsets.counts(training, settings.sample)
-        left_out = left_out_posteriors(
+        counts = subsets.select_counts(training, settings.sample)
+        left_out = compute_held_out_posteriors(
             FittedModel(settings, model.analysis.stop_list, counts, learnt, {}, "text")
         )
         parts = [(block.log_posterior, block.classes) for block in blocks]
@@ -82,22 +86,22 @@ def given(train: Path, test: Path, reading: Reading) -> Judged:
     model = TextClassifier().fit_corpus(train, **dict(reading))
     number, watch = (
         {label: place for place, label in enumerate(model.classes)},
-        DriftWatch(model, ""),
+        DriftRecorder(model, ""),
     )
-    blocks = watch.watched(
+    blocks = watch.observe(
         score_corpus(model.fitted, Corpus((str(test),), model.reading, labelled=True))
     )
     parts = [
         (block.log_posterior, [number[document.label] for document in block.documents])
         for block in blocks
     ]
-    found, line = map(np.concatenate, zip(*parts, strict=True)), watch.line()
+    found, line = map(np.concatenate, zip(*parts, strict=True)), watch.to_record()
     drift = ", ".join(
         f"{name.replace('_', '-')} {line[name]['distance']:.2f}"
         for name in ("unknown", "log_likelihood")
         if line[name]["distance"] is not None
     )
-    return Judged(model.classes, left_out_posteriors(model.fitted), *found, drift)
+    return Judged(model.classes, compute_held_out_posteriors(model.fitted), *found, drift)
 
 
 def share(hits: NDArray[np.bool_]) -> str:
@@ -109,9 +113,9 @@ def of_sets(
     judged: Judged, coverage: float, *, by_class: bool = False
 ) -> tuple[NDArray[np.bool_], float, list[float]]:
     """Return which sets hold the true class, their mean size, and the coverage of each class."""
-    members = set_rule(judged.left_out, judged.classes, coverage, by_class=by_class).members(
-        judged.log_posterior
-    )
+    members = fit_set_rule(
+        judged.left_out, judged.classes, coverage, by_class=by_class
+    ).predict_mask(judged.log_posterior)
     held = members[np.arange(judged.truth.size), judged.truth]
     return (
         held,
@@ -146,9 +150,11 @@ def precision_row(name: str, models: list[Judged], precision: float) -> list[str
     """Return how often a precision was kept, and how many documents were answered."""
     reached, answered, kept = [], [], 0
     for judged in models:
-        found = precision_thresholds(judged.left_out, judged.classes, DecisionRule(), precision)
+        found = fit_precision_thresholds(judged.left_out, judged.classes, DecisionRule(), precision)
         answers = (
-            DecisionRule(precise_from=precise_from(found)).decide(judged.log_posterior).answers
+            DecisionRule(precise_from=list_min_probabilities(found))
+            .decide(judged.log_posterior)
+            .predictions
         )
         right = (answers == judged.truth)[answers >= 0]
         answered.append(right.size / answers.size)

@@ -40,11 +40,11 @@ from nbtext.corpus.document import Notices  # noqa: E402
 from nbtext.corpus.reading import read_corpus  # noqa: E402
 from nbtext.counts.corpus_counts import Subsets  # noqa: E402
 from nbtext.counts.counting import Analysis  # noqa: E402
-from nbtext.counts.matrix import stack  # noqa: E402
+from nbtext.counts.matrix import stack_matrices  # noqa: E402
 from nbtext.evaluation.cross_validation import train_and_score  # noqa: E402
 from nbtext.labelling.pool import count_pool  # noqa: E402
-from nbtext.labelling.session import Plan, Session  # noqa: E402
-from nbtext.prediction.rule import minimum_error  # noqa: E402
+from nbtext.labelling.session import QueryPlan, Session  # noqa: E402
+from nbtext.prediction.rule import predict_minimum_error  # noqa: E402
 from nbtext.settings import Reading, Settings  # noqa: E402
 
 README = Path(__file__).resolve().with_name("README.md")
@@ -54,7 +54,7 @@ STUDENT = 2.776
 STRATEGIES = ("random", "uncertain", "typical", "mixed")
 POOL = 100_000
 KILLED = 50
-SETTINGS = replace(Settings.of({"stop_words": "default", "calibration": "none"}))
+SETTINGS = replace(Settings.from_values({"stop_words": "default", "calibration": "none"}))
 
 
 class Corpus(NamedTuple):
@@ -69,7 +69,7 @@ class Counted:
     """A corpus counted once: its training part as a pool, and all of it for models of chosen documents."""
 
     def __init__(self, corpus: Corpus) -> None:
-        analysis = Analysis.of(SETTINGS)
+        analysis = Analysis.from_settings(SETTINGS)
         documents = [
             [*read_corpus([path], Reading(), Notices(), labelled=True)]
             for path in (corpus.train, corpus.test)
@@ -87,15 +87,15 @@ class Counted:
         training[rows] = True
         right = 0
         for block in train_and_score(self.subsets, SETTINGS, training, self.test)[1]:
-            right += np.count_nonzero(minimum_error(block.log_posterior) == block.classes)
+            right += np.count_nonzero(predict_minimum_error(block.log_posterior) == block.classes)
         return right / np.count_nonzero(self.test)
 
 
 def simulated(counted: Counted, strategy: str, seed: int, step: int, most: int) -> list[float]:
     """Return the accuracy after each ``step`` labels."""
-    session, found = Session(counted.pool, Plan(strategy, seed=seed)), []
+    session, found = Session(counted.pool, QueryPlan(strategy, seed=seed)), []
     for n in range(1, most + 1):
-        row = session.next_document()
+        row = session.choose_document()
         session.answer(row, counted.truth[row])
         if n % step == 0:
             found.append(counted.accuracy(list(session.labels)))
@@ -175,17 +175,17 @@ def time_table(corpus: Corpus, keys: int = 300) -> str:
     pool = replace(
         counted.pool,
         documents=documents,
-        matrix=stack([counted.pool.matrix] * times),
+        matrix=stack_matrices([counted.pool.matrix] * times),
         hashes=hashes,
     )
     session, found = Session(pool), []
-    row = session.next_document()
+    row = session.choose_document()
     for _ in range(keys):
         begin = time.process_time()
         session.answer(row, counted.truth[row % counted.n_pool])
-        row = session.next_document()
-        session.probabilities(row)
-        session.estimate()
+        row = session.choose_document()
+        session.predict_probabilities(row)
+        session.estimate_accuracy()
         found.append(1000 * (time.process_time() - begin))
     figures = [np.median(found), np.quantile(found, 0.99), max(found)]
     head = f"### A key on a pool of {n:,} documents, {pool.matrix.terms.size:,} counts, {len(session.classes)} classes"

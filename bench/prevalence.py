@@ -27,18 +27,18 @@ from nbtext.corpus.collection import Corpus
 from nbtext.errors import UsageError
 from nbtext.guarantees.class_proportions import (
     ClassLikelihoods,
-    class_likelihoods,
-    class_shares,
-    most_likely_shares,
-    require_labels,
+    estimate_class_proportions,
+    fit_proportion_estimator,
+    fit_proportions,
+    require_labelled_documents,
 )
 from nbtext.model.parallel_corpus import score_corpus
-from nbtext.model.training import left_out_posteriors
+from nbtext.model.training import compute_held_out_posteriors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nbtext.prediction.calibration import LeftOutPosteriors
+    from nbtext.prediction.calibration import HeldOutPosteriors
 
     Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -68,7 +68,7 @@ def adjusted(confusion: Floats, found: Floats) -> Floats:
 
 
 def methods(
-    model: TextClassifier, left_out: LeftOutPosteriors
+    model: TextClassifier, left_out: HeldOutPosteriors
 ) -> dict[str, Callable[[Floats], Floats]]:
     """Return functions from log posteriors to shares; the last is that of `nbtext prevalence`."""
     n_classes = len(model.classes)
@@ -86,15 +86,17 @@ def methods(
 
     of_counts, of_means = confusion(counts), confusion(means)
     uncorrected, corrected = (
-        ClassLikelihoods.uncorrected(model.fitted.classifier.prior),
-        class_likelihoods(model),
+        ClassLikelihoods.from_prior(model.fitted.classifier.prior),
+        fit_proportion_estimator(model),
     )
     return {
         "counting answers": counts,
-        "EM on the class prior": lambda given: most_likely_shares(uncorrected.given(given)),
+        "EM on the class prior": lambda given: fit_proportions(
+            uncorrected.compute_likelihoods(given)
+        ),
         "adjusted counts": lambda given: adjusted(of_counts, counts(given)),
         "probabilistic adjusted counts": lambda given: adjusted(of_means, means(given)),
-        "nbtext prevalence": lambda given: most_likely_shares(corrected.given(given)),
+        "nbtext prevalence": lambda given: fit_proportions(corrected.compute_likelihoods(given)),
     }
 
 
@@ -109,8 +111,8 @@ def compare(name: str, train: Path, test: Path, samples: int) -> list[str]:
     posterior, classes = np.concatenate(parts), np.array(labels)
     of_class = [np.flatnonzero(classes == number) for number in range(len(model.classes))]
     by_method, likelihoods = (
-        methods(model, left_out_posteriors(model.fitted)),
-        class_likelihoods(model),
+        methods(model, compute_held_out_posteriors(model.fitted)),
+        fit_proportion_estimator(model),
     )
     draw, errors, held, widths = np.random.default_rng(7), [], [], []
     for _ in range(samples):
@@ -118,7 +120,7 @@ def compare(name: str, train: Path, test: Path, samples: int) -> list[str]:
         given = posterior[[draw.choice(of_class[number]) for number in drawn]]
         truth = np.bincount(drawn, minlength=len(of_class)) / DOCUMENTS
         errors.append([np.abs(method(given) - truth).mean() for method in by_method.values()])
-        found = class_shares(given, model.classes, likelihoods).prevalence.values()
+        found = estimate_class_proportions(given, model.classes, likelihoods).prevalence.values()
         held.append(
             np.mean(
                 [
@@ -186,8 +188,8 @@ def held_by(
         [text for _, text in train], [label for label, _ in train]
     )
     try:
-        require_labels(model)
-        likelihoods = class_likelihoods(model)
+        require_labelled_documents(model)
+        likelihoods = fit_proportion_estimator(model)
     except UsageError as problem:
         return problem.message
     test = [row for row in test if row[0] in model.classes]
@@ -205,7 +207,9 @@ def held_by(
         ]
         rows = np.concatenate(chosen)
         truth = np.bincount(classes[rows], minlength=n_classes) / rows.size
-        found = class_shares(posterior[rows], model.classes, likelihoods).prevalence.values()
+        found = estimate_class_proportions(
+            posterior[rows], model.classes, likelihoods
+        ).prevalence.values()
         held.append(
             float(
                 np.mean(

@@ -21,7 +21,7 @@ from measuring import markdown, write_between
 
 from nbtext.corpus.document import Notices
 from nbtext.corpus.reading import read_corpus
-from nbtext.counts.counting import Analysis, count
+from nbtext.counts.counting import Analysis, count_labelled_documents
 from nbtext.settings import Reading, Settings
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ MEGABYTE = 1_000_000
 
 
 def read(path: Path, **reading: object) -> Iterable[Document]:
-    return read_corpus([str(path)], Reading.of(reading), Notices(), labelled=True)
+    return read_corpus([str(path)], Reading.from_values(reading), Notices(), labelled=True)
 
 
 def write_files(documents: list[Document], folder: Path) -> dict[str, tuple[Path, dict[str, Any]]]:
@@ -83,7 +83,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="put the table into bench/README.md")
     options = parser.parse_args()
     corpus = options.folder / "20news-19997"
-    analysis = Analysis.of(Settings())
+    analysis = Analysis.from_settings(Settings())
     with tempfile.TemporaryDirectory() as folder:
         sources = {"dir": (corpus, {}), "dir, --document mail": (corpus, {"document": "mail"})}
         sources |= write_files(list(read(corpus)), Path(folder))
@@ -95,7 +95,10 @@ def main() -> None:
                 lambda path=path, reading=reading: sum(1 for _ in read(path, **reading)),
                 options.runs,
             )
-            counts = timed(lambda documents=documents: count(documents, analysis), options.runs)
+            counts = timed(
+                lambda documents=documents: count_labelled_documents(documents, analysis),
+                options.runs,
+            )
             figures = (
                 f"{megabytes:.1f} M",
                 f"{reads:.2f}",

@@ -25,8 +25,8 @@ from nbtext.corpus.document import Notices
 from nbtext.corpus.reading import read_corpus
 from nbtext.counts.counting import Analysis
 from nbtext.model import TextClassifier
-from nbtext.model.parallel_corpus import Counting, count_shards, joined_pieces
-from nbtext.parallel.processes import Share
+from nbtext.model.parallel_corpus import CountingContext, count_shards, join_partial_counts
+from nbtext.parallel.processes import TaskBatch
 from nbtext.settings import Reading
 
 if TYPE_CHECKING:
@@ -117,25 +117,25 @@ def timed(work: Callable[[], Result]) -> tuple[float, Result]:
 
 def print_parts(table: Path) -> None:
     """Print what each part of training on many machines takes, measured on two halves of the beginning of the table."""
-    corpus = Corpus([str(table)], Reading.of(COLUMNS), labelled=True)
+    corpus = Corpus([str(table)], Reading.from_values(COLUMNS), labelled=True)
     model = TextClassifier()
     model.reading = corpus.reading
-    shards, reader = corpus.in_shards()
-    counting = Counting(reader, Analysis.of(model.settings))
+    shards, reader = corpus.split_into_shards()
+    counting = CountingContext(reader, Analysis.from_settings(model.settings))
     measured = [
         (number, shard)
         for number, shard in enumerate(shards)
-        if shard.part is None or shard.part.start < MOST_IN_PARTS
+        if shard.byte_range is None or shard.byte_range.start < MOST_IN_PARTS
     ]
     halves = [measured[: len(measured) // 2], measured[len(measured) // 2 :]]
     n_bytes = sum(
-        (shard.part.end or table.stat().st_size) - shard.part.start
+        (shard.byte_range.end or table.stat().st_size) - shard.byte_range.start
         for _, shard in measured
-        if shard.part is not None
+        if shard.byte_range is not None
     )
-    seconds, pieces = timed(lambda: [count_shards(counting, Share(half)) for half in halves])
+    seconds, pieces = timed(lambda: [count_shards(counting, TaskBatch(half)) for half in halves])
     sent = len(pickle.dumps(pieces[0], 5))
-    merging, (counts, _) = timed(lambda: joined_pieces(pieces))
+    merging, (counts, _) = timed(lambda: join_partial_counts(pieces))
     estimating, _ = timed(lambda: model.learn(counts))
     print(
         f"counting {seconds * GIGABYTE / n_bytes:.1f} s/GB, a sum is {sent / MEBIBYTE:.0f} MiB, adding two {merging:.2f} s, estimating {estimating:.2f} s"

@@ -25,8 +25,8 @@ from measuring import measure, progress, write_between
 from nbtext import TextClassifier
 from nbtext.cli.option_files import read_seeds
 from nbtext.corpus.document import Document
-from nbtext.counts.counting import count
-from nbtext.model.training import seed_terms
+from nbtext.counts.counting import count_labelled_documents
+from nbtext.model.training import resolve_seed_terms
 
 README = Path(__file__).resolve().with_name("README.md")
 LABELS = (5, 20, 100)
@@ -124,10 +124,10 @@ def of_words(corpus: Path, root: Path) -> str:
         Document(file.name, file.parent.name, file.read_text(errors="replace").encode())
         for file in files
     )
-    counts = count(texts, analysis, keep_all=True)
+    counts = count_labelled_documents(texts, analysis, keep_all=True)
     table, documents = counts.table, counts.documents
     votes = np.zeros((len(documents), table.n_classes))
-    for seed in seed_terms(read_seeds(str(words)), analysis):
+    for seed in resolve_seed_terms(read_seeds(str(words)), analysis):
         entries = documents.matrix.terms == table.vocabulary.find_terms([seed.term])[0]
         rows = documents.matrix.entry_documents[entries]
         votes[rows, table.classes.index(seed.label)] += documents.matrix.counts[entries]

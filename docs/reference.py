@@ -18,7 +18,7 @@ PAGE = Path(__file__).with_suffix(".md")
 sys.path.insert(0, str(PAGE.parent.parent))  # the nbtext beside this file, not an installed one
 
 from nbtext import compatibility, settings, traits  # noqa: E402
-from nbtext.cli.declarations import EVERYTHING, Command  # noqa: E402
+from nbtext.cli.declarations import HELP_ALL_KEY, Command  # noqa: E402
 from nbtext.cli.main import nbtext  # noqa: E402
 from nbtext.model import TextClassifier  # noqa: E402
 from nbtext.settings import Parameter  # noqa: E402
@@ -32,7 +32,7 @@ HEAD = """\
 # Reference
 
 Every command with what its `--help-all` prints, then every parameter, and the members of `TextClassifier`. Each option has an address of its own, such as
-`reference.html#train-smoothing`. `docs/reference.py` makes this page from the code.
+`reference.format_html#train-smoothing`. `docs/reference.py` makes this page from the code.
 """
 
 
@@ -46,27 +46,27 @@ def reference() -> str:
         command = nbtext.get_command(top, name)
         assert isinstance(command, Command)  # noqa: S101 - it was listed
         context = click.Context(command, info_name=name, parent=top, terminal_width=100)
-        context.meta[EVERYTHING] = True
+        context.meta[HELP_ALL_KEY] = True
         parts += _command(command, context)
     return "\n\n".join([*parts, _settings(), _tables(), _kinds(), _members()])
 
 
 def _command(command: Command, context: click.Context) -> list[str]:
     """Return the section of a command. An option is a literal with an id, and a definition, which wraps where a block would not."""
-    paragraphs, examples = command.texts()
+    paragraphs, examples = command.split_help()
     parts = [
         f"## nbtext {command.name}",
         _block("text", command.get_usage(context)),
         *map(_prose, paragraphs),
         _block("shell", "\n".join(examples)),
     ]
-    for group, records in command.panels(context):
+    for group, records in command.iterate_panels(context):
         parts.append(f"**{group.capitalize()}**")
         for names, text in records:
             name = re.search(r"--([a-z0-9-]+)", names)[1]  # type: ignore[index] # each has a long name
             anchor = f"#{command.name}-{name}"
             parts.append(f"[`{names}`{{{anchor}}}]({anchor})\n: {_prose(text)}")
-    rules = list(command.rules())
+    rules = list(command.describe_rules())
     return [
         *parts,
         *(
@@ -104,7 +104,7 @@ def _tables() -> str:
             ]
             lines += [
                 _row(parameter, "tune" if table is settings.SEARCH else "train")
-                for group in settings.GROUPS
+                for group in settings.OPTION_GROUPS
                 for parameter in table
                 if parameter.group == group
             ]
@@ -120,13 +120,13 @@ def _kinds() -> str:
         "",
     ]
     lines += ["| `--classifier` | `--weighting` | offers |", "|---|---|---|"]
-    for name, kinds in compatibility.KINDS.items():
+    for name, kinds in compatibility.OFFERED_TRAITS.items():
         lines += [
             f"| `{name}` | `{weighting}` | {', '.join(trait.name for trait in offered)} |"
             for weighting, offered in kinds.items()
         ]
     lines += ["", "| trait | without it |", "|---|---|"]
-    lines += [f"| {trait.name} | {trait.why} |" for trait in traits.EVERY_TRAIT]
+    lines += [f"| {trait.name} | {trait.why} |" for trait in traits.ALL_TRAITS]
     return "\n".join([*lines, ""])
 
 
@@ -156,7 +156,7 @@ def _row(parameter: Parameter, command: str) -> str:
     default = "" if parameter.default is None else f"`{parameter.default}`"
     takes = f"`{parameter.metavar}`".replace("|", "\\|") if parameter.metavar else ""
     anchor = f"set-{parameter.key}" if parameter.is_rare else f"{command}-{parameter.key}"
-    return f"| `{parameter.name}` | [`{parameter.shown}`](#{anchor}) | {takes} | {default} |"
+    return f"| `{parameter.name}` | [`{parameter.display_name}`](#{anchor}) | {takes} | {default} |"
 
 
 def _settings() -> str:
@@ -169,7 +169,7 @@ def _settings() -> str:
         if parameter.is_rare:
             anchor = f"#set-{parameter.key}"
             parts.append(
-                f"[`{parameter.key}={parameter.takes}`{{{anchor}}}]({anchor})\n: {_prose(parameter.meaning)}"
+                f"[`{parameter.key}={parameter.value_hint}`{{{anchor}}}]({anchor})\n: {_prose(parameter.meaning)}"
             )
     return "\n\n".join(parts)
 

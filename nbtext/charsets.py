@@ -83,7 +83,7 @@ UNDEFINED_AS_CONTROLS = "nbtext.undefined_as_controls"
 
 
 @lru_cache(1 << 8)
-def codec_of(label: str) -> str | None:
+def find_codec(label: str) -> str | None:
     """Return the name of the codec of a charset, None if the label is unknown; names that are not in the table are Python's.
 
     >>> codec_of("GB2312"), codec_of("latin-1"), codec_of("cp850"), codec_of("base64")

@@ -4,9 +4,9 @@ A row is something asked for, with the traits of `nbtext.traits` that it needs a
 Two rows exclude each other if one needs a trait that the other lacks; kinds of models lack what
 they do not offer. Training, tune, the command line, the docs and the test of all pairs read this.
 
-To extend it: a classifier is a line in `KINDS`, a setting a condition and a row in `OF_SETTINGS`,
-an option a row in `EVERYWHERE` or `COMMANDS`, and what else can be asked of a model is a `Row` that
-the caller gives to `require_fitting`.
+To extend it: a classifier is a line in `KINDS`, a setting a condition and a row in `SETTINGS_REQUESTS`,
+an option a row in `SHARED_OPTION_GROUPS` or `COMMANDS`, and what else can be asked of a model is a `Row` that
+the caller gives to `require_compatible_settings`.
 """
 
 from __future__ import annotations
@@ -27,41 +27,41 @@ if TYPE_CHECKING:
     from nbtext.traits import Trait
 
 _MULTINOMIAL = (
-    traits.SUMS,
+    traits.COUNT_SUMS,
     traits.WEIGHTS,
-    traits.JOINS,
+    traits.JOINED_COUNTS,
     traits.LEAVE_ONE_OUT,
     traits.PRIOR,
     traits.BACKGROUND,
-    traits.OWN,
+    traits.TERM_PSEUDO_COUNTS,
     traits.ATTRIBUTES,
 )
-_COMPLEMENT = (traits.SUMS, traits.WEIGHTS, traits.BACKGROUND, traits.OWN)
+_COMPLEMENT = (traits.COUNT_SUMS, traits.WEIGHTS, traits.BACKGROUND, traits.TERM_PSEUDO_COUNTS)
 _BERNOULLI = (
-    traits.SUMS,
+    traits.COUNT_SUMS,
     traits.WEIGHTS,
     traits.PRIOR,
-    traits.OWN,
-    traits.TWO,
+    traits.TERM_PSEUDO_COUNTS,
+    traits.TWO_PSEUDO_COUNTS,
     traits.ATTRIBUTES,
-    traits.SEVERAL,
+    traits.MULTI_LABEL,
     traits.EVIDENCE,
-    traits.MIXES,
+    traits.MIXTURE,
 )
-_LOGISTIC = (traits.WEIGHTS, traits.PRIOR, traits.BACKGROUND, traits.ATTRIBUTES, traits.SEVERAL)
+_LOGISTIC = (traits.WEIGHTS, traits.PRIOR, traits.BACKGROUND, traits.ATTRIBUTES, traits.MULTI_LABEL)
 
-KINDS: Mapping[str, Mapping[str, Sequence[Trait]]] = {
+OFFERED_TRAITS: Mapping[str, Mapping[str, Sequence[Trait]]] = {
     "multinomial": {
-        "counts": (*_MULTINOMIAL, traits.EVIDENCE, traits.MIXES, traits.SEVERAL),
-        "binary": (*_MULTINOMIAL, traits.SEVERAL),
-        "log": (*_MULTINOMIAL, traits.SEVERAL),
-        "tfidf": (traits.PRIOR, traits.BACKGROUND, traits.OWN, traits.ATTRIBUTES),
+        "counts": (*_MULTINOMIAL, traits.EVIDENCE, traits.MIXTURE, traits.MULTI_LABEL),
+        "binary": (*_MULTINOMIAL, traits.MULTI_LABEL),
+        "log": (*_MULTINOMIAL, traits.MULTI_LABEL),
+        "tfidf": (traits.PRIOR, traits.BACKGROUND, traits.TERM_PSEUDO_COUNTS, traits.ATTRIBUTES),
     },
     "complement": {
         "counts": _COMPLEMENT,
         "binary": _COMPLEMENT,
         "log": _COMPLEMENT,
-        "tfidf": (traits.BACKGROUND, traits.OWN),
+        "tfidf": (traits.BACKGROUND, traits.TERM_PSEUDO_COUNTS),
     },
     "bernoulli": {"counts": _BERNOULLI, "binary": _BERNOULLI},
     "gaussian": {"counts": (traits.PRIOR, traits.BACKGROUND, traits.ATTRIBUTES, traits.EVIDENCE)},
@@ -73,13 +73,15 @@ KINDS: Mapping[str, Mapping[str, Sequence[Trait]]] = {
 An average besides offers what `_OF_ALL_MEMBERS` names if all members do.
 """
 
-_OFFERED_BY_SOME = frozenset(chain.from_iterable(kinds["counts"] for kinds in KINDS.values()))
+_OFFERED_BY_SOME = frozenset(
+    chain.from_iterable(kinds["counts"] for kinds in OFFERED_TRAITS.values())
+)
 _OF_ALL_MEMBERS = frozenset(
     {
-        traits.SUMS,
+        traits.COUNT_SUMS,
         traits.WEIGHTS,
         traits.PRIOR,
-        traits.MIXES,
+        traits.MIXTURE,
         traits.ATTRIBUTES,
     }
 )
@@ -89,7 +91,7 @@ _NO_TRAITS: frozenset[Trait] = frozenset()
 _by_name = attrgetter("name")
 
 
-class Row:
+class Request:
     """Something asked for, by its name in messages, with the traits that it needs and lacks.
 
     ``instead`` says what to do without it, if that is not what the trait says.
@@ -100,61 +102,65 @@ class Row:
         name: str,
         needs: AbstractSet[Trait] = _NO_TRAITS,
         lacks: AbstractSet[Trait] = _NO_TRAITS,
-        instead: str = "",
+        remedy: str = "",
     ) -> None:
         self.name = name
         self.needs = needs
         self.lacks = lacks
-        self.instead = instead
+        self.instead = remedy
 
 
-SEED_WORDS = Row(
+SEED_WORDS = Request(
     "--seeds",
-    needs={traits.JOINS, traits.POSTERIOR, traits.FREE},
-    lacks={traits.SEVERAL},
+    needs={traits.JOINED_COUNTS, traits.POSTERIOR, traits.LABEL_FREE_TERMS},
+    lacks={traits.MULTI_LABEL},
 )
-POOL = Row(
+UNLABELLED_POOL = Request(
     "--unlabelled",
     needs={
-        traits.JOINS,
+        traits.JOINED_COUNTS,
         traits.SMOOTHED,
-        traits.FREE,
-        traits.FROM_SUMS,
+        traits.LABEL_FREE_TERMS,
+        traits.LABELLED_COUNTS,
         traits.SAMPLE,
         traits.CALIBRATED,
-        traits.EQUAL,
-        traits.ALONE,
+        traits.EQUAL_CLASS_WEIGHTS,
+        traits.TEXT_ONLY,
     },
-    lacks={traits.SEVERAL},
+    lacks={traits.MULTI_LABEL},
 )
-DOCUMENT_WEIGHTS = Row("weights of documents", needs={traits.WEIGHTS, traits.ALONE})
-EXACT_CHANGE = Row("an exact change of a model", needs={traits.SUMS, traits.LABELLED})
-LEARNT_UNLABELLED = Row("what it learnt from unlabelled documents", lacks={traits.LABELLED})
-CRITERIA = Row(
+DOCUMENT_WEIGHTS = Request("weights of documents", needs={traits.WEIGHTS, traits.TEXT_ONLY})
+EXACT_CHANGE = Request(
+    "an exact change of a model", needs={traits.COUNT_SUMS, traits.LABELLED_ONLY}
+)
+UNLABELLED_TRAINING = Request(
+    "what it learnt from unlabelled documents", lacks={traits.LABELLED_ONLY}
+)
+INFORMATION_CRITERIA = Request(
     "a comparison by evidence, AIC or BIC",
     needs={traits.EVIDENCE},
-    lacks={traits.SEVERAL},
-    instead="use nbtext cross-validate or tune",
+    lacks={traits.MULTI_LABEL},
+    remedy="use nbtext cross-validate or tune",
 )
-CLUSTER = Row("--scheduler", needs={traits.SUMS}, lacks={traits.HERE})
-PATCH = Row("--relabel", needs={traits.HERE})
-SEVERAL_LABELS = Row("documents of several labels", needs={traits.SEVERAL})
-MISTAKES = Row(
+DASK_CLUSTER = Request("--scheduler", needs={traits.COUNT_SUMS}, lacks={traits.LOCAL_COUNTING})
+RELABELLING = Request("--relabel", needs={traits.LOCAL_COUNTING})
+MULTI_LABEL_DOCUMENTS = Request("documents of several labels", needs={traits.MULTI_LABEL})
+ERROR_LISTING = Request(
     "--errors",
-    lacks={traits.SEVERAL},
-    instead="leave it out; nbtext suspects lists labels that may be wrong",
+    lacks={traits.MULTI_LABEL},
+    remedy="leave it out; nbtext suspects lists labels that may be wrong",
 )
-OTHER_SHARES = Row(
+PRIOR_FROM_DOCUMENTS = Request(
     "--prior-from",
-    lacks={traits.SEVERAL},
-    instead="leave it out; nbtext prevalence estimates the shares",
+    lacks={traits.MULTI_LABEL},
+    remedy="leave it out; nbtext prevalence estimates the shares",
 )
-JOINED_LABELS = Row(
+LABEL_MERGE = Request(
     "relabel to a label that is there",
-    lacks={traits.SEVERAL},
-    instead="relabel the documents, and train again",
+    lacks={traits.MULTI_LABEL},
+    remedy="relabel the documents, and train again",
 )
-LEAVE_ONE_OUT = Row("leave-one-out", needs={traits.LEAVE_ONE_OUT})
+LEAVE_ONE_OUT_EVALUATION = Request("leave-one-out", needs={traits.LEAVE_ONE_OUT})
 
 
 def _is_mixture(settings: Settings) -> bool:
@@ -182,7 +188,7 @@ def _reads_weights(settings: Settings) -> bool:
 
 
 def _reads_attributes(settings: Settings) -> bool:
-    return bool(Attributes.of(settings.reading).names)
+    return bool(Attributes.from_settings(settings.reading).names)
 
 
 def _selects_terms(settings: Settings) -> bool:
@@ -202,7 +208,7 @@ def _is_of_maximum_likelihood(settings: Settings) -> bool:
 
 
 def _is_not_smoothed(settings: Settings) -> bool:
-    return any(each.smoothing == 0 for each in settings.models)
+    return any(each.smoothing == 0 for each in settings.member_settings)
 
 
 def _is_smoothed_by_leave_one_out(settings: Settings) -> bool:
@@ -217,64 +223,64 @@ def _has_pseudo_counts_by_term(settings: Settings) -> bool:
     return not isinstance(settings.smoothing, str | float | int | tuple)
 
 
-OF_SETTINGS: Sequence[tuple[Callable[[Settings], bool], Row]] = (
+SETTINGS_REQUESTS: Sequence[tuple[Callable[[Settings], bool], Request]] = (
     (
         _is_mixture,
-        Row(
+        Request(
             "p(m | data) of --set members",
-            needs={traits.MIXES, traits.POSTERIOR, traits.SMOOTHED},
+            needs={traits.MIXTURE, traits.POSTERIOR, traits.SMOOTHED},
         ),
     ),
     (
         _has_prior_shape,
-        Row(
+        Request(
             "--set prior-shape={prior_shape}",
             needs={traits.BACKGROUND},
             lacks={traits.SYMMETRIC},
         ),
     ),
-    (_has_class_prior, Row("--class-prior", needs={traits.PRIOR})),
-    (_has_class_prior_by_class, Row("--class-prior FILE", lacks={traits.SEVERAL})),
+    (_has_class_prior, Request("--class-prior", needs={traits.PRIOR})),
+    (_has_class_prior_by_class, Request("--class-prior FILE", lacks={traits.MULTI_LABEL})),
     (
         _weighs_classes,
-        Row(
+        Request(
             "--class-weight {class_weight}",
-            needs={traits.WEIGHTS, traits.ALONE},
-            lacks={traits.EQUAL, traits.SEVERAL},
+            needs={traits.WEIGHTS, traits.TEXT_ONLY},
+            lacks={traits.EQUAL_CLASS_WEIGHTS, traits.MULTI_LABEL},
         ),
     ),
-    (_reads_weights, Row("--weight-column", needs={traits.WEIGHTS, traits.ALONE})),
+    (_reads_weights, Request("--weight-column", needs={traits.WEIGHTS, traits.TEXT_ONLY})),
     (
         _reads_attributes,
-        Row(
+        Request(
             "--categorical, --count or --numeric",
             needs={traits.ATTRIBUTES},
-            lacks={traits.ALONE, traits.SEVERAL},
+            lacks={traits.TEXT_ONLY, traits.MULTI_LABEL},
         ),
     ),
-    (_selects_terms, Row("--top {top}", lacks={traits.FREE})),
-    (_keeps_no_documents, Row("--set sample=0", lacks={traits.SAMPLE})),
-    (_is_not_calibrated, Row("--calibration none", lacks={traits.CALIBRATED})),
+    (_selects_terms, Request("--top {top}", lacks={traits.LABEL_FREE_TERMS})),
+    (_keeps_no_documents, Request("--set sample=0", lacks={traits.SAMPLE})),
+    (_is_not_calibrated, Request("--calibration none", lacks={traits.CALIBRATED})),
     (
         _is_of_maximum_likelihood,
-        Row(
+        Request(
             "--set estimate=ml",
-            lacks={traits.POSTERIOR, traits.SMOOTHED, traits.SEVERAL},
+            lacks={traits.POSTERIOR, traits.SMOOTHED, traits.MULTI_LABEL},
         ),
     ),
-    (_is_not_smoothed, Row("--smoothing 0", lacks={traits.SMOOTHED, traits.SEVERAL})),
+    (_is_not_smoothed, Request("--smoothing 0", lacks={traits.SMOOTHED, traits.MULTI_LABEL})),
     (
         _is_smoothed_by_leave_one_out,
-        Row(
+        Request(
             "--smoothing leave-one-out",
             needs={traits.LEAVE_ONE_OUT, traits.SAMPLE},
-            lacks={traits.FROM_SUMS, traits.SEVERAL},
+            lacks={traits.LABELLED_COUNTS, traits.MULTI_LABEL},
         ),
     ),
-    (_has_two_pseudo_counts, Row("--smoothing A,B", needs={traits.TWO})),
+    (_has_two_pseudo_counts, Request("--smoothing A,B", needs={traits.TWO_PSEUDO_COUNTS})),
     (
         _has_pseudo_counts_by_term,
-        Row("--smoothing FILE", needs={traits.OWN, traits.SYMMETRIC}),
+        Request("--smoothing FILE", needs={traits.TERM_PSEUDO_COUNTS, traits.SYMMETRIC}),
     ),
 )
 """Rows of training settings, each where its condition holds.
@@ -283,7 +289,7 @@ A name in braces stands for the value of that setting.
 """
 
 
-class WithValue:
+class OptionValue:
     """An option with one of its values."""
 
     def __init__(self, option: str, value: str) -> None:
@@ -300,11 +306,11 @@ class WithValue:
 
 
 if TYPE_CHECKING:
-    Options = tuple[str | WithValue, ...]
+    Options = tuple[str | OptionValue, ...]
     """Names of options, ``CORPUS`` among them, or options with one value."""
 
 
-class OptionRow:
+class OptionGroup:
     """Options of a command, with the traits that each of them needs and lacks.
 
     ``wants`` are others, of which one must be given too.
@@ -315,58 +321,62 @@ class OptionRow:
         options: Options,
         needs: AbstractSet[Trait] = _NO_TRAITS,
         lacks: AbstractSet[Trait] = _NO_TRAITS,
-        wants: Options = (),
+        requires_any: Options = (),
     ) -> None:
         self.options = options
         self.needs = needs
         self.lacks = lacks
-        self.wants = wants
+        self.wants = requires_any
 
 
-_SHOWN = {each.option: each.shown for each in (*READING, *TRAINING)}
+_SHOWN = {each.option: each.display_name for each in (*READING, *TRAINING)}
 """What messages call the options of parameters."""
 
 OF_READING = tuple(each.option for each in READING)
 OF_ANALYSIS = tuple(each.option for each in TRAINING if each.decides == "terms")
 
-EVERYWHERE = (
-    OptionRow(("--text", "--from-folder"), needs={traits.SOURCE}, lacks={traits.SOURCE}),
-    OptionRow(("CORPUS", "--files-from"), lacks={traits.SOURCE}),
-    OptionRow(("--file-column",), needs={traits.TEXT}),
-    OptionRow(("--text-column", "--text"), lacks={traits.TEXT}),
-    OptionRow(("--null",), wants=("--files-from",)),
-    OptionRow(("--verbose",), needs={traits.MESSAGES}),
-    OptionRow(("--quiet",), lacks={traits.MESSAGES}),
-    OptionRow(("--scheduler",), lacks={traits.HERE}),
-    OptionRow((WithValue("--backend", "dask"),), wants=("--scheduler",)),
-    OptionRow(("--once", "--jobs", "--relabel"), needs={traits.HERE}),
-    OptionRow(("--label",), needs={traits.LABELS}),
-    OptionRow(("--from-folder", "--relabel", "--label-column"), lacks={traits.LABELS}),
-    OptionRow(("--unlabelled", "--drop-unlabelled"), needs={traits.POOL}, lacks={traits.POOL}),
-    OptionRow(
+SHARED_OPTION_GROUPS = (
+    OptionGroup(("--text", "--from-folder"), needs={traits.ONE_SOURCE}, lacks={traits.ONE_SOURCE}),
+    OptionGroup(("CORPUS", "--files-from"), lacks={traits.ONE_SOURCE}),
+    OptionGroup(("--file-column",), needs={traits.ONE_TEXT}),
+    OptionGroup(("--text-column", "--text"), lacks={traits.ONE_TEXT}),
+    OptionGroup(("--null",), requires_any=("--files-from",)),
+    OptionGroup(("--verbose",), needs={traits.MESSAGES}),
+    OptionGroup(("--quiet",), lacks={traits.MESSAGES}),
+    OptionGroup(("--scheduler",), lacks={traits.LOCAL_COUNTING}),
+    OptionGroup((OptionValue("--backend", "dask"),), requires_any=("--scheduler",)),
+    OptionGroup(("--once", "--jobs", "--relabel"), needs={traits.LOCAL_COUNTING}),
+    OptionGroup(("--label",), needs={traits.LABELS}),
+    OptionGroup(("--from-folder", "--relabel", "--label-column"), lacks={traits.LABELS}),
+    OptionGroup(("--unlabelled", "--drop-unlabelled"), needs={traits.POOL}, lacks={traits.POOL}),
+    OptionGroup(
         ("--coverage",),
-        needs={traits.SHARES},
-        lacks={traits.SINGLE, traits.THRESHOLDS},
+        needs={traits.TRAINING_PROPORTIONS},
+        lacks={traits.SINGLE_PREDICTION, traits.THRESHOLDS},
     ),
-    OptionRow(("--costs",), lacks={traits.THRESHOLDS}),
-    OptionRow(("--decide",), needs={traits.THRESHOLDS}),
-    OptionRow(("--costs", "--min-probability", "--limit", "--scores"), needs={traits.SINGLE}),
-    OptionRow(("--min-precision",), needs={traits.SHARES, traits.SINGLE}),
-    OptionRow(("--prior-from",), lacks={traits.SHARES}),
-    OptionRow(("--fail-under-interval",), wants=("--fail-under", "--fail-over")),
+    OptionGroup(("--costs",), lacks={traits.THRESHOLDS}),
+    OptionGroup(("--decide",), needs={traits.THRESHOLDS}),
+    OptionGroup(
+        ("--costs", "--min-probability", "--limit", "--scores"), needs={traits.SINGLE_PREDICTION}
+    ),
+    OptionGroup(
+        ("--min-precision",), needs={traits.TRAINING_PROPORTIONS, traits.SINGLE_PREDICTION}
+    ),
+    OptionGroup(("--prior-from",), lacks={traits.TRAINING_PROPORTIONS}),
+    OptionGroup(("--fail-under-interval",), requires_any=("--fail-under", "--fail-over")),
 )
 """Of all commands that have these options."""
 
-_BY_CLASS = OptionRow(("--by-class",), wants=("--coverage", "--min-precision"))
+_BY_CLASS = OptionGroup(("--by-class",), requires_any=("--coverage", "--min-precision"))
 
-COMMANDS = {
+COMMAND_OPTION_GROUPS = {
     "classify": (
-        OptionRow(("--batch",), wants=("--lines",)),
-        OptionRow(("--lines",), needs={traits.SOURCE}, lacks={traits.SOURCE}),
-        OptionRow(("--scores",), wants=(WithValue("--output", "jsonl"),)),
+        OptionGroup(("--batch",), requires_any=("--lines",)),
+        OptionGroup(("--lines",), needs={traits.ONE_SOURCE}, lacks={traits.ONE_SOURCE}),
+        OptionGroup(("--scores",), requires_any=(OptionValue("--output", "jsonl"),)),
         _BY_CLASS,
-        OptionRow(("--mail-filter",), lacks={traits.RECORDS, traits.SOURCE}),
-        OptionRow(
+        OptionGroup(("--mail-filter",), lacks={traits.RECORDS, traits.ONE_SOURCE}),
+        OptionGroup(
             (
                 "--text",
                 "--files-from",
@@ -387,38 +397,40 @@ COMMANDS = {
         ),
     ),
     "cross-validate": (
-        OptionRow(("--leave-one-out",), lacks={traits.FOLDS}),
-        OptionRow(
+        OptionGroup(("--leave-one-out",), lacks={traits.FOLDS}),
+        OptionGroup(
             ("--folds", "--repeats", "--seed", "--group-column", "--time-column"),
             needs={traits.FOLDS},
         ),
-        OptionRow(("--time-column",), lacks={traits.DRAWS}),
-        OptionRow(("--repeats", "--seed", "--group-column"), needs={traits.DRAWS}),
+        OptionGroup(("--time-column",), lacks={traits.RANDOM_FOLDS}),
+        OptionGroup(("--repeats", "--seed", "--group-column"), needs={traits.RANDOM_FOLDS}),
     ),
     "evaluate": (_BY_CLASS,),
     "explain": (
-        OptionRow(("--why-not",), lacks={traits.CONTRIBUTIONS}),
-        OptionRow(("--against", "--to"), needs={traits.CONTRIBUTIONS}),
-        OptionRow(("--to",), lacks={traits.ROWS}),
-        OptionRow(("--output",), needs={traits.ROWS}),
+        OptionGroup(("--why-not",), lacks={traits.CONTRIBUTIONS}),
+        OptionGroup(("--against", "--to"), needs={traits.CONTRIBUTIONS}),
+        OptionGroup(("--to",), lacks={traits.OUTPUT_ROWS}),
+        OptionGroup(("--output",), needs={traits.OUTPUT_ROWS}),
     ),
     "inspect": (
-        OptionRow(("--by-class",), wants=("--thresholds",)),
-        OptionRow(OF_READING, wants=("--perplexity",)),
+        OptionGroup(("--by-class",), requires_any=("--thresholds",)),
+        OptionGroup(OF_READING, requires_any=("--perplexity",)),
     ),
     "label": (
-        OptionRow(
+        OptionGroup(
             ("--suggest", "--take", "--review"),
-            needs={traits.MODE},
-            lacks={traits.MODE},
+            needs={traits.ONE_MODE},
+            lacks={traits.ONE_MODE},
         ),
     ),
     "suspects": (
-        OptionRow(("--null",), wants=("--files-from", "--paths")),
-        OptionRow(("--paths", "--print0"), lacks={traits.ROWS}),
-        OptionRow(("--output",), needs={traits.ROWS}),
+        OptionGroup(("--null",), requires_any=("--files-from", "--paths")),
+        OptionGroup(("--paths", "--print0"), lacks={traits.OUTPUT_ROWS}),
+        OptionGroup(("--output",), needs={traits.OUTPUT_ROWS}),
     ),
-    "tokens": (OptionRow(OF_ANALYSIS, wants=(WithValue("--model", "none"), "--no-model")),),
+    "tokens": (
+        OptionGroup(OF_ANALYSIS, requires_any=(OptionValue("--model", "none"), "--no-model")),
+    ),
 }
 """Of one command besides."""
 
@@ -428,29 +440,29 @@ def needs_documents(settings: Settings) -> bool:
 
     Raise `UsageError` for settings that exclude each other.
     """
-    require_fitting(settings)
-    return traits.SUMS not in _offers(settings)
+    require_compatible_settings(settings)
+    return traits.COUNT_SUMS not in _get_offered_traits(settings)
 
 
-def rows_of(kind: type[Posterior]) -> tuple[Row, ...]:
+def list_label_requests(kind: type[Posterior]) -> tuple[Request, ...]:
     """Return what documents with labels of a kind need."""
-    return () if kind.is_exclusive else (SEVERAL_LABELS,)
+    return () if kind.is_exclusive else (MULTI_LABEL_DOCUMENTS,)
 
 
-def require_fitting(settings: Settings, *rows: Row) -> None:
+def require_compatible_settings(settings: Settings, *rows: Request) -> None:
     """Raise `UsageError` if settings, or what is asked of a model with them, exclude each other."""
-    _require_no_clash([*rows, *_settings_rows(settings)])
+    _require_no_clash([*rows, *_list_settings_requests(settings)])
 
 
-def require_options(command: str, given: Mapping[str, str]) -> None:
+def require_compatible_options(command: str, given: Mapping[str, str]) -> None:
     """Raise `UsageError` if options exclude each other, or one lacks another that it needs.
 
     ``given`` has the value of each option, and of CORPUS, by name.
     """
-    _require_no_clash(list(_given_rows(command, given)))
+    _require_no_clash(list(_list_option_requests(command, given)))
 
 
-def options_in_words(command: str, names: Container[str]) -> Iterator[str]:
+def describe_option_rules(command: str, names: Container[str]) -> Iterator[str]:
     """Yield a line for each rule of the table about options of a command."""
     needing: dict[Trait, list[str]] = {}
     lacking: dict[Trait, list[str]] = {}
@@ -477,65 +489,69 @@ def _listed(options: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(options))
 
 
-def _offers(settings: Settings) -> frozenset[Trait]:
+def _get_offered_traits(settings: Settings) -> frozenset[Trait]:
     """Return the traits that the classifier offers.
 
     Raise `UsageError` if it does not take the weighting.
     """
-    kinds = KINDS[settings.classifier]
+    kinds = OFFERED_TRAITS[settings.classifier]
     if settings.weighting not in kinds:
         both = f"--classifier {settings.classifier} and --weighting {settings.weighting}"
         raise UsageError(f"{both} exclude each other", hint=f"it takes {', '.join(kinds)}")
     offered = frozenset(kinds[settings.weighting])
     if settings.classifier == AVERAGE:
-        offered |= _OF_ALL_MEMBERS.intersection(*(_offers(member) for member in settings.models))
-        if len({(member.classifier, member.weighting) for member in settings.models}) > 1:
-            offered -= {traits.MIXES}
+        offered |= _OF_ALL_MEMBERS.intersection(
+            *(_get_offered_traits(member) for member in settings.member_settings)
+        )
+        if len({(member.classifier, member.weighting) for member in settings.member_settings}) > 1:
+            offered -= {traits.MIXTURE}
     return offered
 
 
-def _settings_rows(settings: Settings) -> Iterator[Row]:
+def _list_settings_requests(settings: Settings) -> Iterator[Request]:
     """Yield the rows of training settings."""
     yield from _classifier_rows(settings)
-    for holds, row in OF_SETTINGS:
+    for holds, row in SETTINGS_REQUESTS:
         if holds(settings):
             name = row.name.format_map(vars(settings))
-            yield Row(name, row.needs, row.lacks, row.instead)
+            yield Request(name, row.needs, row.lacks, row.instead)
 
 
-def _classifier_rows(settings: Settings) -> Iterator[Row]:
+def _classifier_rows(settings: Settings) -> Iterator[Request]:
     """Yield the rows of classifier and weighting: they lack what they do not offer."""
-    lacking = _OFFERED_BY_SOME - _offers(settings)
-    needed = _NO_TRAITS.union(*(_NEEDED_BY.get(each.classifier, ()) for each in settings.models))
+    lacking = _OFFERED_BY_SOME - _get_offered_traits(settings)
+    needed = _NO_TRAITS.union(
+        *(_NEEDED_BY.get(each.classifier, ()) for each in settings.member_settings)
+    )
     by_weighting = _NO_TRAITS
     if settings.weighting != "counts":
-        by_weighting = lacking.intersection(KINDS[settings.classifier]["counts"])
+        by_weighting = lacking.intersection(OFFERED_TRAITS[settings.classifier]["counts"])
         lacking -= by_weighting
     if settings.classifier == AVERAGE:
-        yield Row(f"--set members={settings.members}", needed, lacking & _OF_ALL_MEMBERS)
-        yield Row(f"--classifier {AVERAGE}", lacks=lacking - _OF_ALL_MEMBERS)
+        yield Request(f"--set members={settings.members}", needed, lacking & _OF_ALL_MEMBERS)
+        yield Request(f"--classifier {AVERAGE}", lacks=lacking - _OF_ALL_MEMBERS)
     else:
-        yield Row(f"--classifier {settings.classifier}", needed, lacking)
-    yield Row(f"--weighting {settings.weighting}", lacks=by_weighting)
+        yield Request(f"--classifier {settings.classifier}", needed, lacking)
+    yield Request(f"--weighting {settings.weighting}", lacks=by_weighting)
 
 
-def _option_rows(command: str) -> Iterator[OptionRow]:
+def _option_rows(command: str) -> Iterator[OptionGroup]:
     """Yield the rows of a command.
 
     What its own say that an option wants stands for what it wants everywhere.
     """
-    own = COMMANDS.get(command, ())
+    own = COMMAND_OPTION_GROUPS.get(command, ())
     with_own_wants = {str(option) for row in own if row.wants for option in row.options}
-    for row in EVERYWHERE:
+    for row in SHARED_OPTION_GROUPS:
         options = row.options
         if row.wants:
             options = tuple(each for each in options if str(each) not in with_own_wants)
         if options:
-            yield OptionRow(options, row.needs, row.lacks, row.wants)
+            yield OptionGroup(options, row.needs, row.lacks, row.wants)
     yield from own
 
 
-def _given_rows(command: str, given: Mapping[str, str]) -> Iterator[Row]:
+def _list_option_requests(command: str, given: Mapping[str, str]) -> Iterator[Request]:
     """Yield a row for each option of the table that was given.
 
     Raise `UsageError` for one without another that it wants.
@@ -546,24 +562,24 @@ def _given_rows(command: str, given: Mapping[str, str]) -> Iterator[Row]:
                 continue
             if row.wants and not any(_is_given(each, given) for each in row.wants):
                 raise UsageError(f"{_shown(option)} needs {' or '.join(map(_shown, row.wants))}")
-            yield Row(_shown(option), row.needs, row.lacks)
+            yield Request(_shown(option), row.needs, row.lacks)
 
 
-def _shown(option: str | WithValue) -> str:
+def _shown(option: str | OptionValue) -> str:
     return _SHOWN.get(option, option) if isinstance(option, str) else str(option)
 
 
-def _option_name(option: str | WithValue) -> str:
-    return option.option if isinstance(option, WithValue) else option
+def _option_name(option: str | OptionValue) -> str:
+    return option.option if isinstance(option, OptionValue) else option
 
 
-def _is_given(option: str | WithValue, given: Mapping[str, str]) -> bool:
-    if isinstance(option, WithValue):
+def _is_given(option: str | OptionValue, given: Mapping[str, str]) -> bool:
+    if isinstance(option, OptionValue):
         return given.get(option.option) == option.value
     return option in given
 
 
-def _require_no_clash(rows: Sequence[Row]) -> None:
+def _require_no_clash(rows: Sequence[Request]) -> None:
     """Raise `UsageError` if two rows exclude each other, naming both, the one that needs first."""
     for one, other in permutations(rows, 2):
         if clashing := one.needs & other.lacks:

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nbtext.settings import Reading
-    from nbtext.type_names import Fields, Names, Whole
+    from nbtext.type_names import Fields, Ints, Names
 
     Columns = tuple[str, ...]
 
-BETWEEN_VALUES = "\x1f"
+VALUE_SEPARATOR = "\x1f"
 
 FIELDS_KEY = "nbtext_fields"
 """The key of the fields in lines of JSON that `nbtext label` writes."""
@@ -40,7 +40,7 @@ WEIGHT_UNIT = 1000
 
 
 @lru_cache(1 << 12)
-def field_name(name: str) -> bytes:
+def normalise_field_name(name: str) -> bytes:
     """Return the name of a field made of that of a column, key or header: lower case, without white space, colon and separators.
 
     >>> field_name("Head Line")
@@ -60,29 +60,29 @@ _ESCAPE_SEQUENCE = (
 """What a terminal does not show (ECMA-48, section 5.4): colours, movements, titles, character sets."""
 
 
-def without_separators(text: bytes) -> bytes:
+def clean_text(text: bytes) -> bytes:
     """Return a text as it may stand in a document: with spaces in place of separators and of NUL bytes, without what steers a terminal.
 
     So no text passes for a field, for values or for a category, whatever the pattern of words, and a word in colour is that word.
     """
-    if not holds_separators(text):
+    if not contains_separators(text):
         return text
-    return with_spaces(re.sub(_ESCAPE_SEQUENCE, b"", text))
+    return replace_separators(re.sub(_ESCAPE_SEQUENCE, b"", text))
 
 
-def with_spaces(text: bytes) -> bytes:
+def replace_separators(text: bytes) -> bytes:
     """Return a text with spaces in place of separators and of NUL bytes."""
-    return text.translate(_SPACES) if holds_separators(text) else text
+    return text.translate(_SPACES) if contains_separators(text) else text
 
 
-def holds_separators(text: bytes) -> bool:
+def contains_separators(text: bytes) -> bool:
     """Return whether there are separators, NUL bytes or escape sequences in a text."""
     return (
         0 in text or 0x1B in text or 0x1C in text or 0x1D in text or 0x1E in text or 0x1F in text
     )  # looking for bytes takes ten times as long
 
 
-def checked_fields(fields: Fields) -> Fields:
+def clean_fields(fields: Fields) -> Fields:
     """Return fields with spaces in place of separators.
 
     Raise `UnicodeDecodeError` for what is no UTF-8: later nobody would know the document, and it would end the run.
@@ -91,13 +91,13 @@ def checked_fields(fields: Fields) -> Fields:
     if not together.isascii():
         together.decode()
     return (
-        [(name, without_separators(content)) for name, content in fields]
-        if holds_separators(together)
+        [(name, clean_text(content)) for name, content in fields]
+        if contains_separators(together)
         else fields
     )
 
 
-def fields_of_pairs(pairs: object) -> Fields:
+def parse_field_pairs(pairs: object) -> Fields:
     """Return the fields of names and contents as JSON has them; raise `ValueError` for what are no pairs of texts."""
     if not isinstance(pairs, list) or not all(
         isinstance(pair, list) and all(isinstance(part, str) for part in pair) for pair in pairs
@@ -106,12 +106,12 @@ def fields_of_pairs(pairs: object) -> Fields:
     encoded = [(name, content.encode("utf-8", "replace")) for name, content in pairs]
     items = b" ".join([items for name, items in encoded if not name])
     return [
-        *((field_name(name), words) for name, words in encoded if name),
+        *((normalise_field_name(name), words) for name, words in encoded if name),
         *([(b"", items)] if items else []),
     ]
 
 
-def shown(text: bytes, fields: Fields) -> bytes:
+def render_document(text: bytes, fields: Fields) -> bytes:
     """Return a document as people read it: fields are lines after the text."""
     return b"".join(
         [
@@ -121,7 +121,7 @@ def shown(text: bytes, fields: Fields) -> bytes:
     )
 
 
-def field_places(text: bytes, fields: Fields) -> Iterator[int]:
+def iter_content_offsets(text: bytes, fields: Fields) -> Iterator[int]:
     """Yield the place in what is shown where the content of each field begins."""
     end = len(text)
     for name, content in fields:
@@ -129,14 +129,14 @@ def field_places(text: bytes, fields: Fields) -> Iterator[int]:
         end = begin + len(content)
 
 
-def joined_parts(text: bytes, fields: Fields = (), values: Names = ()) -> bytes:
+def serialise_document(text: bytes, fields: Fields = (), values: Names = ()) -> bytes:
     """Return a document as one value of bytes, of which digests are made."""
     if fields:
         text = b"\x1d".join([text, *map(b"\x1c ".join, fields)])
-    return text + b"\x1e" + BETWEEN_VALUES.join(values).encode() if values else text
+    return text + b"\x1e" + VALUE_SEPARATOR.join(values).encode() if values else text
 
 
-def with_weight(document: bytes, units: int) -> bytes:
+def append_weight(document: bytes, units: int) -> bytes:
     """Join a document and its weight if that is not 1, behind a byte that UTF-8 never has: a ledger has fingerprints of both."""
     return document if units == WEIGHT_UNIT else b"%b\xff%d" % (document, units)
 
@@ -148,15 +148,15 @@ class FieldColumns(NamedTuple):
     """Name of each field of words, length n_fields."""
     contents: list[bytes]
     """Its words, length n_fields."""
-    documents: Whole
+    documents: Ints
     """Its document, shape (n_fields,)."""
     items: list[bytes]
     """The items of each document that has some, with spaces between them."""
-    documents_of_items: Whole
+    item_documents: Ints
     """Their documents."""
 
     @classmethod
-    def of(cls, fields: Sequence[Fields]) -> Self:
+    def from_fields(cls, fields: Sequence[Fields]) -> Self:
         """Return the columns of the fields of each document, of which one has some."""
         import numpy as np
 
@@ -172,31 +172,31 @@ class FieldColumns(NamedTuple):
         )
 
 
-KINDS = ("categorical", "count", "numeric")
+ATTRIBUTE_KINDS = ("categorical", "count", "numeric")
 """The parameters of `nbtext.settings.Reading` that name attributes."""
 
-BESIDE_TEXT = ("tag_fields", *KINDS)
+NON_TEXT_SETTINGS = ("tag_fields", *ATTRIBUTE_KINDS)
 """Those that name what a document has beside its text."""
 
 NO_TEXT = "none"
 """The text column of documents that consist of attributes alone."""
 
-LARGEST = 1e100
-SMALLEST = 1e-100
+MAX_NUMBER = 1e100
+MIN_NUMBER = 1e-100
 """Range of the absolute value of a number that is not 0, so that squares can be summed exactly."""
 
-LARGEST_COUNT = 2**53
+COUNT_LIMIT = 2**53
 """Upper bound of counts, itself excluded."""
 
-FARTHEST = 1e50
+MAX_STD_DEVIATIONS = 1e50
 """Most standard deviations between a number and a mean in a score, so that sums of squares stay finite."""
 
-MOST_WEIGHT = 1_000_000
+MAX_DOCUMENT_WEIGHT = 1_000_000
 """Largest weight of a document."""
 
 _WEIGHT = re.compile(r"(\d{1,7})(?:\.(\d{0,3})0*)?", re.ASCII)
 
-DECLARED = re.compile(r"=([1-9]\d{0,8})$")
+DECLARED_SIZE = re.compile(r"=([1-9]\d{0,8})$")
 """The number of values that a categorical column is declared to have, at the end of its name."""
 
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
@@ -210,13 +210,13 @@ class Attributes(NamedTuple):
     numeric: Columns = ()
 
     @classmethod
-    def of(cls, reading: Reading) -> Attributes:
+    def from_settings(cls, reading: Reading) -> Attributes:
         """Return those that the settings name."""
         of_kinds = (reading.categorical, reading.count, reading.numeric)
         categorical, counts, numeric = (
             tuple(columns.split(",")) if columns else () for columns in of_kinds
         )
-        return cls(tuple(DECLARED.sub("", name) for name in categorical), counts, numeric)
+        return cls(tuple(DECLARED_SIZE.sub("", name) for name in categorical), counts, numeric)
 
     @property
     def names(self) -> Columns:
@@ -224,14 +224,14 @@ class Attributes(NamedTuple):
         return self.categorical + self.counts + self.numeric
 
     @property
-    def numbers(self) -> Columns:
+    def number_columns(self) -> Columns:
         """The names of counts and real numbers."""
         return self.counts + self.numeric
 
-    def checked(self, values: Names) -> tuple[str, ...]:
+    def normalise_values(self, values: Names) -> tuple[str, ...]:
         """Return the values of a document, empty where missing, as they are counted; raises `DocumentError` for a value that is not of its kind."""
         checked = [_category(value) for value in values[: len(self.categorical)]]
-        for place, name in enumerate(self.numbers, len(checked)):
+        for place, name in enumerate(self.number_columns, len(checked)):
             checked.append(
                 _number(
                     name,
@@ -245,10 +245,10 @@ class Attributes(NamedTuple):
 NO_ATTRIBUTES = Attributes()
 
 
-def declared_values(reading: Reading) -> list[int | None]:
+def parse_declared_sizes(reading: Reading) -> list[int | None]:
     """Return the number of values that each categorical column is declared to have; None for those that occur in training."""
     names = reading.categorical.split(",") if reading.categorical else []
-    return [int(found[1]) if (found := DECLARED.search(name)) else None for name in names]
+    return [int(found[1]) if (found := DECLARED_SIZE.search(name)) else None for name in names]
 
 
 def _category(value: str) -> str:
@@ -261,11 +261,11 @@ def _number(name: str, value: str, *, whole: bool) -> str:
         return ""
     if _NUMBER.fullmatch(value):
         number = float(value)
-        if whole and number.is_integer() and 0 <= number < LARGEST_COUNT:
+        if whole and number.is_integer() and 0 <= number < COUNT_LIMIT:
             return str(int(number))
-        if not whole and (number == 0 or SMALLEST <= abs(number) <= LARGEST):
+        if not whole and (number == 0 or MIN_NUMBER <= abs(number) <= MAX_NUMBER):
             return repr(number or 0.0)
-    beyond = f" from {SMALLEST:g} to {LARGEST:g} in size" if _NUMBER.fullmatch(value) else ""
+    beyond = f" from {MIN_NUMBER:g} to {MAX_NUMBER:g} in size" if _NUMBER.fullmatch(value) else ""
     wanted = "a whole number from 0" if whole else f"a number{beyond}"
     raise DocumentError(
         f"the value {value[:40]!r} at {name!r} is not {wanted}",
@@ -273,7 +273,7 @@ def _number(name: str, value: str, *, whole: bool) -> str:
     )
 
 
-def weight_in_units(name: str, value: str) -> int:
+def parse_weight(name: str, value: str) -> int:
     """Return the weight at ``name`` in units of 1/`WEIGHT_UNIT`; raises `DocumentError` for what is no number from 0 with at most three decimals.
 
     >>> weight_in_units("column 3", "0.25")
@@ -281,8 +281,8 @@ def weight_in_units(name: str, value: str) -> int:
     """
     found = _WEIGHT.fullmatch(value.strip())
     units = found and int(found[1]) * WEIGHT_UNIT + int((found[2] or "").ljust(3, "0"))
-    if units is None or units > MOST_WEIGHT * WEIGHT_UNIT:
-        wanted = f"a number from 0 to {MOST_WEIGHT:,} with at most three decimals"
+    if units is None or units > MAX_DOCUMENT_WEIGHT * WEIGHT_UNIT:
+        wanted = f"a number from 0 to {MAX_DOCUMENT_WEIGHT:,} with at most three decimals"
         raise DocumentError(
             f"the weight {value[:40]!r} at {name!r} is not {wanted}", hint="give every document one"
         )

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 
 from nbtext.fast_dataclasses import dataclass
 
-RESTORE = "restore it or train again"
+RESTORE_HINT = "restore it or train again"
 """What to do about a damaged model."""
 
-SHOWN_CLASSES = 10
+MAX_LISTED_CLASSES = 10
 """Classes that a message names."""
 
-LONGEST_LABEL = 50
+MAX_LISTED_LABEL_CHARS = 50
 """Characters of a label in a list of sizes."""
 
 _OPTION = re.compile(r"(?<![\w-])--(?:set )?([a-z][a-z-]*)")
@@ -66,15 +66,15 @@ class ModelError(NbtextError):
     exit_status = 3
 
 
-def malformed(finding: str) -> ModelError:
+def malformed_model_error(finding: str) -> ModelError:
     """Return the error for a model that training cannot have made."""
     return ModelError(f"the model is malformed: {finding}")
 
 
-def require(condition: object, finding: str) -> None:
-    """Raise `malformed` unless the condition holds."""
+def require_valid_model(condition: object, finding: str) -> None:
+    """Raise `malformed_model_error` unless the condition holds."""
     if not condition:
-        raise malformed(finding)
+        raise malformed_model_error(finding)
 
 
 class PathError(NbtextError):
@@ -118,30 +118,30 @@ class Finding:
         return f"{self.detail}; {self.fix}" if self.fix else self.detail
 
 
-def reason(problem: OSError) -> str:
+def describe_os_error(problem: OSError) -> str:
     """Return the message of the operating system, without error number and path."""
     return (problem.strerror or str(problem) or type(problem).__name__).lower().rstrip(".")
 
 
-def quantity(n: float, noun: str) -> str:
+def format_quantity(n: float, noun: str) -> str:
     """Return a number with its noun, in the plural unless the number is 1.
 
     >>> quantity(1, "class"), quantity(2_000, "class"), quantity(3, "document")
     ('1 class', '2,000 classes', '3 documents')
     """
-    return f"{n:,} {plural(n, noun)}"
+    return f"{n:,} {pluralize(n, noun)}"
 
 
-def listed(names: Sequence[str], most: int) -> str:
+def join_names(names: Sequence[str], max_names: int) -> str:
     """Return the first names with commas between them, and "and others" if there are more.
 
     >>> listed(["a", "b"], 2), listed(["a", "b", "c"], 2)
     ('a, b', 'a, b and others')
     """
-    return ", ".join(names[:most]) + (" and others" if len(names) > most else "")
+    return ", ".join(names[:max_names]) + (" and others" if len(names) > max_names else "")
 
 
-def sizes_in_words(sizes: Mapping[str, float], most: int) -> str:
+def format_sizes(sizes: Mapping[str, float], max_labels: int) -> str:
     """Return the labels of the most documents with their numbers, and how many more there are.
 
     >>> sizes_in_words({"spam": 527, "ham": 3213, "other": 4}, 2), sizes_in_words({"1": 20, "5": 3}, 2)
@@ -149,27 +149,29 @@ def sizes_in_words(sizes: Mapping[str, float], most: int) -> str:
     """
     form = "{} ({:,})" if any(label[-1:].isdigit() for label in sizes) else "{} {:,}"
     ordered = sorted(sizes.items(), key=lambda item: -item[1])
-    shown = ", ".join(form.format(_beginning(label), size) for label, size in ordered[:most])
-    n_more = len(ordered) - most
+    shown = ", ".join(form.format(_beginning(label), size) for label, size in ordered[:max_labels])
+    n_more = len(ordered) - max_labels
     return f"{shown}; {n_more:,} more" if n_more > 0 else shown
 
 
 def _beginning(name: str) -> str:
     """Return a name on one line, cut if it is long."""
     text = " ".join(name.split())
-    return text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 3]}..."
+    return (
+        text if len(text) <= MAX_LISTED_LABEL_CHARS else f"{text[: MAX_LISTED_LABEL_CHARS - 3]}..."
+    )
 
 
-def plural(n: float, noun: str) -> str:
+def pluralize(n: float, noun: str) -> str:
     """Return the noun as it stands after the number."""
     return noun if n == 1 else noun + ("es" if noun.endswith("s") else "s")
 
 
-def unknown_class(label: str, classes: Sequence[str], where: str | None = None) -> UsageError:
-    """Return the error for a label that no class has. It asks about classes with near names, and lists the first `SHOWN_CLASSES`."""
+def unknown_class_error(label: str, classes: Sequence[str], where: str | None = None) -> UsageError:
+    """Return the error for a label that no class has. It asks about classes with near names, and lists the first `MAX_LISTED_CLASSES`."""
     message = f"the model has no class {label!r}{did_you_mean(label, classes)}"
     return UsageError(
-        message, where=where, hint=f"its classes are {listed(classes, SHOWN_CLASSES)}"
+        message, where=where, hint=f"its classes are {join_names(classes, MAX_LISTED_CLASSES)}"
     )
 
 

@@ -25,12 +25,12 @@ class Step(NamedTuple):
 
     noun: str
     """What is counted, in the singular."""
-    done: int
+    n_done: int
     total: int | None = None
     """How many there will be, if that is known."""
     detail: str = ""
     """What else there is to show."""
-    share: Callable[[], float | None] | None = None
+    estimate_proportion: Callable[[], float | None] | None = None
     """Returns the share that is done, from 0 to 1, None if it is unknown; may take long. If there is none, ``done`` of ``total``."""
 
 
@@ -45,7 +45,7 @@ _watch: ContextVar[_Watch | None] = ContextVar("_watch", default=None)
 
 
 @contextmanager
-def watching(on_progress: Callable[[tuple[Step, ...]], object]) -> Iterator[None]:
+def observe_progress(on_progress: Callable[[tuple[Step, ...]], object]) -> Iterator[None]:
     """Call ``on_progress`` with every step reported meanwhile: that of the outermost work first, nothing when that is over."""
     token = _watch.set(_Watch(on_progress, os.getpid(), []))
     try:
@@ -54,17 +54,17 @@ def watching(on_progress: Callable[[tuple[Step, ...]], object]) -> Iterator[None
         _watch.reset(token)
 
 
-def is_watched() -> bool:
+def is_progress_watched() -> bool:
     """Return whether reports go anywhere."""
     watch = _watch.get()
     return watch is not None and watch.process == os.getpid()
 
 
 @contextmanager
-def reporting(noun: str, total: int | None = None) -> Iterator[Report]:
+def start_progress(noun: str, total: int | None = None) -> Iterator[Report]:
     """Yield a function that reports how many are done, with a detail and their share; call it at most about a thousand times a second."""
     watch = _watch.get()
-    if watch is None or not is_watched():
+    if watch is None or not is_progress_watched():
         yield lambda *_: None
         return
     depth = len(watch.steps)
@@ -83,15 +83,15 @@ def reporting(noun: str, total: int | None = None) -> Iterator[Report]:
         watch.on_progress(tuple(watch.steps))
 
 
-def stepped(items: Iterable[Item], noun: str, total: int | None = None) -> Iterator[Item]:
+def track_progress(items: Iterable[Item], noun: str, total: int | None = None) -> Iterator[Item]:
     """Yield the items, and report after each how many are done."""
-    with reporting(noun, total) as report:
+    with start_progress(noun, total) as report:
         for done, item in enumerate(items, 1):
             yield item
             report(done)
 
 
-REPORTED = 0.05
+REPORT_INTERVAL_SECONDS = 0.05
 """Seconds between two reports."""
 
 
@@ -101,16 +101,16 @@ class Pace:
     def __init__(self) -> None:
         self._stride = 1
         self._before = time.monotonic()
-        self.due = 1
+        self.next_report = 1
         """The number of the next document to report."""
 
-    def reported(self) -> None:
+    def record_report(self) -> None:
         """Record that the document ``due`` was reported."""
         now = time.monotonic()
         self._stride = (
             min(2 * self._stride, 1024)
-            if now - self._before < REPORTED
+            if now - self._before < REPORT_INTERVAL_SECONDS
             else max(self._stride // 2, 1)
         )
-        self.due = self.due + self._stride
+        self.next_report = self.next_report + self._stride
         self._before = now

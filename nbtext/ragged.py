@@ -13,10 +13,10 @@ import numpy as np
 from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
-    from nbtext.type_names import Array, Fields, Numbers, Values, Whole
+    from nbtext.type_names import Array, AttributeValues, Fields, Ints, Numbers
 
 
-def find_sorted(keys: Array, wanted: Array) -> Whole:
+def find_sorted(keys: Array, wanted: Array) -> Ints:
     """Return the place of each wanted key among ascending ``keys``, the first of equals, −1 if it is not there; shape (n_wanted,).
 
     >>> find_sorted(np.array([2, 3, 5]), np.array([5, 4])).tolist()
@@ -28,7 +28,7 @@ def find_sorted(keys: Array, wanted: Array) -> Whole:
     return np.where(keys[place] == wanted, place, -1)
 
 
-def flat_indices(starts: Whole, sizes: Whole) -> Whole:
+def compute_flat_indices(starts: Ints, sizes: Ints) -> Ints:
     """Return the indices of all elements of all rows, row after row, shape (sum of sizes,).
 
     >>> flat_indices(np.array([10, 20]), np.array([2, 3])).tolist()
@@ -39,14 +39,14 @@ def flat_indices(starts: Whole, sizes: Whole) -> Whole:
     return begins + np.arange(begins.size)
 
 
-def offsets(sizes: Numbers) -> Whole:
+def compute_offsets(sizes: Numbers) -> Ints:
     """Return the start of each row when rows are packed without gaps, and the end of the last, shape (n_rows + 1,)."""
     bounds = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=bounds[1:])
     return bounds
 
 
-def rise_in_rows(values: Whole, bounds: Whole) -> bool:
+def are_rows_increasing(values: Ints, bounds: Ints) -> bool:
     """Return whether the values of each row rise strictly."""
     rising = values[1:] > values[:-1]
     begins = bounds[1:-1]
@@ -65,7 +65,7 @@ class GrowingRows:
     def __len__(self) -> int:
         return self._size
 
-    def append(self, elements: Whole, sizes: Whole) -> None:
+    def append(self, elements: Ints, sizes: Ints) -> None:
         """Add rows, given as their elements row after row and their sizes."""
         first = self._size
         begin = int(self._bounds[self._size])
@@ -82,13 +82,13 @@ class GrowingRows:
         """Keep only the first ``size`` rows."""
         self._size = size
 
-    def sizes(self, rows: Whole) -> Whole:
+    def take_sizes(self, rows: Ints) -> Ints:
         """Return the sizes of some rows."""
         return self._bounds[rows + 1] - self._bounds[rows]
 
-    def take(self, rows: Whole) -> Whole:
+    def take(self, rows: Ints) -> Ints:
         """Return the elements of some rows, row after row."""
-        return self._elements[flat_indices(self._bounds[rows], self.sizes(rows))]
+        return self._elements[compute_flat_indices(self._bounds[rows], self.take_sizes(rows))]
 
 
 BLOCK_BYTES = 1 << 21
@@ -99,7 +99,7 @@ BLOCK_DOCUMENTS = 1 << 14
 
 BlockItem = TypeVar("BlockItem")
 
-BETWEEN = b"\0"
+TEXT_SEPARATOR = b"\0"
 """What stands between two texts of a block."""
 
 
@@ -109,13 +109,13 @@ class TextBlock(Sequence[bytes]):
 
     buffer: bytes
     """May begin before the first text and go on after the last: slices share it."""
-    starts: Whole
+    starts: Ints
     """Shape (n_texts,), ascending."""
-    ends: Whole
+    ends: Ints
     """Shape (n_texts,); ``starts[i + 1] == ends[i] + 1``."""
 
     @classmethod
-    def of(cls, texts: Sequence[bytes]) -> TextBlock:
+    def from_texts(cls, texts: Sequence[bytes]) -> TextBlock:
         """Return the block of some texts: itself if it is one already.
 
         >>> list(TextBlock.of([b"win", b"", b"a prize"])[1:])
@@ -125,7 +125,7 @@ class TextBlock(Sequence[bytes]):
             return texts
         sizes = np.fromiter(map(len, texts), np.int64, len(texts))
         ends = np.cumsum(sizes + 1) - 1
-        return cls(BETWEEN.join(texts), ends - sizes, ends)
+        return cls(TEXT_SEPARATOR.join(texts), ends - sizes, ends)
 
     def __len__(self) -> int:
         return self.starts.size
@@ -149,7 +149,7 @@ class TextBlock(Sequence[bytes]):
         return map(self.buffer.__getitem__, map(slice, self.starts.tolist(), self.ends.tolist()))
 
     @property
-    def sizes(self) -> Whole:
+    def sizes(self) -> Ints:
         """Bytes of each text, shape (n_texts,)."""
         return self.ends - self.starts
 
@@ -166,22 +166,22 @@ class LabelledBlock:
     texts: TextBlock
     labels: Sequence[Any]
     """Distinct labels, as `nbtext.prediction.labels.Label`."""
-    classes: Whole
+    label_indices: Ints
     """The place in ``labels`` of each text's label, shape (n_texts,)."""
     fields: Sequence[Fields] = ()
     """Those of each text; empty if no text has any, as are the values."""
-    values: Values = ()
-    weights: Whole | None = None
+    values: AttributeValues = ()
+    weights: Ints | None = None
     """Shape (n_texts,), in units of 1 / `nbtext.document_fields.WEIGHT_UNIT`; None if all are 1."""
 
     @classmethod
-    def of(
+    def from_labels(
         cls, labels: Sequence[Any], texts: Sequence[bytes], name: Callable[[Any], str] | None = None
     ) -> LabelledBlock:
         """Return the block of some texts, given the label of each, or what ``name`` makes labels of."""
         number = {label: place for place, label in enumerate(dict.fromkeys(labels))}
         return cls(
-            TextBlock.of(texts),
+            TextBlock.from_texts(texts),
             list(map(name, number) if name else number),
             np.fromiter(map(number.__getitem__, labels), np.int64, len(labels)),
         )
@@ -190,11 +190,11 @@ class LabelledBlock:
         return len(self.texts)
 
 
-def blocks(
+def split_into_blocks(
     items: Iterable[BlockItem],
     size: Callable[[BlockItem], int],
-    at_once: int = BLOCK_DOCUMENTS,
-    n_bytes: int = BLOCK_BYTES,
+    max_items: int = BLOCK_DOCUMENTS,
+    max_bytes: int = BLOCK_BYTES,
 ) -> Iterator[list[BlockItem]]:
     """Yield lists of consecutive items, each ended when it reaches so many bytes by ``size`` or ``at_once`` items; none is empty.
 
@@ -207,7 +207,7 @@ def blocks(
         for item in items:
             block.append(item)
             total += size(item)
-            if total >= n_bytes or len(block) >= at_once:
+            if total >= max_bytes or len(block) >= max_items:
                 yield block
                 block = []
                 total = 0

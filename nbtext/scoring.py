@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.classifiers.base import likelihood_per_token
-from nbtext.corpus.document import Document, contents, size_of
-from nbtext.counts.matrix import in_blocks
+from nbtext.classifiers.base import compute_log_likelihood_per_token
+from nbtext.corpus.document import Document, collect_contents, count_document_bytes
+from nbtext.counts.matrix import iter_blocks
 from nbtext.errors import DocumentError, UsageError
 from nbtext.fast_dataclasses import dataclass
-from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, of_kind
+from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, look_up_kind
 from nbtext.prediction.rule import IMPRECISE, DecisionRule
-from nbtext.ragged import BLOCK_DOCUMENTS, blocks
+from nbtext.ragged import BLOCK_DOCUMENTS, split_into_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from nbtext.fitted_model import FittedModel, ScoredTexts
     from nbtext.prediction.labels import Label
-    from nbtext.prediction.posterior import ClassSets, Posterior
-    from nbtext.type_names import Floats, Whole
+    from nbtext.prediction.posterior import Posterior, SetPredictor
+    from nbtext.type_names import Floats, Ints
 
 # Reasons to abstain. EMPTY and NO_KNOWN_TERMS are also notices beside the answer that every
 # document without known terms gets; FULL_SET is a notice alone.
@@ -94,15 +94,15 @@ class Answer(NamedTuple):
 class AnswerCounts:
     """How many answers of a stream are of some kind."""
 
-    abstained: int = 0
-    without_known_terms: int = 0
+    n_abstained: int = 0
+    n_without_known_terms: int = 0
     """Answers to documents without a term that the model knows: all have the same."""
 
-    def watched(self, answers: Iterable[Answer]) -> Iterator[Answer]:
+    def observe(self, answers: Iterable[Answer]) -> Iterator[Answer]:
         """Yield the answers, counted."""
         for answer in answers:
-            self.abstained += answer.abstained is not None
-            self.without_known_terms += answer.notice in (EMPTY, NO_KNOWN_TERMS)
+            self.n_abstained += answer.abstained is not None
+            self.n_without_known_terms += answer.notice in (EMPTY, NO_KNOWN_TERMS)
             yield answer
 
 
@@ -112,15 +112,15 @@ class ScoredBlock(NamedTuple):
     documents: list[Document]
     scores: Floats
     posterior: Posterior
-    lengths: Whole
-    unknown: Whole
+    lengths: Ints
+    unknown_tokens: Ints
 
     @property
     def log_posterior(self) -> Floats:
         """Return log p(C_k | d), in nats, shape (n_docs, n_classes)."""
         return self.posterior.logs
 
-    def of(self, rows: Whole) -> ScoredBlock:
+    def take(self, rows: Ints) -> ScoredBlock:
         """Return some of the documents, as copies."""
         documents = [self.documents[row] for row in rows.tolist()]
         return ScoredBlock(
@@ -128,7 +128,7 @@ class ScoredBlock(NamedTuple):
             self.scores[rows],
             self.posterior[rows],
             self.lengths[rows],
-            self.unknown[rows],
+            self.unknown_tokens[rows],
         )
 
     @property
@@ -137,31 +137,31 @@ class ScoredBlock(NamedTuple):
         return [document.label or "" for document in self.documents]
 
 
-def scored(
-    model: FittedModel, documents: Iterable[Document], at_once: int = BLOCK_DOCUMENTS
+def score_documents(
+    model: FittedModel, documents: Iterable[Document], block_size: int = BLOCK_DOCUMENTS
 ) -> Iterator[ScoredBlock]:
     """Score a stream of documents, at most ``at_once`` at a time; those that could not be read count as empty."""
-    for block in blocks(documents, size_of, at_once):
-        counts = model.counted(*contents(block))
-        for rows in in_blocks(np.arange(len(block)), 1, model.documents_at_once):
-            yield ScoredBlock(block[rows[0] : rows[-1] + 1], *model.score_counts(counts.rows(rows)))
+    for block in split_into_blocks(documents, count_document_bytes, block_size):
+        counts = model.count_texts(*collect_contents(block))
+        for rows in iter_blocks(np.arange(len(block)), 1, model.max_block_documents):
+            yield ScoredBlock(block[rows[0] : rows[-1] + 1], *model.score_counts(counts.take(rows)))
 
 
-def lacking(document: Document) -> str:
+def explain_missing_terms(document: Document) -> str:
     """Return why a document without known terms has the answer that every such document gets."""
-    return NO_KNOWN_TERMS if document.joined.strip() else EMPTY
+    return NO_KNOWN_TERMS if document.digest_bytes.strip() else EMPTY
 
 
 class ScoredRow(NamedTuple):
     """A scored document with all that its answer is made of."""
 
     document: Document
-    class_number: int
+    class_index: int
     """Of the class that the decision rule predicts; negative if it predicts none."""
     probability: float
     """Of that class; nan where no class is possible."""
     expected_cost: float | None
-    n_known: int
+    n_known_tokens: int
     """Known tokens."""
     is_typical: bool
     ranked: tuple[RankedClass, ...] = ()
@@ -169,29 +169,29 @@ class ScoredRow(NamedTuple):
     """Those of the set that the document gets, the most probable first."""
 
 
-def scored_rows(
+def iter_scored_rows(
     block: ScoredBlock,
     model: FittedModel,
     rule: DecisionRule,
     *,
     min_typicality: float = 0.0,
     top_k: int = 0,
-    sets: ClassSets | None = None,
+    sets: SetPredictor | None = None,
 ) -> Iterator[ScoredRow]:
-    """Yield the documents of a block, in order; arguments are as `answers_to` takes them."""
+    """Yield the documents of a block, in order; arguments are as `iter_answers` takes them."""
     decision = block.posterior.decide(rule)
     is_typical = np.ones(len(block.documents), np.bool_)
     if min_typicality:
-        is_typical = typicality(model, block) >= min_typicality
-    is_member = None if sets is None else sets.members(block.log_posterior)
+        is_typical = measure_typicality(model, block) >= min_typicality
+    is_member = None if sets is None else sets.predict_mask(block.log_posterior)
     needs_ranking = top_k > 0 or is_member is not None
     posterior = (
         block.posterior if needs_ranking else block.posterior[:0]
     )  # of no document: to rank all classes takes long
     orders = np.argsort(-posterior.logs, axis=1, kind="stable")
-    by_class = (np.exp(posterior.logs), block.scores, posterior.log_odds())
+    by_class = (np.exp(posterior.logs), block.scores, posterior.compute_log_odds())
 
-    def ranked_classes(place: int, numbers: Whole) -> tuple[RankedClass, ...]:
+    def ranked_classes(place: int, numbers: Ints) -> tuple[RankedClass, ...]:
         figures = (values[place, numbers].tolist() for values in by_class)
         names = [model.classes[number] for number in numbers.tolist()]
         return tuple(map(RankedClass, names, *figures))
@@ -208,37 +208,37 @@ def scored_rows(
             class_number,
             probability,
             expected_cost=None if rule.costs is None else cost,
-            n_known=n_known,
+            n_known_tokens=n_known,
             is_typical=typical,
             ranked=ranked_classes(place, orders[place][:top_k]) if top_k else members,
             members=members,
         )
 
 
-def answers_to(
+def iter_answers(
     scored_blocks: Iterable[ScoredBlock],
     model: FittedModel,
     rule: DecisionRule,
     *,
     min_typicality: float = 0.0,
     top_k: int = 0,
-    sets: ClassSets | None = None,
+    sets: SetPredictor | None = None,
 ) -> Iterator[Answer]:
     """Yield the answer to each document that the model has scored, in order, with its ``top_k`` most probable classes, or those of its set.
 
     It abstains where less than a share ``min_typicality`` of the training documents of about the same length are less likely; raises `UsageError`
     if the model does not know that.
     """
-    sets = model.kind.sets_given(rule, sets)
-    predicted = _with_class if sets is None else of_kind(_WITH_SETS, model.kind)
+    sets = model.posterior_type.select_set_predictor(rule, sets)
+    predicted = _with_class if sets is None else look_up_kind(_WITH_SETS, model.posterior_type)
     for block in scored_blocks:
-        for row in scored_rows(
+        for row in iter_scored_rows(
             block, model, rule, min_typicality=min_typicality, top_k=top_k, sets=sets
         ):
-            yield answered(row, model.classes, predicted)
+            yield build_answer(row, model.classes, predicted)
 
 
-def answered(
+def build_answer(
     row: ScoredRow, classes: list[str], predicted: Callable[[Answer, ScoredRow, list[str]], Answer]
 ) -> Answer:
     """Return the answer to a document, or why there is none; ``predicted`` adds the labels that it gets."""
@@ -252,36 +252,36 @@ def answered(
     )
     if not row.is_typical:
         return answer._replace(abstained=ATYPICAL)
-    if not row.n_known:
-        answer = answer._replace(notice=lacking(document))
+    if not row.n_known_tokens:
+        answer = answer._replace(notice=explain_missing_terms(document))
     found = predicted(answer, row, classes)
     return found if found.abstained is None else found._replace(notice=None)
 
 
-def typicality(model: FittedModel, scored: ScoredTexts | ScoredBlock) -> Floats:
+def measure_typicality(model: FittedModel, scored: ScoredTexts | ScoredBlock) -> Floats:
     """Return the share of training documents of about its length that are less likely per token than a scored text, shape (n_docs,).
 
     Raises `UsageError` if the model keeps no likelihoods of training documents.
     """
-    per_token = likelihood_per_token(
-        model.classifier, scored.scores, scored.lengths, scored.unknown
+    per_token = compute_log_likelihood_per_token(
+        model.classifier, scored.scores, scored.lengths, scored.unknown_tokens
     )
-    if model.learnt.typicality is None or per_token is None:
+    if model.parameters.typicality is None or per_token is None:
         raise UsageError(
             "the model does not know what is typical",
             hint="train --classifier multinomial on counts, with smoothing, calibration and a "
             "sample of at least 50 documents, "
             "and without values beside the text",
         )
-    return model.learnt.typicality.share_below(*per_token)
+    return model.parameters.typicality.compute_proportion_below(*per_token)
 
 
 def _with_class(answer: Answer, row: ScoredRow, classes: list[str]) -> Answer:
     """Return the answer of the predicted class, or of none."""
-    if row.class_number < 0:
-        reason = LOW_PRECISION if row.class_number == IMPRECISE else LOW_PROBABILITY
+    if row.class_index < 0:
+        reason = LOW_PRECISION if row.class_index == IMPRECISE else LOW_PROBABILITY
         return answer._replace(abstained=answer.notice or reason)
-    return answer._replace(labels=(classes[row.class_number],), probabilities=(row.probability,))
+    return answer._replace(labels=(classes[row.class_index],), probabilities=(row.probability,))
 
 
 def _with_set(answer: Answer, row: ScoredRow, classes: list[str]) -> Answer:

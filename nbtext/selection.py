@@ -12,28 +12,28 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.counts.matrix import in_blocks
+from nbtext.counts.matrix import iter_blocks
 from nbtext.language_model.dirichlet import log
-from nbtext.ragged import offsets
+from nbtext.ragged import compute_offsets
 from nbtext.settings import CRITERIA
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nbtext.language_model.dirichlet import LanguageModels
-    from nbtext.type_names import Floats, Mask, Whole
+    from nbtext.type_names import Floats, Ints, Mask
 
     Scores = tuple[Floats, Floats]
-    Criterion = Callable[[LanguageModels, Floats, Whole], Scores]
+    Criterion = Callable[[LanguageModels, Floats, Ints], Scores]
 
-PROBABILITIES_AT_ONCE = 1 << 20
+MAX_PROBABILITIES_IN_MEMORY = 1 << 20
 """Probabilities of terms by class computed at once: 8 MiB."""
 
-MOST_PROBABILITIES = 1 << 28
+MAX_DENSE_PROBABILITIES = 1 << 28
 """Probabilities that are all looked at, for three seconds; in models of more, mutual information is summed over the classes that have a term."""
 
 
-def mutual_information(models: LanguageModels, prior: Floats, terms: Whole) -> Scores:
+def mutual_information(models: LanguageModels, prior: Floats, terms: Ints) -> Scores:
     """Return I_j = Σ_k φ_jk π_k log(φ_jk / Σ_l φ_jl π_l), from the language models. Source: Gambosi's notes, "Feature selection"."""
     probability, prior = _compared(models, prior, terms)
     joint = probability * prior
@@ -41,12 +41,14 @@ def mutual_information(models: LanguageModels, prior: Floats, terms: Whole) -> S
     return _of_classes(summands), _sums(summands)
 
 
-def _compared(models: LanguageModels, prior: Floats, terms: Whole) -> tuple[Floats, Floats]:
+def _compared(models: LanguageModels, prior: Floats, terms: Ints) -> tuple[Floats, Floats]:
     """Return φ_jk, shape (n, n_classes), and π_k; of labels with those of the rest in a last axis."""
-    probability = models.probability(terms)
-    if models.statistics.kind.is_exclusive:
+    probability = models.compute_probability(terms)
+    if models.statistics.posterior_type.is_exclusive:
         return probability, prior
-    of_rest = models.of_rest(replace(models, statistics=models.statistics.all_documents), terms)
+    of_rest = models.estimate_rest_probability(
+        replace(models, statistics=models.statistics.all_documents), terms
+    )
     return np.stack((probability, of_rest), axis=-1), np.stack((prior, 1 - prior), axis=-1)
 
 
@@ -59,10 +61,10 @@ def _sums(summands: Floats) -> Floats:
 
 
 def _in_cells(
-    models: LanguageModels, prior: Floats, terms: Whole
-) -> tuple[Whole, Whole, Floats, Floats, Floats]:
-    """Return what `LanguageModels.in_cells` does: places, classes, φ_jk and u_k; and p_j = Σ_k φ_jk π_k, shape (n,)."""
-    places, classes, probability, unseen = models.in_cells(terms)
+    models: LanguageModels, prior: Floats, terms: Ints
+) -> tuple[Ints, Ints, Floats, Floats, Floats]:
+    """Return what `LanguageModels.weigh_entries` does: places, classes, φ_jk and u_k; and p_j = Σ_k φ_jk π_k, shape (n,)."""
+    places, classes, probability, unseen = models.estimate_cell_probabilities(terms)
     joint_unseen = unseen * prior
     mass = joint_unseen.sum() + np.bincount(
         places, probability * prior[classes] - joint_unseen[classes], terms.size
@@ -70,17 +72,19 @@ def _in_cells(
     return places, classes, probability, unseen, mass
 
 
-def goes_by_cells(models: LanguageModels, prior: Floats) -> bool:
-    """Return True if mutual information is summed over the classes that have a term: of more than `MOST_PROBABILITIES`, if the other classes are alike."""
+def uses_sparse_sum(models: LanguageModels, prior: Floats) -> bool:
+    """Return True if mutual information is summed over the classes that have a term: of more than `MAX_DENSE_PROBABILITIES`, if the other classes are alike."""
     return (
-        models.statistics.kind.is_exclusive
-        and models.same_where_unseen
-        and int(np.count_nonzero(models.selected)) * prior.size > MOST_PROBABILITIES
+        models.statistics.posterior_type.is_exclusive
+        and models.has_equal_unseen_probability
+        and int(np.count_nonzero(models.selected)) * prior.size > MAX_DENSE_PROBABILITIES
     )
 
 
-def summands_of_cells(models: LanguageModels, prior: Floats, terms: Whole, chosen: Whole) -> Floats:
-    """Return the summands of `mutual_information` of some classes, shape (n, n_chosen), in a model that `goes_by_cells`."""
+def compute_sparse_summands(
+    models: LanguageModels, prior: Floats, terms: Ints, chosen: Ints
+) -> Floats:
+    """Return the summands of `mutual_information` of some classes, shape (n, n_chosen), in a model that `uses_sparse_sum`."""
     places, classes, of_cells, unseen, mass = _in_cells(models, prior, terms)
     column = np.full(prior.size, -1)
     column[chosen] = np.arange(chosen.size)
@@ -92,8 +96,8 @@ def summands_of_cells(models: LanguageModels, prior: Floats, terms: Whole, chose
 
 
 def _mutual_information_of_cells(
-    models: LanguageModels, prior: Floats, terms: Whole
-) -> tuple[Floats, Whole, Mask]:
+    models: LanguageModels, prior: Floats, terms: Ints
+) -> tuple[Floats, Ints, Mask]:
     """Return I_j and the class that each term speaks for as `mutual_information` has them, and where the class is certain, all of shape (n,).
 
     With u_k and p_j of `_in_cells` I_j = Σ_k u_k π_k log u_k + Σ over the classes with j [φ_jk π_k log φ_jk − u_k π_k log u_k] − p_j log p_j.
@@ -108,7 +112,7 @@ def _mutual_information_of_cells(
     summands = joint * np.log(probability / mass[places])
     order = np.lexsort((-summands, places))
     sizes = np.bincount(places, minlength=terms.size)
-    first = order[np.minimum(offsets(sizes)[:-1], order.size - 1)]
+    first = order[np.minimum(compute_offsets(sizes)[:-1], order.size - 1)]
     most_of_others = joint_unseen.max() * np.maximum(_log_ratio(unseen.max(keepdims=True), mass), 0)
     return (
         sums - mass * np.log(mass),
@@ -117,12 +121,12 @@ def _mutual_information_of_cells(
     )
 
 
-def presence(models: LanguageModels, prior: Floats, terms: Whole) -> Scores:
+def presence_information(models: LanguageModels, prior: Floats, terms: Ints) -> Scores:
     """Return the mutual information of class and presence of the term in a document, over the 2 × K table of documents. IIR eq. 13.17."""
     del prior
     with_term, of_class, documents = _document_table(models, terms)
 
-    def parts(cells: Whole) -> Floats:
+    def parts(cells: Ints) -> Floats:
         joint: Floats = cells / documents
         return joint * _log_ratio(joint, joint.sum(axis=-1, keepdims=True) * (of_class / documents))
 
@@ -130,7 +134,7 @@ def presence(models: LanguageModels, prior: Floats, terms: Whole) -> Scores:
     return _of_classes(summands), _sums(summands) + _sums(parts(of_class - with_term))
 
 
-def chi2(models: LanguageModels, prior: Floats, terms: Whole) -> Scores:
+def chi2(models: LanguageModels, prior: Floats, terms: Ints) -> Scores:
     """Return χ² = Σ (observed − expected)² / expected over the 2 × K table of documents, K − 1 degrees of freedom. IIR section 13.5.2.
 
     The contribution of a class that holds the term in fewer documents than expected is negative: the term does not speak for it.
@@ -138,7 +142,7 @@ def chi2(models: LanguageModels, prior: Floats, terms: Whole) -> Scores:
     del prior
     with_term, of_class, documents = _document_table(models, terms)
 
-    def signed_parts(cells: Whole) -> Floats:
+    def signed_parts(cells: Ints) -> Floats:
         expected = cells.sum(axis=-1, keepdims=True) * of_class / documents
         difference = cells - expected
         return np.divide(
@@ -154,7 +158,7 @@ def chi2(models: LanguageModels, prior: Floats, terms: Whole) -> Scores:
     )
 
 
-def log_odds_of_terms(models: LanguageModels, prior: Floats, terms: Whole) -> Scores:
+def log_odds_of_terms(models: LanguageModels, prior: Floats, terms: Ints) -> Scores:
     """Return the largest over classes of log[φ_jk / φ_j,rest], the rest being the other classes mixed by their priors.
 
     In a part of a corpus a class may have no documents; no term speaks for it.
@@ -173,7 +177,7 @@ def log_odds_of_terms(models: LanguageModels, prior: Floats, terms: Whole) -> Sc
     return summands, summands.max(axis=1, initial=-np.inf)
 
 
-def criterion(name: str) -> Criterion:
+def get_criterion(name: str) -> Criterion:
     """Return the function of a criterion of `nbtext.settings.CRITERIA`."""
     return globals()[CRITERIA[name]]
 
@@ -181,37 +185,39 @@ def criterion(name: str) -> Criterion:
 class Ranking(NamedTuple):
     """Terms by falling score, those of equal scores in the order of the vocabulary; all of shape (n,)."""
 
-    terms: Whole
+    terms: Ints
     scores: Floats
-    classes: Whole
+    classes: Ints
     """Number of the class that each term speaks for."""
 
 
-def rank(models: LanguageModels, prior: Floats, by: str, top: int | None = None) -> Ranking:
+def rank_terms(models: LanguageModels, prior: Floats, by: str, top: int | None = None) -> Ranking:
     """Return the ``top`` best of the selected terms by a criterion of `nbtext.settings.CRITERIA`; all of them for None."""
-    score = criterion(by)
+    score = get_criterion(by)
     terms = np.flatnonzero(models.selected)
     scores = np.empty(terms.size)
     classes = np.empty(terms.size, np.int64)
     left = np.arange(terms.size)
-    if score is mutual_information and goes_by_cells(models, prior):
+    if score is mutual_information and uses_sparse_sum(models, prior):
         scores, classes, certain = _mutual_information_of_cells(models, prior, terms)
         left = np.flatnonzero(~certain)
-    for places in in_blocks(left, prior.size, PROBABILITIES_AT_ONCE):
+    for places in iter_blocks(left, prior.size, MAX_PROBABILITIES_IN_MEMORY):
         summands, scores[places] = score(models, prior, terms[places])
         classes[places] = summands.argmax(axis=1)
     best = np.argsort(-scores, kind="stable")[:top]
     return Ranking(terms[best], scores[best], classes[best])
 
 
-def _document_table(models: LanguageModels, terms: Whole) -> tuple[Whole, Whole, float]:
+def _document_table(models: LanguageModels, terms: Ints) -> tuple[Ints, Ints, float]:
     """Return the documents of each class with each term, shape (n, n_classes), all of each class, and the number of documents; labels as `_compared`."""
-    statistics = models.statistics.observed
-    with_term = statistics.documents_of(terms)
+    statistics = models.statistics.observed_counts
+    with_term = statistics.get_dense_documents(terms)
     of_class = statistics.class_documents
-    if not statistics.kind.is_exclusive:
+    if not statistics.posterior_type.is_exclusive:
         everything = models.statistics.all_documents
-        with_term = np.stack((with_term, everything.documents_of(terms) - with_term), axis=-1)
+        with_term = np.stack(
+            (with_term, everything.get_dense_documents(terms) - with_term), axis=-1
+        )
         of_class = np.stack((of_class, everything.class_documents - of_class), axis=-1)
     return with_term, of_class, statistics.n_documents
 

@@ -21,20 +21,22 @@ if TYPE_CHECKING:
     Check = Callable[[object], object]
     ClassPrior = str | Mapping[str, float]
 
-ALL_OTHERS = "*"
+DEFAULT_TERM = "*"
 """Among pseudo-counts by term: all terms that are not named."""
 
-LEAST_PSEUDO_COUNT = 1e-12
-MOST_PSEUDO_COUNT = 1e12
+MIN_PSEUDO_COUNT = 1e-12
+MAX_PSEUDO_COUNT = 1e12
 """Range of a pseudo-count that is not 0: adding a smaller one to a count would change nothing."""
 
-CARD_RECIPE = "docs/model-card.md fills a model card with the JSON of nbtext inspect and evaluate"
+MODEL_CARD_HINT = (
+    "docs/model-card.md fills a model card with the JSON of nbtext inspect and evaluate"
+)
 """What to do for a model card, which no command writes any more."""
 
-GONE = {
+REMOVED_OPTIONS = {
     "max_terms": "--min-df makes the model smaller; counting needs about 300 bytes for each "
     "different term",
-    **dict.fromkeys(("card", "dataset", "evaluation", "license"), CARD_RECIPE),
+    **dict.fromkeys(("card", "dataset", "evaluation", "license"), MODEL_CARD_HINT),
     "verify": "nbtext doctor checks the installation and loads the model",
     "similarity": "nbtext evaluate CORPUS shows which classes are confused",
     "max_size": "--min-df makes a model smaller; nbtext tune CORPUS --try min-df=1,2,5 shows what "
@@ -45,7 +47,7 @@ GONE = {
 }
 """Options of earlier versions, and what to use. Model files may still have those of training."""
 
-GONE_VALUES: dict[str, dict[object, str]] = {
+REMOVED_VALUES: dict[str, dict[object, str]] = {
     "classifier": {"dirichlet-multinomial": "it is another name of multinomial now"},
     "calibration": dict.fromkeys(
         ("isotonic", "temperature"),
@@ -62,10 +64,10 @@ GONE_VALUES: dict[str, dict[object, str]] = {
 }
 """Values that an option no longer takes, and what to use. A model file that was made with one is refused.
 
-One that is among `OTHER_NAMES` too is taken again, with another meaning.
+One that is among `VALUE_ALIASES` too is taken again, with another meaning.
 """
 
-OTHER_NAMES: dict[str, dict[str, str]] = {
+VALUE_ALIASES: dict[str, dict[str, str]] = {
     "classifier": {"dirichlet-multinomial": "multinomial"},
     "calibration": {"length": "auto"},
 }
@@ -76,19 +78,19 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
 @dataclass(frozen=True)
-class GivenSmoothing:
-    """Pseudo-counts by term, as `nbtext.model.training.looked_up` makes them of pseudo-counts by word."""
+class TermSmoothing:
+    """Pseudo-counts by term, as `nbtext.model.training.resolve_smoothing_terms` makes them of pseudo-counts by word."""
 
-    others: float
+    default: float
     """That of all terms that are not named."""
-    own: Mapping[tuple[str, ...], float]
+    term_values: Mapping[tuple[str, ...], float]
     """By term: one string, or those of an n-gram. A vocabulary need not hold it."""
-    given: Mapping[str, float]
+    word_values: Mapping[str, float]
     """By word, as they were given; by value of a categorical column, as ``face=1``, they are only here."""
 
 
 if TYPE_CHECKING:
-    Smoothing = str | float | tuple[float, float] | Mapping[str, float] | GivenSmoothing
+    Smoothing = str | float | tuple[float, float] | Mapping[str, float] | TermSmoothing
 
 
 class _OneOf:
@@ -208,7 +210,7 @@ def condition(value: object) -> str:
     return str(value)
 
 
-def opposite(condition: str) -> str:
+def negate_condition(condition: str) -> str:
     """Return the condition that holds where this one does not.
 
     >>> opposite("split=test"), opposite("split!=test")
@@ -235,9 +237,9 @@ def text_columns(value: object) -> str:
 
 def _codec(value: object) -> str:
     """Check for ``auto`` or a text encoding; return its canonical name."""
-    from nbtext.charsets import codec_of
+    from nbtext.charsets import find_codec
 
-    codec = "auto" if value == "auto" else codec_of(text(value))
+    codec = "auto" if value == "auto" else find_codec(text(value))
     if codec is None:
         raise ValueError("auto or the name of an encoding, such as utf-8 or latin-1")
     return codec
@@ -268,7 +270,7 @@ def size(value: object) -> str:
     return f"{n // _UNITS[unit]}{unit}"
 
 
-def in_bytes(canonical: str) -> int:
+def parse_size(canonical: str) -> int:
     """Return the bytes of a canonical size.
 
     >>> in_bytes("64M")
@@ -277,15 +279,15 @@ def in_bytes(canonical: str) -> int:
     return int(canonical.rstrip("KMG")) * _UNITS[canonical.lstrip("0123456789")]
 
 
-class Allowance(NamedTuple):
+class UnreadableAllowance(NamedTuple):
     """How many documents may be unreadable."""
 
-    given: str
+    text: str
     """As the option has it."""
     number: float = 0
     percentage: float = 0
 
-    def most(self, n_documents: int) -> float:
+    def max_unreadable(self, n_documents: int) -> float:
         """Return how many of so many documents may be unreadable.
 
         >>> allowance("5").most(200), allowance("1%").most(200)
@@ -294,30 +296,30 @@ class Allowance(NamedTuple):
         return self.number + self.percentage * n_documents / 100
 
 
-def allowance(value: object) -> Allowance:
+def allowance(value: object) -> UnreadableAllowance:
     """Check for a number of documents or a percentage of them."""
     given = str(value)
     found = re.fullmatch(r"([0-9]+)|([0-9]+(?:\.[0-9]+)?)%", given)
     if found is None or float(found[2] or 0) > 100:
         raise ValueError("a number of documents, or a percentage such as 1%")
-    return Allowance(given, float(found[1] or 0), float(found[2] or 0))
+    return UnreadableAllowance(given, float(found[1] or 0), float(found[2] or 0))
 
 
-MOST_DRAWN = 1 << 24
+MAX_DRAWN_WORDS = 1 << 24
 """Words of a document that is drawn, at most."""
 
-LARGEST_FILE = 1 << 26
+MAX_OPTION_FILE_BYTES = 1 << 26
 """Bytes of a file that an option names, at most: stop words, seeds, costs, numbers by class or term."""
 
 _PIECE = 1 << 20
 
 
-def content_within_limit(file: BinaryIO, path: str) -> bytes:
-    """Return the content of a file that an option names; raise `PathError` if it has more than `LARGEST_FILE` bytes, as a device may."""
-    pieces = islice(iter(partial(file.read, _PIECE), b""), LARGEST_FILE // _PIECE + 1)
+def read_within_limit(file: BinaryIO, path: str) -> bytes:
+    """Return the content of a file that an option names; raise `PathError` if it has more than `MAX_OPTION_FILE_BYTES` bytes, as a device may."""
+    pieces = islice(iter(partial(file.read, _PIECE), b""), MAX_OPTION_FILE_BYTES // _PIECE + 1)
     content = b"".join(pieces)
-    if len(content) > LARGEST_FILE:
-        raise PathError(f"is larger than {LARGEST_FILE >> 20} MiB", where=path)
+    if len(content) > MAX_OPTION_FILE_BYTES:
+        raise PathError(f"is larger than {MAX_OPTION_FILE_BYTES >> 20} MiB", where=path)
     return content
 
 
@@ -364,15 +366,15 @@ def _by_label(value: object, least: float, most: float) -> dict[str, float]:
 
 
 def pseudo_counts(value: object) -> Smoothing:
-    """Check for 0 or a number from `LEAST_PSEUDO_COUNT` to `MOST_PSEUDO_COUNT`, such numbers by term with one for `ALL_OTHERS`, or two above 0."""
+    """Check for 0 or a number from `MIN_PSEUDO_COUNT` to `MAX_PSEUDO_COUNT`, such numbers by term with one for `DEFAULT_TERM`, or two above 0."""
 
     def check(value: object) -> int | float:
-        found = number(float, 0, MOST_PSEUDO_COUNT)(value)
-        if 0 < found < LEAST_PSEUDO_COUNT:
+        found = number(float, 0, MAX_PSEUDO_COUNT)(value)
+        if 0 < found < MIN_PSEUDO_COUNT:
             raise ValueError
         return found
 
-    if isinstance(value, GivenSmoothing):
+    if isinstance(value, TermSmoothing):
         return value
     two = value.split(",") if isinstance(value, str) and "," in value else value
     if isinstance(two, (tuple, list)):
@@ -382,7 +384,7 @@ def pseudo_counts(value: object) -> Smoothing:
         return presence, absence
     if not isinstance(value, dict):
         return check(value)
-    if ALL_OTHERS not in value or not all(
+    if DEFAULT_TERM not in value or not all(
         isinstance(term, str) and term.splitlines() == [term] and term.encode() for term in value
     ):
         raise ValueError
@@ -478,80 +480,80 @@ class Format(NamedTuple):
     description: str
     """For the help of ``--format``."""
     reader: str
-    """Module and function of `nbtext.corpus`: from a path and a `Source` to documents, or to files if there is a document in each."""
+    """Module and function of `nbtext.corpus`: from a path and a `ReaderOptions` to documents, or to files if there is a document in each."""
     suffixes: tuple[str, ...] = ()
     """Suffixes of files that ``auto`` takes for this format."""
-    beginning: bytes = b""
+    first_bytes: bytes = b""
     """First bytes of files that ``auto`` takes for this format in training."""
-    columns: bool = False
+    has_columns: bool = False
     """Documents can have columns or keys beside label, text and id."""
-    mail: bool = False
+    is_mail: bool = False
     """Documents are mail."""
-    counted: bool = False
+    is_counted: bool = False
     """Documents are features that are counted already."""
-    decoded: bool = False
+    is_decoded: bool = False
     """The reader yields documents in UTF-8."""
-    line_per_document: bool = False
+    has_line_per_document: bool = False
     """Files can be cut at any line end, so that several processes share one."""
-    file_per_document: bool = False
+    has_file_per_document: bool = False
     """A path is a directory of files with a document in each."""
 
 
-KINDS_OF_FILES = {
+KINDS_BY_SUFFIX = {
     ".eml": "mail",
     ".emlx": "mail",
     **dict.fromkeys((".html", ".htm", ".xhtml"), "html"),
 }
 """What a document is by the suffix of its file, if not text."""
 
-BY_NAME = "by-name"
+KIND_BY_NAME = "by-name"
 """The kind of documents that have different ones, by the names of their files."""
 
 FORMATS = {
-    "dir": Format("one sub-directory per class", "directory.files", file_per_document=True),
-    "csv": Format("quoted", "table.delimited", (".csv",), columns=True),
+    "dir": Format("one sub-directory per class", "directory.files", has_file_per_document=True),
+    "csv": Format("quoted", "table.delimited", (".csv",), has_columns=True),
     "tsv": Format(
         "a quote is a character",
         "table.delimited",
         (".tsv", ".tab"),
-        columns=True,
-        line_per_document=True,
+        has_columns=True,
+        has_line_per_document=True,
     ),
     "jsonl": Format(
         "one JSON object a line, or an array",
         "lines.jsonl",
         (".jsonl", ".ndjson"),
-        columns=True,
-        decoded=True,
-        line_per_document=True,
+        has_columns=True,
+        is_decoded=True,
+        has_line_per_document=True,
     ),
     "lines": Format(
         "one document a line, the class is the name of the file",
         "lines.lines",
-        line_per_document=True,
+        has_line_per_document=True,
     ),
     "fasttext": Format(
-        "__label__x text", "lines.fasttext", (".ft",), b"__label__", line_per_document=True
+        "__label__x text", "lines.fasttext", (".ft",), b"__label__", has_line_per_document=True
     ),
     "svmlight": Format(
         "counted features",
         "lines.svmlight",
         (".svm", ".svmlight"),
-        counted=True,
-        line_per_document=True,
+        is_counted=True,
+        has_line_per_document=True,
     ),
     "mbox": Format(
         "the class is the name of the file or folder",
         "mailboxes.mbox",
         (".mbox",),
         b"From ",
-        mail=True,
+        is_mail=True,
     ),
     "maildir": Format(
         "the class is the name of the file or folder",
         "mailboxes.maildir",
-        mail=True,
-        file_per_document=True,
+        is_mail=True,
+        has_file_per_document=True,
     ),
 }
 """The formats of a corpus by name; whatever depends on a format goes by its traits."""
@@ -568,13 +570,13 @@ CriterionName = Literal["mutual-information", "presence", "chi2", "log-odds"]
 
 CRITERIA = {
     "mutual-information": "mutual_information",
-    "presence": "presence",
+    "presence": "presence_information",
     "chi2": "chi2",
     "log-odds": "log_odds_of_terms",
 }
 """The function of `nbtext.selection` by name."""
 
-GOALS = {
+TUNING_METRICS = {
     "accuracy": "accuracy",
     "macro-f1": "macro_f1",
     "micro-f1": "micro_f1",
@@ -592,7 +594,7 @@ CLASSIFIERS: dict[ClassifierName, str] = {
     "complement": "ComplementNaiveBayes",
     "gaussian": "GaussianDiscriminantAnalysis",
     "logistic": "LogisticRegression",
-    "average": "PooledClassifier",
+    "average": "EnsembleClassifier",
 }
 """Name to class; the module is `nbtext/classifiers/NAME.py`, with underscores for hyphens."""
 
@@ -604,7 +606,7 @@ AVERAGE: ClassifierName = "average"
 
 EncodedLines = Literal["drop", "keep"]
 
-SHORTEST_ENCODED = 45
+MIN_ENCODED_CHARS = 45
 """Characters of the shortest line by which encoded data is recognised."""
 
 Unspaced = Literal["auto", "pairs", "words"]
@@ -617,7 +619,7 @@ CalibrationName = Literal["auto", "none"]
 OnError = Literal["record", "skip", "fail"]
 
 
-BY_EVIDENCE = "evidence:"
+EVIDENCE_PREFIX = "evidence:"
 """Before the members of an average that are weighed by their evidence."""
 
 _MEMBER = (
@@ -635,7 +637,7 @@ def members(value: object) -> str:
         if isinstance(value, str)
         else ""
     )
-    for other_name, name in OTHER_NAMES["classifier"].items():
+    for other_name, name in VALUE_ALIASES["classifier"].items():
         found = found.replace(other_name, name)
     try:
         found = re.sub(
@@ -645,7 +647,7 @@ def members(value: object) -> str:
         raise ValueError(
             "models with a pseudo-count that is 0 or from 1e-12 to 1e12, such as multinomial:0.1"
         ) from None
-    parts = found.removeprefix(BY_EVIDENCE).split("+")
+    parts = found.removeprefix(EVIDENCE_PREFIX).split("+")
     if (
         len(parts) < 2
         or len(set(parts)) < len(parts)
@@ -658,7 +660,7 @@ def members(value: object) -> str:
     return found
 
 
-GROUPS = ("documents", "words", "model", "answer", "output", "process")
+OPTION_GROUPS = ("documents", "words", "model", "answer", "output", "process")
 """The panels of a command's help, in order."""
 
 
@@ -676,7 +678,7 @@ class Parameter:
     only_for: str | None = None
     """The classifier that alone uses it, if it is not for all."""
     group: str = "documents"
-    """Its panel, one of `GROUPS`."""
+    """Its panel, one of `OPTION_GROUPS`."""
     common: bool = False
     """Shown by ``--help``, not only by ``--help-all``."""
     is_rare: bool = False
@@ -695,29 +697,29 @@ class Parameter:
         return f"--{self.key}"
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """What help and messages call it: ``--ngrams``, or ``--set l2`` if it is rare."""
         return f"--set {self.key}" if self.is_rare else self.option
 
-    def arguments(self, value: object) -> list[str]:
+    def to_arguments(self, value: object) -> list[str]:
         """Return the arguments of a command line that give it this value.
 
         >>> DECLARED["ngrams"].arguments(2), DECLARED["l2"].arguments(0.1), DECLARED["surface_forms"].arguments(True)
         (['--ngrams', '2'], ['--set', 'l2=0.1'], ['--set', 'surface-forms=true'])
         """
         if self.is_rare:
-            return ["--set", f"{self.key}={self.text_of(value)}"]
+            return ["--set", f"{self.key}={self.format_value(value)}"]
         if self.metavar:
-            return [self.option, self.text_of(value)]
+            return [self.option, self.format_value(value)]
         return [self.option if value else f"--no-{self.key}"]
 
     @staticmethod
-    def text_of(value: object) -> str:
+    def format_value(value: object) -> str:
         """Return a value as on the command line."""
         return str(value).lower() if isinstance(value, bool) else str(value)
 
     @property
-    def takes(self) -> str:
+    def value_hint(self) -> str:
         """What stands for its values in help."""
         return self.metavar or "true|false"
 
@@ -726,17 +728,19 @@ class Parameter:
         """The names among which to choose, if there are any."""
         return self.check.choices if isinstance(self.check, _OneOf) else ()
 
-    def checked(self, value: object) -> object:
+    def validate(self, value: object) -> object:
         """Return the canonical value; raise `UsageError` that names the option and what it takes."""
         if value is None and self.default is None:
             return None
         try:
             canonical = self.check(value)
         except (TypeError, ValueError) as problem:
-            if isinstance(value, str) and (instead := GONE_VALUES.get(self.name, {}).get(value)):
-                raise UsageError(f"{self.shown} does not take {value}", hint=instead) from None
+            if isinstance(value, str) and (instead := REMOVED_VALUES.get(self.name, {}).get(value)):
+                raise UsageError(
+                    f"{self.display_name} does not take {value}", hint=instead
+                ) from None
             raise UsageError(
-                f"{self.shown} must be {problem}, not "
+                f"{self.display_name} must be {problem}, not "
                 f"{value!r}{did_you_mean(str(value), self.choices)}"
             ) from None
         return (
@@ -774,11 +778,11 @@ def _values_with_members(values: Mapping[str, object]) -> Iterator[tuple[str, ob
     """Yield the settings in a model file, and the classifier of each member of an average."""
     yield from values.items()
     if values.get("classifier") == AVERAGE:
-        for member in str(values.get("members")).removeprefix(BY_EVIDENCE).split("+"):
+        for member in str(values.get("members")).removeprefix(EVIDENCE_PREFIX).split("+"):
             yield "classifier", member.partition(":")[0]
 
 
-class Declared:
+class SettingsBase:
     """Frozen settings whose fields are parameters: checked and made canonical when they are made; ``dict`` gives the plain values by name."""
 
     GROUP = "documents"
@@ -786,7 +790,7 @@ class Declared:
 
     @classmethod
     @cache
-    def table(cls) -> tuple[Parameter, ...]:
+    def parameters(cls) -> tuple[Parameter, ...]:
         """Return the parameters in the order of the fields."""
         of_class = fields(cls)  # type: ignore[arg-type] # each subclass is a dataclass
         declared = [each for each in of_class if "parameter" in each.metadata]
@@ -796,9 +800,9 @@ class Declared:
         )
 
     @classmethod
-    def of(cls, values: Mapping[str, object]) -> Self:
+    def from_values(cls, values: Mapping[str, object]) -> Self:
         """Return settings of these values, defaults for others; raise `UsageError` for a wrong value or an unknown name."""
-        known = [parameter.name for parameter in cls.table()]
+        known = [parameter.name for parameter in cls.parameters()]
         for name in values:
             if name not in known:
                 raise UsageError(
@@ -807,27 +811,29 @@ class Declared:
         return cls(**values)
 
     @classmethod
-    def of_file(cls, values: Mapping[str, object]) -> Self:
+    def from_model_file(cls, values: Mapping[str, object]) -> Self:
         """Return the settings in a model file, which may be older than a parameter.
 
         Raise `ModelError` for a value that is gone, and as `of` does.
         """
         for name, value in _values_with_members(values):
-            if isinstance(value, str) and value in GONE_VALUES.get(name, {}):
+            if isinstance(value, str) and value in REMOVED_VALUES.get(name, {}):
                 option = "--" + name.replace("_", "-")
                 raise ModelError(
                     f"made with {option} {value}, which nbtext no longer has", hint="train again"
                 )
-        return cls.of({name: value for name, value in values.items() if name not in GONE})
+        return cls.from_values(
+            {name: value for name, value in values.items() if name not in REMOVED_OPTIONS}
+        )
 
     def __post_init__(self) -> None:
-        for parameter in self.table():
+        for parameter in self.parameters():
             if (value := self[parameter.name]) is not parameter.default:  # most are the default
-                object.__setattr__(self, parameter.name, parameter.checked(value))
+                object.__setattr__(self, parameter.name, parameter.validate(value))
 
     def keys(self) -> Iterator[str]:
         """Return the names of the parameters in order."""
-        return (parameter.name for parameter in self.table())
+        return (parameter.name for parameter in self.parameters())
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - each parameter has a type of its own
         """Return the value of the parameter of this name."""
@@ -842,7 +848,7 @@ class Declared:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading(Declared):
+class Reading(SettingsBase):
     """How documents are read. A model remembers it."""
 
     format: str = declared(
@@ -857,12 +863,12 @@ class Reading(Declared):
     document: str = declared(
         "auto",
         "KIND",
-        _OneOf("auto", "text", "html", "mail", BY_NAME),
-        f"Kind of each document: auto, text, html, mail or {BY_NAME}. html: count the text that a "
+        _OneOf("auto", "text", "html", "mail", KIND_BY_NAME),
+        f"Kind of each document: auto, text, html, mail or {KIND_BY_NAME}. html: count the text that a "
         "browser shows; mail: count the chosen headers and the text "
-        f"parts; {BY_NAME}: mail for files .eml and .emlx, html for .html, .htm and .xhtml, text "
+        f"parts; {KIND_BY_NAME}: mail for files .eml and .emlx, html for .html, .htm and .xhtml, text "
         "for all others. auto: the kind that all files have by their names, "
-        f"{BY_NAME} if they differ. Documents in other formats than dir are text by default; mbox "
+        f"{KIND_BY_NAME} if they differ. Documents in other formats than dir are text by default; mbox "
         "and maildir always hold mail.",
     )
     headers: str = declared(
@@ -1034,7 +1040,7 @@ class Reading(Declared):
         )
 
     @property
-    def label_of_document(self) -> str:
+    def label_source(self) -> str:
         """What shows the label in each document: a header of mail or the pattern of file names; empty if the path or a column does."""
         return self.label_header or ("" if self.has_columns else self.label_pattern or "")
 
@@ -1046,22 +1052,24 @@ class Reading(Declared):
     @property
     def has_columns(self) -> bool:
         """Whether documents can have columns or keys."""
-        return self.layout.columns
+        return self.layout.has_columns
 
     @property
-    def of_files(self) -> bool:
+    def has_whole_files(self) -> bool:
         """Whether each document is a whole file, found in a folder or named in a table."""
-        return self.layout.file_per_document or (self.has_columns and self.file_column is not None)
+        return self.layout.has_file_per_document or (
+            self.has_columns and self.file_column is not None
+        )
 
     @property
     def is_counted(self) -> bool:
         """Whether documents are features that are counted already, not texts."""
-        return self.layout.counted
+        return self.layout.is_counted
 
 
-READING = Reading.table()
+READING = Reading.parameters()
 
-OF_MAIL = ("headers", "structure", "drop_quotes", "drop_signatures")
+MAIL_PARAMETERS = ("headers", "structure", "drop_quotes", "drop_signatures")
 """Parameters of reading that decide which text a mail has."""
 
 WITHIN = Parameter(
@@ -1133,7 +1141,7 @@ INPUT = (FILES_FROM, NULL, WHERE, ON_ERROR, ALLOW_UNREADABLE)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(Declared):
+class Settings(SettingsBase):
     """How a model is made: the parameters of training, and how documents are read. A model remembers them."""
 
     GROUP = "model"
@@ -1141,7 +1149,7 @@ class Settings(Declared):
     classifier: ClassifierName = declared(
         "multinomial",
         "NAME",
-        _OneOf(*CLASSIFIERS, other_names=OTHER_NAMES["classifier"]),
+        _OneOf(*CLASSIFIERS, other_names=VALUE_ALIASES["classifier"]),
         f"Kind of model: {', '.join(CLASSIFIERS)}. The guide to models compares them.",
         common=True,
     )
@@ -1378,7 +1386,7 @@ class Settings(Declared):
     calibration: CalibrationName = declared(
         "auto",
         "NAME",
-        _OneOf(*get_args(CalibrationName), other_names=OTHER_NAMES["calibration"]),
+        _OneOf(*get_args(CalibrationName), other_names=VALUE_ALIASES["calibration"]),
         "How scores become probabilities: auto or none. auto: divided by a temperature that grows "
         "with the document's length, fitted to sampled training "
         "documents, each left out of the model; with maximum likelihood none. none: the posterior "
@@ -1399,7 +1407,7 @@ class Settings(Declared):
     reading: Reading = Reading(document="text")
 
     @property
-    def models(self) -> tuple[Settings, ...]:
+    def member_settings(self) -> tuple[Settings, ...]:
         """The settings of each member of an average; of any other classifier these settings."""
         if self.classifier != AVERAGE:
             return (self,)
@@ -1417,17 +1425,17 @@ class Settings(Declared):
     @property
     def member_names(self) -> list[str]:
         """The members of an average, as ``--set members`` names them."""
-        return self.members.removeprefix(BY_EVIDENCE).split("+")
+        return self.members.removeprefix(EVIDENCE_PREFIX).split("+")
 
     @property
     def is_mixture(self) -> bool:
         """True for an average whose members are weighed by their evidence."""
-        return self.classifier == AVERAGE and self.members.startswith(BY_EVIDENCE)
+        return self.classifier == AVERAGE and self.members.startswith(EVIDENCE_PREFIX)
 
     @property
-    def sums_logs(self) -> bool:
+    def needs_log_sums(self) -> bool:
         """True if the sums of log weights are counted: for ``--weighting log``, or a member of an average with it."""
-        return any(each.weighting == "log" for each in self.models)
+        return any(each.weighting == "log" for each in self.member_settings)
 
     @property
     def absence_smoothing(self) -> float | None:
@@ -1444,19 +1452,19 @@ class Settings(Declared):
         return self.stop_words == "auto" and self.ngrams == 1 and not self.reading.is_counted
 
     @property
-    def counts_both(self) -> bool:
+    def counts_pairs_and_words(self) -> bool:
         """Whether pairs and words of scripts without spaces are counted, and training chooses which of them are selected."""
         of_words = self.ngrams == 1 and self.char_ngrams is None and not self.surface_forms
         return self.unspaced == "auto" and of_words and not self.reading.is_counted
 
 
-TRAINING = Settings.table()
+TRAINING = Settings.parameters()
 
-DECLARED = {each.name: each for each in (*INPUT, *READING, *TRAINING)}
+PARAMETERS_BY_NAME = {each.name: each for each in (*INPUT, *READING, *TRAINING)}
 """The parameters of commands that read documents or train, by name."""
 
-ANALYSIS = tuple(each.name for each in TRAINING if each.decides == "terms")
+ANALYSIS_NAMES = tuple(each.name for each in TRAINING if each.decides == "terms")
 """The parameters that decide how a text becomes terms."""
 
-COUNTING = (*ANALYSIS, *(each.name for each in TRAINING if each.decides == "counts"))
+COUNTING_NAMES = (*ANALYSIS_NAMES, *(each.name for each in TRAINING if each.decides == "counts"))
 """The parameters that decide what is counted; all others decide what is made of the counts."""

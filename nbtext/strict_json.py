@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nbtext.type_names import Parsed
+    from nbtext.type_names import ParsedJson
 
 _LONGEST_KEY = 100
 """Characters of a key in a message."""
@@ -26,10 +26,10 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a JSON number")
 
 
-DECODER = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_refuse_constant)
+STRICT_DECODER = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_refuse_constant)
 
 
-def parsed_json(text: str | bytes) -> Parsed:
+def parse_json(text: str | bytes) -> ParsedJson:
     """Return the value of a JSON text; raise `ValueError` if it is none or nested too deeply."""
     try:
         return json.loads(text, object_pairs_hook=_distinct, parse_constant=_refuse_constant)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
+Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Ids = NDArray[np.int32]
 """Numbers of terms, forms and documents, and other whole numbers of 32 bits."""
@@ -17,18 +17,18 @@ Octets = NDArray[np.uint8]
 Fingerprints = NDArray[np.bytes_]
 Keys = NDArray[np.uint64]
 """Numbers that stand for pairs or bytes."""
-Integers = NDArray[np.integer]
+AnyInts = NDArray[np.integer]
 """Of any width."""
 Numbers = NDArray[np.integer | np.floating]
 """Whole as they are counted, floats once they are weighed."""
-Truth = NDArray[Any]
+TrueLabels = NDArray[Any]
 """Class numbers, shape (n_docs,); of several labels a mask, shape (n_docs, n_classes)."""
 Array = NDArray[np.generic]
 AnyArray = NDArray[Any]
 """Of a type that its comment says."""
-ScoresAndTokens = tuple[Floats, Whole]
+ScoresAndTokens = tuple[Floats, Ints]
 """Numbers in nats, and tokens of each document."""
-OfTerms = Callable[[Whole], Floats]
+TermFunction = Callable[[Ints], Floats]
 """Returns numbers of some terms, given their ids, shape (n, n_classes)."""
 Arrays = Mapping[str, Numbers]
 """Arrays of a model file by name, whose types their reader checks."""
@@ -37,7 +37,7 @@ Fields = Sequence[tuple[bytes, bytes]]
 a name, which stands last, are items with one space between two, each with its field in front: ``host:example.org type:text/html``."""
 Names = Sequence[str]
 """Of classes, attributes, documents or anything else, in an order that matters."""
-Values = Sequence[Names]
+AttributeValues = Sequence[Names]
 """Those of the attributes of each document, or none at all, as `nbtext.document_fields.Attributes` orders them."""
-Parsed: TypeAlias = Any
+ParsedJson: TypeAlias = Any
 """What `json.loads` returned, or would return: its reader checks it."""

@@ -13,14 +13,14 @@ from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.count_table import CellCounts, CountTable, TableBuilder
 from nbtext.counts.documents import CountedDocuments
 from nbtext.counts.matrix import Postings
-from nbtext.counts.statistics import ClassStatistics, estimated
+from nbtext.counts.statistics import ClassStatistics, estimate_statistics
 from nbtext.counts.vocabulary import Vocabulary
 from nbtext.language_model import dirichlet
-from nbtext.language_model.dirichlet import LanguageModels, OwnPseudoCounts
-from nbtext.ragged import offsets
+from nbtext.language_model.dirichlet import LanguageModels, TermPseudoCounts
+from nbtext.ragged import compute_offsets
 from nbtext.settings import Settings
 from nbtext.text.analyzer import TermSequence
-from nbtext.text.ngrams import with_ngrams
+from nbtext.text.ngrams import add_ngrams
 from tests import oracle
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def matrix_of(
     sequences: Sequence[Sequence[str]], vocabulary: Vocabulary | GrowingVocabulary, order: int = 1
 ) -> DocumentTermMatrix:
     """The counts of documents given as terms, by document."""
-    return postings_of(sequences, vocabulary, order).matrix()
+    return postings_of(sequences, vocabulary, order).to_matrix()
 
 
 def postings_of(
@@ -49,8 +49,8 @@ def postings_of(
         [number for sequence in sequences for number in vocabulary.find(sequence)], np.int64
     )
     documents = np.repeat(np.arange(len(sequences)), [len(sequence) for sequence in sequences])
-    return Postings.of(
-        with_ngrams(TermSequence(documents, terms), order, vocabulary.find_pairs), len(sequences)
+    return Postings.from_sequence(
+        add_ngrams(TermSequence(documents, terms), order, vocabulary.find_pairs), len(sequences)
     )
 
 
@@ -58,7 +58,7 @@ def statistics_of(
     documents: Sequence[Labelled], order: int = 1, block: int = 1000
 ) -> ClassStatistics:
     """The statistics of labelled documents, counted ``block`` at a time."""
-    return estimated(table_of(documents, order, block))
+    return estimate_statistics(table_of(documents, order, block))
 
 
 def table_of(documents: Sequence[Labelled], order: int = 1, block: int = 1000) -> CountTable:
@@ -68,7 +68,7 @@ def table_of(documents: Sequence[Labelled], order: int = 1, block: int = 1000) -
         part = documents[begin : begin + block]
         builder.add(
             postings_of([terms for _, terms in part], builder.vocabulary, order),
-            builder.class_numbers([label for label, _ in part]),
+            builder.intern_classes([label for label, _ in part]),
         )
     return builder.freeze().table
 
@@ -91,7 +91,7 @@ def every_term(statistics: ClassStatistics) -> NDArray[np.bool_]:
 def plain(statistics: CellCounts) -> oracle.Counts:
     """The statistics as dictionaries."""
     cells = [
-        (statistics.classes[k], statistics.vocabulary.term(j))
+        (statistics.classes[k], statistics.vocabulary.get_term(j))
         for j, k in zip(
             statistics.cell_terms.tolist(), statistics.cell_classes.tolist(), strict=True
         )
@@ -117,15 +117,15 @@ def statistics_from_table(
     table = np.array(counts, np.int64).reshape(-1, len(documents))
     terms, classes = np.nonzero(table)
     counted = CountTable(
-        Vocabulary.of([f"t{number:04d}" for number in range(len(table))]),
+        Vocabulary.from_terms([f"t{number:04d}" for number in range(len(table))]),
         tuple(f"c{number}" for number in range(len(documents))),
         np.array(documents, np.int64),
-        offsets(np.bincount(terms, minlength=len(table))),
+        compute_offsets(np.bincount(terms, minlength=len(table))),
         classes,
         table[terms, classes],
         np.array(holding, np.int64).reshape(table.shape)[terms, classes],
     )
-    return estimated(counted)
+    return estimate_statistics(counted)
 
 
 def language_models(
@@ -137,7 +137,7 @@ def language_models(
     own: Mapping[str, float] | None = None,
 ) -> LanguageModels:
     """Models over all terms, or over some; ``own`` are pseudo-counts of single terms."""
-    terms = [statistics.vocabulary.term(number) for number in range(statistics.n_terms)]
+    terms = [statistics.vocabulary.get_term(number) for number in range(statistics.n_terms)]
     selected = np.array([over is None or term in over for term in terms], np.bool_)
     return LanguageModels(
         statistics, selected, smoothing, shape, estimate, own_of(statistics, own or {}, smoothing)
@@ -146,10 +146,12 @@ def language_models(
 
 def own_of(
     statistics: ClassStatistics, numbers: Mapping[str, float], others: float
-) -> OwnPseudoCounts:
+) -> TermPseudoCounts:
     """The pseudo-counts of those terms that there are."""
     ids = zip(statistics.vocabulary.find(list(numbers)), numbers.values(), strict=True)
-    return OwnPseudoCounts.of_terms({term: number for term, number in ids if term >= 0}, others)
+    return TermPseudoCounts.from_mapping(
+        {term: number for term, number in ids if term >= 0}, others
+    )
 
 
 @contextmanager
@@ -157,8 +159,8 @@ def summing_by_cells(wanted: bool = True) -> Iterator[None]:
     """Have language models that have added nothing yet sum scores as those of very many classes do."""
     with pytest.MonkeyPatch.context() as patch:
         if wanted:
-            patch.setattr(dirichlet, "MANY_CLASSES", 1)
-            patch.setattr(dirichlet, "MOST_HOLDING", 1)
+            patch.setattr(dirichlet, "MIN_CLASSES_FOR_CELL_SUMS", 1)
+            patch.setattr(dirichlet, "MAX_CELL_PROPORTION", 1)
         yield
 
 
@@ -166,10 +168,14 @@ def multinomial(
     models: LanguageModels, prior: str | Mapping[str, float] = "empirical"
 ) -> MultinomialNaiveBayes:
     """The classifier with these language models."""
-    settings = Settings.of(
+    settings = Settings.from_values(
         {"class_prior": prior, "prior_shape": models.prior_shape, "estimate": models.estimate}
     )
     training = Training(
-        models.statistics, models.selected, models.smoothing, settings, own=models.own
+        models.statistics,
+        models.selected,
+        models.smoothing,
+        settings,
+        term_pseudo_counts=models.term_pseudo_counts,
     )
     return MultinomialNaiveBayes(training, models.statistics)

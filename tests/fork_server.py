@@ -142,7 +142,7 @@ def start(
     stopped: bool = False,
     rehearsed: bool = False,
 ) -> Process:
-    """Begin a run of ``program``: "-m", a module and its arguments, or "-c", code and its arguments.
+    """Begin a run of ``find_program``: "-m", a module and its arguments, or "-c", code and its arguments.
 
     Streams are as in `subprocess.Popen`. ``limits``: by names of `resource`, in bytes or numbers; AS is counted from what the process has
     already. ``stopped``: the run stops itself before it begins, until it is sent SIGCONT, and may be traced. ``rehearsed``: by a server that has

@@ -14,7 +14,7 @@ from nbtext.settings import Settings
 if TYPE_CHECKING:
     from nbtext.labelling.pool import DocumentPool
 
-ANALYSIS = Analysis(Settings.of({"stemmer": "none", "stop_words": "none"}))
+ANALYSIS = Analysis(Settings.from_values({"stemmer": "none", "stop_words": "none"}))
 
 WORDS = {
     "cats": ["cat", "purrs", "milk", "paw", "whiskers", "mouse"],

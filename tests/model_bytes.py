@@ -12,8 +12,8 @@ import numpy as np
 
 from nbtext import TextClassifier
 from nbtext.errors import ModelError
-from nbtext.inspection.overview import overview
-from nbtext.store import FORMAT
+from nbtext.inspection.overview import build_overview
+from nbtext.store import FORMAT_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +66,7 @@ def put_together(
     index: object,
     payload: bytes,
     *,
-    version: int = FORMAT,
+    version: int = FORMAT_VERSION,
     header_length: int | None = None,
     index_length: int | None = None,
     payload_length: int | None = None,
@@ -99,5 +99,5 @@ def outcome(path: Path, content: bytes) -> str:
         return message
     model.predict(["the cat sat on the dog", "nothing of it", ""]).tolist()
     model.predict_proba([b"cats and dogs"])
-    overview(model, 3)
+    build_overview(model, 3)
     return ""

@@ -40,14 +40,14 @@ def require_sound(path: str) -> None:
     """Load a model; its language models and its answers to the documents of its sample must be probabilities."""
     fitted = TextClassifier.load(path).fitted
     models = fitted.language_models
-    total = models.probability(np.flatnonzero(models.selected)).sum(axis=0)
+    total = models.compute_probability(np.flatnonzero(models.selected)).sum(axis=0)
     impossible = total == 0  # without smoothing, a class that has seen none of the terms
     np.testing.assert_allclose(total[~impossible], 1, atol=1e-6)
     scores, posterior, *_ = fitted.score_counts(fitted.counts.sample.documents.matrix)
     assert np.all(scores < np.inf)
     shares = np.exp(posterior.logs[scores.max(axis=1) > -np.inf])
     assert np.all((shares >= 0) & (shares <= 1 + 1e-6))
-    if fitted.kind.is_exclusive:
+    if fitted.posterior_type.is_exclusive:
         np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-6)
 
 
@@ -62,7 +62,7 @@ def count(
         Document("", label, each) if isinstance(each, bytes) else each._replace(label=label)
         for label, each in labelled
     )
-    return counting.count(documents, analysis, keep_all=keep_all)
+    return counting.count_labelled_documents(documents, analysis, keep_all=keep_all)
 
 
 def learnt(

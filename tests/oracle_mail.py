@@ -8,9 +8,9 @@ from html.parser import HTMLParser
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from nbtext.corpus.decoding import Doubts, from_charset, joined_doubts
-from nbtext.corpus.html import _INLINE
-from nbtext.corpus.mail.headers import decoded_header
+from nbtext.corpus.decoding import DecodingIssues, decode_with_charset, merge_decoding_issues
+from nbtext.corpus.html import _INLINE_TAGS
+from nbtext.corpus.mail.headers import decode_header
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,13 +29,13 @@ class _Text(HTMLParser):
         del attrs
         if tag in UNSEEN:
             self.inside.append(tag)
-        self.pieces.append("" if tag.encode() in _INLINE else " ")
+        self.pieces.append("" if tag.encode() in _INLINE_TAGS else " ")
 
     def handle_endtag(self, tag: str) -> None:
         if tag in self.inside:
             while self.inside.pop() != tag:
                 pass
-        self.pieces.append("" if tag.encode() in _INLINE else " ")
+        self.pieces.append("" if tag.encode() in _INLINE_TAGS else " ")
 
     def handle_data(self, data: str) -> None:
         if not self.inside:
@@ -56,7 +56,7 @@ def text_by_html_parser(markup: str) -> str:
 
 def text_by_email_package(
     body: bytes, names: Sequence[str], encoding: str = "auto"
-) -> tuple[bytes, Doubts]:
+) -> tuple[bytes, DecodingIssues]:
     """Return the headers of these names, then the text of the parts to show, of a well-formed message; and what is doubtful about it."""
     message = message_from_bytes(body, policy=compat32)
     headers = [
@@ -64,13 +64,15 @@ def text_by_email_package(
         for name, value in message.raw_items()
     ]
     parts = [
-        decoded_header(value, encoding)
+        decode_header(value, encoding)
         for name in names
         for found, value in headers
         if found == name
     ]
     parts += [_text(part, encoding) for part in _shown(message)]
-    return b"\n\n".join(text for text, _ in parts), joined_doubts(doubts for _, doubts in parts)
+    return b"\n\n".join(text for text, _ in parts), merge_decoding_issues(
+        doubts for _, doubts in parts
+    )
 
 
 def _shown(message: Message) -> Iterator[Message]:
@@ -92,11 +94,11 @@ def _shown(message: Message) -> Iterator[Message]:
         yield message
 
 
-def _text(part: Message, encoding: str) -> tuple[bytes, Doubts]:
+def _text(part: Message, encoding: str) -> tuple[bytes, DecodingIssues]:
     charset = part.get_content_charset()
     kind = part.get_content_type()
     del part["content-type"]  # else the email package would decode by any codec named there
     content = part.get_payload(decode=True)
     assert isinstance(content, bytes)
-    text, doubts = from_charset(content, charset, encoding)
+    text, doubts = decode_with_charset(content, charset, encoding)
     return (text_by_html_parser(text.decode()).encode() if kind == "text/html" else text), doubts

@@ -1,6 +1,6 @@
 """Configurations in which every pair of values meets, and pairs that exclude each other.
 
-A configuration has a value for each of `VALUES`: the declared settings and readings, and what a corpus is made of besides. Values are `None` if not given.
+A configuration has a value for each of `NUMBERS_OR_NAN`: the declared settings and readings, and what a corpus is made of besides. Values are `None` if not given.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from functools import cache
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
-from nbtext.settings import ANALYSIS, FORMATS, READING, TRAINING
+from nbtext.settings import ANALYSIS_NAMES, FORMATS, READING, TRAINING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -110,11 +110,11 @@ def among(name: str, *values: Value) -> Condition:
     return name, values
 
 
-COLUMNS = tuple(name for name, layout in FORMATS.items() if layout.columns)
-TABLES = among("format", None, *(name for name in COLUMNS if not FORMATS[name].decoded))
+COLUMNS = tuple(name for name, layout in FORMATS.items() if layout.has_columns)
+TABLES = among("format", None, *(name for name in COLUMNS if not FORMATS[name].is_decoded))
 MAIL = (
     among("document", "mail"),
-    among("format", *(name for name, layout in FORMATS.items() if layout.mail)),
+    among("format", *(name for name, layout in FORMATS.items() if layout.is_mail)),
 )
 COLUMNED = among("format", None, *COLUMNS)
 FILES = among(
@@ -122,7 +122,7 @@ FILES = among(
     *(
         name
         for name, layout in FORMATS.items()
-        if layout.file_per_document or name in ("lines", "mbox")
+        if layout.has_file_per_document or name in ("lines", "mbox")
     ),
 )
 SEVERAL = (among("labels", "several"), given("label_separator"))
@@ -156,7 +156,7 @@ NEEDS: tuple[tuple[Condition, tuple[Condition, ...]], ...] = (
                 *(
                     name
                     for name, layout in FORMATS.items()
-                    if not layout.mail and not layout.counted
+                    if not layout.is_mail and not layout.is_counted
                 ),
                 None,
             ),
@@ -187,7 +187,7 @@ NEEDS: tuple[tuple[Condition, tuple[Condition, ...]], ...] = (
 
 ATTRIBUTES = (given("categorical"), given("count"), given("numeric"))
 WEIGHTS = (given("class_weight"), among("weight_column", "weight"))
-WORDS = tuple(given(name, "none") for name in (*ANALYSIS, "surface_forms"))
+WORDS = tuple(given(name, "none") for name in (*ANALYSIS_NAMES, "surface_forms"))
 AVERAGE = among("classifier", "average")
 NO_POSTERIOR = (among("smoothing", 0), among("estimate", "ml"))
 
@@ -230,7 +230,7 @@ REFUSED: tuple[tuple[Condition, ...], ...] = (
     ),
     *((several, among("classifier", None), among("weighting", "tfidf")) for several in SEVERAL),
     *((among("format", "svmlight"), each) for each in WORDS),
-    (among("encoding", "utf-16"), among("format", *(name for name, layout in FORMATS.items() if not (layout.mail or layout.file_per_document)), None)),
+    (among("encoding", "utf-16"), among("format", *(name for name, layout in FORMATS.items() if not (layout.is_mail or layout.has_file_per_document)), None)),
     *(
         (among("header", False), each)
         for each in (
@@ -295,7 +295,7 @@ def places(values: int) -> list[int]:
 
 
 class _Search:
-    """Configurations as sets of values: integers with a bit for each of `VALUES`."""
+    """Configurations as sets of values: integers with a bit for each of `NUMBERS_OR_NAN`."""
 
     def __init__(self) -> None:
         self.values = [(name, value) for name, values in VALUES.items() for value in values]

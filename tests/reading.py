@@ -21,7 +21,7 @@ def documents(
 ) -> list[Document]:
     """All documents of some paths."""
     names = [path if isinstance(path, str) else str(path) for path in paths]
-    settings = Reading.of(reading)
+    settings = Reading.from_values(reading)
     settings = replace(settings, format=resolve_format(names, settings.format, labelled=labelled))
     return list(read_corpus(names, settings, notices or Notices(), labelled=labelled))
 

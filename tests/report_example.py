@@ -15,9 +15,9 @@ from nbtext.guarantees.precision import RiskPoint
 from nbtext.inspection.terms import ClassTerms
 from nbtext.metrics.evaluation import Evaluation
 from nbtext.metrics.intervals import Bootstrap, wilson_interval
-from nbtext.metrics.outcomes import BINS
+from nbtext.metrics.outcomes import CONFIDENCE_BINS
 from nbtext.metrics.results import ProbabilityResult, ReliabilityBin
-from nbtext.prediction.labels import DocumentLabels, single_labels
+from nbtext.prediction.labels import DocumentLabels, single_label_table
 from nbtext.prediction.posterior import ClassPosterior
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def evaluated(
     labels: Sequence[str], confusion: Mapping[str, Mapping[str, int]]
 ) -> EvaluationResult:
     """The result of a model with as many training documents of each label, on documents by true class and answer; "" is no answer."""
-    evaluation = Evaluation(labels, shares=np.full(len(labels), 1 / len(labels)))
+    evaluation = Evaluation(labels, label_proportions=np.full(len(labels), 1 / len(labels)))
     for truth, row in confusion.items():
         for answer, n in row.items():
             number = labels.index(answer) if answer else -1
@@ -65,7 +65,7 @@ def evaluated(
             evaluation.add(
                 [truth] * n,
                 posterior,
-                DocumentLabels(np.full(n, number), single_labels(len(labels))),
+                DocumentLabels(np.full(n, number), single_label_table(len(labels))),
             )
     return evaluation.result(Bootstrap(0))
 
@@ -73,13 +73,13 @@ def evaluated(
 def reliability(gap: float) -> ProbabilityResult:
     """Answers of probabilities 1/30, 3/30, … of which ``gap`` fewer are right."""
     bins = []
-    for number in range(BINS):
-        confidence, n = (number + 0.5) / BINS, 10 + 20 * number
+    for number in range(CONFIDENCE_BINS):
+        confidence, n = (number + 0.5) / CONFIDENCE_BINS, 10 + 20 * number
         right = round(n * max(confidence - gap, 0))
         bins.append(
             ReliabilityBin(
-                number / BINS,
-                (number + 1) / BINS,
+                number / CONFIDENCE_BINS,
+                (number + 1) / CONFIDENCE_BINS,
                 n,
                 confidence,
                 right / n,
@@ -116,8 +116,8 @@ def example(
     return ReportData(
         title=f"A report: {text}",
         evaluation=evaluated(labels, matrix(labels)),
-        before=reliability(0.2),
-        after=reliability(0.01),
+        uncalibrated=reliability(0.2),
+        calibrated=reliability(0.01),
         mistakes=(mistake, QuotedMistake(replace(mistake.mistake, truth=text), None, excerpt)),
         top_terms=tuple(ClassTerms(label, ((text, 0.02), ("word", 0.01))) for label in labels),
         provenance=((f"Report {text}", ((text, text), ("documents", "corpus"))),),
@@ -127,7 +127,7 @@ def example(
             tuple(CurvePoint(*point, (0.3, 0.9), 0.95) for point in points),
             _Forecasts(forecast),
         ),
-        risk=(RiskPoint(0.5, 0.9, 0.95, (0.9, 0.98)), RiskPoint(1.0, 0.4, 0.8, (0.75, 0.85))),
+        risk_curve=(RiskPoint(0.5, 0.9, 0.95, (0.9, 0.98)), RiskPoint(1.0, 0.4, 0.8, (0.75, 0.85))),
     )
 
 
@@ -136,7 +136,13 @@ def bare(data: ReportData) -> ReportData:
     labels = data.evaluation.classes
     right = evaluated(labels, {label: {label: 80} for label in labels})
     return replace(
-        data, evaluation=right, mistakes=(), before=None, top_terms=(), learning_curve=None, risk=()
+        data,
+        evaluation=right,
+        mistakes=(),
+        uncalibrated=None,
+        top_terms=(),
+        learning_curve=None,
+        risk_curve=(),
     )
 
 

@@ -25,11 +25,11 @@ size_of_shards = 0
 
 
 def small_shards(
-    paths: Sequence[str], source: Any, size: int = 0, *, here: bool = True
+    paths: Sequence[str], source: Any, size: int = 0, *, is_local: bool = True
 ) -> Iterator[cutting.Shard]:
-    """As `nbtext.corpus.shards.shards`, but small."""
+    """As `nbtext.corpus.shards.split_corpus`, but small."""
     del size
-    return cutting.shards(paths, source, size_of_shards, here=here)
+    return cutting.split_corpus(paths, source, size_of_shards, is_local=is_local)
 
 
 def stall(of: object, shard: object) -> None:
@@ -48,10 +48,10 @@ def refuse(self: object) -> None:
 if __name__ == "__main__":
     size_given, *changes = sys.argv.pop(1).split(":")
     size_of_shards = int(size_given)
-    collection.shards = small_shards  # type: ignore[attr-defined]
-    parallel_corpus.WORTH_COUNTING = parallel_corpus.WORTH_SCORING = 1
+    collection.split_corpus = small_shards  # type: ignore[attr-defined]
+    parallel_corpus.MIN_COUNTING_SHARDS = parallel_corpus.MIN_SCORING_SHARDS = 1
     if "spawn" in changes:
-        processes.forks = lambda: False
+        processes.uses_fork = lambda: False
     if "stall" in changes:
         parallel_corpus._score_shard = stall  # type: ignore[assignment]
     if "alone" in changes:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from nbtext.report.page.sections import html_page
+from nbtext.report.page.sections import build_report_page
 from tests import browser
 from tests.report_example import HOSTILE, bare, example
 
@@ -45,7 +45,7 @@ def reader() -> Iterator[browser.Browser]:
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
     for name, data in DATA.items():
-        (folder / f"{name}.html").write_text(html_page(data), encoding="utf-8")
+        (folder / f"{name}.html").write_text(build_report_page(data), encoding="utf-8")
     return {name: folder / f"{name}.html" for name in DATA}
 
 
@@ -87,7 +87,7 @@ def test_the_policy_lets_no_script_in_and_nothing_load(
 ) -> None:
     page = tmp_path / "page.html"
     planted = "<script>document.title = 'owned'</script><img src='https://example.invalid/x.png'><p onclick='1'></p></main>"
-    page.write_text(html_page(example()).replace("</main>", planted), encoding="utf-8")
+    page.write_text(build_report_page(example()).replace("</main>", planted), encoding="utf-8")
     reader.open(page, width=WIDE)
     assert reader.value("document.title") == DATA["plain"].title
     assert len([line for line in reader.log if "Content Security Policy" in line]) >= 2

@@ -6,10 +6,10 @@ import base64
 
 import pytest
 
-from nbtext.charsets import _TABLE, UNDEFINED_AS_CONTROLS, codec_of
-from nbtext.corpus.decoding import NO_DOUBTS
-from nbtext.corpus.html import text_of_html_document
-from nbtext.corpus.mail.mail import MailReading, read_mail
+from nbtext.charsets import _TABLE, UNDEFINED_AS_CONTROLS, find_codec
+from nbtext.corpus.decoding import NO_DECODING_ISSUES
+from nbtext.corpus.html import decode_html
+from nbtext.corpus.mail.mail import MailOptions, read_mail
 from nbtext.errors import UsageError
 from nbtext.settings import Reading
 
@@ -30,7 +30,7 @@ for row in _TABLE.strip().splitlines():
 
 def mail_of(body: bytes, label: str) -> str:
     head = f"Content-Type: text/plain; charset={label}\nContent-Transfer-Encoding: base64\n\n"
-    return read_mail(head.encode() + base64.encodebytes(body), MailReading())[0].decode()
+    return read_mail(head.encode() + base64.encodebytes(body), MailOptions())[0].decode()
 
 
 def test_the_table_is_whole() -> None:
@@ -47,10 +47,10 @@ def test_every_label_is_read_like_its_encoding(codec: str) -> None:
     for label in LABELS[codec]:
         for spelling in (label, label.upper(), f'" {label}"'):
             assert mail_of(body, spelling) == word, spelling
-        assert codec_of(label) == Reading.of({"encoding": label}).encoding == codec
+        assert find_codec(label) == Reading.from_values({"encoding": label}).encoding == codec
         if not codec.startswith("utf-16"):
             page = f"<meta charset={label}>".encode() + body
-            assert text_of_html_document(page, "auto")[0].decode().strip() == word, label
+            assert decode_html(page, "auto")[0].decode().strip() == word, label
 
 
 @pytest.mark.parametrize(
@@ -62,13 +62,13 @@ def test_every_label_is_read_like_its_encoding(codec: str) -> None:
     ],
 )  # fmt: skip
 def test_other_names_are_pythons_if_they_are_charsets(label: str, codec: str | None) -> None:
-    assert codec_of(label) == codec
+    assert find_codec(label) == codec
 
 
 @pytest.mark.parametrize("name", ["punycode", "idna", "base64", "undefined"])
 def test_a_codec_that_is_no_charset_is_no_encoding(name: str) -> None:
     with pytest.raises(UsageError, match="encoding"):
-        Reading.of({"encoding": name})
+        Reading.from_values({"encoding": name})
 
 
 def test_bytes_that_windows_leaves_undefined_are_control_characters() -> None:
@@ -79,7 +79,7 @@ def test_bytes_that_windows_leaves_undefined_are_control_characters() -> None:
 
 
 def test_a_page_that_declares_utf_16_can_be_read_as_it_was_found() -> None:
-    assert text_of_html_document("<meta charset=utf-16>café!".encode(), "auto") == (
+    assert decode_html("<meta charset=utf-16>café!".encode(), "auto") == (
         " café!".encode(),
-        NO_DOUBTS,
+        NO_DECODING_ISSUES,
     )

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.classifiers.average import PooledClassifier, fitted_pool
-from nbtext.classifiers.base import own_parameters
+from nbtext.classifiers.average import EnsembleClassifier, fit_ensemble_weights
+from nbtext.classifiers.base import get_classifier_parameters
 from nbtext.errors import UsageError
-from nbtext.inspection.criteria import classifier_of, criteria
-from nbtext.inspection.overview import overview
-from nbtext.model.training import left_out_posteriors
-from nbtext.prediction.calibration import by_length
+from nbtext.inspection.criteria import compute_criteria, estimate_labelled_classifier
+from nbtext.inspection.overview import build_overview
+from nbtext.model.training import compute_held_out_posteriors
+from nbtext.prediction.calibration import fit_length_temperature
 from nbtext.report.models import print_overview
 from nbtext.settings import Settings
 from tests.explaining import model
@@ -38,10 +38,12 @@ ADDITIVE = "multinomial+bernoulli"
 def pooled_by_hand(of: TextClassifier, texts: list[str]) -> Floats:
     """The scores Σ_m c_m n^β_m s_m of an average, from members that were trained by themselves."""
     average = of.fitted.classifier
-    assert isinstance(average, PooledClassifier)
+    assert isinstance(average, EnsembleClassifier)
     total: Floats = np.zeros((len(texts), len(of.classes)))
     lengths = of.fitted.score([text.encode() for text in texts]).lengths
-    for settings, scale, exponent in zip(of.settings.models, *average.pool, strict=True):
+    for settings, scale, exponent in zip(
+        of.settings.member_settings, *average.ensemble_weights, strict=True
+    ):
         alone = model(
             classifier=settings.classifier, weighting=settings.weighting, calibration="none"
         )
@@ -101,7 +103,7 @@ def test_weights_are_the_best_that_scipy_finds(seed: int, n_members: int) -> Non
             heavy @ (logsumexp(pooled, axis=1) - pooled[np.arange(truth.size), truth]) + penalty / 2
         )
 
-    pool = fitted_pool(scores, truth, lengths, heavy)
+    pool = fit_ensemble_weights(scores, truth, lengths, heavy)
     found = np.concatenate((np.log(pool.scale) + pool.exponent * centre, pool.exponent))
     start = np.concatenate((np.full(n_members, -log(n_members)), np.zeros(n_members)))
     best = min(minimize(loss, begin, tol=1e-6).fun for begin in (start, found))
@@ -115,11 +117,13 @@ def test_the_weight_of_one_member_is_one_over_its_temperature(seed: int) -> None
     """Both fits stop where a step gains next to nothing: the farthest apart of these seeds, 973, are 0.46 %."""
     scores, truth, lengths, heavy = drawn(seed)
     calibration, pool = (
-        by_length(scores[:, 1], truth, lengths, heavy),
-        fitted_pool(scores[:, 1:], truth, lengths, heavy),
+        fit_length_temperature(scores[:, 1], truth, lengths, heavy),
+        fit_ensemble_weights(scores[:, 1:], truth, lengths, heavy),
     )
     n = np.array([5, 20, 50])
-    assert pool.weights(n)[:, 0] == pytest.approx(1 / calibration.temperature(n), rel=5e-3)
+    assert pool.compute_member_weights(n)[:, 0] == pytest.approx(
+        1 / calibration.compute_temperatures(n), rel=5e-3
+    )
 
 
 def test_left_out_documents_are_answered_no_better_than_new_ones() -> None:
@@ -128,10 +132,10 @@ def test_left_out_documents_are_answered_no_better_than_new_ones() -> None:
     losses = []
     for _ in range(24):
         texts = [" ".join(f"w{word}" for word in draw.integers(0, 40, 12)) for _ in range(60)]
-        found = left_out_posteriors(
+        found = compute_held_out_posteriors(
             TextClassifier(classifier="average").fit(texts, list("ab") * 30).fitted
         )
-        losses.append(-found.log_posterior[np.arange(len(found.truth)), found.truth.numbers].mean())
+        losses.append(-found.log_posterior[np.arange(len(found.truth)), found.truth.indices].mean())
     assert np.mean(losses) > np.log(2)
 
 
@@ -144,20 +148,20 @@ def test_a_long_document_left_out_under_a_wrong_label_is_not_impossible(seed: in
         for row in range(150)
     ]
     long = [" ".join(f"w{word + 10}" for word in draw.integers(0, 30, 200)) for _ in range(5)]
-    found = left_out_posteriors(
+    found = compute_held_out_posteriors(
         TextClassifier(classifier="average").fit(short + long, list("ab") * 75 + ["a"] * 5).fitted
     )
-    assert found.log_posterior[np.arange(len(found.truth)), found.truth.numbers].min() > -5
+    assert found.log_posterior[np.arange(len(found.truth)), found.truth.indices].min() > -5
 
 
 def test_without_documents_weights_are_equal() -> None:
-    pool = fitted_pool(
+    pool = fit_ensemble_weights(
         np.empty((0, 3, 2)), np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
     )
     assert (pool.scale.tolist(), pool.exponent.tolist()) == ([1 / 3] * 3, [0] * 3)
     of = model(classifier="average", members="multinomial+complement+bernoulli", sample=0)
-    assert isinstance(of.fitted.classifier, PooledClassifier)
-    assert of.fitted.classifier.pool.scale.tolist() == [
+    assert isinstance(of.fitted.classifier, EnsembleClassifier)
+    assert of.fitted.classifier.ensemble_weights.scale.tolist() == [
         1 / len(of.fitted.classifier.members)
     ] * len(of.fitted.classifier.members)
 
@@ -183,11 +187,11 @@ def test_members_are_named_in_one_way(members: str, wanted: str) -> None:
     assert settings.members == wanted
     own = [
         f":{each.smoothing:g}" if isinstance(each.smoothing, float) else ""
-        for each in settings.models
+        for each in settings.member_settings
     ]
     assert [
         f"{each.classifier}:{each.weighting}".removesuffix(":counts") + a
-        for each, a in zip(settings.models, own, strict=True)
+        for each, a in zip(settings.member_settings, own, strict=True)
     ] == wanted.split("+")
 
 
@@ -241,20 +245,20 @@ def test_attributes_add_to_the_pool() -> None:
 
 def test_inspect_shows_the_weights(capsys: pytest.CaptureFixture[str]) -> None:
     of = model(classifier="average")
-    found = overview(of, 0)
-    assert isinstance(of.fitted.classifier, PooledClassifier)
+    found = build_overview(of, 0)
+    assert isinstance(of.fitted.classifier, EnsembleClassifier)
     assert [(name, weight.scale, weight.exponent) for name, weight in found.members.items()] == [
         (name, *weight)
         for name, weight in zip(
             ("multinomial:log", "logistic"),
-            zip(*np.array(of.fitted.classifier.pool).tolist(), strict=True),
+            zip(*np.array(of.fitted.classifier.ensemble_weights).tolist(), strict=True),
             strict=True,
         )
     ]
     print_overview(found)
     [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("weights")]
     assert f"multinomial:log {found.members['multinomial:log'].scale:.4g} · n^" in line
-    assert overview(model(), 0).members == {}
+    assert build_overview(model(), 0).members == {}
 
 
 COINS = "multinomial:0.1+multinomial:1+multinomial"
@@ -308,14 +312,14 @@ def test_a_mixture_weighs_the_posteriors_of_members_by_their_evidence(classifier
         evidences.append(
             sum(predictions)
             if classifier == "multinomial"
-            else criteria(classifier_of(alone)).evidence or 0.0
+            else compute_criteria(estimate_labelled_classifier(alone)).evidence or 0.0
         )
     shares = np.exp(np.array(evidences) - np.logaddexp.reduce(evidences))
     assert 0.05 < shares.max() < 0.95
     np.testing.assert_allclose(
         of.predict_proba(ASKED), np.einsum("m,mdk->dk", shares, posteriors), rtol=1e-9
     )
-    shown = own_parameters(of.fitted.classifier).members
+    shown = get_classifier_parameters(of.fitted.classifier).member_weights
     assert list(shown) == [f"{classifier}:0.1", f"{classifier}:1", classifier]
     assert [scale for scale, _ in shown.values()] == pytest.approx(shares.tolist(), rel=1e-9)
 
@@ -378,8 +382,8 @@ def test_members_of_a_pool_have_pseudo_counts_of_their_own() -> None:
         classifier="average", members="multinomial:0.1+multinomial:5+bernoulli", calibration="none"
     )
     average = of.fitted.classifier
-    assert isinstance(average, PooledClassifier)
-    chosen = model(classifier="bernoulli").fitted.learnt.smoothing
+    assert isinstance(average, EnsembleClassifier)
+    chosen = model(classifier="bernoulli").fitted.parameters.smoothing
     assert [member.training.smoothing for member in average.members] == [0.1, 5.0, chosen]
     of.save("m")
     np.testing.assert_array_equal(

@@ -17,21 +17,25 @@ from nbtext import TextClassifier
 from nbtext.classifiers.base import (
     Classifier,
     Training,
-    additive,
-    attribute_distributions,
-    attribute_summands,
-    class_conditionals,
-    class_prior,
-    fit_warnings,
-    likelihood_per_token,
-    own_parameters,
-    part_fits,
-    prior_weights,
-    text_classifier,
+    collect_fit_warnings,
+    compute_class_prior,
+    compute_component_fits,
+    compute_log_likelihood_per_token,
+    compute_prior_weights,
+    get_additive_classifier,
+    get_attribute_likelihoods,
+    get_classifier_parameters,
+    get_term_probabilities,
+    iter_attribute_scores,
+    unwrap_text_classifier,
 )
-from nbtext.classifiers.held_out import fitted_calibration, uncalibrated, unseen_scores
+from nbtext.classifiers.held_out import (
+    fit_classifier_calibration,
+    make_textbook_calibration,
+    score_held_out_sample,
+)
 from nbtext.errors import UsageError
-from nbtext.language_model.dirichlet import beta_intervals
+from nbtext.language_model.dirichlet import compute_beta_intervals
 from nbtext.prediction.calibration import UNCALIBRATED
 from tests import oracle, strategies
 from tests.building import statistics_from_table, statistics_of
@@ -58,20 +62,20 @@ CORPUS: list[oracle.Labelled] = [("a", ["ant"]), ("b", []), ("a", ["bee"]), ("a"
 def test_each_kind_of_prior_is_its_formula(
     kind: str | dict[str, float], prior: list[float]
 ) -> None:
-    assert class_prior(kind, statistics_of(CORPUS)).tolist() == prior
+    assert compute_class_prior(kind, statistics_of(CORPUS)).tolist() == prior
 
 
 @given(strategies.corpora, st.sampled_from([0.0, 0.5, 1.0, 100.0]))
 def test_priors_are_those_of_the_slow_twin(corpus: list[oracle.Labelled], added: float) -> None:
     wanted = [float(p) for p in oracle.class_prior(oracle.count(corpus), added).values()]
-    assert class_prior(f"smoothed:{added}", statistics_of(corpus)).tolist() == pytest.approx(
-        wanted, rel=1e-14
-    )
+    assert compute_class_prior(
+        f"smoothed:{added}", statistics_of(corpus)
+    ).tolist() == pytest.approx(wanted, rel=1e-14)
 
 
 def test_weights_that_leave_no_class_possible_are_refused() -> None:
     with pytest.raises(UsageError, match="class"):
-        class_prior({"a": 0, "b": 0, "other": 1}, statistics_of(CORPUS))
+        compute_class_prior({"a": 0, "b": 0, "other": 1}, statistics_of(CORPUS))
 
 
 @pytest.mark.parametrize(
@@ -86,7 +90,7 @@ def test_weights_that_leave_no_class_possible_are_refused() -> None:
 def test_a_class_without_documents_is_none_whatever_its_weight(prior: Any, left: bool) -> None:
     statistics = statistics_from_table([[1, 0]], [2, 0], [[1, 0]])
     statistics = replace(statistics, classes=("a", "b"))
-    assert bool(prior_weights(prior, statistics).any()) is left
+    assert bool(compute_prior_weights(prior, statistics).any()) is left
 
 
 @pytest.mark.parametrize("name", ["bernoulli", "gaussian"])
@@ -110,7 +114,7 @@ def test_by_hand(
     parameters: dict[str, Any], symbol: str, chinese: list[float], tokyo: list[float]
 ) -> None:
     of = model_of_china(**parameters)
-    found = class_conditionals(of.fitted.classifier)
+    found = get_term_probabilities(of.fitted.classifier)
     assert found is not None
     assert found.symbol == symbol
     terms = np.array(of.fitted.statistics.vocabulary.find(["chinese", "tokyo"]))
@@ -120,17 +124,17 @@ def test_by_hand(
 @pytest.mark.parametrize("weighting", ["counts", "binary", "log", "tfidf"])
 def test_tokens_share_one_distribution_over_the_terms_that_count(weighting: str) -> None:
     of = model_of_china(weighting=weighting, top=4)
-    found = class_conditionals(of.fitted.classifier)
+    found = get_term_probabilities(of.fitted.classifier)
     assert found is not None
     selected = np.flatnonzero(found.selected)
     assert selected.size == 4
     assert found.probability(selected).sum(axis=0) == pytest.approx(np.ones(2))
-    assert found.absence is None
+    assert found.absence_probability is None
     assert (found.posteriors is None) == (weighting in ("log", "tfidf"))
     if found.posteriors is not None:
         a, b = found.posteriors(selected)
         assert a / (a + b) == pytest.approx(found.probability(selected))
-        intervals = beta_intervals(a, b)
+        intervals = compute_beta_intervals(a, b)
         assert intervals.shape == (4, 2, 2)
         assert np.all(
             (intervals[..., 0] < found.probability(selected))
@@ -140,18 +144,18 @@ def test_tokens_share_one_distribution_over_the_terms_that_count(weighting: str)
 
 def test_coins_have_a_probability_of_their_own_that_they_are_not_there() -> None:
     of = model_of_china(classifier="bernoulli")
-    found = class_conditionals(of.fitted.classifier)
+    found = get_term_probabilities(of.fitted.classifier)
     assert found is not None
     terms = np.arange(of.fitted.statistics.n_terms)
-    assert found.absence is not None
-    assert found.probability(terms) + found.absence(terms) == pytest.approx(
+    assert found.absence_probability is not None
+    assert found.probability(terms) + found.absence_probability(terms) == pytest.approx(
         np.ones((terms.size, 2))
     )
     assert found.probability(terms).sum(axis=0) != pytest.approx(np.ones(2))
 
 
 def test_a_model_of_the_other_classes_has_none() -> None:
-    assert class_conditionals(model_of_china(classifier="complement").fitted.classifier) is None
+    assert get_term_probabilities(model_of_china(classifier="complement").fitted.classifier) is None
 
 
 class Silent(Classifier):
@@ -162,26 +166,28 @@ class Silent(Classifier):
         return cls(training)
 
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
-        return np.tile(self.log_prior, (matrix.n_documents, 1)), matrix.lengths
+        return np.tile(self.log_prior, (matrix.n_documents, 1)), matrix.known_tokens
 
 
 def test_a_classifier_that_says_nothing_more_has_an_answer_to_every_question() -> None:
     of = model_of_china()
     silent = Silent.estimate(of.fitted.classifier.training)
-    matrix = of.fitted.counted([b"Chinese Tokyo", b""])
+    matrix = of.fitted.count_texts([b"Chinese Tokyo", b""])
     scores, lengths = silent.joint_log_likelihood(matrix)
-    assert text_classifier(silent) is silent
-    assert additive(silent) is None
-    assert attribute_distributions(silent) is None
-    assert list(attribute_summands(silent, matrix)) == []
-    assert class_conditionals(silent) is None
-    assert likelihood_per_token(silent, scores, lengths, np.zeros_like(lengths)) is None
-    assert part_fits(silent) == []
-    assert fit_warnings(silent) == []
-    assert own_parameters(silent).l2 is None
-    assert own_parameters(silent).members == {}
+    assert unwrap_text_classifier(silent) is silent
+    assert get_additive_classifier(silent) is None
+    assert get_attribute_likelihoods(silent) is None
+    assert list(iter_attribute_scores(silent, matrix)) == []
+    assert get_term_probabilities(silent) is None
+    assert compute_log_likelihood_per_token(silent, scores, lengths, np.zeros_like(lengths)) is None
+    assert compute_component_fits(silent) == []
+    assert collect_fit_warnings(silent) == []
+    assert get_classifier_parameters(silent).l2 is None
+    assert get_classifier_parameters(silent).member_weights == {}
     assert (
-        silent.restored(silent.training, silent.arrays()).joint_log_likelihood(matrix)[0].tolist()
+        silent.from_arrays(silent.training, silent.to_arrays())
+        .joint_log_likelihood(matrix)[0]
+        .tolist()
         == scores.tolist()
     )
 
@@ -190,10 +196,10 @@ def test_its_left_out_documents_are_scored_by_folds_and_calibrated() -> None:
     """Three documents of China and one of Japan: without it the prior of the label falls."""
     of = model_of_china()
     silent = Silent.estimate(of.fitted.classifier.training)
-    unseen = unseen_scores(silent, silent.training, of.counts.sample.documents)
-    own = np.exp(unseen.scores[np.arange(4), unseen.truth.numbers])
+    unseen = score_held_out_sample(silent, silent.training, of.counts.sample.documents)
+    own = np.exp(unseen.scores[np.arange(4), unseen.truth.indices])
     assert sorted(own.tolist()) == pytest.approx([0, 2 / 3, 2 / 3, 2 / 3])
-    known = unseen.of_known_classes()
-    found = fitted_calibration(silent, known.scores, known.truth, known.lengths, None)
-    assert found.log_posterior(known.scores, known.lengths).shape == (3, 2)
-    assert uncalibrated(silent) is UNCALIBRATED
+    known = unseen.take_known_classes()
+    found = fit_classifier_calibration(silent, known.scores, known.truth, known.lengths, None)
+    assert found.compute_log_posterior(known.scores, known.lengths).shape == (3, 2)
+    assert make_textbook_calibration(silent) is UNCALIBRATED

@@ -15,9 +15,9 @@ from scipy.special import betaln
 
 from nbtext import TextClassifier
 from nbtext.classifiers import bernoulli
-from nbtext.classifiers.base import Training, class_conditionals
+from nbtext.classifiers.base import Training, get_term_probabilities
 from nbtext.classifiers.bernoulli import BernoulliNaiveBayes, beta_mean, beta_mode
-from nbtext.language_model.dirichlet import beta_intervals
+from nbtext.language_model.dirichlet import compute_beta_intervals
 from nbtext.settings import Settings
 from tests import oracle, strategies
 from tests.building import matrix_of, statistics_of
@@ -39,10 +39,10 @@ def fitted(
     **options: Any,
 ) -> BernoulliNaiveBayes:
     statistics = statistics_of(corpus)
-    names = [statistics.vocabulary.term(number) for number in range(statistics.n_terms)]
+    names = [statistics.vocabulary.get_term(number) for number in range(statistics.n_terms)]
     selected = np.array([over is None or name in over for name in names], np.bool_)
     return BernoulliNaiveBayes.estimate(
-        Training(statistics, selected, smoothing, Settings.of(options))
+        Training(statistics, selected, smoothing, Settings.from_values(options))
     )
 
 
@@ -143,13 +143,13 @@ def test_documents_stay_sparse_and_terms_are_asked_for_in_parts(
     whole = fitted(corpus, 0.1)
     wanted = scores(whole, [terms for _, terms in corpus])
     sizes: list[int] = []
-    absence = BernoulliNaiveBayes.absence
+    absence = BernoulliNaiveBayes.compute_absence_probability
 
     def watched(self: BernoulliNaiveBayes, terms: NDArray[np.int64]) -> Floats:
         sizes.append(terms.size)
         return absence(self, terms)
 
-    monkeypatch.setattr(bernoulli, "TERM_WEIGHTS_AT_ONCE", 700)
+    monkeypatch.setattr(bernoulli, "MAX_BLOCK_TERM_WEIGHTS", 700)
     monkeypatch.setattr(BernoulliNaiveBayes, "absence", watched)
     model = fitted(corpus, 0.1)
     assert model.bias == pytest.approx(whole.bias, rel=1e-12)
@@ -160,20 +160,20 @@ def test_documents_stay_sparse_and_terms_are_asked_for_in_parts(
 
 def test_auto_is_by_evidence_and_a_tenth_where_no_class_has_two_documents() -> None:
     model = TextClassifier(classifier="bernoulli").fit(["ant bee", "cat"], ["a", "b"])
-    assert model.fitted.learnt.smoothing == 0.1
+    assert model.fitted.parameters.smoothing == 0.1
     model = TextClassifier(classifier="bernoulli").fit(
         ["ant bee", "ant", "cat", "cat bee"], ["a", "a", "b", "b"]
     )
     holding = np.array([[2, 0], [1, 1], [0, 2]])  # ant, bee, cat
     evidence = [
         betaln(holding + a, 2 - holding + a).sum() - 6 * betaln(a, a)
-        for a in model.fitted.learnt.smoothing * np.array([0.99, 1, 1.01])
+        for a in model.fitted.parameters.smoothing * np.array([0.99, 1, 1.01])
     ]
     assert max(evidence) == evidence[1]
     assert (
         TextClassifier(classifier="bernoulli", smoothing=2)
         .fit(["ant bee", "cat"], ["a", "b"])
-        .fitted.learnt.smoothing
+        .fitted.parameters.smoothing
         == 2
     )
 
@@ -185,14 +185,14 @@ def test_presence_and_absence_can_have_pseudo_counts_of_their_own(tmp_path: Path
         texts, labels
     )
     chinese = np.array(model.fitted.statistics.vocabulary.find(["chinese"]))
-    coins = class_conditionals(model.fitted.classifier)
+    coins = get_term_probabilities(model.fitted.classifier)
     assert coins is not None
-    assert coins.absence is not None
+    assert coins.absence_probability is not None
     assert isinstance(model.fitted.classifier, BernoulliNaiveBayes)
     assert coins.probability(chinese)[0].tolist() == [2 / 4, 4 / 6]
-    np.testing.assert_allclose(coins.absence(chinese)[0], [2 / 4, 2 / 6])
+    np.testing.assert_allclose(coins.absence_probability(chinese)[0], [2 / 4, 2 / 6])
     np.testing.assert_allclose(
-        beta_intervals(*model.fitted.classifier.posteriors(chinese))[0, 1],
+        compute_beta_intervals(*model.fitted.classifier.compute_posteriors(chinese))[0, 1],
         stats.beta.ppf([0.025, 0.975], 4, 2),
     )
     model.save("m")

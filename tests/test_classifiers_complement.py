@@ -13,12 +13,12 @@ from sklearn.naive_bayes import ComplementNB
 
 from nbtext import TextClassifier
 from nbtext.classifiers.base import Training
-from nbtext.classifiers.complement import SPREADS, ComplementNaiveBayes, log_shares
-from nbtext.classifiers.held_out import unseen_scores
+from nbtext.classifiers.complement import LENGTH_DIVISORS, ComplementNaiveBayes, log_proportions
+from nbtext.classifiers.held_out import score_held_out_sample
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.counting import Analysis
-from nbtext.counts.statistics import estimated
-from nbtext.counts.weighting import weighted
+from nbtext.counts.statistics import estimate_statistics
+from nbtext.counts.weighting import weigh_matrix
 from nbtext.errors import UsageError
 from nbtext.settings import WEIGHTINGS, Settings
 from tests import strategies
@@ -44,13 +44,16 @@ mixed = strategies.corpora.filter(
 def training(
     corpus: list[Labelled], smoothing: float = 1.0, over: set[str] | None = None, **parameters: Any
 ) -> Training:
-    values = Settings.of({"stemmer": "none", "unspaced": "pairs", **parameters})
+    values = Settings.from_values({"stemmer": "none", "unspaced": "pairs", **parameters})
     table, documents = count_documents(
         [(label, " ".join(terms).encode()) for label, terms in corpus], Analysis(values)
     )
-    statistics = estimated(table)
+    statistics = estimate_statistics(table)
     selected = np.array(
-        [over is None or statistics.vocabulary.term(j) in over for j in range(statistics.n_terms)],
+        [
+            over is None or statistics.vocabulary.get_term(j) in over
+            for j in range(statistics.n_terms)
+        ],
         np.bool_,
     )
     return Training(statistics, selected, smoothing, values, documents)
@@ -78,7 +81,7 @@ def test_scikit_learn_says_the_same_class_by_class(
         dense(given_.documents.matrix, weighting, given_),
         [statistics.classes[k] for k in given_.documents.classes],
     )
-    weights = model.weights(np.arange(statistics.n_terms))
+    weights = model.compute_weights(np.arange(statistics.n_terms))
     constant = weights.sum(axis=0).mean() if normalised else 1.0
     assert list(statistics.classes) == reference.classes_.tolist()
     np.testing.assert_allclose(
@@ -90,7 +93,7 @@ def test_scikit_learn_says_the_same_class_by_class(
 
 
 def dense(matrix: Any, weighting: str, of: Training) -> Floats:
-    features = weighted(matrix, weighting, of.statistics)
+    features = weigh_matrix(matrix, weighting, of.statistics)
     table = np.zeros((matrix.n_documents, of.statistics.n_terms))
     table[features.entry_documents, features.terms] = features.counts
     return table
@@ -124,7 +127,7 @@ def test_the_weights_of_a_class_are_normalised_over_selected_terms(
     given_ = training(corpus, 0.2, over, weighting="tfidf", prior_shape=shape)
     model, statistics = ComplementNaiveBayes.estimate(given_), given_.statistics
     terms = np.flatnonzero(given_.selected)
-    counts = model.counts.counts_of(terms)
+    counts = model.counts.get_dense_counts(terms)
     added = (
         np.full(terms.size, 0.2)
         if shape == "symmetric"
@@ -142,7 +145,7 @@ def test_the_weights_of_a_class_are_normalised_over_selected_terms(
     sums = plain.sum(axis=0)
     constant = sums[sums > 1e-12].mean() if (sums > 1e-12).any() else 1.0
     wanted = plain * np.divide(constant, sums, out=np.ones_like(sums), where=sums > 1e-12)
-    np.testing.assert_allclose(model.weights(terms), wanted, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(model.compute_weights(terms), wanted, rtol=1e-6, atol=1e-7)
     assert scores(model, documents).shape == (len(documents), statistics.n_classes)
 
 
@@ -154,7 +157,7 @@ def test_the_weights_of_a_class_are_normalised_over_selected_terms(
 )
 def test_shares_are_in_the_order_of_the_scores(scores: list[list[int]], size: float) -> None:
     table = np.array(scores) / 10
-    found = log_shares(table, np.full(len(scores), size))
+    found = log_proportions(table, np.full(len(scores), size))
     assert np.isfinite(found).all()
     for row, logs in zip(table, found, strict=True):
         for a in range(4):
@@ -168,26 +171,26 @@ def test_shares_are_found_again_from_what_is_not_of_a_class() -> None:
     scores = -7 * np.log(1 - shares) + 11
     linear = (scores - scores.max(axis=1, keepdims=True)) / 7 / 1000
     np.testing.assert_allclose(
-        np.exp(log_shares(scores, np.full(2, 7.0)) - linear), shares, rtol=1e-12
+        np.exp(log_proportions(scores, np.full(2, 7.0)) - linear), shares, rtol=1e-12
     )
     with_none = np.insert(scores, 1, -np.inf, axis=1)
-    found = log_shares(with_none, np.full(2, 7.0))
+    found = log_proportions(with_none, np.full(2, 7.0))
     assert found[:, 1].tolist() == [-np.inf, -np.inf]
     np.testing.assert_allclose(
-        np.delete(found, 1, axis=1), log_shares(scores, np.full(2, 7.0)), rtol=1e-12
+        np.delete(found, 1, axis=1), log_proportions(scores, np.full(2, 7.0)), rtol=1e-12
     )
 
 
 def test_variants_score_alike_and_order_alike() -> None:
     corpus: list[Labelled] = [("x", ["ant", "bee"]), ("y", ["cat", "dog"]), ("z", ["eel", "ant"])]
     model = ComplementNaiveBayes.estimate(training(corpus, weighting="tfidf"))
-    variants = model.variants()
-    assert [variant.spread for variant in variants] == [None, *SPREADS]
+    variants = model.list_calibration_variants()
+    assert [variant.length_divisor for variant in variants] == [None, *LENGTH_DIVISORS]
     asked_ = [["ant", "cat"], ["eel"], []]
     lengths = np.array([2, 1, 0])
     for variant in variants:
         assert scores(variant, asked_).tolist() == scores(model, asked_).tolist()
-        logs = variant.log_scale(scores(model, asked_), lengths)
+        logs = variant.to_log_scale(scores(model, asked_), lengths)
         assert (
             logs.argsort(axis=1, kind="stable").tolist()
             == scores(model, asked_).argsort(axis=1, kind="stable").tolist()
@@ -233,9 +236,9 @@ def test_unseen_documents_are_scored_by_models_made_of_the_others(
 
     given_ = training(corpus, 0.5, weighting=weighting)
     assert given_.documents is not None
-    sample = DocumentSample.of(given_.documents, 100).documents
-    unseen = unseen_scores(kind.estimate(given_), given_, sample)
-    order = given_.documents.places(sample).tolist()
+    sample = DocumentSample.from_documents(given_.documents, 100).documents
+    unseen = score_held_out_sample(kind.estimate(given_), given_, sample)
+    order = given_.documents.find_sample_rows(sample).tolist()
     n_folds = {"tfidf": 5}.get(weighting, len(order) if kind is MultinomialNaiveBayes else 10)
     row = 0
     for fold in range(min(n_folds, len(order))):
@@ -247,7 +250,7 @@ def test_unseen_documents_are_scored_by_models_made_of_the_others(
         model = kind.estimate(training(rest, 0.5, weighting=weighting))
         columns = [given_.statistics.classes.index(label) for label in model.counts.classes]
         for number in held_out:
-            assert unseen.truth.numbers[row] == given_.statistics.classes.index(corpus[number][0])
+            assert unseen.truth.indices[row] == given_.statistics.classes.index(corpus[number][0])
             found, (wanted,) = unseen.scores[row], scores(model, [corpus[number][1]])
             np.testing.assert_allclose(found[columns], wanted, rtol=1e-6, atol=1e-6)
             assert np.all(np.delete(found, columns) == -np.inf)

@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier, traits
-from nbtext.classifiers.base import Training, additive, classifier_class
+from nbtext.classifiers.base import Training, get_additive_classifier, load_classifier_class
 from nbtext.classifiers.complement import SPREAD
-from nbtext.compatibility import KINDS, needs_documents
+from nbtext.compatibility import OFFERED_TRAITS, needs_documents
 from nbtext.corpus.document import Document
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.counting import DocumentCounter
 from nbtext.errors import ModelError, UsageError
 from nbtext.evaluation.cross_validation import train_and_score
-from nbtext.explain.counterfactual import ANSWERED_SO, WhyNot, WhyNotFinder
-from nbtext.model.training import looked_up
+from nbtext.explain.counterfactual import ALREADY_PREDICTED, WhyNotFinder, WhyNotResult
+from nbtext.model.training import resolve_smoothing_terms
 from nbtext.settings import CLASSIFIERS, CRITERIA, WEIGHTINGS
 from tests.models import count_documents, parted, require_sound
 from tests.process import SERVICE_DESK, cold, in_json, python, succeed, succeeded
@@ -36,7 +36,7 @@ Labelled = tuple[str, str]
 Options = dict[str, Any]
 
 VARIANTS: list[Options] = [
-    *({"classifier": name, "weighting": weighting} for name in CLASSIFIERS for weighting in KINDS[name]),
+    *({"classifier": name, "weighting": weighting} for name in CLASSIFIERS for weighting in OFFERED_TRAITS[name]),
     {"classifier": "average", "members": "multinomial+bernoulli"},
     {"classifier": "average", "members": "evidence:multinomial:0.3+multinomial"},
     *(
@@ -160,21 +160,21 @@ def test_the_order_of_documents_does_not_matter(options: Options, tmp_path: Path
 @EVERY
 def test_without_the_words_of_why_not_it_predicts_the_label(options: Options) -> None:
     model = learnt(options)
-    found: list[WhyNot] = []
+    found: list[WhyNotResult] = []
     for wanted in model.classes:
         found += WhyNotFinder(model.fitted, wanted).find(
             Document(text, None, text.encode()) for text in ASKED[:4]
         )
     changed = [
-        (each.wanted, " ".join(word for word in each.id.split() if word not in each.words))
+        (each.wanted, " ".join(word for word in each.id.split() if word not in each.removed_words))
         for each in found
-        if each.words
+        if each.removed_words
     ]
     assert len(changed) > 1
     assert model.predict([text for _, text in changed]).tolist() == [
         wanted for wanted, _ in changed
     ]
-    assert sum(each.why == ANSWERED_SO for each in found) == 4
+    assert sum(each.reason == ALREADY_PREDICTED for each in found) == 4
 
 
 @EVERY
@@ -227,12 +227,12 @@ def test_terms_that_it_has_not_seen_count_for_nothing(options: Options) -> None:
 @EVERY
 def test_selected_terms_alone_count(options: Options) -> None:
     model = fitted(CORPUS, options, top=5)
-    kept = np.flatnonzero(model.fitted.learnt.selected).tolist()
+    kept = np.flatnonzero(model.fitted.parameters.selected_terms).tolist()
     assert len(kept) == 5
     others = [
         word
         for word in COMMON
-        if word not in {model.fitted.statistics.vocabulary.term(number) for number in kept}
+        if word not in {model.fitted.statistics.vocabulary.get_term(number) for number in kept}
     ]
     assert (
         model.joint_log_likelihood([" ".join(others)]).tolist()
@@ -298,25 +298,27 @@ def test_saved_and_loaded_it_is_the_same(options: Options, tmp_path: Path) -> No
 def test_scores_that_are_sums_over_terms_are_these_sums(options: Options) -> None:
     """But for what depends on the length of a document alone, and is the same in every class."""
     model = learnt(options)
-    summed = additive(model.fitted.classifier)
+    summed = get_additive_classifier(model.fitted.classifier)
     if summed is None:
         pytest.skip("its scores are no sums over terms")
     texts = ["alpha1 beta2 beta2 common03", "gamma0 unseen", ""]
     counts = DocumentCounter(model.analysis, model.fitted.statistics.vocabulary).count(
         [text.encode() for text in texts]
     )
-    matrix = counts.matrix().of_terms(summed.known())
-    features, biases = summed.features(matrix), summed.biases(matrix)
+    matrix = counts.to_matrix().select_terms(summed.get_scored_terms())
+    features, biases = summed.compute_features(matrix), summed.compute_document_biases(matrix)
     documents = features.entry_documents
     sums = biases.copy()
-    np.add.at(sums, documents, summed.term_scores(features.terms, features.counts))
+    np.add.at(sums, documents, summed.score_terms(features.terms, features.counts))
     scores = model.joint_log_likelihood(texts)
     np.testing.assert_allclose(sums - sums[:, :1], scores - scores[:, :1], atol=1e-9)
     answers, rivals = np.full(documents.size, 1), np.full(documents.size, 2)
     ahead = (
         biases[:, 1]
         - biases[:, 2]
-        + np.bincount(documents, summed.advantages(features, answers, rivals), len(texts))
+        + np.bincount(
+            documents, summed.compute_score_differences(features, answers, rivals), len(texts)
+        )
     )
     np.testing.assert_allclose(ahead, scores[:, 1] - scores[:, 2], atol=1e-9)
 
@@ -332,11 +334,14 @@ def test_what_it_cannot_have_kept_is_refused(options: Options) -> None:
     model = learnt(options)
     training = Training(
         model.fitted.statistics,
-        model.fitted.learnt.selected,
-        model.fitted.learnt.smoothing,
+        model.fitted.parameters.selected_terms,
+        model.fitted.parameters.smoothing,
         model.settings,
     )
-    kept, chosen = dict(model.fitted.learnt.fitted), classifier_class(options["classifier"])
+    kept, chosen = (
+        dict(model.fitted.parameters.classifier_arrays),
+        load_classifier_class(options["classifier"]),
+    )
     wrong = [{**kept, "more": np.ones(1)}]
     for name, array in kept.items():
         wrong += [{**kept, name: array.ravel()[:-1]}]
@@ -345,8 +350,8 @@ def test_what_it_cannot_have_kept_is_refused(options: Options) -> None:
         )  # scores may be as they are
     for arrays in wrong:
         with pytest.raises(ModelError, match="the model is malformed"):
-            chosen.restored(training, arrays)
-    chosen.restored(training, kept)
+            chosen.from_arrays(training, arrays)
+    chosen.from_arrays(training, kept)
 
 
 @EVERY_AND_WEAK
@@ -373,8 +378,8 @@ def test_calibration_leaves_the_answers(options: Options) -> None:
         model.joint_log_likelihood(asked), plain.joint_log_likelihood(asked)
     )
     assert model.predict(asked).tolist() == plain.predict(asked).tolist()
-    assert model.fitted.learnt.judgement is not None
-    assert model.fitted.learnt.judgement["documents"] > 10
+    assert model.fitted.parameters.calibration_quality is not None
+    assert model.fitted.parameters.calibration_quality["documents"] > 10
 
 
 @EVERY_AND_WEAK
@@ -386,7 +391,7 @@ def test_cross_validation_is_training_apart(options: Options, calibration: str) 
     )
     test = np.arange(len(CORPUS)) % 5 == 2
     _, blocks = train_and_score(
-        Subsets(statistics, documents), looked_up(model.analysis), ~test, test
+        Subsets(statistics, documents), resolve_smoothing_terms(model.analysis), ~test, test
     )
     (block,) = blocks
     apart = fitted([CORPUS[row] for row in np.flatnonzero(~test)], options, calibration=calibration)
@@ -452,7 +457,7 @@ def test_classifying_with_a_model_needs_numpy_alone(tmp_path: Path) -> None:
 
 @EVERY_NAME
 def test_a_weighting_that_it_does_not_take_is_refused(name: str) -> None:
-    for weighting in set(WEIGHTINGS) - set(KINDS[name]):
+    for weighting in set(WEIGHTINGS) - set(OFFERED_TRAITS[name]):
         with pytest.raises(
             UsageError, match=f"classifier {name} and weighting {weighting} exclude each other"
         ):
@@ -462,7 +467,7 @@ def test_a_weighting_that_it_does_not_take_is_refused(name: str) -> None:
 @EVERY_NAME
 def test_a_shape_of_the_prior_that_it_does_not_take_is_refused(name: str) -> None:
     for shape in ("symmetric", "background"):
-        if shape == "symmetric" or traits.BACKGROUND in KINDS[name]["counts"]:
+        if shape == "symmetric" or traits.BACKGROUND in OFFERED_TRAITS[name]["counts"]:
             assert (
                 fitted(CORPUS, {"classifier": name}, prior_shape=shape).score(
                     ASKED, [label for label, _ in drawn(30, 1)]

@@ -19,13 +19,13 @@ from nbtext.classifiers.gaussian import (
     PRIOR_DOCUMENTS_PER_FEATURE,
     GaussianClasses,
     GaussianDiscriminantAnalysis,
-    covariances,
-    gaussian_boundary,
-    ledoit_wolf_weight,
-    second_moments,
+    compute_gaussian_boundary,
+    compute_ledoit_wolf_weight,
+    compute_second_moments,
+    estimate_covariances,
 )
 from nbtext.errors import UsageError
-from nbtext.prediction.posterior import log_posterior
+from nbtext.prediction.posterior import normalize_log_joint
 from tests.models import parted
 from tests.process import fail, in_json, succeed, write
 from tests.profiles import examples
@@ -100,7 +100,7 @@ def test_densities_are_those_of_scipy(separate: bool, shape: str, shrinkage: flo
         multivariate_normal(mean, cov).logpdf(asked)
         for mean, cov in zip(model.means, covariances_of(model), strict=True)
     ]
-    np.testing.assert_allclose(model.log_density(asked), np.transpose(wanted), rtol=1e-9)
+    np.testing.assert_allclose(model.compute_log_density(asked), np.transpose(wanted), rtol=1e-9)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -128,15 +128,18 @@ def test_shared_covariances_are_linear_discriminant_analysis(shrinkage: float) -
     )
     model = fitted((features, classes), shrinkage=shrinkage)
     asked = drawn(3)[0]
-    joint = model.log_density(asked) + np.log(prior_of(classes))
+    joint = model.compute_log_density(asked) + np.log(prior_of(classes))
     np.testing.assert_allclose(
-        log_posterior(joint), reference.predict_log_proba(asked), rtol=1e-7, atol=1e-7
+        normalize_log_joint(joint), reference.predict_log_proba(asked), rtol=1e-7, atol=1e-7
     )
-    weights, bias = model.boundary(prior_of(classes))[:2]
+    weights, bias = model.compute_boundary(prior_of(classes))[:2]
     np.testing.assert_allclose(weights, reference.coef_, rtol=1e-7)
     np.testing.assert_allclose(bias, reference.intercept_, rtol=1e-7)
     np.testing.assert_allclose(
-        log_posterior(asked @ weights.T + bias), log_posterior(joint), rtol=1e-7, atol=1e-7
+        normalize_log_joint(asked @ weights.T + bias),
+        normalize_log_joint(joint),
+        rtol=1e-7,
+        atol=1e-7,
     )
 
 
@@ -157,7 +160,7 @@ def test_with_shrinkage_there_is_always_an_inverse(
     model = fitted(
         (features, classes), separate=separate, shape=shape, shrinkage=None, n_classes=len(sizes)
     )
-    densities = model.log_density(features)
+    densities = model.compute_log_density(features)
     assert np.isfinite(densities).all()
     for root in model.roots:
         assert (np.diagonal(root) if root.ndim == 2 else root).min() > 0
@@ -190,7 +193,7 @@ def test_no_features_and_no_documents(separate: bool, shape: str) -> None:
         shape=shape,
         shrinkage=None,
     )
-    assert model.log_density(np.empty((3, 0))).tolist() == [[0, 0]] * 3
+    assert model.compute_log_density(np.empty((3, 0))).tolist() == [[0, 0]] * 3
     nothing = fitted(
         (np.empty((0, 2)), np.empty(0, np.int64)),
         separate=separate,
@@ -198,20 +201,22 @@ def test_no_features_and_no_documents(separate: bool, shape: str) -> None:
         shrinkage=None,
         n_classes=2,
     )
-    assert np.isfinite(nothing.log_density(np.zeros((1, 2)))).all()
+    assert np.isfinite(nothing.compute_log_density(np.zeros((1, 2)))).all()
 
 
 def test_densities_do_not_depend_on_how_many_are_computed_at_once(monkeypatch: Any) -> None:
     data = drawn(sizes=(9, 9, 9, 9, 9))
     model = fitted(data, separate=True)
-    together = model.log_density(data[0])
-    monkeypatch.setattr(gaussian, "TERM_WEIGHTS_AT_ONCE", 2 * data[0].size)
-    np.testing.assert_allclose(model.log_density(data[0]), together, rtol=1e-12)
+    together = model.compute_log_density(data[0])
+    monkeypatch.setattr(gaussian, "MAX_BLOCK_TERM_WEIGHTS", 2 * data[0].size)
+    np.testing.assert_allclose(model.compute_log_density(data[0]), together, rtol=1e-12)
 
 
 def test_features_far_from_zero_lose_nothing() -> None:
     features, classes = drawn()
-    near, far = (fitted((rows, classes)).log_density(rows) for rows in (features, features + 1e6))
+    near, far = (
+        fitted((rows, classes)).compute_log_density(rows) for rows in (features, features + 1e6)
+    )
     np.testing.assert_allclose(far, near, rtol=1e-6, atol=1e-6)
 
 
@@ -226,38 +231,42 @@ def centred(n_documents: int, n_features: int, seed: int = 3) -> Floats:
 def test_the_weight_is_scikit_learns(n_documents: int, n_features: int, seed: int) -> None:
     rows = centred(n_documents, n_features, seed)
     wanted, weight = ledoit_wolf(rows, assume_centered=True)
-    found = ledoit_wolf_weight(rows, second_moments(rows, "full"))
+    found = compute_ledoit_wolf_weight(rows, compute_second_moments(rows, "full"))
     assert found == pytest.approx(max(weight, 1 / (n_documents + 1)), rel=1e-9)
     if weight >= 1 / (n_documents + 1):
         classes = np.zeros(n_documents, np.int64)
-        shared = covariances(rows, rows, classes, 1, separate=False, shape="full", shrinkage=None)
+        shared = estimate_covariances(
+            rows, rows, classes, 1, separate=False, shape="full", shrinkage=None
+        )
         np.testing.assert_allclose(shared[0], wanted, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("shape", ["full", "diagonal"])
 def test_the_weight_is_the_papers_sum_over_documents(shape: str) -> None:
     rows = centred(9, 4)
-    moments = second_moments(rows, shape)
+    moments = compute_second_moments(rows, shape)
     only = np.ones((4, 4)) if shape == "full" else np.eye(4)
     whole = moments if shape == "full" else np.diag(moments)
     noise = sum((((np.outer(row, row) - whole) * only) ** 2).sum() for row in rows) / len(rows) ** 2
     signal = ((whole - np.eye(4) * np.trace(whole) / 4) ** 2).sum()
-    assert ledoit_wolf_weight(rows, moments) == pytest.approx(
+    assert compute_ledoit_wolf_weight(rows, moments) == pytest.approx(
         max(min(noise / signal, 1), 1 / 10), rel=1e-12
     )
 
 
 def test_of_two_documents_the_weight_is_not_zero() -> None:
     rows = np.array([[1.0, 2.0], [-1.0, -2.0]])
-    assert ledoit_wolf_weight(rows, second_moments(rows, "full")) == 1 / 3
+    assert compute_ledoit_wolf_weight(rows, compute_second_moments(rows, "full")) == 1 / 3
 
 
 def test_a_class_is_drawn_towards_the_shared_covariance_the_more_the_smaller_it_is() -> None:
     sizes = (4, 400)
     classes = np.repeat([0, 1], sizes)
     rows = np.concatenate([centred(size, 2, seed) for seed, size in enumerate(sizes)])
-    shared = covariances(rows, rows, classes, 2, separate=False, shape="full", shrinkage=None)[0]
-    own = covariances(rows, rows, classes, 2, separate=True, shape="full", shrinkage=None)
+    shared = estimate_covariances(
+        rows, rows, classes, 2, separate=False, shape="full", shrinkage=None
+    )[0]
+    own = estimate_covariances(rows, rows, classes, 2, separate=True, shape="full", shrinkage=None)
     added = 2 * PRIOR_DOCUMENTS_PER_FEATURE
     for label, size in enumerate(sizes):
         wanted = (rows[classes == label].T @ rows[classes == label] + added * shared) / (
@@ -271,13 +280,13 @@ def test_a_given_weight_is_that_of_both_steps() -> None:
     rows = np.concatenate([centred(5, 3, 1), centred(7, 3, 2)])
     pooled = rows.T @ rows / 12
     shared = 0.8 * pooled + 0.2 * np.eye(3) * np.trace(pooled) / 3
-    own = covariances(rows, rows, classes, 2, separate=True, shape="full", shrinkage=0.2)
+    own = estimate_covariances(rows, rows, classes, 2, separate=True, shape="full", shrinkage=0.2)
     np.testing.assert_allclose(own[0], 0.8 * rows[:5].T @ rows[:5] / 5 + 0.2 * shared, rtol=1e-12)
 
 
 def test_classes_of_one_document_each_are_as_wide_as_all_documents() -> None:
     rows = np.array([[0.0, 0.0], [2.0, 4.0]])
-    found = covariances(
+    found = estimate_covariances(
         np.zeros((2, 2)), rows, np.array([0, 1]), 2, separate=False, shape="full", shrinkage=None
     )
     assert found.tolist() == [[[2.5, 0], [0, 2.5]]]  # the mean of the variances 1 and 4
@@ -328,18 +337,18 @@ def test_scores_are_those_of_scikit_learn_on_the_same_features() -> None:
     texts, labels = drawn_texts()
     model = TextClassifier(**PLAIN, latent=8, shrinkage=0.1).fit(texts, labels)
     asked = drawn_texts(90)[0][60:]
-    rows, _ = of(model).space.features(
-        model.fitted.counter.count([text.encode() for text in texts]).matrix()
+    rows, _ = of(model).latent_space.project(
+        model.fitted.counter.count([text.encode() for text in texts]).to_matrix()
     )
-    others, _ = of(model).space.features(
-        model.fitted.counter.count([text.encode() for text in asked]).matrix()
+    others, _ = of(model).latent_space.project(
+        model.fitted.counter.count([text.encode() for text in asked]).to_matrix()
     )
     reference = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1).fit(rows, labels)
     np.testing.assert_allclose(
         model.predict_log_proba(asked), reference.predict_log_proba(others), rtol=1e-4, atol=1e-5
     )
     assert model.predict(asked).tolist() == reference.predict(others).tolist()
-    boundary = gaussian_boundary(of(model))
+    boundary = compute_gaussian_boundary(of(model))
     assert boundary is not None
     weights, bias = boundary[:2]
     np.testing.assert_allclose(weights, reference.coef_, rtol=1e-4, atol=1e-4)
@@ -375,7 +384,7 @@ def test_maximum_likelihood_without_an_inverse_says_what_to_do(tmp_path: Path) -
 
 
 def test_covariances_beyond_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(discriminant, "MOST_ROOTS", 100)
+    monkeypatch.setattr(discriminant, "MAX_COVARIANCE_NUMBERS", 100)
     texts, labels = drawn_texts()
     TextClassifier(**PLAIN, latent=10).fit(texts, labels)
     with pytest.raises(
@@ -400,7 +409,7 @@ def test_inspect_shows_the_linear_boundary(tmp_path: Path) -> None:
     )
     succeed(*train)
     shown = in_json("inspect")["boundary"]
-    boundary = gaussian_boundary(of(TextClassifier.load("nbtext.joblib")))
+    boundary = compute_gaussian_boundary(of(TextClassifier.load("nbtext.joblib")))
     assert boundary is not None
     np.testing.assert_allclose(
         [shown[label]["w"] for label in ("c0", "c1", "c2")], boundary.weights, atol=1e-8

@@ -19,24 +19,24 @@ from sklearn.linear_model import LogisticRegression as Oracle
 from nbtext import TextClassifier
 from nbtext.classifiers import logistic
 from nbtext.classifiers.base import Training
-from nbtext.classifiers.held_out import unseen_scores
+from nbtext.classifiers.held_out import score_held_out_sample
 from nbtext.classifiers.logistic import (
-    EXCESS,
-    SETTLED,
-    STRENGTH,
-    STRONGER,
-    WEAKER,
+    FIRST_L2,
+    MAX_SEARCH_EXCESS_NATS,
+    MAX_SETTLED_EXCESS_NATS,
+    STRONGER_L2,
+    WEAKER_L2,
+    LogisticProblem,
     LogisticRegression,
-    Problem,
     Softmax,
     _Vector,
     minimise,
 )
 from nbtext.counts.counting import Analysis
-from nbtext.counts.statistics import estimated
+from nbtext.counts.statistics import estimate_statistics
 from nbtext.errors import UsageError
-from nbtext.model.description import warnings
-from nbtext.prediction.calibration import by_length
+from nbtext.model.description import list_warnings
+from nbtext.prediction.calibration import fit_length_temperature
 from nbtext.settings import Settings
 from tests.models import count_documents
 from tests.profiles import examples, rounds
@@ -66,12 +66,12 @@ def drawn(seed: int, n: int = 60, labels: str = "ABC") -> tuple[list[str], list[
 def training(
     texts: list[str], labels: list[str], smoothing: float = 1.0, **parameters: Any
 ) -> Training:
-    values = Settings.of({**PLAIN, **parameters})
+    values = Settings.from_values({**PLAIN, **parameters})
     table, documents = count_documents(
         [(label, text.encode()) for label, text in zip(labels, texts, strict=True)],
         Analysis(values),
     )
-    statistics = estimated(table)
+    statistics = estimate_statistics(table)
     return Training(statistics, np.ones(statistics.n_terms, np.bool_), smoothing, values, documents)
 
 
@@ -132,9 +132,9 @@ def test_the_fit_is_the_minimum_of_the_objective_written_out(
     least = minimize(
         objective, np.zeros(scale.size + len(model.bias)), method="L-BFGS-B", options=options
     ).fun
-    weights = model.weights(np.arange(len(scale)))
+    weights = model.compute_weights(np.arange(len(scale)))
     of_model = objective(np.concatenate((weights / scale, [model.bias]), axis=0).ravel())
-    assert of_model <= least + 3 * SETTLED * len(texts)
+    assert of_model <= least + 3 * MAX_SETTLED_EXCESS_NATS * len(texts)
     assert given_.documents is not None
     assert model.joint_log_likelihood(given_.documents.matrix)[0] == pytest.approx(
         x @ weights + model.bias, abs=1e-9
@@ -146,9 +146,14 @@ def test_a_large_corpus_is_not_fitted_beyond_what_it_takes_to_compare_strengths(
 ) -> None:
     texts, labels = drawn(1, 200)
     settled = LogisticRegression.estimate(training(texts, labels))
-    monkeypatch.setattr(logistic, "CHEAP", 1000)
+    monkeypatch.setattr(logistic, "MAX_CHEAP_ITERATION_NUMBERS", 1000)
     ended = LogisticRegression.estimate(training(texts, labels))
-    assert settled.outcome.excess <= SETTLED < ended.outcome.excess <= EXCESS
+    assert (
+        settled.outcome.excess
+        <= MAX_SETTLED_EXCESS_NATS
+        < ended.outcome.excess
+        <= MAX_SEARCH_EXCESS_NATS
+    )
     assert ended.outcome.iterations < settled.outcome.iterations
 
 
@@ -159,21 +164,21 @@ def test_auto_takes_a_strength_under_which_held_out_documents_are_most_probable(
     texts, labels = drawn(seed, 150)
     model = TextClassifier(**PLAIN).fit(texts, labels)
     (chosen, _, _), grid = (
-        model.fitted.learnt.fitted["outcome"].tolist(),
-        sorted({STRENGTH, *WEAKER[:6], *STRONGER}),
+        model.fitted.parameters.classifier_arrays["outcome"].tolist(),
+        sorted({FIRST_L2, *WEAKER_L2[:6], *STRONGER_L2}),
     )
     losses = []
     for l2 in grid:
         given_ = training(texts, labels, l2=l2)
         assert given_.documents is not None
-        scores, lengths, _, held_out, _ = unseen_scores(
+        scores, lengths, _, held_out, _ = score_held_out_sample(
             LogisticRegression.estimate(given_), given_, given_.documents
         )
-        truth = held_out.numbers
+        truth = held_out.indices
         assert truth.size == 30
         losses.append(
-            -by_length(scores, truth, lengths)
-            .log_posterior(scores, lengths)[np.arange(30), truth]
+            -fit_length_temperature(scores, truth, lengths)
+            .compute_log_posterior(scores, lengths)[np.arange(30), truth]
             .mean()
         )
     assert chosen in grid
@@ -185,11 +190,11 @@ def test_a_strength_goes_below_the_usual_ones_where_that_is_better(
 ) -> None:
     texts, labels = drawn(5, 100)
     falling = iter(np.linspace(1, 0, 20).tolist())
-    monkeypatch.setattr(logistic, "WEAKER", (0.3, 1e-4))
+    monkeypatch.setattr(logistic, "WEAKER_L2", (0.3, 1e-4))
     monkeypatch.setattr(LogisticRegression, "judge", lambda _: next(falling))
     assert LogisticRegression.estimate(training(texts, labels)).outcome.l2 == 1e-4
     monkeypatch.setattr(LogisticRegression, "judge", lambda _: 1.0)
-    assert LogisticRegression.estimate(training(texts, labels)).outcome.l2 == STRENGTH
+    assert LogisticRegression.estimate(training(texts, labels)).outcome.l2 == FIRST_L2
 
 
 def test_held_out_documents_have_no_part_in_the_model_that_scores_them() -> None:
@@ -199,17 +204,17 @@ def test_held_out_documents_have_no_part_in_the_model_that_scores_them() -> None
     )
     assert given_.documents is not None
     model = LogisticRegression.estimate(given_)
-    unseen = unseen_scores(model, given_, given_.documents)
+    unseen = score_held_out_sample(model, given_, given_.documents)
     seen = loss(model.joint_log_likelihood(given_.documents.matrix)[0], given_.documents.classes)
-    assert seen < 0.1 < loss(unseen.scores, unseen.truth.numbers)
-    assert (unseen.unknown >= 1).all()
+    assert seen < 0.1 < loss(unseen.scores, unseen.truth.indices)
+    assert (unseen.unknown_lengths >= 1).all()
 
 
 def test_few_documents_are_fitted_with_the_usual_strength() -> None:
     model = TextClassifier(**PLAIN).fit(
         ["a cat", "the dog", "cat cat", "dog dog"], ["x", "y", "x", "y"]
     )
-    assert model.fitted.learnt.fitted["outcome"][0] == 1.0
+    assert model.fitted.parameters.classifier_arrays["outcome"][0] == 1.0
     assert model.predict(["cat", "dog"]).tolist() == ["x", "y"]
 
 
@@ -225,7 +230,7 @@ def test_hardly_anything_to_learn_from(texts: list[str]) -> None:
 def test_a_class_for_every_document() -> None:
     texts = [f"word{number} common" for number in range(60)]
     model = TextClassifier(**PLAIN).fit(texts, [f"c{number:02d}" for number in range(60)])
-    assert model.fitted.learnt.fitted["outcome"][0] == 1.0
+    assert model.fitted.parameters.classifier_arrays["outcome"][0] == 1.0
     assert model.predict(texts[:3]).tolist() == ["c00", "c01", "c02"]
 
 
@@ -233,9 +238,13 @@ def test_classes_of_one_document_are_learnt_even_if_it_was_held_out() -> None:
     texts, labels = drawn(4, 60)
     rare = [f"rare{number}" for number in range(6)]
     model = TextClassifier(**PLAIN).fit([*texts, *rare], [*labels, *rare])
-    assert model.fitted.learnt.fitted["outcome"][0] in (STRENGTH, *WEAKER, *STRONGER)
-    assert np.isfinite(model.fitted.learnt.fitted["bias"]).all()
-    assert warnings(model.fitted) == []
+    assert model.fitted.parameters.classifier_arrays["outcome"][0] in (
+        FIRST_L2,
+        *WEAKER_L2,
+        *STRONGER_L2,
+    )
+    assert np.isfinite(model.fitted.parameters.classifier_arrays["bias"]).all()
+    assert list_warnings(model.fitted) == []
     assert np.isfinite(model.predict_log_proba(texts)).all()
 
 
@@ -260,12 +269,12 @@ def test_another_class_prior_moves_the_scores() -> None:
 def test_a_fit_that_does_not_converge_warns_now_and_later(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    assert warnings(fitted().fitted) == []
-    monkeypatch.setattr(logistic, "minimise", partial(minimise, most_iterations=1))
+    assert list_warnings(fitted().fitted) == []
+    monkeypatch.setattr(logistic, "minimise", partial(minimise, max_iterations=1))
     model = fitted(l2=0.001)
     model.save("m")
     for each in (model, TextClassifier.load("m")):
-        (warning,) = warnings(each.fitted)
+        (warning,) = list_warnings(each.fitted)
         assert warning.startswith("the fit did not converge in 1 iterations")
 
 
@@ -324,15 +333,15 @@ def objective(
     )
 
 
-def weights_of(problem: Problem, vector: _Vector, scales: Floats) -> Floats:
+def weights_of(problem: LogisticProblem, vector: _Vector, scales: Floats) -> Floats:
     return np.asarray(problem.scaled_weights(vector.coefficients) / scales, np.float64)
 
 
 def problem_of(
     features: Floats, scales: Floats, classes: Any, dtype: type[Any] = np.float64
-) -> Problem:
+) -> LogisticProblem:
     scales = scales.astype(dtype)
-    return Problem.of(
+    return LogisticProblem.from_features(
         csr_array(features.astype(dtype)),
         lambda terms: scales[terms],
         scales.shape[1],
@@ -398,7 +407,7 @@ def test_settled_probabilities_are_those_of_scikit_learn_in_single_precision_too
     for seed in range(rounds(2, 5)):
         features, scales, classes = drawn_rows(seed, 300, equal=True)
         problem = problem_of(features, scales, classes, np.float32)
-        point = minimise(problem, l2, problem.start(), SETTLED).point
+        point = minimise(problem, l2, problem.start(), MAX_SETTLED_EXCESS_NATS).point
         oracle = Oracle(C=1 / l2, tol=1e-10, max_iter=10_000).fit(features * scales[:, 0], classes)
         assert softmax(point.products + point.bias, axis=1) == pytest.approx(
             oracle.predict_proba(features * scales[:, 0]), abs=5e-4
@@ -409,15 +418,15 @@ def test_more_iterations_never_give_a_worse_point_where_single_precision_ends() 
     problem = problem_of(*drawn_rows(3, 200, 12, alone=False), np.float32)
     excesses = [minimise(problem, 0.001, problem.start(), 0.0, most).excess for most in range(40)]
     assert excesses == sorted(excesses, reverse=True)
-    assert excesses[-1] < SETTLED
+    assert excesses[-1] < MAX_SETTLED_EXCESS_NATS
 
 
 def test_too_few_iterations_are_told() -> None:
     problem = problem_of(*drawn_rows(1))
-    fit = minimise(problem, 0.01, problem.start(), most_iterations=2)
+    fit = minimise(problem, 0.01, problem.start(), max_iterations=2)
     assert fit.iterations == 2
-    assert fit.excess > EXCESS
-    assert minimise(problem, 0.01, problem.start()).excess <= EXCESS
+    assert fit.excess > MAX_SEARCH_EXCESS_NATS
+    assert minimise(problem, 0.01, problem.start()).excess <= MAX_SEARCH_EXCESS_NATS
 
 
 def test_a_start_at_the_minimum_needs_no_iteration() -> None:

@@ -15,13 +15,13 @@ from sklearn.linear_model import LogisticRegression as Oracle
 from sklearn.preprocessing import StandardScaler
 
 from nbtext import TextClassifier
-from nbtext.classifiers.average import PooledClassifier
-from nbtext.classifiers.base import own_parameters, part_fits
-from nbtext.classifiers.held_out import split, unseen_scores
+from nbtext.classifiers.average import EnsembleClassifier
+from nbtext.classifiers.base import compute_component_fits, get_classifier_parameters
+from nbtext.classifiers.held_out import score_held_out_sample, split_held_out
 from nbtext.classifiers.logistic import LogisticRegression
 from nbtext.errors import ModelError, UsageError
-from nbtext.fitted_model import classifier
-from nbtext.inspection.overview import overview
+from nbtext.fitted_model import restore_classifier
+from nbtext.inspection.overview import build_overview
 from tests.process import fail, nbtext, succeed, write
 from tests.profiles import examples
 from tests.test_classifiers_logistic import by_hand
@@ -119,7 +119,7 @@ def test_answers_are_those_of_scikit_learn_on_indicators_and_standard_numbers(l2
         oracle.predict_proba(features(asked, scaler)),
         atol=1e-4,
     )
-    assert own_parameters(model.fitted.classifier).l2 == l2
+    assert get_classifier_parameters(model.fitted.classifier).l2 == l2
 
 
 @examples(3)
@@ -232,27 +232,27 @@ def test_weights_that_do_not_fit_the_columns_are_refused(members: str | None) ->
         else {"classifier": "average", "members": members}
     )
     model = TextClassifier(**COLUMNS, **parameters).fit(ROWS, LABELS).fitted
-    arrays = dict(model.learnt.fitted)
+    arrays = dict(model.parameters.classifier_arrays)
     place = "weights" if members is None else "1_weights"
     for weights in (
         arrays[place][:-3],
         np.append(arrays[place], np.zeros(3, np.float32)),
         np.full_like(arrays[place], np.inf),
     ):
-        object.__setattr__(model.learnt, "fitted", {**arrays, place: weights})
+        object.__setattr__(model.parameters, "fitted", {**arrays, place: weights})
         with pytest.raises(ModelError, match="its weights"):
-            classifier(model.statistics, model.learnt, model.settings)
+            restore_classifier(model.statistics, model.parameters, model.settings)
 
 
 def test_left_out_documents_have_no_part_in_the_model_that_scores_them() -> None:
     """Slow twin: a model trained on the others alone, whose means and standard deviations are those of the others."""
     model = logistic(calibration="auto", l2=1)
-    posteriors = model.fitted.learnt.left_out
+    posteriors = model.fitted.parameters.held_out_posteriors
     assert posteriors is not None
     analysed = TextClassifier(**{**model.get_params(), "calibration": "none"})
     documents = model.fitted.counts.sample.documents
     order = np.lexsort((documents.hashes, documents.classes))
-    fitted, held_out = split(documents.rows(order))
+    fitted, held_out = split_held_out(documents.take(order))
     values = documents.matrix.values
     assert values is not None
     by_values: dict[tuple[Any, ...], int] = {
@@ -266,10 +266,12 @@ def test_left_out_documents_have_no_part_in_the_model_that_scores_them() -> None
     training = model.fitted.classifier.training
     assert isinstance(model.fitted.classifier, LogisticRegression)
     of_documents = _with_documents(training, documents)
-    unseen = unseen_scores(LogisticRegression.estimate(of_documents), of_documents, documents)
+    unseen = score_held_out_sample(
+        LogisticRegression.estimate(of_documents), of_documents, documents
+    )
     wanted = analysed.joint_log_likelihood([ROWS[places[row]] for row in held_out])
     np.testing.assert_allclose(unseen.scores, wanted, atol=2e-3)
-    assert unseen.truth.numbers.tolist() == ["abc".index(LABELS[places[row]]) for row in held_out]
+    assert unseen.truth.indices.tolist() == ["abc".index(LABELS[places[row]]) for row in held_out]
 
 
 def _with_documents(training: Any, documents: Any) -> Any:
@@ -283,18 +285,20 @@ def test_the_scores_of_an_average_are_weighted_sums_of_those_of_complete_members
         classifier="average", members="multinomial+logistic", l2=1, **COLUMNS
     ).fit(ROWS, LABELS)
     pool = average.fitted.classifier
-    assert isinstance(pool, PooledClassifier)
+    assert isinstance(pool, EnsembleClassifier)
     first = TextClassifier(calibration="none", **COLUMNS).fit(ROWS, LABELS)
     second = logistic(stemmer="snowball", stop_words="auto", l2=1)
     lengths = pool.joint_log_likelihood(
-        average.fitted.counted([b"snow sea"], (), [("blue", "2", "", "5.0")])
+        average.fitted.count_texts([b"snow sea"], (), [("blue", "2", "", "5.0")])
     )[1]
     assert lengths.tolist() == [5]
     wanted = sum(
         weights[:, np.newaxis] * each.joint_log_likelihood(ASKED)
         for each, weights in zip(
             (first, second),
-            pool.pool.weights(average.fitted.score(*_contents(ASKED)).lengths).T,
+            pool.ensemble_weights.compute_member_weights(
+                average.fitted.score(*_contents(ASKED)).lengths
+            ).T,
             strict=True,
         )
     )
@@ -322,7 +326,7 @@ def test_explanations_add_up(members: str | None) -> None:
     for row, nats in zip(ASKED[:5], scores, strict=True):
         explanation = model.explain([row])[0].explanation
         assert explanation is not None
-        assert explanation.rest is None
+        assert explanation.remainder is None
         answer, rival = (
             model.classes.index(label) for label in (explanation.label, explanation.against)
         )
@@ -335,7 +339,7 @@ def test_explanations_add_up(members: str | None) -> None:
 def test_inspect_shows_the_weights_of_columns() -> None:
     model = logistic()
     shown, matrix = (
-        overview(model, 0).attributes,
+        build_overview(model, 0).attributes,
         model.joint_log_likelihood([{}, {"colour": "red"}]),
     )
     weights = [shown["colour"].classes[label]["weight"]["red"] for label in model.classes]  # type: ignore[index] # of categories
@@ -366,15 +370,19 @@ def test_a_mixture_weighs_members_by_the_evidence_of_texts_and_columns() -> None
         for smoothing in (0.5, 2.0)
     }
     evidences = [
-        sum(float(part.evidence.sum()) for part in part_fits(each) if part.evidence is not None)
+        sum(
+            float(part.evidence.sum())
+            for part in compute_component_fits(each)
+            if part.evidence is not None
+        )
         for each in members.values()
     ]
     mixture = TextClassifier(
         classifier="average", members="evidence:multinomial:0.5+multinomial:2", **COLUMNS
     ).fit(ROWS, LABELS)
     pool = mixture.fitted.classifier
-    assert isinstance(pool, PooledClassifier)
-    assert np.log(pool.pool.scale[0] / pool.pool.scale[1]) == pytest.approx(
+    assert isinstance(pool, EnsembleClassifier)
+    assert np.log(pool.ensemble_weights.scale[0] / pool.ensemble_weights.scale[1]) == pytest.approx(
         evidences[0] - evidences[1]
     )
     rows: list[Row] = [

@@ -10,9 +10,9 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 
 from nbtext import TextClassifier, UsageError
-from nbtext.classifiers.logistic import LogisticLabels
-from nbtext.counts.counting import content_hashes
-from nbtext.prediction.calibration import Unseen
+from nbtext.classifiers.logistic import MultiLabelLogisticRegression
+from nbtext.counts.counting import hash_contents
+from nbtext.prediction.calibration import HeldOutScores
 from nbtext.prediction.labels import DocumentLabels
 from tests.test_classifiers_multi_label import LABELS, SETS, TEXTS, documents
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 DRAWN = documents(150)
 
 
-def of_model(model: TextClassifier) -> LogisticLabels:
+def of_model(model: TextClassifier) -> MultiLabelLogisticRegression:
     found = model.fitted.classifier
-    assert isinstance(found, LogisticLabels)
+    assert isinstance(found, MultiLabelLogisticRegression)
     return found
 
 
@@ -35,14 +35,14 @@ def test_each_label_is_fitted_as_by_another_implementation(weights: list[float] 
         TEXTS, SETS, weights
     )
     fitted, sample = of_model(model), model.counts.sample.documents
-    features = fitted.features(sample.matrix)
+    features = fitted.compute_features(sample.matrix)
     x = csr_array(
         (features.counts, features.terms, features.offsets),
         shape=(len(sample), len(fitted.training.selected)),
     )
-    of_documents = sample.natural_weights(model.fitted.statistics)
+    of_documents = sample.compute_weights(model.fitted.statistics)
     scores, _ = fitted.joint_log_likelihood(sample.matrix)
-    for label, truth in enumerate(sample.truth(len(LABELS)).mask(len(LABELS)).T):
+    for label, truth in enumerate(sample.to_document_labels(len(LABELS)).to_mask(len(LABELS)).T):
         oracle = LogisticRegression(C=1 / 0.3, tol=1e-10, max_iter=10_000).fit(
             x, truth, of_documents
         )
@@ -57,7 +57,7 @@ def test_the_strength_makes_held_out_labels_most_probable() -> None:
         return TextClassifier(classifier="logistic", l2=l2, stemmer="none").fit(texts, labels)
 
     def loss(l2: float) -> float:
-        judged = trained_with(l2).fitted.learnt.judgement
+        judged = trained_with(l2).fitted.parameters.calibration_quality
         assert judged is not None
         return judged["before"]["log_loss"]
 
@@ -69,12 +69,12 @@ def test_the_strength_makes_held_out_labels_most_probable() -> None:
 def test_the_loss_is_a_sum_over_labels_of_documents_whose_labels_are_known() -> None:
     scores, truth = (
         np.array([[1.0, -2.0], [0.5, -np.inf], [3.0, -np.inf]]),
-        DocumentLabels.of_sets([[0], [1], []], 2),
+        DocumentLabels.from_sets([[0], [1], []], 2),
     )
     nobody = np.zeros(3, np.int64)
     wanted = [np.log1p(np.exp(-1)) + np.log1p(np.exp(-2)), np.log1p(np.exp(3))]
-    assert LogisticLabels.judge(
-        Unseen(scores, nobody, nobody, truth, np.array([1.0, 5.0, 3.0]))
+    assert MultiLabelLogisticRegression.held_out_loss(
+        HeldOutScores(scores, nobody, nobody, truth, np.array([1.0, 5.0, 3.0]))
     ) == pytest.approx(np.average(wanted, weights=[1, 3]))
 
 
@@ -91,17 +91,17 @@ def test_left_out_answers_stay_in_the_file(tmp_path: Path) -> None:
     model = TextClassifier(classifier="logistic").fit(TEXTS, SETS)
     model.save(str(tmp_path / "m"))
     before, after = (
-        model.fitted.learnt.left_out,
-        TextClassifier.load(str(tmp_path / "m")).fitted.learnt.left_out,
+        model.fitted.parameters.held_out_posteriors,
+        TextClassifier.load(str(tmp_path / "m")).fitted.parameters.held_out_posteriors,
     )
     assert before is not None
     assert after is not None
-    assert before.truth.named(LABELS) == after.truth.named(LABELS)
+    assert before.truth.to_names(LABELS) == after.truth.to_names(LABELS)
     assert after.log_posterior == pytest.approx(before.log_posterior, rel=1e-6)
-    hashes = np.sort(content_hashes([text.encode() for text in TEXTS]))
-    truth = dict(zip(content_hashes([text.encode() for text in TEXTS]).tolist(), SETS, strict=True))
+    hashes = np.sort(hash_contents([text.encode() for text in TEXTS]))
+    truth = dict(zip(hash_contents([text.encode() for text in TEXTS]).tolist(), SETS, strict=True))
     held_out = hashes[2::5].tolist()
-    assert [list(labels) for labels in after.truth.named(LABELS)] == [
+    assert [list(labels) for labels in after.truth.to_names(LABELS)] == [
         truth[content] for content in held_out
     ]
 

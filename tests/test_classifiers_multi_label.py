@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier, UsageError
-from nbtext.classifiers.held_out import HELD_OUT_FOLDS, unseen_scores
-from nbtext.classifiers.multi_label import LabelsAgainstRest
+from nbtext.classifiers.held_out import HELD_OUT_FOLDS, score_held_out_sample
+from nbtext.classifiers.multi_label import OneVsRestClassifier
 from nbtext.corpus.document import Document
-from nbtext.counts.counting import content_hashes
+from nbtext.counts.counting import hash_contents
 from nbtext.explain.explanation import Explainer
-from nbtext.fitted_model import classifier
+from nbtext.fitted_model import restore_classifier
 from nbtext.settings import Settings
 
 RANDOM = np.random.default_rng(7)
@@ -43,9 +43,9 @@ def trained(
     return TextClassifier(**{"smoothing": 0.3, "stemmer": "none", **settings}).fit(texts, labels)
 
 
-def of_models(model: TextClassifier) -> LabelsAgainstRest:
+def of_models(model: TextClassifier) -> OneVsRestClassifier:
     found = model.fitted.classifier
-    assert isinstance(found, LabelsAgainstRest)
+    assert isinstance(found, OneVsRestClassifier)
     return found
 
 
@@ -67,10 +67,13 @@ def test_leaving_one_out_is_training_without_it(weighting: str) -> None:
             apart.joint_log_likelihood([TEXTS[left]])[0],
             apart.fitted.score([TEXTS[left].encode()]),
         )
-        row = rows[int(content_hashes([TEXTS[left].encode()])[0])]
+        row = rows[int(hash_contents([TEXTS[left].encode()])[0])]
         assert found.scores[row] == pytest.approx(wanted, rel=1e-9, abs=1e-9)
-        assert found.truth[np.array([row])].named(LABELS) == [tuple(SETS[left])]
-        assert (found.lengths[row], found.unknown[row]) == (scored.lengths[0], scored.unknown[0])
+        assert found.truth[np.array([row])].to_names(LABELS) == [tuple(SETS[left])]
+        assert (found.lengths[row], found.unknown_lengths[row]) == (
+            scored.lengths[0],
+            scored.unknown_tokens[0],
+        )
 
 
 @pytest.mark.parametrize(
@@ -92,11 +95,11 @@ def test_a_label_is_weighed_against_the_documents_without_it() -> None:
     assert everything is not None
     terms = np.arange(statistics.n_terms)
     own, rest = (
-        statistics.counts_of(terms) + 0.3,
-        everything.counts_of(terms) - statistics.counts_of(terms) + 0.3,
+        statistics.get_dense_counts(terms) + 0.3,
+        everything.get_dense_counts(terms) - statistics.get_dense_counts(terms) + 0.3,
     )
     ratios = np.log(own / own.sum(axis=0)) - np.log(rest / rest.sum(axis=0))
-    assert of_models(model).weights(terms) == pytest.approx(ratios)
+    assert of_models(model).compute_weights(terms) == pytest.approx(ratios)
     holding = np.array([sum(label in labels for labels in SETS) for label in LABELS])
     assert of_models(model).bias == pytest.approx(
         np.log((holding + 0.5) / (len(SETS) - holding + 0.5))
@@ -110,7 +113,7 @@ def test_words_of_documents_without_labels_alone_are_known(classifier: str) -> N
     texts, labels = [*TEXTS, *["hello there"] * 20], [*SETS, *[[]] * 20]
     model = trained(texts, labels, classifier=classifier, stop_words="none")
     scored = model.fitted.score([b"hello there", b"nothing known", b"there"])
-    assert (scored.lengths.tolist(), scored.unknown.tolist()) == ([2, 0, 1], [0, 2, 0])
+    assert (scored.lengths.tolist(), scored.unknown_tokens.tolist()) == ([2, 0, 1], [0, 2, 0])
     hello, nothing, _ = model.predict_proba(["hello there", "nothing known", "there"])
     assert (hello < nothing).all()
     shares = np.array([sum(label in each for each in labels) for label in LABELS])
@@ -120,7 +123,7 @@ def test_words_of_documents_without_labels_alone_are_known(classifier: str) -> N
         for text in (b"hello there", b"nothing known")
     )
     assert explained.explanation is not None
-    assert [(word.nats < 0, word.note) for word in explained.explanation.words] == [
+    assert [(word.nats < 0, word.drop_reason) for word in explained.explanation.words] == [
         (True, None)
     ] * 2
     assert (explained.notice, unknown.notice) == (None, "no-known-terms")
@@ -135,10 +138,10 @@ def test_leaving_out_a_document_that_shares_its_words_with_unlabelled_ones_alone
     rows = {
         content: row for row, content in enumerate(whole.counts.sample.documents.hashes.tolist())
     }
-    row = rows[int(content_hashes([b"hello there word1"])[0])]
+    row = rows[int(hash_contents([b"hello there word1"])[0])]
     apart = trained([*TEXTS, "hello you"], [*SETS, []], calibration="none", stop_words="none")
     assert found.scores[row] == pytest.approx(apart.joint_log_likelihood(["hello there word1"])[0])
-    assert (found.lengths[row], found.unknown[row]) == (2, 1)
+    assert (found.lengths[row], found.unknown_lengths[row]) == (2, 1)
 
 
 def test_documents_of_one_label_join_those_of_several() -> None:
@@ -156,16 +159,18 @@ def test_a_file_answers_as_the_model(tmp_path: Any) -> None:
     assert np.array_equal(loaded.predict_proba(TEXTS), model.predict_proba(TEXTS))
     assert loaded.counts.table == model.counts.table
     fitted = loaded.fitted
-    again = classifier(fitted.statistics, fitted.learnt, Settings.of({**fitted.settings}))
-    assert isinstance(again, LabelsAgainstRest)
+    again = restore_classifier(
+        fitted.statistics, fitted.parameters, Settings.from_values({**fitted.settings})
+    )
+    assert isinstance(again, OneVsRestClassifier)
 
 
 def test_labels_of_no_document_but_one_are_not_known_without_it() -> None:
     model = trained([*TEXTS, "rare word1"], [*SETS, ["rare"]], calibration="none")
     found = of_models(model).leave_one_out(model.counts.sample.documents)
-    alone = np.flatnonzero(found.truth.mask(len(model.classes))[:, model.classes.index("rare")])
+    alone = np.flatnonzero(found.truth.to_mask(len(model.classes))[:, model.classes.index("rare")])
     assert np.isneginf(found.scores[alone, model.classes.index("rare")]).all()
-    assert len(found.of_known_classes().scores) == len(TEXTS)
+    assert len(found.take_known_classes().scores) == len(TEXTS)
 
 
 def test_a_background_prior_changes_with_the_document_left_out_so_folds_are() -> None:
@@ -174,10 +179,10 @@ def test_a_background_prior_changes_with_the_document_left_out_so_folds_are() ->
     models, sample = of_models(whole), whole.counts.sample.documents
     with pytest.raises(UsageError, match="leave-one-out is not exact for several labels"):
         models.leave_one_out(sample)
-    unseen = unseen_scores(models, models.training, sample)
+    unseen = score_held_out_sample(models, models.training, sample)
     place_of = {
         content: place
-        for place, content in enumerate(content_hashes([text.encode() for text in TEXTS]).tolist())
+        for place, content in enumerate(hash_contents([text.encode() for text in TEXTS]).tolist())
     }
     places = [place_of[content] for content in sample.hashes.tolist()]
     held_out = places[::HELD_OUT_FOLDS]

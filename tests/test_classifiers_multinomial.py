@@ -67,14 +67,14 @@ def test_scores_do_not_depend_on_how_many_weights_are_held_at_once() -> None:
     draw = [names[random.integers(0, names.size, 40)].tolist() for _ in range(2500)]
     corpus = [(f"class{number % 2000:04d}", terms) for number, terms in enumerate(draw)]
     model = fitted(corpus, 0.5)
-    assert matrix.TERM_WEIGHTS_AT_ONCE < 1500 * 2000
+    assert matrix.MAX_BLOCK_TERM_WEIGHTS < 1500 * 2000
     together = scores(model, draw[:100])
     np.testing.assert_allclose(
         together, np.concatenate([scores(model, [terms]) for terms in draw[:100]]), rtol=1e-12
     )
     counts = [Counter(terms) for terms in draw[:3]]
     known = np.array(model.language_models.statistics.vocabulary.find(names.tolist()))
-    weights = model.language_models.log_probability(known)
+    weights = model.language_models.compute_log_probability(known)
     wanted = [
         np.log(model.prior)
         + sum(n * weights[names.tolist().index(term)] for term, n in counter.items())

@@ -15,13 +15,13 @@ from scipy import integrate, stats
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 
 from nbtext import TextClassifier
-from nbtext.classifiers.attribute_likelihoods import normal_fits, poisson_fits
-from nbtext.classifiers.gaussian import GaussianDiscriminantAnalysis, gaussian_boundary
+from nbtext.classifiers.attribute_likelihoods import measure_normal_fits, measure_poisson_fits
+from nbtext.classifiers.gaussian import GaussianDiscriminantAnalysis, compute_gaussian_boundary
 from nbtext.classifiers.with_attributes import AttributedClassifier
 from nbtext.counts.moments import Moments
 from nbtext.errors import UsageError
-from nbtext.inspection.terms import term_details
-from nbtext.model.description import warnings
+from nbtext.inspection.terms import collect_word_details
+from nbtext.model.description import list_warnings
 from tests.process import json_lines, nbtext, write
 from tests.textbook import DATING
 
@@ -89,9 +89,11 @@ def test_one_attribute_without_any_term_beside_it(
         [ham / (ham + spam), spam / (ham + spam)], rel=1e-12
     )
     assert isinstance(model.fitted.classifier, AttributedClassifier)
-    values = model.fitted.classifier.likelihoods.categorical[0].values
+    values = model.fitted.classifier.likelihoods.categorical[0].language_models
     assert values.class_tokens.tolist() == [200, 20]
-    assert values.probability(np.flatnonzero(values.selected)).sum(axis=0) == pytest.approx([1, 1])
+    assert values.compute_probability(np.flatnonzero(values.selected)).sum(axis=0) == pytest.approx(
+        [1, 1]
+    )
 
 
 def test_missing_and_unknown_values_say_nothing() -> None:
@@ -215,7 +217,7 @@ def test_the_boundary_of_numbers_is_in_their_own_units() -> None:
     ).fit(SIZES, SPECIES)
     classifier = model.fitted.text_classifier
     assert isinstance(classifier, GaussianDiscriminantAnalysis)
-    boundary = gaussian_boundary(classifier)
+    boundary = compute_gaussian_boundary(classifier)
     assert boundary is not None
     weights, bias = boundary[:2]
     scores = np.array(FLOWERS) @ weights.T + bias
@@ -269,7 +271,7 @@ def test_an_attribute_of_no_document_is_told() -> None:
     model = TextClassifier(categorical="colour,shape", numeric="age").fit(
         [{"colour": "red"}, {"colour": "blue"}], ["a", "b"]
     )
-    assert warnings(model.fitted) == [
+    assert list_warnings(model.fitted) == [
         "no document has a value of shape, age; leave it out, or name another column"
     ]
     assert model.predict([{"colour": "red", "shape": "round", "age": 3}]).tolist() == ["a"]
@@ -280,8 +282,8 @@ def test_evidence_and_likelihood_of_counts_and_numbers_are_those_of_integration(
     alpha: float,
 ) -> None:
     x, k = np.array([1.0, 0, 4, 2, 7, 3]), np.array([0, 0, 0, 1, 1, 1])
-    mean, variance, moments = x.mean(), x.var(), Moments.of(x[:, np.newaxis], k, 2)
-    rates, numbers = poisson_fits(moments, alpha), normal_fits(moments, alpha)
+    mean, variance, moments = x.mean(), x.var(), Moments.from_values(x[:, np.newaxis], k, 2)
+    rates, numbers = measure_poisson_fits(moments, alpha), measure_normal_fits(moments, alpha)
     for label in range(2):
         own = x[k == label]
         factorials = sum(math.lgamma(value + 1) for value in own)
@@ -316,8 +318,8 @@ def test_evidence_and_likelihood_of_counts_and_numbers_are_those_of_integration(
 
 def test_the_evidence_of_a_prior_that_no_data_move_is_the_likelihood_of_its_mean() -> None:
     x, k = np.array([1.0, 0, 4, 2, 7, 3]), np.array([0, 0, 0, 1, 1, 1])
-    moments = Moments.of(x[:, np.newaxis], k, 2)
-    rates, numbers = poisson_fits(moments, 1e12)[0], normal_fits(moments, 1e12)[0]
+    moments = Moments.from_values(x[:, np.newaxis], k, 2)
+    rates, numbers = measure_poisson_fits(moments, 1e12)[0], measure_normal_fits(moments, 1e12)[0]
     for label in range(2):
         own = x[k == label]
         factorials = sum(math.lgamma(value + 1) for value in own)
@@ -456,7 +458,7 @@ def test_a_declared_value_that_nobody_had_has_its_share(
         }
         for die in "ab"
     }
-    shown = {face: term_details(model, [f"face={face}"])[0].terms[0] for face in alpha}
+    shown = {face: collect_word_details(model, [f"face={face}"])[0].terms[0] for face in alpha}
     for face in alpha:
         assert joint(model, {"face": face}) == pytest.approx([phi[die][face] / 2 for die in "ab"])
         for die in "ab":
@@ -484,7 +486,7 @@ def test_without_a_prior_for_it_a_value_that_nobody_had_says_nothing(
 ) -> None:
     model = thrown("=6", class_prior="uniform", **parameters)
     assert joint(model, {"face": "5"}) == [0.5, 0.5]
-    assert not term_details(model, ["face=5"])[0].terms[0].known
+    assert not collect_word_details(model, ["face=5"])[0].terms[0].known
 
 
 @pytest.mark.parametrize(
@@ -497,7 +499,7 @@ def test_a_value_beyond_those_declared_says_nothing(
 ) -> None:
     model = thrown(n_faces, smoothing=smoothing, class_prior="uniform")
     assert joint(model, {"face": unknown}) == [0.5, 0.5]
-    assert not term_details(model, [f"face={unknown}"])[0].terms[0].known
+    assert not collect_word_details(model, [f"face={unknown}"])[0].terms[0].known
 
 
 def test_some_of_several_documents_and_columns_have_values_that_nobody_had() -> None:
@@ -521,7 +523,7 @@ def test_some_of_several_documents_and_columns_have_values_that_nobody_had() -> 
     nobody = np.log([10 / 12, 2 / 12]) + np.log([1 / 16, 1 / 8]) + np.log([1 / 13, 1 / 5])
     assert alone[3] == pytest.approx(nobody.tolist())
     scored = model.fitted.score([b""], values=[("6", "x")])
-    assert (scored.lengths.tolist(), scored.unknown.tolist()) == ([2], [0])
+    assert (scored.lengths.tolist(), scored.unknown_tokens.tolist()) == ([2], [0])
 
 
 def test_a_column_that_no_document_fills_has_declared_values_all_the_same() -> None:
@@ -529,7 +531,7 @@ def test_a_column_that_no_document_fills_has_declared_values_all_the_same() -> N
         [{"face": ""}] * 2, ["a", "b"]
     )
     assert joint(model, {"face": "5"}) == pytest.approx([1 / 12, 1 / 12])
-    [details] = term_details(model, ["face=5"])
+    [details] = collect_word_details(model, ["face=5"])
     assert [each.probability for each in details.terms[0].classes.values()] == pytest.approx(
         [1 / 6, 1 / 6]
     )

@@ -17,7 +17,7 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.cli.completion import SHELLS
 from nbtext.cli.help import TOPICS
-from nbtext.cli.main import COMMANDS
+from nbtext.cli.main import COMMAND_SUMMARIES
 from nbtext.settings import CRITERIA, FORMATS, LANGUAGES, UNSPACED_LANGUAGES
 from tests.process import (
     HOUSE,
@@ -75,7 +75,7 @@ def completed(words: list[str], home: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["nbtext", ""], list(COMMANDS)),
+        (["nbtext", ""], list(COMMAND_SUMMARIES)),
         (["nbtext", "sel"], ["select-features"]),
         (["nbtext", "train", "--ngr"], ["--ngrams"]),
         (["nbtext", "train", "--language", "ger"], ["german"]),
@@ -100,7 +100,7 @@ def completed(words: list[str], home: Path) -> list[str]:
         (["nbtext", "explain", "--against", "d"], ["dogs"]),
         (["nbtext", "relabel", "c"], ["cats"]),
         (["nbtext", "help", "form"], ["formats"]),
-        (["nbtext", "help", ""], ["commands", *TOPICS, *COMMANDS]),
+        (["nbtext", "help", ""], ["commands", *TOPICS, *COMMAND_SUMMARIES]),
         (["nbtext", "completion", ""], list(SHELLS)),
     ],
     ids=lambda value: " ".join(value) if value[:1] == ["nbtext"] else None,

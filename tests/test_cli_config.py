@@ -15,7 +15,7 @@ import click
 import pytest
 
 from nbtext.cli.config import InputPath, OutputPath
-from nbtext.cli.main import COMMANDS, OLD_COMMANDS
+from nbtext.cli.main import COMMAND_SUMMARIES, OLD_COMMANDS
 from tests.process import SERVICE_DESK, content, fail, nbtext
 
 TRAIN = str(SERVICE_DESK / "train")
@@ -294,7 +294,7 @@ def test_an_output_of_a_found_file_replaces_only_what_nbtext_wrote_for_it(
 
 
 def test_every_option_that_is_a_path_has_a_type_that_knows_it() -> None:
-    for name in (*COMMANDS, *OLD_COMMANDS):
+    for name in (*COMMAND_SUMMARIES, *OLD_COMMANDS):
         command: click.Command = import_module(f"nbtext.cli.{name.replace('-', '_')}").command
         for option in command.params:
             if isinstance(option, click.Option) and option.name != "config":

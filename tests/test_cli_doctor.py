@@ -82,17 +82,21 @@ def test_a_model_that_is_damaged_or_none(pets: Path, content: bytes | None) -> N
 
 
 def test_stems_of_another_version(pets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    installed = health._version("PyStemmer")
+    installed = health._find_version("PyStemmer")
     monkeypatch.setattr(
         health, "_version", lambda name: "99.9" if name == "PyStemmer" else "9999.0"
     )
-    findings = [of for of in health.health("nbtext.joblib", named=True) if of.result != "ok"]
+    findings = [
+        of
+        for of in health.check_installation("nbtext.joblib", path_is_explicit=True)
+        if of.result != "ok"
+    ]
     assert [of.check for of in findings] == ["model"]
     assert (
         f"its stems are those of PyStemmer {installed}, and PyStemmer 99.9 is installed"
         in findings[0].detail
     )
-    assert not isinstance(findings[0], health.Failure)
+    assert not isinstance(findings[0], health.FailedCheck)
 
 
 def test_packages_that_are_missing_or_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +108,7 @@ def test_packages_that_are_missing_or_too_old(monkeypatch: pytest.MonkeyPatch) -
         "requires",
         lambda _: ["numpy>=2.0", "nltk>=3.9", "scikit-learn>=1.5; extra == 'dev'"],
     )
-    fixes = {of.detail: of.fix for of in health._packages() if of.result == "warning"}
+    fixes = {of.detail: of.fix for of in health._check_packages() if of.result == "warning"}
     assert fixes == {
         "nltk is not installed": "pip install 'nltk>=3.9'",
         "numpy 1.26.4 is older than 2.0, which nbtext needs": "pip install 'numpy>=2.0'",
@@ -119,9 +123,11 @@ def test_a_folder_that_cannot_be_written(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(f"nbtext.inspection.health.{place}", full)
-    findings = {of.check: of for of in health.health("nbtext.joblib", named=True)}
+    findings = {
+        of.check: of for of in health.check_installation("nbtext.joblib", path_is_explicit=True)
+    }
     folder = findings["folder"]
-    assert isinstance(folder, health.Failure)
+    assert isinstance(folder, health.FailedCheck)
     assert (folder.result, folder.problem.exit_status if folder.problem else 0) == ("failed", 4)
     assert "no space left on device" in folder.detail
     assert "lock" not in findings
@@ -146,7 +152,9 @@ def test_a_model_that_is_being_written(pets: Path) -> None:
 def test_a_disk_that_is_nearly_full(pets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = shutil.disk_usage(pets)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=10))
-    findings = {of.check: of for of in health.health("nbtext.joblib", named=True)}
+    findings = {
+        of.check: of for of in health.check_installation("nbtext.joblib", path_is_explicit=True)
+    }
     assert findings["folder"].result == "warning"
     assert findings["lock"].result == "ok"
 

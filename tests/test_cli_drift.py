@@ -13,7 +13,7 @@ import pytest
 
 from nbtext.errors import PathError
 from nbtext.evaluation.drift_log import read_history
-from nbtext.prediction.typicality import ANSWERS, FIGURES
+from nbtext.prediction.typicality import DRIFT_METRICS, PREDICTIONS
 from tests.process import SERVICE_DESK, content, corpus, fail, json_lines, nbtext, succeed, write
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def test_the_last_runs_of_a_log_are_one_run(desk: Path) -> None:
     ]
     assert (together["since"], together["time"]) == (singly[0]["time"], singly[2]["time"])
     assert together["model"] == at_once["model"] == str(desk / "nbtext.joblib")
-    for name in (*FIGURES, ANSWERS):
+    for name in (*DRIFT_METRICS, PREDICTIONS):
         assert together[name] == {
             key: value if value is None else pytest.approx(value, rel=1e-7)
             for key, value in at_once[name].items()
@@ -102,7 +102,7 @@ def test_a_run_of_no_documents_hides_no_alarm(desk: Path) -> None:
     empty = (
         json.loads(before.splitlines()[-1])
         | {"documents": 0}
-        | {name: {"run": [0, 0.0, 0.0], "training": [9, 1.0, 1.0]} for name in FIGURES}
+        | {name: {"run": [0, 0.0, 0.0], "training": [9, 1.0, 1.0]} for name in DRIFT_METRICS}
     )
     with (desk / "log").open("a") as log:
         log.write(json.dumps(empty) + "\n")  # as an older nbtext wrote it

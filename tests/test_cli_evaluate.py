@@ -15,9 +15,9 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.classifiers.base import LinearClassifier
-from nbtext.cli.gates import GateOptions, gates
+from nbtext.cli.gates import GateOptions, parse_gates
 from nbtext.metrics.outcomes import METRICS
-from nbtext.metrics.ranking import RANKING
+from nbtext.metrics.ranking import LABEL_RANKING_METRICS
 from tests.process import (
     SERVICE_DESK,
     content,
@@ -116,7 +116,7 @@ def test_the_terms_of_an_error_are_those_of_the_model(
         for of in error["terms"]:
             linear = model.fitted.classifier
             assert isinstance(linear, LinearClassifier)
-            [weights] = linear.weights(
+            [weights] = linear.compute_weights(
                 np.array(model.fitted.statistics.vocabulary.find([of["term"]]))
             )
             times = of["nats"] / (weights[answer] - weights[truth])
@@ -267,7 +267,7 @@ IF_ASKED = {
     "document_f1",
     "labels_per_document",
     "labels_per_answer",
-    *RANKING,
+    *LABEL_RANKING_METRICS,
 }
 """Figures of --costs, of --coverage, and of several labels."""
 
@@ -284,19 +284,19 @@ def test_every_figure_can_be_a_gate(figures: dict[str, Any]) -> None:
     assert plain & set(figures["intervals"]) == {
         name for name in plain if METRICS[name].has_interval
     }
-    assert all(METRICS[name].least <= figures[name] <= METRICS[name].most for name in plain)
+    assert all(METRICS[name].minimum <= figures[name] <= METRICS[name].maximum for name in plain)
 
 
 def test_gates_that_are_met_say_nothing(service_desk_model: Path, figures: dict[str, Any]) -> None:
     asked = [
         f"--fail-under={name}={figures[name]!r}"
         for name, metric in METRICS.items()
-        if metric.more_is_better and name not in IF_ASKED
+        if metric.higher_is_better and name not in IF_ASKED
     ]
     asked += [
         f"--fail-over={name}={figures[name]!r}"
         for name, metric in METRICS.items()
-        if not metric.more_is_better and name not in IF_ASKED
+        if not metric.higher_is_better and name not in IF_ASKED
     ]
     assert json.loads(succeeded(gated(service_desk_model, *asked)).out) == figures
 
@@ -351,7 +351,9 @@ def test_the_end_of_the_interval_is_what_counts_if_wanted(
 def test_a_gate_on_an_interval_that_is_missing_does_not_call_the_figure_infinite() -> None:
     labels = ("cats", "dogs")
     result = evaluated(labels, matrix(labels))
-    gate = gates(GateOptions(fail_over=("brier=2",), fail_under_interval=True), has_costs=False)[0]
+    gate = parse_gates(
+        GateOptions(fail_over=("brier=2",), fail_under_interval=True), has_costs=False
+    )[0]
     assert gate.failure(replace(result, intervals={"brier": (0.4, 0.6)})) is None
     assert (
         gate.failure(replace(result, intervals={}))

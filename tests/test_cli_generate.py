@@ -32,7 +32,7 @@ def test_every_output_holds_the_same_documents(pets: Path) -> None:
         line.split("\t") for line in said["tsv"].splitlines()
     ]
     assert [record["text"] for record in records] == said["text"].splitlines()
-    generated = DocumentGenerator(TextClassifier.load("nbtext.joblib"), seed=7).documents(
+    generated = DocumentGenerator(TextClassifier.load("nbtext.joblib"), seed=7).generate(
         4, length=6
     )
     assert [(record["label"], record["text"].split()) for record in records] == [

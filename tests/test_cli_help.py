@@ -17,10 +17,10 @@ import pytest
 from nbtext import __version__
 from nbtext.cli.declarations import Option
 from nbtext.cli.help import TOPICS
-from nbtext.cli.main import COMMANDS, GROUPS_OF_COMMANDS, OLD_COMMANDS
+from nbtext.cli.main import COMMAND_GROUPS, COMMAND_SUMMARIES, OLD_COMMANDS
 from nbtext.cli.main import nbtext as program
-from nbtext.model.auto_settings import ALTERNATIVES
-from nbtext.settings import GROUPS
+from nbtext.model.auto_settings import SMOOTHING_ALTERNATIVES
+from nbtext.settings import OPTION_GROUPS
 from tests.process import (
     PETS,
     REPOSITORY,
@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.mark.parametrize("command", [["help"], *([command] for command in COMMANDS)], ids=str)
+@pytest.mark.parametrize(
+    "command", [["help"], *([command] for command in COMMAND_SUMMARIES)], ids=str
+)
 def test_help_by_either_name(command: list[str]) -> None:
     helped = succeed(*command, "--help", env={"COLUMNS": "80"})
     assert succeed(*command, "-h", env={"COLUMNS": "80"}) == helped
@@ -50,11 +52,11 @@ def test_help_by_either_name(command: list[str]) -> None:
 @cache
 def helps(width: int) -> dict[str, str]:
     """All that is said of commands and topics on a terminal so wide, by one process; `test_help_by_either_name` has one for each."""
-    names = (*COMMANDS, *OLD_COMMANDS)
+    names = (*COMMAND_SUMMARIES, *OLD_COMMANDS)
     lines = [
         "-h",
         "help",
-        *(f"help {name}" for name in ("commands", *TOPICS, *COMMANDS)),
+        *(f"help {name}" for name in ("commands", *TOPICS, *COMMAND_SUMMARIES)),
         *(f"{name} --help" for name in names),
     ]
     lines += [f"{name} --help-all" for name in names]
@@ -94,7 +96,7 @@ def test_a_narrow_help_has_the_same_words_and_its_commands_can_be_pasted() -> No
 def test_the_first_screen_fits_a_terminal_and_names_every_command() -> None:
     text = succeed("-h", env={"COLUMNS": "80"}).text
     assert len(text.splitlines()) <= 23  # the prompt is the 24th
-    first, *others = GROUPS_OF_COMMANDS.values()
+    first, *others = COMMAND_GROUPS.values()
     assert list(first) == ["train", "classify", "evaluate", "explain", "label", "update", "doctor"]
     assert all(
         re.search(rf"^  {name} +{re.escape(line)}$", text, re.MULTILINE)
@@ -107,12 +109,12 @@ def test_help_commands_has_a_line_for_each_and_the_options() -> None:
     text = succeed("help commands", env={"COLUMNS": "80"}).text
     assert all(
         re.search(rf"^  {name} +{re.escape(line)}$", text, re.MULTILINE)
-        for name, line in COMMANDS.items()
+        for name, line in COMMAND_SUMMARIES.items()
     )
     assert all(f"--{option.name}".replace("_", "-") in text for option in program.params)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", COMMAND_SUMMARIES)
 def test_help_shows_what_is_used_most_and_help_all_the_rest(command: str) -> None:
     short, everything = (helps(80)[f"{command} {option}"] for option in ("--help", "--help-all"))
     assert len(short.splitlines()) <= 63
@@ -124,13 +126,15 @@ def test_help_shows_what_is_used_most_and_help_all_the_rest(command: str) -> Non
     used = set(" ".join(examples(command)).replace("=", " ").split())
     for each in options:
         assert isinstance(each, Option)
-        assert each.group in GROUPS
+        assert each.group in OPTION_GROUPS
         name = max(each.opts, key=len).lstrip("-")
         assert (name in short, name in everything) >= (each.common, True)
         if used.intersection(each.opts):
             assert f"  {', '.join(each.opts)}" in short
     assert short.endswith("Show all options and the details.\n")
-    assert [short.count(f"\n{group.capitalize()}:\n") for group in GROUPS] <= [1] * len(GROUPS)
+    assert [short.count(f"\n{group.capitalize()}:\n") for group in OPTION_GROUPS] <= [1] * len(
+        OPTION_GROUPS
+    )
 
 
 def command_named(name: str) -> click.Command:
@@ -197,7 +201,7 @@ def test_old_names_of_options_do_the_same_with_a_notice_on_a_terminal(pets: Path
     succeed("train pets -m other")
     named = {
         old
-        for name in COMMANDS
+        for name in COMMAND_SUMMARIES
         for each in command_named(name).params
         if isinstance(each, Option)
         for old in each.old_names
@@ -218,7 +222,7 @@ def test_the_command_alone_shows_how_it_is_used() -> None:
     done = nbtext()
     assert (done.status, done.out) == (2, b"")
     assert done.err == succeed("-h").out
-    for command in COMMANDS:
+    for command in COMMAND_SUMMARIES:
         assert re.search(rf"[ ,]{command}[ ,\n]", done.err.decode())
 
 
@@ -227,7 +231,10 @@ def test_help_needs_nothing_heavy(tmp_path: Path) -> None:
     for name in ("numpy", "scipy", "joblib", "nltk", "rich", "Stemmer"):
         write(f"{name}.py", "raise SystemExit('imported')")
     code = "import sys; from nbtext.cli.main import run; sys.exit(max(run([*command.split(), '--help']) for command in sys.argv[1:]))"
-    assert succeeded(python(code, "", *COMMANDS)).text.count("Usage: ") == len(COMMANDS) + 1
+    assert (
+        succeeded(python(code, "", *COMMAND_SUMMARIES)).text.count("Usage: ")
+        == len(COMMAND_SUMMARIES) + 1
+    )
 
 
 def test_version() -> None:
@@ -296,7 +303,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", COMMAND_SUMMARIES)
 def test_the_examples_of_the_help_run(command: str, trained: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(trained, tmp_path / "copy", symlinks=True)
     if command == "drift":
@@ -307,7 +314,7 @@ def test_the_examples_of_the_help_run(command: str, trained: Path, tmp_path: Pat
 def test_help_smoothing_names_what_auto_compares() -> None:
     said = " ".join(succeed("help smoothing").text.split())
     assert (
-        f"evidence, or {', '.join(f'{each:g}' for each in ALTERNATIVES[:-1])} or {ALTERNATIVES[-1]:g} if left-out documents"
+        f"evidence, or {', '.join(f'{each:g}' for each in SMOOTHING_ALTERNATIVES[:-1])} or {SMOOTHING_ALTERNATIVES[-1]:g} if left-out documents"
         in said
     )
     for value in ("auto", "evidence", "leave-one-out", "FILE"):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from nbtext.cli.label_rendering import LONGEST, class_lines, text_lines
+from nbtext.cli.label_rendering import MAX_SHOWN_CHARS, render_classes, render_highlighted_text
 from tests import test_classifiers_multi_label as made
 from tests.labelling import labelled_texts
 from tests.process import (
@@ -396,27 +396,30 @@ def test_without_a_terminal_there_is_a_way_said(pool: Path) -> None:
 
 def test_words_are_wrapped_whole_and_marked() -> None:
     pieces = [("one ", 0.0), ("two", 2.0), (" three\nfo", 0.0), ("ur", -2.0), (" five", 0.0)]
-    assert text_lines(pieces, 16) == ["one two[+2.00]", "three", "four[−2.00] five"]
-    assert text_lines([("a" * 25, 0.0)], 10) == ["a" * 10, "a" * 10, "a" * 5]
-    assert text_lines([("fo", 0.0), ("ur", 1.0), ("t five", 0.0)], 12) == ["four[+1.00]t", "five"]
-    assert text_lines([], 10) == [""]
+    assert render_highlighted_text(pieces, 16) == ["one two[+2.00]", "three", "four[−2.00] five"]
+    assert render_highlighted_text([("a" * 25, 0.0)], 10) == ["a" * 10, "a" * 10, "a" * 5]
+    assert render_highlighted_text([("fo", 0.0), ("ur", 1.0), ("t five", 0.0)], 12) == [
+        "four[+1.00]t",
+        "five",
+    ]
+    assert render_highlighted_text([], 10) == [""]
 
 
 @pytest.mark.parametrize("character", ["a", "\u00e9", "\u4e2d"])
 def test_a_text_without_blanks_is_folded(character: str) -> None:
-    assert "".join(text_lines([(character * 1_000, 0.0)], 79)) == character * 1_000
+    assert "".join(render_highlighted_text([(character * 1_000, 0.0)], 79)) == character * 1_000
 
 
 def test_of_a_long_document_the_beginning_is_shown() -> None:
-    *_, last = text_lines([("word " * LONGEST, 0.0)], 79)
+    *_, last = render_highlighted_text([("word " * MAX_SHOWN_CHARS, 0.0)], 79)
     assert last.endswith(" [...]")
 
 
 def test_classes_stand_in_columns_and_of_too_many_the_most_probable() -> None:
     few = [("cats", 0.75), ("dogs", 0.25)]
-    assert class_lines(few, 80, 4) == [">1 0.75 cats   2 0.25 dogs"]
+    assert render_classes(few, 80, 4) == [">1 0.75 cats   2 0.25 dogs"]
     many = [(f"class-{number:02}", number / 1000) for number in range(30)]
-    lines = class_lines(many, 40, 3)
+    lines = render_classes(many, 40, 3)
     assert len(lines) == 3
     assert all(len(line) <= 40 for line in lines)
     assert "class-29" in lines[-1]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from nbtext.cli.main import COMMANDS
+from nbtext.cli.main import COMMAND_SUMMARIES
 from tests.process import corpus, fail, nbtext, python, write
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def test_failures_by_the_option_anywhere(
         assert {"level": "error", **expected}.items() <= line.items()
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", COMMAND_SUMMARIES)
 def test_every_command_has_it(command: str) -> None:
     assert b"--log-format" in nbtext(command, "--help-all").out
     assert "--log-format must be one of text, json, not 'xml'" in fail(

@@ -1,6 +1,6 @@
 """`nbtext classify --mail-filter`: a message goes through whole, whatever happens, and its header tells the answer.
 
-Also tests `mail_header` of `report/predictions.py` and `read_bytes` of `corpus/reading.py`.
+Also tests `format_mail_header` of `report/predictions.py` and `read_bytes` of `corpus/reading.py`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.report.predictions import mail_header
+from nbtext.report.predictions import format_mail_header
 from nbtext.scoring import Answer
 from tests.process import LITTLE_MEMORY, corpus, error_line, nbtext, succeed, write
 
@@ -193,7 +193,7 @@ def test_labels_of_any_kind_reach_the_reader_of_the_header(tmp_path: Path) -> No
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=200))
 def test_a_header_is_ascii_in_short_lines_and_keeps_the_label(label: str) -> None:
-    value = mail_header(Answer("1", (label,), (0.25,), notice="empty"))
+    value = format_mail_header(Answer("1", (label,), (0.25,), notice="empty"))
     lines = f"X-Nbtext: {value}".split("\n")
     assert value.isascii()
     assert all(line.isprintable() and len(line) <= 78 for line in lines)
@@ -209,8 +209,11 @@ def test_a_header_is_ascii_in_short_lines_and_keeps_the_label(label: str) -> Non
 
 @pytest.mark.parametrize("label", ["spam", "Customer service", "a/b (c)", "x" * 52])
 def test_plain_labels_stand_as_they_are(label: str) -> None:
-    assert mail_header(Answer("1", (label,), (0.5,))).startswith(f"{label};")
+    assert format_mail_header(Answer("1", (label,), (0.5,))).startswith(f"{label};")
 
 
 def test_several_labels_stand_with_a_bar_between_them() -> None:
-    assert mail_header(Answer("1", ("bills", "home"), (0.9, 0.6))) == "bills|home; probability=0.9"
+    assert (
+        format_mail_header(Answer("1", ("bills", "home"), (0.9, 0.6)))
+        == "bills|home; probability=0.9"
+    )

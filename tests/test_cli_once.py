@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.model.locked_model import locked_model
-from nbtext.store.ledger import FINGERPRINT, Ledger, fingerprint
+from nbtext.model.locked_model import lock_model
+from nbtext.store.ledger import FINGERPRINT_DTYPE, Ledger, compute_fingerprint
 from tests.changing import FIRST, damage_the_ledger
 from tests.process import PETS, content, corpus, fail, in_json, names, nbtext, succeed
 
@@ -211,9 +211,9 @@ def test_models_of_all_documents_can_be_trained_once_too(days: Path) -> None:
 
 def test_a_ledger_that_knows_what_the_model_does_not_is_found_out(days: Path) -> None:
     succeed("train a --once")
-    with locked_model("nbtext.joblib", lock_timeout=0) as file:
-        known = np.frombuffer(fingerprint(b"the bird sings"), FINGERPRINT)
-        file.replace(file.load(), Ledger.empty().changed(known, ["cats"]))
+    with lock_model("nbtext.joblib", lock_timeout=0) as file:
+        known = np.frombuffer(compute_fingerprint(b"the bird sings"), FINGERPRINT_DTYPE)
+        file.replace(file.load(), Ledger.empty().with_labels(known, ["cats"]))
     before = content("nbtext.joblib")
     line = fail(2, "update c --once")
     assert (

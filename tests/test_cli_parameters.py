@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from nbtext.cli.parameters import Given, arguments_of
+from nbtext.cli.parameters import ExplicitSettings, format_arguments
 from nbtext.errors import UsageError
-from nbtext.settings import DECLARED, READING, TRAINING, Settings
+from nbtext.settings import PARAMETERS_BY_NAME, READING, TRAINING, Settings
 from tests.process import content, fail, nbtext, succeed, write
 
 if TYPE_CHECKING:
@@ -113,26 +113,30 @@ def test_the_topic_lists_every_setting_and_the_help_names_it() -> None:
     text = succeed("help settings", env={"COLUMNS": "80"}).text
     everything = "".join(succeed("train --help-all").text.split())
     for parameter in RARE:
-        assert f"  {parameter.key}={parameter.takes}" in text
+        assert f"  {parameter.key}={parameter.value_hint}" in text
         assert parameter.key in everything
     assert max(map(len, text.splitlines())) <= 80
 
 
 def test_parameters_are_checked_when_they_are_asked_for_and_never_change() -> None:
-    given = Given(Settings, {"ngrams": "2", "l2": "much"})
+    given = ExplicitSettings(Settings, {"ngrams": "2", "l2": "much"})
     assert "ngrams" in given
     assert "top" not in given
-    changed = given.updated(l2="0.5", top="7")
-    assert (changed.checked.ngrams, changed.checked.l2, changed.checked.top) == (2, 0.5, 7)
-    assert given.raw == {"ngrams": "2", "l2": "much"}
+    changed = given.with_raw_values(l2="0.5", top="7")
+    assert (
+        changed.complete_settings.ngrams,
+        changed.complete_settings.l2,
+        changed.complete_settings.top,
+    ) == (2, 0.5, 7)
+    assert given.raw_values == {"ngrams": "2", "l2": "much"}
     with pytest.raises(UsageError, match="l2 must be"):
         given.values  # noqa: B018 - it is what raises
 
 
 def test_given_parameters_as_arguments() -> None:
-    table = [DECLARED[name] for name in ("ngrams", "l2", "null", "surface_forms", "top")]
+    table = [PARAMETERS_BY_NAME[name] for name in ("ngrams", "l2", "null", "surface_forms", "top")]
     texts = {"ngrams": "2", "l2": "0.5", "null": True, "surface_forms": False, "top": None}
-    assert arguments_of(table, texts) == [
+    assert format_arguments(table, texts) == [
         "--ngrams",
         "2",
         "--set",

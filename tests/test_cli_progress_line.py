@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nbtext.cli.messages import clear_progress
-from nbtext.cli.progress_line import ProgressBar
-from nbtext.corpus.collection import paced
+from nbtext.cli.progress_line import ProgressLine
+from nbtext.corpus.collection import report_progress
 from nbtext.progress import Step
 from tests.operation_counts import steps
 from tests.process import TIME_LIMIT, at_terminal, corpus, python, succeeded
@@ -53,7 +53,7 @@ def feed(fifo: Path, bad: bytes = b"") -> None:
 
 @contextlib.contextmanager
 def slow_table(bad: bytes = b"") -> Iterator[None]:
-    """While ``slow.tsv`` is fed."""
+    """While ``slow.format_tsv_line`` is fed."""
     fifo = Path("slow.tsv")
     os.mkfifo(fifo)
     feeder = threading.Thread(target=feed, args=(fifo, bad))
@@ -66,7 +66,7 @@ def slow_table(bad: bytes = b"") -> Iterator[None]:
 def screen_of(
     *arguments: str, env: dict[str, str] | None = None, answers: bool = False, bad: bytes = b""
 ) -> tuple[str, bytes]:
-    """What a terminal on standard error is sent while a slow ``slow.tsv`` is read, and standard output, a pipe unless ``answers``."""
+    """What a terminal on standard error is sent while a slow ``slow.format_tsv_line`` is read, and standard output, a pipe unless ``answers``."""
     with slow_table(bad):
         done = at_terminal(
             *arguments, code=SOON, env={"NO_COLOR": "", **(env or {})}, answers=answers
@@ -202,7 +202,7 @@ def drawn(
 ) -> str:
     for name, value in {"TERM": "xterm-256color", "COLUMNS": "80", "NO_COLOR": "", **env}.items():
         monkeypatch.setenv(name, value)
-    ProgressBar().show((Step("document", 1500, share=lambda: share),), 3.0)
+    ProgressLine().draw((Step("document", 1500, estimate_proportion=lambda: share),), 3.0)
     return capsys.readouterr().err.removeprefix(ERASED)
 
 
@@ -214,7 +214,7 @@ def test_time_left_where_the_end_is_known(
     )
     assert drawn(None, monkeypatch, capsys) == "1,500 documents, 500 per second"
     assert drawn(0.25, monkeypatch, capsys, COLUMNS="30") == "1,500 documents, 500 per seco"
-    ProgressBar().show((Step("fold", 1, 4), Step("iteration", 30)), 10.0)
+    ProgressLine().draw((Step("fold", 1, 4), Step("iteration", 30)), 10.0)
     assert capsys.readouterr().err == ERASED + "1 of 4 folds, 30 iterations, "
 
 
@@ -228,5 +228,5 @@ def test_no_colour_if_it_is_not_wanted(
 
 def test_watching_passes_everything_on_and_costs_three_steps_an_item() -> None:
     items = range(10_000)
-    assert list(paced(items, lambda *_: None)) == list(items)
-    assert steps(lambda: sum(paced(items, lambda *_: None))) < 3.1 * len(items)
+    assert list(report_progress(items, lambda *_: None)) == list(items)
+    assert steps(lambda: sum(report_progress(items, lambda *_: None))) < 3.1 * len(items)

@@ -14,7 +14,7 @@ import pytest
 
 from nbtext.errors import ModelError, NbtextError
 from nbtext.model.locked_model import LockedModelFile, promote
-from nbtext.store.atomic import locked
+from nbtext.store.atomic import lock_path
 from nbtext.store.model_file import read_model_bytes
 from tests.changing import damage_the_ledger
 from tests.commands import files_in
@@ -231,7 +231,7 @@ def test_an_equal_model_with_another_ledger_brings_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("held", ["nbtext.joblib", "new"])
 def test_both_models_are_locked(once: Path, held: str) -> None:
     before = files_in(once)
-    with locked(str(once / held), 0):
+    with lock_path(str(once / held), 0):
         line = fail(5, "promote new --lock-timeout 0.1")
         assert f"{held}.lock: another process is writing the model" in line
     assert files_in(once) == before
@@ -293,7 +293,7 @@ def test_killed_at_any_step_the_pair_is_the_old_one_or_the_new_and_the_next_run_
         present = found.get("nbtext.joblib")
         assert present in (before.get("nbtext.joblib"), before["new"])
         if present is not None:
-            known = LockedModelFile("nbtext.joblib", backup=False).ledger()
+            known = LockedModelFile("nbtext.joblib", backup=False).read_ledger()
             assert len(known or ()) == (6 if present == before["new"] else 4 if old else 0)
         assert found.get("new", present) == before["new"]
         outcomes.add((status, present == before["new"], "new" in found))

@@ -73,10 +73,12 @@ def test_an_update_learns_with_the_numbers_that_the_model_remembers(pets: Path) 
     succeed("update more")
     model = TextClassifier.load("nbtext.joblib")
     names = [
-        model.fitted.statistics.vocabulary.term(term)
-        for term in model.fitted.learnt.own.terms.tolist()
+        model.fitted.statistics.vocabulary.get_term(term)
+        for term in model.fitted.parameters.own_pseudo_counts.terms.tolist()
     ]
-    assert dict(zip(names, model.fitted.learnt.own.numbers.tolist(), strict=True)) == {
+    assert dict(
+        zip(names, model.fitted.parameters.own_pseudo_counts.pseudo_counts.tolist(), strict=True)
+    ) == {
         "bark": 0.25,
         "kennel": 3.0,
         "sofa": 4.0,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from nbtext.cli.main import WIDE_FEATURES, is_zen_4
+from nbtext.cli.main import AVX512_FEATURES, is_zen_4
 from tests.process import (
     HOUSE,
     SERVICE_DESK,
@@ -118,7 +118,7 @@ def test_an_empty_environment(pets: Path, service_desk_model: Path) -> None:
 
 @pytest.mark.cold("numpy is started with it")
 def test_numpy_without_the_vector_instructions_that_are_slow_on_some_processors(pets: Path) -> None:
-    env = {"PYTHONWARNINGS": "", "NPY_DISABLE_CPU_FEATURES": WIDE_FEATURES}
+    env = {"PYTHONWARNINGS": "", "NPY_DISABLE_CPU_FEATURES": AVX512_FEATURES}
     assert nbtext("train", "pets", env=env) == nbtext("train", "pets")
     assert nbtext("classify", "pets", env=env) == nbtext("classify", "pets")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 import pytest
 
-from nbtext.cli.main import COMMANDS
-from nbtext.cli.synonyms import COMMANDS as WORDS
-from nbtext.cli.synonyms import OPTIONS
+from nbtext.cli.main import COMMAND_SUMMARIES
+from nbtext.cli.synonyms import COMMAND_SYNONYMS as WORDS
+from nbtext.cli.synonyms import OPTION_SYNONYMS
 from tests.process import fail
 from tests.test_cli_help import command_named
 
@@ -55,8 +55,8 @@ def test_what_other_tools_call_an_option_is_asked_about_where_the_command_has_it
 
 def test_no_word_is_a_command_and_two_stand_for_two() -> None:
     words = [word for several in WORDS.values() for word in several.split()]
-    assert {*COMMANDS, "--version"} >= WORDS.keys()
-    assert not set(words) & set(COMMANDS)
+    assert {*COMMAND_SUMMARIES, "--version"} >= WORDS.keys()
+    assert not set(words) & set(COMMAND_SUMMARIES)
     assert sorted(word for word in set(words) if words.count(word) > 1) == ["plot", "score"]
 
 
@@ -68,8 +68,8 @@ def test_each_option_that_is_meant_is_one_of_a_command_that_lacks_each_of_its_wo
             if isinstance(each, click.Option)
             for opt in each.opts
         }
-        for name in COMMANDS
+        for name in COMMAND_SUMMARIES
     }
-    for meant, words in OPTIONS.items():
+    for meant, words in OPTION_SYNONYMS.items():
         having = [names for names in options.values() if meant.partition(" ")[0] in names]
         assert all(any(word not in names for names in having) for word in words.split()), meant

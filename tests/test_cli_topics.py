@@ -8,7 +8,7 @@ from importlib.resources import files
 import pytest
 
 from nbtext.cli.help import TOPICS
-from nbtext.cli.main import COMMANDS
+from nbtext.cli.main import COMMAND_SUMMARIES
 from nbtext.settings import FORMATS
 from tests.process import REPOSITORY, fail, succeed
 from tests.test_cli_help import helps
@@ -36,7 +36,7 @@ def test_each_text_is_a_topic() -> None:
     }
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", COMMAND_SUMMARIES)
 def test_help_of_a_command_is_its_help(command: str) -> None:
     for width in (60, 100, 200):
         assert helps(width)[f"help {command}"] == helps(width)[f"{command} --help"]

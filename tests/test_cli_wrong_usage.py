@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import pytest
 
-from nbtext.cli.main import COMMANDS, Commands
-from nbtext.settings import LARGEST_FILE
+from nbtext.cli.main import COMMAND_SUMMARIES, Commands
+from nbtext.settings import MAX_OPTION_FILE_BYTES
 from tests.changing import MORE, refused
 from tests.models import of_pets
 from tests.process import bash, content, corpus, error_line, fail, nbtext, succeed, write
@@ -123,7 +123,7 @@ def test_short_options_are_read_as_everywhere(pets: Path) -> None:
     assert (pets / "-q").exists()
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", COMMAND_SUMMARIES)
 def test_every_option_that_takes_a_number_says_what_it_wants(command: str) -> None:
     context = click.Context(click.Command("nbtext"))
     found = Commands().get_command(context, command)
@@ -358,7 +358,7 @@ def test_what_cannot_be_done_is_told_in_one_line(
 @pytest.mark.parametrize("option", ["--stop-words", "--class-prior", "--seeds", "--smoothing"])
 def test_a_file_of_an_option_has_a_limit(pets: Path, option: str) -> None:
     with (pets / "large").open("wb") as file:
-        file.truncate(LARGEST_FILE + 1)
+        file.truncate(MAX_OPTION_FILE_BYTES + 1)
     assert "large: is larger than 64 MiB" in fail(4, "train pets", option, "large")
 
 

@@ -11,30 +11,30 @@ import click
 import pytest
 
 from nbtext import TextClassifier, UsageError, compatibility, traits
-from nbtext.cli.main import COMMANDS as NAMES
+from nbtext.cli.main import COMMAND_SUMMARIES as NAMES
 from nbtext.cli.main import nbtext as program
 from nbtext.compatibility import (
-    COMMANDS,
-    CRITERIA,
-    EVERYWHERE,
+    COMMAND_OPTION_GROUPS,
+    ERROR_LISTING,
     EXACT_CHANGE,
-    JOINED_LABELS,
-    KINDS,
-    MISTAKES,
-    OF_SETTINGS,
-    OTHER_SHARES,
-    SEVERAL_LABELS,
-    OptionRow,
-    Row,
-    WithValue,
-    _given_rows,
-    _offers,
-    _settings_rows,
-    require_fitting,
-    require_options,
+    INFORMATION_CRITERIA,
+    LABEL_MERGE,
+    MULTI_LABEL_DOCUMENTS,
+    OFFERED_TRAITS,
+    PRIOR_FROM_DOCUMENTS,
+    SETTINGS_REQUESTS,
+    SHARED_OPTION_GROUPS,
+    OptionGroup,
+    OptionValue,
+    Request,
+    _get_offered_traits,
+    _list_option_requests,
+    _list_settings_requests,
+    require_compatible_options,
+    require_compatible_settings,
 )
-from nbtext.counts.statistics import Seed
-from nbtext.settings import AVERAGE, BY_EVIDENCE, CLASSIFIERS, WEIGHTINGS, Reading, Settings
+from nbtext.counts.statistics import SeedTerm
+from nbtext.settings import AVERAGE, CLASSIFIERS, EVIDENCE_PREFIX, WEIGHTINGS, Reading, Settings
 from tests.process import fail, succeed, write
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ TEXTS, LABELS = (
 )
 EVERY_KIND = pytest.mark.parametrize(
     ("classifier", "weighting"),
-    [(name, weighting) for name, kinds in KINDS.items() for weighting in kinds],
+    [(name, weighting) for name, kinds in OFFERED_TRAITS.items() for weighting in kinds],
 )
 
 
@@ -61,27 +61,31 @@ def option_names(command: str) -> set[str]:
     } | {"CORPUS"}
 
 
-def named_by(row: OptionRow) -> set[str]:
+def named_by(row: OptionGroup) -> set[str]:
     """The options that a row names."""
     return {
-        option.option if isinstance(option, WithValue) else option
+        option.option if isinstance(option, OptionValue) else option
         for option in (*row.options, *row.wants)
     }
 
 
 def test_every_classifier_has_a_kind_and_every_trait_is_needed_and_lacked() -> None:
-    assert set(KINDS) == set(CLASSIFIERS)
-    assert {weighting for kinds in KINDS.values() for weighting in kinds} == set(WEIGHTINGS)
-    rows: list[Row | OptionRow] = [
-        value for value in vars(compatibility).values() if isinstance(value, Row)
+    assert set(OFFERED_TRAITS) == set(CLASSIFIERS)
+    assert {weighting for kinds in OFFERED_TRAITS.values() for weighting in kinds} == set(
+        WEIGHTINGS
+    )
+    rows: list[Request | OptionGroup] = [
+        value for value in vars(compatibility).values() if isinstance(value, Request)
     ]
-    rows += [row for _, row in OF_SETTINGS]
-    for table in (EVERYWHERE, *COMMANDS.values()):
+    rows += [row for _, row in SETTINGS_REQUESTS]
+    for table in (SHARED_OPTION_GROUPS, *COMMAND_OPTION_GROUPS.values()):
         rows += table
     needed = {trait for row in rows for trait in row.needs}
-    offered = {trait for kinds in KINDS.values() for offers in kinds.values() for trait in offers}
+    offered = {
+        trait for kinds in OFFERED_TRAITS.values() for offers in kinds.values() for trait in offers
+    }
     lacked = {trait for row in rows for trait in row.lacks} | offered
-    assert needed == lacked == set(traits.EVERY_TRAIT)
+    assert needed == lacked == set(traits.ALL_TRAITS)
 
 
 @EVERY_KIND
@@ -89,7 +93,7 @@ def test_a_kind_takes_weights_if_it_offers_them(
     classifier: ClassifierName, weighting: Weighting
 ) -> None:
     model = TextClassifier(classifier=classifier, weighting=weighting)
-    if traits.WEIGHTS in _offers(model.settings):
+    if traits.WEIGHTS in _get_offered_traits(model.settings):
         model.fit(TEXTS, LABELS, [1, 2, 0.5, 1])
     else:
         with pytest.raises(
@@ -121,12 +125,12 @@ def test_a_refusal_names_both_and_says_what_to_do() -> None:
         ),
     ):
         with pytest.raises(UsageError) as refused:
-            require_fitting(settings)
+            require_compatible_settings(settings)
         assert refused.value.message.startswith(f"{first} and {second}")
         assert "exclude each other: " in refused.value.message
         assert refused.value.hint
-    require_fitting(Settings(), Row("something that needs nothing"))
-    assert [found.name for found in _settings_rows(Settings())] == [
+    require_compatible_settings(Settings(), Request("something that needs nothing"))
+    assert [found.name for found in _list_settings_requests(Settings())] == [
         "--classifier multinomial",
         "--weighting counts",
     ]
@@ -135,7 +139,7 @@ def test_a_refusal_names_both_and_says_what_to_do() -> None:
 SETTINGS_ROWS: dict[str, dict[str, Any]] = {
     "p(m | data) of --set members": {
         "classifier": AVERAGE,
-        "members": f"{BY_EVIDENCE}multinomial:0.1+multinomial:1",
+        "members": f"{EVIDENCE_PREFIX}multinomial:0.1+multinomial:1",
     },
     "--set prior-shape=background": {"prior_shape": "background"},
     "--class-prior": {"class_prior": "smoothed:1"},
@@ -157,20 +161,20 @@ SETTINGS_ROWS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", SETTINGS_ROWS)
 def test_a_setting_has_its_row_where_it_is_asked_for(name: str) -> None:
-    found = {row.name for row in _settings_rows(Settings(**SETTINGS_ROWS[name]))}
+    found = {row.name for row in _list_settings_requests(Settings(**SETTINGS_ROWS[name]))}
     of_model = {
         each for each in found if each.startswith(("--set members", "--classifier", "--weighting"))
     }
     beside = {"--class-prior"} if name == "--class-prior FILE" else set()
     assert found - of_model - beside == {name}
-    assert len(SETTINGS_ROWS) == len(OF_SETTINGS)
+    assert len(SETTINGS_ROWS) == len(SETTINGS_REQUESTS)
 
 
 @pytest.mark.parametrize(
     "settings",
     [
-        *({"classifier": name} for name, kinds in KINDS.items() if traits.SEVERAL not in kinds["counts"]),
-        *({"weighting": name} for name, offers in KINDS["multinomial"].items() if traits.SEVERAL not in offers),
+        *({"classifier": name} for name, kinds in OFFERED_TRAITS.items() if traits.MULTI_LABEL not in kinds["counts"]),
+        *({"weighting": name} for name, offers in OFFERED_TRAITS["multinomial"].items() if traits.MULTI_LABEL not in offers),
         {"class_weight": "balanced"}, {"class_prior": {"a": 1, "b": 2}}, {"estimate": "ml"}, {"smoothing": 0}, {"smoothing": "leave-one-out"}, {"numeric": "size"},
     ],
 )  # fmt: skip
@@ -188,14 +192,14 @@ def test_what_is_for_documents_of_one_label_is_refused_for_several(
 
 
 def test_what_a_command_cannot_do_with_several_labels_says_what_to_do_instead() -> None:
-    for refused in (CRITERIA, MISTAKES, OTHER_SHARES, JOINED_LABELS):
+    for refused in (INFORMATION_CRITERIA, ERROR_LISTING, PRIOR_FROM_DOCUMENTS, LABEL_MERGE):
         with pytest.raises(UsageError) as found:
-            require_fitting(Settings(), SEVERAL_LABELS, refused)
+            require_compatible_settings(Settings(), MULTI_LABEL_DOCUMENTS, refused)
         assert (
             found.value.message
             == f"documents of several labels and {refused.name} exclude each other: it is for documents of one label"
         )
-        assert found.value.hint == refused.instead != traits.SEVERAL.remedy
+        assert found.value.hint == refused.instead != traits.MULTI_LABEL.remedy
 
 
 @pytest.mark.usefixtures("tmp_path")
@@ -214,11 +218,11 @@ def test_an_average_is_refused_by_its_own_name_or_by_that_of_its_members() -> No
         UsageError,
         match=r"an exact change of a model and members=multinomial:log\+logistic exclude each other",
     ):
-        require_fitting(Settings(classifier=AVERAGE), EXACT_CHANGE)
+        require_compatible_settings(Settings(classifier=AVERAGE), EXACT_CHANGE)
 
 
 def test_seeds_are_refused_where_documents_have_several_labels() -> None:
-    seeded = TextClassifier().begin_with([Seed("a", ("purrs",), 1.0)])
+    seeded = TextClassifier().begin_with([SeedTerm("a", ("purrs",), 1.0)])
     with pytest.raises(UsageError, match="exclude each other"):
         seeded.fit(["it purrs", "it barks"], [["a"], ["a", "b"]])
 
@@ -226,15 +230,15 @@ def test_seeds_are_refused_where_documents_have_several_labels() -> None:
 @pytest.mark.parametrize("command", NAMES)
 def test_options_of_the_table_exist(command: str) -> None:
     names = option_names(command)
-    for row in COMMANDS.get(command, ()):
+    for row in COMMAND_OPTION_GROUPS.get(command, ()):
         assert named_by(row) <= names
 
 
 def test_options_of_all_commands_exist_in_one() -> None:
     names = set().union(*map(option_names, NAMES))
-    for row in EVERYWHERE:
+    for row in SHARED_OPTION_GROUPS:
         assert named_by(row) <= names
-    assert set(COMMANDS) <= set(NAMES)
+    assert set(COMMAND_OPTION_GROUPS) <= set(NAMES)
 
 
 REFUSED = (
@@ -252,7 +256,7 @@ REFUSED = (
 def test_options_that_exclude_each_other_are_refused_by_both_names(line: str) -> None:
     command, *options = line.split()
     with pytest.raises(UsageError) as refused:
-        require_options(
+        require_compatible_options(
             command,
             {name: value for name, _, value in (option.partition("=") for option in options)},
         )
@@ -265,13 +269,13 @@ def test_options_that_exclude_each_other_are_refused_by_both_names(line: str) ->
 def test_options_exclude_each_other_in_either_order() -> None:
     for given in ({"--text": "x", "CORPUS": "('a',)"}, {"CORPUS": "('a',)", "--text": "x"}):
         with pytest.raises(UsageError, match="text and CORPUS exclude each other"):
-            require_options("classify", given)
+            require_compatible_options("classify", given)
     with pytest.raises(UsageError, match="backend dask needs scheduler"):
-        require_options("train", {"--backend": "dask"})
-    require_options("train", {"--backend": "local", "--jobs": "2"})
-    assert [found.name for found in _given_rows("train", {"--jobs": "2", "--model": "m"})] == [
-        "--jobs"
-    ]
+        require_compatible_options("train", {"--backend": "dask"})
+    require_compatible_options("train", {"--backend": "local", "--jobs": "2"})
+    assert [
+        found.name for found in _list_option_requests("train", {"--jobs": "2", "--model": "m"})
+    ] == ["--jobs"]
 
 
 def test_help_shows_the_table() -> None:
@@ -295,20 +299,20 @@ def test_what_a_row_of_a_command_wants_stands_for_what_is_wanted_everywhere(
 ) -> None:
     """Option by option, however they are grouped in rows."""
     everywhere = (
-        OptionRow(("--a", "--b"), wants=("--c",)),
-        OptionRow(("--a",), needs={traits.FOLDS}),
+        OptionGroup(("--a", "--b"), requires_any=("--c",)),
+        OptionGroup(("--a",), needs={traits.FOLDS}),
     )
     of_suspects = (
-        OptionRow(("--d", "--a"), wants=("--e",)),
-        OptionRow(("--f",), lacks={traits.FOLDS}),
+        OptionGroup(("--d", "--a"), requires_any=("--e",)),
+        OptionGroup(("--f",), lacks={traits.FOLDS}),
     )
-    monkeypatch.setattr("nbtext.compatibility.EVERYWHERE", everywhere)
-    monkeypatch.setitem(COMMANDS, "suspects", of_suspects)
+    monkeypatch.setattr("nbtext.compatibility.SHARED_OPTION_GROUPS", everywhere)
+    monkeypatch.setitem(COMMAND_OPTION_GROUPS, "suspects", of_suspects)
     with pytest.raises(UsageError, match="a needs e"):
-        require_options("suspects", {"--a": "1", "--c": "1"})
+        require_compatible_options("suspects", {"--a": "1", "--c": "1"})
     with pytest.raises(UsageError, match="b needs c"):
-        require_options("suspects", {"--b": "1", "--e": "1"})
+        require_compatible_options("suspects", {"--b": "1", "--e": "1"})
     with pytest.raises(UsageError, match="a needs c"):
-        require_options("train", {"--a": "1", "--e": "1"})
+        require_compatible_options("train", {"--a": "1", "--e": "1"})
     with pytest.raises(UsageError, match="a and f exclude each other"):
-        require_options("suspects", {"--a": "1", "--e": "1", "--f": "1"})
+        require_compatible_options("suspects", {"--a": "1", "--e": "1", "--f": "1"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbtext.corpus.collection import _number_of_files, _size_of_files
+from nbtext.corpus.collection import _count_files, _sum_file_sizes
 from tests.process import corpus
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ def test_how_many_documents_and_bytes_there_will_be(tmp_path: Path) -> None:
             "m/tmp/3": "x",
         },
     )
-    assert _number_of_files(["c", "c/a/1"]) == 4
-    assert _number_of_files(["m"]) == 3
-    assert _number_of_files(["none"]) == 1
-    assert _size_of_files(["c/a/1", "c/b/3"]) == 2
-    assert _size_of_files(["c"]) is None
-    assert _size_of_files(["none"]) is None
+    assert _count_files(["c", "c/a/1"]) == 4
+    assert _count_files(["m"]) == 3
+    assert _count_files(["none"]) == 1
+    assert _sum_file_sizes(["c/a/1", "c/b/3"]) == 2
+    assert _sum_file_sizes(["c"]) is None
+    assert _sum_file_sizes(["none"]) is None

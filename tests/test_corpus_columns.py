@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nbtext.corpus.columns import holds_quoted_cells, recognise
+from nbtext.corpus.columns import has_quoted_cells, recognise_columns
 from nbtext.corpus.document import Notices
 from nbtext.corpus.reading import read_corpus
 from nbtext.errors import PathError, UsageError
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 def read(path: Path, *columns: str, labelled: bool = True, **reading: Any) -> list[Document]:
     return list(
-        read_corpus([str(path)], Reading.of(reading), Notices(), labelled=labelled, columns=columns)
+        read_corpus(
+            [str(path)], Reading.from_values(reading), Notices(), labelled=labelled, columns=columns
+        )
     )
 
 
@@ -282,9 +284,9 @@ TWELVE = [f"{('cats', 'dogs')[n % 2]}|a longer text, number {n}" for n in range(
 def test_what_first_rows_show(
     lines: list[str], label: str | None, text: str | None, header: bool | None
 ) -> None:
-    found = recognise(rows(*lines), Reading(format="csv"), labelled=True)
+    found = recognise_columns(rows(*lines), Reading(format="csv"), labelled=True)
     assert (found.label_column, found.text_column, found.header) == (label, text, header)
-    assert recognise(rows(*lines), found, labelled=True) == found
+    assert recognise_columns(rows(*lines), found, labelled=True) == found
 
 
 def test_without_labels_only_the_text_is_looked_for() -> None:
@@ -295,7 +297,10 @@ def test_without_labels_only_the_text_is_looked_for() -> None:
         (["a|b"], None),
         (TWELVE, None),
     ):
-        assert recognise(rows(*lines), Reading(format="csv"), labelled=False).text_column == text
+        assert (
+            recognise_columns(rows(*lines), Reading(format="csv"), labelled=False).text_column
+            == text
+        )
 
 
 @pytest.mark.parametrize(
@@ -312,14 +317,14 @@ def test_in_doubt_nothing_is_guessed(lines: list[str]) -> None:
         UsageError,
         match=r"it is not clear which column is the (class|text).*give (--)?(label|text)[-_]column",
     ):
-        recognise(rows(*lines), Reading(format="csv"), labelled=True)
+        recognise_columns(rows(*lines), Reading(format="csv"), labelled=True)
 
 
 @given(st.lists(st.lists(st.text(max_size=9), max_size=4), max_size=9), st.booleans())
 def test_any_rows_are_recognised_or_refused(cells: list[list[str]], labelled: bool) -> None:
     with contextlib.suppress(UsageError):
-        found = recognise(cells, Reading(format="csv"), labelled=labelled)
-        assert recognise(cells, found, labelled=labelled) == found
+        found = recognise_columns(cells, Reading(format="csv"), labelled=labelled)
+        assert recognise_columns(cells, found, labelled=labelled) == found
 
 
 @pytest.mark.parametrize(
@@ -333,7 +338,7 @@ def test_any_rows_are_recognised_or_refused(cells: list[list[str]], labelled: bo
 )  # fmt: skip
 def test_quoted_cells_in_tsv(lines: bytes, are_quoted: bool) -> None:
     """The last but one took most of a minute: pairs of quotes were tried in every way."""
-    assert holds_quoted_cells(lines) == are_quoted
+    assert has_quoted_cells(lines) == are_quoted
 
 
 def test_each_of_many_columns_is_found_at_once(tmp_path: Path) -> None:

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.corpus.decoding import (
-    Doubts,
-    decoded_name,
+    DecodingIssues,
+    check_not_binary,
+    decode_name,
+    decode_with_charset,
     detect_encoding,
-    from_charset,
     is_ascii_compatible,
-    is_wide,
-    refuse_binary,
+    is_wide_encoding,
     to_utf8,
 )
 from nbtext.errors import DocumentError, UsageError
@@ -70,25 +70,25 @@ def test_a_named_encoding_is_strict() -> None:
         to_utf8(b"caf\xe9", "utf-8")
 
 
-GUESSED, REPLACED = Doubts(transcoded=True), Doubts(replaced=True)
+GUESSED, REPLACED = DecodingIssues(is_transcoded=True), DecodingIssues(has_replacements=True)
 
 
 @pytest.mark.parametrize(
     ("body", "charset", "text", "doubts"),
     [
-        (b"\xff\xfebin lid", "utf-8", "ÿþbin lid", GUESSED), (b"\xff\xfebin lid", None, "ÿþbin lid", GUESSED), ("\ufeffä".encode(), "utf-8", "ä", Doubts()),
-        ("мир".encode("utf-16"), "utf-16", "мир", Doubts()), ("\ufeffмир".encode("utf-16-be"), "utf-16", "мир", Doubts()), ("мир один".encode("utf-16"), None, "мир один", Doubts()),
+        (b"\xff\xfebin lid", "utf-8", "ÿþbin lid", GUESSED), (b"\xff\xfebin lid", None, "ÿþbin lid", GUESSED), ("\ufeffä".encode(), "utf-8", "ä", DecodingIssues()),
+        ("мир".encode("utf-16"), "utf-16", "мир", DecodingIssues()), ("\ufeffмир".encode("utf-16-be"), "utf-16", "мир", DecodingIssues()), ("мир один".encode("utf-16"), None, "мир один", DecodingIssues()),
         ("мир".encode() + b"\xd0", "utf-8", "мир\ufffd", REPLACED), (b"caf\xe9", "utf-8", "café", GUESSED), ("会議".encode("cp932") + b"\x81", "shift_jis", "会議\ufffd", REPLACED),
-        ("镕基".encode("gbk") + b"\xff", "gb2312", "镕基\ufffd", REPLACED), ("会議".encode(), "iso-2022-jp", "会議", Doubts()), (b"\x1b$B-!2q\x1b(B a", "iso-2022-jp", "①会 a", Doubts()),
-        (b"\x1b$B2q", "iso-2022-jp", "会", Doubts()), (b"\x1b$B2q5D\x1b(B \xff", "iso-2022-jp", "会議 \ufffd", REPLACED), (b"a\x81b", "iso-8859-1", "a\x81b", Doubts()), (b"\xd2", "windows-1253", "\ufffd", REPLACED),
-        (b"Gr+APYA3w-e", "utf-7", "Größe", Doubts()), (b"caf\xe9 +AOk-", "utf-7", "caf\ufffd é", REPLACED), (b"~{VP9z~}", "hz-gb-2312", "中国", Doubts()), (b"caf\xe9", "us-ascii", "café", GUESSED), ("é".encode(), "us-ascii", "é", Doubts()),
+        ("镕基".encode("gbk") + b"\xff", "gb2312", "镕基\ufffd", REPLACED), ("会議".encode(), "iso-2022-jp", "会議", DecodingIssues()), (b"\x1b$B-!2q\x1b(B a", "iso-2022-jp", "①会 a", DecodingIssues()),
+        (b"\x1b$B2q", "iso-2022-jp", "会", DecodingIssues()), (b"\x1b$B2q5D\x1b(B \xff", "iso-2022-jp", "会議 \ufffd", REPLACED), (b"a\x81b", "iso-8859-1", "a\x81b", DecodingIssues()), (b"\xd2", "windows-1253", "\ufffd", REPLACED),
+        (b"Gr+APYA3w-e", "utf-7", "Größe", DecodingIssues()), (b"caf\xe9 +AOk-", "utf-7", "caf\ufffd é", REPLACED), (b"~{VP9z~}", "hz-gb-2312", "中国", DecodingIssues()), (b"caf\xe9", "us-ascii", "café", GUESSED), ("é".encode(), "us-ascii", "é", DecodingIssues()),
         (b"caf\xe9", "iso-2022-cn", "café", GUESSED), (b"a\x00b", "utf-16", "a\ufffd", REPLACED),
     ],
 )  # fmt: skip
 def test_a_declared_charset_wins_and_what_does_not_fit_is_replaced(
-    body: bytes, charset: str | None, text: str, doubts: Doubts
+    body: bytes, charset: str | None, text: str, doubts: DecodingIssues
 ) -> None:
-    assert from_charset(body, charset, "auto") == (text.encode(), doubts)
+    assert decode_with_charset(body, charset, "auto") == (text.encode(), doubts)
 
 
 @given(
@@ -110,7 +110,7 @@ def test_a_declared_charset_wins_and_what_does_not_fit_is_replaced(
     ),
 )
 def test_no_declared_charset_ever_fails(body: bytes, charset: str) -> None:
-    from_charset(body, charset, "auto")[0].decode()
+    decode_with_charset(body, charset, "auto")[0].decode()
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
@@ -119,7 +119,7 @@ def test_no_declared_charset_ever_fails(body: bytes, charset: str) -> None:
 )
 def test_utf16_is_known_without_a_mark(text: str, encoding: str) -> None:
     body = text.encode(encoding)
-    assert is_wide(body)
+    assert is_wide_encoding(body)
     assert to_utf8(*detect_encoding(body, "auto")) == (text.encode(), False)
     assert detect_encoding(body, "latin-1") == (body, "latin-1")
 
@@ -137,7 +137,7 @@ def test_utf16_is_known_without_a_mark(text: str, encoding: str) -> None:
     ],
 )
 def test_zero_bytes_alone_are_no_utf16(body: bytes) -> None:
-    assert not is_wide(body)
+    assert not is_wide_encoding(body)
     assert detect_encoding(body, "auto") == (body, "auto")
 
 
@@ -157,7 +157,7 @@ BINARY = {
 @pytest.mark.parametrize("what", BINARY)
 def test_binary_files_are_refused(what: str) -> None:
     with pytest.raises(DocumentError, match=r"^binary, not text \("):
-        refuse_binary(BINARY[what], whole_file=True)
+        check_not_binary(BINARY[what], whole_file=True)
 
 
 TEXTS = {
@@ -169,7 +169,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("what", TEXTS)
 def test_texts_with_some_control_bytes_do_not_raise(what: str) -> None:
-    refuse_binary(TEXTS[what], whole_file=True)
+    check_not_binary(TEXTS[what], whole_file=True)
 
 
 @given(st.text(min_size=20), st.lists(st.sampled_from("\0\x1e\x1f\1"), max_size=4), st.randoms())
@@ -178,13 +178,13 @@ def test_a_few_control_bytes_in_a_text_never_raise(
 ) -> None:
     characters = [*re.sub("[\0-\x1f\x7f]", "", text + "word"), *control]
     chance.shuffle(characters)
-    refuse_binary("".join(characters).encode())
+    check_not_binary("".join(characters).encode())
 
 
 def test_names_without_zero_bytes() -> None:
-    assert decoded_name(b"caf\xe9") == "café"
+    assert decode_name(b"caf\xe9") == "café"
     with pytest.raises(DocumentError, match=r"a name with a NUL byte: 'a.x00b'"):
-        decoded_name(b"a\0b")
+        decode_name(b"a\0b")
 
 
 @pytest.mark.parametrize("encoding", ["base64", "rot13", "zlib"])

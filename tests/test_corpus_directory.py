@@ -11,7 +11,7 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.corpus.document import Notices
 from nbtext.errors import PathError, UsageError
-from nbtext.prediction.labels import label_set, labels_in
+from nbtext.prediction.labels import list_labels, make_label_set
 from tests.process import corpus, python, run
 from tests.reading import documents, problems, texts
 
@@ -153,7 +153,7 @@ def test_links_to_folders_of_classes_are_followed_with_labels_and_without(tmp_pa
         *names[:4],
         *names[5:],
     ]
-    assert found[1].label == label_set(["b", "back"])
+    assert found[1].label == make_label_set(["b", "back"])
 
 
 def test_a_file_in_several_class_folders_is_one_document_with_their_labels(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_a_file_in_several_class_folders_is_one_document_with_their_labels(tmp_p
     (tmp_path / "c/b/again").hardlink_to(tmp_path / "c/b/4")
     found = [document for document in documents(tmp_path / "c") if document.problem is None]
     labels = {
-        Path(document.id).name: " ".join(labels_in(document.label or "")) for document in found
+        Path(document.id).name: " ".join(list_labels(document.label or "")) for document in found
     }
     assert list(labels.items()) == [
         ("1", "a b d"),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from nbtext.corpus.format_hints import how_to_read
+from nbtext.corpus.format_hints import suggest_reading_options
 from tests.process import corpus, fail, nbtext, succeed, write
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def test_a_first_word_that_comes_again_may_be_the_class(tmp_path: Path) -> None:
     corpus(
         tmp_path, {"prose.dat": "One text of prose.\nAnother line of it.\nEvery line differs.\n"}
     )
-    assert how_to_read("prose.dat") is None
+    assert suggest_reading_options("prose.dat") is None
     assert "not a directory with one sub-directory per class" in fail(2, "train prose.dat")
 
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.corpus.reading import lines_of_document, resolve_format, resolved
-from nbtext.corpus.shards import reader
+from nbtext.corpus.reading import count_document_lines, resolve_format, resolve_reading
+from nbtext.corpus.shards import load_reader
 from nbtext.settings import FORMATS, Reading
 from tests.building import plain
 from tests.process import bash, corpus, fail, in_json, succeed, succeeded, write
@@ -170,7 +170,7 @@ def counts(paths: list[Path], *more: str) -> Counts:
 
 def test_every_format_is_read_and_written_here() -> None:
     assert {*FORMATS, "json"} == set(WRITERS)
-    assert all(callable(reader(layout)) for layout in FORMATS.values())
+    assert all(callable(load_reader(layout)) for layout in FORMATS.values())
 
 
 @LABELLED
@@ -313,22 +313,27 @@ def test_what_documents_are_by_the_names_of_their_files(
     (tmp_path / "in").mkdir()
     corpus(tmp_path / "in", dict.fromkeys(names, "x"))
     path = "in"
-    assert resolved(Reading(), [path], labelled=True).document == kind
-    assert resolved(Reading(), [path, path], labelled=False).document == kind
-    assert resolved(Reading(document="html"), [path], labelled=True).document == "html"
-    assert resolved(Reading(document="by-name"), [path], labelled=True).document == "by-name"
+    assert resolve_reading(Reading(), [path], labelled=True).document == kind
+    assert resolve_reading(Reading(), [path, path], labelled=False).document == kind
+    assert resolve_reading(Reading(document="html"), [path], labelled=True).document == "html"
+    assert resolve_reading(Reading(document="by-name"), [path], labelled=True).document == "by-name"
     assert (
-        resolved(Reading(document="by-name", format="jsonl"), [path], labelled=True).document
+        resolve_reading(Reading(document="by-name", format="jsonl"), [path], labelled=True).document
         == "text"
     )
     files = [str(tmp_path / "in" / name) for name in names if "/." not in name]
-    assert resolved(Reading(), [*files, "-"][: len(files) or 1], labelled=False).document == kind
+    assert (
+        resolve_reading(Reading(), [*files, "-"][: len(files) or 1], labelled=False).document
+        == kind
+    )
     (tmp_path / "outside").mkdir()
     corpus(tmp_path / "outside", {"1.eml": "x"})
     (tmp_path / "in" / "linked").symlink_to("../outside")
     corpus(tmp_path / "in", {"README.html": "x"})
     alone = kind == "mail" or not names
-    assert resolved(Reading(), [path], labelled=True).document == ("mail" if alone else "by-name")
+    assert resolve_reading(Reading(), [path], labelled=True).document == (
+        "mail" if alone else "by-name"
+    )
 
 
 def test_documents_of_all_kinds_side_by_side(tmp_path: Path) -> None:
@@ -388,7 +393,7 @@ def test_files_of_lines_that_look_like_documents(
     tmp_path: Path, content: str, lines: int | None
 ) -> None:
     write("f", content)
-    assert lines_of_document("f") == lines
+    assert count_document_lines("f") == lines
 
 
 def test_a_list_of_documents_is_none_of_corpora(tmp_path: Path) -> None:

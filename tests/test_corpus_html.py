@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.corpus.decoding import detect_encoding
-from nbtext.corpus.html import HtmlDocument, text_of_html_document
+from nbtext.corpus.html import HtmlDocument, decode_html
 from tests.operation_counts import DOUBLE, steps
 from tests.process import python, write
 from tests.profiles import rounds
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def text_of_html(markup: str, *, drop_quotes: bool = False) -> str:
-    return HtmlDocument.of(markup.encode()).text(drop_quotes=drop_quotes).decode()
+    return HtmlDocument.from_markup(markup.encode()).extract_text(drop_quotes=drop_quotes).decode()
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_quotations_can_be_dropped() -> None:
     ],
 )  # fmt: skip
 def test_encodings(body: bytes, encoding: str, read: str) -> None:
-    assert text_of_html_document(*detect_encoding(body, encoding))[0].decode().strip() == read
+    assert decode_html(*detect_encoding(body, encoding))[0].decode().strip() == read
 
 
 def test_as_a_kind_of_document(tmp_path: Path) -> None:

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.corpus.document import Notices, size_in_words
-from nbtext.corpus.reading import source_of
-from nbtext.corpus.streams import numbered_lines
-from nbtext.corpus.table import _rows_of_csv
+from nbtext.corpus.document import Notices, format_byte_size
+from nbtext.corpus.reading import create_reader_options
+from nbtext.corpus.streams import enumerate_lines
+from nbtext.corpus.table import _read_csv_rows
 from nbtext.settings import Reading
 from tests.process import LITTLE_MEMORY, error_line, nbtext, write
 from tests.reading import documents
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def test_lines_against_a_slow_twin(content: bytes, limit: int) -> None:
     wanted = [line.removesuffix(b"\r") for line in content.split(b"\n")]
     wanted = wanted[:-1] if content.endswith(b"\n") or not content else wanted
-    found = numbered_lines(io.BufferedReader(io.BytesIO(content)), limit)
+    found = enumerate_lines(io.BufferedReader(io.BytesIO(content)), limit)
     assert list(found) == [
         (number, line if len(line) <= limit else None) for number, line in enumerate(wanted, 1)
     ]
@@ -51,10 +51,14 @@ def test_rows_of_csv_beyond_the_limit_are_read_over(rows: list[list[str]], limit
         record = io.StringIO()
         csv.writer(record, lineterminator="\n").writerow(row)
         records.append(record.getvalue())
-    source = source_of(
-        Reading.of({"format": "csv", "max_document_size": str(limit)}), Notices(), labelled=True
+    source = create_reader_options(
+        Reading.from_values({"format": "csv", "max_document_size": str(limit)}),
+        Notices(),
+        labelled=True,
     )
-    found = list(_rows_of_csv(io.BufferedReader(io.BytesIO(out.getvalue().encode())), source, 0, 0))
+    found = list(
+        _read_csv_rows(io.BufferedReader(io.BytesIO(out.getvalue().encode())), source, 0, 0)
+    )
     wanted = [
         None if len(record) > limit + 2 else [field.encode() for field in row]
         for row, record in zip(rows, records, strict=True)
@@ -127,7 +131,7 @@ def test_an_unclosed_quote_swallows_no_memory_and_is_told(tmp_path: Path) -> Non
     ],
 )
 def test_sizes_in_words(size: int, text: str) -> None:
-    assert size_in_words(size) == text
+    assert format_byte_size(size) == text
 
 
 @pytest.mark.parametrize("name", ["c.csv.gz", "c.tsv.gz"])

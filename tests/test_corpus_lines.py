@@ -18,10 +18,10 @@ from sklearn.datasets import dump_svmlight_file
 
 from nbtext import TextClassifier
 from nbtext.corpus.lines import _split_labels
-from nbtext.corpus.streams import rejoined
+from nbtext.corpus.streams import prepend_bytes
 from nbtext.counts.counting import Analysis, DocumentCounter
 from nbtext.counts.vocabulary import Vocabulary
-from nbtext.prediction.labels import label_set
+from nbtext.prediction.labels import make_label_set
 from nbtext.settings import Reading, Settings
 from tests.building import plain
 from tests.process import MEMORY, fail, nbtext, succeed, succeeded, write
@@ -50,7 +50,7 @@ def test_fasttext_lines(tmp_path: Path) -> None:
 
 def test_fasttext_lines_with_several_labels(tmp_path: Path) -> None:
     path = write("c.ft", "__label__b __label__a x\n__label__a\ty __label__a z")
-    assert texts(path) == [(label_set(["a", "b"]), "x"), (label_set(["a"]), "y z")]
+    assert texts(path) == [(make_label_set(["a", "b"]), "x"), (make_label_set(["a"]), "y z")]
 
 
 def test_fasttext_lines_without_a_label_are_problems(tmp_path: Path) -> None:
@@ -157,12 +157,12 @@ def test_settings_that_leave_out_and_stem_no_words_do_not_raise_for_counted_feat
     )
 )
 def test_counting_equals_adding_up(rows: list[list[tuple[str, int]]]) -> None:
-    vocabulary = Vocabulary.of(["a", "b:c", "é"])
+    vocabulary = Vocabulary.from_terms(["a", "b:c", "é"])
     lines = [" ".join(f"{name}:{count}" for name, count in row).encode() for row in rows]
     matrix = (
         DocumentCounter(Analysis(Settings(reading=Reading(format="svmlight"))), vocabulary)
         .count(lines)
-        .matrix()
+        .to_matrix()
     )
     for number, row in enumerate(rows):
         wanted: Counter[str] = Counter()
@@ -170,13 +170,13 @@ def test_counting_equals_adding_up(rows: list[list[tuple[str, int]]]) -> None:
             wanted[name] += count
         entries = slice(matrix.offsets[number], matrix.offsets[number + 1])
         found = {
-            vocabulary.term(term): count
+            vocabulary.get_term(term): count
             for term, count in zip(
                 matrix.terms[entries], matrix.counts[entries].tolist(), strict=True
             )
         }
         assert found == {name: count for name, count in wanted.items() if name in ("a", "b:c", "é")}
-        assert matrix.unknown[number] == wanted["zz"] + wanted["9"]
+        assert matrix.unknown_tokens[number] == wanted["zz"] + wanted["9"]
 
 
 def test_what_scikit_learn_writes_is_read(tmp_path: Path) -> None:
@@ -193,5 +193,5 @@ def test_a_stream_that_goes_on_is_read_without_copying_its_beginning_again() -> 
     """Each read copied what was left of the beginning: a line of 64 MB took most of a minute."""
     size = 1 << 26
     buffer = bytearray(1 << 16)
-    again = rejoined(bytes(size), io.BufferedReader(io.BytesIO(b"rest")))
+    again = prepend_bytes(bytes(size), io.BufferedReader(io.BytesIO(b"rest")))
     assert sum(iter(lambda: again.readinto(buffer), 0)) == size + len(b"rest")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.corpus.lines import _ABSENT, _value_at
-from nbtext.prediction.labels import label_set, one_label
+from nbtext.prediction.labels import clean_label, make_label_set
 from tests.process import fail, nbtext, succeed, write
 from tests.reading import documents, problems, texts
 
@@ -197,7 +197,7 @@ def test_what_the_json_module_writes_is_read_back(
     )
     spaces = str.maketrans("\0\x1c\x1d\x1e\x1f", "     ")
     labels = [
-        one_label(label) if isinstance(label, str) else json.dumps(label) for label, *_ in rows
+        clean_label(label) if isinstance(label, str) else json.dumps(label) for label, *_ in rows
     ]
     wanted = [
         (label, text.translate(spaces)) for label, (_, text, _) in zip(labels, rows, strict=True)
@@ -219,13 +219,13 @@ def test_a_list_has_several_labels_one_or_none(tmp_path: Path) -> None:
     ]
     path = lines(*(json.dumps({"label": label, "text": "x"}).encode() for label in given))
     expected = [
-        label_set(["grain", "wheat"]),
-        label_set(["corn"]),
-        label_set([]),
+        make_label_set(["grain", "wheat"]),
+        make_label_set(["corn"]),
+        make_label_set([]),
         "corn",
-        label_set(["7", "true"]),
+        make_label_set(["7", "true"]),
         " corn",
-        label_set(["corn", "wheat"]),
+        make_label_set(["corn", "wheat"]),
     ]
     assert [label for label, _ in texts(path)] == expected
 
@@ -270,7 +270,7 @@ EXPORTS: dict[str, object] = {
 @pytest.mark.parametrize("name", EXPORTS)
 def test_what_annotation_tools_write_is_read(tmp_path: Path, name: str) -> None:
     write("export.json", json.dumps([EXPORTS[name]] * 3))
-    assert texts("export.json") == [(label_set(["cats"]), "it purrs")] * 3
+    assert texts("export.json") == [(make_label_set(["cats"]), "it purrs")] * 3
 
 
 def test_the_keys_are_those_of_the_record_with_the_most(tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_the_keys_are_those_of_the_record_with_the_most(tmp_path: Path) -> None:
         "issues.json",
         json.dumps([{"body": "it", "labels": []}, {"body": "purrs", "labels": [{"name": "cats"}]}]),
     )
-    assert texts("issues.json") == [(label_set([]), "it"), (label_set(["cats"]), "purrs")]
+    assert texts("issues.json") == [(make_label_set([]), "it"), (make_label_set(["cats"]), "purrs")]
 
 
 def test_a_record_with_no_examples_is_reported(tmp_path: Path) -> None:

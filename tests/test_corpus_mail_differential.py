@@ -12,7 +12,7 @@ from email.policy import default
 
 import pytest
 
-from nbtext.corpus.mail.mail import MailReading, read_mail
+from nbtext.corpus.mail.mail import MailOptions, read_mail
 from tests.oracle_mail import text_by_html_parser
 from tests.profiles import some
 
@@ -101,7 +101,7 @@ def made(chance: random.Random) -> tuple[bytes, str]:
 
 
 def by_nbtext(message: bytes) -> list[str]:
-    return words(read_mail(message, MailReading())[0].decode())
+    return words(read_mail(message, MailOptions())[0].decode())
 
 
 def by_email(message: bytes) -> list[str]:

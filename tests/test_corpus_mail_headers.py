@@ -4,10 +4,10 @@ import pytest
 
 from nbtext.corpus.mail.headers import (
     Headers,
-    all_fields,
-    chosen_fields,
-    domain_of,
-    names_to_read,
+    extract_fields,
+    get_header_filter,
+    guess_registered_domain,
+    select_fields,
     split_headers,
 )
 
@@ -26,11 +26,11 @@ body
 
 
 def headers(message: bytes, *names: bytes) -> Headers:
-    return split_headers(message, names_to_read(names or None))[0]
+    return split_headers(message, get_header_filter(names or None))[0]
 
 
 def test_all_headers_are_fields() -> None:
-    words, items = all_fields(headers(MESSAGE), "auto")
+    words, items = extract_fields(headers(MESSAGE), "auto")
     assert words == [
         (b"from", b'"Ann B." <Ann >'), (b"to", b"bob , <carol >"), (b"subject", "café".encode()),
         (b"x-mailer", b"Mutt 1.4"),
@@ -52,12 +52,12 @@ def test_all_headers_are_fields() -> None:
     ],
 )  # fmt: skip
 def test_headers_that_are_never_read(name: str) -> None:
-    words, items = all_fields(headers(f"{name}: word ann@example.org\n\n".encode()), "auto")
+    words, items = extract_fields(headers(f"{name}: word ann@example.org\n\n".encode()), "auto")
     assert (words, items) == ([], b"")
 
 
 def test_chosen_headers_can_be_fields() -> None:
-    assert chosen_fields(headers(MESSAGE, b"date", b"subject"), [b"date", b"subject"], "auto") == [
+    assert select_fields(headers(MESSAGE, b"date", b"subject"), [b"date", b"subject"], "auto") == [
         (b"subject", "café".encode()), (b"date", b"Thu, 22 Aug 2002 12:36:23 +0100"),
     ]  # fmt: skip
 
@@ -73,4 +73,4 @@ def test_chosen_headers_can_be_fields() -> None:
     ],
 )
 def test_registered_domains(host: bytes, domain: bytes) -> None:
-    assert domain_of(host) == domain
+    assert guess_registered_domain(host) == domain

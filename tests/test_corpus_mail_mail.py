@@ -5,15 +5,15 @@ from email.message import EmailMessage
 
 import pytest
 
-from nbtext.corpus.mail.mail import MailReading, read_mail
+from nbtext.corpus.mail.mail import MailOptions, read_mail
 from tests.operation_counts import DOUBLE, steps
 from tests.process import python
 
-SUBJECT = MailReading()
+SUBJECT = MailOptions()
 
 
 def text(body: bytes, *headers: str) -> str:
-    return read_mail(body, MailReading([name.encode() for name in headers or ("subject",)]))[
+    return read_mail(body, MailOptions([name.encode() for name in headers or ("subject",)]))[
         0
     ].decode()
 
@@ -53,7 +53,7 @@ def test_a_newsgroup_message_as_it_was_sent() -> None:
         "No",
         "£.",
     ]
-    assert read_mail(body, SUBJECT)[1].transcoded
+    assert read_mail(body, SUBJECT)[1].is_transcoded
 
 
 def test_a_message_without_headers_or_without_a_body() -> None:

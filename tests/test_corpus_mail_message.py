@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nbtext.corpus.mail.message import MARK, Message
+from nbtext.corpus.mail.message import MARK_HEADER, Message
 
 VALUE = "spam; probability=0.98"
 FORGED = b"x-NBTEXT \t: ham; probability=1\r\n\t; folded\n"
@@ -47,11 +47,11 @@ def unmarked(message: bytes) -> bytes:
 @given(messages)
 @example(b" ")
 def test_the_header_is_put_in_and_no_other_byte_changes(message: bytes) -> None:
-    found = Message.of(message)
+    found = Message.from_start(message)
     between = (
         b"\n" if found.content.startswith((b" ", b"\t")) else b""
     )  # else the message would continue the header
-    assert unmarked(found.marked(VALUE)) == found.envelope + between + found.content
+    assert unmarked(found.with_mark(VALUE)) == found.envelope + between + found.content
     assert found.envelope + found.content == message
 
 
@@ -62,15 +62,15 @@ def test_the_header_is_put_in_and_no_other_byte_changes(message: bytes) -> None:
 def test_headers_of_that_name_leave_the_head_with_their_folded_lines_and_stay_in_the_body(
     head: list[bytes], body: bytes
 ) -> None:
-    found = Message.of(b"".join(head) + body).marked(VALUE)
+    found = Message.from_start(b"".join(head) + body).with_mark(VALUE)
     assert unmarked(found) == b"".join(line for line in head if line != FORGED) + body
 
 
 @given(messages)
 @example(b"\t")
 def test_marking_again_replaces_the_header(message: bytes) -> None:
-    once = Message.of(message).marked(VALUE)
-    assert Message.of(once).marked(VALUE) == once
+    once = Message.from_start(message).with_mark(VALUE)
+    assert Message.from_start(once).with_mark(VALUE) == once
 
 
 @given(
@@ -79,8 +79,8 @@ def test_marking_again_replaces_the_header(message: bytes) -> None:
 )
 def test_the_email_package_finds_the_value_unharmed(head: list[bytes], end: bytes) -> None:
     message = end.join([b"From ann Sat", *head, b"", b"body", b""])
-    found = email.message_from_bytes(Message.of(message).marked(VALUE))
-    assert found[MARK] == VALUE
+    found = email.message_from_bytes(Message.from_start(message).with_mark(VALUE))
+    assert found[MARK_HEADER] == VALUE
     assert found.get_unixfrom() == "From ann Sat"
 
 
@@ -99,8 +99,11 @@ def test_the_email_package_finds_the_value_unharmed(head: list[bytes], end: byte
     ],
 )
 def test_where_the_header_stands(message: bytes, expected: bytes) -> None:
-    assert Message.of(message).marked("v") == expected
+    assert Message.from_start(message).with_mark("v") == expected
 
 
 def test_folded_lines_of_the_value_end_as_the_message_has_it() -> None:
-    assert Message.of(b"To: c\r\n\r\n").marked("a;\n b") == b"X-Nbtext: a;\r\n b\r\nTo: c\r\n\r\n"
+    assert (
+        Message.from_start(b"To: c\r\n\r\n").with_mark("a;\n b")
+        == b"X-Nbtext: a;\r\n b\r\nTo: c\r\n\r\n"
+    )

@@ -4,12 +4,12 @@ from email.message import EmailMessage
 
 import pytest
 
-from nbtext.corpus.mail.mail import MailReading, read_mail
+from nbtext.corpus.mail.mail import MailOptions, read_mail
 from tests.operation_counts import DOUBLE, steps
 
 
 def items(body: bytes) -> list[str]:
-    return read_mail(body, MailReading((), structure=True))[2][-1][1].decode().split()
+    return read_mail(body, MailOptions((), structure=True))[2][-1][1].decode().split()
 
 
 def page(markup: str) -> list[str]:
@@ -65,7 +65,7 @@ def test_numbers_are_in_classes() -> None:
 
 
 def test_structure_is_off_with_named_headers() -> None:
-    assert read_mail(b"Content-Type: text/html\n\n<p>x", MailReading())[2] == []
+    assert read_mail(b"Content-Type: text/html\n\n<p>x", MailOptions())[2] == []
 
 
 NAME = "é" * 60
@@ -81,7 +81,7 @@ NAME = "é" * 60
 )  # fmt: skip
 def test_long_items_are_cut_at_characters(message: str, item: str) -> None:
     """A part of a character at the end of an item ended the run."""
-    _, _, fields = read_mail(message.encode(), MailReading(None, structure=True))
+    _, _, fields = read_mail(message.encode(), MailOptions(None, structure=True))
     assert item in dict(fields)[b""].decode().split(" ")
 
 

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.corpus.collection import Corpus
 from nbtext.corpus.document import LabelledFolder, Notices
-from nbtext.corpus.mail.mail import MailReading, _without_quotes, _without_signature, read_mail
-from nbtext.corpus.mailboxes import MESSAGE, _class_named
-from nbtext.corpus.reading import read_shard, reading_like, resolved, source_of
-from nbtext.corpus.shards import shards
-from nbtext.corpus.streams import BUFFER
+from nbtext.corpus.mail.mail import MailOptions, _without_quotes, _without_signature, read_mail
+from nbtext.corpus.mailboxes import MESSAGE_START, _class_named
+from nbtext.corpus.reading import choose_reading, create_reader_options, read_shard, resolve_reading
+from nbtext.corpus.shards import split_corpus
+from nbtext.corpus.streams import BUFFER_BYTES
 from nbtext.errors import PathError, UsageError
-from nbtext.prediction.labels import label_set
+from nbtext.prediction.labels import make_label_set
 from nbtext.settings import Reading
 from tests.operation_counts import DOUBLE, steps
 from tests.oracle_mail import text_by_email_package
@@ -88,13 +88,15 @@ def test_where_a_message_of_an_mbox_begins(tmp_path: Path, lines: str, begins: b
 def test_an_mbox_of_twice_the_size_takes_twice_the_time(unit: bytes) -> None:
     content = unit * (1 << 21 >> len(unit).bit_length())
     small, large = (
-        min(repeat(partial(MESSAGE.findall, part), number=1, repeat=3))
+        min(repeat(partial(MESSAGE_START.findall, part), number=1, repeat=3))
         for part in (content[: len(content) // 4], content)
     )
     assert large < 12 * small + 0.02
 
 
-@pytest.mark.parametrize("size", [BUFFER - 60, BUFFER - 5, BUFFER + 40, 3 * BUFFER])
+@pytest.mark.parametrize(
+    "size", [BUFFER_BYTES - 60, BUFFER_BYTES - 5, BUFFER_BYTES + 40, 3 * BUFFER_BYTES]
+)
 def test_messages_begin_also_where_a_piece_of_the_file_ends(tmp_path: Path, size: int) -> None:
     path = box(tmp_path, (b"From a@b Sat\nSubject: one\n\n" + b"x" * size + b"\n") * 3)
     assert [len(text) for _, text in texts(path, headers="subject")] == [
@@ -230,7 +232,7 @@ def test_folders_of_mboxes_as_classes(tmp_path: Path) -> None:
     write("Gmail/All.mbox", GMAIL)
     assert [document.label for document in documents("Gmail", label_column="X-Gmail-Labels")][
         :3
-    ] == list(map(label_set, LABELS))
+    ] == list(map(make_label_set, LABELS))
 
 
 @pytest.mark.parametrize(
@@ -289,7 +291,7 @@ def test_the_folders_of_a_maildir_that_is_given_alone(tmp_path: Path) -> None:
     assert {document.label for document in documents(path, path / ".Junk")} == {"Maildir", "Junk"}
     assert {document.label for document in documents(LabelledFolder(str(path), "ham"))} == {"ham"}
     os.link(path / "cur/0.host:2,S", path / ".Junk/new/9")
-    assert next(iter(Corpus([str(path)], Reading(), labelled=True))).label == label_set(
+    assert next(iter(Corpus([str(path)], Reading(), labelled=True))).label == make_label_set(
         ["INBOX", "Junk"]
     )
 
@@ -323,7 +325,7 @@ def test_a_message_in_several_maildirs_has_their_labels(tmp_path: Path) -> None:
     corpus(tmp_path, {"work/cur/1": "Subject: tax\n\nform", "home/new/2": "Subject: ann\n\nhello"})
     (tmp_path / "home/cur/3").hardlink_to(tmp_path / "work/cur/1")
     assert [document.label for document in documents(tmp_path)] == [
-        label_set(["home", "work"]),
+        make_label_set(["home", "work"]),
         "home",
     ]
 
@@ -359,7 +361,7 @@ LABELS = [["Inbox", "Taxes, 2024", "Café", "Boîte", "Unread"], ["Work/Plans", 
 def test_a_header_has_the_labels_of_mail(tmp_path: Path) -> None:
     corpus(tmp_path, {"all.mbox": GMAIL})
     found = documents(tmp_path / "all.mbox", label_column="X-Gmail-Labels")
-    assert [document.label for document in found[:3]] == list(map(label_set, LABELS))
+    assert [document.label for document in found[:3]] == list(map(make_label_set, LABELS))
     assert [str(document.problem) for document in found if document.problem] == [
         "no header 'x-gmail-labels'; see label_column"
     ]
@@ -383,7 +385,7 @@ def test_a_header_has_the_labels_of_mail(tmp_path: Path) -> None:
             document.label
             for document in documents(tmp_path / folder, label_column="X-Gmail-Labels")
         ] == [
-            *map(label_set, LABELS),
+            *map(make_label_set, LABELS),
             None,
         ]
 
@@ -405,13 +407,13 @@ def test_mails_are_chosen_by_a_header(tmp_path: Path, where: str, chosen: str) -
         tmp_path / "box",
         {f"a/{number}.eml": f"{mail}\n\nbody\n" for number, mail in enumerate(mails, 1)},
     )
-    found = Corpus(["box"], Reading(), labelled=True, where=where)
+    found = Corpus(["box"], Reading(), labelled=True, condition=where)
     assert "".join(document.id[-5] for document in found) == chosen
     corpus(
         tmp_path, {"all.mbox": "".join(f"From x@y {DATE}\n{mail}\n\nbody\n\n" for mail in mails)}
     )
     assert [
-        document.id for document in Corpus(["all.mbox"], Reading(), labelled=True, where=where)
+        document.id for document in Corpus(["all.mbox"], Reading(), labelled=True, condition=where)
     ] == [f"all.mbox:{n}" for n in chosen]
 
 
@@ -455,7 +457,7 @@ def test_a_header_of_labels_is_not_read_as_text(tmp_path: Path) -> None:
         for words in (b"form", b"other")
     ]
     table = corpus(tmp_path, {"t.csv": "x-topic,text\n"}) / "t.csv"
-    assert reading_like(model.reading, [str(table)], {}).label_column is None
+    assert choose_reading(model.reading, [str(table)], {}).label_column is None
 
 
 def test_messages_renamed_while_a_maildir_is_read_are_found(tmp_path: Path) -> None:
@@ -469,8 +471,10 @@ def test_messages_renamed_while_a_maildir_is_read_are_found(tmp_path: Path) -> N
         },
     )
     paths = ["spam"]
-    source = source_of(resolved(Reading(), paths, labelled=True), Notices(), labelled=True)
-    [shard] = shards(paths, source)
+    source = create_reader_options(
+        resolve_reading(Reading(), paths, labelled=True), Notices(), labelled=True
+    )
+    [shard] = split_corpus(paths, source)
     (tmp_path / "spam/new/1").rename(tmp_path / "spam/cur/1:2,S")
     (tmp_path / "spam/cur/2:2,").rename(tmp_path / "spam/cur/2:2,FS")
     (tmp_path / "spam/cur/3:2,").unlink()
@@ -553,7 +557,7 @@ def test_a_well_formed_message_is_read_as_the_email_package_reads_it(
     message = end.join([*headers, b""]) + end + b"".join(body)
     names = ["subject", "from", "x-empty"]
     (read, doubts, _), slow = (
-        read_mail(message, MailReading([name.encode() for name in names], encoding=encoding)),
+        read_mail(message, MailOptions([name.encode() for name in names], encoding=encoding)),
         text_by_email_package(message, names, encoding),
     )
     assert (read.split(), doubts) == (slow[0].split(), slow[1])

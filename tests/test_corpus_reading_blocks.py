@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from nbtext.corpus import reading as reading_module
 from nbtext.corpus import streams, table
 from nbtext.corpus.document import Notices
-from nbtext.corpus.reading import read_corpus, read_shard, resolved, source_of
+from nbtext.corpus.reading import create_reader_options, read_corpus, read_shard, resolve_reading
 from nbtext.corpus.shards import Shard
 from nbtext.errors import NbtextError
 from nbtext.ragged import LabelledBlock
@@ -92,7 +92,7 @@ def found(items: Any, notices: Notices) -> Found:
             if isinstance(item, LabelledBlock):
                 documents += [
                     (item.labels[place], text)
-                    for place, text in zip(item.classes.tolist(), item.texts, strict=True)
+                    for place, text in zip(item.label_indices.tolist(), item.texts, strict=True)
                 ]
             elif item.problem is not None:
                 problems.append((item.id, item.problem.line))
@@ -104,19 +104,21 @@ def found(items: Any, notices: Notices) -> Found:
 
 
 def in_blocks(path: Path, reading: Reading, notices: Notices) -> Iterator[LabelledBlock | Document]:
-    source = source_of(resolved(reading, [str(path)], labelled=True), notices, labelled=True)
-    return read_shard(Shard(str(path)), replace(source, blocks=True))
+    source = create_reader_options(
+        resolve_reading(reading, [str(path)], labelled=True), notices, labelled=True
+    )
+    return read_shard(Shard(str(path)), replace(source, accepts_blocks=True))
 
 
 def both(path: Path, size: int, **options: Any) -> tuple[Found, Found]:
     """What is read one by one, and in blocks of about so many bytes."""
-    paths, reading = [str(path)], Reading.of(options)
+    paths, reading = [str(path)], Reading.from_values(options)
     slow, fast = Notices(), Notices()
     one_by_one = found(read_corpus(paths, reading, slow, labelled=True), slow)
     with (
-        patch.object(streams, "LINES_AT_ONCE", size),
-        patch.object(table, "LINES_AT_ONCE", size),
-        patch.object(reading_module, "LINES_AT_ONCE", size),
+        patch.object(streams, "LINE_BLOCK_BYTES", size),
+        patch.object(table, "LINE_BLOCK_BYTES", size),
+        patch.object(reading_module, "LINE_BLOCK_BYTES", size),
     ):
         return one_by_one, found(
             (item for _ in paths for item in in_blocks(path, reading, fast)), fast

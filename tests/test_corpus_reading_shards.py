@@ -23,11 +23,11 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from nbtext.corpus.decoding import LONGEST_WIDE, is_wide
+from nbtext.corpus.decoding import WIDE_ENCODING_PROBE_BYTES, is_wide_encoding
 from nbtext.corpus.document import WHOLE_FILE, Notices
-from nbtext.corpus.reading import read_corpus, read_shard, resolved, source_of
-from nbtext.corpus.shards import FILES, Shard, parts, shards
-from nbtext.corpus.streams import LONGEST_BEGINNING, compression
+from nbtext.corpus.reading import create_reader_options, read_corpus, read_shard, resolve_reading
+from nbtext.corpus.shards import SHARD_FILES, Shard, split_corpus, split_file
+from nbtext.corpus.streams import COMPRESSION_PROBE_BYTES, detect_compression
 from nbtext.errors import PathError, UsageError
 from nbtext.ragged import LabelledBlock
 from nbtext.settings import Reading
@@ -37,7 +37,7 @@ from tests.profiles import examples
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from nbtext.corpus.document import Document, FilePart
+    from nbtext.corpus.document import ByteRange, Document
 
 LINE = st.one_of(
     st.sampled_from([
@@ -54,7 +54,10 @@ def whole(
     paths: Sequence[str], *, labelled: bool, **given: Any
 ) -> tuple[list[tuple[Any, ...]], Notices]:
     """Every document as a tuple, read in one go."""
-    reading, notices = resolved(Reading.of(given), paths, labelled=labelled), Notices()
+    reading, notices = (
+        resolve_reading(Reading.from_values(given), paths, labelled=labelled),
+        Notices(),
+    )
     return [
         plain(document) for document in read_corpus(paths, reading, notices, labelled=labelled)
     ], notices
@@ -64,13 +67,23 @@ def in_shards(
     paths: Sequence[str], size: int, *, labelled: bool, **given: Any
 ) -> tuple[list[tuple[Any, ...]], Notices, int]:
     """The same in shards, the last one first, and how many shards there were."""
-    reading, notices = resolved(Reading.of(given), paths, labelled=labelled), Notices()
-    cut = list(shards(paths, source_of(reading, notices, labelled=labelled), size))
+    reading, notices = (
+        resolve_reading(Reading.from_values(given), paths, labelled=labelled),
+        Notices(),
+    )
+    cut = list(
+        split_corpus(paths, create_reader_options(reading, notices, labelled=labelled), size)
+    )
     read: list[tuple[list[Document], Notices]] = []
     for shard in reversed(cut):
         of_shard = Notices()
         read.append(
-            (list(read_shard(shard, source_of(reading, of_shard, labelled=labelled))), of_shard)
+            (
+                list(
+                    read_shard(shard, create_reader_options(reading, of_shard, labelled=labelled))
+                ),
+                of_shard,
+            )
         )
     found = []
     for documents, of_shard in reversed(read):
@@ -126,8 +139,8 @@ def test_any_parts_hold_each_record_once_in_order(
         Path(paths[1]).write_bytes(b"".join(line + end for line, end in others))
         assume(
             not any(
-                is_wide(start) or compression("", start)
-                for start in (Path(path).read_bytes()[:LONGEST_WIDE] for path in paths)
+                is_wide_encoding(start) or detect_compression("", start)
+                for start in (Path(path).read_bytes()[:WIDE_ENCODING_PROBE_BYTES] for path in paths)
             )
         )
         expected, noticed = whole(paths, labelled=labelled, **reading)
@@ -136,12 +149,14 @@ def test_any_parts_hold_each_record_once_in_order(
         assert notices.transcoded == noticed.transcoded
 
 
-def parts_of(path: Path, size: int, file_format: str = "tsv") -> list[FilePart]:
+def parts_of(path: Path, size: int, file_format: str = "tsv") -> list[ByteRange]:
     return list(
-        parts(
+        split_file(
             str(path),
             size,
-            source_of(Reading.of({"format": file_format}), Notices(), labelled=True),
+            create_reader_options(
+                Reading.from_values({"format": file_format}), Notices(), labelled=True
+            ),
         )
     )
 
@@ -161,7 +176,9 @@ def test_parts_are_whole_lines_without_gaps(lines: list[bytes], end: bytes, size
         assert all(piece.endswith(b"\n") for piece in pieces[:-1])
         longest = max(map(len, lines)) + 1
         assert len(pieces) >= 2
-        assert all(len(piece) <= max(size, LONGEST_BEGINNING, 2 * longest) for piece in pieces)
+        assert all(
+            len(piece) <= max(size, COMPRESSION_PROBE_BYTES, 2 * longest) for piece in pieces
+        )
         assert all(len(piece + following) > size for piece, following in pairwise(pieces))
         assert b"".join(pieces) == content
         assert [part.lines_before for part in cut] == [
@@ -325,20 +342,27 @@ def counted_or_raised(
     """Labels and texts as training reads them, in blocks, whose order does not matter."""
     found: list[tuple[Any, ...]] = []
     try:
-        resolution = resolved(Reading.of(reading), [str(path)], labelled=True)
+        resolution = resolve_reading(Reading.from_values(reading), [str(path)], labelled=True)
         cut = (
             [Shard(str(path))]
             if size is None
-            else shards([str(path)], source_of(resolution, Notices(), labelled=True), size)
+            else split_corpus(
+                [str(path)], create_reader_options(resolution, Notices(), labelled=True), size
+            )
         )
         for shard in cut:
             for item in read_shard(
-                shard, replace(source_of(resolution, Notices(), labelled=True), blocks=True)
+                shard,
+                replace(
+                    create_reader_options(resolution, Notices(), labelled=True), accepts_blocks=True
+                ),
             ):
                 if isinstance(item, LabelledBlock):
                     found += [
                         (item.labels[number], text)
-                        for number, text in zip(item.classes.tolist(), item.texts, strict=True)
+                        for number, text in zip(
+                            item.label_indices.tolist(), item.texts, strict=True
+                        )
                     ]
                 else:
                     found += [
@@ -407,20 +431,23 @@ def test_directories_are_cut_between_files(tmp_path: Path, labelled: bool) -> No
 def test_a_shard_has_few_files_and_not_many_bytes(tmp_path: Path) -> None:
     made = random.Random(1)
     corpus(
-        tmp_path, {f"a/{number:04}": "x" * made.choice([1, 9000]) for number in range(2 * FILES)}
+        tmp_path,
+        {f"a/{number:04}": "x" * made.choice([1, 9000]) for number in range(2 * SHARD_FILES)},
     )
-    source = source_of(
-        resolved(Reading.of({}), [str(tmp_path)], labelled=True), Notices(), labelled=True
+    source = create_reader_options(
+        resolve_reading(Reading.from_values({}), [str(tmp_path)], labelled=True),
+        Notices(),
+        labelled=True,
     )
     cut = [
         [Path(file[0]).stat().st_size for file in shard.files or ()]
-        for shard in shards([str(tmp_path)], source, 1 << 17)
+        for shard in split_corpus([str(tmp_path)], source, 1 << 17)
     ]
     assert max(map(len, cut)) <= 32
     assert all(sum(sizes[:-1]) < 1 << 17 for sizes in cut)
-    assert [len(shard.files or ()) for shard in shards([str(tmp_path)], source, 1 << 30)] == [
-        FILES,
-        FILES,
+    assert [len(shard.files or ()) for shard in split_corpus([str(tmp_path)], source, 1 << 30)] == [
+        SHARD_FILES,
+        SHARD_FILES,
     ]
 
 

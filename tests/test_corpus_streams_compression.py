@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.corpus.document import Notices, Source
-from nbtext.corpus.streams import compression, open_stream, stream_of, unpacked
+from nbtext.corpus.document import Notices, ReaderOptions
+from nbtext.corpus.streams import create_stream, detect_compression, open_stream, unpack
 from nbtext.errors import PathError
 from nbtext.settings import Reading
 from tests.process import LITTLE_MEMORY, MEMORY, corpus, error_line, fail, nbtext
@@ -33,7 +33,7 @@ LINES = b"".join(b"a\tdocument number %d of many\n" % number for number in range
 
 
 def content(packed: bytes, kind: str, limit: int = 1 << 30) -> bytes:
-    return stream_of(unpacked(io.BytesIO(packed), kind, limit)).read()
+    return create_stream(unpack(io.BytesIO(packed), kind, limit)).read()
 
 
 @KINDS
@@ -46,7 +46,7 @@ def test_streams_one_after_the_other_are_one(
     kind: str, streams: list[bytes], times: int, padding: int
 ) -> None:
     packed = b"".join(PACK[kind](stream * times) for stream in streams)
-    assert compression("x", packed[:10]) == kind
+    assert detect_compression("x", packed[:10]) == kind
     assert content(packed + bytes(padding), kind) == b"".join(stream * times for stream in streams)
 
 
@@ -71,13 +71,15 @@ def test_a_thread_unpacks_ahead_what_is_read_then_and_ends_with_the_file(
     whole.write_bytes(packed)
     cut.write_bytes(packed[:-9])
     with open_stream(
-        str(whole), Source(Reading(), Notices(), labelled=True, blocks=True)
+        str(whole), ReaderOptions(Reading(), Notices(), labelled=True, accepts_blocks=True)
     ) as stream:
         assert threading.active_count() == before + 1
         assert stream.read() == LINES
     with (
         open_stream(str(cut)) as alone,
-        open_stream(str(cut), Source(Reading(), Notices(), labelled=True, blocks=True)) as stream,
+        open_stream(
+            str(cut), ReaderOptions(Reading(), Notices(), labelled=True, accepts_blocks=True)
+        ) as stream,
     ):
         assert lines_before_damage(stream) == lines_before_damage(alone)
     assert threading.active_count() == before

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.corpus.columns import doubts
-from nbtext.corpus.reading import column_names, resolved
+from nbtext.corpus.columns import find_table_warnings
+from nbtext.corpus.reading import read_column_names, resolve_reading
 from nbtext.errors import PathError, UsageError
-from nbtext.prediction.labels import label_set
+from nbtext.prediction.labels import make_label_set
 from nbtext.settings import Reading
 from tests.process import corpus
 from tests.reading import documents, problems, texts
@@ -107,15 +107,15 @@ def test_headers_of_any_length_are_recognised_and_kept(tmp_path: Path, names: in
     path = str(
         table(tmp_path, ",".join(header) + "\n" + ",".join(["hello", "a", *"1" * names]) + "\n")
     )
-    found = resolved(Reading(format="csv"), [path], labelled=True)
+    found = resolve_reading(Reading(format="csv"), [path], labelled=True)
     if names < 300_000:
         assert (found.label_column, found.text_column) == ("label", "text")
-        assert column_names(path, found) == tuple(header)
+        assert read_column_names(path, found) == tuple(header)
     else:
         with pytest.raises(
             UsageError, match="keep all needs the first row, which has more than 4 MiB"
         ) as raised:
-            column_names(path, Reading(format="csv", text_column="text"))
+            read_column_names(path, Reading(format="csv", text_column="text"))
         assert len(raised.value.line) < 1000
 
 
@@ -123,7 +123,9 @@ def test_texts_that_are_paths_of_files(tmp_path: Path) -> None:
     def are_paths(*values: str, text_column: str | None = None, header: bool | None = None) -> bool:
         reading = Reading(format="csv", text_column=text_column, header=header)
         return any(
-            doubts([["a", value] for value in values], reading, str(tmp_path), all_learnt=False)
+            find_table_warnings(
+                [["a", value] for value in values], reading, str(tmp_path), uses_all_rows=False
+            )
         )
 
     (tmp_path / "with blanks").touch()
@@ -367,5 +369,5 @@ def test_a_separator_stands_between_several_labels(tmp_path: Path, name: str) ->
         "\n".join(records if name.endswith("jsonl") else [delimiter.join(row) for row in rows])
     )
     assert texts(path, label_separator=";") == [
-        (label_set(labels), text) for text, labels in given.items()
+        (make_label_set(labels), text) for text, labels in given.items()
     ]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.corpus.document import Document, problem_of
+from nbtext.corpus.document import Document, to_document_error
 from nbtext.errors import DocumentError, PathError, UsageError
 from nbtext.settings import FORMATS
 from tests.fuzz.run import changed
@@ -145,8 +145,8 @@ def test_what_concerns_the_whole_run_ends_it(raised: BaseException, tmp_path: Pa
 
 def test_a_problem_has_one_short_message() -> None:
     unreadable = DocumentError("empty")
-    assert problem_of(unreadable) is unreadable
-    assert len(problem_of(Broken("x" * 10_000)).message) == 300
+    assert to_document_error(unreadable) is unreadable
+    assert len(to_document_error(Broken("x" * 10_000)).message) == 300
 
 
 def test_a_command_goes_on_after_a_document_whose_decoder_has_a_defect(tmp_path: Path) -> None:

@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 
 from nbtext.counts.corpus_counts import (
     _first_impossible,
-    is_known,
-    relabelled_documents,
-    with_ngram_parts,
+    include_ngram_parts,
+    is_in_vocabulary,
+    relabel_documents,
 )
 from nbtext.counts.counting import Analysis, DocumentCounter
 from nbtext.counts.vocabulary import (
     Vocabulary,
-    category_term,
-    displayed_term,
+    display_term,
+    is_attribute_category,
     is_category,
-    is_category_of,
+    make_category_term,
 )
 from nbtext.document_fields import Attributes
 from nbtext.settings import Reading, Settings
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def analysis(**given: Any) -> Analysis:
-    return Analysis(Settings.of({"stemmer": "none", **given}))
+    return Analysis(Settings.from_values({"stemmer": "none", **given}))
 
 
 def counted(labelled: Corpus, **given: Any) -> CorpusCounts:
@@ -60,12 +60,16 @@ def test_restricted_counts_are_those_of_texts_without_the_other_words(
 ) -> None:
     counts = counted(labelled)
     vocabulary = counts.table.vocabulary
-    kept = np.array([vocabulary.term(term) in words for term in range(len(vocabulary))], np.bool_)
-    found, wanted = counts.restricted(kept), counted(of_words(labelled, words))
+    kept = np.array(
+        [vocabulary.get_term(term) in words for term in range(len(vocabulary))], np.bool_
+    )
+    found, wanted = counts.restrict_terms(kept), counted(of_words(labelled, words))
     assert plain(found.table) == plain(wanted.table)
     rows = sorted(map(tuple, dense(found)))
     assert rows == sorted(map(tuple, dense(wanted)))
-    assert plain(counts.over(wanted.table.vocabulary).table) == plain(wanted.table)
+    assert plain(counts.restrict_to_vocabulary(wanted.table.vocabulary).table) == plain(
+        wanted.table
+    )
 
 
 def dense(counts: CorpusCounts) -> list[list[int]]:
@@ -79,8 +83,8 @@ def dense(counts: CorpusCounts) -> list[list[int]]:
 
 def test_an_ngram_that_stays_keeps_what_it_is_made_of() -> None:
     vocabulary = counted([("x", "ant bee cat dog")], ngrams=3).table.vocabulary
-    names = [vocabulary.term(term) for term in range(len(vocabulary))]
-    kept = with_ngram_parts(vocabulary, np.array([name == "bee cat dog" for name in names]))
+    names = [vocabulary.get_term(term) for term in range(len(vocabulary))]
+    kept = include_ngram_parts(vocabulary, np.array([name == "bee cat dog" for name in names]))
     assert {name for name, stays in zip(names, kept.tolist(), strict=True) if stays} == {
         "bee",
         "cat",
@@ -89,8 +93,8 @@ def test_an_ngram_that_stays_keeps_what_it_is_made_of() -> None:
         "bee cat dog",
     }
     other = counted([("x", "cat bee"), ("y", "bee cat eel")], ngrams=3).table.vocabulary
-    known = is_known(vocabulary, other)
-    assert {other.term(term) for term in np.flatnonzero(known).tolist()} == {
+    known = is_in_vocabulary(vocabulary, other)
+    assert {other.get_term(term) for term in np.flatnonzero(known).tolist()} == {
         "bee",
         "cat",
         "bee cat",
@@ -104,7 +108,7 @@ def test_some_documents_each_under_a_label_of_its_own(
     rows = sorted(data.draw(st.sets(st.integers(0, len(labelled) - 1), min_size=1)))
     labels = data.draw(st.lists(st.sampled_from("uvw"), min_size=len(rows), max_size=len(rows)))
     statistics, counted_documents = documents(labelled)
-    found = relabelled_documents(statistics, counted_documents.rows(np.array(rows)), labels, 4096)
+    found = relabel_documents(statistics, counted_documents.rows(np.array(rows)), labels, 4096)
     wanted, _ = documents(
         [(label, labelled[row][1]) for row, label in zip(rows, labels, strict=True)]
     )
@@ -119,20 +123,20 @@ def test_none_of_the_documents_that_were_counted_is_the_first_that_cannot_be_sub
 
 def test_categories_are_terms_that_no_text_can_hold() -> None:
     terms = [
-        category_term("colour", "dark red"),
-        category_term("co", "lour"),
-        category_term("colour", ""),
+        make_category_term("colour", "dark red"),
+        make_category_term("co", "lour"),
+        make_category_term("colour", ""),
     ]
-    assert [displayed_term(term) for term in (*terms, "red", "a=b")] == [
+    assert [display_term(term) for term in (*terms, "red", "a=b")] == [
         "colour=dark red",
         "co=lour",
         "colour=",
         "red",
         "a=b",
     ]
-    vocabulary = Vocabulary.of(sorted([*terms, "colour", "red"]))
-    of_colour = is_category_of(vocabulary, "colour")
-    names = [vocabulary.term(number) for number in range(len(vocabulary))]
+    vocabulary = Vocabulary.from_terms(sorted([*terms, "colour", "red"]))
+    of_colour = is_attribute_category(vocabulary, "colour")
+    names = [vocabulary.get_term(number) for number in range(len(vocabulary))]
     assert {
         name for name, found in zip(names, is_category(vocabulary).tolist(), strict=True) if found
     } == set(terms)
@@ -140,23 +144,25 @@ def test_categories_are_terms_that_no_text_can_hold() -> None:
         terms[0],
         terms[2],
     }
-    assert not any(is_category(Vocabulary.of(terms)).any() for terms in (["colour", "red"], []))
+    assert not any(
+        is_category(Vocabulary.from_terms(terms)).any() for terms in (["colour", "red"], [])
+    )
 
 
 def test_documents_with_values_are_counted_with_their_categories_and_numbers() -> None:
     attributes = Attributes(("colour", "shape"), ("legs",), ("kilos",))
-    vocabulary = Vocabulary.of(
-        sorted([category_term("colour", "red"), category_term("shape", "red"), "cat"])
+    vocabulary = Vocabulary.from_terms(
+        sorted([make_category_term("colour", "red"), make_category_term("shape", "red"), "cat"])
     )
     reading = Reading(categorical="colour,shape", count="legs", numeric="kilos")
     counter = DocumentCounter(Analysis(Settings(stop_words="none", reading=reading)), vocabulary)
     rows = [["red", "red", "4", "1.5"], ["blue", "red", "", "-1"], ["", "", "0", ""]]
-    values = [*map(attributes.checked, rows), ()]  # the last text was given without values
+    values = [*map(attributes.normalise_values, rows), ()]  # the last text was given without values
     postings = counter.count([b"cat cat", b"cat", b"", b"cat cat cat"], (), values)
-    matrix = postings.matrix()
+    matrix = postings.to_matrix()
     found = [
         {
-            displayed_term(vocabulary.term(term)): count
+            display_term(vocabulary.get_term(term)): count
             for term, count in zip(
                 matrix.terms[row].tolist(), matrix.counts[row].tolist(), strict=True
             )
@@ -178,4 +184,4 @@ def test_documents_with_values_are_counted_with_their_categories_and_numbers() -
     np.testing.assert_array_equal(
         matrix.values, [[4, 1.5], [np.nan, -1], [0, np.nan], [np.nan, np.nan]]
     )
-    assert matrix.unknown.tolist() == [0, 0, 0, 0]
+    assert matrix.unknown_tokens.tolist() == [0, 0, 0, 0]

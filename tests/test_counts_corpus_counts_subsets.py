@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nbtext.counts.documents import DocumentSample
     from tests.oracle import Labelled
 
-PARAMETERS = Settings.of({"stemmer": "none", "ngrams": 2, "sample": 3})
+PARAMETERS = Settings.from_values({"stemmer": "none", "ngrams": 2, "sample": 3})
 
 
 def texts(corpus: list[Labelled]) -> list[tuple[str, bytes]]:
@@ -39,7 +39,7 @@ def test_a_part_is_counted_as_if_it_were_alone(corpus: list[Labelled], data: st.
     chosen = np.array(
         data.draw(st.lists(st.booleans(), min_size=len(corpus), max_size=len(corpus))), np.bool_
     )
-    part = subsets.part(chosen)
+    part = subsets.select_table(chosen)
     alone = oracle.count(
         [document for document, here in zip(corpus, chosen.tolist(), strict=True) if here], 2
     )
@@ -54,8 +54,8 @@ def test_a_part_is_counted_as_if_it_were_alone(corpus: list[Labelled], data: st.
 @given(corpus=strategies.corpora)
 def test_the_whole_and_nothing(corpus: list[Labelled]) -> None:
     subsets = subsets_of(corpus)
-    assert subsets.part(np.ones(len(corpus), np.bool_)) == subsets.table
-    nothing = subsets.part(np.zeros(len(corpus), np.bool_))
+    assert subsets.select_table(np.ones(len(corpus), np.bool_)) == subsets.table
+    nothing = subsets.select_table(np.zeros(len(corpus), np.bool_))
     assert (nothing.n_documents, nothing.cell_counts.size, int(nothing.term_offsets.max())) == (
         0,
         0,
@@ -71,7 +71,7 @@ def test_the_sample_is_that_of_counting_the_part_alone(
         st.lists(st.booleans(), min_size=len(corpus), max_size=len(corpus)).filter(any)
     )
     subsets = subsets_of(corpus)
-    found = subsets.counts(np.array(chosen), PARAMETERS["sample"]).sample
+    found = subsets.select_counts(np.array(chosen), PARAMETERS["sample"]).sample
     alone = count(
         [pair for pair, here in zip(texts(corpus), chosen, strict=True) if here],
         Analysis(PARAMETERS),
@@ -80,8 +80,8 @@ def test_the_sample_is_that_of_counting_the_part_alone(
     assert found.documents.hashes.tolist() == alone.sample.documents.hashes.tolist()
     names = [subsets.table.classes[k] for k in found.documents.classes.tolist()]
     assert names == [alone.table.classes[k] for k in alone.sample.documents.classes.tolist()]
-    assert terms_of(found, subsets.table.vocabulary.term) == terms_of(
-        alone.sample, alone.table.vocabulary.term
+    assert terms_of(found, subsets.table.vocabulary.get_term) == terms_of(
+        alone.sample, alone.table.vocabulary.get_term
     )
 
 

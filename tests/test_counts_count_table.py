@@ -43,7 +43,7 @@ def test_counting_is_that_of_the_slow_twin(order: int, corpus: Corpus) -> None:
     wanted = oracle.count(corpus, order)
     assert plain(statistics) == wanted
     assert [
-        statistics.vocabulary.term(number) for number in range(statistics.n_terms)
+        statistics.vocabulary.get_term(number) for number in range(statistics.n_terms)
     ] == wanted.terms
     assert_well_formed(statistics)
 
@@ -62,10 +62,10 @@ def test_sums_over_classes_and_terms_are_those_of_the_slow_twin(order: int, corp
         sum(wanted.holding.get((k, term), 0) for k in classes) for term in terms
     ]
     backwards = np.arange(len(terms))[::-1]
-    assert statistics.counts_of(backwards).tolist() == [
+    assert statistics.get_dense_counts(backwards).tolist() == [
         [wanted.occurrences.get((k, term), 0) for k in classes] for term in terms[::-1]
     ]
-    assert statistics.documents_of(backwards).tolist() == [
+    assert statistics.get_dense_documents(backwards).tolist() == [
         [wanted.holding.get((k, term), 0) for k in classes] for term in terms[::-1]
     ]
 
@@ -84,8 +84,8 @@ def test_block_size_and_order_of_documents_change_nothing(
 @given(a=strategies.corpora, b=strategies.corpora)
 def test_a_sum_is_counting_both_together_in_either_order(order: int, a: Corpus, b: Corpus) -> None:
     both = table_of(a + b, order)
-    assert table_of(a, order).combined(table_of(b, order), 1).table == both
-    assert table_of(b, order).combined(table_of(a, order), 1).table == both
+    assert table_of(a, order).combine(table_of(b, order), 1).table == both
+    assert table_of(b, order).combine(table_of(a, order), 1).table == both
     assert_well_formed(both)
 
 
@@ -95,7 +95,7 @@ def test_a_difference_undoes_a_sum_and_vocabulary_and_classes_go_back_too(
     order: int, a: Corpus, b: Corpus
 ) -> None:
     first, second = table_of(a, order), table_of(b, order)
-    left = first.combined(second, 1).table.combined(second, -1).table
+    left = first.combine(second, 1).table.combine(second, -1).table
     assert left == first
     assert_well_formed(left)
 
@@ -103,9 +103,9 @@ def test_a_difference_undoes_a_sum_and_vocabulary_and_classes_go_back_too(
 @given(strategies.corpora)
 def test_nothing_is_left_of_a_corpus_without_itself(corpus: Corpus) -> None:
     statistics = table_of(corpus)
-    nothing = statistics.combined(statistics, -1).table
+    nothing = statistics.combine(statistics, -1).table
     assert (nothing.classes, nothing.n_terms, nothing.n_documents) == ((), 0, 0)
-    assert nothing.combined(statistics, 1).table == statistics
+    assert nothing.combine(statistics, 1).table == statistics
 
 
 @given(strategies.corpora, strategies.corpora)
@@ -117,7 +117,7 @@ def test_taking_away_more_than_there_is_raises(a: Corpus, b: Corpus) -> None:
         for key, count in getattr(theirs, part).items()
     ):
         with pytest.raises(UsageError, match="never counted"):
-            table_of(a).combined(table_of(b), -1)
+            table_of(a).combine(table_of(b), -1)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_taking_away_a_document_that_was_not_counted_raises_even_if_no_count_fal
         table_of([("class", text.split()) for text in texts]) for texts in (counted, taken)
     )
     with pytest.raises(UsageError, match="never counted"):
-        statistics.combined(other, -1)
+        statistics.combine(other, -1)
 
 
 def test_statistics_differ_in_any_part() -> None:
@@ -164,5 +164,5 @@ def test_the_count_of_a_term_in_a_class_is_that_of_its_cell(n_classes: int) -> N
         table.tolist(), [9] * n_classes, np.minimum(table, 1).tolist()
     )
     order = random.permutation(statistics.cell_counts.size)
-    found = statistics.counts_in(statistics.cell_terms[order], statistics.cell_classes[order])
+    found = statistics.look_up_counts(statistics.cell_terms[order], statistics.cell_classes[order])
     assert found.tolist() == statistics.cell_counts[order].tolist()

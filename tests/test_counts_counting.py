@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.counts.counting import Analysis, check_label, content_hashes
+from nbtext.counts.counting import Analysis, check_label, hash_contents
 from nbtext.errors import UsageError
 from nbtext.settings import Settings
 from tests.building import plain
@@ -19,7 +19,7 @@ from tests.models import count, count_documents
 
 
 def settings(**given: Any) -> Settings:
-    return Settings.of({"stemmer": "none", **given})
+    return Settings.from_values({"stemmer": "none", **given})
 
 
 def analysis(**given: Any) -> Analysis:
@@ -37,11 +37,13 @@ def test_all_documents_are_counted_as_the_corpus_is_and_stay_in_order(
     assert [statistics.classes[number] for number in documents.classes.tolist()] == [
         label for label, _ in labelled
     ]
-    assert documents.hashes.tolist() == content_hashes([text for _, text in encoded]).tolist()
+    assert documents.hashes.tolist() == hash_contents([text for _, text in encoded]).tolist()
     if not setting:
         bounds, matrix = documents.matrix.offsets.tolist(), documents.matrix
         for (_, text), begin, end in zip(labelled, bounds, bounds[1:], strict=False):
-            terms = [statistics.vocabulary.term(term) for term in matrix.terms[begin:end].tolist()]
+            terms = [
+                statistics.vocabulary.get_term(term) for term in matrix.terms[begin:end].tolist()
+            ]
             assert dict(zip(terms, matrix.counts[begin:end].tolist(), strict=True)) == Counter(
                 text.split()
             )
@@ -49,7 +51,7 @@ def test_all_documents_are_counted_as_the_corpus_is_and_stay_in_order(
 
 def test_content_hashes_are_the_first_eight_bytes_of_sha_256() -> None:
     """Of the empty text and of "abc": FIPS 180-4's examples."""
-    found = content_hashes([b"", b"abc"])
+    found = hash_contents([b"", b"abc"])
     assert found.astype("<u8").tobytes().hex() == "e3b0c44298fc1c14" + "ba7816bf8f01cfea"
     assert found.dtype == np.uint64
 

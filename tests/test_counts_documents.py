@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.counts import documents as module
-from nbtext.counts.counting import Analysis, content_hashes
-from nbtext.counts.documents import LARGEST_HASH, DocumentSample
+from nbtext.counts.counting import Analysis, hash_contents
+from nbtext.counts.documents import MAX_HASH, DocumentSample
 from nbtext.errors import UsageError
 from nbtext.settings import Settings
 from tests.models import count
@@ -19,7 +19,7 @@ from tests.models import count
 if TYPE_CHECKING:
     from nbtext.counts.corpus_counts import CorpusCounts
 
-PARAMETERS = Settings.of({"stemmer": "none", "stop_words": "none", "sample": 4})
+PARAMETERS = Settings.from_values({"stemmer": "none", "stop_words": "none", "sample": 4})
 LABELLED = st.lists(
     st.tuples(st.sampled_from("xyz"), st.text("abc ", max_size=12).map(str.encode)),
     min_size=1,
@@ -40,7 +40,8 @@ def contents(sample: DocumentSample, counts: CorpusCounts) -> list[tuple[int, st
     for row in range(len(documents)):
         entries = slice(documents.matrix.offsets[row], documents.matrix.offsets[row + 1])
         terms = [
-            statistics.vocabulary.term(term) for term in documents.matrix.terms[entries].tolist()
+            statistics.vocabulary.get_term(term)
+            for term in documents.matrix.terms[entries].tolist()
         ]
         of_terms = dict(zip(terms, documents.matrix.counts[entries].tolist(), strict=True))
         found.append(
@@ -51,7 +52,7 @@ def contents(sample: DocumentSample, counts: CorpusCounts) -> list[tuple[int, st
 
 def expected(documents: Documents, size: int) -> list[tuple[int, str, dict[str, int]]]:
     words = [[word for word in text.decode().split() if len(word) > 1] for _, text in documents]
-    hashes = content_hashes([text for _, text in documents]).tolist()
+    hashes = hash_contents([text for _, text in documents]).tolist()
     rows = [
         (number, label, dict(sorted(Counter(terms).items())))
         for number, (label, _), terms in zip(hashes, documents, words, strict=True)
@@ -94,7 +95,7 @@ def test_what_is_taken_away_leaves_the_sample_and_what_was_evicted_does_not_retu
     assert Counter(map(str, contents(remaining.sample, remaining))) == kept - left
     assert remaining.table == counted(first, size).table
     last = int(remaining.sample.documents.hashes.max(initial=0))
-    assert remaining.sample.bound == (LARGEST_HASH if whole.sample.is_complete else last)
+    assert remaining.sample.bound == (MAX_HASH if whole.sample.is_complete else last)
 
 
 @given(LABELLED, st.integers(0, 12))
@@ -112,14 +113,14 @@ def test_documents_that_were_never_counted_cannot_be_taken_away() -> None:
 
 @given(st.lists(st.binary(max_size=4), min_size=1))
 def test_hashes_are_of_the_text_alone(texts: list[bytes]) -> None:
-    hashes = content_hashes(texts).tolist()
+    hashes = hash_contents(texts).tolist()
     assert len(set(hashes)) == len(set(texts))
-    assert hashes == [int(content_hashes([text])[0]) for text in texts]
+    assert hashes == [int(hash_contents([text])[0]) for text in texts]
 
 
 def test_a_sample_is_bounded_in_entries_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_ENTRIES", 10)
-    monkeypatch.setattr(module, "MOST_TERMS", 6)
+    monkeypatch.setattr(module, "MAX_SAMPLE_ENTRIES", 10)
+    monkeypatch.setattr(module, "MAX_SAMPLED_DOCUMENT_TERMS", 6)
     documents = [
         ("x", " ".join(f"{chr(97 + n)}{chr(97 + m)}" for m in range(1 + (n + m) % 8)).encode())
         for n in range(20)
@@ -138,7 +139,7 @@ def test_a_long_stream_is_sampled_on_the_way() -> None:
     counts = counted(documents, 50)
     assert contents(counts.sample, counts) == expected(documents, 50)
     assert not counts.sample.is_complete
-    assert counts.sample.bound < LARGEST_HASH
+    assert counts.sample.bound < MAX_HASH
 
 
 def test_ngrams_are_part_of_a_sample() -> None:

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nbtext.corpus.document import Document, contents
+from nbtext.corpus.document import Document, collect_contents
 from nbtext.counts.counting import Analysis, DocumentCounter
-from nbtext.counts.vocabulary import Vocabulary, stop_word_term
-from nbtext.document_fields import FieldColumns, without_separators
+from nbtext.counts.vocabulary import Vocabulary, make_stop_word_term
+from nbtext.document_fields import FieldColumns, clean_text
 from nbtext.settings import Settings
-from nbtext.text.words import stemmer
+from nbtext.text.words import load_stemmer
 from tests import oracle, strategies
 from tests.models import count
 from tests.profiles import examples
@@ -38,9 +38,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 corpora = st.lists(
-    st.tuples(
-        strategies.documents.map(without_separators), st.one_of(st.just([]), strategies.fields)
-    ),
+    st.tuples(strategies.documents.map(clean_text), st.one_of(st.just([]), strategies.fields)),
     min_size=1,
     max_size=4,
 )
@@ -49,11 +47,11 @@ EVERY = pytest.mark.parametrize("name", SETTINGS)
 
 def slow_terms(text: bytes, fields: Fields, analysis: Analysis) -> Counter[str]:
     """The terms of a document in plain Python: those of its text, those of each field with its name in front, and items."""
-    settings, stem = analysis.settings, stemmer(analysis.settings.stemmer, "english")
-    marks, dropped = settings.counts_stop_words, analysis.dropped
+    settings, stem = analysis.settings, load_stemmer(analysis.settings.stemmer, "english")
+    marks, dropped = settings.counts_stop_words, analysis.dropped_words
 
     def terms(content: bytes) -> list[str]:
-        if settings.counts_both:
+        if settings.counts_pairs_and_words:
             return [term for form in FORM.findall(content.decode()) for term in of_form(form)]
         return of_words(oracle.terms(content, dropped, split=oracle.pairs))
 
@@ -68,7 +66,7 @@ def slow_terms(text: bytes, fields: Fields, analysis: Analysis) -> Counter[str]:
 
     def of_words(found: list[str]) -> list[str]:
         return [
-            stop_word_term(word) if marks and word in STOP_WORDS else stem([word])[0]
+            make_stop_word_term(word) if marks and word in STOP_WORDS else stem([word])[0]
             for word in found
         ]
 
@@ -89,7 +87,7 @@ def slow_terms(text: bytes, fields: Fields, analysis: Analysis) -> Counter[str]:
 def by_term(matrix: DocumentTermMatrix, vocabulary: Vocabulary) -> list[Counter[str]]:
     """The counts of each document, without character n-grams."""
     of_entries = list(
-        zip(map(vocabulary.term, matrix.terms.tolist()), matrix.counts.tolist(), strict=True)
+        zip(map(vocabulary.get_term, matrix.terms.tolist()), matrix.counts.tolist(), strict=True)
     )
     return [
         Counter({term: n for term, n in of_entries[begin:end] if "*" not in term})
@@ -108,18 +106,20 @@ def test_terms_of_fields_are_those_of_plain_python_whole_and_in_pieces(name: str
         documents = [Document("", "a", text, fields=fields) for text, fields in parts]
         wanted = [slow_terms(*part, analysis) for part in parts]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("nbtext.text.analyzer.PIECE_BYTES", size)
+            patch.setattr("nbtext.text.analyzer.MAX_PIECE_BYTES", size)
             statistics = count([("a", document) for document in documents], analysis).table
             matrix = (
                 DocumentCounter(analysis, statistics.vocabulary)
-                .count(*contents(documents))
-                .matrix()
+                .count(*collect_contents(documents))
+                .to_matrix()
             )
-            nothing_known = DocumentCounter(analysis, Vocabulary.of([])).count(*contents(documents))
+            nothing_known = DocumentCounter(analysis, Vocabulary.from_terms([])).count(
+                *collect_contents(documents)
+            )
         assert by_term(matrix, statistics.vocabulary) == wanted
-        assert not matrix.unknown.any()
+        assert not matrix.unknown_tokens.any()
         if "char_ngrams" not in SETTINGS[name]:
-            assert nothing_known.unknown.tolist() == [found.total() for found in wanted]
+            assert nothing_known.unknown_tokens.tolist() == [found.total() for found in wanted]
 
     of_documents()
 
@@ -134,7 +134,9 @@ def test_a_field_has_ngrams_of_its_own_and_items_have_none() -> None:
     analysis = Analysis(Settings(ngrams=2), ["the"])
     statistics = count([("spam", document)], analysis).table
     [counts] = by_term(
-        DocumentCounter(analysis, statistics.vocabulary).count(*contents([document])).matrix(),
+        DocumentCounter(analysis, statistics.vocabulary)
+        .count(*collect_contents([document]))
+        .to_matrix(),
         statistics.vocabulary,
     )
     assert counts == {
@@ -145,14 +147,14 @@ def test_a_field_has_ngrams_of_its_own_and_items_have_none() -> None:
 
 @given(st.lists(strategies.fields, min_size=1, max_size=4).filter(any))
 def test_the_fields_of_a_block_are_those_of_its_documents(fields: list[Fields]) -> None:
-    found = FieldColumns.of(fields)
+    found = FieldColumns.from_fields(fields)
     assert list(zip(found.documents.tolist(), found.names, found.contents, strict=True)) == [
         (number, *field)
         for number, of_document in enumerate(fields)
         for field in of_document
         if field[0]
     ]
-    assert list(zip(found.documents_of_items.tolist(), found.items, strict=True)) == [
+    assert list(zip(found.item_documents.tolist(), found.items, strict=True)) == [
         (number, content)
         for number, of_document in enumerate(fields)
         for name, content in of_document

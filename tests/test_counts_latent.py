@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.counts.latent import LatentSpace, latent_terms, right_singular_vectors
+from nbtext.counts.latent import LatentSpace, compute_right_singular_vectors, select_latent_terms
 from tests import strategies
 from tests.building import matrix_of, statistics_of
 
@@ -30,12 +30,12 @@ def space_of(
     statistics = statistics_of(corpus)
     selected = np.array(
         [
-            over is None or statistics.vocabulary.term(number) in over
+            over is None or statistics.vocabulary.get_term(number) in over
             for number in range(statistics.n_terms)
         ],
         np.bool_,
     )
-    return LatentSpace.of(
+    return LatentSpace.from_documents(
         statistics,
         selected,
         matrix_of([terms for _, terms in corpus], statistics.vocabulary),
@@ -75,7 +75,7 @@ def test_vectors_are_numpys(most: int) -> None:
     corpus = random_corpus()
     statistics = statistics_of(corpus)
     matrix = matrix_of([terms for _, terms in corpus], statistics.vocabulary)
-    found = right_singular_vectors(matrix, statistics.n_terms, most)
+    found = compute_right_singular_vectors(matrix, statistics.n_terms, most)
     values, rows = np.linalg.svd(dense(matrix, statistics.n_terms))[1:]
     rank = int((values > 1e-6 * values[0]).sum())
     wanted = rows[: min(most, rank)]
@@ -90,10 +90,11 @@ def test_vectors_are_numpys(most: int) -> None:
 def test_features_are_projections_of_unit_length(corpus: list[Labelled], dimensions: int) -> None:
     space = space_of(corpus, dimensions)
     terms = [
-        space.statistics.vocabulary.term(number) for number in np.flatnonzero(space.known).tolist()
+        space.statistics.vocabulary.get_term(number)
+        for number in np.flatnonzero(space.used_terms).tolist()
     ]
     asked = [*(document for _, document in corpus), [], ["unseen"]]
-    features, lengths = space.features(matrix_of(asked, space.statistics.vocabulary))
+    features, lengths = space.project(matrix_of(asked, space.statistics.vocabulary))
     assert lengths.tolist() == [sum(term in terms for term in document) for document in asked]
     projected = tfidf(corpus, terms, asked).reshape(
         len(asked), len(terms)
@@ -116,7 +117,7 @@ def test_documents_that_share_no_term_meet_through_others() -> None:
         ("y", ["mouse"]),
     ]
     space = space_of(corpus, 2)
-    features, _ = space.features(
+    features, _ = space.project(
         matrix_of([["car"], ["engine"], ["mouse"]], space.statistics.vocabulary)
     )
     assert features[0] @ features[1] > 0.9
@@ -125,14 +126,16 @@ def test_documents_that_share_no_term_meet_through_others() -> None:
 
 def test_terms_of_one_document_count_only_where_there_are_few_others() -> None:
     statistics = statistics_of([("x", ["a", "b"]), ("y", ["b", "c"]), ("y", ["c", "d"])])
-    names = [statistics.vocabulary.term(number) for number in range(4)]
+    names = [statistics.vocabulary.get_term(number) for number in range(4)]
     every = np.ones(4, np.bool_)
     assert [
-        name for name, known in zip(names, latent_terms(statistics, every, 2), strict=True) if known
+        name
+        for name, known in zip(names, select_latent_terms(statistics, every, 2), strict=True)
+        if known
     ] == ["b", "c"]
-    assert latent_terms(statistics, every, 3).all()
+    assert select_latent_terms(statistics, every, 3).all()
     some = np.array([name != "b" for name in names])
-    assert latent_terms(statistics, some, 2).tolist() == some.tolist()
+    assert select_latent_terms(statistics, some, 2).tolist() == some.tolist()
 
 
 def test_only_selected_terms_count() -> None:
@@ -140,7 +143,8 @@ def test_only_selected_terms_count() -> None:
     some = ["t01", "t02", "t03", "t04", "t05"]
     space = space_of(corpus, 3, over=some)
     assert {
-        space.statistics.vocabulary.term(number) for number in np.flatnonzero(space.known).tolist()
+        space.statistics.vocabulary.get_term(number)
+        for number in np.flatnonzero(space.used_terms).tolist()
     } <= set(some)
-    features, lengths = space.features(matrix_of([["t20", "t21"]], space.statistics.vocabulary))
+    features, lengths = space.project(matrix_of([["t20", "t21"]], space.statistics.vocabulary))
     assert (features.tolist(), lengths.tolist()) == ([[0, 0, 0]], [0])

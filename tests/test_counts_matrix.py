@@ -16,11 +16,11 @@ from nbtext.counts.matrix import (
     DocumentTermMatrix,
     Postings,
     add_weighted_sums,
-    run_starts,
-    stable_order,
+    argsort_stable,
+    find_run_starts,
 )
 from nbtext.counts.vocabulary import Vocabulary
-from nbtext.ragged import flat_indices, offsets
+from nbtext.ragged import compute_flat_indices, compute_offsets
 from nbtext.text.analyzer import TermSequence
 from tests import oracle, strategies
 from tests.building import matrix_of, postings_of, statistics_of
@@ -31,7 +31,7 @@ documents = st.lists(strategies.sequences, max_size=6)
 def rows(matrix: DocumentTermMatrix, vocabulary: Vocabulary) -> list[dict[str, int]]:
     bounds = matrix.offsets.tolist()
     cells = [
-        (vocabulary.term(term), count)
+        (vocabulary.get_term(term), count)
         for term, count in zip(matrix.terms.tolist(), matrix.counts.tolist(), strict=True)
     ]
     found = [cells[begin:end] for begin, end in pairwise(bounds)]
@@ -45,16 +45,18 @@ def test_each_document_has_its_counts_and_what_is_unknown_is_counted_apart(
     order: int, held: list[list[str]], asked: list[list[str]]
 ) -> None:
     vocabulary = statistics_of([("class", row) for row in held], order).vocabulary
-    known = {vocabulary.term(number) for number in range(len(vocabulary))}
+    known = {vocabulary.get_term(number) for number in range(len(vocabulary))}
     matrix = matrix_of(asked, vocabulary, order)
     terms = [oracle.ngrams(row, order) for row in asked]
     assert rows(matrix, vocabulary) == [
         Counter(term for term in row if term in known) for row in terms
     ]
-    assert matrix.unknown.tolist() == [sum(term not in known for term in row) for row in terms]
-    assert matrix.lengths.tolist() == [sum(term in known for term in row) for row in terms]
+    assert matrix.unknown_tokens.tolist() == [
+        sum(term not in known for term in row) for row in terms
+    ]
+    assert matrix.known_tokens.tolist() == [sum(term in known for term in row) for row in terms]
     assert matrix.n_documents == len(asked)
-    assert matrix.entries.tolist() == [
+    assert matrix.row_sizes.tolist() == [
         len({term for term in row if term in known}) for row in terms
     ]
 
@@ -63,9 +65,9 @@ def test_each_document_has_its_counts_and_what_is_unknown_is_counted_apart(
 def test_some_terms_of_a_matrix_are_the_counts_of_those(
     asked: list[list[str]], chosen: set[str]
 ) -> None:
-    vocabulary = Vocabulary.of(sorted(strategies.WORDS))
-    matrix = matrix_of(asked, vocabulary).of_terms(
-        np.array([term in chosen for term in vocabulary.single_terms()])
+    vocabulary = Vocabulary.from_terms(sorted(strategies.WORDS))
+    matrix = matrix_of(asked, vocabulary).select_terms(
+        np.array([term in chosen for term in vocabulary.list_single_terms()])
     )
     assert rows(matrix, vocabulary) == [
         Counter(term for term in row if term in chosen) for row in asked
@@ -74,12 +76,12 @@ def test_some_terms_of_a_matrix_are_the_counts_of_those(
 
 def test_entries_with_several_features_are_chosen_with_all_of_them() -> None:
     matrix = DocumentTermMatrix(
-        offsets(np.array([2, 1])),
+        compute_offsets(np.array([2, 1])),
         np.array([0, 1, 1]),
         np.array([[1, 2], [3, 4], [5, 6]]),
         np.zeros(2, np.int64),
     )
-    found = matrix.of_entries(np.array([True, False, True]))
+    found = matrix.select_entries(np.array([True, False, True]))
     assert (found.offsets.tolist(), found.counts.tolist()) == ([0, 1, 2], [[1, 2], [5, 6]])
 
 
@@ -87,7 +89,7 @@ def test_entries_with_several_features_are_chosen_with_all_of_them() -> None:
 def test_postings_stand_by_term_and_then_by_document_and_those_of_some_documents_are_theirs(
     asked: list[list[str]], data: st.DataObject
 ) -> None:
-    vocabulary = Vocabulary.of(sorted(strategies.WORDS))
+    vocabulary = Vocabulary.from_terms(sorted(strategies.WORDS))
     postings = postings_of(asked, vocabulary)
     found = list(
         zip(
@@ -103,7 +105,7 @@ def test_postings_stand_by_term_and_then_by_document_and_those_of_some_documents
         for term in set(row)
     )
     chosen = data.draw(st.lists(st.booleans(), min_size=len(asked), max_size=len(asked)))
-    some = postings.of_documents(np.array(chosen, np.bool_)).matrix()
+    some = postings.select_documents(np.array(chosen, np.bool_)).to_matrix()
     assert rows(some, vocabulary) == [
         Counter(row) for row, wanted in zip(asked, chosen, strict=True) if wanted
     ]
@@ -123,7 +125,7 @@ def test_postings_of_a_sequence_are_its_pairs_counted_however_large_the_ids(
     tokens: list[tuple[int, int]],
 ) -> None:
     pairs = np.array(tokens, np.int64).reshape(-1, 2)
-    postings = Postings.of(TermSequence(pairs[:, 0], pairs[:, 1]), 6)
+    postings = Postings.from_sequence(TermSequence(pairs[:, 0], pairs[:, 1]), 6)
     found = list(
         zip(
             postings.terms.tolist(),
@@ -135,7 +137,7 @@ def test_postings_of_a_sequence_are_its_pairs_counted_however_large_the_ids(
     assert found == sorted(
         (term, number, count) for (number, term), count in Counter(tokens).items() if term >= 0
     )
-    assert postings.unknown.tolist() == [
+    assert postings.unknown_tokens.tolist() == [
         sum(term < 0 for number, term in tokens if number == each) for each in range(6)
     ]
     twice = Postings.sum([postings, postings, postings])
@@ -153,7 +155,7 @@ def test_postings_of_a_sequence_are_its_pairs_counted_however_large_the_ids(
     )
 )
 def test_the_stable_order_is_that_of_a_sort_of_places(numbers: list[int]) -> None:
-    assert stable_order(np.array(numbers, np.int64)).tolist() == sorted(
+    assert argsort_stable(np.array(numbers, np.int64)).tolist() == sorted(
         range(len(numbers)), key=numbers.__getitem__
     )
 
@@ -161,7 +163,7 @@ def test_the_stable_order_is_that_of_a_sort_of_places(numbers: list[int]) -> Non
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2))))
 def test_runs_begin_where_a_pair_differs_from_the_one_before(pairs: list[tuple[int, int]]) -> None:
     left, right = (np.array([one[side] for one in pairs], np.int64) for side in (0, 1))
-    assert run_starts(left, right).tolist() == [
+    assert find_run_starts(left, right).tolist() == [
         place for place, one in enumerate(pairs) if not place or one != pairs[place - 1]
     ]
 
@@ -169,15 +171,22 @@ def test_runs_begin_where_a_pair_differs_from_the_one_before(pairs: list[tuple[i
 @given(st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 5))))
 def test_flat_indices_run_through_each_row(found: list[tuple[int, int]]) -> None:
     starts, sizes = (np.array([row[side] for row in found], np.int64) for side in (0, 1))
-    assert flat_indices(starts, sizes).tolist() == [
+    assert compute_flat_indices(starts, sizes).tolist() == [
         start + i for start, size in found for i in range(size)
     ]
-    assert offsets(sizes).tolist() == [sum(sizes.tolist()[:i]) for i in range(len(found) + 1)]
+    assert compute_offsets(sizes).tolist() == [
+        sum(sizes.tolist()[:i]) for i in range(len(found) + 1)
+    ]
 
 
 @pytest.mark.parametrize(
     ("at_once", "whole"),
-    [(module.PRODUCTS_AT_ONCE, False), (module.FEW_PRODUCTS * 50, True), (50, True), (1, True)],
+    [
+        (module.MAX_BLOCK_PRODUCTS, False),
+        (module.MAX_LOOPED_ROWS * 50, True),
+        (50, True),
+        (1, True),
+    ],
 )
 def test_products_of_many_classes_are_added_up_as_whole_rows_to_the_same_numbers(
     at_once: int, whole: bool, monkeypatch: pytest.MonkeyPatch
@@ -190,7 +199,7 @@ def test_products_of_many_classes_are_added_up_as_whole_rows_to_the_same_numbers
         np.zeros(4, np.int64),
     )
     weights, scores = random.standard_normal((40, 50)), random.standard_normal((4, 50))
-    monkeypatch.setattr(module, "PRODUCTS_AT_ONCE", at_once)
+    monkeypatch.setattr(module, "MAX_BLOCK_PRODUCTS", at_once)
     expected, found = scores.copy(), scores.copy()
     for first in range(0, 30, max(at_once // 50, 1)):
         entries = range(first, min(first + max(at_once // 50, 1), 30))

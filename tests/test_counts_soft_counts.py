@@ -12,7 +12,7 @@ from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.count_table import Layer
 from nbtext.counts.counting import Analysis
 from nbtext.counts.soft_counts import SoftCounter
-from nbtext.counts.statistics import estimated
+from nbtext.counts.statistics import estimate_statistics
 from nbtext.document_fields import WEIGHT_UNIT
 from nbtext.settings import Settings
 from tests.building import dense
@@ -22,7 +22,7 @@ from tests.strategies import corpora
 if TYPE_CHECKING:
     import pytest
 
-ANALYSIS = Analysis.of(Settings(stop_words="none", stemmer="none", weighting="log"))
+ANALYSIS = Analysis.from_settings(Settings(stop_words="none", stemmer="none", weighting="log"))
 
 
 @given(corpora)
@@ -36,7 +36,7 @@ def test_sums_are_those_of_a_dense_product(corpus: list[tuple[str, list[str]]]) 
     shares = np.random.default_rng(len(corpus)).integers(
         0, WEIGHT_UNIT, (len(documents), statistics.n_classes)
     )
-    soft = SoftCounter(matrix, statistics).statistics(shares.astype(np.float64))
+    soft = SoftCounter(matrix, statistics).sum_statistics(shares.astype(np.float64))
     terms = np.arange(statistics.n_terms)
     assert np.array_equal(dense(soft), product.T @ shares)
     assert np.array_equal(dense(soft, "cell_documents"), (product > 0).T @ shares)
@@ -44,13 +44,13 @@ def test_sums_are_those_of_a_dense_product(corpus: list[tuple[str, list[str]]]) 
     assert soft.cell_counts.dtype == np.int64
     order = np.random.default_rng(0).permutation(len(documents))
     assert (
-        SoftCounter(matrix.rows(order), statistics).statistics(shares[order].astype(np.float64))
+        SoftCounter(matrix.take(order), statistics).sum_statistics(shares[order].astype(np.float64))
         == soft
     )
-    counts = CorpusCounts.of(statistics, documents, 0)
-    both = estimated(counts.with_layer(Layer("unlabelled", 0.5, WEIGHT_UNIT), soft).table)
+    counts = CorpusCounts.from_documents(statistics, documents, 0)
+    both = estimate_statistics(counts.with_layer(Layer("unlabelled", 0.5, WEIGHT_UNIT), soft).table)
     assert np.allclose(
-        both.counts_of(terms), dense(statistics) + product.T @ shares / 2 / WEIGHT_UNIT
+        both.get_dense_counts(terms), dense(statistics) + product.T @ shares / 2 / WEIGHT_UNIT
     )
     assert both.cell_logs is not None
 
@@ -61,6 +61,6 @@ def test_large_tables_are_made_in_blocks(monkeypatch: pytest.MonkeyPatch) -> Non
         (("xy"[n % 2], " ".join(words[n : n + 9]).encode()) for n in range(30)), ANALYSIS
     )
     shares = np.random.default_rng(1).integers(0, WEIGHT_UNIT, (30, 2)).astype(np.float64)
-    whole = SoftCounter(documents.matrix, statistics).statistics(shares)
-    monkeypatch.setattr(soft_counts, "TERM_WEIGHTS_AT_ONCE", 6)
-    assert SoftCounter(documents.matrix, statistics).statistics(shares) == whole
+    whole = SoftCounter(documents.matrix, statistics).sum_statistics(shares)
+    monkeypatch.setattr(soft_counts, "MAX_BLOCK_TERM_WEIGHTS", 6)
+    assert SoftCounter(documents.matrix, statistics).sum_statistics(shares) == whole

@@ -20,22 +20,22 @@ from nbtext.counts.corpus_counts import (
     CorpusCounts,
     Subsets,
     forget_documents,
-    relabelled_documents,
+    relabel_documents,
 )
-from nbtext.counts.count_table import UNLABELLED, Layer
+from nbtext.counts.count_table import UNLABELLED_LAYER, Layer
 from nbtext.counts.counting import Analysis
 from nbtext.counts.soft_counts import SoftCounter
 from nbtext.counts.statistics import (
+    CountWeights,
     LabelStatistics,
-    Seed,
-    Weights,
-    balancing_factors,
-    estimated,
-    weights_of,
+    SeedTerm,
+    build_count_weights,
+    compute_balancing_factors,
+    estimate_statistics,
 )
 from nbtext.errors import ModelError, UsageError
 from nbtext.model import state
-from nbtext.prediction.labels import label_set
+from nbtext.prediction.labels import make_label_set
 from nbtext.prediction.posterior import ClassPosterior, LabelPosterior
 from nbtext.settings import Settings
 from tests import strategies
@@ -45,59 +45,66 @@ from tests.models import count, count_documents
 from tests.oracle import Labelled
 from tests.profiles import examples
 
-ANALYSIS = Analysis.of(Settings(stop_words="none", stemmer="none", weighting="log"))
+ANALYSIS = Analysis.from_settings(Settings(stop_words="none", stemmer="none", weighting="log"))
 TEXTS = [("x", b"ant bee"), ("x", b"ant ant cat"), ("y", b"bee cat"), ("x", b"dog")]
 WHOLE = Analysis(Settings(stop_words="none", stemmer="none", sample=99))
 Corpus = list[Labelled]
 Dated = list[tuple[str, str, str]]
-SEEDS = [Seed("x", ("bee",), 2.3), Seed("y", ("ant",), 0.7)]
+SEEDS = [SeedTerm("x", ("bee",), 2.3), SeedTerm("y", ("ant",), 0.7)]
 
 
 def test_the_sum_is_that_of_each_cell_in_order() -> None:
     counted, documents = count_documents(TEXTS, ANALYSIS)
     shares = np.array([[700.0, 300], [10, 990], [0, 1000], [333, 667]])
-    soft = SoftCounter(documents.matrix, counted).statistics(shares)
-    counts = CorpusCounts.of(counted, documents, 9).with_layer(Layer(UNLABELLED, 0.3, 1000), soft)
-    assert counts.uses_unlabelled
-    assert counts.of_documents().table == counts.table.counted == counted
-    plain = CorpusCounts.of(counted, documents, 9)
-    assert (counts + plain).table == (plain + counts).table == counted.combined(counted, 1).table
-    assert (counts + plain - plain).table == (counts - plain + plain).table == counted
-    found = estimated(
-        counts.table, weights_of(counts.table, Settings(class_weight="balanced"), SEEDS)
+    soft = SoftCounter(documents.matrix, counted).sum_statistics(shares)
+    counts = CorpusCounts.from_documents(counted, documents, 9).with_layer(
+        Layer(UNLABELLED_LAYER, 0.3, 1000), soft
     )
-    factors = balancing_factors(counted)
+    assert counts.uses_unlabelled
+    assert counts.drop_derived_layers().table == counts.table.labelled_table == counted
+    plain = CorpusCounts.from_documents(counted, documents, 9)
+    assert (counts + plain).table == (plain + counts).table == counted.combine(counted, 1).table
+    assert (counts + plain - plain).table == (counts - plain + plain).table == counted
+    found = estimate_statistics(
+        counts.table, build_count_weights(counts.table, Settings(class_weight="balanced"), SEEDS)
+    )
+    factors = compute_balancing_factors(counted)
     seeds = np.array([[0, 0.7], [2.3, 0], [0, 0], [0, 0]])
     wanted = dense(counted) * factors / 1000 + seeds + 0.3 / 1000 * dense(soft)
-    assert np.array_equal(found.counts_of(np.arange(counted.n_terms)), wanted)
+    assert np.array_equal(found.get_dense_counts(np.arange(counted.n_terms)), wanted)
     assert np.array_equal(
         found.class_documents,
         counted.class_documents * factors / 1000 + 0.3 / 1000 * soft.class_documents,
     )
     assert (counted.unit, found.weight_unit) == (1, 1000)
-    assert np.array_equal(documents.natural_weights(found), factors[documents.classes] / 1000)
+    assert np.array_equal(documents.compute_weights(found), factors[documents.classes] / 1000)
 
 
 def test_a_part_of_a_sum_is_the_sum_of_the_part() -> None:
     counted, documents = count_documents(TEXTS, ANALYSIS)
-    weights, rows = weights_of(counted, Settings(class_weight="balanced"), SEEDS), np.array([0, 3])
-    part = estimated(Subsets(counted, documents).without(rows), weights)
+    weights, rows = (
+        build_count_weights(counted, Settings(class_weight="balanced"), SEEDS),
+        np.array([0, 3]),
+    )
+    part = estimate_statistics(Subsets(counted, documents).subtract_rows(rows), weights)
     alone, _ = count_documents([TEXTS[1], TEXTS[2]], ANALYSIS)
     terms = part.vocabulary.find_terms(
-        [(alone.vocabulary.term(number),) for number in range(alone.n_terms)]
+        [(alone.vocabulary.get_term(number),) for number in range(alone.n_terms)]
     )
-    wanted = estimated(alone, weights)
-    assert np.array_equal(part.counts_of(terms), wanted.counts_of(np.arange(alone.n_terms)))
+    wanted = estimate_statistics(alone, weights)
+    assert np.array_equal(
+        part.get_dense_counts(terms), wanted.get_dense_counts(np.arange(alone.n_terms))
+    )
     assert np.array_equal(part.class_documents, wanted.class_documents)
 
 
 def test_what_nothing_weighs_or_joins_stays_as_it_is() -> None:
     counted, _ = count_documents(TEXTS, ANALYSIS)
-    found = estimated(counted, Weights())
+    found = estimate_statistics(counted, CountWeights())
     assert found.table is counted
     assert all(mine is its for mine, its in zip(found.cells, counted.cells, strict=True))
-    assert found.observed is found
-    assert not found.seeds.held.any()
+    assert found.observed_counts is found
+    assert not found.seeds.term_occurs.any()
     assert found.seeds.class_documents.tolist() == [0, 0]
 
 
@@ -116,23 +123,25 @@ sets = st.lists(
 def test_all_documents_of_several_labels_count_each_document_once(
     corpus: list[tuple[set[str], str]],
 ) -> None:
-    counts = count([(label_set(labels), text.encode()) for labels, text in corpus], WHOLE)
-    once = count([("all documents", text.encode()) for _, text in corpus], WHOLE).labelled
-    found, selected = counts.labelled, np.arange(once.n_terms) % 2 == 0
+    counts = count([(make_label_set(labels), text.encode()) for labels, text in corpus], WHOLE)
+    once = count(
+        [("all documents", text.encode()) for _, text in corpus], WHOLE
+    ).labelled_statistics
+    found, selected = counts.labelled_statistics, np.arange(once.n_terms) % 2 == 0
     assert isinstance(found, LabelStatistics)
     assert found.all_documents == once == once.all_documents
-    assert (found.n_documents, found.tokens_of_all(selected)) == (
+    assert (found.n_documents, found.count_all_tokens(selected)) == (
         len(corpus),
-        once.tokens_of_all(selected),
+        once.count_all_tokens(selected),
     )
     assert np.array_equal(found.term_counts, once.term_counts)
     assert np.array_equal(found.term_documents, once.term_documents)
-    assert found.held.all()
+    assert found.term_occurs.all()
     assert found.classes == tuple(sorted({label for labels, _ in corpus for label in labels}))
     assert found.class_documents.tolist() == [
         sum(label in labels for labels, _ in corpus) for label in found.classes
     ]
-    assert (found.kind, once.kind) == (LabelPosterior, ClassPosterior)
+    assert (found.posterior_type, once.posterior_type) == (LabelPosterior, ClassPosterior)
 
 
 @examples(20)
@@ -142,7 +151,7 @@ def test_all_documents_of_one_label_each_are_the_sum_over_classes(corpus: Corpus
     wanted = statistics_of([("all documents", terms) for _, terms in corpus])
     assert found == wanted
     assert found.term_counts.tolist() == wanted.term_counts.tolist()
-    assert found.tokens_of_all(every_term(found)) == sum(len(terms) for _, terms in corpus)
+    assert found.count_all_tokens(every_term(found)) == sum(len(terms) for _, terms in corpus)
 
 
 def test_a_sum_that_nobody_needs_is_gone_at_once() -> None:
@@ -150,8 +159,8 @@ def test_a_sum_that_nobody_needs_is_gone_at_once() -> None:
     gc.disable()
     try:
         counted, _ = count_documents(TEXTS, ANALYSIS)
-        found = estimated(counted)
-        assert found.observed is found
+        found = estimate_statistics(counted)
+        assert found.observed_counts is found
         assert found.all_documents.n_documents == len(TEXTS)
         of_sum, of_table = weakref.ref(found), weakref.ref(counted)
         del found, counted
@@ -163,9 +172,9 @@ def test_a_sum_that_nobody_needs_is_gone_at_once() -> None:
 
 def test_cells_of_a_sum_have_terms_of_their_own_if_seeds_add_cells() -> None:
     counted, _ = count_documents(TEXTS, ANALYSIS)
-    found = estimated(counted, Weights(seeds=SEEDS))
+    found = estimate_statistics(counted, CountWeights(seeds=SEEDS))
     assert found.cell_terms.size == found.cell_counts.size == counted.cell_counts.size + 1
-    assert estimated(counted).cell_terms is counted.cell_terms
+    assert estimate_statistics(counted).cell_terms is counted.cell_terms
 
 
 PERIODS = ("2024", "2025")
@@ -191,9 +200,9 @@ def recounted(corpus: Dated) -> CorpusCounts:
             keep_all=True,
         )
         layers, numbers = (Layer(), Layer(period)), 2 * np.arange(counts.table.n_classes) + 1
-        statistics = counts.table.regrouped(numbers, counts.table.classes, layers)
+        statistics = counts.table.regroup_columns(numbers, counts.table.classes, layers)
         found.append(
-            CorpusCounts.of(
+            CorpusCounts.from_documents(
                 statistics,
                 replace(counts.documents, columns=numbers[counts.documents.columns], n_layers=2),
                 99,
@@ -245,10 +254,10 @@ def test_counted_layers_are_renamed_and_pruned_as_if_counted_again(
     counts = recounted(corpus)
     labels = [new[label] for label in counts.table.classes]
     require_equal(
-        counts.relabelled(labels),
+        counts.rename_classes(labels),
         recounted([(new[label], text, period) for label, text, period in corpus]),
     )
-    documents = relabelled_documents(
+    documents = relabel_documents(
         counts.table,
         counts.documents,
         [new[label] for label, *_ in sorted(corpus, key=itemgetter(2))],
@@ -258,14 +267,14 @@ def test_counted_layers_are_renamed_and_pruned_as_if_counted_again(
         documents, recounted([(new[label], text, period) for label, text, period in corpus])
     )
     kept = np.array(
-        [counts.table.vocabulary.term(term) in words for term in range(counts.table.n_terms)],
+        [counts.table.vocabulary.get_term(term) in words for term in range(counts.table.n_terms)],
         np.bool_,
     )
     without = [
         (label, " ".join(word for word in text.split() if word in words), period)
         for label, text, period in corpus
     ]
-    assert counts.restricted(kept).table == recounted(without).table
+    assert counts.restrict_terms(kept).table == recounted(without).table
 
 
 @examples(20)
@@ -278,11 +287,13 @@ def test_everything_is_estimated_from_the_sum_of_counted_layers(corpus: Dated) -
     terms = np.arange(counts.table.n_terms)
     for balanced in (None, "balanced"):
         of_periods, of_all = (
-            weights_of(each.table, Settings(class_weight=balanced), SEEDS)
+            build_count_weights(each.table, Settings(class_weight=balanced), SEEDS)
             for each in (counts, undated)
         )
-        assert estimated(counts.table, of_periods) == estimated(undated.table, of_all)
-    assert counts.labelled == undated.labelled
+        assert estimate_statistics(counts.table, of_periods) == estimate_statistics(
+            undated.table, of_all
+        )
+    assert counts.labelled_statistics == undated.labelled_statistics
     content = file_of(counts)
     with TemporaryDirectory() as folder:
         (Path(folder) / "model").write_bytes(content)
@@ -295,14 +306,16 @@ def test_everything_is_estimated_from_the_sum_of_counted_layers(corpus: Dated) -
     )
     rows = np.arange(0, len(corpus), 2)
     in_order = sorted(corpus, key=itemgetter(2))
-    part = Subsets(counts.table, counts.documents).without(rows)
-    assert part.counted.cell_counts.sum() == sum(len(text.split()) for _, text, _ in in_order[1::2])
+    part = Subsets(counts.table, counts.documents).subtract_rows(rows)
+    assert part.labelled_table.cell_counts.sum() == sum(
+        len(text.split()) for _, text, _ in in_order[1::2]
+    )
     assert terms.size == part.n_terms
 
 
 def test_a_file_has_not_too_many_layers(monkeypatch: pytest.MonkeyPatch) -> None:
     content = file_of(recounted([("x", "ant", "2024"), ("y", "bee", "2025")]))
-    monkeypatch.setattr(state, "MOST_COLUMNS", 5)
+    monkeypatch.setattr(state, "MAX_LABEL_LAYER_COLUMNS", 5)
     with TemporaryDirectory() as folder:
         (Path(folder) / "model").write_bytes(content)
         with pytest.raises(ModelError, match="it has too many layers"):

@@ -13,12 +13,19 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.cli.option_files import read_seeds
 from nbtext.counts.counting import Analysis
-from nbtext.counts.statistics import PSEUDO_COUNT, Seed, Weights, by_class, estimated, seed_counts
+from nbtext.counts.statistics import (
+    DEFAULT_SEED_PSEUDO_COUNT,
+    CountWeights,
+    SeedTerm,
+    count_seeds,
+    estimate_statistics,
+    expand_negative_seeds,
+)
 from nbtext.errors import PathError
-from nbtext.inspection.criteria import classifier_of, criteria
+from nbtext.inspection.criteria import compute_criteria, estimate_labelled_classifier
 from nbtext.inspection.generation import DocumentGenerator
-from nbtext.inspection.terms import ranking, term_details, term_name
-from nbtext.model.training import seed_terms
+from nbtext.inspection.terms import collect_word_details, format_term_name, rank_model_terms
+from nbtext.model.training import resolve_seed_terms
 from nbtext.settings import Settings
 from tests import strategies
 from tests.building import dense, statistics_of
@@ -33,23 +40,23 @@ def test_a_word_against_a_class_is_a_word_for_all_others(tmp_path: Path) -> None
     write("s", "a\tant\nb\tred bee\t3\n\nc\t!ant\t2\n")
     seeds = read_seeds("s")
     assert seeds == [
-        Seed("a", ("ant",), PSEUDO_COUNT),
-        Seed("b", ("red bee",), 3),
-        Seed("c", ("ant",), -2),
+        SeedTerm("a", ("ant",), DEFAULT_SEED_PSEUDO_COUNT),
+        SeedTerm("b", ("red bee",), 3),
+        SeedTerm("c", ("ant",), -2),
     ]
-    assert by_class(seeds, "abcd") == [
-        Seed("a", ("ant",), 2), Seed("a", ("ant",), PSEUDO_COUNT), Seed("b", ("ant",), 2), Seed("b", ("red bee",), 3), Seed("d", ("ant",), 2),
+    assert expand_negative_seeds(seeds, "abcd") == [
+        SeedTerm("a", ("ant",), 2), SeedTerm("a", ("ant",), DEFAULT_SEED_PSEUDO_COUNT), SeedTerm("b", ("ant",), 2), SeedTerm("b", ("red bee",), 3), SeedTerm("d", ("ant",), 2),
     ]  # fmt: skip
-    assert by_class(seeds, ["c"]) == []
+    assert expand_negative_seeds(seeds, ["c"]) == []
 
 
 def test_equal_pseudo_counts_add_like_others(tmp_path: Path) -> None:
-    analysis = Analysis.of(Settings(stop_words="none", stemmer="snowball"))
+    analysis = Analysis.from_settings(Settings(stop_words="none", stemmer="snowball"))
     table, _ = count_documents([("a", b"ant"), ("b", b"bee")], analysis)
     for second in (5.0, 4.0):
         write("s", f"a\tant\t5\na\tants\t5\nb\t!ant\t{second}\n")
-        seeds = seed_terms(read_seeds("s"), analysis)
-        assert dense(seed_counts(seeds, table))[0].tolist() == [10 + second, 0]
+        seeds = resolve_seed_terms(read_seeds("s"), analysis)
+        assert dense(count_seeds(seeds, table))[0].tolist() == [10 + second, 0]
 
 
 @pytest.mark.parametrize(
@@ -73,25 +80,29 @@ def test_other_lines_are_refused_with_their_number(text: str, tmp_path: Path) ->
 def test_one_class_is_enough_beside_labels(tmp_path: Path) -> None:
     path = tmp_path / "s"
     path.write_text("a\tant\n")
-    assert read_seeds(str(path), fewest=1) == [Seed("a", ("ant",), PSEUDO_COUNT)]
+    assert read_seeds(str(path), min_classes=1) == [
+        SeedTerm("a", ("ant",), DEFAULT_SEED_PSEUDO_COUNT)
+    ]
     path.write_text("")
     with pytest.raises(PathError, match="at least 1 class"):
-        read_seeds(str(path), fewest=1)
+        read_seeds(str(path), min_classes=1)
 
 
 def test_pseudo_counts_add_to_counts_which_stay_as_they_are() -> None:
-    analysis = Analysis.of(Settings(stop_words="none", stemmer="none", weighting="log"))
+    analysis = Analysis.from_settings(Settings(stop_words="none", stemmer="none", weighting="log"))
     table, _ = count_documents([("x", b"ant bee"), ("y", b"bee cat")], analysis)
     seeds = [
-        Seed("x", ("bee",), 2.0),
-        Seed("x", ("bee",), 1.0),
-        Seed("y", ("ant",), 0.5),
-        Seed("y", ("unknown",), 9.0),
+        SeedTerm("x", ("bee",), 2.0),
+        SeedTerm("x", ("bee",), 1.0),
+        SeedTerm("y", ("ant",), 0.5),
+        SeedTerm("y", ("unknown",), 9.0),
     ]
-    found = dense(seed_counts(seeds, table))
+    found = dense(count_seeds(seeds, table))
     assert found.tolist() == [[0, 0.5], [3, 0], [0, 0]]
-    both = estimated(table, Weights(seeds=[*seeds, Seed("no such class", ("bee",), 1.0)]))
-    assert both.counts_of(np.arange(3)).tolist() == [[1, 0.5], [4, 1], [0, 1]]
+    both = estimate_statistics(
+        table, CountWeights(seeds=[*seeds, SeedTerm("no such class", ("bee",), 1.0)])
+    )
+    assert both.get_dense_counts(np.arange(3)).tolist() == [[1, 0.5], [4, 1], [0, 1]]
     assert both.class_documents.tolist() == [1, 1]
     assert both.table is table
 
@@ -104,14 +115,14 @@ TEXTS = [
     ("x", "dog ant"),
 ]
 SEEDS = [
-    Seed("x", ("ant",), 3.1),
-    Seed("y", ("cow",), 0.1),
-    Seed("y", ("emu",), 2.0),
-    Seed("y", ("bee",), -1.5),
+    SeedTerm("x", ("ant",), 3.1),
+    SeedTerm("y", ("cow",), 0.1),
+    SeedTerm("y", ("emu",), 2.0),
+    SeedTerm("y", ("bee",), -1.5),
 ]
 
 
-def fitted(seeds: list[Seed], **parameters: Any) -> TextClassifier:
+def fitted(seeds: list[SeedTerm], **parameters: Any) -> TextClassifier:
     model = TextClassifier(
         stemmer="none", stop_words="none", **{"calibration": "none", "smoothing": 0.5, **parameters}
     )
@@ -126,13 +137,15 @@ def test_what_is_observed_is_what_documents_count(
     corpus: list[Any], pairs: list[tuple[str, float]]
 ) -> None:
     statistics = statistics_of(corpus)
-    seeds = [Seed(statistics.classes[0], (word,), amount) for word, amount in pairs]
+    seeds = [SeedTerm(statistics.classes[0], (word,), amount) for word, amount in pairs]
     observed, terms = (
-        estimated(statistics.table, Weights(seeds=seeds)).observed,
+        estimate_statistics(statistics.table, CountWeights(seeds=seeds)).observed_counts,
         np.arange(statistics.n_terms),
     )
-    assert np.array_equal(observed.counts_of(terms), statistics.counts_of(terms))
-    assert np.array_equal(observed.documents_of(terms), statistics.documents_of(terms))
+    assert np.array_equal(observed.get_dense_counts(terms), statistics.get_dense_counts(terms))
+    assert np.array_equal(
+        observed.get_dense_documents(terms), statistics.get_dense_documents(terms)
+    )
     assert np.array_equal(observed.class_documents, statistics.class_documents)
     assert observed.n_documents == statistics.n_documents
 
@@ -140,7 +153,10 @@ def test_what_is_observed_is_what_documents_count(
 @pytest.mark.parametrize("by", ["presence", "chi2"])
 def test_tables_of_documents_have_no_seeds(by: str) -> None:
     of_both = [
-        {term_name(model, term): score for term, score in zip(*ranking(model, by)[:2], strict=True)}
+        {
+            format_term_name(model, term): score
+            for term, score in zip(*rank_model_terms(model, by)[:2], strict=True)
+        }
         for model in (fitted(SEEDS), fitted([]))
     ]
     assert of_both[0].pop("emu") == 0
@@ -151,8 +167,8 @@ def test_mutual_information_is_of_the_models_that_answer() -> None:
     """φ_jk = (m_jk + A + A_jk)/(N_k + A·V + Σ_j A_jk), and I_j = Σ_k φ_jk π_k log(φ_jk / Σ_l φ_jl π_l)."""
     model = fitted(SEEDS)
     found = {
-        term_name(model, term): score
-        for term, score in zip(*ranking(model, "mutual-information")[:2], strict=True)
+        format_term_name(model, term): score
+        for term, score in zip(*rank_model_terms(model, "mutual-information")[:2], strict=True)
     }
     phi = np.array([(3 + 0.5 + 3.1) / (6 + 2.5 + 4.6), 0.5 / (5 + 2.5 + 2.1)])
     pi = np.array([3 / 5, 2 / 5])
@@ -172,8 +188,8 @@ def test_left_out_documents_are_answered_by_a_model_that_forgot_them() -> None:
 
 def test_generated_documents_are_as_long_as_those_of_training() -> None:
     drawn = [
-        [len(document.terms) for document in DocumentGenerator(fitted(seeds)).documents(200, "x")]
-        for seeds in ([], [Seed("x", ("ant",), 500.0)])
+        [len(document.terms) for document in DocumentGenerator(fitted(seeds)).generate(200, "x")]
+        for seeds in ([], [SeedTerm("x", ("ant",), 500.0)])
     ]
     assert drawn[0] == drawn[1]
 
@@ -185,7 +201,7 @@ def test_a_seed_of_a_column_is_a_seed_of_its_value(tmp_path: Path) -> None:
     columns: dict[str, Any] = {"categorical": "height,hair", "smoothing": 1, "calibration": "none"}
     model = (
         TextClassifier(**columns)
-        .begin_with([Seed("+", ("height=t",), 3.0), Seed("-", ("height=xl",), 2.0)])
+        .begin_with([SeedTerm("+", ("height=t",), 3.0), SeedTerm("-", ("height=xl",), 2.0)])
         .fit(rows, [*"++----"])
     )
     prior = {"+": 2 / 6, "-": 4 / 6}
@@ -198,12 +214,14 @@ def test_a_seed_of_a_column_is_a_seed_of_its_value(tmp_path: Path) -> None:
         assert model.predict_proba([{"height": height}])[0] == pytest.approx(
             [each / sum(joint) for each in joint]
         )
-    [details] = term_details(model, ["height=t"])
+    [details] = collect_word_details(model, ["height=t"])
     assert [(each.count, each.documents) for each in details.terms[0].classes.values()] == [
         (1, 1),
         (3, 3),
     ]
-    parts = {part.part: part for part in criteria(classifier_of(model)).parts}
+    parts = {
+        part.part: part for part in compute_criteria(estimate_labelled_classifier(model)).parts
+    }
     heights_of = {"+": {"t": 4, "s": 1, "xl": 1}, "-": {"t": 1, "s": 1, "xl": 3}}
     counts = {"+": {"t": 1, "s": 1, "xl": 0}, "-": {"t": 3, "s": 1, "xl": 0}}
     evidence = sum(
@@ -219,7 +237,7 @@ def test_a_seed_of_a_column_is_a_seed_of_its_value(tmp_path: Path) -> None:
         TextClassifier.load(str(path)).predict_proba([{"height": "xl"}]).tolist()
         == model.predict_proba([{"height": "xl"}]).tolist()
     )
-    assert not model.forget([rows[0]], ["+"]).fitted.learnt.selected.any()
+    assert not model.forget([rows[0]], ["+"]).fitted.parameters.selected_terms.any()
 
 
 @pytest.mark.parametrize(

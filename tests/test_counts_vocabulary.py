@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.counts.vocabulary import COMPARED, GrowingVocabulary, Vocabulary
-from nbtext.text.analyzer import UNKNOWN
+from nbtext.counts.vocabulary import COMPARED_BYTES, GrowingVocabulary, Vocabulary
+from nbtext.text.analyzer import UNKNOWN_TERM
 from tests import strategies
 from tests.building import statistics_of
 
@@ -26,7 +26,7 @@ def vocabulary_of(sequences: list[list[str]], order: int) -> Vocabulary:
 
 
 def names(vocabulary: Vocabulary) -> list[str]:
-    return [vocabulary.term(number) for number in range(len(vocabulary))]
+    return [vocabulary.get_term(number) for number in range(len(vocabulary))]
 
 
 @given(terms)
@@ -35,8 +35,8 @@ def test_a_growing_vocabulary_freezes_in_the_order_of_utf8_bytes(found: list[str
     ids = growing.find(found)
     assert growing.find(found[::-1]) == ids[::-1]
     vocabulary, final = growing.freeze()
-    assert vocabulary.single_terms() == names(vocabulary) == sorted(found, key=str.encode)
-    assert [vocabulary.term(int(final[number])) for number in ids] == found
+    assert vocabulary.list_single_terms() == names(vocabulary) == sorted(found, key=str.encode)
+    assert [vocabulary.get_term(int(final[number])) for number in ids] == found
 
 
 @given(terms, terms)
@@ -46,9 +46,9 @@ def test_a_few_terms_found_by_bisection_are_found_as_many_in_a_dictionary(
     filler = [f"\ue000{number:05d}" for number in range(400)]
     listed = sorted({*held, *filler})
     number = {term: i for i, term in enumerate(listed)}
-    few, many = Vocabulary.of(listed), Vocabulary.of(listed)
+    few, many = Vocabulary.from_terms(listed), Vocabulary.from_terms(listed)
     assert many.find(listed) == list(range(len(listed)))
-    wanted = [number.get(term, UNKNOWN) for term in [*held, *asked]]
+    wanted = [number.get(term, UNKNOWN_TERM) for term in [*held, *asked]]
     assert many.find([*held, *asked]) == wanted
     assert [found for term in [*held, *asked] for found in few.find([term])] == wanted
 
@@ -61,13 +61,14 @@ def test_a_union_holds_both_and_tells_where_each_term_went(
     left, right = vocabulary_of(mine, order), vocabulary_of(theirs, order)
     union, of_left, of_right = left.union(right)
     assert union == vocabulary_of([*mine, *theirs], order)
-    assert [union.term(number) for number in of_left.tolist()] == names(left)
-    assert [union.term(number) for number in of_right.tolist()] == names(right)
+    assert [union.get_term(number) for number in of_left.tolist()] == names(left)
+    assert [union.get_term(number) for number in of_right.tolist()] == names(right)
 
 
 long_terms = st.lists(
     st.tuples(
-        st.sampled_from(["", "x" * (COMPARED - 1), "x" * COMPARED]), st.text("ab\0", max_size=3)
+        st.sampled_from(["", "x" * (COMPARED_BYTES - 1), "x" * COMPARED_BYTES]),
+        st.text("ab\0", max_size=3),
     ).map("".join)
 )
 
@@ -76,11 +77,11 @@ long_terms = st.lists(
 def test_a_union_tells_terms_with_a_long_beginning_in_common_apart(
     mine: list[str], theirs: list[str]
 ) -> None:
-    left, right = (Vocabulary.of(sorted({*side, "z"})) for side in (mine, theirs))
+    left, right = (Vocabulary.from_terms(sorted({*side, "z"})) for side in (mine, theirs))
     union, of_left, of_right = left.union(right)
-    assert union.single_terms() == sorted({*mine, *theirs, "z"})
-    assert [union.term(number) for number in of_left.tolist()] == left.single_terms()
-    assert [union.term(number) for number in of_right.tolist()] == right.single_terms()
+    assert union.list_single_terms() == sorted({*mine, *theirs, "z"})
+    assert [union.get_term(number) for number in of_left.tolist()] == left.list_single_terms()
+    assert [union.get_term(number) for number in of_right.tolist()] == right.list_single_terms()
 
 
 @pytest.mark.parametrize("order", range(1, 5))
@@ -105,12 +106,12 @@ def test_pairs_are_found_by_the_ids_of_their_parts(
     pairs = [(a, b) for row in asked for a, b in pairwise(row) if a in number and b in number]
     left, last = (np.array([number[p[side]] for p in pairs], np.int64) for side in (0, 1))
     assert vocabulary.find_pairs(left, last).tolist() == [
-        number.get(f"{a} {b}", UNKNOWN) for a, b in pairs
+        number.get(f"{a} {b}", UNKNOWN_TERM) for a, b in pairs
     ]
 
 
 def test_vocabularies_differ_in_terms_bounds_or_ngrams() -> None:
-    assert Vocabulary.of(["ab", "c"]) != Vocabulary.of(["a", "bc"])
-    assert Vocabulary.of(["ab", "c"]) == Vocabulary.of(["ab", "c"])
+    assert Vocabulary.from_terms(["ab", "c"]) != Vocabulary.from_terms(["a", "bc"])
+    assert Vocabulary.from_terms(["ab", "c"]) == Vocabulary.from_terms(["ab", "c"])
     assert vocabulary_of([["ab", "c"]], 2) != vocabulary_of([["ab", "c"]], 1)
-    assert Vocabulary.of([]) != []
+    assert Vocabulary.from_terms([]) != []

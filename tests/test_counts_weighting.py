@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.counts.corpus_counts import Subsets, with_log_sums
+from nbtext.counts.corpus_counts import Subsets, add_log_sums
 from nbtext.counts.counting import Analysis
-from nbtext.counts.weighting import weighted, weighted_cells
+from nbtext.counts.weighting import weigh_cells, weigh_matrix
 from nbtext.settings import WEIGHTINGS, Settings
 from tests import strategies
 from tests.building import dense
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nbtext.counts.matrix import DocumentTermMatrix
     from tests.oracle import Labelled
 
-PARAMETERS = Settings.of({"stemmer": "none", "unspaced": "pairs"})
+PARAMETERS = Settings.from_values({"stemmer": "none", "unspaced": "pairs"})
 
 
 def counted(corpus: list[Labelled]) -> tuple[CountTable, CountedDocuments]:
@@ -55,7 +55,7 @@ def slow_weights(
 
 
 def rows(matrix: DocumentTermMatrix, statistics: CountTable) -> list[dict[str, float]]:
-    name = statistics.vocabulary.term
+    name = statistics.vocabulary.get_term
     return [
         {
             name(j): float(n)
@@ -75,19 +75,19 @@ def test_documents_and_cells_are_weighted_as_one_by_one(
 ) -> None:
     statistics, documents = counted(corpus)
     selected = np.array(
-        [statistics.vocabulary.term(j) in over for j in range(statistics.n_terms)], np.bool_
+        [statistics.vocabulary.get_term(j) in over for j in range(statistics.n_terms)], np.bool_
     )
-    matrix = weighted(documents.matrix.of_terms(selected), weighting, statistics)
+    matrix = weigh_matrix(documents.matrix.select_terms(selected), weighting, statistics)
     wanted = [slow_weights(weighting, terms, corpus, over) for _, terms in corpus]
     assert rows(matrix, statistics) == [pytest.approx(row, rel=1e-12) for row in wanted]
-    cells = weighted_cells(weighting, with_log_sums(statistics, documents), selected, documents)
+    cells = weigh_cells(weighting, add_log_sums(statistics, documents), selected, documents)
     for j, k, found in zip(
         statistics.cell_terms.tolist(),
         statistics.cell_classes.tolist(),
         cells.tolist(),
         strict=True,
     ):
-        term, label = statistics.vocabulary.term(j), statistics.classes[k]
+        term, label = statistics.vocabulary.get_term(j), statistics.classes[k]
         if term in over:
             total = sum(
                 row.get(term, 0.0)
@@ -108,9 +108,9 @@ def test_sums_are_the_same_to_the_last_bit_in_any_order(
     both = []
     for documents in (corpus, shuffled):
         statistics, rows_of = counted(documents)
-        cells = weighted_cells(
+        cells = weigh_cells(
             weighting,
-            with_log_sums(statistics, rows_of),
+            add_log_sums(statistics, rows_of),
             np.ones(statistics.n_terms, np.bool_),
             rows_of,
         )
@@ -128,14 +128,14 @@ def test_a_part_is_weighted_as_if_it_were_alone(
     )
     statistics, documents = counted(corpus)
     part, inside = (
-        Subsets(statistics, documents).part(chosen),
-        documents.rows(np.flatnonzero(chosen)),
+        Subsets(statistics, documents).select_table(chosen),
+        documents.take(np.flatnonzero(chosen)),
     )
-    found = weighted_cells("tfidf", part, np.diff(part.term_offsets) > 0, inside)
+    found = weigh_cells("tfidf", part, np.diff(part.term_offsets) > 0, inside)
     alone, alone_documents = counted(
         [document for document, here in zip(corpus, chosen.tolist(), strict=True) if here]
     )
-    wanted = weighted_cells("tfidf", alone, np.ones(alone.n_terms, np.bool_), alone_documents)
+    wanted = weigh_cells("tfidf", alone, np.ones(alone.n_terms, np.bool_), alone_documents)
     assert found.tolist() == pytest.approx(wanted.tolist(), abs=1e-9)
 
 
@@ -149,22 +149,22 @@ def test_sums_of_logs_add_and_subtract(corpus: list[Labelled], data: st.DataObje
         )
     )
     whole, inside, outside = (
-        with_log_sums(
+        add_log_sums(
             *counted(
                 [document for document, here in zip(corpus, mask.tolist(), strict=True) if here]
             )
         )
         for mask in (np.ones_like(chosen), chosen, ~chosen)
     )
-    assert inside.combined(outside, 1).table == whole
-    assert whole.combined(outside, -1).table == inside
-    assert with_log_sums(*counted(corpus[::-1])) == whole
+    assert inside.combine(outside, 1).table == whole
+    assert whole.combine(outside, -1).table == inside
+    assert add_log_sums(*counted(corpus[::-1])) == whole
 
 
 def test_weights_of_documents_need_documents() -> None:
     statistics, _ = counted([("x", ["ant"])])
     with pytest.raises(ValueError, match="tfidf needs the documents"):
-        weighted_cells("tfidf", statistics, np.ones(1, np.bool_), None)
+        weigh_cells("tfidf", statistics, np.ones(1, np.bool_), None)
 
 
 @given(corpus=strategies.corpora, size=st.integers(0, 12))
@@ -174,10 +174,10 @@ def test_the_places_of_a_sample_are_those_of_its_documents(
     from nbtext.counts.documents import DocumentSample
 
     _, documents = counted(corpus)
-    sample = DocumentSample.of(documents, size).documents
-    places = documents.places(sample)
+    sample = DocumentSample.from_documents(documents, size).documents
+    places = documents.find_sample_rows(sample)
     assert len(set(places.tolist())) == len(sample)
-    again = documents.rows(places)
+    again = documents.take(places)
     assert again.hashes.tolist() == sample.hashes.tolist()
     assert again.classes.tolist() == sample.classes.tolist()
     assert again.matrix.terms.tolist() == sample.matrix.terms.tolist()

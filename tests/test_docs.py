@@ -13,7 +13,7 @@ import click
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.cli.main import COMMANDS
+from nbtext.cli.main import COMMAND_SUMMARIES
 from nbtext.cli.main import nbtext as program
 from nbtext.settings import READING, TRAINING
 from tests.process import HOUSE, REPOSITORY, corpus, nbtext, python_in_shell, run, write
@@ -231,8 +231,8 @@ def test_the_reference_has_every_command_option_and_parameter(reference: str) ->
     _, *parts = re.split(r"^## (.*)\n", reference, flags=re.MULTILINE)
     sections = dict(zip(parts[::2], parts[1::2], strict=True))
     top = click.Context(program)
-    assert set(COMMANDS) == set(program.list_commands(top))
-    for name in COMMANDS:
+    assert set(COMMAND_SUMMARIES) == set(program.list_commands(top))
+    for name in COMMAND_SUMMARIES:
         command = program.get_command(top, name)
         assert command is not None
         options = [
@@ -254,7 +254,8 @@ def test_the_reference_has_every_command_option_and_parameter(reference: str) ->
     for parameter in (*READING, *TRAINING):
         anchor = f"set-{parameter.key}" if parameter.is_rare else f"train-{parameter.key}"
         assert (
-            f"| `{parameter.name}` | [`{parameter.shown}`](#{anchor}) |" in sections["Parameters"]
+            f"| `{parameter.name}` | [`{parameter.display_name}`](#{anchor}) |"
+            in sections["Parameters"]
         )
         assert (f"{{#{anchor}}}" in sections["Settings"]) == parameter.is_rare
     members = re.findall(

@@ -11,22 +11,22 @@ from hypothesis import strategies as st
 
 from nbtext.document_fields import (
     WEIGHT_UNIT,
-    checked_fields,
-    field_name,
-    field_places,
-    fields_of_pairs,
-    joined_parts,
-    shown,
-    with_weight,
-    without_separators,
+    append_weight,
+    clean_fields,
+    clean_text,
+    iter_content_offsets,
+    normalise_field_name,
+    parse_field_pairs,
+    render_document,
+    serialise_document,
 )
 
 if TYPE_CHECKING:
     from nbtext.type_names import Fields
 
 TEXT = st.one_of(st.text(), st.text(alphabet="ab \0\x1c\x1d\x1e\x1f")).map(str.encode)
-CLEAN = TEXT.map(without_separators)
-NAMES = st.text(max_size=5).map(field_name)
+CLEAN = TEXT.map(clean_text)
+NAMES = st.text(max_size=5).map(normalise_field_name)
 FIELDS = st.builds(
     lambda words, items: [*words, *((b"", each) for each in items)],
     st.lists(st.tuples(NAMES, CLEAN), max_size=4),
@@ -36,14 +36,12 @@ FIELDS = st.builds(
 
 @given(TEXT)
 def test_separators_become_spaces(text: bytes) -> None:
-    assert without_separators(text) == re.sub(rb"[\0\x1c-\x1f]", b" ", text)
+    assert clean_text(text) == re.sub(rb"[\0\x1c-\x1f]", b" ", text)
 
 
 @given(st.lists(st.tuples(NAMES, TEXT), max_size=4))
 def test_no_field_holds_a_separator(fields: Fields) -> None:
-    assert list(checked_fields(fields)) == [
-        (name, without_separators(content)) for name, content in fields
-    ]
+    assert list(clean_fields(fields)) == [(name, clean_text(content)) for name, content in fields]
 
 
 @pytest.mark.parametrize(
@@ -58,25 +56,25 @@ def test_no_field_holds_a_separator(fields: Fields) -> None:
 def test_what_is_no_utf8_is_refused_while_its_document_is_known(fields: Fields) -> None:
     """A reader may cut a character; whoever reads the document makes this its problem."""
     with pytest.raises(UnicodeDecodeError):
-        checked_fields(fields)
+        clean_fields(fields)
 
 
 def test_the_joined_bytes_are_those_of_every_model_and_ledger_so_far() -> None:
     fields = [(b"subject", b"free offer"), (b"from", b""), (b"", b"host:y.com tag:x")]
-    assert joined_parts(b"win") == joined_parts(b"win", [], ()) == b"win"
+    assert serialise_document(b"win") == serialise_document(b"win", [], ()) == b"win"
     assert (
-        joined_parts(b"win", fields)
+        serialise_document(b"win", fields)
         == b"win\x1dsubject\x1c free offer\x1dfrom\x1c \x1d\x1c host:y.com tag:x"
     )
-    assert joined_parts(b"win", (), ["red", "", "3"]) == b"win\x1ered\x1f\x1f3"
-    assert joined_parts(b"", [(b"a", b"b")], [""]) == b"\x1da\x1c b\x1e"
+    assert serialise_document(b"win", (), ["red", "", "3"]) == b"win\x1ered\x1f\x1f3"
+    assert serialise_document(b"", [(b"a", b"b")], [""]) == b"\x1da\x1c b\x1e"
 
 
 @given(CLEAN, FIELDS, st.lists(st.text(alphabet="ab 1", max_size=3), max_size=3))
 def test_documents_that_differ_have_other_bytes(
     text: bytes, fields: Fields, values: list[str]
 ) -> None:
-    before, mark, after = joined_parts(text, fields, values).partition(b"\x1e")
+    before, mark, after = serialise_document(text, fields, values).partition(b"\x1e")
     first, *parts = before.split(b"\x1d")
     assert (first, [tuple(part.split(b"\x1c ", 1)) for part in parts]) == (text, fields)
     assert (after.decode().split("\x1f") if mark else []) == values
@@ -84,8 +82,8 @@ def test_documents_that_differ_have_other_bytes(
 
 @given(CLEAN, FIELDS)
 def test_fields_are_shown_as_lines_after_the_text(text: bytes, fields: Fields) -> None:
-    whole = shown(text, fields)
-    places = list(field_places(text, fields))
+    whole = render_document(text, fields)
+    places = list(iter_content_offsets(text, fields))
     assert [
         whole[begin : begin + len(content)]
         for (_, content), begin in zip(fields, places, strict=True)
@@ -98,12 +96,12 @@ def test_fields_are_shown_as_lines_after_the_text(text: bytes, fields: Fields) -
 @given(FIELDS)
 def test_fields_in_json_are_those_that_were_written(fields: Fields) -> None:
     assert (
-        fields_of_pairs([[name.decode(), content.decode()] for name, content in fields]) == fields
+        parse_field_pairs([[name.decode(), content.decode()] for name, content in fields]) == fields
     )
 
 
 def test_a_weight_other_than_one_makes_another_document_for_the_ledger() -> None:
-    assert [with_weight(b"text", units) for units in (WEIGHT_UNIT, 1, 2000)] == [
+    assert [append_weight(b"text", units) for units in (WEIGHT_UNIT, 1, 2000)] == [
         b"text",
         b"text\xff1",
         b"text\xff2000",
@@ -123,4 +121,4 @@ def test_a_weight_other_than_one_makes_another_document_for_the_ledger() -> None
     ],
 )
 def test_names_of_fields_hold_no_white_space_colon_or_separator(name: str, kept: str) -> None:
-    assert field_name(name) == kept.encode()
+    assert normalise_field_name(name) == kept.encode()

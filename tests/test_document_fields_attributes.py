@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.document_fields import Attributes, weight_in_units
+from nbtext.document_fields import Attributes, parse_weight
 from nbtext.errors import DocumentError
 from nbtext.settings import Reading
 
@@ -16,14 +16,14 @@ SOME = Attributes(("colour",), ("visits",), ("age",))
 
 
 def values(*given_values: str) -> tuple[str, ...]:
-    return SOME.checked(given_values)
+    return SOME.normalise_values(given_values)
 
 
 def test_names_come_from_the_parameters_of_reading_in_their_order() -> None:
-    reading = Reading.of({"categorical": "b,a", "numeric": "c"})
-    assert Attributes.of(reading) == Attributes(("b", "a"), (), ("c",))
-    assert Attributes.of(reading).names == ("b", "a", "c")
-    assert Attributes.of(Reading.of({})).names == ()
+    reading = Reading.from_values({"categorical": "b,a", "numeric": "c"})
+    assert Attributes.from_settings(reading) == Attributes(("b", "a"), (), ("c",))
+    assert Attributes.from_settings(reading).names == ("b", "a", "c")
+    assert Attributes.from_settings(Reading.from_values({})).names == ()
 
 
 @given(st.text())
@@ -71,8 +71,8 @@ def test_what_is_no_number_is_refused(wrong: str) -> None:
 
 def test_weights_are_plain_numbers_of_at_most_three_decimals() -> None:
     assert [
-        weight_in_units("w", value) for value in ("0", "1", " 2.50 ", "0.001", "1000000", "3.1410")
+        parse_weight("w", value) for value in ("0", "1", " 2.50 ", "0.001", "1000000", "3.1410")
     ] == [0, 1000, 2500, 1, 10**9, 3141]
     for wrong in ("", "-1", "+1", "1e3", "nan", ".5", "1,5", "0.0001", "1000000.001", "²"):
         with pytest.raises(DocumentError, match="is not a number from 0 to 1,000,000"):
-            weight_in_units("w", wrong)
+            parse_weight("w", wrong)

@@ -19,8 +19,8 @@ from nbtext.errors import (
     PathError,
     UsageError,
     WorkerError,
-    quantity,
-    reason,
+    describe_os_error,
+    format_quantity,
 )
 from tests.process import REPOSITORY, nbtext, write
 from tests.test_structure import FILES
@@ -90,7 +90,7 @@ def test_wrong_usage_is_a_value_error_for_those_who_know_no_other() -> None:
     ],
 )
 def test_the_reason_is_what_the_system_said_without_the_path(problem: OSError, said: str) -> None:
-    assert reason(problem) == said
+    assert describe_os_error(problem) == said
 
 
 NOUNS = "attribute|class|column|document|feature|file|fold|group|label|model|n-gram|occurrence|other|row|run|term|token|word"
@@ -126,13 +126,13 @@ def test_a_fixed_plural_is_found() -> None:
 
 
 def test_one_is_singular_and_all_others_plural() -> None:
-    assert [quantity(n, "class") for n in (0, 1, 2, 1000)] == [
+    assert [format_quantity(n, "class") for n in (0, 1, 2, 1000)] == [
         "0 classes",
         "1 class",
         "2 classes",
         "1,000 classes",
     ]
-    assert quantity(1, "training document") == "1 training document"
+    assert format_quantity(1, "training document") == "1 training document"
 
 
 def test_a_model_of_one_document(tmp_path: Path) -> None:

@@ -6,16 +6,16 @@ from itertools import groupby
 
 import pytest
 
-from nbtext.cli.option_files import from_file
+from nbtext.cli.option_files import read_parameter_value
 from nbtext.compatibility import needs_documents
 from nbtext.errors import UsageError
 from nbtext.evaluation.candidates import (
-    MOST_SETTINGS,
+    MAX_SETTINGS,
     PORTFOLIO,
     Candidate,
-    candidates_for,
-    combinations,
-    possible,
+    expand_combinations,
+    make_candidates,
+    select_trainable,
 )
 from nbtext.settings import Reading, Settings
 
@@ -23,27 +23,28 @@ READING = Reading()
 
 
 def candidates(*tries: str, reading: Reading = READING, **given: object) -> list[Candidate]:
-    return candidates_for(tries, given, reading, from_file)
+    return make_candidates(tries, given, reading, read_parameter_value)
 
 
 def test_combinations_are_all_of_them_the_last_fastest() -> None:
-    assert combinations((), {}) == [{}]
-    found = combinations(["ngrams=1,2", "--smoothing=0.1,auto,0.1"], {})
+    assert expand_combinations((), {}) == [{}]
+    found = expand_combinations(["ngrams=1,2", "--smoothing=0.1,auto,0.1"], {})
     assert found == [{"ngrams": n, "smoothing": a} for n in "12" for a in ("0.1", "auto")]
-    assert combinations(["top=5,none"], {}) == [{"top": "5"}, {"top": None}]
-    assert combinations(["stop-words=none"], {}) == [{"stop_words": "none"}]
-    numbers = ",".join(map(str, range(1, MOST_SETTINGS // 10 + 1)))
+    assert expand_combinations(["top=5,none"], {}) == [{"top": "5"}, {"top": None}]
+    assert expand_combinations(["stop-words=none"], {}) == [{"stop_words": "none"}]
+    numbers = ",".join(map(str, range(1, MAX_SETTINGS // 10 + 1)))
     assert (
-        len(combinations([f"min-df={numbers}", "ngrams=1,2,3,4,5,6,7,8,9,10"], {})) == MOST_SETTINGS
+        len(expand_combinations([f"min-df={numbers}", "ngrams=1,2,3,4,5,6,7,8,9,10"], {}))
+        == MAX_SETTINGS
     )
     with pytest.raises(UsageError, match="1,010 settings"):
-        combinations([f"min-df={numbers},101", "ngrams=1,2,3,4,5,6,7,8,9,10"], {})
+        expand_combinations([f"min-df={numbers},101", "ngrams=1,2,3,4,5,6,7,8,9,10"], {})
 
 
 def test_candidates_are_spelt_as_options() -> None:
     [first, second] = candidates("top=5,none", char_ngrams="2-3")
-    assert (first.spelt(), second.spelt()) == ({"top": "none"}, {"top": "5"})
-    assert (first.arguments(), second.arguments()) == ([], ["--top", "5"])
+    assert (first.to_options(), second.to_options()) == ({"top": "none"}, {"top": "5"})
+    assert (first.to_arguments(), second.to_arguments()) == ([], ["--top", "5"])
     assert (first.settings.char_ngrams, first.settings.top, second.settings.top) == ("2-3", None, 5)
 
 
@@ -75,8 +76,8 @@ def test_the_default_has_what_the_user_gave() -> None:
 def test_the_known_good_are_different_settings_by_analysis() -> None:
     found = candidates()
     assert len(found) == len(PORTFOLIO)
-    assert possible(found)[1] == []
-    analyses = [candidate.counting for candidate in found]
+    assert select_trainable(found)[1] == []
+    analyses = [candidate.counting_key for candidate in found]
     assert len([key for key, _ in groupby(analyses)]) == len(set(analyses))
     assert found[0].settings == Settings(reading=Reading())
 
@@ -87,7 +88,7 @@ def test_what_the_user_gave_holds_for_all_that_are_candidates() -> None:
         (candidate.settings.stop_words, candidate.settings.classifier) for candidate in found
     } == {("none", "logistic")}
     assert len({candidate.name for candidate in found}) == len(found) < len(PORTFOLIO)
-    left, out = possible(found)
+    left, out = select_trainable(found)
     assert len(left) + len(out) == len(found)
     assert all(
         f"weighting {weighting}" in " ".join(map(str, out)) for weighting in ("binary", "log")
@@ -96,7 +97,7 @@ def test_what_the_user_gave_holds_for_all_that_are_candidates() -> None:
 
 def test_those_that_cannot_be_are_left_out_unless_all_are() -> None:
     found = candidates("classifier=bernoulli,multinomial", "weighting=counts,tfidf,binary")
-    left, out = possible(found)
+    left, out = select_trainable(found)
     assert len(left) + len(out) == 6
     assert {
         each.settings.weighting for each in left if each.settings.classifier == "multinomial"
@@ -107,24 +108,24 @@ def test_those_that_cannot_be_are_left_out_unless_all_are() -> None:
         UsageError,
         match="with classifier=bernoulli weighting=tfidf: classifier bernoulli and weighting tfidf",
     ):
-        possible(
+        select_trainable(
             [
                 each
                 for each in found
-                if each.spelt() == {"classifier": "bernoulli", "weighting": "tfidf"}
+                if each.to_options() == {"classifier": "bernoulli", "weighting": "tfidf"}
             ]
         )
 
 
 def test_counted_features_have_no_words() -> None:
-    left, out = possible(candidates(reading=Reading(format="svmlight")))
+    left, out = select_trainable(candidates(reading=Reading(format="svmlight")))
     assert {candidate.settings.ngrams for candidate in left} == {1}
     assert any("features are counted already" in str(each) for each in out)
 
 
 def test_updatable_models_need_no_documents() -> None:
     found = candidates()
-    left, out = possible(found, updatable=True)
+    left, out = select_trainable(found, updatable=True)
     assert left
     assert out
     assert [needs_documents(candidate.settings) for candidate in found].count(False) == len(left)

@@ -14,17 +14,17 @@ from sklearn.metrics import accuracy_score, f1_score
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document
 from nbtext.evaluation.comparison import (
-    _answer_cells,
     _Comparison,
-    answer_differences,
-    compare,
-    mcnemar,
-    mean_replicates,
+    _count_prediction_cells,
+    bootstrap_differences,
+    bootstrap_mean,
+    compare_on_documents,
+    compute_mcnemar_p_value,
 )
 from nbtext.metrics.evaluation import Evaluation
 from nbtext.metrics.intervals import Bootstrap
-from nbtext.metrics.results import json_values
-from nbtext.prediction.labels import DocumentLabels, single_labels
+from nbtext.metrics.results import to_json_values
+from nbtext.prediction.labels import DocumentLabels, single_label_table
 from nbtext.prediction.posterior import ClassPosterior
 from tests.models import of_pets
 from tests.process import PETS
@@ -48,7 +48,7 @@ def judged(
     evaluation.add(
         truth,
         ClassPosterior(np.log(posterior)),
-        DocumentLabels(chosen, single_labels(len(classes))),
+        DocumentLabels(chosen, single_label_table(len(classes))),
     )
     return evaluation
 
@@ -63,18 +63,20 @@ def test_mcnemar_is_the_exact_binomial_test(only_a: int, only_b: int) -> None:
     exact = min(
         Fraction(1), 2 * Fraction(sum(comb(n, i) for i in range(min(only_a, only_b) + 1)), 2**n)
     )
-    assert mcnemar(only_a, only_b) == pytest.approx(float(exact), rel=1e-10)
-    assert mcnemar(only_a, only_b) == mcnemar(only_b, only_a)
+    assert compute_mcnemar_p_value(only_a, only_b) == pytest.approx(float(exact), rel=1e-10)
+    assert compute_mcnemar_p_value(only_a, only_b) == compute_mcnemar_p_value(only_b, only_a)
     if n:
-        assert mcnemar(only_a, only_b) == pytest.approx(binomtest(only_a, n).pvalue, rel=1e-10)
+        assert compute_mcnemar_p_value(only_a, only_b) == pytest.approx(
+            binomtest(only_a, n).pvalue, rel=1e-10
+        )
 
 
 def test_mcnemar_of_a_million_documents() -> None:
-    assert mcnemar(498_000, 502_000) == pytest.approx(
+    assert compute_mcnemar_p_value(498_000, 502_000) == pytest.approx(
         binomtest(498_000, 1_000_000).pvalue, rel=1e-8
     )
-    assert mcnemar(0, 1_000_000) == 0
-    assert mcnemar(500_000, 500_000) == 1
+    assert compute_mcnemar_p_value(0, 1_000_000) == 0
+    assert compute_mcnemar_p_value(500_000, 500_000) == 1
 
 
 @given(documents)
@@ -82,7 +84,7 @@ def test_the_table_and_the_figures_are_those_of_each_document(
     rows: list[tuple[str, str, str]],
 ) -> None:
     truth, a, b = (list(column) for column in zip(*rows, strict=True))
-    summary = json_values(
+    summary = to_json_values(
         _Comparison(judged(LABELS, truth, a), judged(LABELS, truth, b)).result(Bootstrap(20))
     )
     right = [(t == x, t == y) for t, x, y in rows]
@@ -111,7 +113,7 @@ def test_the_table_and_the_figures_are_those_of_each_document(
         assert differences[name]["difference"] == pytest.approx(
             summary["b"][name] - summary["a"][name]
         )
-    assert summary["mcnemar"]["p_value"] == mcnemar(
+    assert summary["mcnemar"]["p_value"] == compute_mcnemar_p_value(
         right.count((True, False)), right.count((False, True))
     )
     for name in ("accuracy", "macro_f1", "log_loss", "brier"):
@@ -129,7 +131,7 @@ def test_the_order_of_documents_does_not_matter(
     for some in (rows, shuffled):
         truth, a, b = (list(column) for column in zip(*some, strict=True))
         summaries.append(
-            json_values(
+            to_json_values(
                 _Comparison(judged(LABELS, truth, a), judged(LABELS, truth, b)).result(
                     Bootstrap(20)
                 )
@@ -156,8 +158,10 @@ def test_redrawn_answers_spread_as_redrawn_documents_do() -> None:
         for share in (0.5, 0.7)
     )
     numbers = [np.searchsorted(LABELS, column) for column in (truth, a, b)]
-    made = answer_differences(
-        _answer_cells(numbers, len(LABELS)), Bootstrap(4000), single_labels(len(LABELS))
+    made = bootstrap_differences(
+        _count_prediction_cells(numbers, len(LABELS)),
+        Bootstrap(4000),
+        single_label_table(len(LABELS)),
     )
     slow: dict[str, list[float]] = {"accuracy": [], "macro_f1": []}
     for _ in range(rounds(120, 1500)):
@@ -181,7 +185,7 @@ def test_redrawn_means_spread_as_redrawn_documents_do(tail: float) -> None:
     values = np.concatenate(
         (generator.normal(0.1, 1, 500), generator.normal(0, 1e-9, 500), np.full(3, tail))
     )
-    made = mean_replicates(values, Bootstrap(4000))
+    made = bootstrap_mean(values, Bootstrap(4000))
     assert made is not None
     slow = values[generator.integers(values.size, size=(4000, values.size))].mean(axis=1)
     assert made.mean() == pytest.approx(slow.mean(), abs=0.005)
@@ -192,8 +196,8 @@ def test_redrawn_means_spread_as_redrawn_documents_do(tail: float) -> None:
 
 
 def test_means_of_what_is_infinite_are_not_redrawn() -> None:
-    assert mean_replicates(np.array([0.0, np.inf]), Bootstrap(10)) is None
-    assert mean_replicates(np.array([0.0, np.nan]), Bootstrap(10)) is None
+    assert bootstrap_mean(np.array([0.0, np.inf]), Bootstrap(10)) is None
+    assert bootstrap_mean(np.array([0.0, np.nan]), Bootstrap(10)) is None
 
 
 def test_models_that_are_equally_good_differ_beyond_chance_in_few_cases() -> None:
@@ -206,7 +210,7 @@ def test_models_that_are_equally_good_differ_beyond_chance_in_few_cases() -> Non
             for _ in "ab"
         ]
         a, b = (judged(LABELS, truth.tolist(), answers) for answers in sides)
-        differences = json_values(_Comparison(a, b).result(Bootstrap(200)))["differences"]
+        differences = to_json_values(_Comparison(a, b).result(Bootstrap(200)))["differences"]
         for name in found:
             found[name] += differences[name]["beyond_chance"]
     assert all(0 < times <= 20 for times in found.values()), found
@@ -214,7 +218,7 @@ def test_models_that_are_equally_good_differ_beyond_chance_in_few_cases() -> Non
 
 def test_few_documents_show_nothing() -> None:
     truth, wrong = ["ape"] * 5, ["bee"] * 5
-    summary = json_values(
+    summary = to_json_values(
         _Comparison(judged(LABELS, truth, wrong), judged(LABELS, truth, truth)).result()
     )
     assert [of["beyond_chance"] for of in summary["differences"].values()] == [
@@ -225,7 +229,7 @@ def test_few_documents_show_nothing() -> None:
         None,
     ]
     truth, wrong = ["ape"] * 6, ["bee"] * 6
-    summary = json_values(
+    summary = to_json_values(
         _Comparison(judged(LABELS, truth, wrong), judged(LABELS, truth, truth)).result()
     )
     assert [of["beyond_chance"] for of in summary["differences"].values()] == [
@@ -241,7 +245,7 @@ def test_classes_may_differ_and_are_compared_by_name() -> None:
     truth = ["ape", "bee", "cow", "dog"]
     a = judged(["ape", "bee"], truth, ["ape", "bee", "bee", "bee"])
     b = judged(["bee", "cow"], truth, ["cow", "bee", "cow", "bee"])
-    summary = json_values(_Comparison(a, b).result(Bootstrap(20)))
+    summary = to_json_values(_Comparison(a, b).result(Bootstrap(20)))
     assert summary["table"] == {
         "both_right": 1,
         "only_a_right": 1,
@@ -262,7 +266,7 @@ def test_classes_may_differ_and_are_compared_by_name() -> None:
 
 def test_no_answer_is_wrong_and_differs_from_an_answer() -> None:
     truth = ["ape", "bee"]
-    summary = json_values(
+    summary = to_json_values(
         _Comparison(
             judged(LABELS, truth, [None, None]), judged(LABELS, truth, ["ape", None])
         ).result(Bootstrap(20))
@@ -282,14 +286,19 @@ def documents_of(texts: dict[str, str]) -> list[Document]:
 
 def test_a_model_and_itself_do_not_differ() -> None:
     model = of_pets()
-    comparison = compare(
+    comparison = compare_on_documents(
         model,
         model,
         documents_of({**PETS, "cats/3": "sticks", "birds/1": "bark"}),
-        keep_changed=True,
+        keep_disagreements=True,
     )
-    summary = json_values(comparison.result())
-    assert (summary["identical"], summary["changed"], summary["changes"], comparison.changed) == (
+    summary = to_json_values(comparison.result())
+    assert (
+        summary["identical"],
+        summary["changed"],
+        summary["changes"],
+        comparison.disagreements,
+    ) == (
         True,
         0,
         [],
@@ -305,7 +314,7 @@ def test_each_model_analyses_with_its_own_settings_and_changes_are_kept_in_order
     stemmed = TextClassifier().fit(texts, labels)
     plain = TextClassifier(stemmer="none").fit(texts, labels)
     asked = {"many/1": "cats", "one/2": "dog", "many/3": "cats cats"}
-    comparison = compare(stemmed, plain, documents_of(asked), keep_changed=True)
+    comparison = compare_on_documents(stemmed, plain, documents_of(asked), keep_disagreements=True)
     answers = [
         (a, b)
         for a, b in zip(
@@ -318,8 +327,8 @@ def test_each_model_analyses_with_its_own_settings_and_changes_are_kept_in_order
         (name, *pair) for name, pair in zip(asked, answers, strict=True) if pair[0] != pair[1]
     ]
     assert changed
-    assert [(of.id, of.a, of.b) for of in comparison.changed] == changed
-    for of in comparison.changed:
+    assert [(of.id, of.a, of.b) for of in comparison.disagreements] == changed
+    for of in comparison.disagreements:
         for model, label, probability in (
             (stemmed, of.a, of.probability_a),
             (plain, of.b, of.probability_b),
@@ -328,10 +337,12 @@ def test_each_model_analyses_with_its_own_settings_and_changes_are_kept_in_order
             assert probability == pytest.approx(
                 model.predict_proba([asked[of.id]])[0][model.classes.index(label)]
             )
-    assert compare(stemmed, plain, documents_of(asked)).changed == []
+    assert compare_on_documents(stemmed, plain, documents_of(asked)).disagreements == []
 
 
 def test_what_is_impossible_has_no_answer() -> None:
     a, b = of_pets(estimate="ml"), of_pets()
-    comparison = compare(a, b, documents_of({"cats/1": "cats bark"}), keep_changed=True)
-    assert comparison.changed[0][:4] == ("cats/1", "cats", None, None)
+    comparison = compare_on_documents(
+        a, b, documents_of({"cats/1": "cats bark"}), keep_disagreements=True
+    )
+    assert comparison.disagreements[0][:4] == ("cats/1", "cats", None, None)

@@ -13,30 +13,30 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from nbtext.classifiers.base import class_prior
+from nbtext.classifiers.base import compute_class_prior
 from nbtext.corpus.document import Document
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.counts.counting import count
+from nbtext.counts.counting import count_labelled_documents
 from nbtext.errors import UsageError
 from nbtext.evaluation import cross_validation
 from nbtext.evaluation.cross_validation import (
     NEVER_TESTED,
     Folds,
-    _times_of,
+    _rank_times,
     cross_validate,
+    draw_grouped_folds,
+    draw_stratified_folds,
     evaluate_leave_one_out,
-    grouped_folds,
-    leave_one_out_blocks,
-    ordered_folds,
-    ranks,
-    stratified_folds,
+    make_ordered_folds,
+    rank_values,
+    score_leave_one_out,
     train_and_score,
 )
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.model import TextClassifier
-from nbtext.model.training import learn, looked_up
-from nbtext.prediction.labels import label_set
-from nbtext.selection import rank
+from nbtext.model.training import fit_parameters, resolve_smoothing_terms
+from nbtext.prediction.labels import make_label_set
+from nbtext.selection import rank_terms
 from nbtext.settings import CRITERIA, Settings
 from tests.building import language_models, statistics_from_table
 from tests.models import count_documents, parted
@@ -94,7 +94,7 @@ def counted(
     documents: Sequence[Labelled], **settings: Any
 ) -> tuple[CountTable, CountedDocuments, Settings]:
     model = TextClassifier(**settings)
-    return *count_documents(documents, model.analysis), looked_up(model.analysis)
+    return *count_documents(documents, model.analysis), resolve_smoothing_terms(model.analysis)
 
 
 @pytest.mark.parametrize(
@@ -117,14 +117,18 @@ def test_a_fold_is_judged_as_by_a_model_trained_apart(
     wanted = model.predict_log_proba([text for _, text in outside])
     columns = [statistics.classes.index(label) for label in model.classes]
     others = np.setdiff1d(np.arange(statistics.n_classes), columns)
-    assert learnt.smoothing == pytest.approx(model.fitted.learnt.smoothing, rel=1e-9)
-    assert np.count_nonzero(learnt.selected) == np.count_nonzero(model.fitted.learnt.selected)
+    assert learnt.smoothing == pytest.approx(model.fitted.parameters.smoothing, rel=1e-9)
+    assert np.count_nonzero(learnt.selected_terms) == np.count_nonzero(
+        model.fitted.parameters.selected_terms
+    )
     np.testing.assert_allclose(block.posterior.logs[:, columns], wanted, rtol=1e-9, atol=1e-9)
     impossible = np.isnan(wanted[:, 0])
     assert np.all(block.posterior.logs[~impossible][:, others] == -np.inf)
-    np.testing.assert_array_equal(block.known, [label in model.classes for label, _ in outside])
     np.testing.assert_array_equal(
-        block.truth.shown(statistics.classes), [label for label, _ in outside]
+        block.has_known_label, [label in model.classes for label, _ in outside]
+    )
+    np.testing.assert_array_equal(
+        block.truth.to_texts(statistics.classes), [label for label, _ in outside]
     )
 
 
@@ -135,7 +139,7 @@ def test_no_term_speaks_for_a_class_without_documents(by: str) -> None:
     )
     without = statistics_from_table([[1, 2], [50, 40], [9, 0]], [9, 8], [[1, 2], [9, 8], [3, 0]])
     found, wanted = (
-        rank(language_models(statistics), class_prior("empirical", statistics), by)
+        rank_terms(language_models(statistics), compute_class_prior("empirical", statistics), by)
         for statistics in (with_it, without)
     )
     np.testing.assert_array_equal((found.terms, found.classes), (wanted.terms, wanted.classes))
@@ -144,7 +148,7 @@ def test_no_term_speaks_for_a_class_without_documents(by: str) -> None:
 
 def test_figures_are_those_of_the_answers_of_all_folds() -> None:
     statistics, rows, parameters = counted(DESK)
-    folds = stratified_folds(rows.classes, 5, np.random.default_rng(0))
+    folds = draw_stratified_folds(rows.classes, 5, np.random.default_rng(0))
     answers = np.empty(len(DESK), np.int64)
     for training, test in folds:
         inside = [document for document, here in zip(DESK, training.tolist(), strict=True) if here]
@@ -177,7 +181,7 @@ def test_repeats_are_pooled_without_making_intervals_narrow() -> None:
     statistics, rows, parameters = counted(DESK, smoothing=1, calibration="none")
     subsets = Subsets(statistics, rows)
     divisions = [
-        stratified_folds(rows.classes, 4, np.random.default_rng(seed)) for seed in range(3)
+        draw_stratified_folds(rows.classes, 4, np.random.default_rng(seed)) for seed in range(3)
     ]
     once = [
         cross_validate(subsets, parameters, [folds]).summary(Bootstrap(50)) for folds in divisions
@@ -211,17 +215,21 @@ def test_labels_at_random_score_at_chance_with_selected_terms(
     ]
     statistics, rows, parameters = counted(documents, top=200, by=by)
     subsets = Subsets(statistics, rows)
-    folds = [stratified_folds(rows.classes, 5, np.random.default_rng(seed)) for seed in range(3)]
+    folds = [
+        draw_stratified_folds(rows.classes, 5, np.random.default_rng(seed)) for seed in range(3)
+    ]
     low, high = cross_validate(subsets, parameters, folds).summary(Bootstrap(0))["intervals"][
         "accuracy"
     ]
     assert low < 0.5 < high
     # the wrong way: terms chosen once, from all documents, know the labels of those that are judged
-    selected = learn(subsets.counts(np.ones(400, np.bool_), 0), parameters).selected
-    fair = learn
+    selected = fit_parameters(
+        subsets.select_counts(np.ones(400, np.bool_), 0), parameters
+    ).selected_terms
+    fair = fit_parameters
     monkeypatch.setattr(
         "nbtext.evaluation.cross_validation.learn",
-        lambda *given: replace(fair(*given), selected=selected),
+        lambda *given: replace(fair(*given), selected_terms=selected),
     )
     low, _ = cross_validate(subsets, parameters, folds).summary(Bootstrap(0))["intervals"][
         "accuracy"
@@ -241,7 +249,7 @@ def test_leaving_one_out_is_training_on_all_others(settings: dict[str, Any]) -> 
     documents = [*DESK[::4], ("once", b"one document of its own class")]
     settings = {"smoothing": 0.3, "calibration": "none", **settings}
     statistics, rows, parameters = counted(documents, **settings)
-    (block,) = leave_one_out_blocks(statistics, rows, parameters)
+    (block,) = score_leave_one_out(statistics, rows, parameters)
     for row in range(len(documents)):
         others = documents[:row] + documents[row + 1 :]
         model = TextClassifier(**settings).fit(*parted(others))
@@ -252,7 +260,7 @@ def test_leaving_one_out_is_training_on_all_others(settings: dict[str, Any]) -> 
             rtol=1e-9,
             atol=1e-9,
         )
-    assert block.known.tolist() == [True] * (len(documents) - 1) + [False]
+    assert block.has_known_label.tolist() == [True] * (len(documents) - 1) + [False]
     assert block.posterior.logs[-1, statistics.classes.index("once")] == -np.inf
 
 
@@ -262,7 +270,7 @@ def test_leaving_one_out_in_blocks_changes_nothing(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(
         "nbtext.evaluation.cross_validation.TERM_WEIGHTS_AT_ONCE", 7 * statistics.n_classes
     )
-    blocks = list(leave_one_out_blocks(statistics, rows, parameters))
+    blocks = list(score_leave_one_out(statistics, rows, parameters))
     assert [block.rows.size for block in blocks] == [7] * (len(DESK) // 7) + [len(DESK) % 7] * (
         len(DESK) % 7 > 0
     )
@@ -291,16 +299,16 @@ def test_the_only_document_of_a_class_has_an_unknown_label() -> None:
 
 @pytest.mark.parametrize("jobs", [2, 3])
 def test_processes_judge_folds_as_one_does(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cross_validation, "WORTH_PROCESSES", 0)
+    monkeypatch.setattr(cross_validation, "MIN_PARALLEL_ENTRIES", 0)
     statistics, rows, parameters = counted(DESK, top=50)
     subsets, divisions = (
         Subsets(statistics, rows),
-        [stratified_folds(rows.classes, 3, np.random.default_rng(seed)) for seed in range(2)],
+        [draw_stratified_folds(rows.classes, 3, np.random.default_rng(seed)) for seed in range(2)],
     )
     alone, together = (cross_validate(subsets, parameters, divisions, jobs=n) for n in (1, jobs))
     assert together.summary(Bootstrap(20)) == alone.summary(Bootstrap(20))
     for mine, theirs in zip(together.repeats, alone.repeats, strict=True):
-        assert mine.predictions() == theirs.predictions()
+        assert mine.to_predictions() == theirs.to_predictions()
     with pytest.raises(UsageError, match="is left"):
         cross_validate(*few_terms(), [Folds(np.array([0, 1, 0]), 2)], jobs=jobs)
 
@@ -309,14 +317,14 @@ def test_scores_are_kept_for_ranking_if_those_of_all_tested_documents_are_few_en
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     statistics, rows, parameters = counted(DESK, top=50)
-    folds = ordered_folds(np.arange(len(DESK)), 2)
-    tested = np.count_nonzero(folds.numbers != NEVER_TESTED)
+    folds = make_ordered_folds(np.arange(len(DESK)), 2)
+    tested = np.count_nonzero(folds.fold_indices != NEVER_TESTED)
     assert tested < len(DESK)
     for room, ranked in (
         (tested * statistics.n_classes, True),
         (tested * statistics.n_classes - 1, False),
     ):
-        monkeypatch.setattr(cross_validation, "SCORES_KEPT", room)
+        monkeypatch.setattr(cross_validation, "MAX_RANKING_SCORES", room)
         result = cross_validate(Subsets(statistics, rows), parameters, [folds]).result(Bootstrap(0))
         assert (result.macro_roc_auc is not None) == ranked
 
@@ -350,26 +358,30 @@ def assert_a_division(folds: Folds, n_documents: int) -> None:
         assert training.any()
         assert test.any()
         assert not (training & test).any()
-        assert (training | test).all() or folds.ordered
+        assert (training | test).all() or folds.is_ordered
         tested += test
-    assert tested.tolist() == [int(number != NEVER_TESTED) for number in folds.numbers.tolist()]
-    assert folds.ordered or tested.all()
+    assert tested.tolist() == [
+        int(number != NEVER_TESTED) for number in folds.fold_indices.tolist()
+    ]
+    assert folds.is_ordered or tested.all()
 
 
 def test_folds_spread_the_rarest_label_of_documents_with_several() -> None:
     """Each label that is the rarest of a document stands in the training part of each fold, if it has as many documents as there are folds."""
     sets = [["many"]] * 40 + [["many", "few"]] * 5 + [["few", "rare"]] * 5 + [[]] * 10
     documents = [
-        Document(str(place), label_set(labels), b"word") for place, labels in enumerate(sets)
+        Document(str(place), make_label_set(labels), b"word") for place, labels in enumerate(sets)
     ]
-    rows = count(documents, TextClassifier().analysis, keep_all=True).documents
+    rows = count_labelled_documents(documents, TextClassifier().analysis, keep_all=True).documents
     assert rows.strata.tolist() == [2] * 40 + [1] * 5 + [3] * 5 + [0] * 10
-    truth = rows.truth(3)
-    for _, test in stratified_folds(rows.strata, 5, np.random.default_rng(0)):
-        assert truth[test].mask(3).sum(axis=0).tolist() == [2, 9, 1]
-    of_none = [Document(str(place), label_set([]), b"word") for place in range(3)]
+    truth = rows.to_document_labels(3)
+    for _, test in draw_stratified_folds(rows.strata, 5, np.random.default_rng(0)):
+        assert truth[test].to_mask(3).sum(axis=0).tolist() == [2, 9, 1]
+    of_none = [Document(str(place), make_label_set([]), b"word") for place in range(3)]
     assert (
-        count(of_none, TextClassifier().analysis, keep_all=True).documents.strata.tolist()
+        count_labelled_documents(
+            of_none, TextClassifier().analysis, keep_all=True
+        ).documents.strata.tolist()
         == [0] * 3
     )
 
@@ -379,25 +391,26 @@ def test_stratified_folds_spread_every_class_evenly(
     classes: list[int], n_folds: int, seed: int
 ) -> None:
     assume(n_folds <= len(classes))
-    folds = stratified_folds(np.array(classes), n_folds, np.random.default_rng(seed))
+    folds = draw_stratified_folds(np.array(classes), n_folds, np.random.default_rng(seed))
     assert_a_division(folds, len(classes))
     for group in (np.ones(len(classes), np.bool_), *(np.array(classes) == k for k in set(classes))):
-        sizes = np.bincount(folds.numbers[group], minlength=n_folds)
+        sizes = np.bincount(folds.fold_indices[group], minlength=n_folds)
         assert sizes.max() - sizes.min() <= 1
-    again = stratified_folds(np.array(classes), n_folds, np.random.default_rng(seed))
-    assert again.numbers.tolist() == folds.numbers.tolist()
+    again = draw_stratified_folds(np.array(classes), n_folds, np.random.default_rng(seed))
+    assert again.fold_indices.tolist() == folds.fold_indices.tolist()
 
 
 def test_another_seed_divides_otherwise() -> None:
     classes = np.repeat([0, 1], 50)
     first, second = (
-        stratified_folds(classes, 5, np.random.default_rng(seed)).numbers.tolist()
+        draw_stratified_folds(classes, 5, np.random.default_rng(seed)).fold_indices.tolist()
         for seed in (0, 1)
     )
     assert first != second
     groups = np.arange(100)
     first, second = (
-        grouped_folds(groups, 5, np.random.default_rng(seed)).numbers.tolist() for seed in (0, 1)
+        draw_grouped_folds(groups, 5, np.random.default_rng(seed)).fold_indices.tolist()
+        for seed in (0, 1)
     )
     assert first != second
 
@@ -409,19 +422,19 @@ def test_another_seed_divides_otherwise() -> None:
 )
 def test_no_group_is_on_both_sides(groups: list[int], n_folds: int, seed: int) -> None:
     assume(n_folds <= len(set(groups)))
-    folds = grouped_folds(ranks(groups), n_folds, np.random.default_rng(seed))
+    folds = draw_grouped_folds(rank_values(groups), n_folds, np.random.default_rng(seed))
     assert_a_division(folds, len(groups))
     for training, test in folds:
         assert not set(np.array(groups)[training].tolist()) & set(np.array(groups)[test].tolist())
-    sizes = np.bincount(folds.numbers, minlength=n_folds)
+    sizes = np.bincount(folds.fold_indices, minlength=n_folds)
     largest = max(groups.count(group) for group in groups)
     assert sizes.max() - sizes.min() <= largest
 
 
 def test_groups_go_to_the_smallest_fold_the_largest_first() -> None:
     groups = np.repeat(np.arange(6), [9, 7, 6, 5, 4, 2])
-    folds = grouped_folds(groups, 3, np.random.default_rng(0))
-    assert sorted(np.bincount(folds.numbers).tolist()) == [11, 11, 11]
+    folds = draw_grouped_folds(groups, 3, np.random.default_rng(0))
+    assert sorted(np.bincount(folds.fold_indices).tolist()) == [11, 11, 11]
 
 
 @given(times=st.lists(st.integers(0, 30), min_size=3, max_size=80), n_folds=counts_of_folds)
@@ -429,7 +442,7 @@ def test_folds_in_time_are_tested_on_what_came_strictly_before(
     times: list[int], n_folds: int
 ) -> None:
     assume(n_folds < len(set(times)))
-    folds = ordered_folds(np.array(times), n_folds)
+    folds = make_ordered_folds(np.array(times), n_folds)
     assert_a_division(folds, len(times))
     for training, test in folds:
         earlier = np.array(times)[training]
@@ -438,11 +451,11 @@ def test_folds_in_time_are_tested_on_what_came_strictly_before(
 
 
 def test_stretches_of_time_have_equally_many_documents() -> None:
-    folds = ordered_folds(np.arange(110)[::-1], 10)
-    assert np.bincount(folds.numbers + 1).tolist() == [10] * 11
-    assert folds.numbers[0] == 9
-    uneven = ordered_folds(np.repeat([1, 2, 3, 4], [1, 50, 1, 1]), 3)
-    assert np.bincount(uneven.numbers + 1).tolist() == [1, 50, 1, 1]
+    folds = make_ordered_folds(np.arange(110)[::-1], 10)
+    assert np.bincount(folds.fold_indices + 1).tolist() == [10] * 11
+    assert folds.fold_indices[0] == 9
+    uneven = make_ordered_folds(np.repeat([1, 2, 3, 4], [1, 50, 1, 1]), 3)
+    assert np.bincount(uneven.fold_indices + 1).tolist() == [1, 50, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -459,16 +472,16 @@ def test_stretches_of_time_have_equally_many_documents() -> None:
     ],
 )
 def test_times_are_numbers_if_all_are_else_text(values: list[str], order: list[int]) -> None:
-    assert _times_of(values, ["a", "b", "c"]).tolist() == order
+    assert _rank_times(values, ["a", "b", "c"]).tolist() == order
 
 
 def test_what_cannot_be_divided_is_refused() -> None:
     generator = np.random.default_rng(0)
     with pytest.raises(UsageError, match="only 3 documents, too few for 4 folds; lower folds"):
-        stratified_folds(np.array([0, 0, 1]), 4, generator)
+        draw_stratified_folds(np.array([0, 0, 1]), 4, generator)
     with pytest.raises(UsageError, match="only 2 groups, too few for 3 folds"):
-        grouped_folds(np.array([0, 0, 1]), 3, generator)
+        draw_grouped_folds(np.array([0, 0, 1]), 3, generator)
     with pytest.raises(UsageError, match="only 2 times after the first, too few for 3 folds"):
-        ordered_folds(np.array([5, 6, 7, 7, 7]), 3)
+        make_ordered_folds(np.array([5, 6, 7, 7, 7]), 3)
     with pytest.raises(UsageError, match="document b has no time"):
-        _times_of(["1", " "], ["a", "b"])
+        _rank_times(["1", " "], ["a", "b"])

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.errors import UsageError
-from nbtext.evaluation.drift_log import DriftWatch, _LoggedRun, newest_of_model, pool_runs
-from nbtext.prediction.typicality import ANSWERS, FARTHEST, FIGURES, Spread
+from nbtext.evaluation.drift_log import DriftRecorder, _LoggedRun, pool_runs, take_newest_runs
+from nbtext.prediction.typicality import DRIFT_METRICS, MAX_DISTANCE, PREDICTIONS, MeanStd
 
 ONE_FIGURE = st.lists(st.floats(-100, 100).map(lambda value: round(value, 3)), max_size=9)
 
@@ -25,12 +25,12 @@ DAYS = st.lists(
 NAMES = ("a", "b", "c")
 
 
-def spread(values: list[float]) -> Spread:
+def spread(values: list[float]) -> MeanStd:
     """In full, not to nine digits as in a log."""
     return (
-        Spread(len(values), float(np.mean(values)), float(np.std(values)))
+        MeanStd(len(values), float(np.mean(values)), float(np.std(values)))
         if values
-        else Spread(0, 0.0, 0.0)
+        else MeanStd(0, 0.0, 0.0)
     )
 
 
@@ -46,7 +46,7 @@ def day(
         for number, label in enumerate(NAMES)
     }
     return _LoggedRun(
-        "t", model, 1, dict.fromkeys(FIGURES, (spread(values), spread(training))), counts
+        "t", model, 1, dict.fromkeys(DRIFT_METRICS, (spread(values), spread(training))), counts
     )
 
 
@@ -63,13 +63,13 @@ def test_runs_of_a_model_together_are_the_run_over_all_their_documents(
     )
     found, wanted = pool_runs(runs), pool_runs([day(values, answers, TRAINING, OF_TRAINING)])
     assert (found.runs, found.documents) == (len(days), len(days))
-    for name in (*FIGURES, ANSWERS):
+    for name in (*DRIFT_METRICS, PREDICTIONS):
         for mine, twin in zip(found.figures[name], wanted.figures[name], strict=True):
             assert mine == (None if twin is None else pytest.approx(twin, rel=1e-9, abs=1e-9))
     if values:
-        pooled = Spread.together([run.figures["length"][0] for run in runs])
+        pooled = MeanStd.pool([run.figures["length"][0] for run in runs])
         assert pooled.mean == pytest.approx(math.fsum(values) / len(values), abs=1e-9)
-        assert pooled.deviation == pytest.approx(np.std(values), abs=1e-6)
+        assert pooled.std == pytest.approx(np.std(values), abs=1e-6)
 
 
 @given(
@@ -90,7 +90,9 @@ def test_runs_of_models_trained_anew_are_pooled_in_deviations_of_each_training(
         for value in values
     ]
     pooled = pool_runs(runs).figures["length"]
-    assert pooled.distance == pytest.approx(min(abs(np.mean(moved)), FARTHEST), rel=1e-6, abs=1e-9)
+    assert pooled.distance == pytest.approx(
+        min(abs(np.mean(moved)), MAX_DISTANCE), rel=1e-6, abs=1e-9
+    )
     assert pooled.run == pytest.approx(
         np.mean([value for values, _ in nights for value in values]), abs=1e-9
     )
@@ -100,7 +102,7 @@ def test_runs_of_models_trained_anew_are_pooled_in_deviations_of_each_training(
 def test_answers_of_models_trained_anew_are_compared_with_the_mixture_of_trainings() -> None:
     """By hand: 3 answers after a training of shares 1/2, 1/2, 0 and 1 after one of 0, 0, 1 expect 3/8, 3/8, 1/4."""
     runs = [day([1.0], [0, 1, 1], TRAINING, [0, 0, 1, 1]), day([1.0], [2], TRAINING, [2] * 8)]
-    found = pool_runs(runs).figures[ANSWERS]
+    found = pool_runs(runs).figures[PREDICTIONS]
     here, mixture = (
         np.array([1, 2, 1]) / 4,
         np.rint(4 * np.array([3 / 8, 3 / 8, 1 / 4]))
@@ -112,7 +114,7 @@ def test_answers_of_models_trained_anew_are_compared_with_the_mixture_of_trainin
 @given(st.lists(st.sampled_from(["m", "n", None]), min_size=1, max_size=9), st.integers(1, 9))
 def test_runs_of_other_models_are_left_out(models: list[str | None], most: int) -> None:
     runs = [_LoggedRun(str(place), model, 1, {}, {}) for place, model in enumerate(models)]
-    found, others = newest_of_model(runs, most)
+    found, others = take_newest_runs(runs, most)
     places = [place for place, model in enumerate(models) if model == models[-1]][-most:]
     assert [int(run.time) for run in found] == places
     enough = len(places) == most
@@ -124,4 +126,4 @@ def test_runs_of_other_models_are_left_out(models: list[str | None], most: int) 
 def test_a_model_that_does_not_know_what_training_looked_like() -> None:
     model = TextClassifier(calibration="none").fit(["one text", "another"], ["a", "b"])
     with pytest.raises(UsageError, match="does not know what training looked like"):
-        DriftWatch(model)
+        DriftRecorder(model)

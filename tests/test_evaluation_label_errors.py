@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from nbtext.evaluation import cross_validation
-from nbtext.evaluation.label_errors import suspects
+from nbtext.evaluation.label_errors import find_suspects
 from nbtext.model import TextClassifier
-from nbtext.model.training import looked_up
+from nbtext.model.training import resolve_smoothing_terms
 from tests.models import count_documents, parted
 from tests.process import SERVICE_DESK
 
@@ -22,7 +22,7 @@ def test_log_odds_are_those_of_models_trained_without_the_document() -> None:
     settings: dict[str, Any] = {"smoothing": 0.3, "calibration": "none"}
     model = TextClassifier(**settings)
     statistics, rows = count_documents(documents, model.analysis)
-    found = suspects(statistics, rows, model.settings)
+    found = find_suspects(statistics, rows, model.settings)
     wanted = {}
     for row, (label, text) in enumerate(documents):
         others = documents[:row] + documents[row + 1 :]
@@ -37,7 +37,10 @@ def test_log_odds_are_those_of_models_trained_without_the_document() -> None:
     assert sorted(found.rows.tolist()) == sorted(wanted)
     assert len(wanted) > 5
     assert found.log_odds.tolist() == sorted(found.log_odds.tolist(), reverse=True)
-    labels = (found.labels.shown(statistics.classes), found.suggested.shown(statistics.classes))
+    labels = (
+        found.labels.to_texts(statistics.classes),
+        found.suggested.to_texts(statistics.classes),
+    )
     figures = (found.log_odds.tolist(), found.probabilities.tolist())
     for row, label, suggested, log_odds, probability in zip(
         found.rows.tolist(), *labels, *figures, strict=True
@@ -47,16 +50,17 @@ def test_log_odds_are_those_of_models_trained_without_the_document() -> None:
             pytest.approx(wanted[row][0], abs=1e-9),
             pytest.approx(wanted[row][3], rel=1e-9),
         )
-    few = suspects(statistics, rows, model.settings, min_log_odds=float(found.log_odds[3]))
+    few = find_suspects(statistics, rows, model.settings, min_log_odds=float(found.log_odds[3]))
     assert few.rows.tolist() == found.rows[:3].tolist()
 
 
 def test_processes_judge_folds_as_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cross_validation, "WORTH_PROCESSES", 0)
+    monkeypatch.setattr(cross_validation, "MIN_PARALLEL_ENTRIES", 0)
     model = TextClassifier(classifier="logistic", l2=1.0)
     statistics, rows = count_documents(DESK[::3], model.analysis)
     alone, together = (
-        suspects(statistics, rows, looked_up(model.analysis), jobs=n) for n in (1, 2)
+        find_suspects(statistics, rows, resolve_smoothing_terms(model.analysis), jobs=n)
+        for n in (1, 2)
     )
     assert len(alone.rows) > 5
     for name in ("rows", "log_odds", "probabilities"):
@@ -90,11 +94,11 @@ def test_planted_labels_come_first(settings: dict[str, Any]) -> None:
     model = TextClassifier(**settings)
     names = [f"c{k}" for k in labels.tolist()]
     statistics, rows = count_documents(list(zip(names, texts, strict=True)), model.analysis)
-    found = suspects(statistics, rows, model.settings)
+    found = find_suspects(statistics, rows, model.settings)
     first = found.rows[:planted]
     assert np.isin(first, wrong).mean() >= 0.9
     planted_rows = np.isin(found.rows, wrong)
-    assert (found.suggested.numbers[planted_rows] == truth[found.rows[planted_rows]]).mean() >= 0.9
+    assert (found.suggested.indices[planted_rows] == truth[found.rows[planted_rows]]).mean() >= 0.9
 
 
 def test_the_only_document_of_its_class_is_no_suspect() -> None:
@@ -107,9 +111,9 @@ def test_the_only_document_of_its_class_is_no_suspect() -> None:
         ("c", b"ant ape"),
     ]
     statistics, rows = count_documents(documents, model.analysis)
-    assert 4 not in suspects(statistics, rows, model.settings).rows.tolist()
+    assert 4 not in find_suspects(statistics, rows, model.settings).rows.tolist()
     statistics, rows = count_documents([*documents, ("c", b"cow")], model.analysis)
-    assert 4 in suspects(statistics, rows, model.settings).rows.tolist()
+    assert 4 in find_suspects(statistics, rows, model.settings).rows.tolist()
 
 
 def test_equal_documents_stay_in_order() -> None:
@@ -124,6 +128,6 @@ def test_equal_documents_stay_in_order() -> None:
         ("b", b"bee bee"),
     ]
     statistics, rows = count_documents(documents, model.analysis)
-    found = suspects(statistics, rows, model.settings)
+    found = find_suspects(statistics, rows, model.settings)
     assert (found.log_odds[0], found.log_odds[2]) == (found.log_odds[1], found.log_odds[3])
     assert found.rows.tolist() == [2, 4, 1, 3]

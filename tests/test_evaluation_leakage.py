@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document
-from nbtext.counts.counting import content_hashes
-from nbtext.counts.documents import LARGEST_HASH
-from nbtext.evaluation.leakage import _LeakCheck, sampled_leaks
-from nbtext.metrics.results import json_values
+from nbtext.counts.counting import hash_contents
+from nbtext.counts.documents import MAX_HASH
+from nbtext.evaluation.leakage import _LeakCheck, count_sampled_leaks
+from nbtext.metrics.results import to_json_values
 from tests.models import of_pets
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ def named(side: str, texts: Sequence[str], label: str = "cats") -> list[Document
 def leaks(training: Sequence[Document], test: Sequence[Document]) -> list[tuple[str, str]]:
     check = _LeakCheck(model(), iter(training))
     for part in (test[: len(test) // 2], test[len(test) // 2 :]):
-        check.look(part)
-    leaked, partners = check.leaks()
+        check.add(part)
+    leaked, partners = check.find_leaks()
     return [
         (test[row].id, training[partner].id)
         for row, partner in zip(leaked.tolist(), partners.tolist(), strict=True)
@@ -80,7 +80,7 @@ def test_leaks_have_the_same_words_as_often_in_any_order(
     )
 
 
-HASHES = st.lists(st.integers(0, LARGEST_HASH - 1), max_size=30)
+HASHES = st.lists(st.integers(0, MAX_HASH - 1), max_size=30)
 
 
 @given(HASHES, HASHES, st.integers(0, 30))
@@ -88,18 +88,20 @@ def test_a_sample_tells_of_hashes_below_its_bound(
     corpus: list[int], others: list[int], size: int
 ) -> None:
     kept = sorted(corpus)[:size]
-    bound = sorted(corpus)[size] if size < len(corpus) else LARGEST_HASH
+    bound = sorted(corpus)[size] if size < len(corpus) else MAX_HASH
     test = others + corpus[::2]
     told = [value for value in test if value < bound or size >= len(corpus)]
     wanted = (len(told), sum(value in corpus for value in told))
-    assert sampled_leaks(np.array(test, np.uint64), np.array(kept, np.uint64), bound) == wanted
+    assert (
+        count_sampled_leaks(np.array(test, np.uint64), np.array(kept, np.uint64), bound) == wanted
+    )
 
 
 def test_what_was_forgotten_is_no_leak() -> None:
     training = [f"text number {number}" for number in range(40)]
     sample, some = (TextClassifier().fit(training[:n], ["a"] * n).counts.sample for n in (40, 10))
-    left, hashes = sample - some, content_hashes([text.encode() for text in training])
-    assert json_values(sampled_leaks(hashes, left.documents.hashes, left.bound)) == {
+    left, hashes = sample - some, hash_contents([text.encode() for text in training])
+    assert to_json_values(count_sampled_leaks(hashes, left.documents.hashes, left.bound)) == {
         "checked": 40,
         "found": 30,
     }

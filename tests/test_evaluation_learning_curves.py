@@ -18,15 +18,15 @@ from nbtext.counts.corpus_counts import Subsets
 from nbtext.errors import UsageError
 from nbtext.evaluation import learning_curves as tested
 from nbtext.evaluation.learning_curves import (
-    STEEPEST_EXPONENT,
+    MAX_EXPONENT,
     Resampling,
-    _small_sample_factor,
-    _stratified_order,
-    _training_sizes,
-    _weights_of_sizes,
+    _choose_training_sizes,
+    _compute_small_sample_factor,
+    _order_by_stratum,
+    _weight_sizes,
+    compute_learning_curve,
+    fit_forecast,
     fit_power_laws,
-    forecast,
-    learning_curve,
 )
 from nbtext.metrics.intervals import NORMAL_95, Bootstrap
 from tests.models import count_documents
@@ -62,7 +62,7 @@ def counted(texts: list[tuple[str, bytes]], **parameters: Any) -> tuple[Subsets,
 def test_every_beginning_of_the_order_holds_each_class_in_its_share(
     classes: list[int], seed: int
 ) -> None:
-    order = _stratified_order(np.array(classes), np.random.default_rng(seed))
+    order = _order_by_stratum(np.array(classes), np.random.default_rng(seed))
     assert sorted(order.tolist()) == list(range(len(classes)))
     sizes = Counter(classes)
     for end in range(len(classes) + 1):
@@ -82,7 +82,7 @@ def test_every_beginning_of_the_order_holds_each_class_in_its_share(
 
 @given(st.integers(1, 10**6), st.integers(1, 200), st.integers(1, 20))
 def test_sizes_rise_to_the_largest(most: int, n_classes: int, steps: int) -> None:
-    sizes = _training_sizes(most, n_classes, steps).tolist()
+    sizes = _choose_training_sizes(most, n_classes, steps).tolist()
     assert sizes == sorted(set(sizes))
     assert 1 <= len(sizes) <= steps
     assert sizes[-1] == most
@@ -91,9 +91,9 @@ def test_sizes_rise_to_the_largest(most: int, n_classes: int, steps: int) -> Non
 
 
 def test_sizes_by_hand() -> None:
-    assert _training_sizes(1280, 4, 8).tolist() == [10, 20, 40, 80, 160, 320, 640, 1280]
-    assert _training_sizes(640, 40, 4).tolist() == [80, 160, 320, 640]
-    assert _training_sizes(640, 40, 1).tolist() == [640]
+    assert _choose_training_sizes(1280, 4, 8).tolist() == [10, 20, 40, 80, 160, 320, 640, 1280]
+    assert _choose_training_sizes(640, 40, 4).tolist() == [80, 160, 320, 640]
+    assert _choose_training_sizes(640, 40, 1).tolist() == [640]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_points_are_those_of_models_trained_on_the_texts(
         return judged
 
     monkeypatch.setattr(tested, "_judge", watched)
-    curve = learning_curve(subsets, checked, Resampling(steps=3, folds=3, repeats=2))
+    curve = compute_learning_curve(subsets, checked, Resampling(steps=3, folds=3, repeats=2))
     sizes = [point.documents for point in curve.points]
     assert (curve.documents, curve.runs, len(asked)) == (60, 6, 6 * len(sizes))
     assert sizes[-1] == 40
@@ -166,7 +166,7 @@ def test_points_are_those_of_models_trained_on_the_texts(
 
 def test_more_documents_of_a_class_that_can_be_learnt_make_better_models_and_a_forecast() -> None:
     subsets, parameters = counted(texts_of(600, signal=0.15))
-    curve = learning_curve(subsets, parameters, Resampling())
+    curve = compute_learning_curve(subsets, parameters, Resampling())
     assert curve.points[-1].accuracy > curve.points[0].accuracy + 0.2
     assert curve.forecast.accuracy.documents == 1200
     assert curve.forecast.accuracy.value is not None
@@ -181,7 +181,7 @@ def test_labels_at_random_are_not_learnt_from_any_number_of_documents() -> None:
     subsets, parameters = counted(
         [(label, text) for label, (_, text) in zip(shuffled, texts, strict=True)], top=20
     )
-    curve = learning_curve(subsets, parameters, Resampling(repeats=2))
+    curve = compute_learning_curve(subsets, parameters, Resampling(repeats=2))
     assert all(abs(point.accuracy - 1 / 3) < 0.09 for point in curve.points)
     assert (
         curve.forecast.accuracy.value is None or abs(curve.forecast.accuracy.value - 1 / 3) < 0.12
@@ -192,49 +192,55 @@ def test_labels_at_random_are_not_learnt_from_any_number_of_documents() -> None:
 
 def test_the_seed_decides_and_nothing_else() -> None:
     subsets, parameters = counted(texts_of(80))
-    first = learning_curve(subsets, parameters, Resampling(steps=3))
-    assert first == learning_curve(subsets, parameters, Resampling(steps=3))
-    assert first != learning_curve(subsets, parameters, Resampling(steps=3, seed=1))
+    first = compute_learning_curve(subsets, parameters, Resampling(steps=3))
+    assert first == compute_learning_curve(subsets, parameters, Resampling(steps=3))
+    assert first != compute_learning_curve(subsets, parameters, Resampling(steps=3, seed=1))
 
 
 @pytest.mark.parametrize("jobs", [2, 3])
 def test_processes_train_the_models_that_one_does(
     jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tested, "WORTH_PROCESSES", 0)
+    monkeypatch.setattr(tested, "MIN_PARALLEL_ENTRIES", 0)
     subsets, parameters = counted(texts_of(80), min_df=10)
     alone, together = (
-        learning_curve(subsets, parameters, Resampling(folds=3, repeats=2), n) for n in (1, jobs)
+        compute_learning_curve(subsets, parameters, Resampling(folds=3, repeats=2), n)
+        for n in (1, jobs)
     )
     assert together == alone
     with pytest.raises(UsageError, match="none of the"):
-        learning_curve(*counted(texts_of(80), min_df=79), jobs=jobs)
+        compute_learning_curve(*counted(texts_of(80), min_df=79), jobs=jobs)
 
 
 def test_sizes_at_which_no_term_is_left_are_not_on_the_curve() -> None:
     texts = texts_of(80)
     subsets, parameters = counted(texts, min_df=10)
     free, unlimited = counted(texts)
-    some = [point.documents for point in learning_curve(subsets, parameters, Resampling()).points]
-    every = [point.documents for point in learning_curve(free, unlimited, Resampling()).points]
+    some = [
+        point.documents
+        for point in compute_learning_curve(subsets, parameters, Resampling()).points
+    ]
+    every = [
+        point.documents for point in compute_learning_curve(free, unlimited, Resampling()).points
+    ]
     assert some == every[-len(some) :]
     assert len(some) < len(every)
     subsets, parameters = counted(texts, min_df=79)
     with pytest.raises(UsageError, match="none of the"):
-        learning_curve(subsets, parameters, Resampling())
+        compute_learning_curve(subsets, parameters, Resampling())
 
 
 def test_too_few_documents_cannot_be_dealt() -> None:
     subsets, parameters = counted(texts_of(9))
     with pytest.raises(UsageError, match="9 documents are too few for 5 folds; lower folds"):
-        learning_curve(subsets, parameters, Resampling())
-    curve = learning_curve(subsets, parameters, Resampling(folds=4))
+        compute_learning_curve(subsets, parameters, Resampling())
+    curve = compute_learning_curve(subsets, parameters, Resampling(folds=4))
     assert curve.forecast.accuracy.withheld is not None
 
 
 def test_one_class_is_always_right() -> None:
     subsets, parameters = counted(texts_of(40, classes=1))
-    curve = learning_curve(subsets, parameters, Resampling())
+    curve = compute_learning_curve(subsets, parameters, Resampling())
     assert {(point.accuracy, point.macro_f1) for point in curve.points} == {(1.0, 1.0)}
 
 
@@ -250,7 +256,7 @@ def law(n: NDArray[np.float64] | float, a: float, b: float, c: float) -> NDArray
 def test_an_exact_law_is_recovered(a: float, b: float, c: float) -> None:
     b *= PLACES[0] ** c / 10  # an error of at most 0.3 above a at the smallest size
     found = fit_power_laws(PLACES, law(PLACES, a, b, c)[np.newaxis], np.ones(8))
-    assert found.error(16_000)[0] == pytest.approx(law(16_000, a, b, c), abs=1e-6)
+    assert found.predict_errors(16_000)[0] == pytest.approx(law(16_000, a, b, c), abs=1e-6)
     if b * PLACES[0] ** -c > 0.01 and 0.1 < c < 1.8:
         assert found.c[0] == pytest.approx(c, abs=1e-3)
         assert found.a[0] == pytest.approx(a, abs=1e-3)
@@ -266,7 +272,7 @@ def test_laws_by_hand() -> None:
     assert found.a == pytest.approx([0.1, found.a[1], 0.0], abs=1e-6)
     assert found.b * found.unit**found.c == pytest.approx([0.8, 0.0, 1.0], abs=1e-5)
     assert found.c[[0, 2]] == pytest.approx([0.5, 0.5], abs=1e-5)
-    assert found.error(256) == pytest.approx([0.15, 0.25, 0.0625], abs=1e-6)
+    assert found.predict_errors(256) == pytest.approx([0.15, 0.25, 0.0625], abs=1e-6)
 
 
 @examples(6)
@@ -280,7 +286,7 @@ def test_no_law_within_the_bounds_fits_better(errors: list[float], weights: list
     found = fit_power_laws(PLACES, e[np.newaxis], w)
     assert found.a[0] >= 0
     assert found.b[0] >= 0
-    assert 0 < found.c[0] <= STEEPEST_EXPONENT
+    assert 0 < found.c[0] <= MAX_EXPONENT
 
     def residuals(x: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(np.sqrt(w) * (law(PLACES / found.unit, *x) - e))
@@ -290,29 +296,31 @@ def test_no_law_within_the_bounds_fits_better(errors: list[float], weights: list
         other = least_squares(
             residuals,
             start,
-            bounds=([0, 0, STEEPEST_EXPONENT / 100], [np.inf, np.inf, STEEPEST_EXPONENT]),
+            bounds=([0, 0, MAX_EXPONENT / 100], [np.inf, np.inf, MAX_EXPONENT]),
         )
         assert least <= 2 * other.cost * (1 + 1e-6) + 1e-9
 
 
 def test_the_weight_of_a_size_is_n_over_a_variance_between_runs() -> None:
     errors = np.array([[0.5, 0.30], [0.5, 0.34]])  # variances 0 and 0.0004, on average 0.0002
-    assert _weights_of_sizes(np.array([10.0, 20.0]), errors) == pytest.approx(
+    assert _weight_sizes(np.array([10.0, 20.0]), errors) == pytest.approx(
         [10 / 0.0002, 20 / 0.0006]
     )
-    assert _weights_of_sizes(np.array([10.0, 20.0]), errors[:1]).tolist() == [10, 20]
+    assert _weight_sizes(np.array([10.0, 20.0]), errors[:1]).tolist() == [10, 20]
 
 
 @pytest.mark.parametrize("n", [2, 5, 15, 1000])
 def test_redrawn_means_are_spread_as_students_interval(n: int) -> None:
     values = np.random.default_rng(n).normal(size=n)
     half = student.ppf(0.975, n - 1) * values.std(ddof=1) / np.sqrt(n)
-    assert _small_sample_factor(n) * NORMAL_95 * values.std() / np.sqrt(n) == pytest.approx(half)
+    assert _compute_small_sample_factor(n) * NORMAL_95 * values.std() / np.sqrt(n) == pytest.approx(
+        half
+    )
 
 
 def test_equal_runs_on_an_exact_law_are_drawn_on_exactly() -> None:
     figures = np.tile(1 - law(PLACES, 0.1, 2, 0.5), (15, 1))
-    made = forecast(SIZES, figures, 5, 10_000, 20_000, Bootstrap(50))
+    made = fit_forecast(SIZES, figures, 5, 10_000, 20_000, Bootstrap(50))
     assert (made.documents, made.withheld) == (20_000, None)
     assert made.value == pytest.approx(1 - law(20_000, 0.1, 2, 0.5), abs=1e-6)
     assert made.now == pytest.approx(1 - law(10_000, 0.1, 2, 0.5), abs=1e-6)
@@ -320,7 +328,7 @@ def test_equal_runs_on_an_exact_law_are_drawn_on_exactly() -> None:
 
 
 def test_perfect_answers_stay_perfect_as_far_as_so_many_documents_can_tell() -> None:
-    made = forecast(SIZES, np.ones((10, 8)), 5, 10_000, 20_000, Bootstrap(50))
+    made = fit_forecast(SIZES, np.ones((10, 8)), 5, 10_000, 20_000, Bootstrap(50))
     assert (made.value, made.now) == (1.0, 1.0)
     assert made.interval == pytest.approx((10_000 / (10_000 + NORMAL_95**2), 1.0))
 
@@ -362,7 +370,7 @@ def test_the_interval_covers_the_truth(
 ) -> None:
     truth, covered, widths = float(1 - law(20_000, *of_law)), 0, []
     for seed in range(rounds(20, 40)):
-        made = forecast(
+        made = fit_forecast(
             SIZES,
             runs(law(PLACES, *of_law), n, folds, repeats, seed),
             folds,
@@ -382,7 +390,7 @@ def test_a_curve_that_bends_otherwise_than_any_law_has_a_wider_interval() -> Non
     along = 1 - law(PLACES, 0.1, 2, 0.5)
     widths = []
     for curve in (along, np.linspace(along[0], along[-1], 8) ** 2):
-        made = forecast(SIZES, np.tile(curve, (15, 1)), 5, 10_000, 20_000, Bootstrap(50))
+        made = fit_forecast(SIZES, np.tile(curve, (15, 1)), 5, 10_000, 20_000, Bootstrap(50))
         assert made.interval is not None
         widths.append(made.interval[1] - made.interval[0])
     assert widths[1] > widths[0] + 0.005
@@ -390,11 +398,11 @@ def test_a_curve_that_bends_otherwise_than_any_law_has_a_wider_interval() -> Non
 
 def test_there_is_no_forecast_of_noise_or_of_few_points() -> None:
     noise = np.random.default_rng(0).random((10, 8))
-    made = forecast(SIZES, noise, 5, 10_000, 20_000, Bootstrap(100))
+    made = fit_forecast(SIZES, noise, 5, 10_000, 20_000, Bootstrap(100))
     assert (made.value, made.interval, made.now) == (None, None, None)
     assert made.withheld is not None
     assert "too noisy" in made.withheld
-    few = forecast(SIZES[:3], np.ones((10, 3)), 5, 10_000, 20_000, Bootstrap(100))
+    few = fit_forecast(SIZES[:3], np.ones((10, 3)), 5, 10_000, 20_000, Bootstrap(100))
     assert few.value is None
     assert few.withheld is not None
     assert "fewer than 4 points" in few.withheld

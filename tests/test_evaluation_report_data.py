@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier, selection
 from nbtext.classifiers.base import LinearClassifier
 from nbtext.corpus.document import Document
-from nbtext.evaluation.report_data import MISTAKES_SHOWN, gather
-from nbtext.explain.mistakes import AUDIBLE, LONGEST, Excerpts
-from nbtext.inspection.terms import class_terms
+from nbtext.evaluation.report_data import MAX_QUOTED_MISTAKES, gather_report_data
+from nbtext.explain.mistakes import HIGHLIGHT_NATS, MAX_EXCERPT_BYTES, ExcerptFinder
+from nbtext.inspection.terms import find_class_terms
 from nbtext.metrics.evaluation import Evaluation
-from nbtext.metrics.results import json_values
+from nbtext.metrics.results import to_json_values
 from nbtext.prediction.posterior import ClassPosterior
 from tests.models import learnt
 from tests.operation_counts import calls
@@ -58,24 +58,24 @@ TEST = [
 
 def test_figures_are_those_of_the_evaluation() -> None:
     model = model_of()
-    data = gather(model, documents(TEST), title="a title")
-    evaluation = Evaluation(model.classes, shares=np.array([3, 2, 2]) / 7)
+    data = gather_report_data(model, documents(TEST), title="a title")
+    evaluation = Evaluation(model.classes, label_proportions=np.array([3, 2, 2]) / 7)
     evaluation.add(
         [label for label, _ in TEST],
         ClassPosterior(model.predict_log_proba([text for _, text in TEST])),
     )
     result = evaluation.result()
     assert (data.title, data.evaluation.n) == ("a title", 7)
-    assert json_values(data.evaluation) == {
-        name: approximate(value) for name, value in json_values(result).items()
+    assert to_json_values(data.evaluation) == {
+        name: approximate(value) for name, value in to_json_values(result).items()
     }
     assert data.evaluation.baselines is not None
     assert data.evaluation.baselines.largest_class.label == "animals"
     assert data.evaluation.baselines.largest_class.accuracy == pytest.approx(2 / 7)
-    assert data.after.ece == pytest.approx(result.ece)
-    assert data.after.brier == pytest.approx(result.brier)
-    assert data.after.log_loss is None  # of a class that it does not know
-    assert sum(part.documents for part in data.after.bins) == 7
+    assert data.calibrated.ece == pytest.approx(result.ece)
+    assert data.calibrated.brier == pytest.approx(result.brier)
+    assert data.calibrated.log_loss is None  # of a class that it does not know
+    assert sum(part.documents for part in data.calibrated.bins) == 7
     assert data.evaluation.unknown_labels == ("newts",)
 
 
@@ -92,21 +92,21 @@ def test_before_is_the_posterior_of_the_textbook() -> None:
     ]
     calibrated, bare = model_of(letters), model_of(letters, calibration="none")
     data, textbook = (
-        gather(calibrated, documents(TEST), title=""),
-        gather(bare, documents(TEST), title=""),
+        gather_report_data(calibrated, documents(TEST), title=""),
+        gather_report_data(bare, documents(TEST), title=""),
     )
-    assert data.before is not None
-    assert textbook.before is None
-    assert [part.documents for part in data.before.bins] == [
-        part.documents for part in textbook.after.bins
+    assert data.uncalibrated is not None
+    assert textbook.uncalibrated is None
+    assert [part.documents for part in data.uncalibrated.bins] == [
+        part.documents for part in textbook.calibrated.bins
     ]
-    assert data.before.brier == pytest.approx(textbook.after.brier)
-    assert data.before.confidence == pytest.approx(textbook.after.confidence)
+    assert data.uncalibrated.brier == pytest.approx(textbook.calibrated.brier)
+    assert data.uncalibrated.confidence == pytest.approx(textbook.calibrated.confidence)
 
 
 def test_mistakes_come_surest_first_each_text_once() -> None:
     model = model_of()
-    data = gather(model, documents([*TEST, *TEST]), title="")
+    data = gather_report_data(model, documents([*TEST, *TEST]), title="")
     posterior = model.predict_proba([text for _, text in TEST])
     wrong = [
         (-row.max(), text, label, model.classes[row.argmax()])
@@ -130,16 +130,16 @@ def test_mistakes_come_surest_first_each_text_once() -> None:
 
 def test_only_the_surest_mistakes_are_kept() -> None:
     letters = [("ships", f"cat dog {'dog ' * number}") for number in range(40)]
-    data = gather(model_of(), documents(letters), title="")
-    assert len(data.mistakes) == MISTAKES_SHOWN
+    data = gather_report_data(model_of(), documents(letters), title="")
+    assert len(data.mistakes) == MAX_QUOTED_MISTAKES
     assert {int(quoted.mistake.id) for quoted in data.mistakes} == set(
-        range(40 - MISTAKES_SHOWN, 40)
+        range(40 - MAX_QUOTED_MISTAKES, 40)
     )
 
 
 def test_impossible_documents_have_no_answer() -> None:
     model = model_of(estimate="ml", smoothing="auto")
-    data = gather(
+    data = gather_report_data(
         model,
         documents([("animals", "dog"), ("animals", "dog star ship"), ("ships", "dog star ship")]),
         title="",
@@ -154,13 +154,13 @@ def marked(pieces: Sequence[ExcerptPiece]) -> dict[str, float]:
 
 def test_words_are_marked_with_what_they_add() -> None:
     model = model_of(stemmer="none", stop_words="none", smoothing=0.1)
-    excerpt = Excerpts(model.fitted).excerpt(
+    excerpt = ExcerptFinder(model.fitted).find_excerpt(
         Document("", None, "A CAT, a\n\tcat in the «harbour»: unheard-of!".encode()), 0, 1
     )
     assert "".join(piece.text for piece in excerpt) == "A CAT, a cat in the «harbour»: unheard-of!"
     linear = model.fitted.classifier
     assert isinstance(linear, LinearClassifier)
-    weights = linear.weights(
+    weights = linear.compute_weights(
         np.array(model.fitted.statistics.vocabulary.find(["cat", "in", "harbour", "the"]))
     )
     nats = dict(
@@ -169,7 +169,7 @@ def test_words_are_marked_with_what_they_add() -> None:
     expected = {
         form: nats[form.lower()]
         for form in ("CAT", "cat", "in", "harbour", "the")
-        if abs(nats[form.lower()]) >= AUDIBLE
+        if abs(nats[form.lower()]) >= HIGHLIGHT_NATS
     }
     assert marked(excerpt) == pytest.approx(expected)
     assert set(expected) == {"CAT", "cat", "in", "harbour"}
@@ -177,24 +177,24 @@ def test_words_are_marked_with_what_they_add() -> None:
 
 def test_the_loudest_part_of_a_long_text_is_quoted() -> None:
     text = "and so on " * 300 + "a dog chases the cat " + "and so forth " * 300
-    excerpt = Excerpts(model_of().fitted).excerpt(Document("", None, text.encode()), 0, 1)
+    excerpt = ExcerptFinder(model_of().fitted).find_excerpt(Document("", None, text.encode()), 0, 1)
     quoted = "".join(piece.text for piece in excerpt)
     assert quoted.startswith("… ")
     assert quoted.endswith(" …")
     assert "dog chases the cat" in quoted
-    assert len(quoted) <= LONGEST + 10
+    assert len(quoted) <= MAX_EXCERPT_BYTES + 10
     assert set(marked(excerpt)) >= {"dog", "cat"}
 
 
-QUOTING = Excerpts(model_of().fitted)
+QUOTING = ExcerptFinder(model_of().fitted)
 
 
 @given(texts, st.integers(1, 60))
 def test_any_text_can_be_quoted(text: str, times: int) -> None:
     whole = " ".join([text] * times)
-    excerpt = QUOTING.excerpt(Document("", None, whole.encode()), 0, 2)
+    excerpt = QUOTING.find_excerpt(Document("", None, whole.encode()), 0, 2)
     quoted = "".join(piece.text for piece in excerpt).removeprefix("… ").removesuffix(" …")
-    assert len(quoted.encode()) <= 2 * LONGEST
+    assert len(quoted.encode()) <= 2 * MAX_EXCERPT_BYTES
     assert quoted in b" ".join(whole.encode().split()).decode()
 
 
@@ -203,26 +203,28 @@ def test_counted_features_are_marked_as_they_stand() -> None:
     model.reading = replace(model.reading, format="svmlight")
     learnt(model, [("a", b"1:3 2:1"), ("a", b"1:2"), ("b", b"3:4 2:1"), ("b", b"3:1")])
     assert set(
-        marked(Excerpts(model.fitted).excerpt(Document("", None, b"1:2 3:1 2:1 9:9"), 0, 1))
+        marked(
+            ExcerptFinder(model.fitted).find_excerpt(Document("", None, b"1:2 3:1 2:1 9:9"), 0, 1)
+        )
     ) == {"1:2", "3:1"}
 
 
 @pytest.mark.parametrize(
-    "most", [selection.MOST_PROBABILITIES, 0], ids=["all classes", "classes with the term"]
+    "most", [selection.MAX_DENSE_PROBABILITIES, 0], ids=["all classes", "classes with the term"]
 )
 def test_terms_that_speak_most_for_each_class(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selection, "MOST_PROBABILITIES", most)
+    monkeypatch.setattr(selection, "MAX_DENSE_PROBABILITIES", most)
     model = model_of(stemmer="none", stop_words="none", smoothing=1)
     models, prior = model.fitted.language_models, model.fitted.classifier.prior
     every = np.arange(model.fitted.statistics.n_terms)
-    probability = models.probability(every)
+    probability = models.compute_probability(every)
     summands = probability * prior * np.log(probability / (probability @ prior)[:, np.newaxis])
-    found = class_terms(model, 3, 2)
+    found = find_class_terms(model, 3, 2)
     assert [of.label for of in found] == ["animals", "ships"]
     for column, of in enumerate(found):
         best = np.argsort(-summands[:, column], kind="stable")[:3]
         assert [term for term, _ in of.terms] == [
-            model.fitted.statistics.vocabulary.term(int(term)) for term in best
+            model.fitted.statistics.vocabulary.get_term(int(term)) for term in best
         ]
         assert [value for _, value in of.terms] == pytest.approx(summands[best, column].tolist())
 
@@ -236,10 +238,10 @@ def test_terms_of_some_of_many_classes_take_no_work_for_the_others(
         [f"class{number}" for number in range(300)],
     )
     monkeypatch.setattr("nbtext.inspection.terms.PROBABILITIES_AT_ONCE", 1000)
-    found, every = class_terms(model, 3, 4), calls(lambda: class_terms(model, 3, 4))
-    monkeypatch.setattr(selection, "MOST_PROBABILITIES", 0)
-    assert calls(lambda: class_terms(model, 3, 4)) < every / 10
-    for expected, few in zip(found, class_terms(model, 3, 4), strict=True):
+    found, every = find_class_terms(model, 3, 4), calls(lambda: find_class_terms(model, 3, 4))
+    monkeypatch.setattr(selection, "MAX_DENSE_PROBABILITIES", 0)
+    assert calls(lambda: find_class_terms(model, 3, 4)) < every / 10
+    for expected, few in zip(found, find_class_terms(model, 3, 4), strict=True):
         assert few.label == expected.label
         assert [term for term, _ in few.terms] == [term for term, _ in expected.terms]
         assert [value for _, value in few.terms] == pytest.approx(

@@ -14,41 +14,43 @@ from nbtext.counts.counting import Analysis
 from nbtext.errors import UsageError
 from nbtext.evaluation.candidates import Candidate
 from nbtext.evaluation.trials import (
-    LEVEL,
-    PARTS,
-    Answers,
+    REPEATED_CHOICE_PARTS,
+    SIGNIFICANCE_LEVEL,
+    HeldOutPredictions,
     Stage,
     Trial,
-    best_first,
-    compared,
-    corrected_figure,
-    kept,
-    p_value,
+    choose_trial,
+    compare_trials,
+    compute_trial_p_value,
+    correct_metric,
+    rank_trials,
 )
 from nbtext.metrics.evaluation import Evaluation
-from nbtext.metrics.outcomes import join_judged
-from nbtext.prediction.labels import DocumentLabels, single_labels
+from nbtext.metrics.outcomes import concatenate_scored_documents
+from nbtext.prediction.labels import DocumentLabels, single_label_table
 from nbtext.prediction.posterior import ClassPosterior, LabelPosterior
 from nbtext.prediction.rule import DecisionRule
-from nbtext.settings import GOALS, Settings
+from nbtext.settings import TUNING_METRICS, Settings
 
 if TYPE_CHECKING:
-    from nbtext.metrics.outcomes import Judged
+    from nbtext.metrics.outcomes import ScoredDocuments
     from nbtext.prediction.posterior import Posterior
 
-FIGURES = pytest.mark.parametrize("figure", GOALS.values())
+FIGURES = pytest.mark.parametrize("figure", TUNING_METRICS.values())
 
 
-def judged(posterior: Posterior, truth: DocumentLabels, given: DocumentLabels) -> Judged:
+def judged(posterior: Posterior, truth: DocumentLabels, given: DocumentLabels) -> ScoredDocuments:
     """Documents as an evaluation of their own judges them, some at a time."""
     evaluation = Evaluation([f"c{label}" for label in range(truth.table.n_labels)], type(posterior))
     for begin in range(0, len(truth), 20):
         rows = slice(begin, begin + 20)
-        evaluation.judge(truth[rows], posterior[rows], given[rows])
-    return evaluation.judged
+        evaluation.add_indexed(truth[rows], posterior[rows], given[rows])
+    return evaluation.documents
 
 
-def answers(random: np.random.Generator, n: int, sharpness: float, n_classes: int = 3) -> Answers:
+def answers(
+    random: np.random.Generator, n: int, sharpness: float, n_classes: int = 3
+) -> HeldOutPredictions:
     """Answers of a made-up classifier; the last document's class had no others in training."""
     truth = np.arange(n) % n_classes
     scores = random.normal(size=(n, n_classes))
@@ -58,20 +60,20 @@ def answers(random: np.random.Generator, n: int, sharpness: float, n_classes: in
     known[-1] = False
     log_posterior[-1, truth[-1]] = -np.inf
     posterior = ClassPosterior(log_posterior)
-    labels = DocumentLabels(truth, single_labels(n_classes))
-    return Answers(
-        np.arange(n), judged(posterior, labels, posterior.predicted(DecisionRule())), known
+    labels = DocumentLabels(truth, single_label_table(n_classes))
+    return HeldOutPredictions(
+        np.arange(n), judged(posterior, labels, posterior.predict(DecisionRule())), known
     )
 
 
-def right(mask: Any) -> Answers:
+def right(mask: Any) -> HeldOutPredictions:
     """Answers of which those of a mask are right."""
     mask = np.asarray(mask, np.bool_)
     log_posterior = np.log(np.where(mask[:, np.newaxis], [0.9, 0.1], [0.1, 0.9]))
     posterior = ClassPosterior(log_posterior)
-    truth = DocumentLabels(np.zeros(mask.size, np.int64), single_labels(2))
-    of_rows = judged(posterior, truth, posterior.predicted(DecisionRule()))
-    return Answers(np.arange(mask.size), of_rows, np.ones(mask.size, np.bool_))
+    truth = DocumentLabels(np.zeros(mask.size, np.int64), single_label_table(2))
+    of_rows = judged(posterior, truth, posterior.predict(DecisionRule()))
+    return HeldOutPredictions(np.arange(mask.size), of_rows, np.ones(mask.size, np.bool_))
 
 
 NINE = Stage(9, 5, 9)
@@ -88,7 +90,7 @@ def numbers(trials: list[Trial]) -> list[int]:
 
 
 def kept_number(trials: list[Trial], figure: str = "accuracy") -> int:
-    choice = kept(best_first(figure, trials))
+    choice = choose_trial(rank_trials(figure, trials))
     assert choice is not None
     return numbers([choice])[0]
 
@@ -98,19 +100,21 @@ def test_most_or_least_is_best_and_more_documents_and_folds_come_first() -> None
     trials = [
         trial(n, figures={"log_loss": loss, "macro_f1": 0.0}) for n, loss in enumerate(losses)
     ]
-    assert numbers(best_first("log_loss", trials[::-1])) == [3, 0, 2, 1]
+    assert numbers(rank_trials("log_loss", trials[::-1])) == [3, 0, 2, 1]
     values = [(0.5, 0.9), (0.7, 0.2), (0.7, 0.4), (0.7, 0.3)]
     trials = [
         trial(n, figures={"accuracy": accuracy, "macro_f1": f1})
         for n, (accuracy, f1) in enumerate(values)
     ]
-    assert numbers(best_first("accuracy", trials[::-1])) == [2, 3, 1, 0]
+    assert numbers(rank_trials("accuracy", trials[::-1])) == [2, 3, 1, 0]
     figures = {"accuracy": 0.9, "macro_f1": 0.9}
     for stage in (Stage(9, 1, 9), Stage(8, 5, 9)):
-        assert numbers(best_first("accuracy", [*trials, trial(4, stage, figures=figures)]))[-1] == 4
+        assert (
+            numbers(rank_trials("accuracy", [*trials, trial(4, stage, figures=figures)]))[-1] == 4
+        )
     failed = trial(4, problem=UsageError("no"))
-    assert numbers(best_first("accuracy", [*trials, failed])) == [2, 3, 1, 0]
-    assert numbers(best_first("accuracy", [trial(3, figures=figures), *trials])) == [
+    assert numbers(rank_trials("accuracy", [*trials, failed])) == [2, 3, 1, 0]
+    assert numbers(rank_trials("accuracy", [trial(3, figures=figures), *trials])) == [
         2,
         3,
         1,
@@ -125,30 +129,35 @@ def test_the_default_is_kept_unless_another_is_significantly_better() -> None:
             for n, p in enumerate(p_values)
         ]
 
-    assert kept_number(tried(None, 0.2, LEVEL)) == 0
+    assert kept_number(tried(None, 0.2, SIGNIFICANCE_LEVEL)) == 0
     assert kept_number(tried(None, 0.01, 0.01, 0.2)) == 2
     assert kept_number(tried(None)) == 0
     assert kept_number(tried(None, None, None)[1:]) == 2  # the default could not be tried
-    assert kept([]) is None
+    assert choose_trial([]) is None
 
 
 def test_the_log_loss_leaves_out_documents_of_which_no_model_can_know_the_class() -> None:
     found = answers(np.random.default_rng(0), 60, 2.0)
-    figures = found.figures("accuracy")
-    assert figures["log_loss"] == pytest.approx(found.judged.log_loss[:-1].mean())
+    figures = found.compute_metrics("accuracy")
+    assert figures["log_loss"] == pytest.approx(found.scored.log_loss[:-1].mean())
     assert figures["accuracy"] == pytest.approx(
-        (found.judged.answer.numbers == found.judged.truth.numbers).mean()
+        (found.scored.predicted.indices == found.scored.truth.indices).mean()
     )
-    assert list(found.figures("micro_f1")) == ["accuracy", "macro_f1", "micro_f1", "log_loss"]
+    assert list(found.compute_metrics("micro_f1")) == [
+        "accuracy",
+        "macro_f1",
+        "micro_f1",
+        "log_loss",
+    ]
 
 
 @FIGURES
 def test_a_setting_is_better_if_it_is_better_on_the_same_documents(figure: str) -> None:
     random = np.random.default_rng(1)
     good, bad = (answers(random, 600, sharpness) for sharpness in (3.0, 1.0))
-    assert p_value(figure, good, bad, 20) < 1e-6
-    assert p_value(figure, bad, good, 20) == 1
-    assert p_value(figure, good, good, 1) == 0.5
+    assert compute_trial_p_value(figure, good, bad, 20) < 1e-6
+    assert compute_trial_p_value(figure, bad, good, 20) == 1
+    assert compute_trial_p_value(figure, good, good, 1) == 0.5
 
 
 @pytest.mark.parametrize(
@@ -157,11 +166,13 @@ def test_a_setting_is_better_if_it_is_better_on_the_same_documents(figure: str) 
 def test_the_test_is_mcnemars_of_one_side(better: int, worse: int, both: int) -> None:
     setting = right([*[1] * better, *[0] * worse, *[1] * both])
     default = right([*[0] * better, *[1] * worse, *[1] * both])
-    found = p_value("accuracy", setting, default, 1)
+    found = compute_trial_p_value("accuracy", setting, default, 1)
     assert found == pytest.approx(norm.sf((better - worse) / np.sqrt(better + worse)))
     exact = binomtest(better, better + worse, alternative="greater").pvalue
     assert (found < 0.01) <= (exact < 0.02)  # few documents show little
-    assert p_value("accuracy", setting, default, 7) == pytest.approx(min(7 * found, 1))
+    assert compute_trial_p_value("accuracy", setting, default, 7) == pytest.approx(
+        min(7 * found, 1)
+    )
 
 
 @FIGURES
@@ -169,41 +180,42 @@ def test_equal_settings_are_seldom_better(figure: str) -> None:
     """Of two hundred pairs of equally good settings about one in twenty looks better at the level."""
     random = np.random.default_rng(7)
     found = [
-        p_value(figure, answers(random, 120, 1.0), answers(random, 120, 1.0), 1) for _ in range(200)
+        compute_trial_p_value(figure, answers(random, 120, 1.0), answers(random, 120, 1.0), 1)
+        for _ in range(200)
     ]
-    assert 2 <= sum(p < LEVEL for p in found) <= 20
+    assert 2 <= sum(p < SIGNIFICANCE_LEVEL for p in found) <= 20
 
 
 def test_an_impossible_class_is_one_document() -> None:
     setting, default = right([1] * 40), right([1] * 40)
-    infinite = default.judged.log_loss.copy()
+    infinite = default.scored.log_loss.copy()
     infinite[0] = np.inf
     assert (
-        p_value(
+        compute_trial_p_value(
             "log_loss",
             setting,
-            default._replace(judged=replace(default.judged, log_loss=infinite)),
+            default._replace(scored=replace(default.scored, log_loss=infinite)),
             1,
         )
-        > LEVEL
+        > SIGNIFICANCE_LEVEL
     )
     infinite[:20] = np.inf
     assert (
-        p_value(
+        compute_trial_p_value(
             "log_loss",
             setting,
-            default._replace(judged=replace(default.judged, log_loss=infinite)),
+            default._replace(scored=replace(default.scored, log_loss=infinite)),
             1,
         )
-        < LEVEL
+        < SIGNIFICANCE_LEVEL
     )
 
 
-def of_labels(truth: list[list[int]], given: list[list[int]]) -> Answers:
+def of_labels(truth: list[list[int]], given: list[list[int]]) -> HeldOutPredictions:
     """Answers of a made-up classifier of several labels."""
-    labels, answer = (DocumentLabels.of_mask(np.array(rows, np.bool_)) for rows in (truth, given))
+    labels, answer = (DocumentLabels.from_mask(np.array(rows, np.bool_)) for rows in (truth, given))
     posterior = LabelPosterior(np.log(np.where(np.array(given, np.bool_), 0.9, 0.1)))
-    return Answers(
+    return HeldOutPredictions(
         np.arange(len(truth)),
         judged(posterior, labels, answer),
         np.ones(len(truth), np.bool_),
@@ -213,14 +225,14 @@ def of_labels(truth: list[list[int]], given: list[list[int]]) -> Answers:
 
 def test_for_f1_each_label_counts_that_is_missing_or_wrong() -> None:
     found = of_labels([[1, 1, 0], [1, 0, 0], [1, 0, 1]], [[1, 1, 0], [0, 1, 0], [1, 0, 0]])
-    assert found.losses("micro_f1").tolist() == [0, 2, 1]
-    assert found.losses("macro_f1").tolist() == pytest.approx(
+    assert found.compute_losses("micro_f1").tolist() == [0, 2, 1]
+    assert found.compute_losses("macro_f1").tolist() == pytest.approx(
         [0, 1 / 3 + 1, 1]
     )  # three have the first label, one each other
-    assert found.losses("accuracy").tolist() == [0, 1, 1]
+    assert found.compute_losses("accuracy").tolist() == [0, 1, 1]
     one_label = right([1, 0, 1])
-    assert one_label.losses("micro_f1").tolist() == [0, 2, 0]
-    assert one_label.losses("macro_f1").tolist() == pytest.approx([0, 1 / 3, 0])
+    assert one_label.compute_losses("micro_f1").tolist() == [0, 2, 0]
+    assert one_label.compute_losses("macro_f1").tolist() == pytest.approx([0, 1 / 3, 0])
 
 
 def rivals(stage: Stage, figure: str, n: int, sharpness: list[float]) -> list[Trial]:
@@ -229,28 +241,28 @@ def rivals(stage: Stage, figure: str, n: int, sharpness: list[float]) -> list[Tr
         trial(number, stage, answers=answers(random, n, each))
         for number, each in enumerate(sharpness)
     ]
-    return compared(figure, tried, len(tried) - 1)
+    return compare_trials(figure, tried, len(tried) - 1)
 
 
 @FIGURES
 def test_the_choice_is_repeated_without_each_part_and_judged_on_it(figure: str) -> None:
     trials = rivals(Stage(120, 4, 4), figure, 120, [1.0, 1.6, 1.5, 1.4])
-    chosen = kept(best_first(figure, trials))
+    chosen = choose_trial(rank_trials(figure, trials))
     assert chosen is not None
-    parts = np.arange(120) % PARTS
+    parts = np.arange(120) % REPEATED_CHOICE_PARTS
     order = np.argsort(parts, kind="stable")
     wanted = []
-    for part in range(PARTS):
-        rest = [replace(each, answers=each.answers.of(parts != part)) for each in trials]
-        best = kept_number(compared(figure, rest, 3), figure)
-        wanted.append(trials[best].answers.of(parts == part))
-    joined = Answers(
+    for part in range(REPEATED_CHOICE_PARTS):
+        rest = [replace(each, predictions=each.predictions.take(parts != part)) for each in trials]
+        best = kept_number(compare_trials(figure, rest, 3), figure)
+        wanted.append(trials[best].predictions.take(parts == part))
+    joined = HeldOutPredictions(
         order,
-        join_judged([each.judged for each in wanted]),
-        np.concatenate([each.known for each in wanted]),
+        concatenate_scored_documents([each.scored for each in wanted]),
+        np.concatenate([each.has_known_label for each in wanted]),
     )
-    assert corrected_figure(figure, trials, chosen, 3) == pytest.approx(
-        joined.figures(figure)[figure]
+    assert correct_metric(figure, trials, chosen, 3) == pytest.approx(
+        joined.compute_metrics(figure)[figure]
     )
 
 
@@ -267,12 +279,12 @@ def test_a_choice_among_rivals_that_number_sets_of_labels_each_in_its_own_order_
         trial(number, Stage(60, 1, 2), answers=of_labels(truth.tolist(), rows.tolist()))
         for number, rows in enumerate(given, 1)
     ]
-    parts = np.arange(60) % PARTS
+    parts = np.arange(60) % REPEATED_CHOICE_PARTS
     answer = np.empty_like(truth)
     choices = []
-    for part in range(PARTS):
-        rest = [replace(each, answers=each.answers.of(parts != part)) for each in tried]
-        choices.append(kept_number(compared(figure, rest, 2), figure))
+    for part in range(REPEATED_CHOICE_PARTS):
+        rest = [replace(each, predictions=each.predictions.take(parts != part)) for each in tried]
+        choices.append(kept_number(compare_trials(figure, rest, 2), figure))
         answer[parts == part] = given[choices[-1] - 1][parts == part]
     average = figure.removesuffix("_f1")
     wanted = (
@@ -281,32 +293,31 @@ def test_a_choice_among_rivals_that_number_sets_of_labels_each_in_its_own_order_
         else f1_score(truth, answer, average=average)
     )
     assert set(choices) == {1, 2}
-    assert corrected_figure(figure, tried, tried[0], 2) == pytest.approx(wanted)
+    assert correct_metric(figure, tried, tried[0], 2) == pytest.approx(wanted)
 
 
 def test_documents_of_earlier_stages_do_not_judge_the_choice() -> None:
     first, last = Stage(40, 1, 4), Stage(120, 1, 2)
     late = rivals(last, "accuracy", 120, [1.0, 1.8])
-    alone = corrected_figure("accuracy", late, late[1], 3)
+    alone = correct_metric("accuracy", late, late[1], 3)
     assert (
-        corrected_figure(
-            "accuracy", [*rivals(first, "accuracy", 40, [1.0, 1.5]), *late], late[1], 3
-        )
+        correct_metric("accuracy", [*rivals(first, "accuracy", 40, [1.0, 1.5]), *late], late[1], 3)
         != alone
     )
     assert (
-        corrected_figure(
-            "accuracy", [*rivals(first, "accuracy", 120, [1.0, 1.5]), *late], late[1], 3
-        )
+        correct_metric("accuracy", [*rivals(first, "accuracy", 120, [1.0, 1.5]), *late], late[1], 3)
         is None
     )
 
 
 def test_without_a_choice_there_is_nothing_to_correct() -> None:
     [default, other] = rivals(Stage(30, 1, 2), "accuracy", 30, [1.0, 1.0])
-    assert corrected_figure("accuracy", [default], default, 1) is None
-    one = [replace(each, answers=each.answers.of(np.arange(30) == 0)) for each in (default, other)]
-    assert corrected_figure("accuracy", one, one[0], 1) is None
+    assert correct_metric("accuracy", [default], default, 1) is None
+    one = [
+        replace(each, predictions=each.predictions.take(np.arange(30) == 0))
+        for each in (default, other)
+    ]
+    assert correct_metric("accuracy", one, one[0], 1) is None
 
 
 def test_the_best_of_many_equal_ones_looks_better_than_it_is() -> None:
@@ -318,12 +329,12 @@ def test_the_best_of_many_equal_ones_looks_better_than_it_is() -> None:
             trial(number, Stage(300, 5, 50), answers=answers(random, 300, 1.0))
             for number in range(1, 51)
         ]
-        trials = compared("accuracy", tried, 50)
-        worth = np.mean([each.figures["accuracy"] or 0.0 for each in trials])
-        chosen = kept(best_first("accuracy", trials))
+        trials = compare_trials("accuracy", tried, 50)
+        worth = np.mean([each.metrics["accuracy"] or 0.0 for each in trials])
+        chosen = choose_trial(rank_trials("accuracy", trials))
         assert chosen is not None
-        corrected = corrected_figure("accuracy", trials, chosen, 50)
-        gaps.append(((chosen.figures["accuracy"] or 0.0) - worth, (corrected or 0.0) - worth))
+        corrected = correct_metric("accuracy", trials, chosen, 50)
+        gaps.append(((chosen.metrics["accuracy"] or 0.0) - worth, (corrected or 0.0) - worth))
     best, corrected = np.mean(gaps, axis=0)
     assert best > 0.04
     assert abs(corrected) < 0.025

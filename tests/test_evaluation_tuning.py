@@ -12,24 +12,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from nbtext.cli.option_files import from_file
+from nbtext.cli.option_files import read_parameter_value
 from nbtext.corpus.document import Document
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.counts.counting import count
+from nbtext.counts.counting import count_labelled_documents
 from nbtext.errors import UsageError
-from nbtext.evaluation.candidates import candidates_for
+from nbtext.evaluation.candidates import make_candidates
 from nbtext.evaluation.cross_validation import (
     HeldOutEvaluation,
     cross_validate,
-    stratified_folds,
+    draw_stratified_folds,
     train_and_score,
 )
 from nbtext.evaluation.trials import Stage, Trial
-from nbtext.evaluation.tuning import CAUTION, Clock, Search, TimeIsUpError, alarm, stages
+from nbtext.evaluation.tuning import (
+    TRAINING_TIME_MARGIN,
+    Clock,
+    Search,
+    TimeIsUpError,
+    plan_stages,
+    raise_after,
+)
 from nbtext.metrics.intervals import Bootstrap
-from nbtext.model.training import looked_up
-from nbtext.progress import watching
-from nbtext.settings import GOALS, Reading
+from nbtext.model.training import resolve_smoothing_terms
+from nbtext.progress import observe_progress
+from nbtext.settings import TUNING_METRICS, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -56,11 +63,11 @@ def corpus(n_documents: int = 120, once: int = 0) -> list[Document]:
 
 
 def counted(candidate: Candidate, documents: Sequence[Document]) -> CorpusCounts:
-    return count(documents, candidate.analysis, keep_all=True)
+    return count_labelled_documents(documents, candidate.analysis, keep_all=True)
 
 
 def grid(*tries: str) -> list[Candidate]:
-    return candidates_for(tries, {}, Reading(), from_file)
+    return make_candidates(tries, {}, Reading(), read_parameter_value)
 
 
 def search(*tries: str, documents: Sequence[Document] | None = None, **options: Any) -> Search:
@@ -83,7 +90,7 @@ def names(trials: Sequence[Trial]) -> list[str]:
 
 def figures(trials: Sequence[Trial]) -> list[Any]:
     return [
-        (trial.candidate.name, trial.stage, trial.figures, trial.p_value, str(trial.problem))
+        (trial.candidate.name, trial.stage, trial.metrics, trial.p_value, str(trial.problem))
         for trial in trials
     ]
 
@@ -94,12 +101,14 @@ def test_every_setting_has_the_figures_of_cross_validate() -> None:
     for trial in trials:
         counts = counted(trial.candidate, corpus())
         subsets = Subsets(counts.table, counts.documents)
-        folds = stratified_folds(subsets.documents.classes, 4, np.random.default_rng(3).spawn(1)[0])
-        result = cross_validate(subsets, looked_up(trial.candidate.analysis), [folds]).result(
-            Bootstrap(0)
+        folds = draw_stratified_folds(
+            subsets.documents.classes, 4, np.random.default_rng(3).spawn(1)[0]
         )
+        result = cross_validate(
+            subsets, resolve_smoothing_terms(trial.candidate.analysis), [folds]
+        ).result(Bootstrap(0))
         assert trial.stage == Stage(120, 4, 4)
-        assert trial.figures == {
+        assert trial.metrics == {
             "accuracy": result.accuracy,
             "macro_f1": result.macro_f1,
             "log_loss": result.log_loss,
@@ -110,34 +119,36 @@ def test_the_model_is_that_of_the_whole_corpus() -> None:
     for name in ("ngrams=2", "classifier=logistic", "weighting=log"):
         searched = search(name)
         [_, candidate] = searched.candidates
-        model = searched.model(candidate)
+        model = searched.train_model(candidate)
         assert model.settings == candidate.settings
         assert model.counts.table.n_documents == 120
         assert len(model.counts.table.vocabulary) == counted(candidate, corpus()).table.n_terms
 
 
 def test_each_stage_has_more_documents_and_fewer_settings() -> None:
-    found = stages(11_314, 5, 21, growing=True)
+    found = plan_stages(11_314, 5, 21, growing=True)
     assert [tuple(stage) for stage in found] == [
         (2000, 1, 21),
         (6000, 1, 7),
         (11_314, 1, 3),
         (11_314, 5, 2),
     ]
-    assert stages(1999, 5, 21, growing=True) == [
+    assert plan_stages(1999, 5, 21, growing=True) == [
         Stage(1999, 5, 21)
     ]  # too few documents to drop any setting by
-    assert stages(2001, 5, 2, growing=True) == [
+    assert plan_stages(2001, 5, 2, growing=True) == [
         Stage(2000, 1, 2),
         Stage(2001, 1, 2),
         Stage(2001, 5, 2),
     ]
     assert (
-        stages(11_314, 5, 21, growing=False)
-        == stages(11_314, 5, 21, growing=False)
+        plan_stages(11_314, 5, 21, growing=False)
+        == plan_stages(11_314, 5, 21, growing=False)
         == [Stage(11_314, 5, 21)]
     )
-    assert stages(11_314, 5, 1, growing=True) == [Stage(11_314, 5, 1)]  # nothing to choose from
+    assert plan_stages(11_314, 5, 1, growing=True) == [
+        Stage(11_314, 5, 1)
+    ]  # nothing to choose from
 
 
 @pytest.fixture
@@ -147,12 +158,12 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("few")
-@pytest.mark.parametrize("figure", GOALS.values())
+@pytest.mark.parametrize("figure", TUNING_METRICS.values())
 def test_the_default_and_the_best_of_each_stage_go_on(figure: str) -> None:
     trials = run(
         "top=1,2,5,none", "weighting=counts,binary", "smoothing=0.1,5", figure=figure, growing=True
     )
-    found = stages(120, 4, 17, growing=True)
+    found = plan_stages(120, 4, 17, growing=True)
     assert [tuple(stage) for stage in found] == [(24, 1, 17), (72, 1, 6), (120, 1, 2), (120, 4, 2)]
     for before, stage in pairwise(found):
         earlier, later = (
@@ -161,7 +172,7 @@ def test_the_default_and_the_best_of_each_stage_go_on(figure: str) -> None:
         assert len(later) == stage.settings
         assert later[0].candidate.is_default
         worth = {
-            trial.candidate.name: trial.figures[figure] or 0.0
+            trial.candidate.name: trial.metrics[figure] or 0.0
             for trial in earlier
             if not trial.candidate.is_default
         }
@@ -179,17 +190,20 @@ def test_a_sample_is_judged_by_a_model_of_its_other_documents() -> None:
     of_folds, of_samples = np.random.default_rng(3).spawn(2)
     classes = counted(trial.candidate, corpus()).documents.classes
     numbers = np.sort(of_samples.permutation(120)[:24])
-    held_out = stratified_folds(classes, 4, of_folds).numbers[numbers] == 0
+    held_out = draw_stratified_folds(classes, 4, of_folds).fold_indices[numbers] == 0
     counts = counted(trial.candidate, [corpus()[number] for number in numbers])
     evaluation = HeldOutEvaluation(counts.table)
     subsets = Subsets(counts.table, counts.documents)
-    for block in train_and_score(subsets, looked_up(trial.candidate.analysis), ~held_out, held_out)[
-        1
-    ]:
+    for block in train_and_score(
+        subsets, resolve_smoothing_terms(trial.candidate.analysis), ~held_out, held_out
+    )[1]:
         evaluation.add(block)
     assert trial.stage == Stage(24, 1, 2)
-    assert trial.answers.documents.tolist() == numbers[held_out].tolist()
-    assert trial.answers.judged.log_loss.tolist() == evaluation.evaluation.judged.log_loss.tolist()
+    assert trial.predictions.documents.tolist() == numbers[held_out].tolist()
+    assert (
+        trial.predictions.scored.log_loss.tolist()
+        == evaluation.evaluation.documents.log_loss.tolist()
+    )
 
 
 @pytest.mark.usefixtures("few")
@@ -227,7 +241,7 @@ def test_settings_whose_counts_need_too_much_memory_do_not_go_on(
     tries = ("ngrams=1,2", "char-ngrams=none,2-5")
     entries = {trial.candidate.name: trial.entries for trial in run(*tries)}
     for most, sizes in ((inf, {24, 72, 120}), (entries["ngrams=2 char-ngrams=none"], {24})):
-        monkeypatch.setattr("nbtext.evaluation.tuning.MOST_ENTRIES", most)
+        monkeypatch.setattr("nbtext.evaluation.tuning.MAX_SAMPLE_ENTRIES", most)
         found = run(*tries, growing=True, figure="log_loss")
         assert {trial.stage.documents for trial in found if "2-5" in trial.candidate.name} == sizes
     assert len(run(*tries)) == 4  # without a limit the user named them all
@@ -285,13 +299,13 @@ def test_the_first_stage_leaves_time_for_the_next() -> None:
 
 def test_the_alarm_ends_what_is_under_way() -> None:
     before = signal.getsignal(signal.SIGALRM)
-    with pytest.raises(TimeIsUpError), alarm(0.001):
+    with pytest.raises(TimeIsUpError), raise_after(0.001):
         max(each for each in repeat(0))  # for ever
-    with pytest.raises(TimeIsUpError), alarm(1000):
+    with pytest.raises(TimeIsUpError), raise_after(1000):
         signal.raise_signal(signal.SIGALRM)
     assert signal.getsignal(signal.SIGALRM) is before
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
-    with alarm(inf):
+    with raise_after(inf):
         assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
@@ -303,7 +317,7 @@ def test_when_the_alarm_rings_what_was_tried_so_far_counts(jobs: int) -> None:
     def third(_: float) -> Iterator[None]:
         nonlocal uses
         uses += 1
-        with alarm(0.001) if uses == 3 else nullcontext():
+        with raise_after(0.001) if uses == 3 else nullcontext():
             yield
             while uses == 3:  # what cannot be done in time
                 pass
@@ -313,7 +327,7 @@ def test_when_the_alarm_rings_what_was_tried_so_far_counts(jobs: int) -> None:
     )
     assert names(list(searched.run())) == ["", "smoothing=0.1"]
     chosen = searched.require_chosen()
-    assert searched.model(chosen.candidate).settings == chosen.candidate.settings
+    assert searched.train_model(chosen.candidate).settings == chosen.candidate.settings
 
 
 def at(stage: Stage, seconds: float, trial: Trial, count_seconds: float = 0.0) -> Trial:
@@ -325,10 +339,10 @@ def test_training_takes_as_much_longer_as_there_are_more_documents() -> None:
     first, second = search("ngrams=1,2").run()
     small = Stage(24, 1, 2)
     assert searched._training_seconds(at(small, 2.0, first, 1.0)) == pytest.approx(
-        CAUTION * 2.0 * 120 / 24
+        TRAINING_TIME_MARGIN * 2.0 * 120 / 24
     )  # it is counted
     assert searched._training_seconds(at(small, 2.0, second, 1.0)) == pytest.approx(
-        CAUTION * 3.0 * 120 / 24
+        TRAINING_TIME_MARGIN * 3.0 * 120 / 24
     )
 
 
@@ -376,7 +390,7 @@ def test_what_cannot_be_trained_is_left_out() -> None:
 
 def test_a_class_with_one_document_has_no_part_in_the_log_loss() -> None:
     [trial] = run("min-df=1", documents=corpus(once=2))
-    assert trial.figures["log_loss"] is not None
+    assert trial.metrics["log_loss"] is not None
 
 
 def test_fewer_documents_than_folds_are_refused() -> None:
@@ -386,10 +400,10 @@ def test_fewer_documents_than_folds_are_refused() -> None:
 
 def test_progress_counts_settings_and_ends() -> None:
     heard: list[tuple[Step, ...]] = []
-    with watching(heard.append):
+    with observe_progress(heard.append):
         run("smoothing=0.1,1,2")
     assert heard[-1] == ()
-    tried = [steps[0].done for steps in heard[:-1]]
+    tried = [steps[0].n_done for steps in heard[:-1]]
     assert tried == sorted(tried)
     assert tried[-1] == heard[-2][0].total == 4
     assert "accuracy 0." in heard[-2][0].detail

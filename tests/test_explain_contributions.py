@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from nbtext.classifiers.base import difference
+from nbtext.classifiers.base import subtract_scores
 from nbtext.counts.counting import DocumentCounter
-from nbtext.explain.contributions import bias, ruling_out, term_contributions
+from nbtext.explain.contributions import (
+    compute_bias,
+    compute_term_contributions,
+    find_impossible_terms,
+)
 from tests.explaining import GAUSSIAN, model
 from tests.textbook import CHINA_ASKED, model_of_china
 
@@ -28,12 +32,12 @@ def counted(of: TextClassifier, *documents: str | bytes) -> DocumentTermMatrix:
     counter = DocumentCounter(of.analysis, of.fitted.statistics.vocabulary)
     return counter.count(
         [text.encode() if isinstance(text, str) else text for text in documents]
-    ).matrix()
+    ).to_matrix()
 
 
 def by_term(of: TextClassifier, matrix: DocumentTermMatrix, numbers: Any) -> dict[str, Any]:
     return {
-        of.fitted.statistics.vocabulary.term(term): number
+        of.fitted.statistics.vocabulary.get_term(term): number
         for term, number in zip(matrix.terms.tolist(), numbers.tolist(), strict=True)
     }
 
@@ -42,15 +46,20 @@ def by_term(of: TextClassifier, matrix: DocumentTermMatrix, numbers: Any) -> dic
 def test_documents_are_weighed_in_the_classes_asked_for(
     at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nbtext.classifiers.base.TERM_WEIGHTS_AT_ONCE", at_once)
+    monkeypatch.setattr("nbtext.classifiers.base.MAX_BLOCK_TERM_WEIGHTS", at_once)
     for parameters in ({}, {"classifier": "bernoulli"}):
         of = model(**parameters)
         texts = ["red cat cat", "the postman barks", "", "fish swim, cats sleep"]
         answers, rivals = np.array([0, 1, 2, 2]), np.array([1, 0, 0, 0])
-        found = term_contributions(of.fitted.classifier, counted(of, *texts), answers, rivals)
+        found = compute_term_contributions(
+            of.fitted.classifier, counted(of, *texts), answers, rivals
+        )
         assert found is not None
         matrix, nats = found
-        prior, joint = bias(of.fitted.classifier, counted(of, "")), of.joint_log_likelihood(texts)
+        prior, joint = (
+            compute_bias(of.fitted.classifier, counted(of, "")),
+            of.joint_log_likelihood(texts),
+        )
         assert prior is not None
         sums = (
             np.bincount(matrix.entry_documents, nats, len(texts)) + prior[answers] - prior[rivals]
@@ -62,29 +71,35 @@ def test_documents_are_weighed_in_the_classes_asked_for(
 def test_terms_rule_out_classes_that_never_had_them() -> None:
     of = model_of_china(estimate="ml")
     beijing, chinese, tokyo = of.fitted.statistics.vocabulary.find(["beijing", "chinese", "tokyo"])
-    assert ruling_out(
+    assert find_impossible_terms(
         of.fitted.classifier, np.array([chinese, tokyo, beijing, tokyo]), 2
     ).tolist() == [2, 1]
-    assert ruling_out(of.fitted.classifier, np.array([chinese, tokyo]), 2).tolist() == [-1, 1]
-    assert ruling_out(
+    assert find_impossible_terms(of.fitted.classifier, np.array([chinese, tokyo]), 2).tolist() == [
+        -1,
+        1,
+    ]
+    assert find_impossible_terms(
         model_of_china().fitted.classifier, np.array([chinese, tokyo, beijing]), 2
     ).tolist() == [-1, -1]
-    found = term_contributions(
+    found = compute_term_contributions(
         of.fitted.classifier, counted(of, "tokyo beijing"), np.array([YES]), np.array([NO])
     )
     assert found is not None
     assert by_term(of, *found) == {"tokyo": -np.inf, "beijing": np.inf}
-    found = term_contributions(
+    found = compute_term_contributions(
         of.fitted.classifier, counted(of, "tokyo"), np.array([YES]), np.array([YES])
     )
     assert found is not None
     assert np.isnan(found[1]).all()
-    assert np.isnan(difference(np.array([-np.inf]), np.array([-np.inf])))
+    assert np.isnan(subtract_scores(np.array([-np.inf]), np.array([-np.inf])))
 
 
 def test_where_scores_are_no_sums_over_terms_none_has_a_part() -> None:
     of = model(**GAUSSIAN)
     matrix = counted(of, "the cat purrs")
-    assert term_contributions(of.fitted.classifier, matrix, np.array([0]), np.array([1])) is None
-    assert bias(of.fitted.classifier, matrix) is None
-    assert ruling_out(of.fitted.classifier, matrix.terms, 3).tolist() == [-1, -1, -1]
+    assert (
+        compute_term_contributions(of.fitted.classifier, matrix, np.array([0]), np.array([1]))
+        is None
+    )
+    assert compute_bias(of.fitted.classifier, matrix) is None
+    assert find_impossible_terms(of.fitted.classifier, matrix.terms, 3).tolist() == [-1, -1, -1]

@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.errors import DocumentError, UsageError
 from nbtext.explain.counterfactual import (
-    ANSWERED_SO,
-    MOST_REMOVED,
-    NO_PRIOR,
+    ALREADY_PREDICTED,
+    MAX_REMOVED_WORDS,
     NOT_ENOUGH,
-    WhyNot,
+    ZERO_PRIOR,
     WhyNotFinder,
+    WhyNotResult,
 )
-from nbtext.explain.token_trace import WordWalker
+from nbtext.explain.token_trace import TokenTracer
 from nbtext.fitted_model import FittedModel
-from nbtext.model.python_input import labelled_documents
+from nbtext.model.python_input import iter_labelled_documents
 from tests import test_classifiers_multi_label as several
 from tests.explaining import ADDITIVE, GAUSSIAN, TEXTS, document, explained, model
 from tests.profiles import examples
@@ -49,7 +49,7 @@ def model_of(number: int) -> TextClassifier:
     return model(**MODELS[number])
 
 
-def found_for(of: TextClassifier, wanted: str, text: str) -> WhyNot:
+def found_for(of: TextClassifier, wanted: str, text: str) -> WhyNotResult:
     [found] = WhyNotFinder(of.fitted, wanted).find([document(text)])
     return found
 
@@ -77,12 +77,12 @@ def test_the_words_suffice_and_each_is_needed(number: int, text: str, wanted: st
     assume(not is_tied(of, text))
     found = found_for(of, wanted, text)
     assert found.label == of.predict([text])[0]
-    assert (found.why == ANSWERED_SO) == (found.label == wanted)
-    assert (found.words is None) == (found.why is not None)
-    if found.words is None:
+    assert (found.reason == ALREADY_PREDICTED) == (found.label == wanted)
+    assert (found.removed_words is None) == (found.reason is not None)
+    if found.removed_words is None:
         return
-    changed = without(text, found.words)
-    some_back = [without(text, found.words.keys() - {word}) for word in found.words]
+    changed = without(text, found.removed_words)
+    some_back = [without(text, found.removed_words.keys() - {word}) for word in found.removed_words]
     assume(not any(is_tied(of, each) for each in (changed, *some_back)))
     assert of.predict([changed]).tolist() == [wanted]
     assert of.predict_proba([changed])[0, of.classes.index(wanted)] == pytest.approx(
@@ -90,7 +90,7 @@ def test_the_words_suffice_and_each_is_needed(number: int, text: str, wanted: st
     )
     assert wanted not in of.predict(some_back).tolist()
     in_text = [word.casefold() for word in text.split()]
-    assert found.words == {word: in_text.count(word) for word in found.words}
+    assert found.removed_words == {word: in_text.count(word) for word in found.removed_words}
 
 
 @pytest.mark.parametrize(
@@ -106,10 +106,10 @@ def test_the_word_that_speaks_most_against_the_label_goes_first(
     of = model(**parameters)
     text = "cat cats purrs red sofa scratch climb sleeps dog barks"
     found = found_for(of, "dogs", text)
-    assert found.words is not None
-    assert len(found.words) > 1
+    assert found.removed_words is not None
+    assert len(found.removed_words) > 1
     gone: list[str] = []
-    for word in found.words:
+    for word in found.removed_words:
         left = explained(of, without(text, gone), "dogs")
         assert left.label != "dogs"
         assert word == max(left.words, key=lambda each: each.nats).word
@@ -118,15 +118,18 @@ def test_the_word_that_speaks_most_against_the_label_goes_first(
 
 def test_a_word_that_was_needed_at_first_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(WhyNotFinder, "_without_needed", lambda _, rest, *__: rest)
-    assert found_for(model(), "dogs", "red sticks white water").words == {"water": 1, "red": 1}
+    assert found_for(model(), "dogs", "red sticks white water").removed_words == {
+        "water": 1,
+        "red": 1,
+    }
     monkeypatch.undo()
-    assert found_for(model(), "dogs", "red sticks white water").words == {"red": 1}
+    assert found_for(model(), "dogs", "red sticks white water").removed_words == {"red": 1}
 
 
 def test_of_words_that_are_needed_but_not_together_the_last_is_put_back() -> None:
     """In their turn went water, cold and sleep; with either of the first two away, the other need not go."""
     of = model(calibration="none")
-    assert found_for(of, "dogs", "cold the bark at on sleep water scratch").words == {
+    assert found_for(of, "dogs", "cold the bark at on sleep water scratch").removed_words == {
         "water": 1,
         "sleep": 1,
     }
@@ -138,15 +141,15 @@ def test_of_equal_words_the_first_in_the_text_goes() -> None:
     )
     for words in ("xx yy zz", "zz xx yy", "yy zz xx"):
         found = found_for(of, "b", f"{words} uu vv")
-        assert found.words is not None
-        assert list(found.words) == words.split()[:2]
+        assert found.removed_words is not None
+        assert list(found.removed_words) == words.split()[:2]
         assert found_for(of, "b", f"{words} uu vv") == found
 
 
 def test_all_occurrences_of_a_word_go() -> None:
     found = found_for(model(stemmer="none", stop_words="none"), "dogs", "Cat cat CAT dog purrs")
-    assert found.words is not None
-    assert found.words["cat"] == 3
+    assert found.removed_words is not None
+    assert found.removed_words["cat"] == 3
 
 
 def of_many_words(n: int) -> TextClassifier:
@@ -158,14 +161,18 @@ def of_many_words(n: int) -> TextClassifier:
     return of.fit(texts.values(), list(texts))
 
 
-@pytest.mark.parametrize(("n", "is_enough"), [(MOST_REMOVED, True), (MOST_REMOVED + 1, False)])
+@pytest.mark.parametrize(
+    ("n", "is_enough"), [(MAX_REMOVED_WORDS, True), (MAX_REMOVED_WORDS + 1, False)]
+)
 def test_at_most_so_many_words_go(n: int, is_enough: bool) -> None:
     of = of_many_words(60)
     text = " ".join(
         [f"a{number}" for number in range(n + 9)] + [f"b{number}" for number in range(10)]
     )
     found = found_for(of, "b", text)
-    assert (found.why, len(found.words or ())) == ((None, n) if is_enough else (NOT_ENOUGH, 0))
+    assert (found.reason, len(found.removed_words or ())) == (
+        (None, n) if is_enough else (NOT_ENOUGH, 0)
+    )
 
 
 def test_no_word_goes_that_does_not_speak_against_the_label(
@@ -181,24 +188,29 @@ def test_no_word_goes_that_does_not_speak_against_the_label(
 
     monkeypatch.setattr(WhyNotFinder, "_without", spied)
     found = found_for(of, "dogs", "the cat purrs and barks")
-    assert (found.label, found.why, found.words) == ("cats", NOT_ENOUGH, None)
+    assert (found.label, found.reason, found.removed_words) == ("cats", NOT_ENOUGH, None)
     assert sorted(gone[-1]) == ["cat", "purrs"]
-    assert found_for(of, "dogs", "").why == NOT_ENOUGH
+    assert found_for(of, "dogs", "").reason == NOT_ENOUGH
 
 
 def test_nothing_is_looked_for_where_nothing_can_be_found() -> None:
-    assert found_for(model(), "cats", "the cat purrs").why == ANSWERED_SO
+    assert found_for(model(), "cats", "the cat purrs").reason == ALREADY_PREDICTED
     assert (
-        found_for(TextClassifier(smoothing=1).fit(["a text"], ["only"]), "only", "a text").why
-        == ANSWERED_SO
+        found_for(TextClassifier(smoothing=1).fit(["a text"], ["only"]), "only", "a text").reason
+        == ALREADY_PREDICTED
     )
     of = model(class_prior={"cats": 1.0, "dogs": 1.0, "fish": 0.0})
     found = found_for(of, "fish", "the cat purrs")
-    assert (found.why, found.words, found.wanted_probability) == (NO_PRIOR, None, 0)
+    assert (found.reason, found.removed_words, found.wanted_probability) == (ZERO_PRIOR, None, 0)
     [bad] = WhyNotFinder(of.fitted, "dogs").find(
         [document("")._replace(problem=DocumentError("cannot be read"))]
     )
-    assert (bad.label, bad.words, bad.why, bad.problem is not None) == (None, None, None, True)
+    assert (bad.label, bad.removed_words, bad.reason, bad.problem is not None) == (
+        None,
+        None,
+        None,
+        True,
+    )
     with pytest.raises(UsageError, match="no class 'birds'"):
         WhyNotFinder(of.fitted, "birds")
 
@@ -212,12 +224,15 @@ def test_of_several_labels_the_wanted_one_comes_among_them(classifier: Any) -> N
         for wanted in of.classes:
             found = found_for(of, wanted, text)
             assert set((found.label or "").split("|")) - {""} == before
-            assert (found.why == ANSWERED_SO) == (wanted in before)
-            if found.words is not None:
+            assert (found.reason == ALREADY_PREDICTED) == (wanted in before)
+            if found.removed_words is not None:
                 n_found += 1
-                assert wanted in of.predict([without(text, found.words)])[0]
-                for word in found.words:
-                    assert wanted not in of.predict([without(text, found.words.keys() - {word})])[0]
+                assert wanted in of.predict([without(text, found.removed_words)])[0]
+                for word in found.removed_words:
+                    assert (
+                        wanted
+                        not in of.predict([without(text, found.removed_words.keys() - {word})])[0]
+                    )
     assert n_found > 3
 
 
@@ -242,12 +257,12 @@ def test_values_beside_the_text_stay(parameters: dict[str, Any]) -> None:
             "weight": 2,
         }
         [found] = WhyNotFinder(of.fitted, "fish").find(
-            labelled_documents([row], ["cats"], of.reading)
+            iter_labelled_documents([row], ["cats"], of.reading)
         )
         assert found.label == of.predict([row])[0]
-        if found.words is not None:
+        if found.removed_words is not None:
             n_found += 1
-            changed = {**row, "text": without(str(row["text"]), found.words)}
+            changed = {**row, "text": without(str(row["text"]), found.removed_words)}
             assert of.predict([changed]).tolist() == ["fish"]
             assert of.predict_proba([changed])[0, of.classes.index("fish")] == pytest.approx(
                 found.probability_without
@@ -270,9 +285,9 @@ def test_a_long_document_is_read_once_and_scored_a_few_times(
 ) -> None:
     """The work is in proportion to the length of the text."""
     located, scored = [], []
-    locate, score = WordWalker.locate, FittedModel.score_counts
+    locate, score = TokenTracer.locate_words, FittedModel.score_counts
 
-    def spied_locate(walker: WordWalker, text: bytes, fields: Fields) -> LocatedWords:
+    def spied_locate(walker: TokenTracer, text: bytes, fields: Fields) -> LocatedWords:
         located.append(len(text))
         return locate(walker, text, fields)
 
@@ -280,7 +295,7 @@ def test_a_long_document_is_read_once_and_scored_a_few_times(
         scored.append(matrix)
         return score(model, matrix)
 
-    monkeypatch.setattr(WordWalker, "locate", spied_locate)
+    monkeypatch.setattr(TokenTracer, "locate", spied_locate)
     monkeypatch.setattr(FittedModel, "score_counts", spied_score)
     generator = np.random.default_rng(1)
     words = [f"{label}{number:03d}" for label in "ab" for number in range(500)]
@@ -296,6 +311,6 @@ def test_a_long_document_is_read_once_and_scored_a_few_times(
         located.clear()
         scored.clear()
         text = " ".join(generator.choice(words[:600], n_words))
-        assert found_for(of, "b", text).why == NOT_ENOUGH
+        assert found_for(of, "b", text).reason == NOT_ENOUGH
         assert located == [len(text)]
-        assert len(scored) == MOST_REMOVED + 1
+        assert len(scored) == MAX_REMOVED_WORDS + 1

@@ -14,7 +14,7 @@ from nbtext.classifiers.base import LinearClassifier
 from nbtext.corpus.document import Document
 from nbtext.document_fields import Attributes
 from nbtext.errors import DocumentError, UsageError
-from nbtext.explain.explanation import Explainer, Explanation, RuledOut
+from nbtext.explain.explanation import Explainer, Explanation, RuledOutClass
 from nbtext.text.surface_forms import is_unspaced
 from tests.explaining import ADDITIVE, GAUSSIAN, TEXTS, document, explained, model
 from tests.profiles import examples
@@ -87,7 +87,7 @@ def test_the_textbooks_document() -> None:
 def test_the_parts_sum_to_the_log_odds(number: int, text: str) -> None:
     of = model_of(number)
     found = explained(of, text)
-    assert found.rest is None
+    assert found.remainder is None
     assert math.fsum(parts(found)) == pytest.approx(found.log_odds, abs=1e-12)
     assert found.log_odds == pytest.approx(scores(of, found, text), abs=1e-9)
 
@@ -97,7 +97,7 @@ def test_places_are_those_of_the_words(number: int, text: str) -> None:
     found, encoded, end = explained(model_of(number), text), text.encode(), 0
     assert found.text == text
     for begin, after, name in sorted(
-        (*place, word.word) for word in found.words for place in word.places
+        (*place, word.word) for word in found.words for place in word.spans
     ):
         assert end <= begin < after
         there = encoded[begin:after].decode().casefold()
@@ -105,18 +105,18 @@ def test_places_are_those_of_the_words(number: int, text: str) -> None:
             is_unspaced(name) and name.startswith(there)
         )  # a pair stands where its first character stands
         end = after
-    assert all(word.occurrences == len(word.places) for word in found.words)
+    assert all(word.occurrences == len(word.spans) for word in found.words)
 
 
 @given(st.sampled_from(range(len(ADDITIVE))), some_texts)
 def test_a_word_that_does_not_count_has_nothing_and_a_reason(number: int, text: str) -> None:
     counts_pieces = ADDITIVE[number].get("char_ngrams") is not None
     for word in explained(model_of(number), text).words:
-        if word.note in ("stop-word", "too-short", "no-letters-or-digits", "too-long") or (
-            word.note is not None and not counts_pieces
+        if word.drop_reason in ("stop-word", "too-short", "no-letters-or-digits", "too-long") or (
+            word.drop_reason is not None and not counts_pieces
         ):
             assert word.nats == 0
-        assert (word.note is None) == bool(word.terms and word.note != "not-selected")
+        assert (word.drop_reason is None) == bool(word.terms and word.drop_reason != "not-selected")
 
 
 @given(st.sampled_from(range(len(ADDITIVE))), some_texts)
@@ -148,9 +148,10 @@ def test_an_ngram_is_shared_by_its_words() -> None:
     linear = pairs.fitted.classifier
     assert isinstance(linear, LinearClassifier)
     weights = {
-        term: linear.weights(np.array([number]))[0, 1] - linear.weights(np.array([number]))[0, 0]
+        term: linear.compute_weights(np.array([number]))[0, 1]
+        - linear.compute_weights(np.array([number]))[0, 0]
         for number in range(pairs.fitted.statistics.n_terms)
-        for term in [pairs.fitted.statistics.vocabulary.term(number)]
+        for term in [pairs.fitted.statistics.vocabulary.get_term(number)]
     }
     assert nats == {
         "red": pytest.approx(weights["red"] + weights["red dog"] / 2),
@@ -208,7 +209,7 @@ def test_a_class_with_the_prior_0_is_ruled_out_whatever_the_words(
         math.inf,
     )
     assert all(map(math.isfinite, [word.nats for word in found.words]))
-    assert found.rest in (None, 0)
+    assert found.remainder in (None, 0)
 
 
 def test_a_term_that_rules_a_class_out() -> None:
@@ -231,7 +232,7 @@ def test_what_cannot_be_explained() -> None:
     of = model(estimate="ml")
     bad = document("")._replace(problem=DocumentError("cannot be read"))
     impossible, unread = Explainer(of.fitted).explain([document("cat dog fish"), bad])
-    assert (impossible.explanation, impossible.abstained) == (None, "impossible")
+    assert (impossible.explanation, impossible.abstention) == (None, "impossible")
     assert (unread.explanation, unread.problem) == (None, bad.problem)
 
 
@@ -239,12 +240,12 @@ def test_gaussian_classes_say_what_is_lost_without_a_word() -> None:
     of = model(**GAUSSIAN)
     text = "the cat purrs on a red sofa, zebra"
     found = explained(of, text)
-    assert found.rest is not None
-    assert math.fsum([*parts(found), found.rest]) == pytest.approx(found.log_odds, abs=1e-9)
+    assert found.remainder is not None
+    assert math.fsum([*parts(found), found.remainder]) == pytest.approx(found.log_odds, abs=1e-9)
     for word in found.words:
         without = " ".join(other for other in text.replace(",", "").split() if other != word.word)
         lost = scores(of, found, text) - scores(of, found, without)
-        assert word.nats == pytest.approx(lost if word.note is None else 0, abs=1e-9)
+        assert word.nats == pytest.approx(lost if word.drop_reason is None else 0, abs=1e-9)
 
 
 ROWS: list[dict[str, object]] = [
@@ -299,7 +300,7 @@ def test_numbers_among_gaussian_features_are_compared_with_their_mean() -> None:
     assert found.attributes[2].nats == pytest.approx(
         sign * ((joint - at_mean)[0] - (joint - at_mean)[1]), abs=1e-9
     )
-    assert found.rest is not None
+    assert found.remainder is not None
 
 
 def attributed(of: TextClassifier, row: dict[str, object]) -> Explanation:
@@ -313,10 +314,10 @@ TRAINED_WORDS = sorted(
 )
 
 
-def ruled_out(of: TextClassifier, text: str | bytes) -> Sequence[RuledOut]:
+def ruled_out(of: TextClassifier, text: str | bytes) -> Sequence[RuledOutClass]:
     [found] = Explainer(of.fitted).explain([document(text)])
-    assert (found.abstained == "impossible") == bool(found.ruled_out)
-    return found.ruled_out
+    assert (found.abstention == "impossible") == bool(found.ruled_out_classes)
+    return found.ruled_out_classes
 
 
 @pytest.mark.parametrize(
@@ -329,7 +330,7 @@ def test_the_word_alone_rules_the_class_out_and_none_before_it_does(
 ) -> None:
     of = model(**setting, estimate="ml")
     for cause in ruled_out(of, " ".join(words)):
-        assert cause.by == "word"
+        assert cause.cause == "word"
         assert cause.name is not None
         label = of.classes.index(cause.label)
         assert of.joint_log_likelihood([cause.name])[0, label] == -np.inf
@@ -344,7 +345,7 @@ def test_the_word_alone_rules_the_class_out_and_none_before_it_does(
 def test_the_surface_form_is_that_of_the_text() -> None:
     found = ruled_out(model(estimate="ml"), "CATS bark, fishes")
     assert found == (
-        RuledOut("cats", "word", "bark", "bark"), RuledOut("dogs", "word", "cats", "cat"), RuledOut("fish", "word", "cats", "cat"),
+        RuledOutClass("cats", "word", "bark", "bark"), RuledOutClass("dogs", "word", "cats", "cat"), RuledOutClass("fish", "word", "cats", "cat"),
     )  # fmt: skip
 
 
@@ -369,15 +370,22 @@ def test_a_value_beside_the_text_a_prior_and_a_word_that_is_lacking() -> None:
         list("abc"),
     )
     [found] = Explainer(of.fitted).explain(
-        [Document("x", None, b"cat", values=Attributes.of(of.reading).checked(["green"]))]
+        [
+            Document(
+                "x",
+                None,
+                b"cat",
+                values=Attributes.from_settings(of.reading).normalise_values(["green"]),
+            )
+        ]
     )
-    assert found.ruled_out == (
-        RuledOut("a", "attribute", "colour", value="green"), RuledOut("b", "attribute", "colour", value="green"), RuledOut("c", "prior"),
+    assert found.ruled_out_classes == (
+        RuledOutClass("a", "attribute", "colour", value="green"), RuledOutClass("b", "attribute", "colour", value="green"), RuledOutClass("c", "prior"),
     )  # fmt: skip
     of = TextClassifier(classifier="bernoulli", estimate="ml", stemmer="none").fit(
         ["red cat", "red cat", "red dog", "red dog"], list("aabb")
     )
-    assert [(cause.label, cause.by, cause.name) for cause in ruled_out(of, "cat")] == [
+    assert [(cause.label, cause.cause, cause.name) for cause in ruled_out(of, "cat")] == [
         ("a", "lacking", None),
         ("b", "word", "cat"),
     ]
@@ -385,4 +393,4 @@ def test_a_value_beside_the_text_a_prior_and_a_word_that_is_lacking() -> None:
 
 def test_a_document_with_an_answer_has_none() -> None:
     [found] = Explainer(model(estimate="ml").fitted).explain([document("cat purrs")])
-    assert (found.ruled_out, found.abstained) == ((), None)
+    assert (found.ruled_out_classes, found.abstention) == ((), None)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.corpus.document import Document, contents
+from nbtext.corpus.document import Document, collect_contents
 from nbtext.explain.counterfactual import WhyNotFinder
 from nbtext.explain.explanation import Explainer
-from nbtext.explain.mistakes import Excerpts
-from nbtext.report.explanations import _explanation_record
+from nbtext.explain.mistakes import ExcerptFinder
+from nbtext.report.explanations import _make_explanation_record
 from tests.models import learnt
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def test_the_parts_sum_to_the_log_odds_and_stand_where_they_are_shown(
 ) -> None:
     of = model(**parameters)
     found = explained(of, ASKED)
-    joint = of.fitted.score(*contents([ASKED])).scores[0]
+    joint = of.fitted.score(*collect_contents([ASKED])).scores[0]
     assert found.log_odds == pytest.approx(abs(joint[0] - joint[1]), abs=1e-9)
     assert math.fsum([found.prior, *(word.nats for word in found.words)]) == pytest.approx(
         found.log_odds, abs=1e-9
@@ -74,7 +74,7 @@ def test_the_parts_sum_to_the_log_odds_and_stand_where_they_are_shown(
         found.text == "You win the meeting\nsubject: the free Agenda\n  from:bob@x.org host:x.org"
     )
     places = {
-        word.word: [found.text[begin:end] for begin, end in word.places] for word in found.words
+        word.word: [found.text[begin:end] for begin, end in word.spans] for word in found.words
     }
     assert places == {
         "you": ["You"], "win": ["win"], "the": ["the"], "meeting": ["meeting"], "subject:the": ["the"], "subject:free": ["free"],
@@ -87,7 +87,7 @@ def test_a_word_of_a_field_has_the_term_of_the_field() -> None:
     words = {word.word: word for word in explained(of, ASKED).words}
     assert words["subject:agenda"].terms == ("subject:agenda",)
     assert words["from:bob@x.org"].terms == ("from:bob@x.org",)
-    record = _explanation_record(next(iter(Explainer(of.fitted).explain([ASKED]))))
+    record = _make_explanation_record(next(iter(Explainer(of.fitted).explain([ASKED]))))
     assert {"subject:free", "host:x.org"} <= {word["word"] for word in record["words"]}
 
 
@@ -101,10 +101,12 @@ def test_words_of_fields_go(parameters: dict[str, Any], wanted: str) -> None:
         else mail("meeting", "agenda", "from:win@y.com host:x.org")
     )
     [found] = WhyNotFinder(of.fitted, wanted).find([document])
-    assert found.words
+    assert found.removed_words
 
     def answer(asked: Document) -> str:
-        return of.classes[int(np.argmax(of.fitted.score(*contents([asked])).log_posterior[0]))]
+        return of.classes[
+            int(np.argmax(of.fitted.score(*collect_contents([asked])).log_posterior[0]))
+        ]
 
     names = {
         "prize": b"prize",
@@ -126,14 +128,17 @@ def test_words_of_fields_go(parameters: dict[str, Any], wanted: str) -> None:
         )
 
     assert answer(document) != wanted
-    assert answer(without(found.words)) == wanted
-    assert all(answer(without(found.words.keys() - {word})) != wanted for word in found.words)
+    assert answer(without(found.removed_words)) == wanted
+    assert all(
+        answer(without(found.removed_words.keys() - {word})) != wanted
+        for word in found.removed_words
+    )
 
 
 def test_an_excerpt_may_come_from_a_field() -> None:
     of = model(stop_words="none", smoothing=0.1, calibration="none")
     document = mail("nothing here " * 100, "free  free\tfree offer", "from:win@y.com")
-    pieces = Excerpts(of.fitted).excerpt(
+    pieces = ExcerptFinder(of.fitted).find_excerpt(
         document, of.classes.index("spam"), of.classes.index("ham")
     )
     quoted = "".join(piece.text for piece in pieces)

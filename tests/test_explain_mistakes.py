@@ -10,11 +10,11 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document
-from nbtext.evaluation.evaluate import judge_scored
-from nbtext.explain.mistakes import TERMS_SHOWN, Misclassification, MistakeFinder
-from nbtext.prediction.posterior import runner_up
+from nbtext.evaluation.evaluate import evaluate_scored_blocks
+from nbtext.explain.mistakes import MAX_TIPPING_TERMS, Misclassification, MistakeFinder
+from nbtext.prediction.posterior import find_runner_up
 from nbtext.prediction.rule import DecisionRule
-from nbtext.scoring import ScoredBlock, scored
+from nbtext.scoring import ScoredBlock, score_documents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,9 +53,9 @@ def found(
     ]
 
     def look(block: ScoredBlock) -> None:
-        made.extend(finder.mistakes(block, rule.decide(block.log_posterior)))
+        made.extend(finder.find_mistakes(block, rule.decide(block.log_posterior)))
 
-    judge_scored(scored(model.fitted, stream), model, rule, look=look)
+    evaluate_scored_blocks(score_documents(model.fitted, stream), model, rule, on_block=look)
     return made
 
 
@@ -103,7 +103,7 @@ def test_terms_come_strongest_first_and_only_those_that_speak_for_the_answer() -
 
 
 def test_no_more_terms_than_are_shown() -> None:
-    words = [f"w{number:02}" for number in range(TERMS_SHOWN + 5)]
+    words = [f"w{number:02}" for number in range(MAX_TIPPING_TERMS + 5)]
     model = TextClassifier(stemmer="none", stop_words="none", smoothing=1).fit(
         [" ".join(words), "other"], ["a", "b"]
     )
@@ -111,7 +111,7 @@ def test_no_more_terms_than_are_shown() -> None:
     assert [term for term, _ in mistake.terms] == [
         "w03",
         *(word for word in words if word != "w03"),
-    ][:TERMS_SHOWN]
+    ][:MAX_TIPPING_TERMS]
 
 
 def test_a_term_that_rules_the_true_class_out_has_infinite_weight() -> None:
@@ -143,8 +143,10 @@ def test_the_only_class_has_no_rival() -> None:
 
 def test_the_runner_up_is_another_class_even_if_all_are_impossible() -> None:
     rows = np.log(np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5], [0.4, 0.4, 0.2]]))
-    assert runner_up(rows, np.array([0, 2, 0])).tolist() == [1, 1, 1]
-    assert runner_up(np.array([[0.0, -np.inf], [-np.inf, 0.0]]), np.array([0, 1])).tolist() == [
+    assert find_runner_up(rows, np.array([0, 2, 0])).tolist() == [1, 1, 1]
+    assert find_runner_up(
+        np.array([[0.0, -np.inf], [-np.inf, 0.0]]), np.array([0, 1])
+    ).tolist() == [
         1,
         0,
     ]

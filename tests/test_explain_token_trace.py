@@ -16,15 +16,15 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.corpus.document import Document, contents
+from nbtext.corpus.document import Document, collect_contents
 from nbtext.counts.counting import Analysis, DocumentCounter
-from nbtext.counts.vocabulary import displayed_term
-from nbtext.document_fields import field_places, shown, without_separators
+from nbtext.counts.vocabulary import display_term
+from nbtext.document_fields import clean_text, iter_content_offsets, render_document
 from nbtext.explain import token_trace
-from nbtext.explain.token_trace import WordWalker
+from nbtext.explain.token_trace import TokenTracer
 from nbtext.settings import Settings
-from nbtext.text.analyzer import UNKNOWN
-from nbtext.text.words import stemmer
+from nbtext.text.analyzer import UNKNOWN_TERM
+from nbtext.text.words import load_stemmer
 from tests import oracle
 from tests.models import learnt
 from tests.profiles import examples
@@ -33,7 +33,7 @@ from tests.strategies import HARD, ITEMS, documents, documents_with_fields
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nbtext.explain.token_trace import LocatedForm, LocatedWords, Term, Token
+    from nbtext.explain.token_trace import LocatedForm, LocatedWords, NgramTerm, Token
 
 STOP_WORDS = ("the", "don't", "東京")
 
@@ -56,12 +56,12 @@ def model_of(number: int) -> TextClassifier:
     hard = " ".join(HARD).encode()
     texts = [hard, *(word.encode() for word in HARD), b"the cat sat on the mat, cats sit"]
     fields = [
-        (b"subject", without_separators(hard)),
+        (b"subject", clean_text(hard)),
         (b"from", b"ann the cat"),
         (b"", b" ".join(ITEMS[:4])),
     ]
     learned: list[bytes | Document] = [
-        *map(without_separators, texts),
+        *map(clean_text, texts),
         Document("", None, b"cat", fields=fields),
     ]
     model = learnt(
@@ -69,13 +69,13 @@ def model_of(number: int) -> TextClassifier:
         ((f"class {place % 3}", each) for place, each in enumerate(learned)),
     )
     if number in SIDES_CHOSEN:
-        choices = replace(model.fitted.learnt.choices, sides=SIDES_CHOSEN[number])
+        choices = replace(model.fitted.parameters.choices, sides=SIDES_CHOSEN[number])
         model._fitted = replace(
             model.fitted,
-            learnt=replace(
-                model.fitted.learnt,
+            parameters=replace(
+                model.fitted.parameters,
                 choices=choices,
-                selected=np.ones(model.fitted.statistics.n_terms, np.bool_),
+                selected_terms=np.ones(model.fitted.statistics.n_terms, np.bool_),
             ),
         )
     return model
@@ -83,18 +83,18 @@ def model_of(number: int) -> TextClassifier:
 
 def forms_of(located: LocatedWords) -> list[LocatedForm]:
     """The form of each word."""
-    return [located.forms[number] for number in located.form_of.tolist()]
+    return [located.forms[number] for number in located.form_indices.tolist()]
 
 
-def without_model() -> WordWalker:
-    return WordWalker(Analysis(Settings(stop_words="default", unspaced="pairs"), STOP_WORDS))
+def without_model() -> TokenTracer:
+    return TokenTracer(Analysis(Settings(stop_words="default", unspaced="pairs"), STOP_WORDS))
 
 
 def test_every_reason() -> None:
     words = ["Running", "THE", "x", "'", "\u0301", "w" * 256, "fire\u2014the\u2014a"]
     found = [
         (token.form, token.word, token.term, token.dropped)
-        for token in without_model().tokens(" ".join(words).encode())
+        for token in without_model().trace_tokens(" ".join(words).encode())
     ]
     assert found == [
         ("Running", "running", "run", None),
@@ -111,7 +111,7 @@ def test_every_reason() -> None:
 
 @given(documents)
 def test_terms_are_those_of_the_analyzer_and_everything_dropped_has_a_reason(text: bytes) -> None:
-    tokens, stem = list(without_model().tokens(text)), stemmer("snowball", "english")
+    tokens, stem = list(without_model().trace_tokens(text)), load_stemmer("snowball", "english")
     assert [token.term for token in tokens if token.dropped is None] == oracle.terms(
         text, STOP_WORDS, lambda word: stem([word])[0], oracle.pairs
     )
@@ -138,36 +138,38 @@ def test_words_have_the_terms_that_are_counted(number: int, document: Document) 
     model = model_of(number)
     vocabulary, selected, n_terms = (
         model.fitted.statistics.vocabulary,
-        model.fitted.learnt.selected,
+        model.fitted.parameters.selected_terms,
         model.fitted.statistics.n_terms,
     )
     matrix = (
-        DocumentCounter(model.fitted.analysis, vocabulary).count(*contents([document])).matrix()
+        DocumentCounter(model.fitted.analysis, vocabulary)
+        .count(*collect_contents([document]))
+        .to_matrix()
     )
     wanted = np.bincount(matrix.terms, matrix.counts, n_terms)
-    walker = WordWalker.of_model(model.fitted)
+    walker = TokenTracer.from_model(model.fitted)
     located, tokens = (
-        walker.locate(document.text, document.fields),
-        list(walker.tokens(document.text, document.fields)),
+        walker.locate_words(document.text, document.fields),
+        list(walker.trace_tokens(document.text, document.fields)),
     )
-    known = located.terms != UNKNOWN
-    assert np.bincount(located.terms[known], located.shares[known], n_terms) == pytest.approx(
+    known = located.term_ids != UNKNOWN_TERM
+    assert np.bincount(located.term_ids[known], located.weights[known], n_terms) == pytest.approx(
         wanted
     )
-    assert located.shares[~known].sum() == pytest.approx(matrix.unknown[0])
-    every: list[Token | Term] = [
+    assert located.weights[~known].sum() == pytest.approx(matrix.unknown_tokens[0])
+    every: list[Token | NgramTerm] = [
         *tokens,
         *(term for token in tokens for term in (*token.ngrams, *token.char_ngrams)),
     ]
     assert Counter(term.term_id for term in every if term.term_id is not None) == dict(
         zip(matrix.terms.tolist(), matrix.counts.tolist(), strict=True)
     )
-    assert sum(term.dropped == "not-in-model" for term in every) == matrix.unknown[0]
+    assert sum(term.dropped == "not-in-model" for term in every) == matrix.unknown_tokens[0]
     assert {term.term_id for term in every if term.dropped == "not-selected"} == {
         term for term in matrix.terms.tolist() if not selected[term]
     }
     assert all(
-        displayed_term(vocabulary.term(term.term_id)) == term.term
+        display_term(vocabulary.get_term(term.term_id)) == term.term
         for term in every
         if term.term_id is not None
     )
@@ -178,11 +180,11 @@ def test_words_have_the_terms_that_are_counted(number: int, document: Document) 
 def test_a_text_that_is_taken_piece_by_piece_has_the_words_of_the_whole(
     number: int, document: Document, size: int
 ) -> None:
-    walker = WordWalker.of_model(model_of(number).fitted)
-    whole = walker.locate(document.text, document.fields)
+    walker = TokenTracer.from_model(model_of(number).fitted)
+    whole = walker.locate_words(document.text, document.fields)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(token_trace, "BYTES_AT_ONCE", size)
-        in_pieces = walker.locate(document.text, document.fields)
+        patch.setattr(token_trace, "SEARCH_BLOCK_BYTES", size)
+        in_pieces = walker.locate_words(document.text, document.fields)
     assert in_pieces.forms == whole.forms
     for name in {*whole._fields} - {"forms"}:
         np.testing.assert_array_equal(getattr(in_pieces, name), getattr(whole, name))
@@ -193,16 +195,18 @@ def test_a_text_that_is_taken_piece_by_piece_has_the_words_of_the_whole(
 def test_words_stand_one_after_the_other_and_are_whole_characters(
     number: int, document: Document
 ) -> None:
-    located = WordWalker.of_model(model_of(number).fitted).locate(document.text, document.fields)
-    text, places = (
-        shown(document.text, document.fields),
-        list(field_places(document.text, document.fields)),
+    located = TokenTracer.from_model(model_of(number).fitted).locate_words(
+        document.text, document.fields
     )
-    bounds = np.stack((located.begins, located.ends), axis=1).ravel()
+    text, places = (
+        render_document(document.text, document.fields),
+        list(iter_content_offsets(document.text, document.fields)),
+    )
+    bounds = np.stack((located.starts, located.ends), axis=1).ravel()
     assert np.all(np.diff(bounds)[::2] > 0)
     assert np.all(np.diff(bounds) >= 0)
     for begin, end, form_of_word in zip(
-        located.begins.tolist(), located.ends.tolist(), forms_of(located), strict=True
+        located.starts.tolist(), located.ends.tolist(), forms_of(located), strict=True
     ):
         before = sum(place <= begin for place in places) - 1
         field = b"" if before < 0 else document.fields[before][0]
@@ -220,11 +224,11 @@ BESIDE_UNSPACED = re.compile(
 
 def without_words(document: Document, located: LocatedWords, words: Iterable[int]) -> Document:
     """The document with spaces in place of words."""
-    left = bytearray(shown(document.text, document.fields))
+    left = bytearray(render_document(document.text, document.fields))
     for word in words:
-        begin, end = int(located.begins[word]), int(located.ends[word])
+        begin, end = int(located.starts[word]), int(located.ends[word])
         left[begin:end] = b" " * (end - begin)
-    places = field_places(document.text, document.fields)
+    places = iter_content_offsets(document.text, document.fields)
     fields = [
         (name, bytes(left[begin : begin + len(old)]))
         for (name, old), begin in zip(document.fields, places, strict=True)
@@ -235,8 +239,8 @@ def without_words(document: Document, located: LocatedWords, words: Iterable[int
 def has_words_beside_pairs(model: TextClassifier, document: Document) -> bool:
     """Whether a word may change with what stands beside it: `Analysis.words` says why."""
     return (
-        model.settings.counts_both
-        and BESIDE_UNSPACED.search(normalize("NFKC", document.shown)) is not None
+        model.settings.counts_pairs_and_words
+        and BESIDE_UNSPACED.search(normalize("NFKC", document.display_text)) is not None
     )
 
 
@@ -245,13 +249,15 @@ def test_a_text_without_words_is_one(number: int, document: Document) -> None:
     """Spaces in place of a word leave the other words as they are."""
     model = model_of(number)
     assume(not has_words_beside_pairs(model, document))
-    walker = WordWalker.of_model(model.fitted)
-    located = walker.locate(document.text, document.fields)
-    for place in range(min(located.begins.size, 3)):
+    walker = TokenTracer.from_model(model.fitted)
+    located = walker.locate_words(document.text, document.fields)
+    for place in range(min(located.starts.size, 3)):
         changed = without_words(document, located, [place])
-        left = walker.locate(changed.text, changed.fields)
-        kept = [form for other, form in enumerate(forms_of(located)) if form.own and other != place]
-        assert [form for form in forms_of(left) if form.own] == kept
+        left = walker.locate_words(changed.text, changed.fields)
+        kept = [
+            form for other, form in enumerate(forms_of(located)) if form.term_ids and other != place
+        ]
+        assert [form for form in forms_of(left) if form.term_ids] == kept
 
 
 @examples(40)
@@ -261,13 +267,15 @@ def test_without_some_words_a_document_has_the_counts_of_the_text_without_them(
 ) -> None:
     model = model_of(number)
     assume(not has_words_beside_pairs(model, document))
-    walker = WordWalker.of_model(model.fitted)
-    located = walker.locate(document.text, document.fields)
-    names, name_of = located.surface_words()
+    walker = TokenTracer.from_model(model.fitted)
+    located = walker.locate_words(document.text, document.fields)
+    names, name_of = located.group_surface_words()
     gone = [name for place, name in enumerate(names) if place in numbers]
     changed = without_words(document, located, np.flatnonzero(np.isin(name_of, list(numbers))))
-    wanted = model.fitted.counted(*contents([changed])).sorted()
-    found = walker.without(located, gone).matrix(model.fitted.counted([b""])).sorted()
+    wanted = model.fitted.count_texts(*collect_contents([changed])).sort_entries()
+    found = (
+        walker.clear_words(located, gone).to_matrix(model.fitted.count_texts([b""])).sort_entries()
+    )
     assert found.terms.tolist() == wanted.terms.tolist()
     assert found.counts.tolist() == wanted.counts.tolist()
     assert found.offsets.tolist() == wanted.offsets.tolist()
@@ -277,12 +285,12 @@ def test_counted_features_are_words_that_occur_so_often() -> None:
     model = TextClassifier(smoothing=1)
     model.reading = replace(model.reading, format="svmlight")
     learnt(model, [("a", b"x:3 y:1"), ("b", b"y:2 z:5")])
-    located = WordWalker.of_model(model.fitted).locate(b"x:2 q:4  x:1")
-    found = [(form.name, form.occurrences, form.note) for form in forms_of(located)]
+    located = TokenTracer.from_model(model.fitted).locate_words(b"x:2 q:4  x:1")
+    found = [(form.name, form.n_occurrences, form.drop_reason) for form in forms_of(located)]
     assert found == [("x", 2, None), ("q", 4, "not-in-model"), ("x", 1, None)]
-    assert located.counts.tolist() == [2, 4, 1]
-    assert located.occurrences(["x", "q"]) == {"x": 3, "q": 4}
-    assert (located.begins.tolist(), located.ends.tolist(), located.shares.tolist()) == (
+    assert located.word_counts.tolist() == [2, 4, 1]
+    assert located.count_occurrences(["x", "q"]) == {"x": 3, "q": 4}
+    assert (located.starts.tolist(), located.ends.tolist(), located.weights.tolist()) == (
         [0, 4, 9],
         [3, 7, 12],
         [2, 4, 1],
@@ -295,12 +303,12 @@ def test_words_of_fields_and_items_stand_in_lines_after_the_text() -> None:
         [(b"subject", b"Free the offers"), (b"", b"from:Ann@x.org type:text/html")],
     )
     assert (
-        shown(*document)
+        render_document(*document)
         == b"Win the prize\nsubject: Free the offers\n  from:Ann@x.org type:text/html"
     )
     tokens = [
         (token.kind, token.form, token.word, token.term, token.dropped)
-        for token in without_model().tokens(*document)
+        for token in without_model().trace_tokens(*document)
     ]
     assert tokens == [
         ("word", "Win", "win", "win", None),
@@ -312,5 +320,5 @@ def test_words_of_fields_and_items_stand_in_lines_after_the_text() -> None:
         ("item", "from:Ann@x.org", "from:Ann@x.org", "from:Ann@x.org", None),
         ("item", "type:text/html", "type:text/html", "type:text/html", None),
     ]
-    for token in without_model().tokens(*document):
-        assert shown(*document)[token.start : token.end].decode() == token.form
+    for token in without_model().trace_tokens(*document):
+        assert render_document(*document)[token.start : token.end].decode() == token.form

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from nbtext.cli.main import COMMANDS
+from nbtext.cli.main import COMMAND_SUMMARIES
 from tests.process import bash, cold, corpus, fail, nbtext, succeed
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def test_fault_49_empty_standard_input(pets: Path) -> None:
     assert not (pets / "new").exists()
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", COMMAND_SUMMARIES)
 def test_fault_50_a_bad_option_is_status_2_on_standard_error(command: str) -> None:
     assert f"see nbtext {command} --help" in fail(2, command, "--no-such-option")
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nbtext.corpus.decoding import NO_DOUBTS, from_charset
-from nbtext.corpus.mail.mail import MailReading, read_mail
+from nbtext.corpus.decoding import NO_DECODING_ISSUES, decode_with_charset
+from nbtext.corpus.mail.mail import MailOptions, read_mail
 from tests.fuzz.run import changed
 from tests.fuzz.targets import TARGETS, seeds
 from tests.profiles import examples
@@ -67,7 +67,7 @@ def test_every_input_is_read_or_refused(name: str) -> None:
 def test_a_charset_that_is_none_is_not_asked(charset: str) -> None:
     """A zero byte in its name was an internal error; punycode takes the square of the length, hours for a mail of some megabytes."""
     body = b"caf\xc3\xa9 \\x41-" + b"a1" * 10_000
-    assert from_charset(body, charset, "auto") == (body, NO_DOUBTS)
+    assert decode_with_charset(body, charset, "auto") == (body, NO_DECODING_ISSUES)
 
 
 @pytest.mark.parametrize("charset", ["u\0", "punycode", "us-ascii*=u\0''x"])
@@ -75,6 +75,6 @@ def test_a_charset_of_a_part_that_is_none_is_not_asked(charset: str) -> None:
     """The same, of a part of a message, which the email package would decode by itself."""
     head = f'Content-Type: multipart/alternative; boundary=b\n\n--b\nContent-Type: text/plain; charset="{charset}"\n\n'
     text, *_ = read_mail(
-        head.encode() + b"caf\xc3\xa9 -" + b"a1" * 100_000 + b"\n--b--\n", MailReading()
+        head.encode() + b"caf\xc3\xa9 -" + b"a1" * 100_000 + b"\n--b--\n", MailOptions()
     )
     assert text.startswith("café -a1a1".encode())

@@ -14,19 +14,19 @@ from nbtext.errors import UsageError
 from nbtext.guarantees import class_proportions as module
 from nbtext.guarantees.class_proportions import (
     ClassLikelihoods,
-    class_likelihoods,
-    class_shares,
+    count_sweeps,
+    estimate_class_proportions,
     estimate_prevalence,
-    most_likely_shares,
-    require_labels,
-    sweeps_needed,
-    with_prior_of,
+    fit_proportion_estimator,
+    fit_proportions,
+    replace_prior,
+    require_labelled_documents,
 )
-from nbtext.prediction.calibration import LeftOutPosteriors
-from nbtext.prediction.labels import DocumentLabels, single_labels
+from nbtext.prediction.calibration import HeldOutPosteriors
+from nbtext.prediction.labels import DocumentLabels, single_label_table
 from nbtext.prediction.posterior import ClassPosterior
-from nbtext.prediction.posterior import log_posterior as normalised
-from nbtext.scoring import scored
+from nbtext.prediction.posterior import normalize_log_joint as normalised
+from nbtext.scoring import score_documents
 
 MEANS = np.array([[2.0, 0.0], [0.0, 1.5], [-1.0, -1.0]])
 NAMES = ["a", "b", "c"]
@@ -44,13 +44,13 @@ def drawn(
     return normalised((1 + bias) * posterior + bias * np.array([1.0, -1.0, 0.0])), classes
 
 
-def left_out(n: int, seed: int = 1, bias: float = 0.0) -> LeftOutPosteriors:
+def left_out(n: int, seed: int = 1, bias: float = 0.0) -> HeldOutPosteriors:
     return of_classes(*drawn([5 * n // 10, 3 * n // 10, 2 * n // 10], seed, bias=bias))
 
 
-def of_classes(posterior: Any, classes: Any) -> LeftOutPosteriors:
-    truth = DocumentLabels(classes, single_labels(posterior.shape[1]))
-    return LeftOutPosteriors.of(ClassPosterior(posterior), truth, np.ones(len(classes)))
+def of_classes(posterior: Any, classes: Any) -> HeldOutPosteriors:
+    truth = DocumentLabels(classes, single_label_table(posterior.shape[1]))
+    return HeldOutPosteriors.from_posterior(ClassPosterior(posterior), truth, np.ones(len(classes)))
 
 
 def test_em_finds_the_shares_that_an_optimiser_finds() -> None:
@@ -61,7 +61,7 @@ def test_em_finds_the_shares_that_an_optimiser_finds() -> None:
         return -float(np.log(likelihood @ (shares / shares.sum())).sum())
 
     free = np.exp(np.append(minimize(loss, np.zeros(2), tol=1e-12).x, 0.0))
-    assert most_likely_shares(likelihood) == pytest.approx(free / free.sum(), abs=1e-4)
+    assert fit_proportions(likelihood) == pytest.approx(free / free.sum(), abs=1e-4)
 
 
 def test_of_many_classes_em_drops_those_that_are_out_of_the_question(
@@ -72,7 +72,7 @@ def test_of_many_classes_em_drops_those_that_are_out_of_the_question(
         np.random.default_rng(5),
         list[tuple[int, ...]](),
         30,
-        20 * module.MOST_CLASSES,
+        20 * module.MAX_CORRECTED_CLASSES,
     )
 
     class Watched(np.ndarray[Any, Any]):
@@ -81,12 +81,12 @@ def test_of_many_classes_em_drops_those_that_are_out_of_the_question(
             return np.asarray(self) @ np.asarray(other)
 
     likelihood = np.exp(12 * np.minimum(random.standard_normal((n_documents, n_classes)) - 3, 0))
-    found = most_likely_shares(likelihood.view(Watched))
+    found = fit_proportions(likelihood.view(Watched))
     assert sum(map(np.prod, shapes)) < len(shapes) * likelihood.size / 5
     gradient = likelihood.T @ (1 / (likelihood @ found)) / n_documents
     assert gradient.max() < 1.01
-    monkeypatch.setattr(module, "LEAST_SHARE", 0.0)
-    assert found == pytest.approx(most_likely_shares(likelihood), abs=1e-12)
+    monkeypatch.setattr(module, "MIN_PROPORTION", 0.0)
+    assert found == pytest.approx(fit_proportions(likelihood), abs=1e-12)
 
 
 def test_of_many_classes_few_probabilities_are_added_up_for_a_draw_and_the_intervals_are_the_same(
@@ -100,7 +100,7 @@ def test_of_many_classes_few_probabilities_are_added_up_for_a_draw_and_the_inter
         - 4 * (np.arange(1025) > 7)
     )
     likelihoods, names = (
-        ClassLikelihoods.uncorrected(np.full(1025, 1 / 1025)),
+        ClassLikelihoods.from_prior(np.full(1025, 1 / 1025)),
         [str(number) for number in range(1025)],
     )
 
@@ -111,13 +111,13 @@ def test_of_many_classes_few_probabilities_are_added_up_for_a_draw_and_the_inter
     def ends(most_classes: int) -> Any:
         added.clear()
         monkeypatch.setattr(module, "MOST_CLASSES", most_classes)
-        found = class_shares(posterior, names, likelihoods).prevalence.values()
+        found = estimate_class_proportions(posterior, names, likelihoods).prevalence.values()
         return np.array([(share.low, share.high) for share in found])
 
     monkeypatch.setattr(module, "_chosen", counted)
     all_at_once, every = ends(1025), sum(added)
     in_runs, few = ends(32), sum(added)
-    assert every == module.DRAWS * module.SWEEPS * posterior.size
+    assert every == module.DRAWS * module.MIN_SWEEPS * posterior.size
     assert few < every / 10
     assert np.abs(in_runs - all_at_once).max() < 0.04
     assert np.abs(in_runs[:8].mean(axis=0) - all_at_once[:8].mean(axis=0)).max() < 0.01
@@ -126,11 +126,15 @@ def test_of_many_classes_few_probabilities_are_added_up_for_a_draw_and_the_inter
 
 def test_slopes_and_offsets_are_those_that_an_optimiser_finds() -> None:
     documents = left_out(400, bias=0.6)
-    truth = np.arange(len(documents.truth)), documents.truth.numbers
+    truth = np.arange(len(documents.truth)), documents.truth.indices
 
     def loss(scaling: Any) -> float:
         slopes, offsets = scaling.reshape(2, 3)
-        common, own, offset = module.COMMON_SLOPE**2, module.OWN_SLOPE**2, module.OFFSET**2
+        common, own, offset = (
+            module.COMMON_SLOPE_STD**2,
+            module.CLASS_SLOPE_STD**2,
+            module.CLASS_OFFSET_STD**2,
+        )
         of_slopes = (slopes - 1) @ np.linalg.inv(common + own * np.eye(3)) @ (slopes - 1)
         return float(
             (of_slopes + offsets @ offsets / offset) / 2
@@ -143,9 +147,9 @@ def test_slopes_and_offsets_are_those_that_an_optimiser_finds() -> None:
     assert found.ravel() == pytest.approx(best.x, abs=0.01)
 
 
-def fitted(documents: LeftOutPosteriors) -> Any:
+def fitted(documents: HeldOutPosteriors) -> Any:
     """Slopes and offsets before the division by the shares of classes, which are those of training, shape (2, 3)."""
-    scaling = ClassLikelihoods.corrected(documents).scaling
+    scaling = ClassLikelihoods.fit(documents).scaling
     slopes, offsets = scaling
     shares, n_documents = np.full(3, 1 / 3), len(documents.truth)
     for _ in range(2000):
@@ -166,11 +170,11 @@ def test_draws_vary_as_fits_to_resampled_documents_do(monkeypatch: pytest.Monkey
     for _ in range(30):
         rows = random.integers(0, 500, 500)
         refitted.append(
-            ClassLikelihoods.corrected(
-                of_classes(documents.log_posterior[rows], documents.truth.numbers[rows])
+            ClassLikelihoods.fit(
+                of_classes(documents.log_posterior[rows], documents.truth.indices[rows])
             ).scaling
         )
-    draws = ClassLikelihoods.corrected(documents).drawn
+    draws = ClassLikelihoods.fit(documents).scaling_draws
 
     def spread_of(scalings: Any) -> Any:  # what all offsets have in common changes nothing
         return np.std(
@@ -188,16 +192,16 @@ def test_a_class_with_one_document_has_nearly_the_slope_of_the_others_and_takes_
     documents = left_out(400)
     posterior, classes = (
         np.hstack((documents.log_posterior, np.full((400, 1), -6.0))),
-        documents.truth.numbers.copy(),
+        documents.truth.indices.copy(),
     )
     classes[7], posterior[7, 3] = 3, -np.inf
-    likelihoods = ClassLikelihoods.corrected(of_classes(posterior, classes))
+    likelihoods = ClassLikelihoods.fit(of_classes(posterior, classes))
     slopes = likelihoods.scaling[0]
     assert slopes[3] == pytest.approx(slopes[:3].mean(), abs=0.3)
-    found = class_shares(posterior[::2], [*NAMES, "d"], likelihoods).prevalence
+    found = estimate_class_proportions(posterior[::2], [*NAMES, "d"], likelihoods).prevalence
     assert found["d"].share < 0.02
-    without = class_shares(
-        posterior[::2, :3], NAMES, ClassLikelihoods.corrected(documents)
+    without = estimate_class_proportions(
+        posterior[::2, :3], NAMES, ClassLikelihoods.fit(documents)
     ).prevalence
     assert [found[name].share for name in NAMES] == pytest.approx(
         [without[name].share for name in NAMES], abs=0.02
@@ -208,9 +212,9 @@ def test_intervals_hold_the_truth_with_few_documents_left_out() -> None:
     random, held = np.random.default_rng(6), []
     for seed in range(25):
         bias = float(random.uniform(-0.5, 0.8))
-        likelihoods = ClassLikelihoods.corrected(left_out(40, seed, bias))
+        likelihoods = ClassLikelihoods.fit(left_out(40, seed, bias))
         counts = random.multinomial(200, random.dirichlet(np.ones(3)))
-        found = class_shares(
+        found = estimate_class_proportions(
             drawn(counts.tolist(), 100 + seed, bias=bias)[0], NAMES, likelihoods
         ).prevalence.values()
         held += [
@@ -227,15 +231,15 @@ def test_intervals_hold_the_truth_and_shares_are_nearer_to_it_than_counting(
     """Slopes and offsets describe these posteriors exactly, so nothing is added for what they leave."""
     monkeypatch.setattr(module, "WIDER", 1.0)
     monkeypatch.setattr(module, "MISFIT", 0.0)
-    likelihoods = ClassLikelihoods.corrected(left_out(2000, bias=bias))
-    uncorrected = ClassLikelihoods.uncorrected(np.array((0.5, 0.3, 0.2)))
+    likelihoods = ClassLikelihoods.fit(left_out(2000, bias=bias))
+    uncorrected = ClassLikelihoods.from_prior(np.array((0.5, 0.3, 0.2)))
     held, errors = [], []
     random = np.random.default_rng(5)
     for seed in range(60):
         counts = random.multinomial(200, random.dirichlet(np.ones(3)))
         posterior = drawn(counts.tolist(), 100 + seed, bias=bias)[0]
-        found = class_shares(posterior, NAMES, likelihoods)
-        raw = most_likely_shares(uncorrected.given(posterior))
+        found = estimate_class_proportions(posterior, NAMES, likelihoods)
+        raw = fit_proportions(uncorrected.compute_likelihoods(posterior))
         for k, each in enumerate(found.prevalence.values()):
             truth = counts[k] / 200
             assert 0 <= each.low <= each.share <= each.high <= 1
@@ -248,9 +252,13 @@ def test_intervals_hold_the_truth_and_shares_are_nearer_to_it_than_counting(
 
 
 def test_one_class_and_one_document() -> None:
-    only = class_shares(np.zeros((3, 1)), ["all"], ClassLikelihoods.uncorrected(np.ones(1)))
+    only = estimate_class_proportions(
+        np.zeros((3, 1)), ["all"], ClassLikelihoods.from_prior(np.ones(1))
+    )
     assert only.prevalence["all"] == (1.0, 1.0, 1.0, 1.0)
-    one = class_shares(drawn([1, 0, 0], 2)[0], NAMES, ClassLikelihoods.corrected(left_out(50)))
+    one = estimate_class_proportions(
+        drawn([1, 0, 0], 2)[0], NAMES, ClassLikelihoods.fit(left_out(50))
+    )
     assert sum(each.share for each in one.prevalence.values()) == pytest.approx(1)
     assert one.prevalence["a"].high == 1
 
@@ -258,8 +266,8 @@ def test_one_class_and_one_document() -> None:
 def test_a_class_without_left_out_documents_and_one_that_is_impossible() -> None:
     documents = left_out(200)
     posterior = np.hstack((documents.log_posterior, np.full((200, 1), -np.inf)))
-    likelihoods = ClassLikelihoods.corrected(of_classes(posterior, documents.truth.numbers))
-    found = class_shares(posterior[::4], [*NAMES, "d"], likelihoods)
+    likelihoods = ClassLikelihoods.fit(of_classes(posterior, documents.truth.indices))
+    found = estimate_class_proportions(posterior[::4], [*NAMES, "d"], likelihoods)
     assert all(np.isfinite(each) for share in found.prevalence.values() for each in share)
     assert found.prevalence["d"].share < 1e-3
 
@@ -267,10 +275,10 @@ def test_a_class_without_left_out_documents_and_one_that_is_impossible() -> None
 def test_many_documents_are_drawn_for_in_parts_with_the_same_interval(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    posterior, likelihoods = drawn([30, 30, 40], 4)[0], ClassLikelihoods.corrected(left_out(500))
-    whole = class_shares(posterior, NAMES, likelihoods)
-    monkeypatch.setattr(module, "SCORES_AT_ONCE", 900)
-    parts = class_shares(posterior, NAMES, likelihoods)
+    posterior, likelihoods = drawn([30, 30, 40], 4)[0], ClassLikelihoods.fit(left_out(500))
+    whole = estimate_class_proportions(posterior, NAMES, likelihoods)
+    monkeypatch.setattr(module, "MAX_SCORES_AT_ONCE", 900)
+    parts = estimate_class_proportions(posterior, NAMES, likelihoods)
     for mine, theirs in zip(whole.prevalence.values(), parts.prevalence.values(), strict=True):
         assert mine.share == pytest.approx(theirs.share, abs=0.02)
         assert (mine.low, mine.high) == pytest.approx(
@@ -284,12 +292,14 @@ LABELS = ["cats", "cats", "dogs", "dogs", "cats"] * 8
 
 def test_posteriors_for_a_prior_are_the_corrected_ones() -> None:
     model = TextClassifier().fit(TEXTS, LABELS)
-    likelihoods = class_likelihoods(model)
+    likelihoods = fit_proportion_estimator(model)
     assert isinstance(likelihoods, ClassLikelihoods)
     documents = [
         Document(str(place), None, text.encode()) for place, text in enumerate([*TEXTS, ""])
     ]
-    shares = estimate_prevalence(scored(model.fitted, documents), model.classes, likelihoods).all
+    shares = estimate_prevalence(
+        score_documents(model.fitted, documents), model.classes, likelihoods
+    ).all
     assert shares.documents == len(TEXTS) + 1
     training = shares._replace(
         documents=10**9,
@@ -299,8 +309,8 @@ def test_posteriors_for_a_prior_are_the_corrected_ones() -> None:
         },
     )
     [before], [after] = (
-        list(scored(model.fitted, documents)),
-        list(with_prior_of(scored(model.fitted, documents), training, likelihoods)),
+        list(score_documents(model.fitted, documents)),
+        list(replace_prior(score_documents(model.fitted, documents), training, likelihoods)),
     )
     corrected = normalised(
         likelihoods.scaling[0] * before.log_posterior + likelihoods.scaling[1] + np.log((0.7, 0.3))
@@ -311,42 +321,46 @@ def test_posteriors_for_a_prior_are_the_corrected_ones() -> None:
 
 def test_documents_that_no_class_can_have_are_left_out_and_keep_no_answer() -> None:
     model = TextClassifier(estimate="ml").fit(TEXTS, LABELS)
-    likelihoods = ClassLikelihoods.uncorrected(model.fitted.classifier.prior)
+    likelihoods = ClassLikelihoods.from_prior(model.fitted.classifier.prior)
     documents = [Document("1", None, b"sofa"), Document("2", None, b"purr bone")]
-    result = estimate_prevalence(scored(model.fitted, documents), model.classes, likelihoods)
+    result = estimate_prevalence(
+        score_documents(model.fitted, documents), model.classes, likelihoods
+    )
     assert (result.impossible, result.all.documents, result.by) == (1, 1, {})
-    [block] = with_prior_of(scored(model.fitted, documents), result.all, likelihoods)
+    [block] = replace_prior(score_documents(model.fitted, documents), result.all, likelihoods)
     assert np.isnan(block.log_posterior).all(axis=1).tolist() == [False, True]
     with pytest.raises(UsageError, match="no documents"):
-        estimate_prevalence(scored(model.fitted, documents[1:]), model.classes, likelihoods)
+        estimate_prevalence(
+            score_documents(model.fitted, documents[1:]), model.classes, likelihoods
+        )
 
 
 def test_too_many_classes_for_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_CLASSES", 1)
     with pytest.raises(UsageError, match="more than 1 classes"):
-        class_likelihoods(TextClassifier().fit(TEXTS, LABELS))
+        fit_proportion_estimator(TextClassifier().fit(TEXTS, LABELS))
 
 
 def test_few_labels_are_refused() -> None:
-    require_labels(TextClassifier().fit(TEXTS * 2, LABELS * 2))
+    require_labelled_documents(TextClassifier().fit(TEXTS * 2, LABELS * 2))
     with pytest.raises(
         UsageError,
         match="2 classes take at least 50 labelled documents, and the model has 40; label more",
     ):
-        require_labels(TextClassifier().fit(TEXTS, LABELS))
+        require_labelled_documents(TextClassifier().fit(TEXTS, LABELS))
 
 
 def test_many_rare_classes_are_refused() -> None:
     """Of 8 classes 2 may be rare."""
     others = [f"class{number}" for number in range(6) for _ in range(3)]
     labels = ["many"] * 200 + others
-    require_labels(
+    require_labelled_documents(
         TextClassifier().fit([f"{label} word" for label in [*labels, "rare"]], [*labels, "rare"])
     )
     labels = [*labels[:-4], "rare"]
     message = "7 classes take at least 3 labelled documents of all but 1 of them, and 2 have fewer; label more of 1 of these"
     with pytest.raises(UsageError, match=message):
-        require_labels(
+        require_labelled_documents(
             TextClassifier().fit(
                 [f"{label} word" for label in [*labels, "other"]], [*labels, "rare"]
             )
@@ -355,7 +369,7 @@ def test_many_rare_classes_are_refused() -> None:
 
 def test_intervals_stay_wide_however_many_documents_are_left_out() -> None:
     """Slope and offset do not describe a class exactly, so more documents left out do not make them exact."""
-    draws = ClassLikelihoods.corrected(left_out(50_000)).drawn[:, 1]
+    draws = ClassLikelihoods.fit(left_out(50_000)).scaling_draws[:, 1]
     assert np.all(np.std(draws - draws.mean(axis=1, keepdims=True), axis=0) > 0.15)
 
 
@@ -376,8 +390,8 @@ def test_intervals_of_two_classes_that_are_hard_to_tell_apart_hold_the_truth(n: 
         documents = of_classes(*two_classes(n, 100 + seed, 0.4))
         share = 0.1 + 0.8 * seed / 24
         posterior, classes = two_classes(400, seed, 0.4, share)
-        found = class_shares(
-            posterior, ["a", "b"], ClassLikelihoods.corrected(documents)
+        found = estimate_class_proportions(
+            posterior, ["a", "b"], ClassLikelihoods.fit(documents)
         ).prevalence["a"]
         assert 0.02 < found.share < 0.98
         held.append(found.low <= np.mean(classes == 0) <= found.high)
@@ -393,14 +407,14 @@ def test_after_so_many_sweeps_little_is_left_of_the_start(apart: float) -> None:
         return float((share * likelihood[:, 0] / (likelihood @ (share, 1 - share))).mean())
 
     kept = (step(0.501) - step(0.499)) / 0.002
-    assert kept ** sweeps_needed(likelihood[:1000]) < module.LEFT_OF_START * 1.5
-    assert sweeps_needed(likelihood[:1000]) in (
-        module.SWEEPS,
-        pytest.approx(np.log(module.LEFT_OF_START) / np.log(kept), rel=0.3, abs=1),
+    assert kept ** count_sweeps(likelihood[:1000]) < module.MAX_START_WEIGHT * 1.5
+    assert count_sweeps(likelihood[:1000]) in (
+        module.MIN_SWEEPS,
+        pytest.approx(np.log(module.MAX_START_WEIGHT) / np.log(kept), rel=0.3, abs=1),
     )
 
 
 def test_a_fit_never_turns_round_what_the_model_says() -> None:
     posterior, classes = two_classes(100, 3, 1.0)
-    scaling = ClassLikelihoods.corrected(of_classes(posterior, 1 - classes)).scaling
-    assert scaling[0].min() >= module.LEAST_SLOPE
+    scaling = ClassLikelihoods.fit(of_classes(posterior, 1 - classes)).scaling
+    assert scaling[0].min() >= module.MIN_SLOPE

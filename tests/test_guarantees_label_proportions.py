@@ -9,16 +9,16 @@ from nbtext import TextClassifier
 from nbtext.corpus.document import Document
 from nbtext.errors import UsageError
 from nbtext.guarantees.class_proportions import (
-    class_likelihoods,
     estimate_prevalence,
-    require_labels,
-    uncorrected_likelihoods,
+    fit_proportion_estimator,
+    make_uncorrected_estimator,
+    require_labelled_documents,
 )
-from nbtext.guarantees.label_proportions import label_shares
-from nbtext.prediction.calibration import LeftOutPosteriors
+from nbtext.guarantees.label_proportions import estimate_label_proportions
+from nbtext.prediction.calibration import HeldOutPosteriors
 from nbtext.prediction.labels import DocumentLabels
 from nbtext.prediction.posterior import LabelPosterior
-from nbtext.scoring import scored
+from nbtext.scoring import score_documents
 
 LOG_ODDS = np.array([-1.0, 0.5, -2.0])
 
@@ -39,14 +39,14 @@ def labelled(
     return -np.logaddexp(0, -(LOG_ODDS + bias + likelihood_ratios)), truth
 
 
-def left_out(n: int, seed: int, bias: float = 0, told: float = 4) -> LeftOutPosteriors:
+def left_out(n: int, seed: int, bias: float = 0, told: float = 4) -> HeldOutPosteriors:
     log_p, truth = labelled(n, seed, bias=bias, told=told)
     return of_labels(log_p, truth)
 
 
-def of_labels(log_p: np.ndarray, truth: np.ndarray) -> LeftOutPosteriors:
-    return LeftOutPosteriors(
-        LabelPosterior(log_p), DocumentLabels.of_mask(truth), np.ones(len(truth))
+def of_labels(log_p: np.ndarray, truth: np.ndarray) -> HeldOutPosteriors:
+    return HeldOutPosteriors(
+        LabelPosterior(log_p), DocumentLabels.from_mask(truth), np.ones(len(truth))
     )
 
 
@@ -57,7 +57,7 @@ def test_shares_are_nearer_to_the_truth_than_means_and_answers_and_intervals_hol
     errors, held = [], []
     for seed in range(12):
         log_p, truth = labelled(500, seed + 50, shift, bias)
-        share, low, high, counted = label_shares(log_p, left_out(1500, seed, bias))
+        share, low, high, counted = estimate_label_proportions(log_p, left_out(1500, seed, bias))
         shares = truth.mean(axis=0)
         assert np.all((low <= share) & (share <= high))
         held.append((low <= shares) & (shares <= high))
@@ -77,7 +77,7 @@ def test_intervals_hold_the_changed_shares_of_labels_that_documents_hardly_tell(
     held = []
     for seed in range(20):
         log_p, truth = labelled(500, seed + 50, shift, told=1)
-        _, low, high, _ = label_shares(log_p, left_out(400, seed, told=1))
+        _, low, high, _ = estimate_label_proportions(log_p, left_out(400, seed, told=1))
         held.append((low <= truth.mean(axis=0)) & (truth.mean(axis=0) <= high))
     assert np.mean(held) >= 0.95
 
@@ -86,7 +86,7 @@ def test_an_interval_is_wider_where_documents_hardly_tell_the_label() -> None:
     widths = []
     for told in (1, 4, 16):
         log_p, _ = labelled(500, 50, told=told)
-        _, low, high, _ = label_shares(log_p, left_out(400, 0, told=told))
+        _, low, high, _ = estimate_label_proportions(log_p, left_out(400, 0, told=told))
         widths.append((high - low).mean())
     assert widths[0] < 0.4
     assert widths == sorted(widths, reverse=True)
@@ -95,14 +95,14 @@ def test_an_interval_is_wider_where_documents_hardly_tell_the_label() -> None:
 def test_without_left_out_documents_shares_are_mean_probabilities() -> None:
     none = np.empty((0, 3))
     log_p, _ = labelled(80, 1)
-    share, low, high, _ = label_shares(log_p, of_labels(none, none > 0))
+    share, low, high, _ = estimate_label_proportions(log_p, of_labels(none, none > 0))
     assert share == pytest.approx(np.exp(log_p).mean(axis=0))
     assert np.all((low < share) & (share < high))
 
 
 def test_a_label_that_is_certain_or_impossible() -> None:
     log_p = np.array([[0.0, -np.inf, -1.0]] * 5)
-    share, low, high, counted = label_shares(
+    share, low, high, counted = estimate_label_proportions(
         log_p, of_labels(log_p, np.array([[True, False, False]] * 5))
     )
     assert share[:2] == pytest.approx([1, 0])
@@ -120,10 +120,10 @@ TEXTS, LABELS = (
 def test_a_model_of_few_documents_has_shares_of_labels_with_wide_intervals() -> None:
     """Fewer than a model of one label takes."""
     model = TextClassifier().fit(TEXTS, LABELS)
-    require_labels(model)
+    require_labelled_documents(model)
     documents = [Document(str(place), None, text.encode()) for place, text in enumerate(TEXTS)]
     found = estimate_prevalence(
-        scored(model.fitted, documents), model.classes, class_likelihoods(model)
+        score_documents(model.fitted, documents), model.classes, fit_proportion_estimator(model)
     ).all
     assert found.documents == len(TEXTS)
     assert list(found.prevalence) == ["cats", "dogs"]
@@ -134,12 +134,12 @@ def test_a_model_of_few_documents_has_shares_of_labels_with_wide_intervals() -> 
 def test_a_model_that_left_no_documents_out_has_uncorrected_shares() -> None:
     model = TextClassifier(sample=0).fit(TEXTS, LABELS)
     with pytest.raises(UsageError):
-        class_likelihoods(model)
+        fit_proportion_estimator(model)
     documents = [Document("1", None, b"cat")]
     found = estimate_prevalence(
-        scored(model.fitted, documents), model.classes, uncorrected_likelihoods(model)
+        score_documents(model.fitted, documents), model.classes, make_uncorrected_estimator(model)
     ).all.prevalence
-    [block] = scored(model.fitted, documents)
+    [block] = score_documents(model.fitted, documents)
     assert [each.share for each in found.values()] == pytest.approx(
         np.exp(block.log_posterior[0]).tolist()
     )

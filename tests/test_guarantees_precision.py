@@ -11,31 +11,31 @@ from hypothesis import strategies as st
 from scipy.stats import beta, binom
 
 from nbtext.guarantees.precision import (
-    ERROR,
-    _binomial_tail,
-    _documents_needed,
-    precise_from,
-    precision_thresholds,
-    risk_curve,
+    MAX_ERROR_PROBABILITY,
+    _compute_binomial_tail,
+    _count_needed_documents,
+    compute_risk_curve,
+    fit_precision_thresholds,
+    list_min_probabilities,
 )
-from nbtext.metrics.outcomes import judge_posterior
-from nbtext.prediction.calibration import LeftOutPosteriors
-from nbtext.prediction.labels import DocumentLabels, single_labels
-from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, log_posterior
-from nbtext.prediction.rule import IMPRECISE, NO_ANSWER, DecisionRule, _zero_one_costs
+from nbtext.metrics.outcomes import score_posterior
+from nbtext.prediction.calibration import HeldOutPosteriors
+from nbtext.prediction.labels import DocumentLabels, single_label_table
+from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, normalize_log_joint
+from nbtext.prediction.rule import IMPRECISE, NO_PREDICTION, DecisionRule, _make_zero_one_costs
 from tests.profiles import examples
 
 CLASSES = ("a", "b", "c")
 
 
-def drawn(n: int, seed: int = 0, spread: float = 3, swapped: float = 0) -> LeftOutPosteriors:
+def drawn(n: int, seed: int = 0, spread: float = 3, swapped: float = 0) -> HeldOutPosteriors:
     """Posteriors of documents whose classes are drawn from them, but for those of class c that are called b."""
     draw = np.random.default_rng(seed)
-    found = log_posterior(draw.normal(0, spread, (n, 3)))
+    found = normalize_log_joint(draw.normal(0, spread, (n, 3)))
     truth = np.minimum((np.exp(found).cumsum(axis=1) < draw.uniform(size=(n, 1))).sum(axis=1), 2)
     truth = np.where((truth == 2) & (draw.uniform(size=n) < swapped), 1, truth)
-    return LeftOutPosteriors(
-        ClassPosterior(found), DocumentLabels(truth, single_labels(3)), np.ones(n)
+    return HeldOutPosteriors(
+        ClassPosterior(found), DocumentLabels(truth, single_label_table(3)), np.ones(n)
     )
 
 
@@ -44,13 +44,13 @@ def drawn(n: int, seed: int = 0, spread: float = 3, swapped: float = 0) -> LeftO
 def test_the_tail_is_that_of_scipy_and_of_clopper_and_pearson(
     wrong: int, documents: int, share: float
 ) -> None:
-    tail = _binomial_tail(wrong, documents, share)
+    tail = _compute_binomial_tail(wrong, documents, share)
     assert tail == pytest.approx(binom.cdf(wrong, documents, share), rel=1e-8, abs=1e-250)
-    if wrong < documents and abs(tail - ERROR) > 1e-9:
+    if wrong < documents and abs(tail - MAX_ERROR_PROBABILITY) > 1e-9:
         bound = beta.ppf(
-            1 - ERROR, wrong + 1, documents - wrong
+            1 - MAX_ERROR_PROBABILITY, wrong + 1, documents - wrong
         )  # the upper bound of the share of wrong answers
-        assert (tail < ERROR) == (bound < share)
+        assert (tail < MAX_ERROR_PROBABILITY) == (bound < share)
 
 
 @pytest.mark.parametrize(("precision", "n"), [(0.95, 59), (0.99, 299), (0.999, 2995), (0.5, 5)])
@@ -58,9 +58,9 @@ def test_without_a_wrong_answer_it_takes_as_many_as_the_textbook_says(
     precision: float, n: int
 ) -> None:
     assert (
-        _documents_needed(0, 1, precision, ERROR)
+        _count_needed_documents(0, 1, precision, MAX_ERROR_PROBABILITY)
         == n
-        == int(np.ceil(np.log(ERROR) / np.log(precision)))
+        == int(np.ceil(np.log(MAX_ERROR_PROBABILITY) / np.log(precision)))
     )
 
 
@@ -69,11 +69,14 @@ def test_without_a_wrong_answer_it_takes_as_many_as_the_textbook_says(
 def test_as_many_documents_as_needed_pass_and_half_of_them_do_not(
     wrong: int, documents: int, precision: float
 ) -> None:
-    needed = _documents_needed(wrong, documents, precision, ERROR)
+    needed = _count_needed_documents(wrong, documents, precision, MAX_ERROR_PROBABILITY)
     if needed is None:
         assert wrong / documents > 1 - precision - 0.001
     else:
-        assert _binomial_tail(wrong / documents * needed, needed, 1 - precision) <= ERROR
+        assert (
+            _compute_binomial_tail(wrong / documents * needed, needed, 1 - precision)
+            <= MAX_ERROR_PROBABILITY
+        )
 
 
 @pytest.mark.parametrize(
@@ -82,19 +85,21 @@ def test_as_many_documents_as_needed_pass_and_half_of_them_do_not(
 def test_documents_drawn_alike_are_answered_with_the_precision_asked_for(
     *, by_class: bool, swapped: float
 ) -> None:
-    """The share below the precision is at most `ERROR`; that 7 of 25 are below then has a probability of 0.0002."""
+    """The share below the precision is at most `MAX_ERROR_PROBABILITY`; that 7 of 25 are below then has a probability of 0.0002."""
     below, answered = 0, []
     for seed in range(25):
-        found = precision_thresholds(
+        found = fit_precision_thresholds(
             drawn(600, seed, 3, swapped), CLASSES, DecisionRule(), 0.9, by_class=by_class
         )
         fresh = drawn(2000, seed + 1000, 3, swapped)
-        decision = DecisionRule(precise_from=precise_from(found)).decide(fresh.log_posterior)
-        given = decision.answers >= 0
+        decision = DecisionRule(precise_from=list_min_probabilities(found)).decide(
+            fresh.log_posterior
+        )
+        given = decision.predictions >= 0
         answered.append(given.mean())
-        groups = [decision.answers == number for number in range(3)] if by_class else [given]
+        groups = [decision.predictions == number for number in range(3)] if by_class else [given]
         below += any(
-            np.mean(fresh.truth.numbers[group] == decision.answers[group]) < 0.9 - 0.005
+            np.mean(fresh.truth.indices[group] == decision.predictions[group]) < 0.9 - 0.005
             for group in groups
             if group.any()
         )
@@ -103,24 +108,24 @@ def test_documents_drawn_alike_are_answered_with_the_precision_asked_for(
 
 
 def test_a_class_whose_answers_are_often_wrong_has_a_higher_threshold() -> None:
-    found = precision_thresholds(drawn(4000, 1, 3, 0.7), CLASSES, DecisionRule(), 0.9)
-    least = precise_from(found)
+    found = fit_precision_thresholds(drawn(4000, 1, 3, 0.7), CLASSES, DecisionRule(), 0.9)
+    least = list_min_probabilities(found)
     assert max(least[:2]) < least[2]
 
 
 def test_classes_have_the_precision_that_is_asked_of_them_and_others_none() -> None:
     posteriors = drawn(3000)
-    found = precision_thresholds(posteriors, CLASSES, DecisionRule(), (0.9, None, 0.99999))
+    found = fit_precision_thresholds(posteriors, CLASSES, DecisionRule(), (0.9, None, 0.99999))
     assert [each.precision for each in found] == [0.9, None, 0.99999]
     first, free, never = found
     assert first.probability is not None
     assert 0 < first.probability < 1
     kept = first.answered, first.answered - first.right
-    assert _binomial_tail(kept[1], kept[0], 0.1) <= ERROR / 2
+    assert _compute_binomial_tail(kept[1], kept[0], 0.1) <= MAX_ERROR_PROBABILITY / 2
     assert (free.probability, never.probability) == (0.0, None)
     assert never.more is None or never.more > 0
-    assert precise_from(found)[1:] == (0.0, inf)
-    alone = precision_thresholds(posteriors, CLASSES, DecisionRule(), (0.9, None, None))[0]
+    assert list_min_probabilities(found)[1:] == (0.0, inf)
+    alone = fit_precision_thresholds(posteriors, CLASSES, DecisionRule(), (0.9, None, None))[0]
     assert alone.answered >= first.answered
 
 
@@ -137,61 +142,67 @@ def test_below_the_threshold_there_is_no_answer_for_another_reason_than_below_a_
             [1e-9, 1e-9, 1 - 2e-9],
         ]
     )
-    assert rule.decide(posterior).answers.tolist() == [NO_ANSWER, IMPRECISE, 0, 1, IMPRECISE]
-    costly = DecisionRule(_zero_one_costs(3), precise_from=(0.7, 0.8, inf))
-    assert costly.decide(posterior).answers.tolist() == [IMPRECISE, IMPRECISE, 0, 1, IMPRECISE]
+    assert rule.decide(posterior).predictions.tolist() == [
+        NO_PREDICTION,
+        IMPRECISE,
+        0,
+        1,
+        IMPRECISE,
+    ]
+    costly = DecisionRule(_make_zero_one_costs(3), precise_from=(0.7, 0.8, inf))
+    assert costly.decide(posterior).predictions.tolist() == [IMPRECISE, IMPRECISE, 0, 1, IMPRECISE]
 
 
 def test_few_documents_promise_nothing_and_say_how_many_more() -> None:
-    found = precision_thresholds(drawn(10, 3, 40), CLASSES, DecisionRule(), 0.95)
+    found = fit_precision_thresholds(drawn(10, 3, 40), CLASSES, DecisionRule(), 0.95)
     assert {each.probability for each in found} == {None}
     assert {each.more for each in found} == {49}  # ten right answers, and 59 are enough
-    none = precision_thresholds(drawn(0), CLASSES, DecisionRule(), 0.95)
+    none = fit_precision_thresholds(drawn(0), CLASSES, DecisionRule(), 0.95)
     assert {each.more for each in none} == {59}
 
 
 def test_equal_weights_change_nothing() -> None:
     posteriors = drawn(800)
     heavy = posteriors._replace(weights=np.full(800, 2.5))
-    assert precision_thresholds(heavy, CLASSES, DecisionRule(), 0.9) == precision_thresholds(
-        posteriors, CLASSES, DecisionRule(), 0.9
-    )
+    assert fit_precision_thresholds(
+        heavy, CLASSES, DecisionRule(), 0.9
+    ) == fit_precision_thresholds(posteriors, CLASSES, DecisionRule(), 0.9)
 
 
 def test_the_curve_ends_at_the_accuracy_and_its_points_are_the_surest_documents() -> None:
     posteriors = drawn(1000)
-    judged = judge_posterior(posteriors.posterior, posteriors.truth)
-    curve = risk_curve(judged)
+    judged = score_posterior(posteriors.posterior, posteriors.truth)
+    curve = compute_risk_curve(judged)
     assert [point.answered for point in curve] == pytest.approx(np.arange(1, 21) / 20)
     assert curve[-1].precision == np.mean(judged.rank == 0)
     order = np.argsort(-judged.confidence)[:50]
     assert curve[0].precision == np.mean(judged.rank[order] == 0)
     assert curve[0].probability == judged.confidence[order].min()
-    assert len(risk_curve(judged.of(np.arange(3)))) == 3
+    assert len(compute_risk_curve(judged.take(np.arange(3)))) == 3
 
 
 def test_labels_of_documents_are_given_with_the_precision_asked_for() -> None:
     """All labels of a document are there together or not at all, in which a binomial for each label would be too bold."""
     below = answered = 0
 
-    def of_labels(n: int, seed: int) -> LeftOutPosteriors:
+    def of_labels(n: int, seed: int) -> HeldOutPosteriors:
         draw = np.random.default_rng(seed)
         p = np.repeat(1 / (1 + np.exp(-draw.normal(1, 2, (n, 1)))), 10, axis=1)
-        return LeftOutPosteriors(
+        return HeldOutPosteriors(
             LabelPosterior(np.log(p)),
-            DocumentLabels.of_mask(draw.uniform(size=(n, 1)) < p),
+            DocumentLabels.from_mask(draw.uniform(size=(n, 1)) < p),
             np.ones(n),
         )
 
     for seed in range(25):
         left_out, fresh = of_labels(400, seed), of_labels(4000, seed + 100)
         rule = DecisionRule(
-            precise_from=precise_from(
-                precision_thresholds(left_out, [*"abcdefghij"], DecisionRule(), 0.9)
+            precise_from=list_min_probabilities(
+                fit_precision_thresholds(left_out, [*"abcdefghij"], DecisionRule(), 0.9)
             )
         )
-        given = rule.members(fresh.log_posterior)
+        given = rule.predict_mask(fresh.log_posterior)
         answered += int(given.any())
-        below += int((given & fresh.truth.mask(10)).sum() < 0.9 * given.sum())
+        below += int((given & fresh.truth.to_mask(10)).sum() < 0.9 * given.sum())
     assert below <= 4
     assert answered >= 15

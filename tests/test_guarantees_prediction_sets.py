@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.errors import UsageError
-from nbtext.guarantees.prediction_sets import SetTally, least_documents, set_rule
-from nbtext.prediction.calibration import LeftOutPosteriors
-from nbtext.prediction.labels import DocumentLabels, label_set, single_labels
-from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, log_posterior
+from nbtext.guarantees.prediction_sets import SetTally, count_needed_held_out, fit_set_rule
+from nbtext.prediction.calibration import HeldOutPosteriors
+from nbtext.prediction.labels import DocumentLabels, make_label_set, single_label_table
+from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, normalize_log_joint
 from tests.profiles import examples
 
 if TYPE_CHECKING:
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
 CLASSES = ("a", "b", "c")
 
 
-def drawn(n: int, seed: int = 0, weights: NDArray[np.float64] | None = None) -> LeftOutPosteriors:
+def drawn(n: int, seed: int = 0, weights: NDArray[np.float64] | None = None) -> HeldOutPosteriors:
     """Posteriors of documents whose classes are drawn from them."""
     draw = np.random.default_rng(seed)
-    found = log_posterior(draw.normal(0, 2, (n, 3)))
+    found = normalize_log_joint(draw.normal(0, 2, (n, 3)))
     truth = (np.exp(found).cumsum(axis=1) < draw.uniform(size=(n, 1))).sum(axis=1)
-    labels = DocumentLabels(np.minimum(truth, 2), single_labels(3))
-    return LeftOutPosteriors(
+    labels = DocumentLabels(np.minimum(truth, 2), single_label_table(3))
+    return HeldOutPosteriors(
         ClassPosterior(found), labels, np.ones(n) if weights is None else weights
     )
 
 
-def some(posteriors: LeftOutPosteriors, rows: Any) -> LeftOutPosteriors:
-    return LeftOutPosteriors(
+def some(posteriors: HeldOutPosteriors, rows: Any) -> HeldOutPosteriors:
+    return HeldOutPosteriors(
         posteriors.posterior[rows], posteriors.truth[rows], posteriors.weights[rows]
     )
 
 
-def of_truth(posteriors: LeftOutPosteriors) -> list[float]:
+def of_truth(posteriors: HeldOutPosteriors) -> list[float]:
     return sorted(
         posteriors.log_posterior[
-            np.arange(len(posteriors.truth)), posteriors.truth.numbers
+            np.arange(len(posteriors.truth)), posteriors.truth.indices
         ].tolist()
     )
 
@@ -52,7 +52,8 @@ def test_the_threshold_is_the_quantile_of_a_finite_sample() -> None:
     posteriors = drawn(99)
     for coverage, place in ((0.95, 5), (0.9, 10), (0.5, 50)):  # ⌊(n + 1)(1 − coverage)⌋
         assert (
-            set_rule(posteriors, CLASSES, coverage).least == (of_truth(posteriors)[place - 1],) * 3
+            fit_set_rule(posteriors, CLASSES, coverage).min_log_posteriors
+            == (of_truth(posteriors)[place - 1],) * 3
         )
 
 
@@ -60,10 +61,10 @@ def test_the_threshold_is_the_quantile_of_a_finite_sample() -> None:
 def test_the_least_number_of_documents_has_a_threshold_and_one_fewer_has_none(
     coverage: float, n: int
 ) -> None:
-    assert least_documents(coverage) == n
-    assert min(set_rule(drawn(n), CLASSES, coverage).least) > -np.inf
+    assert count_needed_held_out(coverage) == n
+    assert min(fit_set_rule(drawn(n), CLASSES, coverage).min_log_posteriors) > -np.inf
     with pytest.raises(UsageError, match=f"takes at least {n} document"):
-        set_rule(drawn(n - 1), CLASSES, coverage)
+        fit_set_rule(drawn(n - 1), CLASSES, coverage)
 
 
 def test_of_all_places_a_new_document_can_have_the_promised_share_is_held() -> None:
@@ -71,10 +72,10 @@ def test_of_all_places_a_new_document_can_have_the_promised_share_is_held() -> N
     everything, coverage = drawn(40), 0.8
     held = 0
     for row in range(40):
-        members = set_rule(some(everything, np.arange(40) != row), CLASSES, coverage).members(
-            everything.log_posterior[row : row + 1]
-        )
-        held += bool(members[0, everything.truth.numbers[row]])
+        members = fit_set_rule(
+            some(everything, np.arange(40) != row), CLASSES, coverage
+        ).predict_mask(everything.log_posterior[row : row + 1])
+        held += bool(members[0, everything.truth.indices[row]])
     assert coverage <= held / 40 < coverage + 1 / 40 + 1e-9
 
 
@@ -82,11 +83,11 @@ def test_documents_drawn_alike_are_held_as_often_as_promised() -> None:
     shares = []
     for seed, by_class in itertools.product(range(20), (False, True)):
         rule, fresh = (
-            set_rule(drawn(1000, seed), CLASSES, 0.9, by_class=by_class),
+            fit_set_rule(drawn(1000, seed), CLASSES, 0.9, by_class=by_class),
             drawn(2000, seed + 100),
         )
         tally = SetTally(rule, CLASSES)
-        tally.add(fresh.log_posterior, [CLASSES[k] for k in fresh.truth.numbers])
+        tally.add(fresh.log_posterior, [CLASSES[k] for k in fresh.truth.indices])
         result = tally.result()
         shares.append(
             [group.coverage for group in result.per_class.values()]
@@ -106,22 +107,23 @@ def test_the_threshold_of_weighed_documents_is_never_above_that_of_repeated_ones
     weighed, rows = drawn(n, seed, weights.astype(np.float64)), np.repeat(np.arange(n), weights)
     repeated = some(weighed, rows)._replace(weights=np.ones(rows.size))
     of_weighed, of_repeated = (
-        set_rule(each, CLASSES, coverage, by_class=True).least for each in (weighed, repeated)
+        fit_set_rule(each, CLASSES, coverage, by_class=True).min_log_posteriors
+        for each in (weighed, repeated)
     )
     assert all(first <= second for first, second in zip(of_weighed, of_repeated, strict=True))
 
 
 def test_a_class_with_too_few_documents_is_in_every_set() -> None:
     posteriors = drawn(200)
-    kept = (posteriors.truth.numbers < 2) | (np.arange(200) < 20)
-    rule = set_rule(some(posteriors, kept), CLASSES, 0.95, by_class=True)
-    assert rule.always == ("c",)
-    assert rule.members(np.log([[0.98, 0.01, 0.01]])).tolist() == [[True, False, True]]
+    kept = (posteriors.truth.indices < 2) | (np.arange(200) < 20)
+    rule = fit_set_rule(some(posteriors, kept), CLASSES, 0.95, by_class=True)
+    assert rule.unconditional_classes == ("c",)
+    assert rule.predict_mask(np.log([[0.98, 0.01, 0.01]])).tolist() == [[True, False, True]]
 
 
 def test_figures_of_sets_by_class_and_by_size() -> None:
-    rule = set_rule(drawn(99), CLASSES, 0.9)
-    bound = float(np.exp(rule.least[0]))
+    rule = fit_set_rule(drawn(99), CLASSES, 0.9)
+    bound = float(np.exp(rule.min_log_posteriors[0]))
     probabilities = [
         [1 - bound * 0.2, bound * 0.1, bound * 0.1],
         [1 / 3, 1 / 3, 1 / 3],
@@ -147,13 +149,13 @@ def test_figures_of_sets_by_class_and_by_size() -> None:
     assert result.size_interval[0] <= result.size <= result.size_interval[1]
 
 
-def drawn_labels(n: int, seed: int) -> LeftOutPosteriors:
+def drawn_labels(n: int, seed: int) -> HeldOutPosteriors:
     """Posteriors of documents whose labels are drawn from them, some none; a label brings others, so that those of a document are not independent."""
     draw = np.random.default_rng(seed)
     p = 1 / (1 + np.exp(-draw.normal(-1.5, 2, (n, 4)) - draw.normal(0, 1, (n, 1))))
-    return LeftOutPosteriors(
+    return HeldOutPosteriors(
         LabelPosterior(np.log(p)),
-        DocumentLabels.of_mask(draw.uniform(size=p.shape) < p),
+        DocumentLabels.from_mask(draw.uniform(size=p.shape) < p),
         np.ones(n),
     )
 
@@ -163,10 +165,10 @@ def test_sets_hold_the_promised_share_of_the_labels_of_documents(*, by_class: bo
     shares = []
     for seed in range(20):
         rule, fresh = (
-            set_rule(drawn_labels(1000, seed), [*CLASSES, "d"], 0.9, by_class=by_class),
+            fit_set_rule(drawn_labels(1000, seed), [*CLASSES, "d"], 0.9, by_class=by_class),
             drawn_labels(2000, seed + 100),
         )
-        truth, members = fresh.truth.mask(4), rule.members(fresh.log_posterior)
+        truth, members = fresh.truth.to_mask(4), rule.predict_mask(fresh.log_posterior)
         of_documents = ((members & truth).sum(axis=1) / np.maximum(truth.sum(axis=1), 1))[
             truth.any(axis=1)
         ]
@@ -176,7 +178,7 @@ def test_sets_hold_the_promised_share_of_the_labels_of_documents(*, by_class: bo
         tally = SetTally(rule, [*CLASSES, "d"])
         tally.add(
             fresh.log_posterior,
-            [label_set(np.array([*CLASSES, "d"])[own].tolist()) for own in truth],
+            [make_label_set(np.array([*CLASSES, "d"])[own].tolist()) for own in truth],
         )
         result = tally.result()
         assert result.n == of_documents.size
@@ -189,10 +191,14 @@ def test_sets_hold_the_promised_share_of_the_labels_of_documents(*, by_class: bo
 
 def test_documents_without_labels_say_nothing_of_sets() -> None:
     documents = drawn_labels(500, 1)
-    has_labels = documents.truth.sizes() > 0
+    has_labels = documents.truth.count_labels() > 0
     assert not has_labels.all()
     labelled = some(documents, has_labels)
-    assert set_rule(documents, [*CLASSES, "d"], 0.9) == set_rule(labelled, [*CLASSES, "d"], 0.9)
-    tally = SetTally(set_rule(labelled, [*CLASSES, "d"], 0.9), [*CLASSES, "d"])
-    tally.add(documents.log_posterior[~has_labels], [label_set([])] * np.count_nonzero(~has_labels))
+    assert fit_set_rule(documents, [*CLASSES, "d"], 0.9) == fit_set_rule(
+        labelled, [*CLASSES, "d"], 0.9
+    )
+    tally = SetTally(fit_set_rule(labelled, [*CLASSES, "d"], 0.9), [*CLASSES, "d"])
+    tally.add(
+        documents.log_posterior[~has_labels], [make_label_set([])] * np.count_nonzero(~has_labels)
+    )
     assert tally.result().n == 0

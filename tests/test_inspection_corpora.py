@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from nbtext.corpus.reading import kinds_of_text
-from nbtext.inspection.corpora import FEW
+from nbtext.corpus.reading import detect_text_kinds
+from nbtext.inspection.corpora import MIN_CLASS_DOCUMENTS
 from tests.process import PETS, corpus, fail, in_json, nbtext, succeed, write
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 CLEAN = [
     f"the {pet} that we saw at the {place} on day {day}"
-    for day in range(FEW)
+    for day in range(MIN_CLASS_DOCUMENTS)
     for place in ("vet", "zoo")
     for pet in ("kitten", "puppy")
 ]
@@ -80,7 +80,7 @@ def test_a_corpus_in_which_nothing_is_unusual(tmp_path: Path) -> None:
     )
 
 
-def fillers(label: str, n: int = FEW) -> str:
+def fillers(label: str, n: int = MIN_CLASS_DOCUMENTS) -> str:
     return "".join(f"{label},{label} number {number} is here\n" for number in range(n))
 
 
@@ -102,7 +102,7 @@ FOUND: dict[str, tuple[str, str | bytes, tuple[str, str, str]]] = {
         ("classes", "there is only one class, cats; every answer will be that", "add documents of another class"),
     ),
     "small classes": (
-        "c.csv", table(more=f"fish,it swims\n{fillers('birds', FEW - 1)}"),
+        "c.csv", table(more=f"fish,it swims\n{fillers('birds', MIN_CLASS_DOCUMENTS - 1)}"),
         ("classes", "2 classes with fewer than 5 documents: birds 4, fish 1", "add documents, join such classes, or leave them out"),
     ),
     "similar labels": (
@@ -266,7 +266,7 @@ def test_the_language_of_the_settings(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_how_mail_and_html_begin(text: str, kinds: set[str]) -> None:
-    assert set(kinds_of_text(text.encode())) == kinds
+    assert set(detect_text_kinds(text.encode())) == kinds
 
 
 def test_training_says_what_files_look_like(tmp_path: Path) -> None:
@@ -328,12 +328,15 @@ def test_the_columns_of_a_table(tmp_path: Path) -> None:
 def test_a_class_in_each_file(tmp_path: Path) -> None:
     corpus(
         tmp_path,
-        {f"c/{name}.txt": "".join(f"{name} {n}\n" for n in range(FEW)) for name in ("good", "bad")},
+        {
+            f"c/{name}.txt": "".join(f"{name} {n}\n" for n in range(MIN_CLASS_DOCUMENTS))
+            for name in ("good", "bad")
+        },
     )
     figures = sizes("c")
     assert (figures["format"], figures["class_sizes"], unusual("c")) == (
         "lines",
-        {"bad": FEW, "good": FEW},
+        {"bad": MIN_CLASS_DOCUMENTS, "good": MIN_CLASS_DOCUMENTS},
         [],
     )
 
@@ -349,7 +352,11 @@ def test_files_in_no_class_and_classes_without_files(tmp_path: Path) -> None:
     corpus(
         tmp_path,
         {
-            **{f"c/{label}/{n}": f"word {label}{n}" for label in "ab" for n in range(FEW)},
+            **{
+                f"c/{label}/{n}": f"word {label}{n}"
+                for label in "ab"
+                for n in range(MIN_CLASS_DOCUMENTS)
+            },
             "c/README": "r",
             "c/empty/.keep": "",
         },

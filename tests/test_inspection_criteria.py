@@ -12,8 +12,12 @@ import pytest
 from scipy import stats
 
 from nbtext import TextClassifier
-from nbtext.counts.statistics import Seed
-from nbtext.inspection.criteria import classifier_of, compared_models, criteria
+from nbtext.counts.statistics import SeedTerm
+from nbtext.inspection.criteria import (
+    compare_models,
+    compute_criteria,
+    estimate_labelled_classifier,
+)
 from tests.models import parted
 from tests.process import corpus, fail, in_json, nbtext, succeed, write
 
@@ -40,7 +44,7 @@ POINTS = [
 def found_of(parameters: dict[str, Any], rows: list[tuple[str, str]]) -> Criteria:
     model = TextClassifier(stemmer="none", **parameters)
     model.fit(*parted(rows))
-    return criteria(classifier_of(model))
+    return compute_criteria(estimate_labelled_classifier(model))
 
 
 def chain(smoothing: dict[str, Fraction], absence: Fraction | None, more: int) -> float:
@@ -103,7 +107,7 @@ def test_one_model_for_all_classes_is_that_of_a_corpus_of_one_class(classifier: 
     pooled = found_of({"smoothing": 0.5, **parameters}, [("all", text) for _, text in TEXTS])
     compared = {
         (each.language_models, each.smoothing): each.log_evidence
-        for each in compared_models(classifier_of(model))
+        for each in compare_models(estimate_labelled_classifier(model))
     }
     assert compared["one for all classes", 0.5] == pytest.approx(pooled.evidence)
     one = found_of({"smoothing": 1, **parameters}, list(TEXTS))
@@ -242,10 +246,10 @@ def test_a_die_with_faces_never_seen(tmp_path: Path) -> None:
 
 
 SEEDS = [
-    Seed("x", ("ant",), 4.0),
-    Seed("y", ("cow",), 0.5),
-    Seed("y", ("emu",), 2.0),
-    Seed("y", ("bee",), -1.5),
+    SeedTerm("x", ("ant",), 4.0),
+    SeedTerm("y", ("cow",), 0.5),
+    SeedTerm("y", ("emu",), 2.0),
+    SeedTerm("y", ("bee",), -1.5),
 ]
 PRIOR = {
     ("x", "ant"): Fraction(4),
@@ -279,8 +283,8 @@ def seeded(**parameters: Any) -> TextClassifier:
     ("estimate", "shape"), [("mean", "symmetric"), ("map", "symmetric"), ("mean", "background")]
 )
 def test_seed_words_are_a_prior_and_no_data(estimate: str, shape: str) -> None:
-    found = criteria(
-        classifier_of(
+    found = compute_criteria(
+        estimate_labelled_classifier(
             seeded(smoothing=0.5, estimate=estimate, prior_shape=shape, class_prior="smoothed:1")
         )
     )
@@ -321,7 +325,7 @@ def test_seed_words_are_a_prior_and_no_data(estimate: str, shape: str) -> None:
 def test_one_distribution_for_all_classes_has_the_seeds_of_all() -> None:
     compared = {
         (each.language_models, each.smoothing): each.log_evidence
-        for each in compared_models(classifier_of(seeded(smoothing=0.5)))
+        for each in compare_models(estimate_labelled_classifier(seeded(smoothing=0.5)))
     }
     alpha = {
         ("", term): Fraction(1, 2) + sum(n for (_, each), n in PRIOR.items() if each == term)

@@ -8,10 +8,10 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document
-from nbtext.counts.vocabulary import Vocabulary, category_term, is_of_field
+from nbtext.counts.vocabulary import Vocabulary, is_field_term, make_category_term
 from nbtext.inspection.generation import DocumentGenerator
-from nbtext.inspection.overview import overview
-from nbtext.inspection.terms import term_details
+from nbtext.inspection.overview import build_overview
+from nbtext.inspection.terms import collect_word_details
 from tests.models import learnt
 
 
@@ -33,7 +33,7 @@ def model(**parameters: object) -> TextClassifier:
 def test_terms_of_fields_hold_a_colon() -> None:
     terms = sorted(
         [
-            category_term("hour", "12:30"),
+            make_category_term("hour", "12:30"),
             "cat",
             "subject:cat",
             "subject:the\x1f",
@@ -42,18 +42,22 @@ def test_terms_of_fields_hold_a_colon() -> None:
             "zebra",
         ]
     )
-    vocabulary = Vocabulary.of(terms)
-    assert [term for term, found in zip(terms, is_of_field(vocabulary).tolist(), strict=True) if found] == [
+    vocabulary = Vocabulary.from_terms(terms)
+    assert [term for term, found in zip(terms, is_field_term(vocabulary).tolist(), strict=True) if found] == [
         "subject:cat", "subject:the\x1f", "type:text/html:x", "été:été",
     ]  # fmt: skip
-    assert not is_of_field(Vocabulary.of(["cat"])).any()
-    assert is_of_field(Vocabulary.of([])).size == 0
+    assert not is_field_term(Vocabulary.from_terms(["cat"])).any()
+    assert is_field_term(Vocabulary.from_terms([])).size == 0
 
 
 def test_the_overview_numbers_the_terms_of_each_field() -> None:
-    assert overview(model(stop_words="none"), 1).fields == {"subject": 5, "from": 2, "host": 1}
+    assert build_overview(model(stop_words="none"), 1).fields == {
+        "subject": 5,
+        "from": 2,
+        "host": 1,
+    }
     without = TextClassifier().fit(["the cat", "a dog: purrs"], ["x", "y"])
-    assert overview(without, 1).fields is None
+    assert build_overview(without, 1).fields is None
 
 
 @pytest.mark.parametrize(
@@ -66,7 +70,7 @@ def test_the_overview_numbers_the_terms_of_each_field() -> None:
     ],
 )
 def test_what_is_asked_for_may_be_a_field(asked: str, terms: list[str]) -> None:
-    [found] = term_details(model(), [asked])
+    [found] = collect_word_details(model(), [asked])
     assert [details.term for details in found.terms] == terms
 
 

@@ -14,7 +14,7 @@ import scipy.stats
 
 from nbtext import TextClassifier
 from nbtext.errors import UsageError
-from nbtext.inspection.attribute_draws import drawing_of_features
+from nbtext.inspection.attribute_draws import make_feature_sampler
 from nbtext.inspection.generation import DocumentGenerator
 from tests.profiles import some
 
@@ -41,7 +41,7 @@ def fitted(**parameters: Any) -> TextClassifier:
 
 def again(generator: DocumentGenerator, n: int, **asked: Any) -> TextClassifier:
     """A model trained on generated documents, as the one that generated them."""
-    documents = list(generator.documents(n, **asked))
+    documents = list(generator.generate(n, **asked))
     return TextClassifier(**PLAIN).fit(
         [" ".join(document.terms) for document in documents],
         [document.label for document in documents],
@@ -71,7 +71,7 @@ RECOVERED: list[dict[str, Any]] = [
 def test_a_model_of_twenty_thousand_generated_documents_recovers_prior_and_probabilities(
     parameters: dict[str, Any], draw: bool
 ) -> None:
-    generator = DocumentGenerator(model := fitted(**parameters), seed=5, draw=draw)
+    generator = DocumentGenerator(model := fitted(**parameters), seed=5, sample_parameters=draw)
     statistics = again(generator, 20_000).fitted.statistics
     assert (
         scipy.stats.chisquare(
@@ -80,12 +80,14 @@ def test_a_model_of_twenty_thousand_generated_documents_recovers_prior_and_proba
         > LEAST
     )
     for label in range(2):
-        phi = dict(zip(generator.words, generator.probability(label).tolist(), strict=True))
-        names = [statistics.vocabulary.term(term) for term in range(statistics.n_terms)]
+        phi = dict(
+            zip(generator.words, generator.get_word_probabilities(label).tolist(), strict=True)
+        )
+        names = [statistics.vocabulary.get_term(term) for term in range(statistics.n_terms)]
         counts = dict(
             zip(
                 names,
-                statistics.counts_of(np.arange(statistics.n_terms))[:, label].tolist(),
+                statistics.get_dense_counts(np.arange(statistics.n_terms))[:, label].tolist(),
                 strict=True,
             )
         )
@@ -106,11 +108,11 @@ def test_the_log_likelihood_of_generated_text_is_the_negative_entropy_within_its
     model = fitted()
     for number, label in enumerate(model.classes):
         generator = DocumentGenerator(model, seed=11)
-        phi = generator.probability(number)
+        phi = generator.get_word_probabilities(number)
         mean = float((phi * np.log(phi)).sum())
         deviation = float(np.sqrt((phi * np.log(phi) ** 2).sum() - mean**2))
         texts = [
-            " ".join(document.terms) for document in generator.documents(5000, label, length=20)
+            " ".join(document.terms) for document in generator.generate(5000, label, length=20)
         ]
         joint = model.joint_log_likelihood(texts)[:, number] - np.log(
             model.fitted.classifier.prior[number]
@@ -123,10 +125,12 @@ def test_probabilities_are_those_of_single_words_among_single_words() -> None:
     pairs, words = DocumentGenerator(with_pairs), DocumentGenerator(without)
     assert pairs.words == words.words == sorted({word for text in TEXTS for word in text.split()})
     for label in range(2):
-        assert np.allclose(pairs.probability(label), words.probability(label))
+        assert np.allclose(pairs.get_word_probabilities(label), words.get_word_probabilities(label))
         assert np.allclose(
-            words.probability(label),
-            without.fitted.language_models.probability(np.arange(len(words.words)))[:, label],
+            words.get_word_probabilities(label),
+            without.fitted.language_models.compute_probability(np.arange(len(words.words)))[
+                :, label
+            ],
         )
 
 
@@ -136,12 +140,12 @@ def test_coins_of_a_bernoulli_model_show_heads_as_often_as_they_should(
     estimate: str, draw: bool
 ) -> None:
     generator = DocumentGenerator(
-        fitted(classifier="bernoulli", estimate=estimate), seed=3, draw=draw
+        fitted(classifier="bernoulli", estimate=estimate), seed=3, sample_parameters=draw
     )
     for number, label in enumerate(("garden", "kitchen")):
-        theta = generator.probability(number)
+        theta = generator.get_word_probabilities(number)
         heads = Counter(
-            word for document in generator.documents(5000, label) for word in document.terms
+            word for document in generator.generate(5000, label) for word in document.terms
         )
         chi2 = sum(
             (heads[word] - 5000 * p) ** 2 / (5000 * p * (1 - p))
@@ -161,7 +165,8 @@ def test_drawn_coins_are_beta(estimate: str) -> None:
     model = fitted(classifier="bernoulli", estimate=estimate)
     word = DocumentGenerator(model).words.index("tree")
     drawn = [
-        DocumentGenerator(model, draw=True, seed=seed).probability(0)[word] for seed in range(1000)
+        DocumentGenerator(model, sample_parameters=True, seed=seed).get_word_probabilities(0)[word]
+        for seed in range(1000)
     ]
     added = 0.5 if estimate == "mean" else 1.5
     assert (
@@ -173,7 +178,8 @@ def test_drawn_probabilities_are_those_of_the_posterior() -> None:
     model = fitted()
     word = DocumentGenerator(model).words.index("tree")
     drawn = [
-        DocumentGenerator(model, draw=True, seed=seed).probability(0)[word] for seed in range(1000)
+        DocumentGenerator(model, sample_parameters=True, seed=seed).get_word_probabilities(0)[word]
+        for seed in range(1000)
     ]
     alpha, alpha_0 = 3 + 0.5, 10 + 0.5 * 12
     assert len(DocumentGenerator(model).words) == 12
@@ -184,7 +190,7 @@ def test_the_same_seed_gives_the_same_documents_and_the_first_do_not_depend_on_h
     model = fitted()
     for draw in (False, True):
         few, many, other = (
-            list(DocumentGenerator(model, seed=seed, draw=draw).documents(n))
+            list(DocumentGenerator(model, seed=seed, sample_parameters=draw).generate(n))
             for n, seed in ((5, 1), (9, 1), (9, 2))
         )
         assert many[:5] == few
@@ -194,7 +200,7 @@ def test_the_same_seed_gives_the_same_documents_and_the_first_do_not_depend_on_h
 def test_what_is_drawn_for_a_seed_does_not_change() -> None:
     found = [
         document.terms
-        for document in DocumentGenerator(fitted(), seed=7).documents(2, "garden", length=6)
+        for document in DocumentGenerator(fitted(), seed=7).generate(2, "garden", length=6)
     ]
     assert found == GOLDEN
 
@@ -202,7 +208,7 @@ def test_what_is_drawn_for_a_seed_does_not_change() -> None:
 def test_lengths() -> None:
     model = fitted()
     drawn = np.bincount(
-        [len(document.terms) for document in DocumentGenerator(model).documents(4000, "garden")]
+        [len(document.terms) for document in DocumentGenerator(model).generate(4000, "garden")]
     )
     wanted = 4000 * scipy.stats.poisson.pmf(np.arange(9), 10 / 3)
     wanted[1] += wanted[0]  # each has a token
@@ -214,28 +220,28 @@ def test_lengths() -> None:
         > LEAST
     )
     assert {
-        len(document.terms) for document in DocumentGenerator(model).documents(9, length=17)
+        len(document.terms) for document in DocumentGenerator(model).generate(9, length=17)
     } == {17}
 
 
 def test_a_class_that_the_prior_rules_out_is_drawn_only_if_asked_for() -> None:
     generator = DocumentGenerator(fitted(class_prior={"garden": 0, "kitchen": 1}))
-    assert {document.label for document in generator.documents(50)} == {"kitchen"}
-    assert {document.label for document in generator.documents(2, "garden")} == {"garden"}
+    assert {document.label for document in generator.generate(50)} == {"kitchen"}
+    assert {document.label for document in generator.generate(2, "garden")} == {"garden"}
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:
     with pytest.raises(UsageError, match="no class 'attic'"):
-        next(DocumentGenerator(fitted()).documents(1, "attic"))
+        next(DocumentGenerator(fitted()).generate(1, "attic"))
     with pytest.raises(UsageError, match="no words to draw"):
         DocumentGenerator(TextClassifier().fit(["", "-"], ["a", "b"]))
     hollow = TextClassifier(smoothing=0).fit(["apple", "-"], ["a", "b"])
     assert [
-        document.terms for document in DocumentGenerator(hollow).documents(1, "a", length=2)
+        document.terms for document in DocumentGenerator(hollow).generate(1, "a", length=2)
     ] == [["appl", "appl"]]
     for draw in (False, True):
         with pytest.raises(UsageError, match="class b has no words"):
-            next(DocumentGenerator(hollow, draw=draw).documents(1, "b"))
+            next(DocumentGenerator(hollow, sample_parameters=draw).generate(1, "b"))
 
 
 ROWS: list[dict[str, Any]] = [
@@ -264,7 +270,7 @@ def test_attributes_are_drawn_from_their_distributions_in_the_class(
     likelihoods = model.fitted.attributes
     assert likelihoods is not None
     assert likelihoods.numbers is not None
-    drawn = list(DocumentGenerator(model, seed=4).documents(n))
+    drawn = list(DocumentGenerator(model, seed=4).generate(n))
     labels = Counter(document.label for document in drawn)
     assert scipy.stats.binomtest(labels["x"], n, 0.5).pvalue > LEAST
     for number, label in enumerate("xy"):
@@ -310,7 +316,7 @@ def test_numbers_of_a_gaussian_class_are_drawn_together(covariance: str, shape: 
         drawn = np.array(
             [
                 document.values
-                for document in DocumentGenerator(model, seed=1).documents(2000, label)
+                for document in DocumentGenerator(model, seed=1).generate(2000, label)
             ],
             float,
         )
@@ -328,7 +334,7 @@ def test_columns_change_no_drawn_word_and_the_first_records_do_not_depend_on_how
     None
 ):
     model = with_columns(text=True)
-    few, many = (list(DocumentGenerator(model, seed=9).documents(n)) for n in (3, 30))
+    few, many = (list(DocumentGenerator(model, seed=9).generate(n)) for n in (3, 30))
     assert few == many[:3]
     assert [document.terms for document in few] != [[]] * 3
 
@@ -337,10 +343,10 @@ def test_under_maximum_likelihood_a_class_without_values_draws_none() -> None:
     model = TextClassifier(categorical="face", estimate="ml").fit(
         [{"face": "a"}, {"face": ""}], ["x", "y"]
     )
-    assert [document.values for document in DocumentGenerator(model).documents(2, "y")] == [
+    assert [document.values for document in DocumentGenerator(model).generate(2, "y")] == [
         [None]
     ] * 2
-    assert [document.values for document in DocumentGenerator(model).documents(2, "x")] == [
+    assert [document.values for document in DocumentGenerator(model).generate(2, "x")] == [
         ["a"]
     ] * 2
 
@@ -349,7 +355,7 @@ def test_under_maximum_likelihood_a_class_without_values_draws_none() -> None:
 def test_a_model_of_columns_alone_has_no_words_to_draw(asked: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="no words to draw; leave "):
         list(
-            DocumentGenerator(with_columns(), draw=asked.get("draw", False)).documents(
+            DocumentGenerator(with_columns(), sample_parameters=asked.get("draw", False)).generate(
                 1, length=asked.get("length")
             )
         )
@@ -357,7 +363,7 @@ def test_a_model_of_columns_alone_has_no_words_to_draw(asked: dict[str, Any]) ->
 
 def test_a_classifier_without_a_distribution_of_its_numbers_draws_none() -> None:
     classifier = with_columns().fitted.text_classifier
-    draw = drawing_of_features(classifier, 0)
+    draw = make_feature_sampler(classifier, 0)
     assert draw(np.random.default_rng(1)) == [None] * len(
         classifier.training.statistics.attributes.numeric
     )

@@ -7,21 +7,21 @@ from importlib.metadata import version
 import pytest
 
 from nbtext import TextClassifier, __version__
-from nbtext.inspection.overview import CategoriesOverview, overview
-from nbtext.inspection.terms import ranking, term_name
-from nbtext.model.description import describe, warnings
-from nbtext.model.label_findings import SHOWN, similar_labels
-from nbtext.model.state import versions
+from nbtext.inspection.overview import CategoriesOverview, build_overview
+from nbtext.inspection.terms import format_term_name, rank_model_terms
+from nbtext.model.description import describe_model, list_warnings
+from nbtext.model.label_findings import MAX_SHOWN_LABELS, describe_similar_labels
+from nbtext.model.state import list_versions
 from nbtext.settings import Settings
 from tests.textbook import CHINA_LABELS, CHINA_TEXTS, model_of_china
 
 
 def test_settings_of_another_classifier_are_warned_of() -> None:
-    assert warnings(TextClassifier(l2=3, latent=5).fit(CHINA_TEXTS, CHINA_LABELS).fitted) == [
+    assert list_warnings(TextClassifier(l2=3, latent=5).fit(CHINA_TEXTS, CHINA_LABELS).fitted) == [
         "--classifier multinomial makes no use of --set l2, --set latent"
     ]
     assert (
-        warnings(
+        list_warnings(
             TextClassifier(classifier="gaussian", latent=2).fit(CHINA_TEXTS, CHINA_LABELS).fitted
         )
         == []
@@ -29,27 +29,27 @@ def test_settings_of_another_classifier_are_warned_of() -> None:
 
 
 def test_the_overview_tells_sizes_and_the_terms_that_speak_for_each_class() -> None:
-    found = overview(model_of_china(), 2)
+    found = build_overview(model_of_china(), 2)
     assert (found.documents, found.tokens, found.terms, found.ngrams) == (4, 11, 6, 0)
     assert found.classes["no"].top_terms == ["japan", "tokyo"]
     assert found.classes["yes"].top_terms[0] == "chinese"
     assert [found.classes[label].tokens for label in ("no", "yes")] == [3, 8]
-    assert overview(model_of_china(), 0).classes["no"].top_terms == []
+    assert build_overview(model_of_china(), 0).classes["no"].top_terms == []
 
 
 def test_a_model_in_a_line() -> None:
     assert (
-        describe(model_of_china().fitted)
+        describe_model(model_of_china().fitted)
         == "2 classes, 4 documents, 11 tokens, 6 terms, smoothing 1"
     )
     assert (
-        describe(model_of_china(top=2).fitted)
+        describe_model(model_of_china(top=2).fitted)
         == "2 classes, 4 documents, 11 tokens, 2 terms, smoothing 1"
     )
     one = model_of_china(smoothing={"*": 0.5, "tokyo": 3})
-    assert describe(one.fitted).endswith(", 6 terms, smoothing 0.5, 1 term with its own")
+    assert describe_model(one.fitted).endswith(", 6 terms, smoothing 0.5, 1 term with its own")
     both = model_of_china(smoothing={"*": 0.5, "tokyo": 3, "japan": 2})
-    assert describe(both.fitted).endswith(", smoothing 0.5, 2 terms with their own")
+    assert describe_model(both.fitted).endswith(", smoothing 0.5, 2 terms with their own")
 
 
 def test_attributes_without_a_value_are_warned_of() -> None:
@@ -57,8 +57,8 @@ def test_attributes_without_a_value_are_warned_of() -> None:
     model = TextClassifier(categorical="colour", count="legs", numeric="kilos").fit(
         rows, ["cats", "fish"]
     )
-    assert ", 3 attributes, " in describe(model.fitted)
-    assert warnings(model.fitted) == [
+    assert ", 3 attributes, " in describe_model(model.fitted)
+    assert list_warnings(model.fitted) == [
         "no document has a value of colour, kilos; leave it out, or name another column"
     ]
 
@@ -81,15 +81,17 @@ def test_attributes_without_a_value_are_warned_of() -> None:
 def test_labels_that_a_person_would_take_for_one_another(
     labels: list[str], found: str | None
 ) -> None:
-    assert similar_labels(labels) == found
+    assert describe_similar_labels(labels) == found
 
 
 def test_of_many_labels_that_are_alike_a_few_are_named() -> None:
-    labels = [form for number in range(SHOWN + 1) for form in (f"a{number}", f"A{number}")]
-    assert similar_labels(labels[:-2]) == ", ".join(
-        f"'a{number}' and 'A{number}'" for number in range(SHOWN)
+    labels = [
+        form for number in range(MAX_SHOWN_LABELS + 1) for form in (f"a{number}", f"A{number}")
+    ]
+    assert describe_similar_labels(labels[:-2]) == ", ".join(
+        f"'a{number}' and 'A{number}'" for number in range(MAX_SHOWN_LABELS)
     )
-    assert similar_labels(labels) == f"{similar_labels(labels[:-2])} and others"
+    assert describe_similar_labels(labels) == f"{describe_similar_labels(labels[:-2])} and others"
 
 
 def test_attributes_with_their_distributions_by_hand() -> None:
@@ -102,7 +104,7 @@ def test_attributes_with_their_distributions_by_hand() -> None:
     model = TextClassifier(categorical="colour", count="legs", numeric="kilos", smoothing=1).fit(
         rows, ["cats", "cats", "fish"]
     )
-    found = overview(model, 2)
+    found = build_overview(model, 2)
     assert found.terms == 2
     colour, legs, kilos = (found.attributes[name] for name in ("colour", "legs", "kilos"))
     assert isinstance(colour, CategoriesOverview)
@@ -122,7 +124,8 @@ def test_attributes_with_their_distributions_by_hand() -> None:
         {"mean": (1 + 3) / 2, "standard_deviation": (7 / 3) ** 0.5}
     )
     assert sorted(
-        term_name(model, term) for term in ranking(model, "mutual-information").terms.tolist()
+        format_term_name(model, term)
+        for term in rank_model_terms(model, "mutual-information").terms.tolist()
     ) == [
         "colour=blue",
         "colour=red",
@@ -132,14 +135,14 @@ def test_attributes_with_their_distributions_by_hand() -> None:
 
 
 def test_what_wrote_a_model_is_nbtext_and_what_stems_its_words() -> None:
-    assert versions(Settings(stemmer="none")) == {"nbtext": __version__}
-    assert versions(Settings(stemmer="snowball")).keys() == {"nbtext", "PyStemmer"}
-    assert versions(Settings(stemmer="lancaster")) == {
+    assert list_versions(Settings(stemmer="none")) == {"nbtext": __version__}
+    assert list_versions(Settings(stemmer="snowball")).keys() == {"nbtext", "PyStemmer"}
+    assert list_versions(Settings(stemmer="lancaster")) == {
         "nbtext": __version__,
         "nltk": version("nltk"),
     }
     assert (
         model_of_china().fitted.written_by
-        == overview(model_of_china(), 0).written_by
+        == build_overview(model_of_china(), 0).written_by
         == {"nbtext": __version__}
     )

@@ -18,14 +18,14 @@ from nbtext import TextClassifier
 from nbtext.errors import UsageError
 from nbtext.inspection import terms as module
 from nbtext.inspection.terms import (
-    MEASURES,
+    TERM_MEASURES,
     _ProbabilityMeaning,
-    class_details,
-    most_frequent_forms,
-    surface_forms,
+    collect_class_details,
+    count_surface_forms,
+    find_most_frequent_forms,
 )
-from nbtext.model.description import describe
-from nbtext.text.words import stemmer
+from nbtext.model.description import describe_model
+from nbtext.text.words import load_stemmer
 from tests import strategies
 from tests.process import SERVICE_DESK, in_json, succeed
 from tests.profiles import examples
@@ -44,7 +44,9 @@ def trained(documents: list[Labelled], **parameters: Any) -> TextClassifier:
 
 def test_china_by_coins() -> None:
     """Example 13.2: θ is the share of documents that hold a term; mutual information stays that of the language models."""
-    found = class_details(trained(CHINA, smoothing=1, classifier="bernoulli"), ["yes"], 10)["yes"]
+    found = collect_class_details(trained(CHINA, smoothing=1, classifier="bernoulli"), ["yes"], 10)[
+        "yes"
+    ]
     assert found.probability_of == _ProbabilityMeaning(
         "θ", "that a document of the class holds the term"
     )
@@ -65,7 +67,7 @@ def test_china_by_coins() -> None:
     assert lifts["japan"] == pytest.approx(1 / 5 / (3 / 4 * 1 / 5 + 1 / 4 * 2 / 3))
     assert (
         found.mutual_information
-        == class_details(trained(CHINA, smoothing=1), ["yes"], 10)["yes"].mutual_information
+        == collect_class_details(trained(CHINA, smoothing=1), ["yes"], 10)["yes"].mutual_information
     )
 
 
@@ -76,9 +78,9 @@ def test_a_slow_twin_sorts_everything(documents: list[Labelled]) -> None:
     if not model.fitted.statistics.n_terms:
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "PROBABILITIES_AT_ONCE", 3)
-        found = class_details(model, model.classes, 5)
-    phi = model.fitted.language_models.probability(
+        patch.setattr(module, "MAX_PROBABILITIES_IN_MEMORY", 3)
+        found = collect_class_details(model, model.classes, 5)
+    phi = model.fitted.language_models.compute_probability(
         np.flatnonzero(model.fitted.language_models.selected)
     ).tolist()
     prior = model.fitted.classifier.prior.tolist()
@@ -89,13 +91,13 @@ def test_a_slow_twin_sorts_everything(documents: list[Labelled]) -> None:
             sum(map(len, own)),
             prior[k],
         )
-        rows: dict[str, list[float]] = {name: [] for name in MEASURES}
+        rows: dict[str, list[float]] = {name: [] for name in TERM_MEASURES}
         for of_term in phi:
             corpus = sum(p * pi for p, pi in zip(of_term, prior, strict=True))
             rows["probability"].append(of_term[k])
             rows["lift"].append(of_term[k] / corpus)
             rows["mutual_information"].append(of_term[k] * prior[k] * math.log(of_term[k] / corpus))
-        for name in MEASURES:
+        for name in TERM_MEASURES:
             values = [of.value for of in getattr(found[label], name)]
             assert values == pytest.approx(
                 sorted((value for value in rows[name] if value > 0), reverse=True)[: len(values)]
@@ -108,7 +110,7 @@ def test_a_slow_twin_sorts_everything(documents: list[Labelled]) -> None:
 
 def test_a_term_that_is_possible_only_in_a_class_without_prior_has_infinite_lift() -> None:
     model = trained(CHINA, estimate="ml", class_prior={"yes": 0.0, "no": 1.0})
-    found = class_details(model, ["yes"], 10)["yes"]
+    found = collect_class_details(model, ["yes"], 10)["yes"]
     assert {of.term: of.value for of in found.lift} == {
         "beijing": math.inf, "macao": math.inf, "shanghai": math.inf, "chinese": pytest.approx(5 / 8 * 3),
     }  # fmt: skip
@@ -117,9 +119,9 @@ def test_a_term_that_is_possible_only_in_a_class_without_prior_has_infinite_lift
 
 def test_no_terms_are_asked_for_and_no_such_class() -> None:
     model = trained(CHINA)
-    assert class_details(model, ["no"], 0)["no"].lift == []
+    assert collect_class_details(model, ["no"], 0)["no"].lift == []
     with pytest.raises(UsageError, match="no class 'maybe'"):
-        class_details(model, ["no", "maybe"], 3)
+        collect_class_details(model, ["no", "maybe"], 3)
 
 
 WORDS = [
@@ -150,17 +152,17 @@ def fitted(texts: list[str], **parameters: Any) -> TextClassifier:
 def test_forms_are_counted_exactly(texts: list[str], parameters: dict[str, Any]) -> None:
     model = fitted(texts, **parameters)
     words = [word.lower() for text in texts for word in text.split() if word != "the"]
-    stems = stemmer(model.settings["stemmer"], "english")(words)
+    stems = load_stemmer(model.settings["stemmer"], "english")(words)
     wanted: dict[str, Counter[str]] = {}
     for word, stem in zip(words, stems, strict=True):
         wanted.setdefault(stem, Counter())[word] += 1
     found = {
-        model.fitted.statistics.vocabulary.term(term): dict(forms)
-        for term, forms in surface_forms(model).items()
+        model.fitted.statistics.vocabulary.get_term(term): dict(forms)
+        for term, forms in count_surface_forms(model).items()
     }
     assert found == {stem: dict(forms) for stem, forms in wanted.items() if set(forms) != {stem}}
-    for term, form in most_frequent_forms(model).items():
-        forms = wanted[model.fitted.statistics.vocabulary.term(term)]
+    for term, form in find_most_frequent_forms(model).items():
+        forms = wanted[model.fitted.statistics.vocabulary.get_term(term)]
         assert forms[form] == max(forms.values())
 
 
@@ -173,12 +175,12 @@ def test_answers_stay_as_they_are(texts: list[str], more: list[str]) -> None:
     )
     asked = [*more, "printers of happy people", ""]
     assert model.predict_log_proba(asked).tolist() == plain.predict_log_proba(asked).tolist()
-    assert describe(model.fitted) == describe(plain.fitted)
+    assert describe_model(model.fitted) == describe_model(plain.fitted)
 
 
 def test_without_stems_there_are_none() -> None:
-    assert surface_forms(fitted(["printers print", "lamps"], stemmer="none")) == {}
-    assert surface_forms(TextClassifier().fit(["printers print", "lamps"], ["a", "b"])) == {}
+    assert count_surface_forms(fitted(["printers print", "lamps"], stemmer="none")) == {}
+    assert count_surface_forms(TextClassifier().fit(["printers print", "lamps"], ["a", "b"])) == {}
 
 
 def test_words_are_shown_in_place_of_stems(tmp_path: Path) -> None:
@@ -188,7 +190,7 @@ def test_words_are_shown_in_place_of_stems(tmp_path: Path) -> None:
     draw = ("generate", "-n", "5", "--length", "60", "--seed", "1")
     forms, stems = (succeed(*draw, "-m", model).text.split() for model in ("forms", "stems"))
     assert len(forms) == len(stems)
-    stem = stemmer("snowball", "english")
+    stem = load_stemmer("snowball", "english")
     assert [form for form, stemmed in zip(forms, stems, strict=True) if form != stemmed]
     assert all(
         form == stemmed or stem([form]) == [stemmed]

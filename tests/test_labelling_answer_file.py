@@ -11,20 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.errors import LockedError, PathError
-from nbtext.labelling.answer_file import Answer, AnswerFile, Labelled, Reviewed
+from nbtext.labelling.answer_file import AnswerFile, LabelAnswer, LabellingAnswer, ReviewAnswer
 from tests.profiles import examples
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 ANSWERS = [
-    Labelled("a/1", "cats", "a cat\npurrs \x1b[31m"),
-    Labelled("b\t2", "Hünde", "ein “Hund”", "ada", "2026-01-01T00:00:00Z"),
+    LabelAnswer("a/1", "cats", "a cat\npurrs \x1b[31m"),
+    LabelAnswer("b\t2", "Hünde", "ein “Hund”", "ada", "2026-01-01T00:00:00Z"),
 ]
 
 
 def opened(path: Path) -> AnswerFile:
-    return AnswerFile(str(path), Labelled.of_line)
+    return AnswerFile(str(path), LabelAnswer.from_line)
 
 
 def test_what_was_appended_is_there_again(tmp_path: Path) -> None:
@@ -35,8 +35,8 @@ def test_what_was_appended_is_there_again(tmp_path: Path) -> None:
             file.append(answer)
     with opened(path) as file:
         assert file.answers == ANSWERS
-        assert not file.repaired
-        file.take_back()
+        assert not file.was_repaired
+        file.remove_last()
     assert path.read_text(encoding="utf-8") == ANSWERS[0].line + "\n"
 
 
@@ -50,8 +50,8 @@ def test_wherever_a_line_breaks_off_the_lines_before_it_stay(tmp_path: Path) -> 
         kept = sum(end >= each for each in ends)
         with opened(path) as file:
             assert file.answers == ANSWERS[:kept]
-            assert file.repaired == (end not in (0, *ends, len(lines[0]), len(whole)))
-            file.append(Labelled("c", "cats", ""))
+            assert file.was_repaired == (end not in (0, *ends, len(lines[0]), len(whole)))
+            file.append(LabelAnswer("c", "cats", ""))
         with opened(path) as file:
             assert len(file.answers) == kept + 1
 
@@ -75,23 +75,23 @@ def test_a_second_session_is_refused(tmp_path: Path) -> None:
         b"{" * 10_000,
     ],
 )
-@pytest.mark.parametrize("kind", [Labelled, Reviewed])
+@pytest.mark.parametrize("kind", [LabelAnswer, ReviewAnswer])
 def test_a_file_of_something_else_without_a_line_end_stays(
-    tmp_path: Path, content: bytes, kind: type[Answer]
+    tmp_path: Path, content: bytes, kind: type[LabellingAnswer]
 ) -> None:
     path = tmp_path / "precious"
     path.write_bytes(content)
     with pytest.raises(PathError, match="give another file with to"):
-        AnswerFile(str(path), kind.of_line)
+        AnswerFile(str(path), kind.from_line)
     assert path.read_bytes() == content
 
 
 def test_a_torn_line_of_a_review_is_cut_off_behind_whole_ones(tmp_path: Path) -> None:
     path = tmp_path / "review.tsv"
     path.write_bytes(b"a\tx\ty\nb\tx\tyel")
-    with AnswerFile(str(path), Reviewed.of_line) as file:
-        assert file.repaired
-        assert file.answers == [Reviewed("a", "x", "y")]
+    with AnswerFile(str(path), ReviewAnswer.from_line) as file:
+        assert file.was_repaired
+        assert file.answers == [ReviewAnswer("a", "x", "y")]
     assert path.read_bytes() == b"a\tx\ty\n"
 
 
@@ -104,7 +104,7 @@ def test_what_another_program_appended_is_neither_cut_off_nor_mixed_with_answers
         with path.open("a") as other:
             other.write('{"note": 1}\n')
         content = path.read_bytes()
-        for change in (file.take_back, lambda: file.append(ANSWERS[1])):
+        for change in (file.remove_last, lambda: file.append(ANSWERS[1])):
             with pytest.raises(
                 PathError,
                 match=r"labels.jsonl: another program wrote to this file meanwhile; begin again",
@@ -124,7 +124,7 @@ def test_no_answer_goes_to_a_file_that_is_no_longer_there(
         path.rename(tmp_path / "old")
         if is_replaced:
             path.write_bytes((tmp_path / "old").read_bytes())
-        for change in (file.take_back, lambda: file.append(ANSWERS[1])):
+        for change in (file.remove_last, lambda: file.append(ANSWERS[1])):
             with pytest.raises(
                 PathError,
                 match=r"labels.jsonl: was removed or replaced meanwhile; the answers before are in the old file",
@@ -175,7 +175,7 @@ def test_a_full_disk_leaves_the_file_as_it_was(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 20, limits[1]))
         try:
             with pytest.raises(PathError, match="cannot write"):
-                file.append(Labelled("long", "cats", "word " * 100))
+                file.append(LabelAnswer("long", "cats", "word " * 100))
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         assert path.read_bytes() == before
@@ -193,8 +193,8 @@ def test_a_folder_cannot_be_the_file(tmp_path: Path) -> None:
 @examples(60)
 @given(st.lists(st.text(st.characters(codec="utf-8")), min_size=3, max_size=3).filter(all))
 def test_a_reviewed_document_is_one_line_of_tsv(fields: list[str]) -> None:
-    answer: Answer = Reviewed(*fields)
+    answer: LabellingAnswer = ReviewAnswer(*fields)
     assert answer.line.count("\t") == 2
     assert "\n" not in answer.line
     assert "\r" not in answer.line
-    assert Reviewed.of_line(answer.line) == answer
+    assert ReviewAnswer.from_line(answer.line) == answer

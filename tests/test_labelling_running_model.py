@@ -10,8 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.labelling.query_strategies import MEANS, VECTORS, Coverage
-from nbtext.labelling.running_model import PSEUDO_COUNT, RunningLabels, RunningModel
+from nbtext.labelling.query_strategies import MEAN_SCALE, VECTOR_SCALE, Representativeness
+from nbtext.labelling.running_model import (
+    LABELLING_PSEUDO_COUNT,
+    RunningModel,
+    RunningMultiLabelModel,
+)
 from tests.labelling import labelled_texts, pool_of
 from tests.profiles import examples
 
@@ -54,12 +58,12 @@ def array_of(several: bool, answers: Iterable[Any]) -> np.ndarray:
     return np.array(list(answers), np.int64)
 
 
-def model_of(several: bool, answers: dict[int, Any]) -> RunningModel | RunningLabels:
-    model = RunningLabels(POOL) if several else RunningModel(POOL)
+def model_of(several: bool, answers: dict[int, Any]) -> RunningModel | RunningMultiLabelModel:
+    model = RunningMultiLabelModel(POOL) if several else RunningModel(POOL)
     for _ in range(N):
         model.add_class()
     for row, answer in answers.items():
-        model.add(POOL.reach(row), array_of(several, [answer]))
+        model.add(POOL.find_neighbours(row), array_of(several, [answer]))
     return model
 
 
@@ -73,9 +77,9 @@ def formula(several: bool, answers: dict[int, Any], row: int) -> list[float]:
 
     def side(members: list[int]) -> float:
         counts = COUNTS[members].sum(axis=0)
-        total = counts.sum() + PSEUDO_COUNT * POOL.n_terms
+        total = counts.sum() + LABELLING_PSEUDO_COUNT * POOL.n_terms
         terms = sum(
-            x * log((m + PSEUDO_COUNT) / total)
+            x * log((m + LABELLING_PSEUDO_COUNT) / total)
             for x, m in zip(COUNTS[row], counts, strict=True)
             if x
         )
@@ -97,7 +101,7 @@ def formula(several: bool, answers: dict[int, Any], row: int) -> list[float]:
 
 @EVERY
 def test_scores_are_those_of_the_formula(several: bool) -> None:
-    scores = relative(several, model_of(several, ANSWERS[several]).scores())
+    scores = relative(several, model_of(several, ANSWERS[several]).compute_scores())
     for row in range(len(POOL)):  # log counts have three digits
         np.testing.assert_allclose(
             scores[:, row], formula(several, ANSWERS[several], row), atol=0.02
@@ -122,22 +126,22 @@ def test_the_sums_follow_from_the_answers_whatever_came_and_went(
         )
     shuffled = [*answers.items(), *gone.items()]
     random.shuffle(shuffled)
-    model, covered = model_of(several, dict(shuffled)), Coverage(POOL)
+    model, covered = model_of(several, dict(shuffled)), Representativeness(POOL)
     for row, _ in shuffled:
-        covered.add(POOL.reach(row))
+        covered.add(POOL.find_neighbours(row))
     for row, answer in gone.items():
-        model.add(POOL.reach(row), array_of(several, [answer]), -1)
-        covered.add(POOL.reach(row), -1)
+        model.add(POOL.find_neighbours(row), array_of(several, [answer]), -1)
+        covered.add(POOL.find_neighbours(row), -1)
     at_once, coverage, rows = (
         model_of(several, {}),
-        Coverage(POOL),
+        Representativeness(POOL),
         np.array(list(answers), np.int64),
     )
-    at_once.load(rows, array_of(several, answers.values()))
-    coverage.load(rows)
-    assert np.array_equal(model_of(several, answers).scores(), model.scores())
-    assert np.array_equal(model.scores(), at_once.scores())
-    assert np.array_equal(coverage.of_documents, covered.of_documents)
+    at_once.add_rows(rows, array_of(several, answers.values()))
+    coverage.add_rows(rows)
+    assert np.array_equal(model_of(several, answers).compute_scores(), model.compute_scores())
+    assert np.array_equal(model.compute_scores(), at_once.compute_scores())
+    assert np.array_equal(coverage.document_scores, covered.document_scores)
 
 
 @EVERY
@@ -145,16 +149,17 @@ def test_a_document_left_out_is_scored_by_the_model_without_it(several: bool) ->
     answers = ANSWERS[several]
     rows = np.array(list(answers))
     found = relative(
-        several, model_of(several, answers).left_out(rows, array_of(several, answers.values()))
+        several,
+        model_of(several, answers).score_leave_one_out(rows, array_of(several, answers.values())),
     )
     for place, row in enumerate(rows.tolist()):
         without = {each: answer for each, answer in answers.items() if each != row}
-        wanted = relative(several, model_of(several, without).scores(rows[[place]]))
+        wanted = relative(several, model_of(several, without).compute_scores(rows[[place]]))
         np.testing.assert_allclose(found[:, place], wanted[:, 0], atol=1e-9)
 
 
 def test_a_class_is_unknown_without_its_only_document() -> None:
-    left_out = model_of(False, {1: 0, 2: 0, 3: 1}).left_out(np.array([3]), np.array([1]))
+    left_out = model_of(False, {1: 0, 2: 0, 3: 1}).score_leave_one_out(np.array([3]), np.array([1]))
     assert np.isneginf(left_out[1, 0])
     assert np.isfinite(left_out[0, 0])
 
@@ -169,9 +174,11 @@ def test_term_scores_sum_to_the_scores_but_for_the_prior(several: bool) -> None:
     prior = np.log(members + 1)
     if several:
         prior -= np.log(len(answers) - members + 1)
-    sums = model.term_scores(POOL.reach(4)).sum(axis=1) + prior
+    sums = model.score_terms(POOL.find_neighbours(4)).sum(axis=1) + prior
     np.testing.assert_allclose(
-        relative(several, sums), relative(several, model.scores(np.array([4]))[:, 0]), atol=1e-9
+        relative(several, sums),
+        relative(several, model.compute_scores(np.array([4]))[:, 0]),
+        atol=1e-9,
     )
 
 
@@ -180,13 +187,13 @@ def test_coverage_is_that_of_the_formula() -> None:
     counts = np.expm1(COUNTS)
     vectors = np.log1p(counts) * np.log(len(POOL) / (counts > 0.5).sum(axis=0))
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    coverage = Coverage(POOL)
+    coverage = Representativeness(POOL)
     labelled = [2, 4, 9]
     for row in labelled:
-        coverage.add(POOL.reach(row))
+        coverage.add(POOL.find_neighbours(row))
     divisor = 1 + (counts[labelled] > 0.5).sum(axis=0)
     np.testing.assert_allclose(
-        coverage.of_documents / (VECTORS * MEANS),
+        coverage.document_scores / (VECTOR_SCALE * MEAN_SCALE),
         vectors @ (vectors.mean(axis=0) / divisor),
         rtol=1e-3,
     )

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from nbtext.cli.label import STRATEGIES
-from nbtext.counts.statistics import Seed
+from nbtext.counts.statistics import SeedTerm
 from nbtext.errors import UsageError
-from nbtext.labelling.answer_file import AnswerFile, Labelled
-from nbtext.labelling.query_strategies import MOST_TOKENS, uncertain
-from nbtext.labelling.session import Plan, Session, open_session
+from nbtext.labelling.answer_file import AnswerFile, LabelAnswer
+from nbtext.labelling.query_strategies import MAX_EVIDENCE_TOKENS, measure_pool_uncertainty
+from nbtext.labelling.session import QueryPlan, Session, open_session
 from tests.labelling import ANALYSIS, documents, labelled_texts, pool_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def label(session: Session, n: int) -> list[int]:
     """Label n documents truly; return them."""
     rows = []
     for _ in range(n):
-        row = session.next_document()
+        row = session.choose_document()
         assert row is not None
         session.answer(row, TEXTS[row][0])
         rows.append(row)
@@ -35,24 +35,27 @@ def label(session: Session, n: int) -> list[int]:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_the_same_answers_bring_the_same_documents(strategy: str) -> None:
-    first, second = (label(Session(POOL, Plan(strategy)), 60) for _ in range(2))
+    first, second = (label(Session(POOL, QueryPlan(strategy)), 60) for _ in range(2))
     assert first == second
     assert sorted(first) == list(range(60))
     assert (
-        Session(POOL, Plan(strategy, seed=1)).next_document()
-        != Session(POOL, Plan(strategy)).next_document()
+        Session(POOL, QueryPlan(strategy, seed=1)).choose_document()
+        != Session(POOL, QueryPlan(strategy)).choose_document()
     )
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_taking_answers_back_leads_to_the_same_documents_again(strategy: str) -> None:
-    session = Session(POOL, Plan(strategy))
+    session = Session(POOL, QueryPlan(strategy))
     rows = label(session, 12)
-    estimate, probabilities = session.estimate(), session.probabilities(59)
+    estimate, probabilities = session.estimate_accuracy(), session.predict_probabilities(59)
     label(session, 10)
     for _ in range(10):
         session.undo()
-    assert (session.estimate(), session.probabilities(59)) == (estimate, probabilities)
+    assert (session.estimate_accuracy(), session.predict_probabilities(59)) == (
+        estimate,
+        probabilities,
+    )
     while session.labels:
         session.undo()
     assert session.classes == []
@@ -66,20 +69,22 @@ def test_uncertainty_is_one_less_the_margin_of_scores_as_of_at_most_ten_tokens()
     )
     session = Session(pool)
     label(session, 12)
-    scores = session.model.scores() * np.minimum(1, MOST_TOKENS / pool.lengths)
-    assert pool.lengths[-1] > 2 * MOST_TOKENS > MOST_TOKENS > pool.lengths[0]
+    scores = session.model.compute_scores() * np.minimum(1, MAX_EVIDENCE_TOKENS / pool.lengths)
+    assert pool.lengths[-1] > 2 * MAX_EVIDENCE_TOKENS > MAX_EVIDENCE_TOKENS > pool.lengths[0]
     posterior = np.sort(np.exp(scores) / np.exp(scores).sum(axis=0), axis=0)
     np.testing.assert_allclose(
-        uncertain(pool, session.model), 1 - (posterior[-1] - posterior[-2]), atol=1e-9
+        measure_pool_uncertainty(pool, session.model),
+        1 - (posterior[-1] - posterior[-2]),
+        atol=1e-9,
     )
 
 
 def test_the_sample_is_the_beginning_of_a_random_order_whoever_chose_its_documents() -> None:
-    order = label(Session(POOL, Plan("random")), 60)
-    session = Session(POOL, Plan("mixed", 0.2))
+    order = label(Session(POOL, QueryPlan("random")), 60)
+    session = Session(POOL, QueryPlan("mixed", 0.2))
     for n in range(1, 60):
         label(session, 1)
-        sample = session.sample().tolist()
+        sample = session.get_random_sample().tolist()
         assert sample == order[: len(sample)]
         assert all(row in session.labels for row in sample)
         assert len(sample) == 60 or order[len(sample)] not in session.labels
@@ -87,67 +92,70 @@ def test_the_sample_is_the_beginning_of_a_random_order_whoever_chose_its_documen
 
 
 def test_the_estimate_counts_answers_of_models_without_the_document() -> None:
-    session = Session(POOL, Plan("mixed", 0.5))
+    session = Session(POOL, QueryPlan("mixed", 0.5))
     label(session, 30)
     right = 0
-    for row in session.sample().tolist():
+    for row in session.get_random_sample().tolist():
         other = Session(POOL)
-        other.load((each, of_each) for each, of_each in session.labels.items() if each != row)
-        right += (
-            other.classes[int(other.model.scores(np.array([row]))[:, 0].argmax())] == TEXTS[row][0]
+        other.load_answers(
+            (each, of_each) for each, of_each in session.labels.items() if each != row
         )
-    estimate = session.estimate()
-    assert (estimate.documents, estimate.right) == (len(session.sample()), right)
+        right += (
+            other.classes[int(other.model.compute_scores(np.array([row]))[:, 0].argmax())]
+            == TEXTS[row][0]
+        )
+    estimate = session.estimate_accuracy()
+    assert (estimate.n_documents, estimate.n_correct) == (len(session.get_random_sample()), right)
     assert estimate.interval[0] < estimate.accuracy < estimate.interval[1]
 
 
 def test_pieces_join_to_the_text_and_their_nats_to_the_score() -> None:
-    session = Session(POOL, Plan("mixed", 0.5))
+    session = Session(POOL, QueryPlan("mixed", 0.5))
     label(session, 40)
     for row in range(20):
-        pieces = list(session.pieces(row, "cats", "dogs"))
-        assert "".join(text for text, _ in pieces) == POOL.text(row)
-        scores = session.model.term_scores(POOL.reach(row)).sum(axis=1)
+        pieces = list(session.highlight_text(row, "cats", "dogs"))
+        assert "".join(text for text, _ in pieces) == POOL.get_text(row)
+        scores = session.model.score_terms(POOL.find_neighbours(row)).sum(axis=1)
         difference = scores[session.classes.index("cats")] - scores[session.classes.index("dogs")]
         assert sum(nats for _, nats in pieces) == pytest.approx(difference, abs=1e-9)
 
 
 def test_without_a_random_share_there_is_hardly_a_sample() -> None:
-    session = Session(POOL, Plan("uncertain", 0.0))
+    session = Session(POOL, QueryPlan("uncertain", 0.0))
     label(session, 20)
-    assert len(session.sample()) < 8
+    assert len(session.get_random_sample()) < 8
 
 
 def test_a_skipped_document_is_not_asked_about_again_and_not_in_the_sample() -> None:
-    session = Session(POOL, Plan("random"))
-    first = session.next_document()
+    session = Session(POOL, QueryPlan("random"))
+    first = session.choose_document()
     assert first is not None
     session.skip(first)
     rows = label(session, 59)
     assert first not in rows
-    assert session.next_document() is None
-    assert session.sample().tolist() == rows
+    assert session.choose_document() is None
+    assert session.get_random_sample().tolist() == rows
 
 
 def test_undo_takes_back_skips_and_labels_in_turn() -> None:
     session = Session(POOL)
     label(session, 1)
-    skipped = [session.next_document(), None]
+    skipped = [session.choose_document(), None]
     assert skipped[0] is not None
     session.skip(skipped[0])
-    skipped[1] = session.next_document()
+    skipped[1] = session.choose_document()
     assert skipped[1] is not None
     session.skip(skipped[1])
     [labelled] = label(session, 1)
     first = next(iter(session.labels))
     assert [session.undo() for _ in range(5)] == [labelled, skipped[1], skipped[0], first, None]
-    assert session.n_left == len(POOL)
+    assert session.n_waiting == len(POOL)
 
 
 def test_suggestions_differ_from_each_other_and_change_no_label() -> None:
     session = Session(POOL)
     label(session, 10)
-    rows = [POOL.rows[each.id] for each in session.suggest(20)]
+    rows = [POOL.rows_by_id[each.id] for each in session.suggest(20)]
     assert len(set(rows)) == 20
     assert not set(rows) & set(session.labels)
     assert len(list(Session(POOL).suggest(100))) == 60
@@ -157,8 +165,8 @@ def test_a_session_goes_on_from_its_file_as_if_it_had_not_ended(tmp_path: Path) 
     path = "labels.jsonl"
     rows: list[int] = []
     for n in (0, 5, 11, 20):
-        with AnswerFile(path, Labelled.of_line) as file:
-            session = open_session(documents(TEXTS), ANALYSIS, Plan(), file.answers, file)  # type: ignore[arg-type]
+        with AnswerFile(path, LabelAnswer.from_line) as file:
+            session = open_session(documents(TEXTS), ANALYSIS, QueryPlan(), file.answers, file)  # type: ignore[arg-type]
             assert list(session.labels) == rows
             rows += label(session, n)
     assert rows == label(Session(POOL), 36)
@@ -166,16 +174,16 @@ def test_a_session_goes_on_from_its_file_as_if_it_had_not_ended(tmp_path: Path) 
 
 def test_labels_of_another_pool_teach_and_are_not_asked_about(tmp_path: Path) -> None:
     answers = [
-        Labelled("elsewhere", "cats", "cat cat purrs"),
-        Labelled("d3", "dogs", "another text than that of the pool"),
-        Labelled("d4", "dogs", TEXTS[4][1]),
+        LabelAnswer("elsewhere", "cats", "cat cat purrs"),
+        LabelAnswer("d3", "dogs", "another text than that of the pool"),
+        LabelAnswer("d4", "dogs", TEXTS[4][1]),
     ]
-    session = open_session(documents(TEXTS), ANALYSIS, Plan(), answers, None)
+    session = open_session(documents(TEXTS), ANALYSIS, QueryPlan(), answers, None)
     assert len(session.pool) == 62
     assert list(session.labels) == [60, 61, 4]
     assert session.classes == ["cats", "dogs"]
-    asked = {session.next_document()}
-    asked.update(session.pool.rows[each.id] for each in session.suggest(100))
+    asked = {session.choose_document()}
+    asked.update(session.pool.rows_by_id[each.id] for each in session.suggest(100))
     assert asked == set(range(60)) - {4}
 
 
@@ -204,28 +212,30 @@ def test_a_labelled_document_is_not_labelled_again() -> None:
 
 def test_probabilities_sum_to_one_and_are_calibrated_with_enough_labels() -> None:
     session = Session(POOL)
-    assert session.probabilities(0) == []
+    assert session.predict_probabilities(0) == []
     label(session, 40)
     for row in range(len(POOL)):
-        assert sum(probability for _, probability in session.probabilities(row)) == pytest.approx(1)
+        assert sum(
+            probability for _, probability in session.predict_probabilities(row)
+        ) == pytest.approx(1)
 
 
 def test_seed_words_suggest_classes_before_any_label_and_stay_when_labels_are_taken_back() -> None:
     seeds = [
-        Seed("cats", ("purrs",), 10.0),
-        Seed("dogs", ("barks",), 10.0),
-        Seed("dogs", ("unheard",), 10.0),
+        SeedTerm("cats", ("purrs",), 10.0),
+        SeedTerm("dogs", ("barks",), 10.0),
+        SeedTerm("dogs", ("unheard",), 10.0),
     ]
     session = Session(POOL, seeds=seeds)
     assert session.classes == ["cats", "dogs"]
     for row, (_, text) in enumerate(TEXTS):
         if ("purrs" in text) != ("barks" in text):
-            found = dict(session.probabilities(row))
+            found = dict(session.predict_probabilities(row))
             assert max(found, key=found.__getitem__) == ("cats" if "purrs" in text else "dogs")
-    before = session.probabilities(5)
+    before = session.predict_probabilities(5)
     session.answer(1, "cats")
     session.answer(2, "cars")
     session.undo()
     session.undo()
     assert session.classes == ["cats", "dogs"]
-    assert session.probabilities(5) == before
+    assert session.predict_probabilities(5) == before

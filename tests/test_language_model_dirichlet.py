@@ -16,18 +16,21 @@ from nbtext.classifiers.base import Training
 from nbtext.classifiers.bernoulli import BernoulliNaiveBayes
 from nbtext.classifiers.complement import ComplementNaiveBayes
 from nbtext.language_model.dirichlet import (
-    NO_OWN,
+    NO_TERM_PSEUDO_COUNTS,
     LanguageModels,
-    OwnPseudoCounts,
-    beta_intervals,
-    beta_posteriors,
-    beta_shares,
+    TermPseudoCounts,
+    compute_beta_bin_probabilities,
+    compute_beta_intervals,
+    compute_beta_posteriors,
     maximum_a_posteriori,
     maximum_likelihood,
     posterior_mean,
 )
-from nbtext.language_model.measures import log_evidence_of_classes
-from nbtext.language_model.sampling import posterior, predictive
+from nbtext.language_model.measures import compute_class_log_evidence
+from nbtext.language_model.sampling import (
+    compute_dirichlet_posterior,
+    compute_predictive_probabilities,
+)
 from nbtext.settings import Estimate, Settings
 from tests import oracle, strategies
 from tests.building import (
@@ -47,7 +50,7 @@ if TYPE_CHECKING:
 
     from nbtext.classifiers.multinomial import MultinomialNaiveBayes
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.type_names import Floats, Whole
+    from nbtext.type_names import Floats, Ints
 
 
 SHAPES = pytest.mark.parametrize("shape", ["symmetric", "background"])
@@ -58,8 +61,8 @@ NUMBERS = st.sampled_from([0.0, 1e-6, 0.25, 1.0, 3.5, 1000.0])
 def probabilities(models: LanguageModels) -> dict[tuple[str, str], float]:
     statistics = models.statistics
     terms = np.flatnonzero(models.selected)
-    table = models.probability(terms).tolist()
-    names = [statistics.vocabulary.term(number) for number in terms.tolist()]
+    table = models.compute_probability(terms).tolist()
+    names = [statistics.vocabulary.get_term(number) for number in terms.tolist()]
     return {
         (k, term): p
         for term, row in zip(names, table, strict=True)
@@ -123,7 +126,7 @@ def test_probabilities_are_those_of_the_slow_twin(
     wanted = oracle.language_models(counts, over, smoothing, shape, estimate, own)
     assert found == pytest.approx({cell: float(p) for cell, p in wanted.items()}, rel=CLOSE, abs=0)
     for number, label in enumerate(statistics.classes):
-        of_class = predictive(models, np.flatnonzero(models.selected), number)
+        of_class = compute_predictive_probabilities(models, np.flatnonzero(models.selected), number)
         assert of_class == pytest.approx([found[label, term] for term in over], rel=CLOSE, abs=0)
 
 
@@ -140,8 +143,8 @@ TABLE = np.array([[7, 0], [2, 5], [0, 3], [1, 40]])
 STATISTICS = statistics_from_table(TABLE.tolist(), [9, 9], np.minimum(TABLE, 1).tolist())
 
 
-def credible_intervals(models: LanguageModels, terms: Whole, credible: float = 0.95) -> Floats:
-    return beta_intervals(*beta_posteriors(models, terms), credible)
+def credible_intervals(models: LanguageModels, terms: Ints, credible: float = 0.95) -> Floats:
+    return compute_beta_intervals(*compute_beta_posteriors(models, terms), credible)
 
 
 @pytest.mark.parametrize("estimate", ["mean", "map"])
@@ -158,11 +161,11 @@ def test_a_credible_interval_under_the_background_is_scipys_beta(estimate: str) 
 
 
 def test_steps_of_the_posterior_are_those_of_scipys_beta() -> None:
-    a, b = beta_posteriors(language_models(STATISTICS, 0.5), np.arange(4))
+    a, b = compute_beta_posteriors(language_models(STATISTICS, 0.5), np.arange(4))
     assert a == pytest.approx(TABLE + 0.5)
     assert a + b == pytest.approx(np.tile(TABLE.sum(axis=0) + 4 * 0.5, (4, 1)))
     edges = np.linspace(0, 1, 41)
-    shares = beta_shares(float(a[1, 0]), float(b[1, 0]), edges)
+    shares = compute_beta_bin_probabilities(float(a[1, 0]), float(b[1, 0]), edges)
     assert shares == pytest.approx(np.diff(beta.cdf(edges, 2.5, 9.5)))
     assert shares.sum() == pytest.approx(1)
 
@@ -200,14 +203,20 @@ def training_of(
 ) -> Training:
     statistics = statistics_of(corpus)
     own = own_of(statistics, numbers, others)
-    return Training(statistics, every_term(statistics), others, Settings.of(parameters), own=own)
+    return Training(
+        statistics,
+        every_term(statistics),
+        others,
+        Settings.from_values(parameters),
+        term_pseudo_counts=own,
+    )
 
 
 def test_a_term_without_a_pseudo_count_leaves_no_evidence_of_classes_that_hold_it() -> None:
-    found = log_evidence_of_classes(language_models(statistics_of(CORPUS), 1.0, own={"c": 0.0}))
+    found = compute_class_log_evidence(language_models(statistics_of(CORPUS), 1.0, own={"c": 0.0}))
     assert found is not None
     assert np.isfinite(found).tolist() == [True, False, True]
-    assert log_evidence_of_classes(language_models(statistics_of(CORPUS), 0.0, own={})) is None
+    assert compute_class_log_evidence(language_models(statistics_of(CORPUS), 0.0, own={})) is None
 
 
 @pytest.mark.parametrize("estimate", ["mean", "map"])
@@ -215,11 +224,13 @@ def test_credible_intervals_and_posteriors_have_the_parameters_of_their_term(est
     statistics, more = statistics_of(CORPUS), float(estimate == "map")
     models = language_models(statistics, 0.1, estimate=estimate, own=ALPHA)
     terms = np.arange(5)
-    alpha = np.array([ALPHA[statistics.vocabulary.term(term)] for term in terms.tolist()]) + more
+    alpha = (
+        np.array([ALPHA[statistics.vocabulary.get_term(term)] for term in terms.tolist()]) + more
+    )
     for label in range(3):
-        m = statistics.counts_of(terms)[:, label]
+        m = statistics.get_dense_counts(terms)[:, label]
         a, rest = m + alpha, models.class_tokens[label] - m + alpha.sum() - alpha
-        assert posterior(models, terms, label) == pytest.approx(a)
+        assert compute_dirichlet_posterior(models, terms, label) == pytest.approx(a)
         ends = credible_intervals(models, terms)[:, label]
         assert ends == pytest.approx(
             np.stack((beta.ppf(0.025, a, rest), beta.ppf(0.975, a, rest)), axis=1), rel=1e-9
@@ -228,21 +239,25 @@ def test_credible_intervals_and_posteriors_have_the_parameters_of_their_term(est
 
 def test_a_term_of_no_document_has_what_all_others_have() -> None:
     models = language_models(statistics_of(CORPUS), 2.0, own={"a": 4.0, "b": 0.5})
-    assert np.exp(models.log_unseen()) == pytest.approx(
+    assert np.exp(models.estimate_log_unseen_probability()) == pytest.approx(
         2.0 / (models.class_tokens + 4.0 + 0.5 + 3 * 2.0)
     )
 
 
 def test_those_of_all_others_are_none_of_their_own() -> None:
-    own = OwnPseudoCounts.of_terms({7: 2.0, 3: 0.5, 5: 1.0}, 1.0)
-    assert (own.terms.tolist(), own.numbers.tolist()) == ([3, 7], [0.5, 2.0])
-    assert own.of(np.array([9, 7, 0, 3, 3]), 1.0).tolist() == [1.0, 2.0, 1.0, 0.5, 0.5]
-    assert (own.least(1.0), own.least(0.25), NO_OWN.least(1.0)) == (0.5, 0.25, 1.0)
+    own = TermPseudoCounts.from_mapping({7: 2.0, 3: 0.5, 5: 1.0}, 1.0)
+    assert (own.terms.tolist(), own.pseudo_counts.tolist()) == ([3, 7], [0.5, 2.0])
+    assert own.look_up(np.array([9, 7, 0, 3, 3]), 1.0).tolist() == [1.0, 2.0, 1.0, 0.5, 0.5]
+    assert (own.minimum(1.0), own.minimum(0.25), NO_TERM_PSEUDO_COUNTS.minimum(1.0)) == (
+        0.5,
+        0.25,
+        1.0,
+    )
 
 
 def dense(corpus: Corpus, statistics: ClassStatistics) -> tuple[np.ndarray, list[str], np.ndarray]:
     """The counts of documents for scikit-learn, their classes and the pseudo-count of each column."""
-    names = [statistics.vocabulary.term(term) for term in range(statistics.n_terms)]
+    names = [statistics.vocabulary.get_term(term) for term in range(statistics.n_terms)]
     table = np.array([[terms.count(name) for name in names] for _, terms in corpus])
     return table, [label for label, _ in corpus], np.array([ALPHA[name] for name in names])
 
@@ -287,11 +302,11 @@ def test_scores_summed_by_cells_are_those_of_all_classes(
     with summing_by_cells():
         found = of_all.joint_log_likelihood(rows)
         alone = [
-            of_each.joint_log_likelihood(rows.rows(np.array([row])))[0][0]
+            of_each.joint_log_likelihood(rows.take(np.array([row])))[0][0]
             for row in range(len(corpus))
         ]
-    assert wanted.language_models.log_gains is None
-    assert (of_all.language_models.log_gains is None) == (not statistics.n_terms)
+    assert wanted.language_models.cell_log_gains is None
+    assert (of_all.language_models.cell_log_gains is None) == (not statistics.n_terms)
     assert found[0] == pytest.approx(scores, rel=1e-12, abs=1e-12)
     assert found[1].tolist() == lengths.tolist()
     assert np.array_equal(found[0], alone)  # to the last bit
@@ -311,7 +326,7 @@ def test_bernoulli_is_scikit_learns_column_by_column(estimate: str) -> None:
         log_theta = (
             BernoulliNB(alpha=alpha[column]).fit(table[:, [column]], labels).feature_log_prob_[:, 0]
         )
-        assert np.log(model.probability(np.array([column])))[0] == pytest.approx(
+        assert np.log(model.compute_probability(np.array([column])))[0] == pytest.approx(
             log_theta, rel=1e-12
         )
         wanted += np.where(asked[:, [column]] > 0, log_theta, np.log1p(-np.exp(log_theta)))

@@ -14,16 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.classifiers.base import class_prior
-from nbtext.inspection.criteria import criteria
+from nbtext.classifiers.base import compute_class_prior
+from nbtext.inspection.criteria import compute_criteria
 from nbtext.language_model.measures import (
-    Fit,
     HeldOutText,
-    fit_of_labels,
-    fit_of_terms,
-    held_out,
-    log_evidence_of_classes,
-    log_evidence_of_labels,
+    MaximumLikelihoodFit,
+    compute_class_log_evidence,
+    compute_label_log_evidence,
+    measure_held_out_text,
+    measure_label_fit,
+    measure_term_fit,
     perplexity,
 )
 from tests import oracle, strategies
@@ -92,7 +92,7 @@ def test_the_evidence_of_each_class_is_the_formula(
         own = {}
     counts, statistics = oracle.count(corpus), statistics_of(corpus)
     over = [term for term in counts.terms if term not in without]
-    found = log_evidence_of_classes(
+    found = compute_class_log_evidence(
         language_models(statistics, smoothing, shape, estimate, over, own)
     )
     assert found is not None
@@ -108,7 +108,10 @@ def test_the_evidence_of_each_class_is_the_formula(
 
 def test_documents_without_terms_are_certain() -> None:
     assert (
-        criteria(multinomial(language_models(statistics_of([("x", []), ("y", [])])))).evidence == 0
+        compute_criteria(
+            multinomial(language_models(statistics_of([("x", []), ("y", [])])))
+        ).evidence
+        == 0
     )
 
 
@@ -126,20 +129,22 @@ def test_the_evidence_of_the_labels_by_hand(
     kind: str | Mapping[str, float], wanted: float | None
 ) -> None:
     statistics = statistics_of(LABELLED)
-    found = log_evidence_of_labels(kind, class_prior(kind, statistics), statistics.class_documents)
+    found = compute_label_log_evidence(
+        kind, compute_class_prior(kind, statistics), statistics.class_documents
+    )
     assert found == (None if wanted is None else pytest.approx(math.log(wanted)))
 
 
-def whole_fit(models: LanguageModels, kind: str, prior: Floats) -> Fit:
+def whole_fit(models: LanguageModels, kind: str, prior: Floats) -> MaximumLikelihoodFit:
     """The sum of the fits of terms and labels, n the tokens."""
     terms, labels = (
-        fit_of_terms(models),
-        fit_of_labels(kind, prior, models.statistics.class_documents),
+        measure_term_fit(models),
+        measure_label_fit(kind, prior, models.statistics.class_documents),
     )
-    return Fit(
+    return MaximumLikelihoodFit(
         terms.log_likelihood + labels.log_likelihood,
-        terms.parameters + labels.parameters,
-        terms.tokens,
+        terms.n_parameters + labels.n_parameters,
+        terms.n_observations,
     )
 
 
@@ -155,11 +160,11 @@ def test_maximum_likelihood_aic_and_bic_by_hand() -> None:
         + math.log(1 / 4)
     )
     assert fit.log_likelihood == pytest.approx(log_likelihood)
-    assert (fit.parameters, fit.tokens) == (2 * (6 - 1) + 1, 11)
+    assert (fit.n_parameters, fit.n_observations) == (2 * (6 - 1) + 1, 11)
     assert fit.aic == pytest.approx(22 - 2 * log_likelihood)
     assert fit.bic == pytest.approx(11 * math.log(11) - 2 * log_likelihood)
     even = whole_fit(language_models(statistics), "uniform", np.array([0.5, 0.5]))
-    assert even.parameters == 10
+    assert even.n_parameters == 10
     assert even.log_likelihood == pytest.approx(
         log_likelihood - 3 * math.log(3 / 4) - math.log(1 / 4) + 4 * math.log(1 / 2)
     )
@@ -182,18 +187,18 @@ def test_the_likelihood_is_that_of_every_token_and_label(
         for label, terms in corpus
     )
     assert fit.log_likelihood == pytest.approx(wanted, rel=1e-10, abs=1e-10)
-    assert fit.tokens == sum(term in over for _, terms in corpus for term in terms)
+    assert fit.n_observations == sum(term in over for _, terms in corpus for term in terms)
 
 
 def test_what_is_not_defined_is_none() -> None:
     statistics = statistics_of(LABELLED)
-    found = criteria(multinomial(language_models(statistics, 0, "symmetric", "ml")))
+    found = compute_criteria(multinomial(language_models(statistics, 0, "symmetric", "ml")))
     assert (found.evidence, found.evidence_of_classes, found.evidence_of_labels) == (
         None,
         None,
         None,
     )
-    found = criteria(multinomial(language_models(statistics), {"yes": 1, "no": 0}))
+    found = compute_criteria(multinomial(language_models(statistics), {"yes": 1, "no": 0}))
     assert (found.aic, found.bic) == (math.inf, math.inf)
 
 
@@ -206,13 +211,13 @@ def test_terms_that_are_equally_probable() -> None:
 def test_an_unknown_token_counts_as_a_term_that_was_never_seen() -> None:
     statistics = statistics_of(CHINA)
     models = language_models(statistics, smoothing=1)
-    found = held_out(
+    found = measure_held_out_text(
         models, matrix_of([["chinese", "peking", "peking"]], statistics.vocabulary), np.array([1])
     )
     assert found.unknown.tolist() == [0, 2]
     assert found.log_likelihood[1] == pytest.approx(math.log(3 / 7) + 2 * math.log(1 / 14))
     never = language_models(statistics, smoothing=0, estimate="ml")
-    impossible = held_out(
+    impossible = measure_held_out_text(
         never, matrix_of([["peking"], ["chinese"]], statistics.vocabulary), np.array([1, 0])
     )
     assert impossible.perplexity.tolist() == pytest.approx([3.0, np.inf])
@@ -235,15 +240,19 @@ def test_a_loop_over_tokens_gives_the_same_perplexity(
         for j in vocabulary.find(terms):
             known = j >= 0 and models.selected[j]
             expected[k] += (
-                models.log_probability(np.array([j]))[0, k] if known else models.log_unseen()[k]
+                models.compute_log_probability(np.array([j]))[0, k]
+                if known
+                else models.estimate_log_unseen_probability()[k]
             )
             tokens[k] += 1
     classes = np.array([number[label] for label, _ in test], np.int64)
     halves = [
-        held_out(models, matrix_of([terms for _, terms in test[part]], vocabulary), classes[part])
+        measure_held_out_text(
+            models, matrix_of([terms for _, terms in test[part]], vocabulary), classes[part]
+        )
         for part in (slice(0, 3), slice(3, None))
     ]
-    found = HeldOutText.empty(statistics.n_classes).and_of(halves[0]).and_of(halves[1])
+    found = HeldOutText.empty(statistics.n_classes).merge(halves[0]).merge(halves[1])
     for k in range(statistics.n_classes):
         assert found.log_likelihood[k] == pytest.approx(expected[k])
         assert found.tokens[k] == tokens[k]

@@ -9,14 +9,14 @@ import scipy.stats
 from nbtext.language_model.dirichlet import LanguageModels
 from nbtext.language_model.sampling import (
     Categorical,
-    cells_of_class,
+    compute_dirichlet_posterior,
+    compute_predictive_probabilities,
     draw_beta,
     draw_coins,
     draw_dirichlet,
     draw_length,
-    posterior,
-    predictive,
-    random_source,
+    expand_class_cells,
+    make_random_generator,
 )
 from tests.building import statistics_of
 
@@ -27,7 +27,7 @@ LEAST = 1e-3
 
 def test_categorical_draws_have_their_probabilities_and_none_has_no_weight() -> None:
     weights = np.array([0.0, 3.0, 0.0, 1.0, 6.0, 0.0])
-    drawn = np.bincount(Categorical(weights).draw(100_000, random_source(1)), minlength=6)
+    drawn = np.bincount(Categorical(weights).draw(100_000, make_random_generator(1)), minlength=6)
     assert drawn[weights == 0].sum() == 0
     assert (
         scipy.stats.chisquare(drawn[weights > 0], 1e5 * weights[weights > 0] / weights.sum()).pvalue
@@ -45,7 +45,7 @@ def test_a_draw_at_the_very_end_is_the_last_that_has_weight() -> None:
 
 
 def test_coins_show_heads_as_often_as_they_should() -> None:
-    probability, random = np.array([0.0, 0.1, 0.5, 1.0]), random_source(2)
+    probability, random = np.array([0.0, 0.1, 0.5, 1.0]), make_random_generator(2)
     heads = np.bincount(
         np.concatenate([draw_coins(probability, random) for _ in range(20_000)]), minlength=4
     )
@@ -55,7 +55,7 @@ def test_coins_show_heads_as_often_as_they_should() -> None:
 
 
 def test_lengths_are_poisson_with_one_in_place_of_zero() -> None:
-    random = random_source(3)
+    random = make_random_generator(3)
     drawn = np.bincount([draw_length(2.5, random) for _ in range(20_000)], minlength=10)
     wanted = 20_000 * scipy.stats.poisson.pmf(np.arange(10), 2.5)
     wanted[1] += wanted[0]
@@ -69,7 +69,10 @@ def test_lengths_are_poisson_with_one_in_place_of_zero() -> None:
 @pytest.mark.parametrize("alpha", [[1.0, 1.0, 1.0], [0.05, 3.0, 0.5, 20.0]])
 def test_components_of_a_dirichlet_draw_are_beta(alpha: list[float]) -> None:
     drawn = np.array(
-        [draw_dirichlet(np.array(alpha), random_source(4, number)) for number in range(3000)]
+        [
+            draw_dirichlet(np.array(alpha), make_random_generator(4, number))
+            for number in range(3000)
+        ]
     )
     assert np.allclose(drawn.sum(axis=1), 1)
     for column, value in zip(drawn.T, alpha, strict=True):
@@ -81,7 +84,10 @@ def test_components_of_a_dirichlet_draw_are_beta(alpha: list[float]) -> None:
 
 def test_with_tiny_parameters_nearly_all_goes_to_one_component_as_often_as_its_share_says() -> None:
     drawn = np.array(
-        [draw_dirichlet(np.array([1e-4, 3e-4]), random_source(4, number)) for number in range(3000)]
+        [
+            draw_dirichlet(np.array([1e-4, 3e-4]), make_random_generator(4, number))
+            for number in range(3000)
+        ]
     )
     assert scipy.stats.binomtest(int((drawn[:, 0] > 0.5).sum()), 3000, 0.25).pvalue > LEAST
     assert (drawn.max(axis=1) > 0.999).mean() > 0.99
@@ -89,7 +95,7 @@ def test_with_tiny_parameters_nearly_all_goes_to_one_component_as_often_as_its_s
 
 def test_beta_draws_are_beta_and_sure_where_one_side_is_zero() -> None:
     a, b = np.array([0.1, 2.0, 30.0, 0.0, 4.0]), np.array([5.0, 0.5, 30.0, 4.0, 0.0])
-    drawn = np.array([draw_beta(a, b, random_source(5, number)) for number in range(3000)])
+    drawn = np.array([draw_beta(a, b, make_random_generator(5, number)) for number in range(3000)])
     for number in range(3):
         assert (
             scipy.stats.kstest(drawn[:, number], scipy.stats.beta(a[number], b[number]).cdf).pvalue
@@ -100,14 +106,14 @@ def test_beta_draws_are_beta_and_sure_where_one_side_is_zero() -> None:
 
 
 def test_tiny_pseudo_counts_still_give_a_distribution_and_a_zero_none() -> None:
-    drawn = draw_dirichlet(np.array([1e-9, 0.0, 1e-9]), random_source(6))
+    drawn = draw_dirichlet(np.array([1e-9, 0.0, 1e-9]), make_random_generator(6))
     assert drawn[1] == 0
     assert sorted(drawn[[0, 2]].tolist()) == [0.0, 1.0]
 
 
 def test_streams_are_the_same_each_time_and_differ_by_seed_and_number() -> None:
     numbers = {
-        arguments: random_source(*arguments).random(3).tolist()
+        arguments: make_random_generator(*arguments).random(3).tolist()
         for arguments in [(7,), (8,), (7, 0), (7, 1)]
     }
     assert len({tuple(row) for row in numbers.values()}) == 4
@@ -124,10 +130,10 @@ def test_columns_are_those_of_the_language_models(estimate: str, shape: str) -> 
     terms = np.array([0, 2])
     for label in range(2):
         assert (
-            predictive(models, terms, label).tolist()
-            == models.probability(terms)[:, label].tolist()
+            compute_predictive_probabilities(models, terms, label).tolist()
+            == models.compute_probability(terms)[:, label].tolist()
         )
-    assert cells_of_class(statistics, statistics.cell_documents, 1).tolist() == [1.0, 1.0, 1.0]
+    assert expand_class_cells(statistics, statistics.cell_documents, 1).tolist() == [1.0, 1.0, 1.0]
 
 
 def test_the_mean_of_the_posterior_is_the_predictive_probability_and_its_mode_that_of_map() -> None:
@@ -137,7 +143,11 @@ def test_the_mean_of_the_posterior_is_the_predictive_probability_and_its_mode_th
         for estimate in ("mean", "map")
     )
     for label in range(2):
-        alpha = posterior(mean, terms, label)
-        assert np.allclose(alpha / alpha.sum(), predictive(mean, terms, label))
-        alpha = posterior(mode, terms, label)
-        assert np.allclose((alpha - 1) / (alpha.sum() - 3), predictive(mode, terms, label))
+        alpha = compute_dirichlet_posterior(mean, terms, label)
+        assert np.allclose(
+            alpha / alpha.sum(), compute_predictive_probabilities(mean, terms, label)
+        )
+        alpha = compute_dirichlet_posterior(mode, terms, label)
+        assert np.allclose(
+            (alpha - 1) / (alpha.sum() - 3), compute_predictive_probabilities(mode, terms, label)
+        )

@@ -16,25 +16,25 @@ from scipy.special import betaln, gammaln
 from scipy.special import psi as psi_of_scipy
 
 from nbtext import TextClassifier
-from nbtext.counts.statistics import Seed
-from nbtext.language_model.dirichlet import MOST_SMOOTHING, WEAKEST
+from nbtext.counts.statistics import SeedTerm
+from nbtext.language_model.dirichlet import MAX_SMOOTHING_PER_TERM, MIN_STRENGTH_PER_TERM
 from nbtext.language_model.smoothing import (
-    STRONGEST,
-    SUMMED,
+    MAX_STRENGTH_PER_TERM,
+    MAX_SUMMED_TERMS,
     CountHistogram,
-    _likeliest_strength,
-    coin_histogram,
-    complement_histogram,
-    count_histogram,
-    gamma_rise,
-    left_out_log_likelihood,
-    left_out_tokens,
+    _maximise_leave_one_out,
+    build_coin_histogram,
+    build_complement_histogram,
+    build_count_histogram,
+    choose_smoothing_by_evidence,
+    choose_smoothing_by_leave_one_out,
+    collect_leave_one_out_tokens,
+    digamma,
+    digamma_difference,
+    leave_one_out_log_likelihood,
     log_evidence,
-    most_evident_strength,
-    psi,
-    psi_rise,
-    smoothing_by_evidence,
-    smoothing_by_leave_one_out,
+    log_rising_factorial,
+    maximise_evidence,
 )
 from tests import oracle, strategies
 from tests.building import (
@@ -102,7 +102,7 @@ def test_evidence_is_the_formula_over_all_cells(
         term: strength * (1 / len(over) if shape == "symmetric" else in_corpus[term] / total)
         for term in over
     }
-    found = log_evidence(count_histogram(statistics, selected, shape), strength)
+    found = log_evidence(build_count_histogram(statistics, selected, shape), strength)
     wanted = oracle.log_evidence(counts, over, alpha) if over else 0.0
     assert found == pytest.approx(wanted, rel=1e-11, abs=1e-9)
 
@@ -117,17 +117,20 @@ def test_the_evidence_of_coins_is_that_of_every_coin(
 ) -> None:
     statistics = statistics_of(corpus)
     selected = np.array(
-        [statistics.vocabulary.term(term) not in left_out for term in range(statistics.n_terms)],
+        [
+            statistics.vocabulary.get_term(term) not in left_out
+            for term in range(statistics.n_terms)
+        ],
         np.bool_,
     )
     holding, of_class = (
-        statistics.documents_of(np.flatnonzero(selected)),
+        statistics.get_dense_documents(np.flatnonzero(selected)),
         statistics.class_documents,
     )
     coins = betaln(holding + strength / 2, of_class - holding + strength / 2) - betaln(
         strength / 2, strength / 2
     )
-    assert log_evidence(coin_histogram(statistics, selected), strength) == pytest.approx(
+    assert log_evidence(build_coin_histogram(statistics, selected), strength) == pytest.approx(
         coins.sum(), rel=1e-9, abs=1e-9
     )
 
@@ -153,10 +156,13 @@ def test_the_evidence_of_complements_is_that_of_what_other_classes_count(
             statistics, cell_counts=np.floor(np.log1p(statistics.cell_counts) * 1024) / 1024
         )
     selected = np.array(
-        [statistics.vocabulary.term(term) not in left_out for term in range(statistics.n_terms)],
+        [
+            statistics.vocabulary.get_term(term) not in left_out
+            for term in range(statistics.n_terms)
+        ],
         np.bool_,
     )
-    counts = statistics.counts_of(np.flatnonzero(selected)).astype(np.float64)
+    counts = statistics.get_dense_counts(np.flatnonzero(selected)).astype(np.float64)
     others = counts.sum(axis=1, keepdims=True) - counts
     total = counts.sum() if counts.size else 0.0
     share = (
@@ -168,20 +174,20 @@ def test_the_evidence_of_complements_is_that_of_what_other_classes_count(
     of_cells = np.where(others > 0, gammaln(others + alpha) - gammaln(alpha), 0.0)
     wanted = of_cells.sum() + (gammaln(strength) - gammaln(others.sum(axis=0) + strength)).sum()
     assert log_evidence(
-        complement_histogram(statistics, selected, shape), strength
+        build_complement_histogram(statistics, selected, shape), strength
     ) == pytest.approx(wanted, rel=1e-9, abs=1e-6)
 
 
 def histogram_of(kind: str, statistics: ClassStatistics, shape: str) -> CountHistogram:
     """That of counts, of sums of weights that are not whole, of the counts of complements, or of coins."""
     if kind == "coins":
-        return coin_histogram(
+        return build_coin_histogram(
             replace(statistics, class_documents=statistics.class_documents * 0 + 40),
             every_term(statistics),
         )
     if kind == "weights":
         statistics = replace(statistics, cell_counts=np.log1p(statistics.cell_counts))
-    return (complement_histogram if kind == "complements" else count_histogram)(
+    return (build_complement_histogram if kind == "complements" else build_count_histogram)(
         statistics, every_term(statistics), shape
     )
 
@@ -193,8 +199,10 @@ def test_the_strength_found_is_a_maximum_and_the_one_that_scipy_finds(
     kind: str, shape: str, seed: int
 ) -> None:
     histogram = histogram_of(kind, draw(seed), shape)
-    found = most_evident_strength(histogram)
-    weakest, strongest = (end * histogram.n_terms for end in (WEAKEST, STRONGEST))
+    found = maximise_evidence(histogram)
+    weakest, strongest = (
+        end * histogram.n_terms for end in (MIN_STRENGTH_PER_TERM, MAX_STRENGTH_PER_TERM)
+    )
     assert weakest <= found <= strongest * (1 + 1e-9)
     best = log_evidence(histogram, found)
     best += (
@@ -222,26 +230,32 @@ def test_the_strength_found_is_a_maximum_and_the_one_that_scipy_finds(
 @pytest.mark.parametrize("counts", [[[7, 0], [0, 9]], [[5, 0, 0], [0, 5, 0], [0, 0, 5]]])
 def test_classes_of_one_term_each_want_the_weakest_prior(counts: list[list[int]]) -> None:
     statistics = statistics_from_table(counts, [9] * len(counts[0]), np.minimum(counts, 1).tolist())
-    histogram = count_histogram(statistics, every_term(statistics), "symmetric")
-    assert most_evident_strength(histogram) == pytest.approx(WEAKEST * len(counts), rel=1e-6)
-    assert log_evidence(histogram, WEAKEST * len(counts)) > log_evidence(histogram, 0.1)
+    histogram = build_count_histogram(statistics, every_term(statistics), "symmetric")
+    assert maximise_evidence(histogram) == pytest.approx(
+        MIN_STRENGTH_PER_TERM * len(counts), rel=1e-6
+    )
+    assert log_evidence(histogram, MIN_STRENGTH_PER_TERM * len(counts)) > log_evidence(
+        histogram, 0.1
+    )
 
 
 @SHAPES
 def test_classes_that_do_not_differ_want_the_strongest_prior(shape: str) -> None:
     statistics = statistics_from_table([[30, 30, 30]] * 10, [9, 9, 9], [[3, 3, 3]] * 10)
-    histogram = count_histogram(statistics, every_term(statistics), shape)
-    assert most_evident_strength(histogram) == pytest.approx(STRONGEST * 10, rel=1e-6)
-    assert log_evidence(histogram, STRONGEST * 10) > log_evidence(histogram, STRONGEST)
+    histogram = build_count_histogram(statistics, every_term(statistics), shape)
+    assert maximise_evidence(histogram) == pytest.approx(MAX_STRENGTH_PER_TERM * 10, rel=1e-6)
+    assert log_evidence(histogram, MAX_STRENGTH_PER_TERM * 10) > log_evidence(
+        histogram, MAX_STRENGTH_PER_TERM
+    )
 
 
 def test_one_class_is_its_own_background_and_wants_the_strongest_prior() -> None:
     statistics = statistics_from_table([[5], [3], [900], [1]], [9], [[1], [1], [9], [1]])
-    histogram = count_histogram(statistics, every_term(statistics), "background")
-    assert most_evident_strength(histogram) == pytest.approx(STRONGEST * 4, rel=1e-6)
-    assert smoothing_by_evidence(
-        count_histogram(statistics, every_term(statistics), "background"), "background"
-    ) == pytest.approx(MOST_SMOOTHING * 4)
+    histogram = build_count_histogram(statistics, every_term(statistics), "background")
+    assert maximise_evidence(histogram) == pytest.approx(MAX_STRENGTH_PER_TERM * 4, rel=1e-6)
+    assert choose_smoothing_by_evidence(
+        build_count_histogram(statistics, every_term(statistics), "background"), "background"
+    ) == pytest.approx(MAX_SMOOTHING_PER_TERM * 4)
 
 
 @SHAPES
@@ -258,8 +272,8 @@ def test_counts_that_say_nothing_of_the_strength_get_a_tenth_per_term(
     shape: str, corpus: list[oracle.Labelled]
 ) -> None:
     statistics = statistics_of(corpus)
-    histogram = count_histogram(statistics, every_term(statistics), shape)
-    assert most_evident_strength(histogram) == pytest.approx(0.1 * max(statistics.n_terms, 1))
+    histogram = build_count_histogram(statistics, every_term(statistics), shape)
+    assert maximise_evidence(histogram) == pytest.approx(0.1 * max(statistics.n_terms, 1))
     assert log_evidence(histogram, 0.5) == pytest.approx(log_evidence(histogram, 50.0))
 
 
@@ -267,10 +281,12 @@ def test_counts_that_say_nothing_of_the_strength_get_a_tenth_per_term(
 def test_smoothing_is_per_term_or_in_total_with_six_digits(seed: int) -> None:
     statistics = draw(seed)
     for shape, terms in (("symmetric", statistics.n_terms), ("background", 1)):
-        strength = most_evident_strength(count_histogram(statistics, every_term(statistics), shape))
-        strength = min(strength, MOST_SMOOTHING * statistics.n_terms)
-        smoothing = smoothing_by_evidence(
-            count_histogram(statistics, every_term(statistics), shape), shape
+        strength = maximise_evidence(
+            build_count_histogram(statistics, every_term(statistics), shape)
+        )
+        strength = min(strength, MAX_SMOOTHING_PER_TERM * statistics.n_terms)
+        smoothing = choose_smoothing_by_evidence(
+            build_count_histogram(statistics, every_term(statistics), shape), shape
         )
         assert smoothing == pytest.approx(strength / terms, rel=1e-5)
         assert float(f"{smoothing:.6g}") == smoothing
@@ -279,20 +295,24 @@ def test_smoothing_is_per_term_or_in_total_with_six_digits(seed: int) -> None:
 @given(st.lists(st.floats(1e-9, 1e12), min_size=1))
 def test_psi_is_that_of_scipy(points: list[float]) -> None:
     x = np.array(points)
-    assert np.allclose(psi(x), psi_of_scipy(x), rtol=1e-14, atol=1e-14)
+    assert np.allclose(digamma(x), psi_of_scipy(x), rtol=1e-14, atol=1e-14)
 
 
 @given(
     st.floats(1e-6, 1e12),
     st.lists(
-        st.one_of(st.integers(0, 20), st.integers(SUMMED - 2, SUMMED + 2), st.integers(0, 20_000)),
+        st.one_of(
+            st.integers(0, 20),
+            st.integers(MAX_SUMMED_TERMS - 2, MAX_SUMMED_TERMS + 2),
+            st.integers(0, 20_000),
+        ),
         min_size=1,
     ),
 )
 def test_the_rise_of_psi_by_whole_steps_is_a_sum_of_reciprocals(
     start: float, steps: list[int]
 ) -> None:
-    found = psi_rise(np.full(1, start), np.array(steps, np.float64))
+    found = digamma_difference(np.full(1, start), np.array(steps, np.float64))
     assert found.tolist() == pytest.approx(
         [math.fsum((1 / (start + np.arange(n))).tolist()) for n in steps], rel=1e-13
     )
@@ -302,11 +322,11 @@ def test_the_rise_of_psi_by_whole_steps_is_a_sum_of_reciprocals(
 def test_the_rise_of_log_gamma_by_whole_steps_is_a_sum_of_logarithms(
     start: float, steps: list[int], part: float
 ) -> None:
-    found = gamma_rise(start, np.array(steps))
+    found = log_rising_factorial(start, np.array(steps))
     assert found.tolist() == pytest.approx(
         [math.fsum(np.log(start + np.arange(n)).tolist()) for n in steps], rel=1e-13, abs=1e-13
     )
-    whole, rest, first = gamma_rise(
+    whole, rest, first = log_rising_factorial(
         np.array([start, start + part, start]), np.array([300, 300 - part, part])
     ).tolist()
     assert first + rest == pytest.approx(whole, rel=1e-13)
@@ -362,10 +382,10 @@ def test_the_likelihood_is_that_of_estimates_without_the_document(
     statistics, documents = counted(corpus)
     over = {term for term in over if any(term in terms for _, terms in corpus)}
     selected = np.array(
-        [statistics.vocabulary.term(j) in over for j in range(statistics.n_terms)], np.bool_
+        [statistics.vocabulary.get_term(j) in over for j in range(statistics.n_terms)], np.bool_
     )
-    found = left_out_log_likelihood(
-        left_out_tokens(statistics, selected, shape, documents), strength
+    found = leave_one_out_log_likelihood(
+        collect_leave_one_out_tokens(statistics, selected, shape, documents), strength
     )
     assert found == pytest.approx(slow(corpus, over, strength, shape), rel=1e-9, abs=1e-9)
 
@@ -374,18 +394,18 @@ def test_the_likelihood_is_that_of_estimates_without_the_document(
 @pytest.mark.parametrize("seed", range(6))
 def test_the_strength_found_is_the_one_that_scipy_finds(shape: str, seed: int) -> None:
     statistics, documents = counted(drawn(seed))
-    tokens = left_out_tokens(statistics, every_term(statistics), shape, documents)
-    found = _likeliest_strength(tokens, 1e-6, 1e4)
+    tokens = collect_leave_one_out_tokens(statistics, every_term(statistics), shape, documents)
+    found = _maximise_leave_one_out(tokens, 1e-6, 1e4)
     assert found is not None
     limits = (math.log(1e-6), math.log(1e4))
     options = {"xatol": 1e-10}
     best = minimize_scalar(
-        lambda x: -left_out_log_likelihood(tokens, math.exp(x)),
+        lambda x: -leave_one_out_log_likelihood(tokens, math.exp(x)),
         bounds=limits,
         method="bounded",
         options=options,
     )
-    assert left_out_log_likelihood(tokens, found) >= -best.fun - 1e-9
+    assert leave_one_out_log_likelihood(tokens, found) >= -best.fun - 1e-9
     assert 1e-5 < found < 1e3
     assert found == pytest.approx(math.exp(best.x), rel=1e-4)
 
@@ -395,12 +415,12 @@ def test_smoothing_is_that_strength_within_bounds_with_six_digits(shape: str) ->
     statistics, documents = counted(drawn(1))
     every = every_term(statistics)
     per_term = 1 if shape == "symmetric" else statistics.n_terms
-    strength = _likeliest_strength(
-        left_out_tokens(statistics, every, shape, documents),
-        WEAKEST * per_term,
-        MOST_SMOOTHING * per_term,
+    strength = _maximise_leave_one_out(
+        collect_leave_one_out_tokens(statistics, every, shape, documents),
+        MIN_STRENGTH_PER_TERM * per_term,
+        MAX_SMOOTHING_PER_TERM * per_term,
     )
-    found = smoothing_by_leave_one_out(statistics, every, shape, documents)
+    found = choose_smoothing_by_leave_one_out(statistics, every, shape, documents)
     assert found == pytest.approx(strength, rel=1e-5)
     assert float(f"{found:.6g}") == found
 
@@ -412,14 +432,14 @@ def test_documents_that_are_all_alike_want_no_prior_and_classes_that_are_a_stron
     apart, documents = counted([("x", ["ant", "bee"])] * 5 + [("y", ["cow", "dog"])] * 5)
     every = every_term(apart)
     per_term = 1 if shape == "symmetric" else apart.n_terms
-    assert smoothing_by_leave_one_out(apart, every, shape, documents) == pytest.approx(
-        WEAKEST * per_term, rel=1e-5
+    assert choose_smoothing_by_leave_one_out(apart, every, shape, documents) == pytest.approx(
+        MIN_STRENGTH_PER_TERM * per_term, rel=1e-5
     )
     mixed, documents = counted(
         [(label, [term]) for label in "xy" for term in ("ant", "bee", "cow", "dog")]
     )
-    assert smoothing_by_leave_one_out(mixed, every, shape, documents) == pytest.approx(
-        MOST_SMOOTHING * per_term, rel=1e-5
+    assert choose_smoothing_by_leave_one_out(mixed, every, shape, documents) == pytest.approx(
+        MAX_SMOOTHING_PER_TERM * per_term, rel=1e-5
     )
 
 
@@ -429,7 +449,7 @@ def test_documents_that_are_all_alike_want_no_prior_and_classes_that_are_a_stron
 )
 def test_documents_that_say_nothing_get_a_tenth_per_term(shape: str, corpus: Corpus) -> None:
     statistics, documents = counted(corpus)
-    found = smoothing_by_leave_one_out(statistics, every_term(statistics), shape, documents)
+    found = choose_smoothing_by_leave_one_out(statistics, every_term(statistics), shape, documents)
     assert found == pytest.approx(0.1 * (1 if shape == "symmetric" else max(statistics.n_terms, 1)))
 
 
@@ -439,7 +459,9 @@ def test_a_likelihood_that_is_flat_up_to_rounding_gets_a_tenth_per_term() -> Non
         [("x", []), ("x", []), ("y", ["bee"]), ("y", ["bee", "cat"]), ("x", ["bee"])]
     )
     assert (
-        smoothing_by_leave_one_out(statistics, every_term(statistics), "symmetric", documents)
+        choose_smoothing_by_leave_one_out(
+            statistics, every_term(statistics), "symmetric", documents
+        )
         == 0.1
     )
 
@@ -454,16 +476,18 @@ def test_a_model_learns_it_from_its_sample() -> None:
         *texts(corpus)
     )
     statistics, documents = counted(corpus)
-    wanted = smoothing_by_leave_one_out(statistics, every_term(statistics), "symmetric", documents)
-    assert model.fitted.learnt.smoothing == wanted
+    wanted = choose_smoothing_by_leave_one_out(
+        statistics, every_term(statistics), "symmetric", documents
+    )
+    assert model.fitted.parameters.smoothing == wanted
     part = TextClassifier(
         smoothing="leave-one-out", stemmer="none", stop_words="none", sample=20
     ).fit(*texts(corpus))
-    assert part.fitted.learnt.smoothing not in (
+    assert part.fitted.parameters.smoothing not in (
         wanted,
         TextClassifier(stemmer="none", stop_words="none")
         .fit(*texts(corpus))
-        .fitted.learnt.smoothing,
+        .fitted.parameters.smoothing,
     )
 
 
@@ -530,7 +554,7 @@ def test_leave_one_out_equals_an_estimate_without_the_document(
             abs=exactness,
         )
         assert left_out.lengths[row] == len(known)
-        assert left_out.unknown[row] == len(terms) - len(known)
+        assert left_out.unknown_lengths[row] == len(terms) - len(known)
 
 
 ONE_EACH: Corpus = [("x", ["a"]), ("y", ["a"])]
@@ -561,10 +585,10 @@ def test_the_strength_beside_seed_words_is_that_of_a_direct_search(
         for n in range(30)
     ]
     seeds = [
-        Seed("a", ("w0",), 4.0),
-        Seed("b", ("w1",), 0.3),
-        Seed("b", ("nowhere",), 2.5),
-        Seed("a", ("w3",), -6.0),
+        SeedTerm("a", ("w0",), 4.0),
+        SeedTerm("b", ("w1",), 0.3),
+        SeedTerm("b", ("nowhere",), 2.5),
+        SeedTerm("a", ("w3",), -6.0),
     ]
     model = TextClassifier(
         stemmer="none",
@@ -618,4 +642,4 @@ def test_the_strength_beside_seed_words_is_that_of_a_direct_search(
         lambda x: -evidence(x), bounds=(-8, 2.5), method="bounded", options={"xatol": 1e-9}
     )
     scale = 1 if shape == "background" else len(vocabulary)
-    assert model.fitted.learnt.smoothing * scale == pytest.approx(math.exp(wanted.x), rel=2e-4)
+    assert model.fitted.parameters.smoothing * scale == pytest.approx(math.exp(wanted.x), rel=2e-4)

@@ -21,9 +21,9 @@ from nbtext import TextClassifier
 from nbtext.counts import matrix
 from nbtext.metrics.evaluation import Evaluation
 from nbtext.metrics.intervals import NORMAL_95, Bootstrap, wilson_interval
-from nbtext.metrics.outcomes import BINS
-from nbtext.metrics.ranking import _tied_ranks, area_under_roc, average_precision
-from nbtext.prediction.labels import DocumentLabels, single_labels
+from nbtext.metrics.outcomes import CONFIDENCE_BINS
+from nbtext.metrics.ranking import _rank_with_ties, area_under_roc, average_precision
+from nbtext.prediction.labels import DocumentLabels, single_label_table
 from nbtext.prediction.posterior import ClassPosterior
 from tests import oracle_metrics as oracle
 from tests.profiles import examples
@@ -111,7 +111,7 @@ def test_calibration_error_is_the_slow_twins(documents: Judged) -> None:
     right = [
         label == answer for (label, _), answer in zip(documents, answers(documents), strict=True)
     ]
-    wanted = oracle.expected_calibration_error(right, confidence, BINS)
+    wanted = oracle.expected_calibration_error(right, confidence, CONFIDENCE_BINS)
     assert evaluate(documents).summary(PLAIN)["ece"] == pytest.approx(wanted, rel=1e-12, abs=1e-15)
 
 
@@ -159,7 +159,7 @@ class Case(NamedTuple):
         )
         for begin in range(0, len(self.truth), block):
             rows = slice(begin, begin + block)
-            answers = DocumentLabels(numbers[rows], single_labels(len(self.classes)))
+            answers = DocumentLabels(numbers[rows], single_label_table(len(self.classes)))
             evaluation.add(self.truth[rows], ClassPosterior(np.log(self.posterior[rows])), answers)
         return evaluation
 
@@ -361,7 +361,7 @@ def test_copies_whose_terms_are_added_up_in_other_portions_are_tied(
         for of_text in chances
     ]
     model = TextClassifier(**PLAINLY).fit(texts, ["x", "y"] * 10)
-    monkeypatch.setattr(matrix, "PRODUCTS_AT_ONCE", 7)
+    monkeypatch.setattr(matrix, "MAX_BLOCK_PRODUCTS", 7)
     assert_ties_are_found(model.predict_log_proba(texts * 9), model.classes)
 
 
@@ -369,8 +369,8 @@ def test_a_difference_beyond_rounding_is_no_tie() -> None:
     log_odds = np.array([-700.0, 30.0, 30.0 + 1e-9, 3.0, 3.0 + 1e-11, 3.0 + 1e-14, -1e-11, 0.0])
     log_p, log_q = -np.log1p(np.exp(-log_odds)), -np.log1p(np.exp(log_odds))
     units = np.spacing(np.maximum(-log_p, -log_q))
-    assert _tied_ranks(log_p, units).tolist() == [0, 5, 6, 3, 4, 3, 1, 2]
-    assert _tied_ranks(np.array([-np.inf, -1.0, -np.inf]), units[:3]).tolist() == [0, 1, 0]
+    assert _rank_with_ties(log_p, units).tolist() == [0, 5, 6, 3, 4, 3, 1, 2]
+    assert _rank_with_ties(np.array([-np.inf, -1.0, -np.inf]), units[:3]).tolist() == [0, 1, 0]
 
 
 def test_ranking_is_left_out_once_there_are_too_many_scores() -> None:
@@ -381,7 +381,7 @@ def test_ranking_is_left_out_once_there_are_too_many_scores() -> None:
         ["c0", "c1", "c1"],
     )
     enough, too_few = case.evaluation(1, scores_kept=6), case.evaluation(1, scores_kept=5)
-    assert (enough.ranked, too_few.ranked) == (True, False)
+    assert (enough.keeps_scores, too_few.keeps_scores) == (True, False)
     kept, left_out = enough.summary(PLAIN), too_few.summary(PLAIN)
     assert kept["macro_roc_auc"] == 1
     assert (left_out["macro_roc_auc"], left_out["macro_average_precision"]) == (None, None)

@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.metrics import intervals as module
-from nbtext.metrics.evaluation import Evaluation, cells_of
+from nbtext.metrics.evaluation import Evaluation, count_cells
 from nbtext.metrics.intervals import (
-    CELL_COSTS,
-    FEWEST_REPLICATES,
+    CELL_DRAW_COST,
+    MIN_REPLICATES,
     REPLICATES,
     Bootstrap,
+    bootstrap_rates,
+    bootstrap_scores,
     percentile_interval,
-    replicated_rates,
-    replicated_scores,
 )
-from nbtext.prediction.labels import DocumentLabels, single_labels
+from nbtext.prediction.labels import DocumentLabels, single_label_table
 from nbtext.prediction.posterior import ClassPosterior, LabelPosterior
 from nbtext.prediction.rule import Costs
 from tests.profiles import examples, rounds, some
@@ -71,7 +71,7 @@ class World:
     def evaluation(self, rows: NDArray[np.int64] | None = None, **options: Any) -> Evaluation:
         rows = np.arange(self.truth.size) if rows is None else rows
         evaluation = Evaluation(CLASSES, **options)
-        answers = DocumentLabels(self.answers[rows], single_labels(4))
+        answers = DocumentLabels(self.answers[rows], single_label_table(4))
         evaluation.add(
             [CLASSES[k] for k in self.truth[rows].tolist()],
             ClassPosterior(self.log_posterior[rows]),
@@ -96,8 +96,10 @@ class WorldOfLabels:
     def evaluation(self, rows: NDArray[np.int64] | None = None, **options: Any) -> Evaluation:
         rows = np.arange(len(self.truth)) if rows is None else rows
         evaluation = Evaluation(CLASSES, LabelPosterior, **options)
-        truth, answers = (DocumentLabels.of_mask(mask[rows]) for mask in (self.truth, self.answers))
-        evaluation.judge(truth, LabelPosterior(self.log_posterior[rows]), answers)
+        truth, answers = (
+            DocumentLabels.from_mask(mask[rows]) for mask in (self.truth, self.answers)
+        )
+        evaluation.add_indexed(truth, LabelPosterior(self.log_posterior[rows]), answers)
         return evaluation
 
 
@@ -233,17 +235,17 @@ def test_replicates_do_not_depend_on_how_many_are_drawn_at_once(
     world_of: type[World | WorldOfLabels], at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evaluation = world_of(4, 50).evaluation()
-    judged = evaluation.judged
-    cells = cells_of(judged)
+    judged = evaluation.documents
+    cells = count_cells(judged)
 
     def drawn() -> Figures:
         return {
-            **replicated_rates(cells, None, Bootstrap(30), evaluation.kind),
-            **replicated_scores(judged, Bootstrap(30)),
+            **bootstrap_rates(cells, None, Bootstrap(30), evaluation.kind),
+            **bootstrap_scores(judged, Bootstrap(30)),
         }
 
     wanted = drawn()
-    monkeypatch.setattr(module, "DRAWS_AT_ONCE", at_once)
+    monkeypatch.setattr(module, "MAX_DRAWS_AT_ONCE", at_once)
     found = drawn()
     assert set(found) == set(wanted)
     for name, values in found.items():
@@ -252,19 +254,19 @@ def test_replicates_do_not_depend_on_how_many_are_drawn_at_once(
 
 
 def test_of_very_many_documents_fewer_sets_are_drawn() -> None:
-    assert Bootstrap().replicates_of(7_532) == REPLICATES
-    assert Bootstrap().replicates_of(10**9) == FEWEST_REPLICATES
-    assert Bootstrap(10).replicates_of(10**9) == 10
-    assert FEWEST_REPLICATES < Bootstrap().replicates_of(200_000) < REPLICATES
+    assert Bootstrap().limit_replicates(7_532) == REPLICATES
+    assert Bootstrap().limit_replicates(10**9) == MIN_REPLICATES
+    assert Bootstrap(10).limit_replicates(10**9) == 10
+    assert MIN_REPLICATES < Bootstrap().limit_replicates(200_000) < REPLICATES
 
 
 def test_a_cell_takes_as_many_draws_as_some_documents(monkeypatch: pytest.MonkeyPatch) -> None:
-    judged = World(4, 50).evaluation().judged
-    cells = cells_of(judged)
-    monkeypatch.setattr(module, "MOST_DRAWS", 300 * CELL_COSTS * cells.documents.size)
-    assert {values.size for values in replicated_rates(cells, None, Bootstrap()).values()} == {300}
-    monkeypatch.setattr(module, "MOST_DRAWS", 300 * judged.n)
-    assert {values.size for values in replicated_scores(judged, Bootstrap()).values()} == {300}
+    judged = World(4, 50).evaluation().documents
+    cells = count_cells(judged)
+    monkeypatch.setattr(module, "MAX_DRAWS", 300 * CELL_DRAW_COST * cells.documents.size)
+    assert {values.size for values in bootstrap_rates(cells, None, Bootstrap()).values()} == {300}
+    monkeypatch.setattr(module, "MAX_DRAWS", 300 * judged.n)
+    assert {values.size for values in bootstrap_scores(judged, Bootstrap()).values()} == {300}
 
 
 def test_percentiles_of_known_replicates() -> None:

@@ -17,16 +17,16 @@ from sklearn.metrics import brier_score_loss, f1_score, log_loss
 
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document
-from nbtext.counts.counting import count
+from nbtext.counts.counting import count_labelled_documents
 from nbtext.errors import UsageError
 from nbtext.evaluation.cross_validation import evaluate_leave_one_out
-from nbtext.evaluation.evaluate import judge
-from nbtext.metrics.evaluation import MOST_VALUES, Evaluation
+from nbtext.evaluation.evaluate import evaluate_documents
+from nbtext.metrics.evaluation import MAX_COLUMN_VALUES, Evaluation
 from nbtext.metrics.intervals import Bootstrap, wilson_interval
-from nbtext.metrics.outcomes import BINS
-from nbtext.prediction.labels import DocumentLabels, single_labels
+from nbtext.metrics.outcomes import CONFIDENCE_BINS
+from nbtext.prediction.labels import DocumentLabels, single_label_table
 from nbtext.prediction.posterior import ClassPosterior
-from nbtext.prediction.rule import costs_from
+from nbtext.prediction.rule import parse_costs
 
 PLAIN = Bootstrap(0)
 CLASSES = ["a", "b", "c"]
@@ -43,7 +43,8 @@ def posteriors(n: int, n_classes: int, seed: int = 0) -> ClassPosterior:
 def test_baselines_are_scikit_learns_dummies(training: list[str], truth: list[str]) -> None:
     classes = sorted(set(training))
     evaluation = Evaluation(
-        classes, shares=np.array([training.count(label) / len(training) for label in classes])
+        classes,
+        label_proportions=np.array([training.count(label) / len(training) for label in classes]),
     )
     evaluation.add(truth, posteriors(len(truth), len(classes)))
     said = evaluation.summary(PLAIN)["baselines"]
@@ -82,10 +83,10 @@ def test_the_baseline_of_the_prior_is_that_of_the_model(settings: dict[str, Any]
     documents = [
         Document(str(place), labels[place], text.encode()) for place, text in enumerate(texts)
     ]
-    counted = count(documents, model.analysis, keep_all=True)
+    counted = count_labelled_documents(documents, model.analysis, keep_all=True)
     left_out = evaluate_leave_one_out(counted.table, counted.documents, model.settings)
     for found in (
-        judge(model, documents).result(PLAIN).baselines,
+        evaluate_documents(model, documents).result(PLAIN).baselines,
         left_out.result(PLAIN).baselines,
     ):
         assert found is not None
@@ -97,18 +98,21 @@ def test_the_baseline_of_the_prior_is_that_of_the_model(settings: dict[str, Any]
 
 def test_without_shares_of_classes_or_documents_there_are_no_baselines() -> None:
     evaluation = Evaluation(CLASSES)
-    assert Evaluation(CLASSES, shares=np.array([0.2, 0.3, 0.5])).summary()["baselines"] is None
+    assert (
+        Evaluation(CLASSES, label_proportions=np.array([0.2, 0.3, 0.5])).summary()["baselines"]
+        is None
+    )
     evaluation.add(["a"], posteriors(1, 3))
     assert evaluation.summary(PLAIN)["baselines"] is None
 
 
 def judged_under(costs: dict[str, Any], pairs: list[tuple[str, str]]) -> float:
-    evaluation = Evaluation(CLASSES, costs=costs_from(costs, CLASSES))
+    evaluation = Evaluation(CLASSES, costs=parse_costs(costs, CLASSES))
     answers = np.array([CLASSES.index(answer) if answer else -1 for _, answer in pairs])
     evaluation.add(
         [truth for truth, _ in pairs],
         posteriors(len(pairs), 3),
-        DocumentLabels(answers, single_labels(3)),
+        DocumentLabels(answers, single_label_table(3)),
     )
     found = evaluation.summary(PLAIN)["mean_cost"]
     assert isinstance(found, float)
@@ -153,7 +157,7 @@ def test_reliability_counts_bin_by_bin(documents: list[tuple[float, bool]]) -> N
     evaluation.add(["yes" if right else "no" for _, right in documents], posterior)
     said = evaluation.summary(PLAIN)
     assert [(of["low"], of["high"]) for of in said["reliability"]] == [
-        (k / BINS, (k + 1) / BINS) for k in range(BINS)
+        (k / CONFIDENCE_BINS, (k + 1) / CONFIDENCE_BINS) for k in range(CONFIDENCE_BINS)
     ]
     assert sum(of["documents"] for of in said["reliability"]) == len(documents)
     confidences = np.exp(np.log([p for p, _ in documents]))
@@ -161,7 +165,7 @@ def test_reliability_counts_bin_by_bin(documents: list[tuple[float, bool]]) -> N
         inside = [
             (p, right)
             for p, (_, right) in zip(confidences, documents, strict=True)
-            if min(int(p * BINS), BINS - 1) == k
+            if min(int(p * CONFIDENCE_BINS), CONFIDENCE_BINS - 1) == k
         ]
         assert of["documents"] == len(inside)
         if inside:
@@ -176,7 +180,9 @@ def test_reliability_counts_bin_by_bin(documents: list[tuple[float, bool]]) -> N
 def test_calibration_judges_the_most_probable_class_even_if_it_was_not_answered() -> None:
     evaluation = Evaluation(["yes", "no"])
     posterior = ClassPosterior(np.log(np.array([[0.9, 0.1], [0.9, 0.1]])))
-    evaluation.add(["yes", "yes"], posterior, DocumentLabels(np.array([-1, 1]), single_labels(2)))
+    evaluation.add(
+        ["yes", "yes"], posterior, DocumentLabels(np.array([-1, 1]), single_label_table(2))
+    )
     said = evaluation.summary(PLAIN)
     assert (said["accuracy"], said["coverage"], said["answered_accuracy"]) == (0, 0.5, 0)
     assert said["ece"] == pytest.approx(0.1)
@@ -192,7 +198,7 @@ def test_calibration_judges_the_most_probable_class_even_if_it_was_not_answered(
 )
 def test_a_slice_is_an_evaluation_of_its_documents(documents: list[tuple[str, str]]) -> None:
     rows = posteriors(len(documents), 3)
-    whole = Evaluation(CLASSES, by=["region", "again"])
+    whole = Evaluation(CLASSES, group_columns=["region", "again"])
     for begin in range(0, len(documents), 7):
         part = documents[begin : begin + 7]
         whole.add(
@@ -215,7 +221,7 @@ def test_a_slice_is_an_evaluation_of_its_documents(documents: list[tuple[str, st
 
 
 def test_a_column_that_names_documents_is_refused() -> None:
-    evaluation = Evaluation(CLASSES, by=["number"])
-    names = [(str(number),) for number in range(MOST_VALUES + 1)]
+    evaluation = Evaluation(CLASSES, group_columns=["number"])
+    names = [(str(number),) for number in range(MAX_COLUMN_VALUES + 1)]
     with pytest.raises(UsageError, match=r"column number has more than 1,000 values; choose one"):
         evaluation.add(["a"] * len(names), posteriors(len(names), 3), columns=names)

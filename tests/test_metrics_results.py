@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.metrics.results import IF_KNOWN, NOT_IN_JSON, ClassResult, json_values
+from nbtext.metrics.results import JSON_UNLESS_EMPTY, NOT_IN_JSON, ClassResult, to_json_values
 
 
 class Pair(NamedTuple):
@@ -26,23 +26,23 @@ class Example:
 
     by_name: dict[str, Pair]
     hidden: int = field(metadata=NOT_IN_JSON)
-    known: float | None = field(metadata=IF_KNOWN)
+    known: float | None = field(metadata=JSON_UNLESS_EMPTY)
     value: float | None
     inner: tuple[ClassResult, ...] = ()
 
 
 def test_json_has_the_fields_in_order_and_leaves_out_what_is_not_known() -> None:
     inner = ClassResult(0.5, 0.25, 1 / 3, 4, 2, None, 0.1, {"recall": (0.0, 0.5)}, 1)
-    found = json_values(Example({"x": Pair(1, (0.0, 2.0))}, 7, None, None, (inner,)))
+    found = to_json_values(Example({"x": Pair(1, (0.0, 2.0))}, 7, None, None, (inner,)))
     assert found == {
         "by_name": {"x": {"a": 1, "b": [0.0, 2.0]}},
         "value": None,
-        "inner": [json_values(inner)],
+        "inner": [to_json_values(inner)],
     }
     assert list(found) == ["by_name", "value", "inner"]
-    assert "hits" not in json_values(inner)
-    assert json_values(inner)["intervals"] == {"recall": [0.0, 0.5]}
-    assert json_values(Example({}, 7, 0.0, 1.0)) == {
+    assert "hits" not in to_json_values(inner)
+    assert to_json_values(inner)["intervals"] == {"recall": [0.0, 0.5]}
+    assert to_json_values(Example({}, 7, 0.0, 1.0)) == {
         "by_name": {},
         "known": 0.0,
         "value": 1.0,

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from sklearn import metrics as reference
 
 from nbtext import TextClassifier
-from nbtext.evaluation.comparison import _answer_cells, _Comparison, answer_differences
-from nbtext.metrics.evaluation import Evaluation, evaluation_of
+from nbtext.evaluation.comparison import _Comparison, _count_prediction_cells, bootstrap_differences
+from nbtext.metrics.evaluation import Evaluation, make_evaluation
 from nbtext.metrics.intervals import Bootstrap
-from nbtext.metrics.outcomes import Cells
-from nbtext.metrics.ranking import ranking_figures
-from nbtext.metrics.results import json_values
-from nbtext.prediction.labels import DocumentLabels, LabelTable, label_set
+from nbtext.metrics.outcomes import ConfusionCells
+from nbtext.metrics.ranking import compute_label_ranking_metrics
+from nbtext.metrics.results import to_json_values
+from nbtext.prediction.labels import DocumentLabels, LabelTable, make_label_set
 from nbtext.prediction.posterior import LabelPosterior
-from nbtext.settings import GOALS
+from nbtext.settings import TUNING_METRICS
 from tests import test_classifiers_multi_label as made
 from tests.process import content, fail, in_json, nbtext, succeed
 from tests.profiles import examples
@@ -38,7 +38,7 @@ PLAIN = Bootstrap(0)
 
 def texts(truth: Mask, names: list[str] = CLASSES) -> list[Label]:
     return [
-        label_set(name for name, is_true in zip(names, row, strict=True) if is_true)
+        make_label_set(name for name, is_true in zip(names, row, strict=True) if is_true)
         for row in truth.tolist()
     ]
 
@@ -51,7 +51,7 @@ def added(
         evaluation.add(
             texts(truth[rows]),
             LabelPosterior(np.log(probabilities[rows])),
-            DocumentLabels.of_mask(answers[rows]),
+            DocumentLabels.from_mask(answers[rows]),
         )
     return evaluation
 
@@ -107,8 +107,8 @@ def test_figures_are_scikit_learns(seed: int, n: int) -> None:
             "coverage": answers.any(axis=1).mean(),
         }
         each = reference.precision_recall_fscore_support(truth, answers, zero_division=0)
-    assert {name: result.figure(name) for name in expected} == pytest.approx(expected)
-    assert result.figure("subset_accuracy") == result.accuracy
+    assert {name: result.get_metric(name) for name in expected} == pytest.approx(expected)
+    assert result.get_metric("subset_accuracy") == result.accuracy
     for k, found in enumerate(result.per_class.values()):
         assert (found.precision, found.recall, found.f1, found.support) == pytest.approx(
             tuple(column[k] for column in each)
@@ -123,7 +123,7 @@ def test_evaluations_of_parts_that_number_sets_each_in_its_own_order_are_one_of_
     first, second = (
         evaluated(truth[rows], answers[rows], p[rows]) for rows in (slice(15), slice(15, None))
     )
-    first.join(second)
+    first.merge(second)
     assert first.summary(Bootstrap(20)) == whole
 
 
@@ -132,7 +132,7 @@ def test_documents_are_counted_by_the_labels_that_they_have_and_got() -> None:
     answers = np.array([[1, 0, 0], [1, 0, 0], [0, 0, 0], [0, 1, 1], [0, 0, 1]], np.bool_)
     evaluation = Evaluation(["a", "b", "c"], LabelPosterior)
     posterior = LabelPosterior(np.log(np.full((5, 3), 0.5)))
-    evaluation.add(texts(truth, ["a", "b", "c"]), posterior, DocumentLabels.of_mask(answers))
+    evaluation.add(texts(truth, ["a", "b", "c"]), posterior, DocumentLabels.from_mask(answers))
     result = evaluation.result(PLAIN)
     assert result.confusion == {"a|b": {"a": 2}, "": {"": 1}, "c": {"b|c": 1, "c": 1}}
     assert result.mistakes == [("a|b", "a", 2), ("c", "b|c", 1)]
@@ -144,7 +144,7 @@ def test_a_comparison_does_not_depend_on_blocks() -> None:
     b = np.roll(a, 1, axis=0)
     sides = [(evaluated(truth, a, p, block), evaluated(truth, b, p, block)) for block in (40, 7)]
     whole, in_blocks = (
-        json_values(_Comparison(of_a, of_b).result(Bootstrap(20))) for of_a, of_b in sides
+        to_json_values(_Comparison(of_a, of_b).result(Bootstrap(20))) for of_a, of_b in sides
     )
     assert whole == in_blocks
     assert whole["changed"] == (a != b).any(axis=1).sum() > 0
@@ -156,8 +156,8 @@ def test_figures_do_not_depend_on_blocks_and_one_label_each_has_the_errors_of_on
     seed: int,
 ) -> None:
     truth, answers, p = random_sets(seed, 12)
-    whole = json_values(evaluated(truth, answers, p).result(Bootstrap(20)))
-    assert json_values(evaluated(truth, answers, p, 5).result(Bootstrap(20))) == whole
+    whole = to_json_values(evaluated(truth, answers, p).result(Bootstrap(20)))
+    assert to_json_values(evaluated(truth, answers, p, 5).result(Bootstrap(20))) == whole
     assert {"matthews", "top_2_accuracy", "mean_cost"}.isdisjoint(whole)
     assert all(low <= whole[name] <= high for name, (low, high) in whole["intervals"].items())
     assert {
@@ -174,18 +174,20 @@ def test_figures_do_not_depend_on_blocks_and_one_label_each_has_the_errors_of_on
 
 
 def test_labels_of_test_documents_that_are_not_known_are_missed() -> None:
-    evaluation = Evaluation(["a", "b"], LabelPosterior, shares=np.array([0.5, 0.25]))
+    evaluation = Evaluation(["a", "b"], LabelPosterior, label_proportions=np.array([0.5, 0.25]))
     posterior = LabelPosterior(np.log(np.array([[0.9, 0.2], [0.6, 0.1], [0.2, 0.1]])))
-    answers = DocumentLabels.of_mask(np.array([[True, False], [True, False], [False, False]]))
+    answers = DocumentLabels.from_mask(np.array([[True, False], [True, False], [False, False]]))
     first, others = np.array([0]), np.array([1, 2])
-    evaluation.add([label_set(["a"])], posterior[first], answers[first])
-    evaluation.add([label_set(["a", "z"]), label_set([])], posterior[others], answers[others])
+    evaluation.add([make_label_set(["a"])], posterior[first], answers[first])
+    evaluation.add(
+        [make_label_set(["a", "z"]), make_label_set([])], posterior[others], answers[others]
+    )
     result = evaluation.result(PLAIN)
     assert (result.unknown_labels, result.unknown_documents) == (("z",), {"z": 1})
     assert result.accuracy == pytest.approx(2 / 3)
     assert result.micro_f1 == pytest.approx(4 / 5)
     assert result.macro_f1 == pytest.approx((1 + 0) / 2)
-    assert result.figure("lrap") == pytest.approx((1 + 1 / 2 + 1) / 3)
+    assert result.get_metric("lrap") == pytest.approx((1 + 1 / 2 + 1) / 3)
     assert result.log_loss is None
     assert result.known.n == 2
     assert result.known.log_loss == pytest.approx(-np.log([0.9 * 0.8, 0.8 * 0.9]).mean())
@@ -198,7 +200,7 @@ def test_labels_of_test_documents_that_are_not_known_are_missed() -> None:
 def test_shares_of_labels_as_probabilities_are_the_baseline() -> None:
     truth, answers, p = random_sets(1, 9)
     evaluation = added(
-        Evaluation(CLASSES, LabelPosterior, shares=np.full(6, 0.25)), truth, answers, p
+        Evaluation(CLASSES, LabelPosterior, label_proportions=np.full(6, 0.25)), truth, answers, p
     )
     found = evaluation.result(PLAIN).baselines
     assert found is not None
@@ -217,7 +219,12 @@ def test_the_first_of_the_most_frequent_labels_is_the_baseline(
 ) -> None:
     truth, answers, p = random_sets(3, 40)
     found = (
-        added(Evaluation(CLASSES, LabelPosterior, shares=np.array(shares)), truth, answers, p)
+        added(
+            Evaluation(CLASSES, LabelPosterior, label_proportions=np.array(shares)),
+            truth,
+            answers,
+            p,
+        )
         .result(PLAIN)
         .baselines
     )
@@ -232,17 +239,17 @@ def test_the_first_of_the_most_frequent_labels_is_the_baseline(
 
 
 def test_of_a_document_without_labels_nothing_is_found_and_nothing_missed() -> None:
-    assert ranking_figures(np.zeros((1, 3), np.bool_), np.log([[0.5, 0.2, 0.1]])).tolist() == [
-        [0, 0, 0, 0, 1]
-    ]
+    assert compute_label_ranking_metrics(
+        np.zeros((1, 3), np.bool_), np.log([[0.5, 0.2, 0.1]])
+    ).tolist() == [[0, 0, 0, 0, 1]]
 
 
 def test_some_documents_alone_are_judged_as_if_there_were_no_others() -> None:
     truth, answers, p = random_sets(2, 15)
-    evaluation = Evaluation(CLASSES, LabelPosterior, by=["part"])
+    evaluation = Evaluation(CLASSES, LabelPosterior, group_columns=["part"])
     columns = [["x" if row % 3 else "y"] for row in range(15)]
     evaluation.add(
-        texts(truth), LabelPosterior(np.log(p)), DocumentLabels.of_mask(answers), columns
+        texts(truth), LabelPosterior(np.log(p)), DocumentLabels.from_mask(answers), columns
     )
     slices = evaluation.result(PLAIN).slices
     assert slices is not None
@@ -259,17 +266,19 @@ def test_some_documents_alone_are_judged_as_if_there_were_no_others() -> None:
 def test_cells_count_what_each_document_has_and_got(seed: int, n: int) -> None:
     generator = np.random.default_rng(seed)
     sets = [(), (0,), (2,), (0, 1), (1, 3), (0, 1, 2)]
-    table = LabelTable.of_sets(sets, 5)
+    table = LabelTable.from_sets(sets, 5)
     truth, answer = generator.integers(0, 6, n), generator.integers(-1, 6, n)
-    has, got = DocumentLabels(truth, table).mask(5), DocumentLabels(answer, table).mask(5)
+    has, got = DocumentLabels(truth, table).to_mask(5), DocumentLabels(answer, table).to_mask(5)
     assert [tuple(np.flatnonzero(row).tolist()) for row in has] == [
         sets[number] for number in truth.tolist()
     ]
-    cells = Cells.of(truth, answer, table)
+    cells = ConfusionCells.from_documents(truth, answer, table)
     drawn = generator.integers(0, 4, (3, cells.documents.size))
     place = {
         pair: cell
-        for cell, pair in enumerate(zip(cells.truth.tolist(), cells.answer.tolist(), strict=True))
+        for cell, pair in enumerate(
+            zip(cells.truth.tolist(), cells.predicted.tolist(), strict=True)
+        )
     }
     owner = [place[pair] for pair in zip(truth.tolist(), answer.tolist(), strict=True)]
     weights = drawn[:, owner] / cells.documents[owner]
@@ -277,39 +286,39 @@ def test_cells_count_what_each_document_has_and_got(seed: int, n: int) -> None:
     sizes = has.sum(axis=1) + got.sum(axis=1)
     f1 = np.where(sizes > 0, 2 * (has & got).sum(axis=1) / np.maximum(sizes, 1), 1)
     for counts, of_documents in ((None, np.ones(n)), (drawn, weights)):
-        found = cells.outcomes(5, counts)
+        found = cells.sum_margins(5, counts)
         assert found.hits == pytest.approx(of_documents @ (has & got))
         assert found.support == pytest.approx(of_documents @ has)
-        assert found.answered == pytest.approx(of_documents @ got)
+        assert found.predicted == pytest.approx(of_documents @ got)
         assert found.documents == pytest.approx(of_documents.sum(axis=-1))
-        assert found.right == pytest.approx(of_documents @ is_right)
-        assert found.documents_answered == pytest.approx(of_documents @ is_answered)
-        assert found.right_answered == pytest.approx(of_documents @ (is_right & is_answered))
-        assert found.f1_of_documents == pytest.approx(of_documents @ f1)
-    in_order = cells.sorted_by_labels(table)
+        assert found.correct == pytest.approx(of_documents @ is_right)
+        assert found.predicted_documents == pytest.approx(of_documents @ is_answered)
+        assert found.correct_predicted == pytest.approx(of_documents @ (is_right & is_answered))
+        assert found.document_f1_sum == pytest.approx(of_documents @ f1)
+    in_order = cells.sort_by_labels(table)
     of_truth, of_answer = (
-        DocumentLabels(sets_of_cells, table).mask(5).tolist()
-        for sets_of_cells in (in_order.truth, in_order.answer)
+        DocumentLabels(sets_of_cells, table).to_mask(5).tolist()
+        for sets_of_cells in (in_order.truth, in_order.predicted)
     )
-    rows = list(zip(of_truth, (in_order.answer >= 0).tolist(), of_answer, strict=True))
+    rows = list(zip(of_truth, (in_order.predicted >= 0).tolist(), of_answer, strict=True))
     assert rows == sorted(rows)
     before, after = (
-        zip(each.truth.tolist(), each.answer.tolist(), each.documents.tolist(), strict=True)
+        zip(each.truth.tolist(), each.predicted.tolist(), each.documents.tolist(), strict=True)
         for each in (cells, in_order)
     )
     assert sorted(after) == list(before)
-    present, n_present = cells.with_present_labels()
+    present, n_present = cells.renumber_present_labels()
     occurs = (has | got).any(axis=0)
     assert n_present == occurs.sum()
-    renumbered, whole = present.outcomes(n_present), cells.outcomes(5)
+    renumbered, whole = present.sum_margins(n_present), cells.sum_margins(5)
     for name in ("hits", "support", "answered"):
         assert getattr(renumbered, name) == pytest.approx(getattr(whole, name)[occurs])
 
 
 def test_counts_tell_which_evaluation_there_is() -> None:
     counts = made.trained().counts
-    for statistics in (counts.table, counts.labelled):
-        evaluation = evaluation_of(statistics)
+    for statistics in (counts.table, counts.labelled_statistics):
+        evaluation = make_evaluation(statistics)
         assert evaluation.kind is LabelPosterior
         assert evaluation.classes == sorted(made.LABELS)
 
@@ -423,7 +432,7 @@ def test_left_out_documents_are_judged_as_by_models_trained_without_them(corpus:
 
 
 def test_settings_are_compared_and_the_choice_is_judged(corpus: Path) -> None:
-    for goal in GOALS:
+    for goal in TUNING_METRICS:
         found = in_json("tune --folds 3 --try smoothing=0.3,30 --for", goal, corpus)
         [best] = [trial for trial in found["settings"] if trial["setting"] == {"smoothing": "0.3"}]
         [other] = [trial for trial in found["settings"] if trial["setting"] == {"smoothing": "30"}]
@@ -431,9 +440,9 @@ def test_settings_are_compared_and_the_choice_is_judged(corpus: Path) -> None:
         same = in_json("cross-validate --folds 3 --smoothing 30", corpus)
         assert all(
             other[figure] == same[figure]
-            for figure in {"accuracy", "macro_f1", GOALS[goal]} - {"log_loss"}
+            for figure in {"accuracy", "macro_f1", TUNING_METRICS[goal]} - {"log_loss"}
         )
-        assert found["corrected"] == pytest.approx(found["chosen"][GOALS[goal]], abs=0.3)
+        assert found["corrected"] == pytest.approx(found["chosen"][TUNING_METRICS[goal]], abs=0.3)
 
 
 def test_more_documents_make_better_sets(corpus: Path) -> None:
@@ -487,10 +496,12 @@ def test_two_models_are_compared_by_sets_and_by_labels(labels_model: Path, corpu
 
 def test_macro_f1_of_sets_is_redrawn_as_that_of_labels() -> None:
     generator = np.random.default_rng(3)
-    table = LabelTable.of_sets([(), (0,), (1,), (0, 1)], 2)
-    sets = DocumentLabels(np.arange(4), table).mask(2)
+    table = LabelTable.from_sets([(), (0,), (1,), (0, 1)], 2)
+    sets = DocumentLabels(np.arange(4), table).to_mask(2)
     truth, a, b = generator.integers(4, size=(3, 150))
-    made_of_cells = answer_differences(_answer_cells([truth, a, b], 4), Bootstrap(2000), table)
+    made_of_cells = bootstrap_differences(
+        _count_prediction_cells([truth, a, b], 4), Bootstrap(2000), table
+    )
     slow = []
     for _ in range(200):
         rows = generator.integers(150, size=150)

@@ -10,18 +10,22 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.classifiers.base import Training, label_prior_odds
+from nbtext.classifiers.base import Training, compute_label_log_prior_odds
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.corpus.document import Document
-from nbtext.evaluation.drift_log import DriftWatch
-from nbtext.explain.token_trace import WordWalker
-from nbtext.fitted_model import FEWEST_DOCUMENTS, LEAST_DOCUMENTS, NO_CHOICES, PairedTest
-from nbtext.inspection.terms import ranking, term_name
-from nbtext.model.auto_settings import ALTERNATIVES, APART, HELD_OUT_ALTERNATIVES
-from nbtext.model.description import describe
-from nbtext.prediction.calibration import OF_COUNTS, by_length
-from nbtext.prediction.label_calibration import by_label
-from nbtext.scoring import scored
+from nbtext.evaluation.drift_log import DriftRecorder
+from nbtext.explain.token_trace import TokenTracer
+from nbtext.fitted_model import MIN_CLEAR_DOCUMENTS, MIN_COMPARED_DOCUMENTS, NO_CHOICES, PairedTest
+from nbtext.inspection.terms import format_term_name, rank_model_terms
+from nbtext.model.auto_settings import (
+    MIN_SMOOTHING_RATIO,
+    SMOOTHING_ALTERNATIVES,
+    TFIDF_SMOOTHING_ALTERNATIVES,
+)
+from nbtext.model.description import describe_model
+from nbtext.prediction.calibration import COUNT_TEMPERATURE_EXPONENT, fit_length_temperature
+from nbtext.prediction.label_calibration import fit_label_calibration
+from nbtext.scoring import score_documents
 from tests.process import content, nbtext, write
 
 if TYPE_CHECKING:
@@ -90,9 +94,9 @@ def test_stop_words_that_tell_the_classes_stay() -> None:
     model, all_words = (
         TextClassifier(stop_words=name).fit(*questions(300)) for name in ("auto", "none")
     )
-    assert model.fitted.learnt.choices.stop_words_kept
-    assert model.fitted.learnt.choices.stop_words is not None
-    assert model.fitted.learnt.choices.stop_words.gain > 0.3
+    assert model.fitted.parameters.choices.stop_words_kept
+    assert model.fitted.parameters.choices.stop_words is not None
+    assert model.fitted.parameters.choices.stop_words.gain > 0.3
     texts, labels = questions(200, seed=1)
     assert model.score(texts, labels) == 1
     np.testing.assert_allclose(
@@ -105,23 +109,23 @@ def test_other_stop_words_go() -> None:
     model, without = (
         TextClassifier(stop_words=name).fit(texts, labels) for name in ("auto", "default")
     )
-    assert not model.fitted.learnt.choices.stop_words_kept
-    assert model.fitted.learnt.choices.stop_words is not None
-    assert model.fitted.learnt.choices.stop_words.gain < 0
+    assert not model.fitted.parameters.choices.stop_words_kept
+    assert model.fitted.parameters.choices.stop_words is not None
+    assert model.fitted.parameters.choices.stop_words.gain < 0
     fresh, _ = topics(200, seed=1)
     np.testing.assert_allclose(
         model.predict_log_proba(fresh), without.predict_log_proba(fresh), rtol=1e-12
     )
-    assert describe(model.fitted).split(", stop words")[0] == describe(without.fitted)
+    assert describe_model(model.fitted).split(", stop words")[0] == describe_model(without.fitted)
     scored = model.fitted.score([text.encode() for text in fresh])
-    assert not scored.unknown.any()  # a dropped stop word is not an unknown term
+    assert not scored.unknown_tokens.any()  # a dropped stop word is not an unknown term
 
 
 @pytest.mark.parametrize("settings", [{"ngrams": 2}, {"sample": 0}])
 def test_with_ngrams_or_without_a_sample_the_list_is_dropped(settings: dict[str, Any]) -> None:
     model = TextClassifier(**settings).fit(*questions(300))
-    assert model.fitted.learnt.choices.stop_words is None
-    assert not model.fitted.learnt.choices.stop_words_kept
+    assert model.fitted.parameters.choices.stop_words is None
+    assert not model.fitted.parameters.choices.stop_words_kept
     assert (
         model.predict(["who"]).tolist()
         == TextClassifier(**settings).fit(*questions(300)).predict([""]).tolist()
@@ -130,12 +134,13 @@ def test_with_ngrams_or_without_a_sample_the_list_is_dropped(settings: dict[str,
 
 def test_few_documents_choose_nothing() -> None:
     assert (
-        TextClassifier().fit(*questions(FEWEST_DOCUMENTS - 1)).fitted.learnt.choices == NO_CHOICES
+        TextClassifier().fit(*questions(MIN_COMPARED_DOCUMENTS - 1)).fitted.parameters.choices
+        == NO_CHOICES
     )
-    few = TextClassifier().fit(*questions(LEAST_DOCUMENTS - 1)).fitted.learnt.choices
+    few = TextClassifier().fit(*questions(MIN_CLEAR_DOCUMENTS - 1)).fitted.parameters.choices
     assert (few.stop_words is None, few.smoothing is None) == (False, True)
     assert (
-        TextClassifier().fit(*questions(LEAST_DOCUMENTS)).fitted.learnt.choices.smoothing
+        TextClassifier().fit(*questions(MIN_CLEAR_DOCUMENTS)).fitted.parameters.choices.smoothing
         is not None
     )
 
@@ -147,7 +152,7 @@ def test_few_documents_choose_nothing() -> None:
 def test_of_few_documents_stop_words_stay_unless_they_make_answers_worse(
     gain: float, documents: int, kept: bool
 ) -> None:
-    assert PairedTest(gain, 0.2, documents).keeps_words == kept
+    assert PairedTest(gain, 0.2, documents).keeps_stop_words == kept
 
 
 def test_a_few_questions_keep_the_words_that_tell_them() -> None:
@@ -174,16 +179,19 @@ def test_an_updated_model_chooses_what_a_trained_one_does(tmp_path: Path) -> Non
         TextClassifier().fit(texts, labels),
         TextClassifier().fit(texts + more, labels + others),
     )
-    assert not updated.fitted.learnt.choices.stop_words_kept
+    assert not updated.fitted.parameters.choices.stop_words_kept
     updated = updated.partial_fit(more, others)
     for name, model in (("updated", updated), ("trained", trained)):
         model.save(str(tmp_path / name))
-    assert updated.fitted.learnt.choices.stop_words_kept
+    assert updated.fitted.parameters.choices.stop_words_kept
     assert content("updated") == content("trained")
-    assert TextClassifier.load("updated").fitted.learnt.choices == trained.fitted.learnt.choices
     assert (
-        updated.forget(more, others).fitted.learnt.choices
-        == TextClassifier().fit(texts, labels).fitted.learnt.choices
+        TextClassifier.load("updated").fitted.parameters.choices
+        == trained.fitted.parameters.choices
+    )
+    assert (
+        updated.forget(more, others).fitted.parameters.choices
+        == TextClassifier().fit(texts, labels).fitted.parameters.choices
     )
 
 
@@ -193,7 +201,7 @@ def left_out_loss(texts: list[str], labels: list[str], **settings: Any) -> np.nd
     scores, lengths, truth = [], [], []
     for place, (text, label) in enumerate(zip(texts, labels, strict=True)):
         rest = TextClassifier(
-            **{**settings, "calibration": "none", "smoothing": whole.fitted.learnt.smoothing}
+            **{**settings, "calibration": "none", "smoothing": whole.fitted.parameters.smoothing}
         )
         rest.fit(texts[:place] + texts[place + 1 :], labels[:place] + labels[place + 1 :])
         scored = rest.fitted.score([text.encode()])
@@ -201,7 +209,9 @@ def left_out_loss(texts: list[str], labels: list[str], **settings: Any) -> np.nd
         lengths.append(scored.lengths[0])
         truth.append(whole.classes.index(label))
     stacked, known, classes = np.array(scores), np.array(lengths), np.array(truth)
-    posterior = by_length(stacked, classes, known, usual=OF_COUNTS).log_posterior(stacked, known)
+    posterior = fit_length_temperature(
+        stacked, classes, known, prior_exponent=COUNT_TEMPERATURE_EXPONENT
+    ).compute_log_posterior(stacked, known)
     losses: np.ndarray[Any, Any] = -posterior[np.arange(len(classes)), classes]
     return losses
 
@@ -212,7 +222,7 @@ def test_the_comparison_is_that_of_models_trained_without_each_document() -> Non
         left_out_loss(texts, labels, stop_words=name, smoothing=0.5) for name in ("default", "none")
     ]
     gains = losses[0] - losses[1]
-    found = TextClassifier(smoothing=0.5).fit(texts, labels).fitted.learnt.choices.stop_words
+    found = TextClassifier(smoothing=0.5).fit(texts, labels).fitted.parameters.choices.stop_words
     assert found is not None
     assert found.documents == 60
     assert found.gain == pytest.approx(gains.mean(), rel=1e-5)
@@ -226,12 +236,16 @@ def test_smoothing_is_compared_by_models_of_the_same_weights_trained_without_eac
     texts, labels = titles(60)
     settings: dict[str, Any] = {"stop_words": "none", "weighting": weighting}
     evidence, auto = (
-        TextClassifier(**settings, smoothing=name).fit(texts, labels).fitted.learnt
+        TextClassifier(**settings, smoothing=name).fit(texts, labels).fitted.parameters
         for name in ("evidence", "auto")
     )
     losses = left_out_loss(texts, labels, **settings, smoothing=evidence.smoothing)
-    assert evidence.smoothing > max(ALTERNATIVES) / APART  # so that none is tried above it
-    tried = [one for one in ALTERNATIVES if one * APART <= evidence.smoothing]
+    assert (
+        evidence.smoothing > max(SMOOTHING_ALTERNATIVES) / MIN_SMOOTHING_RATIO
+    )  # so that none is tried above it
+    tried = [
+        one for one in SMOOTHING_ALTERNATIVES if one * MIN_SMOOTHING_RATIO <= evidence.smoothing
+    ]
     gains = max(
         (losses - left_out_loss(texts, labels, **settings, smoothing=one) for one in tried),
         key=np.mean,
@@ -245,7 +259,7 @@ def test_smoothing_is_compared_by_models_of_the_same_weights_trained_without_eac
 def test_smoothing_of_several_labels_is_compared_by_the_sum_of_their_losses() -> None:
     texts, labels = titles(120)
     sets = [[label, "even"] if place % 2 else [label] for place, label in enumerate(labels)]
-    found = TextClassifier(stop_words="none").fit(texts, sets).fitted.learnt
+    found = TextClassifier(stop_words="none").fit(texts, sets).fitted.parameters
 
     def losses(smoothing: float) -> np.ndarray[Any, Any]:
         model = TextClassifier(stop_words="none", smoothing=smoothing, calibration="none").fit(
@@ -254,17 +268,23 @@ def test_smoothing_of_several_labels_is_compared_by_the_sum_of_their_losses() ->
         classifier: Any = model.fitted.classifier
         scores, lengths, _, labels, _ = classifier.leave_one_out(model.counts.sample.documents)
         truth = labels.mask(scores.shape[1])
-        prior = label_prior_odds(classifier.training)
-        p = np.exp(by_label(scores, truth, lengths, None, prior).log_posterior(scores, lengths))
+        prior = compute_label_log_prior_odds(classifier.training)
+        p = np.exp(
+            fit_label_calibration(scores, truth, lengths, None, prior).compute_log_posterior(
+                scores, lengths
+            )
+        )
         return -np.log(np.where(truth, p, 1 - p)).sum(axis=1)
 
-    by_evidence = MultinomialNaiveBayes.smoothing(classifier_training(texts, sets))
+    by_evidence = MultinomialNaiveBayes.choose_smoothing(classifier_training(texts, sets))
     compared = found.choices.smoothing
     assert compared is not None
     apart = [
-        one for one in ALTERNATIVES if one >= APART * by_evidence or one * APART <= by_evidence
+        one
+        for one in SMOOTHING_ALTERNATIVES
+        if one >= MIN_SMOOTHING_RATIO * by_evidence or one * MIN_SMOOTHING_RATIO <= by_evidence
     ]
-    tests = {one: PairedTest.of(losses(by_evidence), losses(one)) for one in apart}
+    tests = {one: PairedTest.from_losses(losses(by_evidence), losses(one)) for one in apart}
     chosen = min(apart, key=lambda one: abs(tests[one].gain - compared.gain))
     assert (compared.gain, compared.error) == pytest.approx(
         (tests[chosen].gain, tests[chosen].error), rel=1e-3
@@ -277,7 +297,7 @@ def classifier_training(texts: list[str], sets: list[list[str]]) -> Training:
     fitted = (
         TextClassifier(stop_words="none", smoothing=1.0, calibration="none").fit(texts, sets).fitted
     )
-    return Training(fitted.statistics, fitted.learnt.selected, np.nan, fitted.settings)
+    return Training(fitted.statistics, fitted.parameters.selected_terms, np.nan, fitted.settings)
 
 
 @pytest.mark.parametrize(
@@ -292,13 +312,13 @@ def test_where_nothing_can_be_left_out_exactly_smoothing_is_not_compared(
     settings: dict[str, Any],
 ) -> None:
     texts, labels = titles(61)
-    auto = TextClassifier(**settings).fit(texts, labels).fitted.learnt
+    auto = TextClassifier(**settings).fit(texts, labels).fitted.parameters
     assert auto.choices.smoothing is None
     assert (
         auto.smoothing
         == TextClassifier(**settings, smoothing="evidence")
         .fit(texts, labels)
-        .fitted.learnt.smoothing
+        .fitted.parameters.smoothing
     )
 
 
@@ -308,30 +328,30 @@ def test_another_pseudo_count_is_taken_only_if_it_is_clearly_better() -> None:
         TextClassifier(stop_words="default", smoothing=name).fit(texts, labels)
         for name in ("auto", "evidence")
     )
-    choices = auto.fitted.learnt.choices
+    choices = auto.fitted.parameters.choices
     assert choices.smoothing is not None
     if choices.pseudo_count is None:
-        assert auto.fitted.learnt.smoothing == evidence.fitted.learnt.smoothing
+        assert auto.fitted.parameters.smoothing == evidence.fitted.parameters.smoothing
     else:
         assert choices.smoothing.is_clear
-        assert auto.fitted.learnt.smoothing == choices.pseudo_count
+        assert auto.fitted.parameters.smoothing == choices.pseudo_count
 
 
 def test_rare_words_of_short_titles_take_more_smoothing() -> None:
     for weighting in ("counts", "binary", "log"):
         model = TextClassifier(weighting=weighting).fit(*titles(600))
-        assert model.fitted.learnt.choices.pseudo_count is not None
-        assert model.fitted.learnt.smoothing == model.fitted.learnt.choices.pseudo_count
+        assert model.fitted.parameters.choices.pseudo_count is not None
+        assert model.fitted.parameters.smoothing == model.fitted.parameters.choices.pseudo_count
 
 
 def test_a_comparison_is_paired_and_its_error_that_of_a_mean() -> None:
     losses = np.tile([1.0, 2.0], 50)
-    found = PairedTest.of(losses, losses - np.tile([0.1, 0.3], 50))
+    found = PairedTest.from_losses(losses, losses - np.tile([0.1, 0.3], 50))
     assert (found.gain, found.documents) == (0.2, 100)
     assert found.error == pytest.approx(np.std(np.tile([0.1, 0.3], 50), ddof=1) / 10, rel=1e-5)
     assert found.is_clear
-    assert not PairedTest.of(losses, losses).is_clear
-    assert PairedTest.of(np.full(100, np.nan), losses).documents == 0
+    assert not PairedTest.from_losses(losses, losses).is_clear
+    assert PairedTest.from_losses(np.full(100, np.nan), losses).documents == 0
 
 
 def test_v_and_inspect_say_what_was_chosen_and_by_how_much(tmp_path: Path) -> None:
@@ -362,33 +382,39 @@ def test_the_profile_of_training_is_that_of_documents_without_dropped_stop_words
         TextClassifier(stop_words=name, **settings).fit(*topics(150))
         for name in ("auto", "default")
     )
-    assert model.fitted.learnt.choices.stop_words is not None
-    assert not model.fitted.learnt.choices.stop_words_kept
-    profile, wanted = model.fitted.learnt.profile, without.fitted.learnt.profile
+    assert model.fitted.parameters.choices.stop_words is not None
+    assert not model.fitted.parameters.choices.stop_words_kept
+    profile, wanted = model.fitted.parameters.profile, without.fitted.parameters.profile
     assert profile is not None
     assert wanted is not None
-    assert profile.figures == wanted.figures
-    assert profile.figures["unknown"].mean == 0
-    watch = DriftWatch(model)
+    assert profile.metrics == wanted.metrics
+    assert profile.metrics["unknown"].mean == 0
+    watch = DriftRecorder(model)
     documents = [
         Document(str(number), None, text.encode())
         for number, text in enumerate(topics(100, seed=1)[0])
     ]
-    for _ in watch.watched(scored(model.fitted, documents)):
+    for _ in watch.observe(score_documents(model.fitted, documents)):
         pass
-    drift = watch.drift()
+    drift = watch.compute_drift()
     assert drift is not None
-    assert not any(figure.beyond_chance for figure in drift.figures.values())
+    assert not any(figure.is_significant for figure in drift.figures.values())
 
 
 def test_stop_words_that_stay_are_shown_as_words() -> None:
     model = TextClassifier().fit(*questions(300))
-    assert model.fitted.learnt.choices.stop_words_kept
-    tokens = list(WordWalker.of_model(model.fitted).tokens(b"Who was at the lamppost?"))
+    assert model.fitted.parameters.choices.stop_words_kept
+    tokens = list(TokenTracer.from_model(model.fitted).trace_tokens(b"Who was at the lamppost?"))
     assert [token.term for token in tokens] == ["who", "was", "at", "the", "lamppost"]
     assert not any(token.dropped for token in tokens)
-    best = ranking(model, "mutual-information").terms[:5]
-    assert {term_name(model, int(term)) for term in best} == {"who", "was", "at", "where", "is"}
+    best = rank_model_terms(model, "mutual-information").terms[:5]
+    assert {format_term_name(model, int(term)) for term in best} == {
+        "who",
+        "was",
+        "at",
+        "where",
+        "is",
+    }
 
 
 PARTS = {"a": ("甲乙丙", "丁乙戊"), "b": ("甲乙戊", "丁乙丙")}
@@ -425,8 +451,8 @@ def test_what_answers_left_out_documents_best_is_kept_of_scripts_without_spaces(
     texts, labels = clauses(300, told_by=told_by)
     fresh, truth = clauses(100, told_by=told_by, seed=1)
     model = TextClassifier().fit(texts, labels)
-    assert model.fitted.learnt.choices.sides == sides
-    assert model.fitted.learnt.choices.unspaced is not None
+    assert model.fitted.parameters.choices.sides == sides
+    assert model.fitted.parameters.choices.unspaced is not None
     assert model.score(fresh, truth) == 1
     if told_by != "both":
         alone = TextClassifier(unspaced=told_by).fit(texts, labels)
@@ -436,7 +462,7 @@ def test_what_answers_left_out_documents_best_is_kept_of_scripts_without_spaces(
         assert model.fitted.class_tokens.tolist() == alone.fitted.class_tokens.tolist()
     model.save("model")
     loaded = TextClassifier.load("model")
-    assert loaded.fitted.learnt.choices == model.fitted.learnt.choices
+    assert loaded.fitted.parameters.choices == model.fitted.parameters.choices
     assert loaded.settings.unspaced == "auto"
     assert np.array_equal(loaded.predict_log_proba(fresh), model.predict_log_proba(fresh))
     grown = TextClassifier().fit(texts[:60], labels[:60]).partial_fit(texts[60:], labels[60:])
@@ -444,7 +470,7 @@ def test_what_answers_left_out_documents_best_is_kept_of_scripts_without_spaces(
     assert content("grown") == content("model")
     tokens = [
         token
-        for token in WordWalker.of_model(model.fitted).tokens(texts[0].encode())
+        for token in TokenTracer.from_model(model.fitted).trace_tokens(texts[0].encode())
         if token.dropped is None
     ]
     assert {len(token.word) > 2 for token in tokens} == {told_by == "words"}
@@ -458,7 +484,7 @@ def test_a_corpus_without_such_scripts_makes_the_file_that_pairs_make(tmp_path: 
         ).save(str(tmp_path / name))
     assert content("auto") == content("pairs")
     grown = TextClassifier.load("auto").partial_fit(*clauses(300, told_by="words"))
-    assert grown.fitted.learnt.choices.unspaced is not None
+    assert grown.fitted.parameters.choices.unspaced is not None
 
 
 @pytest.mark.parametrize(
@@ -471,22 +497,22 @@ def test_with_ngrams_surface_forms_or_without_a_sample_pairs_are_kept(
     model, pairs = (
         TextClassifier(unspaced=name, **settings).fit(texts, labels) for name in ("auto", "pairs")
     )
-    assert model.fitted.learnt.choices.sides == ("pairs",)
-    assert model.fitted.learnt.choices.unspaced is None
+    assert model.fitted.parameters.choices.sides == ("pairs",)
+    assert model.fitted.parameters.choices.unspaced is None
     np.testing.assert_allclose(
         model.predict_log_proba(texts), pairs.predict_log_proba(texts), rtol=1e-9
     )
 
 
 @pytest.mark.parametrize(
-    ("of_scripts", "compared"), [(LEAST_DOCUMENTS - 1, False), (LEAST_DOCUMENTS, True)]
+    ("of_scripts", "compared"), [(MIN_CLEAR_DOCUMENTS - 1, False), (MIN_CLEAR_DOCUMENTS, True)]
 )
 def test_few_documents_in_scripts_without_spaces_among_others_choose_nothing(
     of_scripts: int, *, compared: bool
 ) -> None:
     (texts, labels), (others, labels_of_others) = clauses(of_scripts, told_by="words"), topics(200)
     model = TextClassifier().fit(texts + others, labels + labels_of_others)
-    choices = model.fitted.learnt.choices
+    choices = model.fitted.parameters.choices
     assert (choices.unspaced is not None) == compared
     assert compared or choices.sides == ("pairs",)
 
@@ -513,11 +539,14 @@ def test_complement_on_tfidf_takes_the_pseudo_count_that_held_out_documents_pref
     model, usual = (
         TextClassifier(**complement, smoothing=value).fit(texts, labels) for value in ("auto", 0.2)
     )
-    chosen = model.fitted.learnt.choices.pseudo_count
-    assert chosen == model.fitted.learnt.smoothing
-    assert chosen in HELD_OUT_ALTERNATIVES
+    chosen = model.fitted.parameters.choices.pseudo_count
+    assert chosen == model.fitted.parameters.smoothing
+    assert chosen in TFIDF_SMOOTHING_ALTERNATIVES
     assert model.score(fresh, truth) > usual.score(fresh, truth) + 0.2
     model.save("model")
-    assert TextClassifier.load("model").fitted.learnt.smoothing == chosen
+    assert TextClassifier.load("model").fitted.parameters.smoothing == chosen
     few = TextClassifier(**complement).fit(texts[:200], labels[:200])
-    assert (few.fitted.learnt.choices.pseudo_count, few.fitted.learnt.smoothing) == (None, 0.2)
+    assert (few.fitted.parameters.choices.pseudo_count, few.fitted.parameters.smoothing) == (
+        None,
+        0.2,
+    )

@@ -16,7 +16,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 import nbtext as package
 from nbtext import DecisionRule, TextClassifier
 from nbtext.errors import UsageError
-from nbtext.model.operations import relabelled
+from nbtext.model.operations import relabel_class
 from tests.textbook import model_of_china
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def test_a_class_without_a_prior_is_refused_and_leaves_the_model_as_it_was() -> 
 
 def test_parameters_of_counting_forget_and_parameters_of_estimation_do_not() -> None:
     model = TextClassifier().fit(TEXTS, LABELS)
-    assert model.set_params(smoothing=3).fitted.learnt.smoothing == 3
+    assert model.set_params(smoothing=3).fitted.parameters.smoothing == 3
     assert model.predict(["purr"]).tolist() == ["cats"]
     model.set_params(stemmer="none")
     with pytest.raises(UsageError, match="not trained"):
@@ -181,7 +181,7 @@ def test_labels_of_several_types_or_none_are_refused(labels: list[Any]) -> None:
 def test_a_class_that_is_no_number_makes_all_classes_texts() -> None:
     """As when files bring new classes to a model of numbers."""
     model = TextClassifier().fit(["purr", "bark"], [10, 9])
-    assert model.learn(relabelled(model, "9", "dogs").counts).classes_.tolist() == ["10", "dogs"]
+    assert model.learn(relabel_class(model, "9", "dogs").counts).classes_.tolist() == ["10", "dogs"]
 
 
 def test_data_frames() -> None:
@@ -356,7 +356,7 @@ def test_a_missing_value_of_a_column_is_no_category() -> None:
     assert len({str(model.predict_proba([row]).tolist()) for row in rows[1:]}) == 1
     assert [
         term
-        for term in model.fitted.statistics.vocabulary.single_terms()
+        for term in model.fitted.statistics.vocabulary.list_single_terms()
         if "NA" in term or "NaT" in term
     ] == []
 
@@ -367,7 +367,7 @@ def test_stop_words_are_a_list_or_none(tmp_path: Path) -> None:
     wanted = TextClassifier(stop_words=str(tmp_path / "stop.txt")).fit(texts, ["a", "b"] * 6)
     for given in (["The", "sea"], ("sea", "The"), {"sea", "The"}, frozenset({"The", "sea"})):
         model = TextClassifier(stop_words=given).fit(texts, ["a", "b"] * 6)
-        assert model.fitted.statistics.vocabulary.single_terms() == ["bark", "purr"]
+        assert model.fitted.statistics.vocabulary.list_single_terms() == ["bark", "purr"]
         assert model.predict_proba(texts).tolist() == wanted.predict_proba(texts).tolist()
         model.save("model")
         assert TextClassifier.load("model").get_params()["stop_words"] == ("The", "sea")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nbtext.model.label_findings import label_findings, separator_of
+from nbtext.model.label_findings import check_label_names, detect_label_separator
 from nbtext.settings import Reading
 
 
@@ -27,11 +27,11 @@ from nbtext.settings import Reading
     ],
 )
 def test_lists_are_known_by_parts_that_come_again(labels: list[str], separator: str | None) -> None:
-    assert separator_of(labels) == separator
+    assert detect_label_separator(labels) == separator
 
 
 def said(*labels: str, **reading: str) -> list[str]:
-    return [finding.line for finding in label_findings(labels, Reading(**reading))]  # type: ignore[arg-type]
+    return [finding.line for finding in check_label_names(labels, Reading(**reading))]  # type: ignore[arg-type]
 
 
 def test_what_is_odd_is_said_with_what_to_do() -> None:

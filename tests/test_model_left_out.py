@@ -10,10 +10,10 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.errors import UsageError
-from nbtext.model.training import left_out_posteriors
-from nbtext.prediction.calibration import LeftOutPosteriors
-from nbtext.prediction.labels import DocumentLabels, single_labels
-from nbtext.prediction.posterior import ClassPosterior, log_posterior
+from nbtext.model.training import compute_held_out_posteriors
+from nbtext.prediction.calibration import HeldOutPosteriors
+from nbtext.prediction.labels import DocumentLabels, single_label_table
+from nbtext.prediction.posterior import ClassPosterior, normalize_log_joint
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +40,10 @@ def model(**parameters: Any) -> TextClassifier:
 def test_each_document_is_answered_by_a_model_trained_without_it() -> None:
     texts, labels = corpus()
     whole = TextClassifier(stop_words="none", stemmer="none", smoothing=1.0).fit(texts, labels)
-    found, calibration = left_out_posteriors(whole.fitted), whole.fitted.learnt.calibration
+    found, calibration = (
+        compute_held_out_posteriors(whole.fitted),
+        whole.fitted.parameters.calibration,
+    )
     twins = []
     for place, text in enumerate(texts):
         others = TextClassifier(
@@ -49,12 +52,15 @@ def test_each_document_is_answered_by_a_model_trained_without_it() -> None:
         others.fit(texts[:place] + texts[place + 1 :], labels[:place] + labels[place + 1 :])
         scored = others.fitted.score([text.encode()])
         twins.append(
-            (labels[place], *calibration.log_posterior(scored.scores, scored.lengths)[0].tolist())
+            (
+                labels[place],
+                *calibration.compute_log_posterior(scored.scores, scored.lengths)[0].tolist(),
+            )
         )
     mine = [
         ("abc"[label], *row)
         for label, row in zip(
-            found.truth.numbers.tolist(), found.log_posterior.tolist(), strict=True
+            found.truth.indices.tolist(), found.log_posterior.tolist(), strict=True
         )
     ]
     assert np.array([row[1:] for row in sorted(mine)]) == pytest.approx(
@@ -79,15 +85,15 @@ def test_models_of_counts_leave_documents_out_also_from_their_files(
     parameters: dict[str, Any], tmp_path: Path
 ) -> None:
     whole = model(**parameters)
-    assert whole.fitted.learnt.left_out is None
-    found = left_out_posteriors(whole.fitted)
+    assert whole.fitted.parameters.held_out_posteriors is None
+    found = compute_held_out_posteriors(whole.fitted)
     assert len(found.truth) == len(found.weights) == 60
     assert np.exp(found.log_posterior).sum(axis=1) == pytest.approx(1)
-    assert found.log_posterior.argmax(axis=1).tolist() != found.truth.numbers.tolist()
+    assert found.log_posterior.argmax(axis=1).tolist() != found.truth.indices.tolist()
     whole.save("m")
-    again = left_out_posteriors(TextClassifier.load("m").fitted)
+    again = compute_held_out_posteriors(TextClassifier.load("m").fitted)
     assert again.log_posterior == pytest.approx(found.log_posterior)
-    assert again.truth.numbers.tolist() == found.truth.numbers.tolist()
+    assert again.truth.indices.tolist() == found.truth.indices.tolist()
     assert again.weights == pytest.approx(found.weights)
 
 
@@ -104,33 +110,33 @@ def test_models_of_all_documents_keep_what_they_say_of_those_left_out(
     parameters: dict[str, Any], tmp_path: Path
 ) -> None:
     whole = model(**parameters)
-    found = left_out_posteriors(whole.fitted)
+    found = compute_held_out_posteriors(whole.fitted)
     whole.save("m")
-    again = left_out_posteriors(TextClassifier.load("m").fitted)
+    again = compute_held_out_posteriors(TextClassifier.load("m").fitted)
     assert again.log_posterior == pytest.approx(found.log_posterior, rel=1e-6)
-    assert again.truth.numbers.tolist() == found.truth.numbers.tolist()
+    assert again.truth.indices.tolist() == found.truth.indices.tolist()
 
 
 def test_a_model_that_kept_nothing_says_so() -> None:
     with pytest.raises(UsageError, match="train it again"):
-        left_out_posteriors(model(classifier="logistic", calibration="none").fitted)
+        compute_held_out_posteriors(model(classifier="logistic", calibration="none").fitted)
     with pytest.raises(UsageError, match="keeps no documents"):
-        left_out_posteriors(model(sample=0).fitted)
+        compute_held_out_posteriors(model(sample=0).fitted)
 
 
 def test_a_class_of_one_document_is_unknown_to_the_others() -> None:
     texts, labels = corpus()
-    found = left_out_posteriors(
+    found = compute_held_out_posteriors(
         TextClassifier(stop_words="none", stemmer="none")
         .fit([*texts, "moon"], [*labels, "d"])
         .fitted
     )
-    assert found.log_posterior[found.truth.numbers == 3, 3].tolist() == [-np.inf]
-    impossible = ClassPosterior(log_posterior(np.full((1, 2), -np.inf)))
+    assert found.log_posterior[found.truth.indices == 3, 3].tolist() == [-np.inf]
+    impossible = ClassPosterior(normalize_log_joint(np.full((1, 2), -np.inf)))
     assert (
         len(
-            LeftOutPosteriors.of(
-                impossible, DocumentLabels(np.zeros(1, np.int64), single_labels(2)), np.ones(1)
+            HeldOutPosteriors.from_posterior(
+                impossible, DocumentLabels(np.zeros(1, np.int64), single_label_table(2)), np.ones(1)
             ).truth
         )
         == 0
@@ -139,6 +145,8 @@ def test_a_class_of_one_document_is_unknown_to_the_others() -> None:
 
 def test_learnt_without_posteriors_loads_as_files_of_old() -> None:
     whole = model(classifier="logistic")
-    whole._fitted = replace(whole.fitted, learnt=replace(whole.fitted.learnt, left_out=None))
+    whole._fitted = replace(
+        whole.fitted, parameters=replace(whole.fitted.parameters, held_out_posteriors=None)
+    )
     with pytest.raises(UsageError, match="train it again"):
-        left_out_posteriors(whole.fitted)
+        compute_held_out_posteriors(whole.fitted)

@@ -12,7 +12,7 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.errors import NbtextError
-from nbtext.model.locked_model import LockedModelFile, locked_model
+from nbtext.model.locked_model import LockedModelFile, lock_model
 from tests.process import (
     HOUSE,
     PET_FILES,
@@ -152,7 +152,7 @@ def test_killed_at_any_step_the_next_run_makes_it_whole(
         status = children(once, [[DYING, str(die_at), *command, *update[2:]]])[0].wait(TIME_LIMIT)
         found = content("nbtext.joblib")
         assert found in (old, new)
-        known = LockedModelFile("nbtext.joblib", backup=False).ledger()
+        known = LockedModelFile("nbtext.joblib", backup=False).read_ledger()
         assert known is not None
         assert len(known) == (5 if found == new else 4)
         outcomes.append((status, found == new))
@@ -188,14 +188,14 @@ def test_a_failure_leaves_model_and_ledger_as_they_were(
         raise OSError(28, "No space left on device")
 
     old = content("nbtext.joblib")
-    with locked_model("nbtext.joblib", lock_timeout=0, backup=True) as file:
-        model, ledger = file.load(), file.ledger()
+    with lock_model("nbtext.joblib", lock_timeout=0, backup=True) as file:
+        model, ledger = file.load(), file.read_ledger()
         assert ledger is not None
         monkeypatch.setattr(where, fail)
         with pytest.raises(NbtextError, match="no space left"):
             file.replace(model.partial_fit(["a bird"], ["birds"]), Ledger.empty())
         monkeypatch.undo()
-        found = file.ledger()
+        found = file.read_ledger()
         assert found is not None
         assert (len(found), content("nbtext.joblib")) == (len(ledger), old)
     assert [name for name in names(once) if name.startswith(".")] == []

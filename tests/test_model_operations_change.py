@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.counts.corpus_counts import NeverLearntError
+from nbtext.counts.corpus_counts import NotInModelError
 from nbtext.errors import UsageError
-from nbtext.model.operations import merged, pruned, relabelled
+from nbtext.model.operations import merge_models, prune_terms, relabel_class
 from tests.building import plain
 from tests.changing import ADDITIVE, NOT_ADDITIVE, Corpus, corpora, documents, fitted, saved
 from tests.models import parted
@@ -108,7 +108,7 @@ def test_what_was_never_learnt_is_named_or_cannot_be_told_from_what_was(
         assert model.fitted.statistics.n_documents == len(corpus) - len(gone)
         return
     assert plain(model.fitted.statistics) == before
-    if isinstance(problem, NeverLearntError):
+    if isinstance(problem, NotInModelError):
         named = gone[problem.number]
         assert not learnt
         assert problem.label == named[0]
@@ -147,7 +147,7 @@ def test_the_first_document_that_makes_counts_fall_below_zero_is_named() -> None
             1,
         ),  # as far as one can tell there was ant dog, but not ant twice
     ):
-        with pytest.raises(NeverLearntError, match="nothing is forgotten") as raised:
+        with pytest.raises(NotInModelError, match="nothing is forgotten") as raised:
             model.forget(*parted(gone))
         assert (raised.value.number, raised.value.label) == (number, gone[number][0])
     assert plain(model.fitted.statistics) == plain(fitted({}, corpus).fitted.statistics)
@@ -155,12 +155,12 @@ def test_the_first_document_that_makes_counts_fall_below_zero_is_named() -> None
 
 def test_the_sample_tells_documents_apart_that_count_alike() -> None:
     model = fitted({}, [("x", "ant bee"), ("x", "cat dog")])
-    with pytest.raises(NeverLearntError, match="document 1 was never learnt as 'x'"):
+    with pytest.raises(NotInModelError, match="document 1 was never learnt as 'x'"):
         model.forget(["bee ant"], ["x"])
-    with pytest.raises(NeverLearntError, match="document 2 was never learnt as 'x'"):
+    with pytest.raises(NotInModelError, match="document 2 was never learnt as 'x'"):
         model.forget(["ant bee", "ant bee"], ["x", "x"])
     with pytest.raises(
-        NeverLearntError, match="document 2 was never learnt as 'x'"
+        NotInModelError, match="document 2 was never learnt as 'x'"
     ):  # though no count would fall below zero
         fitted({}, [("x", "ant bee"), ("x", "ant"), ("x", "bee")]).forget(
             ["ant bee", "ant bee"], ["x", "x"]
@@ -175,7 +175,7 @@ def test_models_merged_are_the_model_of_all_documents(
 ) -> None:
     models = [fitted(setting, part) for part in parts]
     files = [saved(model, tmp_path) for model in models]
-    whole = merged(models, [f"m{number}" for number in range(len(parts))])
+    whole = merge_models(models, [f"m{number}" for number in range(len(parts))])
     assert saved(whole, tmp_path) == saved(
         fitted(setting, [document for part in parts for document in part]), tmp_path
     )
@@ -195,7 +195,7 @@ def test_models_that_count_otherwise_cannot_be_merged(setting: dict[str, Any], b
         UsageError,
         match=f"^b: cannot be added to a: they do not count alike, by {by}; train both with the same {by}$",
     ):
-        merged(models, "ab")
+        merge_models(models, "ab")
 
 
 def test_other_settings_are_those_of_the_first_model(tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_other_settings_are_those_of_the_first_model(tmp_path: Path) -> None:
         {"classifier": "bernoulli", "smoothing": 1},
         {"class_prior": "uniform", "top": 1},
     )
-    whole = merged([fitted(first, [("x", "ant")]), fitted(second, [("y", "bee")])], "ab")
+    whole = merge_models([fitted(first, [("x", "ant")]), fitted(second, [("y", "bee")])], "ab")
     assert saved(whole, tmp_path) == saved(fitted(first, [("x", "ant"), ("y", "bee")]), tmp_path)
 
 
@@ -214,7 +214,7 @@ def test_a_class_relabelled_is_the_model_of_a_corpus_labelled_so(
     setting: dict[str, Any], corpus: Corpus, old: str, new: str, tmp_path: Path
 ) -> None:
     assume(old in {label for label, _ in corpus})
-    model = relabelled(fitted(setting, corpus), old, new)
+    model = relabel_class(fitted(setting, corpus), old, new)
     expected = fitted(setting, [(new if label == old else label, text) for label, text in corpus])
     if setting.get("sample") == 0:
         assert model.fitted.statistics == expected.fitted.statistics
@@ -234,7 +234,7 @@ def test_given_class_priors_follow_their_classes(
     old: str, new: str, weights: dict[str, float], tmp_path: Path
 ) -> None:
     corpus = [("x", "ant bee"), ("y", "ant cat"), ("z", "dog")]
-    model = relabelled(fitted({"class_prior": {"x": 1, "y": 2, "z": 4}}, corpus), old, new)
+    model = relabel_class(fitted({"class_prior": {"x": 1, "y": 2, "z": 4}}, corpus), old, new)
     expected = fitted(
         {"class_prior": weights}, [(new if label == old else label, text) for label, text in corpus]
     )
@@ -245,12 +245,12 @@ def test_given_class_priors_follow_their_classes(
 def test_a_class_that_there_is_not_is_told_with_those_like_it() -> None:
     model = fitted({}, [("network", "a bee"), ("newsletter", "a cat")])
     with pytest.raises(UsageError, match=r"no class 'netwrok' \(did you mean 'network'\?\)"):
-        relabelled(model, "netwrok", "x")
+        relabel_class(model, "netwrok", "x")
     with pytest.raises(UsageError, match="no class '★'; its classes are network, newsletter"):
-        relabelled(model, "★", "x")
+        relabel_class(model, "★", "x")
     for label in ("", "\udcff"):
         with pytest.raises(UsageError, match="cannot be a label"):
-            relabelled(model, "network", label)
+            relabel_class(model, "network", label)
 
 
 @pytest.mark.parametrize("setting", NOT_ADDITIVE.values(), ids=list(NOT_ADDITIVE))
@@ -263,9 +263,9 @@ def test_what_is_not_made_of_counts_alone_is_to_be_trained_again(
     changes: tuple[Callable[[], object], ...] = (
         lambda: model.partial_fit(["a"], ["x"]),
         lambda: model.forget(["ant bee"], ["x"]),
-        lambda: merged([model, model], "ab"),
-        lambda: relabelled(model, "x", "w"),
-        lambda: pruned(model, 2, 1.0),
+        lambda: merge_models([model, model], "ab"),
+        lambda: relabel_class(model, "x", "w"),
+        lambda: prune_terms(model, 2, 1.0),
         lambda: model.learn(model.counts),
     )
     for change in changes:
@@ -308,10 +308,10 @@ def test_attributes_are_learnt_forgotten_and_relabelled_too(
     earlier, whole = saved(trained(kept), tmp_path), saved(trained(kept + more), tmp_path)
     model = trained(kept).partial_fit(*of(more))
     assert saved(model, tmp_path) == whole
-    assert saved(merged([trained(kept), trained(more)], "ab"), tmp_path) == whole
+    assert saved(merge_models([trained(kept), trained(more)], "ab"), tmp_path) == whole
     first = kept[0][0][0]
     for new in ("w", "x"):
-        assert saved(relabelled(model, first, new), tmp_path) == saved(
+        assert saved(relabel_class(model, first, new), tmp_path) == saved(
             trained(kept + more, {first: new}), tmp_path
         )
     assert saved(model.forget(*of(more)), tmp_path) == earlier
@@ -344,7 +344,7 @@ def test_a_pruned_model_is_that_of_documents_which_hold_no_other_terms(
             for label, text in labelled
         ]
 
-    model = pruned(fitted(setting, corpus), least, share)
+    model = prune_terms(fitted(setting, corpus), least, share)
     assert plain(model.fitted.statistics) == plain(
         fitted(setting, blotted(corpus)).fitted.statistics
     )
@@ -370,7 +370,7 @@ def test_a_pruned_model_is_that_of_documents_which_hold_no_other_terms(
 
 
 def test_a_pruned_model_learns_no_new_terms_and_new_classes_by_those_it_has() -> None:
-    model = pruned(fitted({}, [("x", "ant bee"), ("x", "ant"), ("y", "bee fox")]), 2, 1.0)
+    model = prune_terms(fitted({}, [("x", "ant bee"), ("x", "ant"), ("y", "bee fox")]), 2, 1.0)
     model.partial_fit(["gnu bee", "fox"], ["z", "z"])
     assert plain(model.fitted.statistics).occurrences == {
         ("x", "ant"): 2,
@@ -384,7 +384,7 @@ def test_a_pruned_model_learns_no_new_terms_and_new_classes_by_those_it_has() ->
 
 def test_what_ngrams_are_made_of_stays() -> None:
     corpus = [("x", "red ant"), ("x", "red ant"), ("y", "red bee"), ("y", "red")]
-    model = pruned(fitted({"ngrams": 2}, corpus), 2, 0.5)
+    model = prune_terms(fitted({"ngrams": 2}, corpus), 2, 0.5)
     assert {term for _, term in plain(model.fitted.statistics).occurrences} == {
         "red",
         "ant",
@@ -397,11 +397,11 @@ def test_of_pruned_models_merged_the_common_terms_stay() -> None:
         [("x", "ant bee cat"), ("x", "ant bee")],
         [("y", "bee cat"), ("y", "bee cat ant")],
     )
-    models = [pruned(fitted({}, corpus), 2, 1.0) for corpus in (first, second)]
-    for whole in (merged(models, "ab"), merged(models[::-1], "ba")):
+    models = [prune_terms(fitted({}, corpus), 2, 1.0) for corpus in (first, second)]
+    for whole in (merge_models(models, "ab"), merge_models(models[::-1], "ba")):
         assert plain(whole.fitted.statistics).occurrences == {("x", "bee"): 2, ("y", "bee"): 2}
         assert whole.counts.is_closed
-    with_open = merged([fitted({}, first), models[1]], "ab")
+    with_open = merge_models([fitted({}, first), models[1]], "ab")
     assert plain(with_open.fitted.statistics).occurrences == {
         ("x", "bee"): 2,
         ("x", "cat"): 1,

@@ -9,18 +9,18 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.counts.corpus_counts import NeverLearntError
+from nbtext.counts.corpus_counts import NotInModelError
 from nbtext.errors import UsageError
-from nbtext.model.locked_model import locked_model, read_with_ledger
+from nbtext.model.locked_model import load_with_ledger, lock_model
 from nbtext.model.operations import (
-    Batch,
-    distinct_documents,
-    forgotten,
-    forgotten_once,
-    learnt_once,
-    pruned,
+    DocumentBatch,
+    add_batch,
+    prune_terms,
+    remove_batch,
+    remove_duplicates,
+    remove_from_ledger,
 )
-from nbtext.store.ledger import FINGERPRINT, Ledger, fingerprint
+from nbtext.store.ledger import FINGERPRINT_DTYPE, Ledger, compute_fingerprint
 from tests.changing import Corpus, corpora, fitted, saved
 from tests.models import count
 from tests.profiles import examples
@@ -31,16 +31,17 @@ if TYPE_CHECKING:
 FEW = examples(7, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-def batch_of(corpus: Corpus, model: TextClassifier) -> Batch:
+def batch_of(corpus: Corpus, model: TextClassifier) -> DocumentBatch:
     labelled = [(label, text.encode()) for label, text in corpus]
-    fingerprints = b"".join(fingerprint(text) for _, text in labelled)
-    return Batch(
-        count(labelled, model.analysis, keep_all=True), np.frombuffer(fingerprints, FINGERPRINT)
+    fingerprints = b"".join(compute_fingerprint(text) for _, text in labelled)
+    return DocumentBatch(
+        count(labelled, model.analysis, keep_all=True),
+        np.frombuffer(fingerprints, FINGERPRINT_DTYPE),
     )
 
 
-def trained_once(model: TextClassifier, batch: Batch) -> Ledger:
-    counts, ledger = distinct_documents(batch)
+def trained_once(model: TextClassifier, batch: DocumentBatch) -> Ledger:
+    counts, ledger = remove_duplicates(batch)
     model.learn(counts)
     return ledger
 
@@ -49,7 +50,9 @@ def known(ledger: Ledger, corpus: Corpus) -> dict[str, str]:
     """The texts of a corpus that a ledger knows, with their labels there; it knows no others."""
     texts = sorted({text for _, text in corpus})
     numbers = ledger.find(
-        np.frombuffer(b"".join(fingerprint(text.encode()) for text in texts), FINGERPRINT)
+        np.frombuffer(
+            b"".join(compute_fingerprint(text.encode()) for text in texts), FINGERPRINT_DTYPE
+        )
     ).tolist()
     assert len(ledger) == sum(number >= 0 for number in numbers)
     return {
@@ -85,17 +88,17 @@ def test_documents_learnt_once_in_parts_make_the_model_of_their_last_labels(
     ledger = trained_once(model, batch_of(corpus[: bounds[1]], model))
     for begin, end in pairwise(bounds[1:]):
         before = known(ledger, corpus)
-        learnt = learnt_once(model.counts, ledger, batch_of(corpus[begin:end], model))
+        learnt = add_batch(model.counts, ledger, batch_of(corpus[begin:end], model))
         last = {text: label for label, text in corpus[begin:end]}
-        assert learnt.new == sum(text not in before for text in last)
-        assert learnt.known == sum(before.get(text) == label for text, label in last.items())
-        assert learnt.moved == len(last) - learnt.new - learnt.known
-        assert learnt.repeated == end - begin - len(last)
+        assert learnt.n_new == sum(text not in before for text in last)
+        assert learnt.n_known == sum(before.get(text) == label for text, label in last.items())
+        assert learnt.n_moved == len(last) - learnt.n_new - learnt.n_known
+        assert learnt.n_repeated == end - begin - len(last)
         model, ledger = model.learn(learnt.counts), learnt.ledger
     assert known(ledger, corpus) == expected
     assert saved(model, tmp_path) == saved(fitted(setting, as_corpus(expected)), tmp_path)
-    again = learnt_once(model.counts, ledger, batch_of(as_corpus(expected), model))
-    assert (again.new, again.moved, again.known) == (0, 0, len(expected))
+    again = add_batch(model.counts, ledger, batch_of(as_corpus(expected), model))
+    assert (again.n_new, again.n_moved, again.n_known) == (0, 0, len(expected))
 
 
 @given(corpora)
@@ -105,7 +108,7 @@ def test_texts_under_several_labels_are_counted_and_the_first_is_shown(corpus: C
         labels.setdefault(text, set()).add(label)
     several = [text for text, of_text in labels.items() if len(of_text) > 1]
     names = [f"{number} {text}" for number, (_, text) in enumerate(corpus)]
-    found = list(batch_of(corpus, TextClassifier())._replace(names=names).overruled())
+    found = list(batch_of(corpus, TextClassifier())._replace(names=names).check_contradictions())
     assert len(found) == bool(several)
     for said in (each.detail for each in found):
         assert said.startswith(
@@ -134,8 +137,8 @@ def test_what_the_ledger_knows_is_forgotten_once(
     otherwise = [text for text, label in last.items() if before.get(text, label) != label]
     batch = batch_of(gone, model)
     if otherwise:
-        with pytest.raises(NeverLearntError, match="nothing is forgotten") as raised:
-            forgotten_once(model.counts, ledger, batch)
+        with pytest.raises(NotInModelError, match="nothing is forgotten") as raised:
+            remove_batch(model.counts, ledger, batch)
         label, text = gone[raised.value.number]
         assert text in otherwise
         assert (raised.value.label, raised.value.hint) == (
@@ -144,10 +147,10 @@ def test_what_the_ledger_knows_is_forgotten_once(
         )
     elif not rest:
         with pytest.raises(UsageError, match="nothing would be left"):
-            forgotten_once(model.counts, ledger, batch)
+            remove_batch(model.counts, ledger, batch)
     else:
-        result = forgotten_once(model.counts, ledger, batch)
-        assert (result.forgotten, result.unknown) == (
+        result = remove_batch(model.counts, ledger, batch)
+        assert (result.n_removed, result.n_unknown) == (
             len(before) - len(rest),
             len(last) - (len(before) - len(rest)),
         )
@@ -161,7 +164,7 @@ def test_what_the_ledger_knows_is_forgotten_once(
 def test_what_is_forgotten_otherwise_leaves_the_ledger_too(corpus: Corpus, gone: Corpus) -> None:
     model = TextClassifier()
     ledger = trained_once(model, batch_of(corpus, model))
-    assert known(forgotten(ledger, batch_of(gone, model)), corpus) == {
+    assert known(remove_from_ledger(ledger, batch_of(gone, model)), corpus) == {
         text: label for text, label in known(ledger, corpus).items() if (label, text) not in gone
     }
 
@@ -171,9 +174,9 @@ def test_a_document_moves_within_a_pruned_model() -> None:
     ledger = trained_once(
         model, batch_of([("x", "ant bee"), ("y", "ant cat"), ("y", "ant")], model)
     )
-    small = pruned(model, 2, 1.0)
-    learnt = learnt_once(small.counts, ledger, batch_of([("y", "ant bee"), ("y", "dog")], model))
-    assert (learnt.new, learnt.moved) == (1, 1)
+    small = prune_terms(model, 2, 1.0)
+    learnt = add_batch(small.counts, ledger, batch_of([("y", "ant bee"), ("y", "dog")], model))
+    assert (learnt.n_new, learnt.n_moved) == (1, 1)
     statistics = learnt.counts.table
     assert (
         statistics.classes,
@@ -198,7 +201,7 @@ def test_a_model_and_its_ledger_are_read_of_the_same_moment(
     def write(corpus: Corpus) -> None:
         model = TextClassifier()
         ledger = trained_once(model, batch_of(corpus, model))
-        with locked_model(path, lock_timeout=0) as file:
+        with lock_model(path, lock_timeout=0) as file:
             file.replace(model, ledger)
 
     write(corpora_[0])
@@ -211,7 +214,7 @@ def test_a_model_and_its_ledger_are_read_of_the_same_moment(
         return model or load(path)
 
     monkeypatch.setattr(TextClassifier, "load", load_while_another_process_writes)
-    model, ledger = read_with_ledger(path)
+    model, ledger = load_with_ledger(path)
     assert model.fitted.statistics.n_documents == 3
     assert ledger is not None
     assert known(ledger, corpora_[2]) == {"dog": "y", "eel": "x", "ant": "y"}

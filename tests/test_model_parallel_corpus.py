@@ -16,22 +16,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.corpus.collection import NAMED_PER_SHARD
+from nbtext.corpus.collection import MAX_NAMED_PROBLEMS_PER_SHARD
 from nbtext.corpus.document import Notices
-from nbtext.corpus.reading import read_corpus, resolved, source_of
-from nbtext.corpus.shards import shards
+from nbtext.corpus.reading import create_reader_options, read_corpus, resolve_reading
+from nbtext.corpus.shards import split_corpus
 from nbtext.counts.counting import Analysis
 from nbtext.errors import DocumentError, PathError
 from nbtext.model.parallel_corpus import (
-    Counting,
-    Scoring,
+    CountingContext,
+    ScoringContext,
     count_shards,
-    joined_pieces,
+    join_partial_counts,
     score_shards,
-    tree_sum,
+    sum_pairwise,
 )
-from nbtext.parallel.cluster import RUNS_PER_THREAD, runs
-from nbtext.parallel.processes import Share
+from nbtext.parallel.cluster import BATCHES_PER_THREAD, split_into_batches
+from nbtext.parallel.processes import TaskBatch
 from nbtext.settings import Reading, Settings
 from tests.models import count, parted
 from tests.process import PETS, write
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from nbtext.corpus.collection import Outcome
-    from nbtext.corpus.document import Source
+    from nbtext.corpus.collection import ShardReport
+    from nbtext.corpus.document import ReaderOptions
     from nbtext.corpus.shards import Shard
     from nbtext.model.parallel_corpus import PartialCounts
     from nbtext.scoring import ScoredBlock
 
-PARAMETERS = Settings.of({"sample": 7})
+PARAMETERS = Settings.from_values({"sample": 7})
 LABELLED = [
     (name.partition("/")[0], f"{text} {number}")
     for number in range(8)
@@ -61,17 +61,21 @@ def lines(*others: str) -> str:
     return "".join(row + "\n" for row in [*rows[:3], *others, *rows[3:]])
 
 
-def cut(path: Path, size: int, *, on_error: str = "skip") -> tuple[Source, list[Shard]]:
-    source = source_of(
-        resolved(Reading.of({}), [str(path)], labelled=True), Notices(), labelled=True
+def cut(path: Path, size: int, *, on_error: str = "skip") -> tuple[ReaderOptions, list[Shard]]:
+    source = create_reader_options(
+        resolve_reading(Reading.from_values({}), [str(path)], labelled=True),
+        Notices(),
+        labelled=True,
     )
-    return replace(source, on_error=on_error), list(shards([str(path)], source, size))
+    return replace(source, on_error=on_error), list(split_corpus([str(path)], source, size))
 
 
-def counted(of: Counting, shards: list[Shard], processes: int) -> list[PartialCounts]:
+def counted(of: CountingContext, shards: list[Shard], processes: int) -> list[PartialCounts]:
     """As processes do it whose tasks are dealt out."""
     numbered = list(enumerate(shards))
-    return [count_shards(of, Share(numbered[process::processes])) for process in range(processes)]
+    return [
+        count_shards(of, TaskBatch(numbered[process::processes])) for process in range(processes)
+    ]
 
 
 @SIZES
@@ -81,16 +85,18 @@ def test_who_counted_what_does_not_show_in_the_sum(
 ) -> None:
     write("t.jsonl", lines())
     source, of_corpus = cut(tmp_path / "t.jsonl", size)
-    pieces = counted(Counting(source, Analysis(PARAMETERS, ["the"])), of_corpus, processes)
+    pieces = counted(CountingContext(source, Analysis(PARAMETERS, ["the"])), of_corpus, processes)
     whole, (found, outcomes) = (
         count(((label, text.encode()) for label, text in LABELLED), Analysis(PARAMETERS, ["the"])),
-        joined_pieces(pieces),
+        join_partial_counts(pieces),
     )
     assert found is not None
     assert found.table == whole.table
     assert found.sample.documents.hashes.tolist() == whole.sample.documents.hashes.tolist()
-    assert sum(outcome.documents for outcome in outcomes) == len(LABELLED)
-    assert sum(outcome.read for outcome in outcomes) == (tmp_path / "t.jsonl").stat().st_size
+    assert sum(outcome.n_documents for outcome in outcomes) == len(LABELLED)
+    assert (
+        sum(outcome.n_bytes_read for outcome in outcomes) == (tmp_path / "t.jsonl").stat().st_size
+    )
 
 
 @SIZES
@@ -101,11 +107,11 @@ def test_all_documents_kept_are_in_the_order_of_the_corpus(
     write("t.jsonl", lines())
     source, of_corpus = cut(tmp_path / "t.jsonl", size)
     pieces = counted(
-        Counting(source, Analysis(PARAMETERS, ["the"]), note=lambda document: document.text),
+        CountingContext(source, Analysis(PARAMETERS, ["the"]), note=lambda document: document.text),
         of_corpus,
         processes,
     )
-    found, outcomes = joined_pieces(pieces)
+    found, outcomes = join_partial_counts(pieces)
     assert [note.decode() for outcome in outcomes for note in outcome.notes] == [
         text for _, text in LABELLED
     ]
@@ -127,18 +133,24 @@ def test_documents_that_cannot_be_read_are_named_as_in_the_whole_file(
     size: int, tmp_path: Path
 ) -> None:
     path = tmp_path / "t.jsonl"
-    path.write_text(lines(*["{"] * (NAMED_PER_SHARD + 3)))
+    path.write_text(lines(*["{"] * (MAX_NAMED_PROBLEMS_PER_SHARD + 3)))
     source, of_corpus = cut(path, size)
-    _, outcomes = joined_pieces(counted(Counting(source, Analysis(PARAMETERS, [])), of_corpus, 2))
+    _, outcomes = join_partial_counts(
+        counted(CountingContext(source, Analysis(PARAMETERS, [])), of_corpus, 2)
+    )
     named = [name for outcome in outcomes for name, _ in outcome.problems]
     assert (
-        sum(len(outcome.problems) + outcome.notices.unnamed for outcome in outcomes)
-        == NAMED_PER_SHARD + 3
+        sum(len(outcome.problems) + outcome.notices.n_unnamed for outcome in outcomes)
+        == MAX_NAMED_PROBLEMS_PER_SHARD + 3
     )
     assert named == [f"{path}:{number}" for number in range(4, 4 + len(named))]
-    assert len(named) >= NAMED_PER_SHARD
-    found, outcomes = joined_pieces(
-        counted(Counting(replace(source, on_error="fail"), Analysis(PARAMETERS, [])), of_corpus, 2)
+    assert len(named) >= MAX_NAMED_PROBLEMS_PER_SHARD
+    found, outcomes = join_partial_counts(
+        counted(
+            CountingContext(replace(source, on_error="fail"), Analysis(PARAMETERS, [])),
+            of_corpus,
+            2,
+        )
     )
     failures = [outcome.failure for outcome in outcomes if outcome.failure is not None]
     assert (found, str(failures[0])[: len(f"{path}:4: ")]) == (None, f"{path}:4: ")
@@ -147,8 +159,8 @@ def test_documents_that_cannot_be_read_are_named_as_in_the_whole_file(
 def test_a_corpus_of_no_documents_has_no_counts(tmp_path: Path) -> None:
     write("t.jsonl", "\n")
     source, of_corpus = cut(tmp_path / "t.jsonl", 1)
-    pieces = counted(Counting(source, Analysis(PARAMETERS)), of_corpus, 2)
-    assert joined_pieces(pieces)[0] is None
+    pieces = counted(CountingContext(source, Analysis(PARAMETERS)), of_corpus, 2)
+    assert join_partial_counts(pieces)[0] is None
 
 
 @pytest.fixture
@@ -166,7 +178,7 @@ def test_scores_in_shards_are_those_of_the_documents_in_their_order(
     heard: list[tuple[int, int]] = []
     blocks = list(
         score_shards(
-            Scoring(model.fitted, source),
+            ScoringContext(model.fitted, source),
             of_corpus,
             1,
             lambda _: None,
@@ -191,11 +203,14 @@ def test_what_cannot_be_read_is_left_out_or_ends_the_scores(
     path = tmp_path / "t.jsonl"
     path.write_text(lines("{"))
     source, of_corpus = cut(path, 150)
-    outcomes: list[Outcome] = []
+    outcomes: list[ShardReport] = []
 
     def scored(on_error: str) -> Iterator[ScoredBlock]:
         return score_shards(
-            Scoring(model.fitted, replace(source, on_error=on_error)), of_corpus, 1, outcomes.append
+            ScoringContext(model.fitted, replace(source, on_error=on_error)),
+            of_corpus,
+            1,
+            outcomes.append,
         )
 
     assert sum(len(block.documents) for block in scored("skip")) == len(LABELLED)
@@ -211,18 +226,19 @@ def test_what_cannot_be_read_is_left_out_or_ends_the_scores(
 
 @given(st.lists(st.integers(0, 5), max_size=20))
 def test_a_sum_as_a_tree_is_the_sum(numbers: list[int]) -> None:
-    assert tree_sum(numbers, add) == (sum(numbers) if numbers else None)
-    assert tree_sum(map(str, numbers), add) == ("".join(map(str, numbers)) if numbers else None)
+    assert sum_pairwise(numbers, add) == (sum(numbers) if numbers else None)
+    assert sum_pairwise(map(str, numbers), add) == ("".join(map(str, numbers)) if numbers else None)
 
 
 def test_runs_hold_every_shard_once_and_are_counted_as_pieces(tmp_path: Path) -> None:
     write("t.jsonl", lines())
     source, of_corpus = cut(tmp_path / "t.jsonl", 1)
-    cut_up = list(runs(enumerate(of_corpus), 2))
+    cut_up = list(split_into_batches(enumerate(of_corpus), 2))
     assert [shard for run in cut_up for shard in run] == list(enumerate(of_corpus))
-    assert len(cut_up) == 2 * RUNS_PER_THREAD
-    found, outcomes = joined_pieces(
-        count_shards(Counting(source, Analysis(PARAMETERS, ["the"])), Share(run)) for run in cut_up
+    assert len(cut_up) == 2 * BATCHES_PER_THREAD
+    found, outcomes = join_partial_counts(
+        count_shards(CountingContext(source, Analysis(PARAMETERS, ["the"])), TaskBatch(run))
+        for run in cut_up
     )
     assert found is not None
     assert (
@@ -231,4 +247,4 @@ def test_runs_hold_every_shard_once_and_are_counted_as_pieces(tmp_path: Path) ->
             ((label, text.encode()) for label, text in LABELLED), Analysis(PARAMETERS, ["the"])
         ).table
     )
-    assert [outcome.number for outcome in outcomes] == list(range(len(of_corpus)))
+    assert [outcome.shard_index for outcome in outcomes] == list(range(len(of_corpus)))

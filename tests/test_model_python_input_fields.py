@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.errors import UsageError
-from nbtext.model.operations import merged, pruned
+from nbtext.model.operations import merge_models, prune_terms
 from tests.changing import WORDS, saved
 from tests.profiles import examples
 
@@ -58,7 +58,7 @@ def test_what_is_learnt_later_or_elsewhere_or_forgotten_changes_nothing(
 ) -> None:
     both, one, other = (model_of(setting, part) for part in (first + second, first, second))
     parted = [mail for _, mail in second], [label for label, _ in second]
-    assert saved(merged([one, other], ["one", "other"]), tmp_path) == saved(both, tmp_path)
+    assert saved(merge_models([one, other], ["one", "other"]), tmp_path) == saved(both, tmp_path)
     assert saved(model_of(setting, first).partial_fit(*parted), tmp_path) == saved(both, tmp_path)
     assert saved(both.forget(*parted), tmp_path) == saved(model_of(setting, first), tmp_path)
 
@@ -72,7 +72,7 @@ def test_fields_are_keys_of_a_mapping() -> None:
     model = TextClassifier(tag_fields="subject,Head Line", calibration="none").fit(
         texts, list("aba")
     )
-    assert model.fitted.statistics.vocabulary.single_terms() == [
+    assert model.fitted.statistics.vocabulary.list_single_terms() == [
         "cat",
         "dog",
         "head_line:fish",
@@ -84,7 +84,7 @@ def test_fields_are_keys_of_a_mapping() -> None:
     assert model.predict(
         [{"subject": "cat"}, {"text": "cat"}, "cat", {"Head Line": "fish", "other": 3}]
     ).tolist() == ["b", "a", "a", "a"]
-    assert pruned(model, 2, 1.0).fitted.statistics.vocabulary.single_terms() == ["cat"]
+    assert prune_terms(model, 2, 1.0).fitted.statistics.vocabulary.list_single_terms() == ["cat"]
 
 
 @pytest.mark.parametrize("classifier", ["logistic", "average", "gaussian", "complement"])
@@ -104,7 +104,7 @@ def test_columns_of_a_data_frame_are_fields() -> None:
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"subject": ["free", "agenda"], "text": ["same words", "same words"]})
     model = TextClassifier(tag_fields="subject", calibration="none").fit(frame, ["spam", "ham"])
-    assert "subject:free" in model.fitted.statistics.vocabulary.single_terms()
+    assert "subject:free" in model.fitted.statistics.vocabulary.list_single_terms()
     assert model.predict(frame).tolist() == ["spam", "ham"]
     with pytest.raises(UsageError, match="no column is called 'text'; there are subject, body"):
         model.predict(frame.rename(columns={"text": "body"}))

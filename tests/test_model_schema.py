@@ -22,17 +22,17 @@ from nbtext.errors import ModelError, UsageError
 from nbtext.model import schema, state
 from nbtext.model.schema import (
     ARRAYS,
-    MOST,
+    EXACT_SUM_LIMIT,
     REQUIRED,
-    RESERVED,
+    RESERVED_ARRAYS,
     SETTINGS,
-    OrNull,
+    Nullable,
     Range,
-    decoded,
-    encoded,
-    fits,
+    decode_arrays,
+    encode_arrays,
+    has_form,
 )
-from nbtext.model.state import from_plain
+from nbtext.model.state import decode_model
 from nbtext.store import read_model_file
 from tests.fixtures.make import FOLDER, REFUSED
 from tests.process import REPOSITORY
@@ -47,16 +47,16 @@ if TYPE_CHECKING:
 def test_the_docs_show_the_schema() -> None:
     page = (REPOSITORY / "docs/model-file.md").read_text("utf-8")
     arrays = [
-        (f"`{each.name}`", each.kind, each.size, each.content, each.when)
+        (f"`{each.name}`", each.kind, each.size, each.content, each.condition)
         for each in ARRAYS.values()
     ]
     settings = [
-        (f"`{name}`", each.content, "" if each.absent is REQUIRED else "may be missing")
+        (f"`{name}`", each.content, "" if each.default is REQUIRED else "may be missing")
         for name, each in SETTINGS.items()
     ]
     for row in (*arrays, *settings):
         assert f"| {' | '.join(row)} |".replace("  ", " ") in page.replace("  ", " "), row
-    assert all(f"`{name}`" in page for name in RESERVED)
+    assert all(f"`{name}`" in page for name in RESERVED_ARRAYS)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_the_docs_show_the_schema() -> None:
     [
         (Range(0, 2), [0, 1.5, 2], [-1, 2.1, True, "1", None, 10**400]),
         (Range(0, 2, is_whole=True), [0, 2], [1.0, 3]),
-        (OrNull(str), [None, "x"], [1, []]),
+        (Nullable(str), [None, "x"], [1, []]),
         ({1, "a"}, [1, "a"], [True, 1.0, [1]]),
         ([str], [[], ["a", "b"]], [["a", 1], "a", {}, None]),
         ((str, bool), [["a", True]], [["a"], ["a", 1], ["a", True, True], "ab"]),
@@ -77,8 +77,8 @@ def test_the_docs_show_the_schema() -> None:
     ],
 )
 def test_forms(form: Any, good: list[Any], bad: list[Any]) -> None:
-    assert [value for value in good if not fits(value, form)] == []
-    assert [value for value in bad if fits(value, form)] == []
+    assert [value for value in good if not has_form(value, form)] == []
+    assert [value for value in bad if has_form(value, form)] == []
 
 
 @pytest.mark.parametrize(
@@ -86,11 +86,11 @@ def test_forms(form: Any, good: list[Any], bad: list[Any]) -> None:
     [([], "u1"), ([0, 255], "u1"), ([256], "u2"), ([2**16], "u4"), ([2**32, 7], "u8")],
 )
 def test_whole_numbers_are_kept_in_the_narrowest_type(numbers: list[int], kind: str) -> None:
-    kept = encoded({"sample_entries": np.array(numbers, np.int64)})
+    kept = encode_arrays({"sample_entries": np.array(numbers, np.int64)})
     assert kept["sample_entries"].dtype == np.dtype(kind)
     hashes = np.arange(len(numbers), dtype=np.uint64)
     assert (
-        decoded(
+        decode_arrays(
             {**kept, "sample_hashes": hashes, "sample_labels": hashes, "label_lengths": hashes + 1},
             1,
         )[0]["sample_entries"].tolist()
@@ -99,15 +99,15 @@ def test_whole_numbers_are_kept_in_the_narrowest_type(numbers: list[int], kind: 
 
 
 def test_sums_below_2_to_the_53_are_exact_and_others_are_refused() -> None:
-    most = np.array([MOST // 2, MOST // 2 - 1])
-    assert decoded(encoded({"values": most}), 1)[0]["values"].sum() == 2**53 - 1
+    most = np.array([EXACT_SUM_LIMIT // 2, EXACT_SUM_LIMIT // 2 - 1])
+    assert decode_arrays(encode_arrays({"values": most}), 1)[0]["values"].sum() == 2**53 - 1
     with pytest.raises(UsageError, match=r"too large to stay exact: their sum must be below 2\^53"):
-        encoded({"values": most + 1})
+        encode_arrays({"values": most + 1})
     with pytest.raises(ModelError, match="the numbers of values are too large"):
-        decoded({"values": (most + 1).astype(np.uint64)}, 1)
+        decode_arrays({"values": (most + 1).astype(np.uint64)}, 1)
     for numbers in (np.array([1.0]), np.array([1])):  # signed and fractional
         with pytest.raises(ModelError, match="values does not hold whole numbers"):
-            decoded({"values": numbers}, 1)
+            decode_arrays({"values": numbers}, 1)
 
 
 CLASSIFIERS = (with_attributes, average, base, complement, gaussian, logistic, multinomial)
@@ -292,7 +292,7 @@ BY_HAND: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
             {},
             {name: [1]},
         )
-        for name, content in RESERVED.items()
+        for name, content in RESERVED_ARRAYS.items()
     ),
     ("it has not the parts of a model", "multinomial", {"extra": 1}, {}),
     ("it has not the parts of a model", "multinomial", {}, {"extra": [1]}),
@@ -416,7 +416,7 @@ def changed_values(value: Any) -> Iterator[Any]:
 def finding(settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> str:
     """Return why a model is refused, or nothing."""
     try:
-        from_plain(settings, arrays)
+        decode_model(settings, arrays)
     except ModelError as problem:
         return str(problem)
     return ""
@@ -499,10 +499,12 @@ def test_a_changed_setting_is_refused_or_of_its_form() -> None:
         for settings, arrays in some(having, 2):
             assert (
                 finding({key: value for key, value in settings.items() if key != name}, arrays)
-                or setting.absent is not REQUIRED
+                or setting.default is not REQUIRED
             )
             for value in changed_values(settings[name]):
-                assert finding({**settings, name: value}, arrays) or fits(value, setting.form), (
+                assert finding({**settings, name: value}, arrays) or has_form(
+                    value, setting.form
+                ), (
                     name,
                     value,
                 )

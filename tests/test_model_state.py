@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.counts.moments import Moments
-from nbtext.document_fields import LARGEST, SMALLEST, Attributes
+from nbtext.document_fields import MAX_NUMBER, MIN_NUMBER, Attributes
 from nbtext.errors import ModelError, UsageError
 from nbtext.model.state import (
-    MOST_DIGITS,
+    MAX_SUM_DIGITS,
     _vocabulary,
-    from_plain,
-    moments_from_plain,
-    sample_values_from_plain,
-    values_to_plain,
+    decode_model,
+    decode_moments,
+    decode_sample_values,
+    encode_moments,
 )
 from nbtext.store import read_model_file, write_model_file
 from tests.fixtures.make import FOLDER
@@ -63,7 +63,7 @@ def test_a_term_does_not_begin_inside_a_character(tmp_path: Path) -> None:
     TextClassifier(stemmer="none").fit(["aaéa bbbb"], ["x"]).save(path)
     settings, arrays = read_model_file(path)
     with pytest.raises(ModelError, match="terms do not fit their lengths"):
-        from_plain(settings, {**arrays, "term_lengths": np.array([3, 6], np.uint8)})
+        decode_model(settings, {**arrays, "term_lengths": np.array([3, 6], np.uint8)})
 
 
 @pytest.mark.parametrize("prior", [{"cats": 1}, {"cats": 0, "dogs": 0, "else": 1}])
@@ -71,15 +71,15 @@ def test_a_class_prior_fits_the_classes(tmp_path: Path, prior: dict[str, int]) -
     settings, arrays = plain(tmp_path)
     settings["training"]["class_prior"] = prior
     with pytest.raises(ModelError, match="class prior"):
-        from_plain(settings, arrays)
+        decode_model(settings, arrays)
     with pytest.raises(UsageError, match="class prior"):
         TextClassifier(class_prior=prior).fit(PETS.values(), LABELS).save("new")
     assert not (tmp_path / "new").exists()
 
 
-NUMBERS = st.floats(-LARGEST, LARGEST).filter(lambda x: x == 0 or abs(x) >= SMALLEST) | st.just(
-    float("nan")
-)
+NUMBERS = st.floats(-MAX_NUMBER, MAX_NUMBER).filter(
+    lambda x: x == 0 or abs(x) >= MIN_NUMBER
+) | st.just(float("nan"))
 ATTRIBUTES = Attributes((), ("legs",), ("kilos",))
 
 
@@ -97,13 +97,11 @@ def test_sums_of_numbers_go_through_a_file_exactly(
         np.array([row[0] for row in documents]),
         np.array([row[1:] for row in documents]),
     )
-    moments = Moments.of(values, classes, 2)
-    found = moments_from_plain(
-        values_to_plain(moments), np.bincount(classes, minlength=2), ATTRIBUTES
-    )
+    moments = Moments.from_values(values, classes, 2)
+    found = decode_moments(encode_moments(moments), np.bincount(classes, minlength=2), ATTRIBUTES)
     assert all(map(np.array_equal, found, moments))
     assert np.array_equal(
-        sample_values_from_plain(values.ravel(), len(documents), ATTRIBUTES), values, equal_nan=True
+        decode_sample_values(values.ravel(), len(documents), ATTRIBUTES), values, equal_nan=True
     )
 
 
@@ -119,7 +117,7 @@ def test_sums_of_numbers_go_through_a_file_exactly(
         ("value_sums", b"2 99999\n3 1\n1 0\n1 0\n4 0\n9 2\n1 0\n1 0\n", "a sum is no number"),
         (
             "value_sums",
-            b"9" * (MOST_DIGITS + 1) + b" 0\n3 1\n1 0\n1 0\n4 0\n9 2\n1 0\n1 0\n",
+            b"9" * (MAX_SUM_DIGITS + 1) + b" 0\n3 1\n1 0\n1 0\n4 0\n9 2\n1 0\n1 0\n",
             "a sum is no number",
         ),
         ("value_sums", "² 0\n3 1\n1 0\n1 0\n4 0\n9 2\n1 0\n1 0\n".encode(), "a sum is no number"),
@@ -142,11 +140,11 @@ def test_sums_of_numbers_go_through_a_file_exactly(
 )
 def test_sums_that_are_of_no_numbers_are_refused(name: str, value: Any, message: str) -> None:
     """Of a cat with 2 legs and 1.5 kilos, and a fish with 1 and 1."""
-    good = values_to_plain(Moments.of(np.array([[2, 1.5], [1, 1]]), np.array([0, 1]), 2))
+    good = encode_moments(Moments.from_values(np.array([[2, 1.5], [1, 1]]), np.array([0, 1]), 2))
     assert good["value_sums"] == b"2 0\n3 1\n1 0\n1 0\n4 0\n9 2\n1 0\n1 0\n"
     wrong = value if isinstance(value, bytes) else np.array(value)
     with pytest.raises(ModelError, match=message):
-        moments_from_plain({**good, name: wrong}, np.array([1, 1]), ATTRIBUTES)
+        decode_moments({**good, name: wrong}, np.array([1, 1]), ATTRIBUTES)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +152,7 @@ def test_sums_that_are_of_no_numbers_are_refused(name: str, value: Any, message:
     [
         (np.zeros(3), "sample does not fit"),
         (np.full(4, np.inf), "impossible number"),
-        (np.full(4, 2 * LARGEST), "impossible number"),
+        (np.full(4, 2 * MAX_NUMBER), "impossible number"),
         (np.full(4, 1.5), "impossible count"),
     ],
 )
@@ -162,7 +160,7 @@ def test_values_that_no_document_of_the_sample_has_are_refused(
     values: NDArray[Any], message: str
 ) -> None:
     with pytest.raises(ModelError, match=message):
-        sample_values_from_plain(values, 2, ATTRIBUTES)
+        decode_sample_values(values, 2, ATTRIBUTES)
 
 
 def test_a_large_model_takes_little_more_memory_than_its_file(tmp_path: Path) -> None:
@@ -189,7 +187,7 @@ def test_labels_and_the_sample_have_no_more_than_all_documents(
     changed[place] = value
     entries = {"sample_terms": _with_one_term_everywhere(arrays)}
     with pytest.raises(ModelError, match=message):
-        from_plain(settings, {**arrays, **({name: changed} if name not in entries else entries)})
+        decode_model(settings, {**arrays, **({name: changed} if name not in entries else entries)})
 
 
 def _with_one_term_everywhere(arrays: Arrays) -> NDArray[Any]:

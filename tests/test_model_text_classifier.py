@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from nbtext import TextClassifier, settings
-from nbtext.document_fields import BESIDE_TEXT
+from nbtext.document_fields import NON_TEXT_SETTINGS
 from nbtext.errors import UsageError
 from nbtext.settings import CRITERIA, READING, TRAINING
 from tests import oracle, strategies
@@ -73,7 +73,7 @@ def test_parameters_go_in_and_come_out_and_scikit_learn_can_clone_them(
 ) -> None:
     model = TextClassifier(**setting)
     assert sorted(model.get_params()) == sorted(
-        [*(parameter.name for parameter in TRAINING), *BESIDE_TEXT]
+        [*(parameter.name for parameter in TRAINING), *NON_TEXT_SETTINGS]
     )
     assert {name: model.get_params()[name] for name in setting} == setting
     assert TextClassifier(**model.get_params()).get_params() == model.get_params()
@@ -94,7 +94,7 @@ def test_the_signature_is_that_of_the_declared_parameters() -> None:
         for name, parameter in inspect.signature(TextClassifier).parameters.items()
     }
     attributes = {
-        parameter.name: parameter for parameter in READING if parameter.name in BESIDE_TEXT
+        parameter.name: parameter for parameter in READING if parameter.name in NON_TEXT_SETTINGS
     }
     assert list(signature.items()) == [
         (each.name, each.default) for each in (*TRAINING, *attributes.values())

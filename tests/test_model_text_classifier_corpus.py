@@ -13,10 +13,10 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.corpus.document import Notices
 from nbtext.errors import DocumentError, PathError, UsageError
-from nbtext.guarantees.prediction_sets import set_rule
-from nbtext.model.training import left_out_posteriors
+from nbtext.guarantees.prediction_sets import fit_set_rule
+from nbtext.model.training import compute_held_out_posteriors
 from nbtext.prediction.rule import DecisionRule
-from nbtext.report.explanations import _explanation_record
+from nbtext.report.explanations import _make_explanation_record
 from tests.changing import saved
 from tests.process import PET_FILES, PETS, content, corpus, nbtext, succeed, write
 
@@ -97,7 +97,7 @@ def test_texts_are_answered_and_explained_as_the_commands_do(folder: Path) -> No
         (str(place), record["label"], record.get("abstained"))
         for place, record in enumerate(records)
     ]
-    sets = set_rule(left_out_posteriors(model.fitted), model.classes, 0.5)
+    sets = fit_set_rule(compute_held_out_posteriors(model.fitted), model.classes, 0.5)
     records = nbtext("classify texts --format lines -m model --output jsonl --coverage 0.5").records
     found = model.answer(texts, sets=sets)
     assert [[ranked.label for ranked in answer.ranked] for answer in found] == [
@@ -105,7 +105,7 @@ def test_texts_are_answered_and_explained_as_the_commands_do(folder: Path) -> No
     ]
     records = nbtext("explain texts --format lines -m model --output jsonl").records
     explained = [
-        _explanation_record(each) | {"id": record["id"]}
+        _make_explanation_record(each) | {"id": record["id"]}
         for each, record in zip(model.explain(texts), records, strict=True)
     ]
     assert json.loads(json.dumps(explained)) == records

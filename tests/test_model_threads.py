@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.counts.counting import DocumentCounter, InTurn
+from nbtext.counts.counting import DocumentCounter, LockedCounter
 from nbtext.counts.matrix import Postings
 from tests.process import SERVICE_DESK
 from tests.profiles import rounds
@@ -84,7 +84,7 @@ class Counter(DocumentCounter):
 @pytest.mark.usefixtures("switching")
 def test_no_two_threads_count_at_once() -> None:
     counter = Counter()
-    shared = InTurn(lambda: counter)
+    shared = LockedCounter(lambda: counter)
 
     def count(_: int) -> None:
         for _ in range(2000):
@@ -103,7 +103,7 @@ def test_a_process_forked_while_a_thread_counts_begins_anew() -> None:
         made.append(Counter())
         return made[-1]
 
-    shared = InTurn(make)
+    shared = LockedCounter(make)
     made[0].leave.clear()
     thread = threading.Thread(target=shared.count, args=([b"purr"],))
     thread.start()
@@ -130,7 +130,7 @@ def test_a_process_forked_while_nobody_counts_goes_on_with_what_is_known() -> No
         made.append(Counter())
         return made[-1]
 
-    shared = InTurn(make)
+    shared = LockedCounter(make)
     shared.count([b"purr"])
     child = os.fork()
     if child == 0:

@@ -20,7 +20,8 @@ PLAIN: dict[str, Any] = {"stemmer": "none", "stop_words": "none", "smoothing": 1
 def terms(model: TextClassifier) -> list[str]:
     vocabulary = model.fitted.statistics.vocabulary
     return [
-        vocabulary.term(number) for number in np.flatnonzero(model.fitted.learnt.selected).tolist()
+        vocabulary.get_term(number)
+        for number in np.flatnonzero(model.fitted.parameters.selected_terms).tolist()
     ]
 
 
@@ -67,7 +68,7 @@ def test_ngrams_are_counted_among_what_is_left_of_a_document() -> None:
 
 def test_maximum_likelihood_finds_a_document_impossible_that_no_class_could_have_made() -> None:
     model = model_of_china(estimate="ml")
-    assert model.fitted.learnt.smoothing == 0
+    assert model.fitted.parameters.smoothing == 0
     assert model.predict_proba(["tokyo", "macao", "tokyo macao"]).tolist()[:2] == [[1, 0], [0, 1]]
     assert np.isnan(model.predict_proba(["tokyo macao"])).all()
 
@@ -90,11 +91,11 @@ def test_parameters_set_after_training_hold_at_the_next() -> None:
 
 def test_the_profile_is_in_the_model_file(service_desk_model: Path) -> None:
     model = TextClassifier.load(str(service_desk_model))
-    profile = model.fitted.learnt.profile
+    profile = model.fitted.parameters.profile
     assert profile is not None
     assert (
-        profile.figures["unknown"].documents
-        == profile.answers.sum()
+        profile.metrics["unknown"].documents
+        == profile.predictions.sum()
         == len(model.counts.sample.documents)
     )
 
@@ -106,5 +107,5 @@ def test_a_left_out_document_that_no_class_makes_possible_has_no_answer() -> Non
         ["cats"] * 3 + ["dogs"] * 2,
     )
     model = TextClassifier(smoothing=0).fit(texts, labels)
-    assert model.fitted.learnt.profile is not None
-    assert model.fitted.learnt.profile.answers.tolist() == [3, 1]
+    assert model.fitted.parameters.profile is not None
+    assert model.fitted.parameters.profile.predictions.tolist() == [3, 1]

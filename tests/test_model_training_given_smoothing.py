@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.classifiers.with_attributes import AttributedClassifier
-from nbtext.cli.option_files import from_file
+from nbtext.cli.option_files import read_parameter_value
 from nbtext.errors import PathError, UsageError
 from nbtext.inspection.generation import DocumentGenerator
 from nbtext.settings import Reading
@@ -40,10 +40,10 @@ GIVEN = {"*": 0.5, "printers": 4.0, "cable": 0.25}
 
 def own(model: TextClassifier) -> dict[str, float]:
     """The pseudo-counts of terms that have one of their own, by term."""
-    learnt = model.fitted.learnt.own
+    learnt = model.fitted.parameters.own_pseudo_counts
     return {
-        model.fitted.statistics.vocabulary.term(term): number
-        for term, number in zip(learnt.terms.tolist(), learnt.numbers, strict=True)
+        model.fitted.statistics.vocabulary.get_term(term): number
+        for term, number in zip(learnt.terms.tolist(), learnt.pseudo_counts, strict=True)
     }
 
 
@@ -56,14 +56,14 @@ def trained(smoothing: dict[str, float], **parameters: Any) -> TextClassifier:
 def test_a_word_is_the_term_that_it_is_in_a_document() -> None:
     model = trained({"*": 0.5, "PRINTERS": 4, "Cable,": 0.25, "paper": 0.5, "toner": 9})
     assert own(model) == {"cabl": 0.25, "printer": 4.0}
-    assert model.fitted.learnt.smoothing == 0.5
+    assert model.fitted.parameters.smoothing == 0.5
     printer = np.array(model.fitted.statistics.vocabulary.find(["printer", "cabl", "paper"]))
     tokens, total = (
         model.fitted.language_models.class_tokens,
         4 + 0.25 + 0.5 * (model.fitted.statistics.n_terms - 2),
     )
-    m = model.fitted.statistics.counts_of(printer)
-    assert model.fitted.language_models.probability(printer) == pytest.approx(
+    m = model.fitted.statistics.get_dense_counts(printer)
+    assert model.fitted.language_models.compute_probability(printer) == pytest.approx(
         (m + np.array([[4], [0.25], [0.5]])) / (tokens + total)
     )
 
@@ -152,7 +152,7 @@ def test_complement_needs_one_for_every_term(smoothing: dict[str, float]) -> Non
 
 def test_maximum_likelihood_adds_none() -> None:
     model, without = trained(GIVEN, estimate="ml"), TextClassifier(estimate="ml").fit(TEXTS, LABELS)
-    assert (own(model), model.fitted.learnt.smoothing) == ({}, 0.0)
+    assert (own(model), model.fitted.parameters.smoothing) == ({}, 0.0)
     assert np.array_equal(model.joint_log_likelihood(TEXTS), without.joint_log_likelihood(TEXTS))
 
 
@@ -187,7 +187,7 @@ def test_the_same_number_for_every_term_is_that_number(
     assert np.array_equal(
         each.predict_log_proba(asked), one.predict_log_proba(asked), equal_nan=True
     )
-    assert each.fitted.learnt.judgement == one.fitted.learnt.judgement
+    assert each.fitted.parameters.calibration_quality == one.fitted.parameters.calibration_quality
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -227,11 +227,15 @@ def test_it_can_be_set_on_a_trained_model_and_taken_back() -> None:
 
 def test_coins_and_distributions_are_drawn_with_the_numbers_of_their_terms() -> None:
     """A pseudo-count of a million holds a coin at one half, and a term of none that its class does not hold is never drawn."""
-    coins = DocumentGenerator(trained({"*": 1, "printer": 1e6}, classifier="bernoulli"), draw=True)
-    assert coins.probability(0)[coins.words.index("printer")] == pytest.approx(0.5, abs=0.01)
-    terms = DocumentGenerator(trained({"*": 1, "printer": 1e6, "jams": 0}), draw=True)
-    assert terms.probability(0)[terms.words.index("printer")] > 0.999
-    assert terms.probability(0)[terms.words.index("jam")] == 0
+    coins = DocumentGenerator(
+        trained({"*": 1, "printer": 1e6}, classifier="bernoulli"), sample_parameters=True
+    )
+    assert coins.get_word_probabilities(0)[coins.words.index("printer")] == pytest.approx(
+        0.5, abs=0.01
+    )
+    terms = DocumentGenerator(trained({"*": 1, "printer": 1e6, "jams": 0}), sample_parameters=True)
+    assert terms.get_word_probabilities(0)[terms.words.index("printer")] > 0.999
+    assert terms.get_word_probabilities(0)[terms.words.index("jam")] == 0
 
 
 def test_categories_have_pseudo_counts_by_evidence() -> None:
@@ -240,7 +244,9 @@ def test_categories_have_pseudo_counts_by_evidence() -> None:
     for setting in (GIVEN, "auto"):
         model = TextClassifier(smoothing=setting, categorical="site").fit(rows, LABELS)
         assert isinstance(model.fitted.classifier, AttributedClassifier)
-        smoothing.append(model.fitted.classifier.likelihoods.categorical[0].values.smoothing)
+        smoothing.append(
+            model.fitted.classifier.likelihoods.categorical[0].language_models.smoothing
+        )
     assert smoothing[0] == smoothing[1]
 
 
@@ -249,7 +255,7 @@ def test_a_file_gives_each_term_its_number(tmp_path: Path) -> None:
     path.write_bytes(
         "\ufeffprinter\t0.25\r\nprinter jam\t3\n*\t1e-3\nété\t2\nwith\ttab\t5".encode()
     )
-    assert from_file("smoothing", str(path)) == {
+    assert read_parameter_value("smoothing", str(path)) == {
         "printer": 0.25,
         "printer jam": 3.0,
         "*": 0.001,
@@ -263,13 +269,13 @@ def test_a_line_that_is_no_term_and_number_is_told_by_its_number(tmp_path: Path,
     path = tmp_path / "alpha.tsv"
     path.write_text(f"*\t1\n{line}\nb\t1\n")
     with pytest.raises(PathError, match="line 2 is not a term, a tab and a number from 0"):
-        from_file("smoothing", str(path))
+        read_parameter_value("smoothing", str(path))
 
 
 def test_a_term_on_two_lines_has_one_number(tmp_path: Path) -> None:
     path = tmp_path / "alpha.tsv"
     path.write_text("*\t1\na\t2\na\t2\n")
-    assert from_file("smoothing", str(path)) == {"*": 1, "a": 2}
+    assert read_parameter_value("smoothing", str(path)) == {"*": 1, "a": 2}
     path.write_text("*\t1\na\t2\na\t3\n")
     with pytest.raises(PathError, match="line 3 gives 'a' a second number"):
-        from_file("smoothing", str(path))
+        read_parameter_value("smoothing", str(path))

@@ -16,18 +16,23 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.count_table import LOG_UNITS, CountTable, log_units
-from nbtext.counts.counting import count
+from nbtext.counts.counting import count_labelled_documents
 from nbtext.counts.documents import CountedDocuments
 from nbtext.counts.matrix import DocumentTermMatrix
-from nbtext.counts.statistics import Seed, balancing_factors, estimated, weights_of
+from nbtext.counts.statistics import (
+    SeedTerm,
+    build_count_weights,
+    compute_balancing_factors,
+    estimate_statistics,
+)
 from nbtext.counts.vocabulary import Vocabulary
-from nbtext.counts.weighting import weighted_cells
+from nbtext.counts.weighting import weigh_cells
 from nbtext.errors import UsageError
 from nbtext.evaluation.cross_validation import evaluate_leave_one_out
-from nbtext.model.description import describe, warnings
-from nbtext.model.python_input import labelled_documents
-from nbtext.model.state import to_plain
-from nbtext.model.training import left_out_posteriors, looked_up
+from nbtext.model.description import describe_model, list_warnings
+from nbtext.model.python_input import iter_labelled_documents
+from nbtext.model.state import encode_model
+from nbtext.model.training import compute_held_out_posteriors, resolve_smoothing_terms
 from nbtext.settings import Settings
 from tests.models import parted
 from tests.process import in_json, nbtext, succeed, write
@@ -70,7 +75,7 @@ def drawn(seed: int, n: int = 60) -> tuple[list[str], list[str], list[float]]:
 
 
 def content(model: TextClassifier) -> tuple[Any, dict[str, list[float]]]:
-    plain, arrays = to_plain(model.fitted)
+    plain, arrays = encode_model(model.fitted)
     return plain, {name: array.tolist() for name, array in arrays.items() if array.size}
 
 
@@ -93,7 +98,7 @@ def test_a_document_of_weight_two_is_two_documents_and_one_of_weight_zero_none(
     repeated = [(label, text) for label, text, weight in rows for _ in range(weight)]
     several = TextClassifier(**options, **PLAIN).fit(*parted(repeated))
     assert weighted.fitted.statistics == several.fitted.statistics
-    assert weighted.fitted.learnt.smoothing == several.fitted.learnt.smoothing
+    assert weighted.fitted.parameters.smoothing == several.fitted.parameters.smoothing
     np.testing.assert_allclose(
         weighted.joint_log_likelihood(ASKED), several.joint_log_likelihood(ASKED), rtol=1e-12
     )
@@ -155,8 +160,10 @@ def test_balanced_classes_are_weighted_by_hand(classifier: str) -> None:
         balanced.predict_proba(ASKED), weighted.predict_proba(ASKED), rtol=1e-9
     )
     assert balanced.fitted.classifier.prior == pytest.approx(np.full(3, 1 / 3), abs=1e-3)
-    assert any("drawn from all classes alike" in warning for warning in warnings(balanced.fitted))
-    assert describe(balanced.fitted).startswith("3 classes, 60 documents")
+    assert any(
+        "drawn from all classes alike" in warning for warning in list_warnings(balanced.fitted)
+    )
+    assert describe_model(balanced.fitted).startswith("3 classes, 60 documents")
 
 
 @given(documents, documents)
@@ -230,11 +237,15 @@ def test_leaving_one_out_is_training_on_the_others(options: dict[str, Any]) -> N
     texts, labels, weights = drawn(5, 20)
     settings = {"smoothing": 0.5, **PLAIN, **options}
     model = TextClassifier(**settings).fit(texts, labels, weights)
-    counted = count(
-        labelled_documents(texts, labels, model.reading, weights), model.analysis, keep_all=True
+    counted = count_labelled_documents(
+        iter_labelled_documents(texts, labels, model.reading, weights),
+        model.analysis,
+        keep_all=True,
     )
-    found = evaluate_leave_one_out(counted.table, counted.documents, looked_up(model.analysis))
-    log_loss = found.evaluation.judged.log_loss
+    found = evaluate_leave_one_out(
+        counted.table, counted.documents, resolve_smoothing_terms(model.analysis)
+    )
+    log_loss = found.evaluation.documents.log_loss
     if options.get("class_weight"):
         assert np.isfinite(log_loss).all()  # the weights of classes stay those of all documents
         return
@@ -255,10 +266,10 @@ def test_documents_left_out_by_folds_are_scored_with_the_seeds(word: str) -> Non
     found = []
     for class_weight in (None, "balanced"):
         model = TextClassifier(**options, class_weight=class_weight).begin_with(
-            [Seed("x", (word,), 30.0), Seed("y", ("bee",), 20.0)]
+            [SeedTerm("x", (word,), 30.0), SeedTerm("y", ("bee",), 20.0)]
         )
         model.fit(texts, ["x", "y"] * 5)
-        found.append(left_out_posteriors(model.fitted).log_posterior)
+        found.append(compute_held_out_posteriors(model.fitted).log_posterior)
     np.testing.assert_allclose(found[1], found[0], rtol=1e-6)
 
 
@@ -266,7 +277,7 @@ def test_sums_of_logs_of_a_million_weighted_documents_and_balanced_classes() -> 
     """10⁶ documents of weight 2.5 that hold the only term 7 times, and 50 others of weight 1 with it once."""
     n, logs = np.array([2_500 * 10**6, 1_000 * 50]), log_units(np.array([7, 1]))
     table = CountTable(
-        Vocabulary.of(["ant"]),
+        Vocabulary.from_terms(["ant"]),
         ("x", "y"),
         n,
         np.array([0, 2]),
@@ -276,8 +287,10 @@ def test_sums_of_logs_of_a_million_weighted_documents_and_balanced_classes() -> 
         logs * n,
         unit=1000,
     )
-    found = estimated(table, weights_of(table, Settings(class_weight="balanced", weighting="log")))
-    factors = balancing_factors(table).tolist()
+    found = estimate_statistics(
+        table, build_count_weights(table, Settings(class_weight="balanced", weighting="log"))
+    )
+    factors = compute_balancing_factors(table).tolist()
     exact = [
         int(log) * int(size) * factor / (10**6 * LOG_UNITS)
         for log, size, factor in zip(logs, n, factors, strict=True)
@@ -289,7 +302,7 @@ def test_sums_of_logs_of_a_million_weighted_documents_and_balanced_classes() -> 
         )
         > 2**63
     )
-    assert weighted_cells("log", found, np.ones(1, np.bool_), None).tolist() == pytest.approx(
+    assert weigh_cells("log", found, np.ones(1, np.bool_), None).tolist() == pytest.approx(
         exact, rel=1e-15
     )
     matrix = DocumentTermMatrix(
@@ -298,9 +311,11 @@ def test_sums_of_logs_of_a_million_weighted_documents_and_balanced_classes() -> 
     documents = CountedDocuments(
         matrix, np.array([0, 1]), np.zeros(2, np.uint64), np.array([2_500, 1_000])
     )
-    fold = estimated(Subsets(table, documents).without(np.array([0, 1])), found.weights)
+    fold = estimate_statistics(
+        Subsets(table, documents).subtract_rows(np.array([0, 1])), found.weights
+    )
     rest = [exact[0] * (1 - 1e-6), exact[1] * (1 - 1 / 50)]
-    assert weighted_cells("log", fold, np.ones(1, np.bool_), None).tolist() == pytest.approx(
+    assert weigh_cells("log", fold, np.ones(1, np.bool_), None).tolist() == pytest.approx(
         rest, rel=1e-12
     )
 
@@ -321,11 +336,14 @@ def test_calibration_weighs_the_documents_that_it_learns_from() -> None:
     texts, labels, _ = drawn(6, 90)
     rare = [3.0 if label == "z" else 1.0 for label in labels]
     plain, weighted = (
-        TextClassifier().fit(texts, labels, weights).fitted.learnt for weights in (None, rare)
+        TextClassifier().fit(texts, labels, weights).fitted.parameters for weights in (None, rare)
     )
     assert weighted.calibration.scale != plain.calibration.scale
-    assert weighted.judgement is not None
-    assert weighted.judgement["after"]["log_loss"] <= weighted.judgement["before"]["log_loss"]
+    assert weighted.calibration_quality is not None
+    assert (
+        weighted.calibration_quality["after"]["log_loss"]
+        <= weighted.calibration_quality["before"]["log_loss"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -388,7 +406,7 @@ def test_weights_are_read_from_a_column(desk: Path, name: str, more: tuple[str, 
         ["ant bee", "ant cat", "dog eel", "fox eel"], ["x", "x", "y", "y"], [2, 0.5, 1, 1.25]
     )
     assert model.counts.table == by_hand.counts.table
-    assert model.fitted.learnt.smoothing == by_hand.fitted.learnt.smoothing
+    assert model.fitted.parameters.smoothing == by_hand.fitted.parameters.smoothing
 
 
 def test_the_column_is_remembered_for_updates_and_ignored_where_documents_are_judged(

@@ -12,15 +12,15 @@ import pytest
 from numpy.typing import NDArray
 
 from nbtext import TextClassifier
-from nbtext.classifiers.base import class_conditionals
-from nbtext.counts.statistics import Seed
+from nbtext.classifiers.base import get_term_probabilities
+from nbtext.counts.statistics import SeedTerm
 from nbtext.errors import UsageError
-from nbtext.inspection.criteria import classifier_of, criteria
+from nbtext.inspection.criteria import compute_criteria, estimate_labelled_classifier
 from nbtext.model import unlabelled
-from nbtext.model.description import warnings
-from nbtext.model.operations import WEIGHTINGS, learnt_with_best_weighting
-from nbtext.model.training import left_out_posteriors
-from nbtext.model.unlabelled import ITERATIONS, UnlabelledDocuments
+from nbtext.model.description import list_warnings
+from nbtext.model.operations import AUTO_WEIGHTINGS, train_with_best_weighting
+from nbtext.model.training import compute_held_out_posteriors
+from nbtext.model.unlabelled import EM_ITERATIONS, UnlabelledDocuments
 from tests.building import dense
 from tests.changing import saved
 from tests.models import require_sound
@@ -62,7 +62,7 @@ def few(n: int = 12, **settings: Any) -> TextClassifier:
 
 def pool(model: TextClassifier, n: int = 200) -> UnlabelledDocuments:
     """Unlabelled documents as the model counts them."""
-    return UnlabelledDocuments.of(model.analysis, unlabelled_of(documents(n, 2)[0]))
+    return UnlabelledDocuments.from_documents(model.analysis, unlabelled_of(documents(n, 2)[0]))
 
 
 def rows(texts: Sequence[bytes], vocabulary: list[str]) -> Table:
@@ -76,7 +76,7 @@ def rows(texts: Sequence[bytes], vocabulary: list[str]) -> Table:
 def test_language_models_are_those_of_a_slow_twin(
     weighting: Weighting, topics: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(unlabelled, "WEIGHTS", (0.3,))
+    monkeypatch.setattr(unlabelled, "UNLABELLED_WEIGHTS", (0.3,))
     (texts, labels), unlabelled_texts = documents(12, 1, topics), documents(200, 2, topics)[0]
     alone, model = (
         TextClassifier(stop_words="none", stemmer="none", weighting=weighting, smoothing=0.2).fit(
@@ -84,9 +84,11 @@ def test_language_models_are_those_of_a_slow_twin(
         )
         for _ in range(2)
     )
-    model.learn(pool=UnlabelledDocuments.of(model.analysis, unlabelled_of(unlabelled_texts)))
+    model.learn(
+        pool=UnlabelledDocuments.from_documents(model.analysis, unlabelled_of(unlabelled_texts))
+    )
     assert [layer.weight for layer in model.counts.table.layers] == [None, 0.3]
-    vocabulary = model.fitted.statistics.vocabulary.single_terms()
+    vocabulary = model.fitted.statistics.vocabulary.list_single_terms()
 
     def transform(counts: Table) -> Table:
         return {
@@ -113,7 +115,7 @@ def test_language_models_are_those_of_a_slow_twin(
             )
         )
 
-    for _ in range(ITERATIONS):
+    for _ in range(EM_ITERATIONS):
         rest = total.sum(axis=1, keepdims=True) - total
         weights = (1 - 1 / len(topics)) * (log_probability(total) - log_probability(rest))
         scores = others @ weights + np.log(prior / prior.sum())
@@ -121,7 +123,7 @@ def test_language_models_are_those_of_a_slow_twin(
             np.rint(
                 1000
                 * np.exp(
-                    alone.fitted.learnt.calibration.log_posterior(
+                    alone.fitted.parameters.calibration.compute_log_posterior(
                         scores, counted.sum(axis=1).astype(np.int64)
                     )
                 )
@@ -134,7 +136,7 @@ def test_language_models_are_those_of_a_slow_twin(
             np.ones_like(known),
         )
     expected = (total + 0.2) / (total.sum(axis=0) + 0.2 * len(vocabulary))
-    found = class_conditionals(model.fitted.classifier)
+    found = get_term_probabilities(model.fitted.classifier)
     assert found is not None
     assert np.allclose(found.probability(np.arange(len(vocabulary))), expected, rtol=1e-6)
     assert np.allclose(model.fitted.classifier.prior, prior / prior.sum())
@@ -145,7 +147,7 @@ def test_unlabelled_documents_help_and_labelled_counts_stay_whole() -> None:
     model.learn(pool=pool(model))
     texts, labels = documents(300, 3)
     assert model.score(texts, labels) > alone.score(texts, labels)
-    before, after = alone.counts.table, model.counts.table.counted
+    before, after = alone.counts.table, model.counts.table.labelled_table
     assert after.cell_counts.dtype == np.int64
     for name in ("class_documents", "cell_classes", "cell_counts", "cell_documents"):
         assert np.array_equal(getattr(after, name), getattr(before, name))
@@ -169,7 +171,7 @@ def test_a_model_file_keeps_the_layer_and_loses_it_without_a_trace(
     require_sound("saved")
     assert saved(loaded, tmp_path) == content
     assert saved(loaded.learn(), tmp_path) == saved(alone, tmp_path) != content
-    assert loaded.fitted.learnt.unlabelled is None
+    assert loaded.fitted.parameters.unlabelled_summary is None
 
 
 def test_learning_again_takes_the_place_of_what_was_learnt_and_the_order_of_the_pool_does_not_matter(
@@ -177,13 +179,16 @@ def test_learning_again_takes_the_place_of_what_was_learnt_and_the_order_of_the_
 ) -> None:
     model, texts = few(), documents(60, 2)[0]
     first = saved(
-        model.learn(pool=UnlabelledDocuments.of(model.analysis, unlabelled_of(texts))), tmp_path
+        model.learn(pool=UnlabelledDocuments.from_documents(model.analysis, unlabelled_of(texts))),
+        tmp_path,
     )
     model.learn(pool=pool(model, 30))
     assert saved(model, tmp_path) != first
     assert (
         saved(
-            model.learn(pool=UnlabelledDocuments.of(model.analysis, unlabelled_of(texts[::-1]))),
+            model.learn(
+                pool=UnlabelledDocuments.from_documents(model.analysis, unlabelled_of(texts[::-1]))
+            ),
             tmp_path,
         )
         == first
@@ -195,14 +200,14 @@ def test_the_weight_that_is_best_for_left_out_documents_is_taken_and_may_be_0(
 ) -> None:
     model = few(40)
     model.learn(pool=pool(model))
-    figures, [_, layer] = model.fitted.learnt.unlabelled, model.counts.table.layers
+    figures, [_, layer] = model.fitted.parameters.unlabelled_summary, model.counts.table.layers
     assert figures is not None
     assert min(figures.losses, key=figures.losses.__getitem__) == f"{layer.weight:g}"
-    monkeypatch.setattr(unlabelled, "WEIGHTS", ())
+    monkeypatch.setattr(unlabelled, "UNLABELLED_WEIGHTS", ())
     none = few(40)
     expected = none.predict_log_proba(documents(20, 5)[0])
     none.learn(pool=pool(none))
-    assert none.fitted.learnt.unlabelled is not None
+    assert none.fitted.parameters.unlabelled_summary is not None
     assert not none.counts.uses_unlabelled
     saved(none, tmp_path)
     assert np.array_equal(
@@ -212,19 +217,20 @@ def test_the_weight_that_is_best_for_left_out_documents_is_taken_and_may_be_0(
 
 def test_of_several_weightings_left_out_documents_choose(monkeypatch: pytest.MonkeyPatch) -> None:
     def loss(model: TextClassifier) -> float:
-        assert model.fitted.learnt.unlabelled is not None
-        return min(model.fitted.learnt.unlabelled.losses.values())
+        assert model.fitted.parameters.unlabelled_summary is not None
+        return min(model.fitted.parameters.unlabelled_summary.losses.values())
 
     each = {
-        weighting: few(40, weighting=weighting).learn(pool=pool(few())) for weighting in WEIGHTINGS
+        weighting: few(40, weighting=weighting).learn(pool=pool(few()))
+        for weighting in AUTO_WEIGHTINGS
     }
-    model = learnt_with_best_weighting(few(40, weighting="log"), None, pool(few()))
+    model = train_with_best_weighting(few(40, weighting="log"), None, pool(few()))
     best = min(each, key=lambda weighting: loss(each[weighting]))
     asked = documents(20, 5)[0]
     assert (model.settings.weighting, loss(model)) == (best, loss(each[best]))
     assert np.array_equal(model.predict_log_proba(asked), each[best].predict_log_proba(asked))
-    monkeypatch.setattr(unlabelled, "WEIGHTS", ())
-    model = learnt_with_best_weighting(few(40, weighting="log"), None, pool(few()))
+    monkeypatch.setattr(unlabelled, "UNLABELLED_WEIGHTS", ())
+    model = train_with_best_weighting(few(40, weighting="log"), None, pool(few()))
     assert model.settings.weighting == "counts"
     assert np.array_equal(model.predict_log_proba(asked), few(40).predict_log_proba(asked))
 
@@ -232,9 +238,9 @@ def test_of_several_weightings_left_out_documents_choose(monkeypatch: pytest.Mon
 def test_calibration_and_promises_are_from_labelled_documents_that_were_left_out() -> None:
     model = few(40)
     model.learn(pool=pool(model))
-    assert model.fitted.learnt.judgement is not None
-    assert model.fitted.learnt.judgement["documents"] == 40
-    assert len(left_out_posteriors(model.fitted).truth) == 40
+    assert model.fitted.parameters.calibration_quality is not None
+    assert model.fitted.parameters.calibration_quality["documents"] == 40
+    assert len(compute_held_out_posteriors(model.fitted).truth) == 40
 
 
 def test_too_few_labelled_documents_cannot_show_that_it_helps() -> None:
@@ -262,18 +268,18 @@ def test_weighted_labelled_documents_learn_from_unlabelled_ones() -> None:
 
 
 SEEDS = [
-    Seed("cats", ("cat",), 10.0),
-    Seed("cats", ("whisker",), 10.0),
-    Seed("dogs", ("dog",), 10.0),
-    Seed("dogs", ("bone",), 10.0),
+    SeedTerm("cats", ("cat",), 10.0),
+    SeedTerm("cats", ("whisker",), 10.0),
+    SeedTerm("dogs", ("dog",), 10.0),
+    SeedTerm("dogs", ("bone",), 10.0),
 ]
 
 
 @pytest.mark.parametrize("seeds", [[], SEEDS], ids=["no seeds", "seeds"])
 def test_a_pool_is_no_data_of_the_criteria(
-    seeds: list[Seed], monkeypatch: pytest.MonkeyPatch
+    seeds: list[SeedTerm], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(unlabelled, "WEIGHTS", (0.3,))
+    monkeypatch.setattr(unlabelled, "UNLABELLED_WEIGHTS", (0.3,))
     texts, labels = documents(12, 1)
     model = (
         TextClassifier(stop_words="none", stemmer="none", smoothing=0.5)
@@ -282,7 +288,10 @@ def test_a_pool_is_no_data_of_the_criteria(
     )
     model.learn(pool=pool(model))
     assert model.counts.uses_unlabelled
-    found, terms = criteria(classifier_of(model)), model.fitted.statistics.vocabulary.single_terms()
+    found, terms = (
+        compute_criteria(estimate_labelled_classifier(model)),
+        model.fitted.statistics.vocabulary.list_single_terms(),
+    )
     evidence = likelihood = 0.0
     for label in model.classes:
         counts = Counter(
@@ -310,7 +319,9 @@ def test_a_pool_is_no_data_of_the_criteria(
 
 def test_of_seed_words_and_a_pool_alone_there_is_no_data() -> None:
     model = TextClassifier(stop_words="none", stemmer="none")
-    found = criteria(classifier_of(model.begin_with(SEEDS).learn(pool=pool(model))))
+    found = compute_criteria(
+        estimate_labelled_classifier(model.begin_with(SEEDS).learn(pool=pool(model)))
+    )
     assert (found.tokens, found.evidence, found.log_likelihood) == (0, 0, 0)
 
 
@@ -320,15 +331,15 @@ def test_seed_words_and_unlabelled_documents_are_enough_for_a_model(
 ) -> None:
     model = TextClassifier(stop_words="none", stemmer="none", weighting=weighting)
     model.begin_with(SEEDS).learn(
-        pool=UnlabelledDocuments.of(model.analysis, unlabelled_of(documents(200, 2)[0]))
+        pool=UnlabelledDocuments.from_documents(model.analysis, unlabelled_of(documents(200, 2)[0]))
     )
     assert model.score(*documents(300, 3)) > 0.9
-    assert model.counts.labelled.n_documents == 0
+    assert model.counts.labelled_statistics.n_documents == 0
     content = saved(model, tmp_path)
     loaded = TextClassifier.load("saved")
     assert saved(loaded, tmp_path) == content
     require_sound("saved")
-    assert "not calibrated" in warnings(loaded.fitted)[0]
+    assert "not calibrated" in list_warnings(loaded.fitted)[0]
     with pytest.raises(UsageError, match="learnt from unlabelled documents"):
         loaded.partial_fit(["a cat"], ["cats"])
     with pytest.raises(UsageError, match="nothing would be left"):
@@ -338,9 +349,11 @@ def test_seed_words_and_unlabelled_documents_are_enough_for_a_model(
 def test_seed_words_go_with_labelled_documents_and_change_no_count(tmp_path: Path) -> None:
     alone, model = few(), few()
     model.begin_with(SEEDS).learn(pool=pool(model))
-    assert np.array_equal(model.counts.table.counted.cell_counts, alone.counts.table.cell_counts)
-    assert model.fitted.learnt.judgement is not None
-    assert list(model.fitted.learnt.weights.seeds) == sorted(SEEDS)
+    assert np.array_equal(
+        model.counts.table.labelled_table.cell_counts, alone.counts.table.cell_counts
+    )
+    assert model.fitted.parameters.calibration_quality is not None
+    assert list(model.fitted.parameters.weights.seeds) == sorted(SEEDS)
     saved(model, tmp_path)
     texts = documents(9, 5)[0]
     assert np.array_equal(
@@ -351,7 +364,7 @@ def test_seed_words_go_with_labelled_documents_and_change_no_count(tmp_path: Pat
 def test_a_word_against_a_class_is_for_all_others_also_those_that_come_later(
     tmp_path: Path,
 ) -> None:
-    against = [Seed("cats", ("purr",), -10.0)]
+    against = [SeedTerm("cats", ("purr",), -10.0)]
     model, again = (
         TextClassifier(stop_words="none", stemmer="none").begin_with(against) for _ in range(2)
     )
@@ -375,13 +388,13 @@ def test_a_word_against_a_class_is_for_all_others_also_those_that_come_later(
 @pytest.mark.parametrize(
     ("seed", "named"),
     [
-        (Seed("birds", ("wing",), 1.0), "birds"),
-        (Seed("cats", ("--",), 1.0), "no term"),
-        (Seed("cats", ("big cat",), 1.0), "2 terms"),
+        (SeedTerm("birds", ("wing",), 1.0), "birds"),
+        (SeedTerm("cats", ("--",), 1.0), "no term"),
+        (SeedTerm("cats", ("big cat",), 1.0), "2 terms"),
     ],
 )
 def test_seeds_that_no_document_could_hold_or_of_unknown_classes_are_refused(
-    seed: Seed, named: str
+    seed: SeedTerm, named: str
 ) -> None:
     model = few()
     with pytest.raises(UsageError, match=named):

@@ -11,7 +11,7 @@ from nbtext import TextClassifier
 from nbtext.corpus.document import Document
 from nbtext.counts.count_table import LOG_UNITS
 from nbtext.errors import ModelError, UsageError
-from nbtext.model.state import from_plain
+from nbtext.model.state import decode_model
 from nbtext.store import read_model_file
 from tests.process import PETS, SERVICE_DESK, content, fail
 from tests.test_evaluation_cross_validation import DESK
@@ -49,7 +49,7 @@ def test_a_model_without_the_sums_of_logs_is_refused() -> None:
         with pytest.raises(
             ModelError, match="the model is malformed: it has no sums of log weights"
         ):
-            from_plain(settings, {**arrays, **others})
+            decode_model(settings, {**arrays, **others})
 
 
 def test_equal_classes_are_equally_probable() -> None:
@@ -71,7 +71,7 @@ def test_words_are_marked_by_what_they_add_to_the_score(monkeypatch: pytest.Monk
     """The excerpt's nats over all occurrences are what the same words tip in the list of mistakes."""
     from nbtext.explain import mistakes
 
-    monkeypatch.setattr(mistakes, "AUDIBLE", 0)
+    monkeypatch.setattr(mistakes, "HIGHLIGHT_NATS", 0)
     model = TextClassifier(weighting="tfidf", stemmer="none").fit(
         ["engine oil oil brakes"] * 2 + ["match goals goals"] * 2 + ["roses"],
         ["cars"] * 2 + ["sport"] * 2 + ["garden"],
@@ -79,7 +79,7 @@ def test_words_are_marked_by_what_they_add_to_the_score(monkeypatch: pytest.Monk
     text = b"oil oil engine goals"
     found = [
         piece.nats
-        for piece in mistakes.Excerpts(model.fitted).excerpt(
+        for piece in mistakes.ExcerptFinder(model.fitted).find_excerpt(
             Document("", None, text), model.classes.index("cars"), model.classes.index("sport")
         )
         if piece.text.strip()

@@ -157,7 +157,8 @@ def test_what_could_not_be_loaded_is_not_written(pets: Path) -> None:
     path = pets / "nbtext.joblib"
     before, model = path.read_bytes(), TextClassifier.load(str(path))
     model._fitted = replace(
-        model.fitted, learnt=replace(model.fitted.learnt, calibration=Calibration(scale=1e-300))
+        model.fitted,
+        parameters=replace(model.fitted.parameters, calibration=Calibration(scale=1e-300)),
     )
     with pytest.raises(
         RuntimeError,

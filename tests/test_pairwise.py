@@ -20,14 +20,14 @@ import pytest
 from nbtext import compatibility
 from nbtext.cli.main import run
 from nbtext.corpus.collection import Corpus
-from nbtext.corpus.reading import resolved
+from nbtext.corpus.reading import resolve_reading
 from nbtext.errors import UsageError
 from nbtext.evaluation import label_errors
 from nbtext.guarantees import class_proportions
 from nbtext.model import TextClassifier
 from nbtext.prediction import typicality
-from nbtext.prediction.labels import labels_in
-from nbtext.settings import ANALYSIS, READING, TRAINING, Reading, Settings
+from nbtext.prediction.labels import list_labels
+from nbtext.settings import ANALYSIS_NAMES, READING, TRAINING, Reading, Settings
 from tests.models import require_sound
 from tests.pairwise import (
     AVERAGE,
@@ -103,7 +103,7 @@ class Session:
         found = []
         for name, value in self.configuration.items():
             if name in DECLARED and name not in left_out:
-                found += DECLARED[name].arguments(value)
+                found += DECLARED[name].to_arguments(value)
         return found
 
     def corpus(self, paths: Arguments, *taken: str) -> list[str]:
@@ -138,16 +138,16 @@ class Session:
                     f"{Path(folder).name.partition('.')[0].rstrip('-')}={folder}",
                 )
             ]
-        reading = Reading.of(
+        reading = Reading.from_values(
             {name: value for name, value in self.configuration.items() if name in READ}
         )
         ids = [
             document.id
             for document in Corpus(
                 paths,
-                resolved(reading, paths, labelled=True),
+                resolve_reading(reading, paths, labelled=True),
                 labelled=True,
-                where=self.configuration.get("where"),
+                condition=self.configuration.get("where"),
             )
             if document.label == "garden"
         ]
@@ -186,7 +186,7 @@ class Session:
         )
         return nbtext("train", "-m", model, *self.options(), *self.inputs(), *corpus, *more)
 
-    def done(self, *arguments: str, reads: bool = True) -> Result:
+    def progress_text(self, *arguments: str, reads: bool = True) -> Result:
         """Run a command that works; if it ``reads`` the corpus, a document may be too large."""
         result = nbtext(*arguments)
         check_output(arguments, result)
@@ -301,8 +301,8 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "warnoptions", ["error"])
     monkeypatch.setattr(typicality, "FEWEST", 8)
-    monkeypatch.setattr(class_proportions, "LEAST_LABELS", 5)
-    monkeypatch.setattr(label_errors, "FOLDS_OF_OTHERS", 3)
+    monkeypatch.setattr(class_proportions, "MIN_MEAN_CLASS_DOCUMENTS", 5)
+    monkeypatch.setattr(label_errors, "FALLBACK_FOLDS", 3)
 
 
 def name_of(configuration: Mapping[str, Any]) -> str:
@@ -318,7 +318,7 @@ def test_every_declared_parameter_has_values() -> None:
         values = VALUES[name]
         assert len(values) > 1, name
         assert {
-            parameter.checked(value)
+            parameter.validate(value)
             for value in values
             if value is not None and not str(value).endswith(".txt")
         } - {parameter.default}, name
@@ -328,20 +328,22 @@ def is_excluded(configuration: Configuration) -> bool:
     """Return whether the table of exclusions refuses settings, seeds and pool of a configuration."""
     files = {"smoothing.txt": {"*": 1.0}, "prior.txt": {"garden": 1.0}}
     values = {name: files.get(str(value), value) for name, value in configuration.items()}
-    reading = Reading.of({name: value for name, value in values.items() if name in READ})
+    reading = Reading.from_values({name: value for name, value in values.items() if name in READ})
     try:
         settings = replace(
-            Settings.of({name: value for name, value in values.items() if name in TRAINED}),
+            Settings.from_values(
+                {name: value for name, value in values.items() if name in TRAINED}
+            ),
             reading=reading,
         )
         asked = []
         if "seeds" in values:
             asked.append(compatibility.SEED_WORDS)
         if "unlabelled" in values:
-            asked.append(compatibility.POOL)
+            asked.append(compatibility.UNLABELLED_POOL)
         if any(holds(each, configuration) for each in SEVERAL):
-            asked.append(compatibility.SEVERAL_LABELS)
-        compatibility.require_fitting(settings, *asked)
+            asked.append(compatibility.MULTI_LABEL_DOCUMENTS)
+        compatibility.require_compatible_settings(settings, *asked)
     except UsageError:
         return True
     return False
@@ -379,7 +381,9 @@ def test_what_excludes_each_other_is_refused_in_a_line_that_names_both(
     [line] = result.notes
     for name, value in values:
         if value is not None:
-            option = DECLARED[name].shown if name in DECLARED else f"--{name.replace('_', '-')}"
+            option = (
+                DECLARED[name].display_name if name in DECLARED else f"--{name.replace('_', '-')}"
+            )
             words = (
                 option,
                 str(value) if len(str(value)) > 2 else option,
@@ -422,7 +426,7 @@ def check_commands(session: Session) -> None:
         ["inspect", "--term", "rose"],
         ["inspect", "--class", "garden"],
     ):
-        session.done(*arguments, "-m", "m", reads=False)
+        session.progress_text(*arguments, "-m", "m", reads=False)
     for arguments in (
         ["inspect", "--criteria"], ["inspect", "--thresholds", "0.5"], ["generate", "-n", "2"], ["generate", "--draw"],
         ["classify", *few, "--coverage", "0.8"], ["classify", *few, "--min-precision", "0.8"], ["classify", *few, "--min-typicality", "0.1"],
@@ -441,7 +445,7 @@ def check_commands(session: Session) -> None:
     ):  # fmt: skip
         session.ended(*arguments, "-m", "m")
     analysis = session.options(
-        *(name for name in DECLARED if name not in ANALYSIS and name not in READ)
+        *(name for name in DECLARED if name not in ANALYSIS_NAMES and name not in READ)
     )
     session.ended("label", *few, "--suggest", "3", *analysis)
 
@@ -451,7 +455,7 @@ def check_answers(session: Session) -> None:
     corpus = session.corpus(session.both)
     rows = [
         json.loads(line)
-        for line in session.done(
+        for line in session.progress_text(
             "classify", *corpus, "-m", "m", "-o", "jsonl", "--scores"
         ).out.splitlines()
     ]
@@ -460,7 +464,7 @@ def check_answers(session: Session) -> None:
         return
     table = [
         line.split("\t")
-        for line in session.done("classify", *corpus, "-m", "m").out.decode().splitlines()
+        for line in session.progress_text("classify", *corpus, "-m", "m").out.decode().splitlines()
     ]
     assert [(row["id"], row["label"] or "") for row in rows] == [(row[0], row[1]) for row in table]
     answered = [row for row in rows if row["label"] is not None]
@@ -474,7 +478,8 @@ def check_answers(session: Session) -> None:
     result = session.ended("classify", *corpus, "-m", "m", "--drift", "log")
     if result.status != 2:
         [drift] = map(
-            json.loads, session.done("drift", "log", "-o", "jsonl", reads=False).out.splitlines()
+            json.loads,
+            session.progress_text("drift", "log", "-o", "jsonl", reads=False).out.splitlines(),
         )
         # with --top each model chooses its terms, so a left-out document can have others
         check_drift(
@@ -486,19 +491,21 @@ def check_label_sets(session: Session, corpus: list[str]) -> None:
     """Sets of labels are the same in every form, and those that `evaluate` judges."""
     rows = [
         json.loads(line)
-        for line in session.done("classify", *corpus, "-m", "m", "-o", "jsonl").out.splitlines()
+        for line in session.progress_text(
+            "classify", *corpus, "-m", "m", "-o", "jsonl"
+        ).out.splitlines()
     ]
     table = [
         line.split("\t")
-        for line in session.done("classify", *corpus, "-m", "m").out.decode().splitlines()
+        for line in session.progress_text("classify", *corpus, "-m", "m").out.decode().splitlines()
     ]
     given = [[each["label"] for each in row.get("labels", [])] for row in rows]
     assert [(row["id"], "|".join(labels)) for row, labels in zip(rows, given, strict=True)] == [
         (row[0], row[1]) for row in table
     ]
     assert all(0 <= each["probability"] <= 1 for row in rows for each in row.get("labels", []))
-    judged = json.loads(session.done("evaluate", *corpus, "-m", "m", "-o", "json").out)
-    reading = Reading.of(
+    judged = json.loads(session.progress_text("evaluate", *corpus, "-m", "m", "-o", "json").out)
+    reading = Reading.from_values(
         {
             name: value
             for name, value in session.configuration.items()
@@ -507,12 +514,12 @@ def check_label_sets(session: Session, corpus: list[str]) -> None:
     )
     paths = session.both
     truth = {
-        document.id: labels_in(document.label or "")
+        document.id: list_labels(document.label or "")
         for document in Corpus(
             paths,
-            resolved(reading, paths, labelled=True),
+            resolve_reading(reading, paths, labelled=True),
             labelled=True,
-            where=session.configuration.get("where"),
+            condition=session.configuration.get("where"),
         )
         if document.problem is None
     }
@@ -530,7 +537,9 @@ def check_label_sets(session: Session, corpus: list[str]) -> None:
 def check_evaluation(session: Session, corpus: list[str], rows: list[dict[str, Any]]) -> None:
     """`evaluate` counts as right and wrong what `classify` answers."""
     judged = json.loads(
-        session.done("evaluate", *corpus, "-m", "m", "-o", "json", "--errors", "errors").out
+        session.progress_text(
+            "evaluate", *corpus, "-m", "m", "-o", "json", "--errors", "errors"
+        ).out
     )
     wrong = [json.loads(line) for line in Path("errors").read_text(encoding="utf-8").splitlines()]
     answers = {row["id"]: row["label"] for row in rows}
@@ -546,7 +555,9 @@ def check_explanations(
     session: Session, corpus: list[str], answers: dict[str, dict[str, Any]]
 ) -> None:
     """The contributions of an explanation add up to the difference of the scores."""
-    for line in session.done("explain", *corpus, "-m", "m", "-o", "jsonl").out.splitlines():
+    for line in session.progress_text(
+        "explain", *corpus, "-m", "m", "-o", "jsonl"
+    ).out.splitlines():
         found = json.loads(line)
         if found["label"] is None or found["log_odds"] is None:
             continue
@@ -592,7 +603,7 @@ def check_training_commands(session: Session) -> None:
     ):  # fmt: skip
         session.ended(*arguments, "-m", "m")
     shutil.copy("m", "other")
-    session.done("compare", "m", "other", *corpus)
+    session.progress_text("compare", "m", "other", *corpus)
     for arguments in (
         ["cross-validate", *corpus, *session.options(), "--folds", "2", "-o", "json"],
         [

@@ -206,7 +206,7 @@ def test_where_there_is_no_cluster(tmp_path: Path) -> None:
     train, nowhere = ("train", SERVICE_DESK / "train"), ("--scheduler", "tcp://127.0.0.1:1")
     assert "--backend dask needs --scheduler" in fail(2, *train, "--backend", "dask")
     assert "is no address of a scheduler" in fail(2, *train, "--scheduler", "nonsense://x")
-    code = "import sys; from nbtext.cli.main import run; from nbtext.parallel import cluster; cluster.PATIENCE = 1; sys.exit(run(sys.argv[1:]))"
+    code = "import sys; from nbtext.cli.main import run; from nbtext.parallel import cluster; cluster.CONNECT_TIMEOUT_SECONDS = 1; sys.exit(run(sys.argv[1:]))"
     done = python(code, *train, "--backend", "dask", *nowhere)
     assert "does not answer" in error_line(done, 4)
     assert "--scheduler and --classifier logistic exclude each other" in fail(
@@ -220,7 +220,7 @@ def test_what_the_cluster_logs_is_not_told(cluster: Cluster) -> None:
     """Dask gives some of its loggers a level and a handler of their own, and its client warns of each worker that went."""
     code = (
         "import logging, sys\n"
-        "from nbtext.parallel.cluster import cluster\n"
+        "from nbtext.parallel.cluster import connect_cluster\n"
         "with cluster(sys.argv[1]):\n"
         "    for name in ('distributed', 'distributed.client', 'distributed.comm.tcp', 'tornado.application'):\n"
         "        logging.getLogger(name).warning('a worker went')\n"

@@ -20,7 +20,13 @@ import pytest
 
 from nbtext.errors import WorkerError
 from nbtext.parallel import processes
-from nbtext.parallel.processes import LARGE, Share, Workers, in_order, side_by_side
+from nbtext.parallel.processes import (
+    MIN_SHARED_MEMORY_BYTES,
+    TaskBatch,
+    Workers,
+    run_in_order,
+    run_parallel,
+)
 from tests.profiles import some
 
 if TYPE_CHECKING:
@@ -30,7 +36,7 @@ if TYPE_CHECKING:
 @pytest.fixture(params=["fork", pytest.param("spawn", marks=pytest.mark.exhaustive)])
 def method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both ways in which workers are started."""
-    monkeypatch.setattr(processes, "forks", lambda: request.param == "fork")
+    monkeypatch.setattr(processes, "uses_fork", lambda: request.param == "fork")
     return str(request.param)
 
 
@@ -54,9 +60,9 @@ def leftovers() -> set[str]:
     }
 
 
-def numbers(shared: str, share: Share[int]) -> tuple[int, list[str]]:
+def numbers(shared: str, share: TaskBatch[int]) -> tuple[int, list[str]]:
     found = [f"{shared}{number}" for number in share]
-    share.report(len(found), 10 * len(found))
+    share.report_progress_so_far(len(found), 10 * len(found))
     return os.getpid(), found
 
 
@@ -68,7 +74,7 @@ def test_each_task_is_done_once(method: str, n: int, jobs: int) -> None:
     if method == "spawn" and n not in (2, 7):
         pytest.skip("an interpreter takes a while to start")
     heard: list[tuple[int, int]] = []
-    results = side_by_side(numbers, "a", range(n), jobs, lambda *now: heard.append(now))
+    results = run_parallel(numbers, "a", range(n), jobs, lambda *now: heard.append(now))
     assert len(results) == jobs
     processes = {process for process, _ in results}
     assert (
@@ -90,11 +96,11 @@ def arrays(n: int, task: int) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("n", [1, LARGE // 8 + 1])
+@pytest.mark.parametrize("n", [1, MIN_SHARED_MEMORY_BYTES // 8 + 1])
 def test_answers_hold_arrays_of_any_size(method: str, n: int) -> None:
     with Workers(2, partial(arrays, n)) as others:
         futures = [others.submit(task) for task in range(3)]
-        answers = [others.result(future) for future in futures]
+        answers = [others.wait_for_result(future) for future in futures]
     for task, answer in enumerate(answers):
         expected = arrays(n, task)
         assert {
@@ -113,16 +119,16 @@ def test_answers_hold_arrays_of_any_size(method: str, n: int) -> None:
 
 
 def test_tasks_can_be_withdrawn(method: str) -> None:
-    assert sum(side_by_side(some_of_them, 3, range(1, 1000), 2)) <= 6
-    assert side_by_side(some_of_them, 3, range(1, 1000), 1) == [3]
+    assert sum(run_parallel(some_of_them, 3, range(1, 1000), 2)) <= 6
+    assert run_parallel(some_of_them, 3, range(1, 1000), 1) == [3]
 
 
-def some_of_them(most: int, share: Share[int]) -> int:
+def some_of_them(most: int, share: TaskBatch[int]) -> int:
     """Take so many tasks and no more."""
     n = 0
     for n, _ in enumerate(share, 1):
         if n == most:
-            share.withdraw()
+            share.cancel_remaining()
     return n
 
 
@@ -134,13 +140,13 @@ def test_tasks_are_taken_in_rising_order_and_few_ahead() -> None:
             begun.append(task)
             yield task
 
-    first, *_ = side_by_side(seconds_of_each, begun, tasks(), 2)
+    first, *_ = run_parallel(seconds_of_each, begun, tasks(), 2)
     assert first == sorted(first)
     with pytest.raises(ZeroDivisionError):
-        side_by_side(seconds_of_each, begun, (1 // (3 - task) for task in range(5)), 2)
+        run_parallel(seconds_of_each, begun, (1 // (3 - task) for task in range(5)), 2)
 
 
-def seconds_of_each(shared: object, share: Share[int]) -> list[int]:
+def seconds_of_each(shared: object, share: TaskBatch[int]) -> list[int]:
     del shared
     return list(share)
 
@@ -159,9 +165,9 @@ def test_results_are_in_order_and_few_are_ahead(method: str) -> None:
             yield task
 
     found = []
-    for task, result in in_order(doubled, 1, tasks(), 2, lambda task: task % 5 == 0):
+    for task, result in run_in_order(doubled, 1, tasks(), 2, lambda task: task % 5 == 0):
         found.append((task, result))
-        assert len(begun) - len(found) <= 2 * processes.AHEAD
+        assert len(begun) - len(found) <= 2 * processes.TASKS_AHEAD_PER_WORKER
     assert found == [(task, None if task % 5 == 0 else 2 * task + 1) for task in range(20)]
 
 
@@ -186,16 +192,16 @@ def end_while_sending(shared: object, task: object) -> bytes:
     return b"never"
 
 
-def with_one(function: Callable[[Any, Any], Any], shared: object, share: Share[int]) -> object:
+def with_one(function: Callable[[Any, Any], Any], shared: object, share: TaskBatch[int]) -> object:
     """Do this with the first task."""
     return function(shared, next(iter(share)))
 
 
 def test_what_a_function_raises_is_raised(method: str) -> None:
     with pytest.raises(ValueError, match="shared 3"):
-        list(in_order(fail, "shared", [3], 2, lambda _: False))
+        list(run_in_order(fail, "shared", [3], 2, lambda _: False))
     with pytest.raises(ValueError, match="shared 7"):
-        side_by_side(partial(with_one, fail), "shared", [7, 7], 2)
+        run_parallel(partial(with_one, fail), "shared", [7, 7], 2)
 
 
 @pytest.mark.parametrize("how", [end, leave, end_while_sending])
@@ -203,16 +209,16 @@ def test_a_worker_that_ends_is_an_error_and_not_waited_for(
     method: str, how: Callable[[Any, Any], Any]
 ) -> None:
     with pytest.raises(WorkerError, match="a worker process ended") as found:
-        list(in_order(how, None, range(9), 2, lambda _: False))
+        list(run_in_order(how, None, range(9), 2, lambda _: False))
     assert found.value.exit_status == 4
     with pytest.raises(WorkerError):
-        side_by_side(partial(with_one, how), None, range(9), 2)
+        run_parallel(partial(with_one, how), None, range(9), 2)
 
 
 def test_results_not_wanted_any_more_end_the_workers(method: str) -> None:
     import multiprocessing
 
-    results = in_order(doubled, 1, range(1000), 2, lambda _: False)
+    results = run_in_order(doubled, 1, range(1000), 2, lambda _: False)
     assert next(results) == (0, 1)
     assert len(multiprocessing.active_children()) == 2
     results.close()  # type: ignore[attr-defined]
@@ -223,7 +229,7 @@ def test_a_worker_does_not_outlive_its_parent() -> None:
     reading, writing = os.pipe()
     parent = os.fork()
     if parent == 0:
-        for _ in in_order(wait_for_nothing, writing, [0, 1], 2, lambda _: False):
+        for _ in run_in_order(wait_for_nothing, writing, [0, 1], 2, lambda _: False):
             pass
         os._exit(0)
     os.close(writing)

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from nbtext import TextClassifier
-from nbtext.metrics.outcomes import expected_calibration_error, judge_posterior
-from nbtext.prediction.calibration import UNCALIBRATED, Calibration, by_length
-from nbtext.prediction.labels import DocumentLabels, single_labels
-from nbtext.prediction.posterior import ClassPosterior, log_posterior
+from nbtext.metrics.outcomes import expected_calibration_error, score_posterior
+from nbtext.prediction.calibration import UNCALIBRATED, Calibration, fit_length_temperature
+from nbtext.prediction.labels import DocumentLabels, single_label_table
+from nbtext.prediction.posterior import ClassPosterior, normalize_log_joint
 from tests.profiles import examples
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def overconfident(
     draw = np.random.default_rng(seed)
     lengths = np.exp(draw.uniform(0, 7, documents)).astype(np.int64) + 1
     true_scores = draw.normal(0, 2, (documents, classes))
-    probability = np.exp(log_posterior(true_scores))
+    probability = np.exp(normalize_log_joint(true_scores))
     truth = (probability.cumsum(axis=1) < draw.uniform(size=(documents, 1))).sum(axis=1)
     return (
         true_scores * (scale * lengths**exponent)[:, np.newaxis],
@@ -39,24 +39,26 @@ def overconfident(
 
 
 def log_loss(calibration: Calibration, scores: Floats, truth: Whole, lengths: Whole) -> float:
-    return float(-calibration.log_posterior(scores, lengths)[np.arange(len(truth)), truth].mean())
+    return float(
+        -calibration.compute_log_posterior(scores, lengths)[np.arange(len(truth)), truth].mean()
+    )
 
 
 def calibration_error(
     calibration: Calibration, scores: Floats, truth: Whole, lengths: Whole
 ) -> float:
-    labels = DocumentLabels(truth, single_labels(scores.shape[1]))
+    labels = DocumentLabels(truth, single_label_table(scores.shape[1]))
     return expected_calibration_error(
-        judge_posterior(ClassPosterior(calibration.log_posterior(scores, lengths)), labels)
+        score_posterior(ClassPosterior(calibration.compute_log_posterior(scores, lengths)), labels)
     )
 
 
 @pytest.mark.parametrize(("scale", "exponent"), [(0.4, 0.9), (3.0, 0.0), (1.0, 0.5), (0.5, 0.0)])
 def test_a_planted_temperature_is_found(scale: float, exponent: float) -> None:
     scores, truth, lengths = overconfident(scale, exponent)
-    found = by_length(scores, truth, lengths)
+    found = fit_length_temperature(scores, truth, lengths)
     assert found.exponent == pytest.approx(exponent, abs=0.05)
-    assert np.log(found.temperature(lengths)).mean() == pytest.approx(
+    assert np.log(found.compute_temperatures(lengths)).mean() == pytest.approx(
         np.log(scale * lengths**exponent).mean(), abs=0.1
     )
     fresh = overconfident(scale, exponent, seed=2)
@@ -74,13 +76,13 @@ def test_the_fit_is_that_of_a_general_minimiser(seed: int) -> None:
     def penalised_loss(parameters: Floats) -> float:
         scaled = scores / np.exp(parameters[0] + parameters[1] * x)[:, np.newaxis]
         return float(
-            -log_posterior(scaled)[np.arange(60), truth].sum() + parameters @ parameters / 2
+            -normalize_log_joint(scaled)[np.arange(60), truth].sum() + parameters @ parameters / 2
         )
 
     wanted = minimize(
         penalised_loss, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-10}
     ).x
-    found = by_length(scores, truth, lengths)
+    found = fit_length_temperature(scores, truth, lengths)
     assert found.exponent == pytest.approx(wanted[1], abs=1e-3)
     assert np.log(found.scale) + found.exponent * np.log(lengths).mean() == pytest.approx(
         wanted[0], abs=1e-3
@@ -91,17 +93,19 @@ def test_a_document_of_weight_two_is_two_documents() -> None:
     scores, truth, lengths = overconfident(0.7, 0.8, 60, 3)
     weights = np.arange(60) % 3 + 1
     several, weighted = (
-        by_length(
+        fit_length_temperature(
             np.repeat(scores, weights, axis=0),
             np.repeat(truth, weights),
             np.repeat(lengths, weights),
         ),
-        by_length(scores, truth, lengths, weights.astype(np.float64)),
+        fit_length_temperature(scores, truth, lengths, weights.astype(np.float64)),
     )
     assert weighted.scale == pytest.approx(several.scale, rel=1e-6)
     assert weighted.exponent == pytest.approx(several.exponent, rel=1e-6)
     np.testing.assert_allclose(
-        weighted.log_posterior(scores, lengths), several.log_posterior(scores, lengths), rtol=1e-4
+        weighted.compute_log_posterior(scores, lengths),
+        several.compute_log_posterior(scores, lengths),
+        rtol=1e-4,
     )
 
 
@@ -112,13 +116,13 @@ def test_documents_without_known_words_have_no_part_in_the_fit(*, weighted: bool
     weights = (np.arange(60) % 3 + 1).astype(np.float64) if weighted else None
     lengths[::4] = 0
     known = lengths > 0
-    found = by_length(scores, truth, lengths, weights)
-    wanted = by_length(
+    found = fit_length_temperature(scores, truth, lengths, weights)
+    wanted = fit_length_temperature(
         scores[known], truth[known], lengths[known], None if weights is None else weights[known]
     )
     assert found.scale == pytest.approx(wanted.scale, rel=1e-6)
     assert found.exponent == pytest.approx(wanted.exponent, rel=1e-6)
-    nothing = by_length(scores, truth, 0 * lengths, weights)
+    nothing = fit_length_temperature(scores, truth, 0 * lengths, weights)
     assert (nothing.scale, nothing.exponent) == (1, 0)
 
 
@@ -140,15 +144,15 @@ def test_answers_stay_and_probabilities_add_up(
     lengths = np.array(
         data.draw(st.lists(st.integers(0, 5000), min_size=len(rows), max_size=len(rows)))
     )
-    calibration = by_length(scores, truth, lengths)
-    posterior = np.exp(calibration.log_posterior(scores, lengths))
+    calibration = fit_length_temperature(scores, truth, lengths)
+    posterior = np.exp(calibration.compute_log_posterior(scores, lengths))
     assert np.isfinite(posterior).all()
     assert posterior.sum(axis=1) == pytest.approx(np.ones(len(rows)))
     best = scores.argmax(axis=1)
     assert posterior[np.arange(len(rows)), best] == pytest.approx(posterior.max(axis=1))
-    before = UNCALIBRATED.log_posterior(scores, lengths)[np.arange(len(rows)), truth].sum()
+    before = UNCALIBRATED.compute_log_posterior(scores, lengths)[np.arange(len(rows)), truth].sum()
     parameters = np.log(calibration.scale), calibration.exponent
-    assert calibration.log_posterior(scores, lengths)[
+    assert calibration.compute_log_posterior(scores, lengths)[
         np.arange(len(rows)), truth
     ].sum() >= before - 1e-6 or any(parameters)
 
@@ -160,9 +164,9 @@ def test_a_fit_to_scores_of_any_size_stays_within_its_bounds(size: float) -> Non
         100 + lengths % 2
     )  # nearly the same length, so that hardly anything bounds the exponent
     scores[::7] *= size * np.where(lengths[::7, np.newaxis] > 100, 1.0, 1e-4)
-    calibration = by_length(scores, truth, lengths)
-    assert calibration.is_possible
-    assert np.isfinite(calibration.log_posterior(scores, lengths)).all()
+    calibration = fit_length_temperature(scores, truth, lengths)
+    assert calibration.is_valid
+    assert np.isfinite(calibration.compute_log_posterior(scores, lengths)).all()
 
 
 @pytest.mark.parametrize(
@@ -179,32 +183,34 @@ def test_a_fit_to_scores_of_any_size_stays_within_its_bounds(size: float) -> Non
     ],
 )
 def test_calibrations_that_no_fit_makes(scale: float, exponent: float) -> None:
-    assert not Calibration(scale, exponent).is_possible
-    assert Calibration(np.exp(30), 0).is_possible
-    assert Calibration(np.exp(-500), 15).is_possible
+    assert not Calibration(scale, exponent).is_valid
+    assert Calibration(np.exp(30), 0).is_valid
+    assert Calibration(np.exp(-500), 15).is_valid
 
 
 def test_a_temperature_is_as_bounded_as_in_the_fit() -> None:
     lengths = np.array([0, 1, 10, 2**53 - 1])
     for calibration in (Calibration(1e-100, -15.0), Calibration(1e100, 15.0)):
-        found = calibration.temperature(lengths)
+        found = calibration.compute_temperatures(lengths)
         assert found[0] == 1
         assert np.all(np.abs(np.log(found)) <= 30 + 1e-9)
 
 
 def test_without_calibration_the_posterior_is_the_textbook_s() -> None:
     scores, _, lengths = overconfident(2.0, 0.5, 50)
-    assert np.array_equal(UNCALIBRATED.log_posterior(scores, lengths), log_posterior(scores))
+    assert np.array_equal(
+        UNCALIBRATED.compute_log_posterior(scores, lengths), normalize_log_joint(scores)
+    )
 
 
 def test_a_document_without_known_tokens_keeps_the_prior() -> None:
     prior = np.log([[0.75, 0.25]])
-    assert np.exp(Calibration(5.0, 0.9).log_posterior(prior, np.array([0]))).tolist() == [
+    assert np.exp(Calibration(5.0, 0.9).compute_log_posterior(prior, np.array([0]))).tolist() == [
         [pytest.approx(0.75), pytest.approx(0.25)]
     ]
-    assert np.exp(Calibration(5.0, 0.0).log_posterior(prior, np.array([1])))[0, 0] == pytest.approx(
-        0.75**0.2 / (0.75**0.2 + 0.25**0.2)
-    )
+    assert np.exp(Calibration(5.0, 0.0).compute_log_posterior(prior, np.array([1])))[
+        0, 0
+    ] == pytest.approx(0.75**0.2 / (0.75**0.2 + 0.25**0.2))
 
 
 def test_a_handful_of_documents_moves_little() -> None:
@@ -213,10 +219,10 @@ def test_a_handful_of_documents_moves_little() -> None:
         np.array([0, 1]),
         np.array([10, 12]),
     )
-    assert by_length(scores, truth, lengths).temperature(lengths) == pytest.approx(
-        np.ones(2), rel=0.01
-    )  # right and sure: nothing to gain
-    wrong = by_length(scores, 1 - truth, lengths).temperature(lengths)
+    assert fit_length_temperature(scores, truth, lengths).compute_temperatures(
+        lengths
+    ) == pytest.approx(np.ones(2), rel=0.01)  # right and sure: nothing to gain
+    wrong = fit_length_temperature(scores, 1 - truth, lengths).compute_temperatures(lengths)
     assert np.all((wrong > 2) & (wrong < 100))
 
 
@@ -246,14 +252,14 @@ def test_where_no_document_was_wrong_the_temperature_is_about_the_usual_one() ->
         t, b = parameters
         scaled = scores / np.exp(t + b * (np.log(lengths) - centre))[:, np.newaxis]
         return float(
-            -log_posterior(scaled)[np.arange(6), truth].sum()
+            -normalize_log_joint(scaled)[np.arange(6), truth].sum()
             + (t - centre / 2) ** 2 / 2
             + (b - 0.5) ** 2 / 2
         )
 
     t, b = minimize(loss, (0.0, 0.0), tol=1e-10).x
-    found = by_length(scores, truth, lengths, usual=0.5)
-    assert found.temperature(lengths) == pytest.approx(
+    found = fit_length_temperature(scores, truth, lengths, prior_exponent=0.5)
+    assert found.compute_temperatures(lengths) == pytest.approx(
         np.exp(t + b * (np.log(lengths) - centre)), rel=0.01
     )
-    assert found.temperature(lengths)[5] > 5
+    assert found.compute_temperatures(lengths)[5] > 5

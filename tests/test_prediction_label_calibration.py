@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nbtext.prediction.label_calibration import LabelCalibration, _Fit, by_label
+from nbtext.prediction.label_calibration import LabelCalibration, _LabelLoss, fit_label_calibration
 from nbtext.prediction.labels import DocumentLabels
 
 RANDOM = np.random.default_rng(1)
@@ -19,82 +19,82 @@ SCORES = PRIOR + LENGTHS[:, np.newaxis] * (TRUTH - 0.4 + RANDOM.normal(0, 0.6, (
 )
 def test_the_gradient_is_that_of_the_loss(weights: np.ndarray, times: int) -> None:
     """Nearly, of scores that far apart: sums of exp(30) less their largest summand have few digits."""
-    fit = _Fit(times * SCORES, TRUTH, LENGTHS, weights, PRIOR)
+    fit = _LabelLoss(times * SCORES, TRUTH, LENGTHS, weights, PRIOR)
     at = np.concatenate(
         ([-1.0, -0.4, 0.8, 0.1, 0.6, 0.3], RANDOM.uniform(0.5, 1.5, L), RANDOM.normal(0, 0.5, L))
     )
-    value, gradient = fit.loss(at)
+    value, gradient = fit.compute_loss(at)
     assert value > 0
     for place in range(at.size):
         step = np.zeros(at.size)
         step[place] = 1e-5
-        slope = (fit.loss(at + step)[0] - fit.loss(at - step)[0]) / 2e-5
+        slope = (fit.compute_loss(at + step)[0] - fit.compute_loss(at - step)[0]) / 2e-5
         assert slope == pytest.approx(
             gradient[place], rel=1e-3, abs=1e-2 if times == 1 else 2e-3 * np.abs(gradient).max()
         )
 
 
 def test_fitted_probabilities_are_as_many_as_labels() -> None:
-    found = by_label(SCORES, TRUTH, LENGTHS, None, PRIOR)
-    p = np.exp(found.log_posterior(SCORES, LENGTHS))
+    found = fit_label_calibration(SCORES, TRUTH, LENGTHS, None, PRIOR)
+    p = np.exp(found.compute_log_posterior(SCORES, LENGTHS))
     assert p.sum(axis=0) == pytest.approx(
         TRUTH.sum(axis=0), rel=0.05
     )  # offsets are free, up to their prior
-    independent = np.exp(LabelCalibration.none(PRIOR).log_posterior(SCORES, LENGTHS))
+    independent = np.exp(LabelCalibration.from_prior(PRIOR).compute_log_posterior(SCORES, LENGTHS))
     assert ((p - TRUTH) ** 2).sum() < ((independent - TRUTH) ** 2).sum()
 
 
 def test_without_a_fit_labels_are_independent() -> None:
-    p = np.exp(LabelCalibration.none(PRIOR).log_posterior(SCORES, LENGTHS))
+    p = np.exp(LabelCalibration.from_prior(PRIOR).compute_log_posterior(SCORES, LENGTHS))
     assert p == pytest.approx(1 / (1 + np.exp(-SCORES)))
 
 
 def test_documents_without_known_tokens_get_the_prior_and_have_no_part_in_the_fit() -> None:
-    fitted = by_label(SCORES, TRUTH, LENGTHS, None, PRIOR)
+    fitted = fit_label_calibration(SCORES, TRUTH, LENGTHS, None, PRIOR)
     scores, truth = (
         np.concatenate((SCORES, [PRIOR] * 50)),
         np.concatenate((TRUTH, np.ones((50, L), np.bool_))),
     )
-    with_empty = by_label(
+    with_empty = fit_label_calibration(
         scores, truth, np.concatenate((LENGTHS, np.zeros(50, np.int64))), None, PRIOR
     )
-    assert with_empty.log_posterior(SCORES, LENGTHS) == pytest.approx(
-        fitted.log_posterior(SCORES, LENGTHS)
+    assert with_empty.compute_log_posterior(SCORES, LENGTHS) == pytest.approx(
+        fitted.compute_log_posterior(SCORES, LENGTHS)
     )
-    assert np.exp(fitted.log_posterior(PRIOR[np.newaxis], np.array([0]))[0]) == pytest.approx(
-        1 / (1 + np.exp(-PRIOR))
-    )
+    assert np.exp(
+        fitted.compute_log_posterior(PRIOR[np.newaxis], np.array([0]))[0]
+    ) == pytest.approx(1 / (1 + np.exp(-PRIOR)))
 
 
 def test_a_weight_of_two_is_two_documents() -> None:
     twice = np.where(np.arange(N) < 50, 2.0, 1.0)
-    weighted = _Fit(SCORES, TRUTH, LENGTHS, twice, PRIOR)
+    weighted = _LabelLoss(SCORES, TRUTH, LENGTHS, twice, PRIOR)
     rows = np.concatenate((np.arange(N), np.arange(50)))
-    repeated = _Fit(SCORES[rows], TRUTH[rows], LENGTHS[rows], np.ones(rows.size), PRIOR)
+    repeated = _LabelLoss(SCORES[rows], TRUTH[rows], LENGTHS[rows], np.ones(rows.size), PRIOR)
     at = np.concatenate(([-1.0, -0.4, 1.0, 0.0, 0.5, 0.0], np.ones(L), np.zeros(L)))
-    assert weighted.loss(at)[0] == pytest.approx(repeated.loss(at)[0])
+    assert weighted.compute_loss(at)[0] == pytest.approx(repeated.compute_loss(at)[0])
 
 
 def test_left_out_documents_are_calibrated_by_the_others() -> None:
-    fitted = by_label(SCORES, TRUTH, LENGTHS, None, PRIOR)
-    found = fitted.log_posterior_of_left_out(
-        SCORES, DocumentLabels.of_mask(TRUTH), LENGTHS, np.ones(N)
+    fitted = fit_label_calibration(SCORES, TRUTH, LENGTHS, None, PRIOR)
+    found = fitted.compute_held_out_log_posterior(
+        SCORES, DocumentLabels.from_mask(TRUTH), LENGTHS, np.ones(N)
     )
     others = np.arange(N) % 20 != 3
-    apart = by_label(
+    apart = fit_label_calibration(
         SCORES[others], TRUTH[others], LENGTHS[others], np.ones(others.sum()), PRIOR, fitted
     )
     assert apart.offsets == pytest.approx(fitted.offsets, rel=1e-8)
     assert apart.slopes != pytest.approx(fitted.slopes, rel=1e-8)
     assert found[~others] == pytest.approx(
-        apart.log_posterior(SCORES[~others], LENGTHS[~others]), rel=1e-8
+        apart.compute_log_posterior(SCORES[~others], LENGTHS[~others]), rel=1e-8
     )
 
 
 def test_what_is_learnt_near_a_calibration_is_the_least_loss_with_its_offsets() -> None:
-    near = by_label(SCORES[::2], TRUTH[::2], LENGTHS[::2], None, PRIOR)
-    found = by_label(SCORES, TRUTH, LENGTHS, None, PRIOR, near)
-    fit = _Fit(SCORES, TRUTH, LENGTHS, np.ones(N), PRIOR)
+    near = fit_label_calibration(SCORES[::2], TRUTH[::2], LENGTHS[::2], None, PRIOR)
+    found = fit_label_calibration(SCORES, TRUTH, LENGTHS, None, PRIOR, near)
+    fit = _LabelLoss(SCORES, TRUTH, LENGTHS, np.ones(N), PRIOR)
 
     def parameters(calibration: LabelCalibration) -> np.ndarray:
         shared = (
@@ -107,18 +107,19 @@ def test_what_is_learnt_near_a_calibration_is_the_least_loss_with_its_offsets() 
         )
         return np.concatenate((shared, calibration.slopes, calibration.offsets - PRIOR))
 
-    assert fit.loss(parameters(found))[0] < fit.loss(parameters(near))[0]
-    gradient = np.delete(fit.loss(parameters(found))[1][: 6 + L], (2, 3))
+    assert fit.compute_loss(parameters(found))[0] < fit.compute_loss(parameters(near))[0]
+    gradient = np.delete(fit.compute_loss(parameters(found))[1][: 6 + L], (2, 3))
     assert (
         np.abs(gradient).max()
-        < 0.05 * np.abs(np.delete(fit.loss(parameters(near))[1][: 6 + L], (2, 3))).max() + 0.05
+        < 0.05 * np.abs(np.delete(fit.compute_loss(parameters(near))[1][: 6 + L], (2, 3))).max()
+        + 0.05
     )
 
 
 def test_one_document_alone_is_calibrated_by_none() -> None:
-    fitted = LabelCalibration.none(PRIOR)
+    fitted = LabelCalibration.from_prior(PRIOR)
     assert np.isfinite(
-        fitted.log_posterior_of_left_out(
-            SCORES[:1], DocumentLabels.of_mask(TRUTH[:1]), LENGTHS[:1], np.ones(1)
+        fitted.compute_held_out_log_posterior(
+            SCORES[:1], DocumentLabels.from_mask(TRUTH[:1]), LENGTHS[:1], np.ones(1)
         )
     ).all()

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nbtext.errors import DocumentError
-from nbtext.prediction.label_lists import holds_list, is_marks, items_of, marked_labels
+from nbtext.prediction.label_lists import (
+    is_label_list,
+    is_label_marks,
+    parse_label_list,
+    select_marked_labels,
+)
 from tests.process import corpus, fail, in_json, succeed
 
 if TYPE_CHECKING:
@@ -29,26 +34,28 @@ if TYPE_CHECKING:
     ],
 )
 def test_items_of_lists(label: str, items: list[str]) -> None:
-    assert holds_list(label)
-    assert items_of(label) == items
+    assert is_label_list(label)
+    assert parse_label_list(label) == items
 
 
 @pytest.mark.parametrize("label", ["a", "a, b", "[a", '{"a": 1}', ""])
 def test_what_is_no_list_is_one_item(label: str) -> None:
-    assert not holds_list(label)
-    assert items_of(label) == [label]
+    assert not is_label_list(label)
+    assert parse_label_list(label) == [label]
 
 
 def test_marks() -> None:
-    assert marked_labels([("a", "1"), ("b", " 0 "), ("c", "TRUE"), ("d", ""), ("e", "1.0")]) == [
+    assert select_marked_labels(
+        [("a", "1"), ("b", " 0 "), ("c", "TRUE"), ("d", ""), ("e", "1.0")]
+    ) == [
         "a",
         "c",
         "e",
     ]
     with pytest.raises(DocumentError, match="the mark of label 'a' is '2', neither 0 nor 1"):
-        marked_labels([("a", "2")])
-    assert is_marks({"a": 1, "b": 0.2, "c": False})
-    assert not any(map(is_marks, ({}, {"a": "b"}, {"a": 2}, ["a"], {"a": None})))
+        select_marked_labels([("a", "2")])
+    assert is_label_marks({"a": 1, "b": 0.2, "c": False})
+    assert not any(map(is_label_marks, ({}, {"a": "b"}, {"a": 2}, ["a"], {"a": None})))
 
 
 def sizes(*arguments: str | Path) -> dict[str, int]:

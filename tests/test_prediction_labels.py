@@ -11,15 +11,15 @@ from nbtext.prediction.labels import (
     DocumentLabels,
     LabelIndex,
     LabelTable,
-    have_sets,
-    have_several,
-    json_label,
-    label_of_text,
-    label_set,
-    labels_in,
-    shown_label,
-    single_labels,
-    text_of_label,
+    are_multi_label,
+    contain_label_sets,
+    decode_label,
+    encode_label,
+    format_label,
+    list_labels,
+    make_label_set,
+    single_label_table,
+    to_json_label,
 )
 
 LABELS = st.text(st.characters(codec="utf-8", exclude_characters="\x1f"), min_size=1)
@@ -27,31 +27,31 @@ LABELS = st.text(st.characters(codec="utf-8", exclude_characters="\x1f"), min_si
 
 @given(st.lists(LABELS))
 def test_a_set_has_its_labels_once_and_in_order(labels: list[str]) -> None:
-    found = label_set(labels)
+    found = make_label_set(labels)
     assert found
-    assert have_sets(["a", found])
-    assert labels_in(found) == tuple(sorted(set(labels)))
-    assert json_label(found) == sorted(set(labels))
-    assert label_of_text(text_of_label(found)) == found
+    assert contain_label_sets(["a", found])
+    assert list_labels(found) == tuple(sorted(set(labels)))
+    assert to_json_label(found) == sorted(set(labels))
+    assert decode_label(encode_label(found)) == found
 
 
 @given(LABELS)
 def test_one_label_is_no_set(label: str) -> None:
-    assert not have_sets([label, None])
-    assert labels_in(label) == (label,)
+    assert not contain_label_sets([label, None])
+    assert list_labels(label) == (label,)
     assert (
-        shown_label(label)
-        == json_label(label)
-        == text_of_label(label)
-        == label_of_text(label)
+        format_label(label)
+        == to_json_label(label)
+        == encode_label(label)
+        == decode_label(label)
         == label
     )
 
 
 def test_the_reserved_label_comes_first() -> None:
-    assert have_several(("", "a"))
-    assert not have_several(("a", "b"))
-    assert not have_several(())
+    assert are_multi_label(("", "a"))
+    assert not are_multi_label(("a", "b"))
+    assert not are_multi_label(())
 
 
 N_LABELS = 5
@@ -65,13 +65,13 @@ def in_order(sets: Sets) -> list[tuple[int, ...]]:
 
 
 def of(sets: Sets) -> DocumentLabels:
-    return DocumentLabels.of_sets(in_order(sets), N_LABELS)
+    return DocumentLabels.from_sets(in_order(sets), N_LABELS)
 
 
 def found_in(labels: DocumentLabels) -> list[tuple[int, ...]]:
     """The labels of each document, by its pairs."""
     found: list[tuple[int, ...]] = [()] * len(labels)
-    for document, label in zip(*(column.tolist() for column in labels.pairs()), strict=True):
+    for document, label in zip(*(column.tolist() for column in labels.to_pairs()), strict=True):
         found[document] += (label,)
     return found
 
@@ -80,8 +80,8 @@ def found_in(labels: DocumentLabels) -> list[tuple[int, ...]]:
 def test_pairs_are_the_labels_of_sets_in_order_and_a_negative_number_has_none(
     sets: Sets, data: st.DataObject
 ) -> None:
-    table = LabelTable.of_sets(in_order(sets), N_LABELS)
-    assert table.sets() == in_order(sets)
+    table = LabelTable.from_sets(in_order(sets), N_LABELS)
+    assert table.to_tuples() == in_order(sets)
     numbers = np.array(data.draw(st.lists(st.integers(-1, len(sets) - 1), max_size=10)), np.int64)
     wanted = [
         (row, label)
@@ -89,18 +89,18 @@ def test_pairs_are_the_labels_of_sets_in_order_and_a_negative_number_has_none(
         if number >= 0
         for label in sorted(sets[number])
     ]
-    rows, labels = table.pairs(numbers)
+    rows, labels = table.to_pairs(numbers)
     assert list(zip(rows.tolist(), labels.tolist(), strict=True)) == wanted
     known = numbers[numbers >= 0]
-    assert table.sets(known) == [in_order(sets)[number] for number in known.tolist()]
+    assert table.to_tuples(known) == [in_order(sets)[number] for number in known.tolist()]
 
 
 @pytest.mark.parametrize("n_classes", [0, 1, 3])
 def test_where_a_document_has_one_label_each_set_has_its_own_number_in_it(n_classes: int) -> None:
-    table = single_labels(n_classes)
-    assert table.sets() == [(number,) for number in range(n_classes)]
+    table = single_label_table(n_classes)
+    assert table.to_tuples() == [(number,) for number in range(n_classes)]
     assert table.n_labels == n_classes
-    assert single_labels(n_classes) is table
+    assert single_label_table(n_classes) is table
 
 
 @given(SETS)
@@ -108,22 +108,24 @@ def test_labels_of_documents_are_the_sets_that_they_were_made_of(sets: Sets) -> 
     labels = of(sets)
     assert len(labels) == len(sets)
     assert found_in(labels) == in_order(sets)
-    assert labels.sizes().tolist() == [len(own) for own in sets]
-    assert labels.named(NAMES) == [tuple(NAMES[label] for label in own) for own in in_order(sets)]
-    assert labels.shown(NAMES) == ["|".join(own) for own in labels.named(NAMES)]
-    assert labels.mask(N_LABELS).tolist() == [
+    assert labels.count_labels().tolist() == [len(own) for own in sets]
+    assert labels.to_names(NAMES) == [
+        tuple(NAMES[label] for label in own) for own in in_order(sets)
+    ]
+    assert labels.to_texts(NAMES) == ["|".join(own) for own in labels.to_names(NAMES)]
+    assert labels.to_mask(N_LABELS).tolist() == [
         [label in own for label in range(N_LABELS)] for own in sets
     ]
     assert len(labels.table.sizes) == len(set(sets))
 
 
 def test_a_document_without_an_answer_has_no_label() -> None:
-    answers = DocumentLabels(np.array([-1, 2, 0, -1], np.int32), single_labels(3))
+    answers = DocumentLabels(np.array([-1, 2, 0, -1], np.int32), single_label_table(3))
     assert found_in(answers) == [(), (2,), (0,), ()]
-    assert answers.sizes().tolist() == [0, 1, 1, 0]
-    assert answers.named(NAMES) == [(), ("c",), ("a",), ()]
-    assert answers.shown(NAMES) == ["", "c", "a", ""]
-    assert answers.mask(3).sum(axis=1).tolist() == [0, 1, 1, 0]
+    assert answers.count_labels().tolist() == [0, 1, 1, 0]
+    assert answers.to_names(NAMES) == [(), ("c",), ("a",), ()]
+    assert answers.to_texts(NAMES) == ["", "c", "a", ""]
+    assert answers.to_mask(3).sum(axis=1).tolist() == [0, 1, 1, 0]
     assert answers.contains(np.arange(4), np.array([0, 2, 1, 2])).tolist() == [
         False,
         True,
@@ -161,8 +163,8 @@ def test_a_mask_comes_back_and_equal_rows_are_one_set(
     n_labels: int, n_documents: int, seed: int
 ) -> None:
     mask = np.random.default_rng(seed).random((n_documents, n_labels)) < 0.3
-    labels = DocumentLabels.of_mask(mask)
-    assert np.array_equal(labels.mask(n_labels), mask)
+    labels = DocumentLabels.from_mask(mask)
+    assert np.array_equal(labels.to_mask(n_labels), mask)
     assert found_in(labels) == [tuple(np.flatnonzero(row).tolist()) for row in mask]
     assert len(labels.table.sizes) == len(np.unique(mask, axis=0))
     assert labels.table.n_labels == n_labels
@@ -170,24 +172,30 @@ def test_a_mask_comes_back_and_equal_rows_are_one_set(
 
 @given(st.lists(SETS, min_size=1, max_size=4))
 def test_parts_that_are_joined_keep_their_labels(parts: list[Sets]) -> None:
-    joined = DocumentLabels.joined([of(part) for part in parts])
+    joined = DocumentLabels.concatenate([of(part) for part in parts])
     assert found_in(joined) == [labels for part in parts for labels in in_order(part)]
-    assert len(set(joined.table.sets())) == len(joined.table.sizes)
+    assert len(set(joined.table.to_tuples())) == len(joined.table.sizes)
 
 
 def test_parts_with_one_table_keep_it_and_others_keep_what_is_unknown() -> None:
-    one, two = (DocumentLabels(np.array(numbers), single_labels(3)) for numbers in ([2, -1], [0]))
-    joined = DocumentLabels.joined([one, two])
-    assert joined.table is single_labels(3)
-    assert joined.numbers.tolist() == [2, -1, 0]
-    mixed = DocumentLabels.joined([one, DocumentLabels(np.array([-1, 4]), single_labels(5))])
-    assert mixed.named(NAMES) == [("c",), (), (), ("e",)]
-    assert mixed.numbers[[1, 2]].tolist() == [-1, -1]
+    one, two = (
+        DocumentLabels(np.array(numbers), single_label_table(3)) for numbers in ([2, -1], [0])
+    )
+    joined = DocumentLabels.concatenate([one, two])
+    assert joined.table is single_label_table(3)
+    assert joined.indices.tolist() == [2, -1, 0]
+    mixed = DocumentLabels.concatenate(
+        [one, DocumentLabels(np.array([-1, 4]), single_label_table(5))]
+    )
+    assert mixed.to_names(NAMES) == [("c",), (), (), ("e",)]
+    assert mixed.indices[[1, 2]].tolist() == [-1, -1]
     assert mixed.table.n_labels == 5
 
 
 TEXTS = st.lists(
-    st.one_of(st.sampled_from(NAMES), st.lists(st.sampled_from(NAMES), max_size=3).map(label_set)),
+    st.one_of(
+        st.sampled_from(NAMES), st.lists(st.sampled_from(NAMES), max_size=3).map(make_label_set)
+    ),
     max_size=12,
 )
 
@@ -198,16 +206,16 @@ def test_texts_get_numbers_that_never_change(*, single: bool, blocks: list[list[
     index = LabelIndex(NAMES[:2], single=single)
     before: list[DocumentLabels] = []
     for texts in blocks:
-        before.append(index.of_labels(texts))
+        before.append(index.index_labels(texts))
         n_labels = len(index.labels)
         assert index.table.n_labels == n_labels
         for labels, own in zip(before, blocks, strict=False):
-            now = DocumentLabels(labels.numbers, index.table)
-            assert [sorted(each) for each in now.named(index.labels)] == [
-                sorted(labels_in(text)) for text in own
+            now = DocumentLabels(labels.indices, index.table)
+            assert [sorted(each) for each in now.to_names(index.labels)] == [
+                sorted(list_labels(text)) for text in own
             ]
             assert found_in(labels) == found_in(now)
-    used = {label for texts in blocks for text in texts for label in labels_in(text)}
+    used = {label for texts in blocks for text in texts for label in list_labels(text)}
     assert index.labels[:2] == NAMES[:2]
     assert set(index.labels) == used | set(NAMES[:2])
     assert len(set(index.labels)) == len(index.labels)
@@ -215,28 +223,28 @@ def test_texts_get_numbers_that_never_change(*, single: bool, blocks: list[list[
 
 def test_unknown_labels_come_after_the_known_ones_in_their_order() -> None:
     index = LabelIndex(["b", "c"], single=False)
-    texts = [label_set(["z", "b"]), label_set([]), label_set(["y", "c", "z"])]
-    assert found_in(index.of_labels(texts)) == [(0, 2), (), (1, 2, 3)]
+    texts = [make_label_set(["z", "b"]), make_label_set([]), make_label_set(["y", "c", "z"])]
+    assert found_in(index.index_labels(texts)) == [(0, 2), (), (1, 2, 3)]
     assert index.labels == ["b", "c", "z", "y"]
 
 
 def test_the_labels_of_a_set_are_in_the_order_of_their_numbers() -> None:
     names = [f"label{number}" for number in range(40)]
     index = LabelIndex(names, single=False)
-    found = index.of_labels([label_set([names[32], names[1], names[8]])])
-    assert index.table.sets() == [(1, 8, 32)]
-    same = DocumentLabels.of_sets([(1, 8, 32)], 40)
-    assert index.renumbered(same).numbers.tolist() == found.numbers.tolist()
+    found = index.index_labels([make_label_set([names[32], names[1], names[8]])])
+    assert index.table.to_tuples() == [(1, 8, 32)]
+    same = DocumentLabels.from_sets([(1, 8, 32)], 40)
+    assert index.renumber(same).indices.tolist() == found.indices.tolist()
 
 
 def test_with_one_label_each_the_number_of_a_set_is_that_of_its_label() -> None:
     index = LabelIndex(["b", "c"], single=True)
-    assert index.table.sets() == [(0,), (1,)]
-    assert index.of_labels(["c", "z", "a", "z", "b"]).numbers.tolist() == [1, 2, 3, 2, 0]
+    assert index.table.to_tuples() == [(0,), (1,)]
+    assert index.index_labels(["c", "z", "a", "z", "b"]).indices.tolist() == [1, 2, 3, 2, 0]
     assert index.labels == ["b", "c", "z", "a"]
-    assert index.table.sets() == [(0,), (1,), (2,), (3,)]
-    answers = DocumentLabels(np.array([1, -1, 0]), single_labels(2))
-    assert index.renumbered(answers).numbers.tolist() == [1, -1, 0]
+    assert index.table.to_tuples() == [(0,), (1,), (2,), (3,)]
+    answers = DocumentLabels(np.array([1, -1, 0]), single_label_table(2))
+    assert index.renumber(answers).indices.tolist() == [1, -1, 0]
 
 
 @given(first=SETS, second=SETS, unknown=st.booleans())
@@ -247,10 +255,10 @@ def test_renumbered_labels_are_the_same_in_one_table(
     for sets in (first, second):
         given_ = of(sets)
         if unknown:
-            given_.numbers[:1] = -1
-        found = index.renumbered(given_)
+            given_.indices[:1] = -1
+        found = index.renumber(given_)
         assert found_in(found) == found_in(given_)
-        assert (found.numbers < 0).tolist() == (given_.numbers < 0).tolist()
-    texts = [label_set(NAMES[label] for label in labels) for labels in second]
+        assert (found.indices < 0).tolist() == (given_.indices < 0).tolist()
+    texts = [make_label_set(NAMES[label] for label in labels) for labels in second]
     known = slice(int(unknown), None)
-    assert index.of_labels(texts).numbers[known].tolist() == found.numbers[known].tolist()
+    assert index.index_labels(texts).indices[known].tolist() == found.indices[known].tolist()

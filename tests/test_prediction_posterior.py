@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 from scipy.special import expit, log_softmax
 from sklearn.metrics import brier_score_loss, log_loss
 
-from nbtext.prediction.labels import DocumentLabels, single_labels
+from nbtext.prediction.labels import DocumentLabels, single_label_table
 from nbtext.prediction.posterior import (
-    SUMMED_AT_ONCE,
-    TINY,
+    MAX_CLASSES_SUMMED_AT_ONCE,
+    MIN_LABEL_LOSS_NATS,
     ClassPosterior,
     LabelPosterior,
-    log_posterior,
-    prior_brier,
-    prior_log_loss,
+    compute_prior_brier_score,
+    compute_prior_log_loss,
+    normalize_log_joint,
 )
-from nbtext.prediction.rule import DecisionRule, costs_from, thresholds_by_costs
+from nbtext.prediction.rule import DecisionRule, compute_cost_thresholds, parse_costs
 from tests import oracle
 from tests.profiles import examples
 from tests.test_prediction_rule import rows, score, table
@@ -40,7 +40,7 @@ NAMES = ["a", "b", "c", "d", "e", "f"]
 
 def single(numbers: list[int], n_classes: int) -> DocumentLabels:
     """Classes of documents that have one each."""
-    return DocumentLabels(np.array(numbers, np.int32), single_labels(n_classes))
+    return DocumentLabels(np.array(numbers, np.int32), single_label_table(n_classes))
 
 
 class Case(NamedTuple):
@@ -54,7 +54,7 @@ class Case(NamedTuple):
         n_labels = self.posterior.logs.shape[1] + 1
         if self.posterior.is_exclusive:
             return single([label for (label,) in self.sets], n_labels)
-        return DocumentLabels.of_sets(self.sets, n_labels)
+        return DocumentLabels.from_sets(self.sets, n_labels)
 
     def documents(self) -> list[tuple[list[float], tuple[int, ...]]]:
         """Log probabilities and true labels of each document."""
@@ -79,7 +79,7 @@ def drawn(
     n_true = n_labels + int(unknown)
     if kind is ClassPosterior:
         return Case(
-            ClassPosterior(log_posterior(scores)),
+            ClassPosterior(normalize_log_joint(scores)),
             [(label,) for label in draw.integers(0, n_true, n_documents).tolist()],
         )
     mask = draw.random((n_documents, n_true)) < 0.4
@@ -104,7 +104,7 @@ def complement(kind: type[Posterior], logs: Sequence[float], label: int) -> floa
 def test_posteriors_are_the_slow_twins_and_nan_where_nothing_is_possible(
     joint: list[list[float]],
 ) -> None:
-    found = log_posterior(table(joint)).tolist()
+    found = normalize_log_joint(table(joint)).tolist()
     for given_row, row in zip(joint, found, strict=True):
         if max(given_row) == -math.inf:
             assert all(map(math.isnan, row))
@@ -114,21 +114,28 @@ def test_posteriors_are_the_slow_twins_and_nan_where_nothing_is_possible(
             assert math.fsum(map(math.exp, row)) == pytest.approx(1, rel=1e-12)
 
 
-@pytest.mark.parametrize("n_classes", [SUMMED_AT_ONCE - 1, SUMMED_AT_ONCE, 3 * SUMMED_AT_ONCE + 5])
+@pytest.mark.parametrize(
+    "n_classes",
+    [
+        MAX_CLASSES_SUMMED_AT_ONCE - 1,
+        MAX_CLASSES_SUMMED_AT_ONCE,
+        3 * MAX_CLASSES_SUMMED_AT_ONCE + 5,
+    ],
+)
 def test_posteriors_of_many_classes_are_summed_in_parts_and_may_replace_the_scores(
     n_classes: int,
 ) -> None:
     joint = np.random.default_rng(0).normal(-100, 5, (2, n_classes))
-    wanted, found = log_softmax(joint, axis=1), log_posterior(joint)
+    wanted, found = log_softmax(joint, axis=1), normalize_log_joint(joint)
     assert found == pytest.approx(wanted, rel=1e-12)
-    assert log_posterior(joint, joint) is joint
+    assert normalize_log_joint(joint, joint) is joint
     assert np.array_equal(joint, found)
 
 
 @given(rows)
 def test_posteriors_are_the_sigmoids_of_log_odds(joint: list[list[float]]) -> None:
-    posterior = log_posterior(table([row for row in joint if max(row) > -math.inf]))
-    assert expit(ClassPosterior(posterior).log_odds()) == pytest.approx(
+    posterior = normalize_log_joint(table([row for row in joint if max(row) > -math.inf]))
+    assert expit(ClassPosterior(posterior).compute_log_odds()) == pytest.approx(
         np.exp(posterior), rel=1e-9, abs=1e-300
     )
 
@@ -137,24 +144,30 @@ def test_posteriors_are_the_sigmoids_of_log_odds(joint: list[list[float]]) -> No
 def test_the_log_odds_of_two_classes_are_the_difference_of_their_scores(
     first: float, second: float
 ) -> None:
-    found = ClassPosterior(log_posterior(np.array([[first, second]]))).log_odds()[0].tolist()
+    found = (
+        ClassPosterior(normalize_log_joint(np.array([[first, second]])))
+        .compute_log_odds()[0]
+        .tolist()
+    )
     assert found == pytest.approx([first - second, second - first], rel=1e-9, abs=1e-9)
 
 
 def test_the_log_odds_of_an_only_class_are_infinite_and_of_no_class_undefined() -> None:
-    assert ClassPosterior(np.array([[0.0]])).log_odds().tolist() == [[math.inf]]
-    assert np.isnan(ClassPosterior(np.array([[math.nan, math.nan]])).log_odds()).all()
+    assert ClassPosterior(np.array([[0.0]])).compute_log_odds().tolist() == [[math.inf]]
+    assert np.isnan(ClassPosterior(np.array([[math.nan, math.nan]])).compute_log_odds()).all()
 
 
 def test_log_odds_of_several_labels_are_each_of_its_own() -> None:
     p = np.array([[0.9, 0.8], [0.1, 0.5]])
-    assert LabelPosterior(np.log(p)).log_odds() == pytest.approx(np.log(p / (1 - p)))
+    assert LabelPosterior(np.log(p)).compute_log_odds() == pytest.approx(np.log(p / (1 - p)))
 
 
 @pytest.mark.filterwarnings("error")
 def test_of_certain_and_impossible_labels_the_log_odds_are_infinite() -> None:
-    assert LabelPosterior(np.array([[0.0, -np.inf]])).log_odds().tolist() == [[math.inf, -math.inf]]
-    assert ClassPosterior(np.array([[0.0, -np.inf]])).log_odds()[0, 1] == -math.inf
+    assert LabelPosterior(np.array([[0.0, -np.inf]])).compute_log_odds().tolist() == [
+        [math.inf, -math.inf]
+    ]
+    assert ClassPosterior(np.array([[0.0, -np.inf]])).compute_log_odds()[0, 1] == -math.inf
 
 
 @EVERY_KIND
@@ -169,9 +182,11 @@ def test_log_odds_are_log_p_less_log_of_what_remains(kind: type[Posterior], seed
             for logs, _ in case.documents()
         ]
     )
-    assert posterior.log_complement() == pytest.approx(wanted, rel=1e-9, abs=1e-9)
-    assert posterior.log_odds() == pytest.approx(posterior.logs - wanted, rel=1e-9, abs=1e-9)
-    assert expit(posterior.log_odds()) == pytest.approx(
+    assert posterior.compute_log_complement() == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+    assert posterior.compute_log_odds() == pytest.approx(
+        posterior.logs - wanted, rel=1e-9, abs=1e-9
+    )
+    assert expit(posterior.compute_log_odds()) == pytest.approx(
         np.exp(posterior.logs), rel=1e-9, abs=1e-300
     )
 
@@ -191,7 +206,9 @@ def test_losses_are_minus_log_p_of_the_labels_that_a_document_has(
             others = [label for label in range(len(logs)) if label not in labels]
             loss -= math.fsum(complement(kind, logs, label) for label in others)
         wanted.append(math.inf if len(logs) in labels else loss)
-    assert case.posterior.losses(case.truth).tolist() == pytest.approx(wanted, rel=1e-9, abs=1e-12)
+    assert case.posterior.compute_log_losses(case.truth).tolist() == pytest.approx(
+        wanted, rel=1e-9, abs=1e-12
+    )
 
 
 @EVERY_KIND
@@ -206,7 +223,7 @@ def test_brier_scores_are_sums_over_all_labels_also_unknown_ones(
     for logs, labels in case.documents():
         p = [*map(math.exp, logs), 0.0]  # of the unknown label none
         wanted.append(math.fsum((each - (label in labels)) ** 2 for label, each in enumerate(p)))
-    found = case.posterior.brier_scores(case.truth).tolist()
+    found = case.posterior.compute_brier_scores(case.truth).tolist()
     assert found == pytest.approx(wanted, abs=1e-12)
     assert min(found) >= 0
 
@@ -217,20 +234,20 @@ def test_brier_scores_are_sums_over_all_labels_also_unknown_ones(
 def test_mean_losses_and_brier_scores_are_scikit_learns(kind: type[Posterior], seed: int) -> None:
     posterior, _ = case = drawn(kind, seed)
     assume(
-        min(posterior.logs.min(), posterior.log_complement().min()) > -15
+        min(posterior.logs.min(), posterior.compute_log_complement().min()) > -15
     )  # scikit-learn knows no p below 2e-16
     p = np.exp(posterior.logs)
     n_labels = p.shape[1]
-    mean_loss = posterior.losses(case.truth).mean()
-    mean_brier = posterior.brier_scores(case.truth).mean()
+    mean_loss = posterior.compute_log_losses(case.truth).mean()
+    mean_brier = posterior.compute_brier_scores(case.truth).mean()
     if kind is ClassPosterior:
-        numbers = case.truth.numbers
+        numbers = case.truth.indices
         assert mean_loss == pytest.approx(log_loss(numbers, p, labels=range(n_labels)), rel=1e-6)
         assert mean_brier == pytest.approx(
             brier_score_loss(numbers, p, labels=range(n_labels), scale_by_half=False)
         )
     else:
-        mask = case.truth.mask(n_labels)
+        mask = case.truth.to_mask(n_labels)
         columns = list(zip(mask.T, p.T, strict=True))
         losses = [log_loss(truth, column, labels=[False, True]) for truth, column in columns]
         assert mean_loss == pytest.approx(sum(losses), rel=1e-6)
@@ -255,7 +272,7 @@ def test_ranks_are_places_of_the_truth_and_of_several_labels_whether_the_first_i
 ) -> None:
     case = drawn(kind, seed, unknown=unknown, ties=ties, least_labels=1)
     for (logs, labels), rank in zip(
-        case.documents(), case.posterior.ranks(case.truth).tolist(), strict=True
+        case.documents(), case.posterior.rank_true_labels(case.truth).tolist(), strict=True
     ):
         order = first_most_probable(logs)
         if kind is LabelPosterior:
@@ -271,9 +288,9 @@ def test_in_doubt_is_the_most_probable_other_class_or_the_label_most_likely_wron
     kind: type[Posterior], seed: int
 ) -> None:
     case = drawn(kind, seed)
-    found = case.posterior.doubts(case.truth)
+    found = case.posterior.find_alternatives(case.truth)
     columns = (
-        found.labels.table.sets(found.labels.numbers),
+        found.labels.table.to_tuples(found.labels.indices),
         found.log_probability.tolist(),
         found.log_odds.tolist(),
     )
@@ -305,16 +322,16 @@ def test_in_doubt_is_the_most_probable_other_class_or_the_label_most_likely_wron
 def test_doubts_by_hand() -> None:
     """A document with b and c lacks a, of probability 0.9; one with a alone may lack b or c, and c is more likely."""
     logs = np.log([[0.9, 0.2, 0.4]] * 2)
-    found = LabelPosterior(logs).doubts(DocumentLabels.of_sets([(1, 2), (0,)], 3))
-    assert found.labels.named(NAMES) == [("a", "b", "c"), ("a", "c")]
+    found = LabelPosterior(logs).find_alternatives(DocumentLabels.from_sets([(1, 2), (0,)], 3))
+    assert found.labels.to_names(NAMES) == [("a", "b", "c"), ("a", "c")]
     assert np.exp(found.log_probability) == pytest.approx([0.9, 0.4])
     assert np.exp(found.log_odds) == pytest.approx([9, 0.4 / 0.6])
-    one = ClassPosterior(np.log([[0.7, 0.1, 0.2]] * 2)).doubts(single([0, 1], 3))
-    assert one.labels.named(NAMES) == [("c",), ("a",)]
+    one = ClassPosterior(np.log([[0.7, 0.1, 0.2]] * 2)).find_alternatives(single([0, 1], 3))
+    assert one.labels.to_names(NAMES) == [("c",), ("a",)]
     assert np.exp(one.log_odds) == pytest.approx([2 / 7, 7])
-    impossible = ClassPosterior(np.full((1, 2), np.nan)).doubts(single([1], 2))
+    impossible = ClassPosterior(np.full((1, 2), np.nan)).find_alternatives(single([1], 2))
     assert np.isnan(impossible.log_odds).all()
-    unlearnt = ClassPosterior(np.array([[0.0, -np.inf]])).doubts(single([1], 2))
+    unlearnt = ClassPosterior(np.array([[0.0, -np.inf]])).find_alternatives(single([1], 2))
     assert unlearnt.log_odds.tolist() == [np.inf]
 
 
@@ -325,7 +342,7 @@ def test_predicted_is_what_is_probable_enough(
     kind: type[Posterior], seed: int, least: float
 ) -> None:
     case = drawn(kind, seed)
-    found = case.posterior.predicted(DecisionRule(min_probability=least, labels_from=0.3)).named(
+    found = case.posterior.predict(DecisionRule(min_probability=least, labels_from=0.3)).to_names(
         NAMES
     )
     for (logs, _), labels in zip(case.documents(), found, strict=True):
@@ -341,18 +358,18 @@ def test_predicted_is_what_is_probable_enough(
 
 def test_predicted_by_costs_and_by_promises_of_precision() -> None:
     p = np.array([[0.8, 0.2], [0.95, 0.05]])
-    dear = DecisionRule(costs_from({"a": {"b": 1}, "b": {"a": 9}}, ["a", "b"]))
-    assert ClassPosterior(np.log(p)).predicted(dear).numbers.tolist() == [1, 0]
-    of_labels = DecisionRule(labels_from=thresholds_by_costs({"b": {"missed": 9}}, ["a", "b"]))
-    assert LabelPosterior(np.log(p)).predicted(of_labels).named(NAMES) == [("a", "b"), ("a",)]
+    dear = DecisionRule(parse_costs({"a": {"b": 1}, "b": {"a": 9}}, ["a", "b"]))
+    assert ClassPosterior(np.log(p)).predict(dear).indices.tolist() == [1, 0]
+    of_labels = DecisionRule(labels_from=compute_cost_thresholds({"b": {"missed": 9}}, ["a", "b"]))
+    assert LabelPosterior(np.log(p)).predict(of_labels).to_names(NAMES) == [("a", "b"), ("a",)]
     precise = DecisionRule(precise_from=(0.9, 0.0), labels_from=0.2)
-    assert ClassPosterior(np.log(p)).predicted(precise).named(NAMES) == [(), ("a",)]
-    assert ClassPosterior(np.log(p)).predicted(precise).numbers.tolist() == [-1, 0]
-    assert LabelPosterior(np.log(p)).predicted(precise).named(NAMES) == [("b",), ("a",)]
+    assert ClassPosterior(np.log(p)).predict(precise).to_names(NAMES) == [(), ("a",)]
+    assert ClassPosterior(np.log(p)).predict(precise).indices.tolist() == [-1, 0]
+    assert LabelPosterior(np.log(p)).predict(precise).to_names(NAMES) == [("b",), ("a",)]
 
 
 def test_where_no_class_is_possible_none_is_predicted() -> None:
-    assert ClassPosterior(np.full((1, 2), np.nan)).predicted(DecisionRule()).named(NAMES) == [()]
+    assert ClassPosterior(np.full((1, 2), np.nan)).predict(DecisionRule()).to_names(NAMES) == [()]
 
 
 @EVERY_KIND
@@ -365,21 +382,24 @@ def test_the_scores_of_a_prior_are_those_of_a_constant_posterior(
     case = drawn(kind, seed, unknown=unknown)
     prior = np.exp(case.posterior.logs[0])
     constant = kind(np.tile(np.log(prior), (len(case.sets), 1)))
-    wanted = constant.losses(case.truth).mean(), constant.brier_scores(case.truth).mean()
-    assert kind.scores_of_prior(prior, case.truth) == pytest.approx(wanted)
+    wanted = (
+        constant.compute_log_losses(case.truth).mean(),
+        constant.compute_brier_scores(case.truth).mean(),
+    )
+    assert kind.score_prior(prior, case.truth) == pytest.approx(wanted)
 
 
 def test_scores_of_a_prior_by_hand() -> None:
     prior, support = np.array([3 / 4, 1 / 4]), np.array([3.0, 1.0])
-    assert prior_log_loss(prior, support) == pytest.approx(
+    assert compute_prior_log_loss(prior, support) == pytest.approx(
         -(3 * math.log(3 / 4) + math.log(1 / 4)) / 4
     )
-    assert prior_brier(prior, support) == pytest.approx((3 * 2 / 16 + 2 * 9 / 16) / 4)
-    assert prior_log_loss(prior, np.array([3.0, 0.0, 1.0])) == math.inf
-    assert prior_brier(prior, np.array([3.0, 0.0, 1.0])) == pytest.approx(
+    assert compute_prior_brier_score(prior, support) == pytest.approx((3 * 2 / 16 + 2 * 9 / 16) / 4)
+    assert compute_prior_log_loss(prior, np.array([3.0, 0.0, 1.0])) == math.inf
+    assert compute_prior_brier_score(prior, np.array([3.0, 0.0, 1.0])) == pytest.approx(
         (3 * 2 / 16 + 10 / 16 + 1) / 4
     )
-    assert math.copysign(1, prior_log_loss(np.array([1.0, 0.0]), np.array([2.0, 0.0]))) == 1
+    assert math.copysign(1, compute_prior_log_loss(np.array([1.0, 0.0]), np.array([2.0, 0.0]))) == 1
 
 
 @EVERY_KIND
@@ -392,12 +412,19 @@ def test_each_document_is_judged_by_itself(kind: type[Posterior], seed: int) -> 
     truth = case.truth[chosen]
     assert type(some) is kind
     assert len(some) == chosen.size
-    assert np.array_equal(some.losses(truth), posterior.losses(case.truth)[chosen])
-    assert np.array_equal(some.brier_scores(truth), posterior.brier_scores(case.truth)[chosen])
-    assert np.array_equal(some.ranks(truth), posterior.ranks(case.truth)[chosen])
-    assert np.array_equal(some.log_odds(), posterior.log_odds()[chosen])
     assert np.array_equal(
-        some.doubts(truth).log_odds, posterior.doubts(case.truth).log_odds[chosen]
+        some.compute_log_losses(truth), posterior.compute_log_losses(case.truth)[chosen]
+    )
+    assert np.array_equal(
+        some.compute_brier_scores(truth), posterior.compute_brier_scores(case.truth)[chosen]
+    )
+    assert np.array_equal(
+        some.rank_true_labels(truth), posterior.rank_true_labels(case.truth)[chosen]
+    )
+    assert np.array_equal(some.compute_log_odds(), posterior.compute_log_odds()[chosen])
+    assert np.array_equal(
+        some.find_alternatives(truth).log_odds,
+        posterior.find_alternatives(case.truth).log_odds[chosen],
     )
 
 
@@ -405,16 +432,20 @@ def test_each_document_is_judged_by_itself(kind: type[Posterior], seed: int) -> 
 def test_one_label_or_none_is_one_of_two_classes(odds: list[float], seed: int) -> None:
     scores = np.array(odds)
     is_true = np.random.default_rng(seed).random(scores.size) < 0.5
-    two = ClassPosterior(log_posterior(np.stack((scores, np.zeros(scores.size)), axis=1)))
+    two = ClassPosterior(normalize_log_joint(np.stack((scores, np.zeros(scores.size)), axis=1)))
     one = LabelPosterior(two.logs[:, :1])
     of_two = single(np.where(is_true, 0, 1).tolist(), 2)
-    of_one = DocumentLabels.of_mask(is_true[:, np.newaxis])
+    of_one = DocumentLabels.from_mask(is_true[:, np.newaxis])
     # 1 − p has few digits where p is nearly 1.
-    assert one.losses(of_one) == pytest.approx(two.losses(of_two), rel=1e-2, abs=1e-12)
-    assert 2 * one.brier_scores(of_one) == pytest.approx(two.brier_scores(of_two), abs=1e-12)
+    assert one.compute_log_losses(of_one) == pytest.approx(
+        two.compute_log_losses(of_two), rel=1e-2, abs=1e-12
+    )
+    assert 2 * one.compute_brier_scores(of_one) == pytest.approx(
+        two.compute_brier_scores(of_two), abs=1e-12
+    )
     certain = np.abs(scores) > 20
-    assert one.log_odds()[~certain, 0] == pytest.approx(
-        two.log_odds()[~certain, 0], rel=1e-6, abs=1e-9
+    assert one.compute_log_odds()[~certain, 0] == pytest.approx(
+        two.compute_log_odds()[~certain, 0], rel=1e-6, abs=1e-9
     )
 
 
@@ -422,16 +453,16 @@ def test_one_label_or_none_is_one_of_two_classes(odds: list[float], seed: int) -
 def test_losses_and_brier_scores_by_hand() -> None:
     one = ClassPosterior(np.log([[0.5, 0.3, 0.2]] * 2))
     truth = single([1, 3], 4)
-    assert one.losses(truth).tolist() == pytest.approx([-math.log(0.3), math.inf])
-    assert one.brier_scores(truth).tolist() == pytest.approx(
+    assert one.compute_log_losses(truth).tolist() == pytest.approx([-math.log(0.3), math.inf])
+    assert one.compute_brier_scores(truth).tolist() == pytest.approx(
         [0.25 + 0.49 + 0.04, 0.25 + 0.09 + 0.04 + 1]
     )
     several = LabelPosterior(np.log([[0.9, 0.5, 0.2]] * 3))
-    sets = DocumentLabels.of_sets([(0, 2), (), (0, 3)], 4)
-    assert several.losses(sets).tolist() == pytest.approx(
+    sets = DocumentLabels.from_sets([(0, 2), (), (0, 3)], 4)
+    assert several.compute_log_losses(sets).tolist() == pytest.approx(
         [-math.log(0.9 * 0.5 * 0.2), -math.log(0.1 * 0.5 * 0.8), math.inf]
     )
-    assert several.brier_scores(sets).tolist() == pytest.approx(
+    assert several.compute_brier_scores(sets).tolist() == pytest.approx(
         [0.01 + 0.25 + 0.64, 0.81 + 0.25 + 0.04, 0.01 + 0.25 + 0.04 + 1]
     )
 
@@ -441,15 +472,15 @@ def test_of_a_sure_label_the_absence_keeps_a_probability_and_of_an_impossible_on
     None
 ):
     sure = LabelPosterior(np.array([[0.0, -np.inf]] * 4))
-    losses = sure.losses(DocumentLabels.of_sets([(0,), (), (0, 1), (1,)], 2))
-    assert losses.tolist() == pytest.approx([0, -math.log(TINY), math.inf, math.inf])
-    scores = ClassPosterior(np.array([[0.0, -np.inf]])).brier_scores(single([0], 2))
+    losses = sure.compute_log_losses(DocumentLabels.from_sets([(0,), (), (0, 1), (1,)], 2))
+    assert losses.tolist() == pytest.approx([0, -math.log(MIN_LABEL_LOSS_NATS), math.inf, math.inf])
+    scores = ClassPosterior(np.array([[0.0, -np.inf]])).compute_brier_scores(single([0], 2))
     assert not np.signbit(scores).any()
 
 
 def test_labels_as_json_and_in_messages() -> None:
-    assert [ClassPosterior.as_json(labels) for labels in (("a",), ())] == ["a", None]
-    assert [LabelPosterior.as_json(labels) for labels in (("a",), ("a", "b"), ())] == [
+    assert [ClassPosterior.to_json_labels(labels) for labels in (("a",), ())] == ["a", None]
+    assert [LabelPosterior.to_json_labels(labels) for labels in (("a",), ("a", "b"), ())] == [
         ("a",),
         ("a", "b"),
         (),
@@ -459,15 +490,15 @@ def test_labels_as_json_and_in_messages() -> None:
 
 def of_no_documents(kind: type[Posterior]) -> tuple[Posterior, DocumentLabels]:
     none: Floats = np.empty((0, 3))
-    return kind(none), DocumentLabels(np.empty(0, np.int64), single_labels(3))
+    return kind(none), DocumentLabels(np.empty(0, np.int64), single_label_table(3))
 
 
 @EVERY_KIND
 def test_of_no_documents_there_are_no_figures(kind: type[Posterior]) -> None:
     posterior, truth = of_no_documents(kind)
-    assert posterior.losses(truth).shape == (0,)
-    assert posterior.brier_scores(truth).shape == (0,)
-    assert posterior.ranks(truth).shape == (0,)
-    assert posterior.doubts(truth).log_odds.shape == (0,)
-    assert len(posterior.predicted(DecisionRule())) == 0
-    assert posterior.log_odds().shape == (0, 3)
+    assert posterior.compute_log_losses(truth).shape == (0,)
+    assert posterior.compute_brier_scores(truth).shape == (0,)
+    assert posterior.rank_true_labels(truth).shape == (0,)
+    assert posterior.find_alternatives(truth).log_odds.shape == (0,)
+    assert len(posterior.predict(DecisionRule())) == 0
+    assert posterior.compute_log_odds().shape == (0, 3)

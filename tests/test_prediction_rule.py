@@ -13,20 +13,20 @@ from hypothesis import strategies as st
 
 from nbtext.cli.option_files import read_costs
 from nbtext.errors import PathError, UsageError
-from nbtext.prediction.posterior import log_posterior
+from nbtext.prediction.posterior import normalize_log_joint
 from nbtext.prediction.rule import (
-    NO_ANSWER,
+    NO_PREDICTION,
     Costs,
     DecisionRule,
-    _zero_one_costs,
-    answer_threshold,
-    costs_from,
-    greatest_expected_f1,
-    label_thresholds,
-    likelihood_ratio_threshold,
-    minimum_error,
-    minimum_risk,
-    thresholds_by_costs,
+    _make_zero_one_costs,
+    compute_cost_thresholds,
+    compute_likelihood_ratio_threshold,
+    compute_prediction_threshold,
+    fit_label_thresholds,
+    maximize_expected_f1,
+    parse_costs,
+    predict_minimum_error,
+    predict_minimum_risk,
 )
 
 if TYPE_CHECKING:
@@ -52,9 +52,9 @@ def table(found: list[list[float]]) -> np.ndarray[tuple[int, int], np.dtype[np.f
 def test_the_answer_is_the_first_of_the_most_probable_classes_or_none(
     joint: list[list[float]],
 ) -> None:
-    answers = minimum_error(log_posterior(table(joint))).tolist()
+    answers = predict_minimum_error(normalize_log_joint(table(joint))).tolist()
     for row, posterior, answer in zip(
-        joint, log_posterior(table(joint)).tolist(), answers, strict=True
+        joint, normalize_log_joint(table(joint)).tolist(), answers, strict=True
     ):
         assert answer == (-1 if max(row) == -math.inf else posterior.index(max(posterior)))
 
@@ -82,13 +82,13 @@ def matrix(of_answers: Matrix, of_abstaining: list[float] | None = None) -> Cost
 
 @given(joint_scores)
 def test_minimum_error_is_minimum_risk_under_zero_one_costs(joint: Matrix) -> None:
-    posterior = log_posterior(np.array(joint))
-    answers, expected = minimum_risk(posterior, _zero_one_costs(posterior.shape[1]))
+    posterior = normalize_log_joint(np.array(joint))
+    answers, expected = predict_minimum_risk(posterior, _make_zero_one_costs(posterior.shape[1]))
     probability = np.exp(posterior)
     chosen = probability[np.arange(len(answers)), answers]
     assert np.allclose(expected, 1 - chosen, atol=1e-12)
     assert np.allclose(
-        chosen, probability[np.arange(len(answers)), minimum_error(posterior)], atol=1e-12
+        chosen, probability[np.arange(len(answers)), predict_minimum_error(posterior)], atol=1e-12
     )
 
 
@@ -96,17 +96,17 @@ def test_minimum_error_is_minimum_risk_under_zero_one_costs(joint: Matrix) -> No
 def test_the_answer_has_the_least_expected_cost_of_all_and_of_none(
     data: st.DataObject, joint: Matrix
 ) -> None:
-    posterior = log_posterior(np.array(joint))
+    posterior = normalize_log_joint(np.array(joint))
     k = posterior.shape[1]
     table = data.draw(st.lists(st.lists(cost, min_size=k, max_size=k), min_size=k, max_size=k))
     none = data.draw(st.none() | st.lists(cost, min_size=k, max_size=k))
-    answers, expected = minimum_risk(posterior, matrix(table, none))
+    answers, expected = predict_minimum_risk(posterior, matrix(table, none))
     for row, answer, least in zip(
         np.exp(posterior).tolist(), answers.tolist(), expected.tolist(), strict=True
     ):
         risks = {j: sum(row[i] * table[i][j] for i in range(k)) for j in range(k)}
         if none is not None:
-            risks[NO_ANSWER] = sum(row[i] * none[i] for i in range(k))
+            risks[NO_PREDICTION] = sum(row[i] * none[i] for i in range(k))
         assert risks[answer] == pytest.approx(min(risks.values()), abs=1e-9)
         assert least == pytest.approx(min(risks.values()), abs=1e-9)
 
@@ -120,17 +120,17 @@ def test_the_threshold_decides_as_minimum_risk_does(
     right_1, extra_1, right_2, extra_2 = numbers
     costs = matrix([[right_1, right_1 + extra_1], [right_2 + extra_2, right_2]])
     prior = np.array([p, 1 - p])
-    threshold = likelihood_ratio_threshold(costs, prior)
+    threshold = compute_likelihood_ratio_threshold(costs, prior)
     if abs(log_ratio - np.log(threshold)) > 1e-6:
         joint = np.array([[log_ratio + np.log(p), np.log(1 - p)]])
-        assert minimum_risk(log_posterior(joint), costs)[0].tolist() == [
+        assert predict_minimum_risk(normalize_log_joint(joint), costs)[0].tolist() == [
             0 if log_ratio > np.log(threshold) else 1
         ]
 
 
 def test_the_threshold_has_the_names_of_the_classes_and_is_one_of_probability_too() -> None:
     prior = np.array([1 / 4, 3 / 4])
-    found = answer_threshold(matrix([[0, 1], [10, 0]]), prior, ["ham", "spam"])
+    found = compute_prediction_threshold(matrix([[0, 1], [10, 0]]), prior, ["ham", "spam"])
     assert found is not None
     assert tuple(found) == ("ham", "spam", 30, pytest.approx(10 / 11))
     for costs, priors in (
@@ -138,8 +138,11 @@ def test_the_threshold_has_the_names_of_the_classes_and_is_one_of_probability_to
         (matrix([[0, -1], [10, 0]]), prior),
         (matrix([[0, 1], [10, 0]]), np.array([0.0, 1.0])),
     ):
-        assert answer_threshold(costs, priors, ["ham", "spam"]) is None
-    assert answer_threshold(_zero_one_costs(3), np.full(3, 1 / 3), ["a", "b", "c"]) is None
+        assert compute_prediction_threshold(costs, priors, ["ham", "spam"]) is None
+    assert (
+        compute_prediction_threshold(_make_zero_one_costs(3), np.full(3, 1 / 3), ["a", "b", "c"])
+        is None
+    )
 
 
 def test_impossible_documents_get_no_answer_under_any_rule() -> None:
@@ -147,39 +150,46 @@ def test_impossible_documents_get_no_answer_under_any_rule() -> None:
     for rule in (
         DecisionRule(),
         DecisionRule(min_probability=0.5),
-        DecisionRule(_zero_one_costs(2)),
+        DecisionRule(_make_zero_one_costs(2)),
     ):
         decision = rule.decide(posterior)
-        assert decision.answers.tolist() == [NO_ANSWER]
+        assert decision.predictions.tolist() == [NO_PREDICTION]
         assert np.isnan(decision.probabilities).all()
 
 
 def test_a_rule_gives_no_answer_below_its_probability() -> None:
     posterior = posterior_of([[0.6, 0.4], [0.2, 0.8], [0.5, 0.5]])
-    assert DecisionRule(min_probability=0.6).decide(posterior).answers.tolist() == [0, 1, NO_ANSWER]
+    assert DecisionRule(min_probability=0.6).decide(posterior).predictions.tolist() == [
+        0,
+        1,
+        NO_PREDICTION,
+    ]
     decision = DecisionRule().decide(posterior)
-    assert decision.answers.tolist() == [0, 1, 0]
+    assert decision.predictions.tolist() == [0, 1, 0]
     assert decision.expected_costs.tolist() == pytest.approx([0.4, 0.2, 0.5])
 
 
 def test_a_file_of_costs(tmp_path: Path) -> None:
     path = tmp_path / "costs.toml"
     path.write_text("[ham]\nspam = 10\nabstain = 0.5\n[spam]\nham = 2\nspam = -1\n")
-    costs = read_costs(str(path), ["ham", "spam"], costs_from)
-    assert costs.of_answers.tolist() == [[0, 10], [2, -1]]
-    assert costs.of_abstaining.tolist() == [0.5, 1]
+    costs = read_costs(str(path), ["ham", "spam"], parse_costs)
+    assert costs.prediction_costs.tolist() == [[0, 10], [2, -1]]
+    assert costs.abstention_costs.tolist() == [0.5, 1]
 
 
 def test_without_a_cost_of_abstaining_there_is_always_an_answer() -> None:
-    assert np.isinf(costs_from({"a": {"b": 3}}, ["a", "b"]).of_abstaining).all()
-    assert costs_from({}, ["a", "b"]).of_answers.tolist() == _zero_one_costs(2).of_answers.tolist()
+    assert np.isinf(parse_costs({"a": {"b": 3}}, ["a", "b"]).abstention_costs).all()
+    assert (
+        parse_costs({}, ["a", "b"]).prediction_costs.tolist()
+        == _make_zero_one_costs(2).prediction_costs.tolist()
+    )
 
 
 def test_where_a_class_is_called_abstain_its_column_is_that_answer() -> None:
     tables = {"a": {"abstain": 3, "b": 2}, "abstain": {"a": 5}}
-    costs = costs_from(tables, ["a", "abstain", "b"])
-    assert costs.of_answers.tolist() == [[0, 3, 2], [5, 0, 1], [1, 1, 0]]
-    assert np.isinf(costs.of_abstaining).all()
+    costs = parse_costs(tables, ["a", "abstain", "b"])
+    assert costs.prediction_costs.tolist() == [[0, 3, 2], [5, 0, 1], [1, 1, 0]]
+    assert np.isinf(costs.abstention_costs).all()
 
 
 @pytest.mark.parametrize(
@@ -201,7 +211,7 @@ def test_costs_that_mean_nothing_are_refused_by_name(text: str, tmp_path: Path) 
     path = tmp_path / "costs.toml"
     path.write_text(text)
     with pytest.raises(UsageError, match=r"costs\.toml"):
-        read_costs(str(path), ["ham", "spam"], costs_from)
+        read_costs(str(path), ["ham", "spam"], parse_costs)
 
 
 @pytest.mark.parametrize("content", [b"[ham", b"\xff\xfe", b"a = " + b"[" * 100_000])
@@ -209,17 +219,17 @@ def test_files_that_are_no_toml_are_refused(content: bytes, tmp_path: Path) -> N
     path = tmp_path / "costs.toml"
     path.write_bytes(content)
     with pytest.raises(PathError, match=r"costs\.toml: not valid TOML"):
-        read_costs(str(path), ["ham", "spam"], costs_from)
+        read_costs(str(path), ["ham", "spam"], parse_costs)
     with pytest.raises(PathError, match="cannot read"):
-        read_costs("missing.toml", ["ham", "spam"], costs_from)
+        read_costs("missing.toml", ["ham", "spam"], parse_costs)
 
 
 def test_a_label_is_given_where_that_is_expected_to_cost_less() -> None:
     tables, labels = {"a": {"missed": 9}, "b": {"false": 3, "missed": 2}}, ["a", "b", "c"]
     p = np.random.default_rng(1).random((50, 3))
     missed, false = np.array([9, 2, 1]), np.array([1, 3, 1])
-    rule = DecisionRule(labels_from=thresholds_by_costs(tables, labels))
-    assert np.array_equal(rule.members(np.log(p)), p * missed > (1 - p) * false)
+    rule = DecisionRule(labels_from=compute_cost_thresholds(tables, labels))
+    assert np.array_equal(rule.predict_mask(np.log(p)), p * missed > (1 - p) * false)
 
 
 @pytest.mark.parametrize(
@@ -238,7 +248,7 @@ def test_costs_of_labels_that_mean_nothing_are_refused(tables: dict[str, object]
         else "a table for 'nobody', which is not a label; .* are a, b"
     )
     with pytest.raises(UsageError, match=message):
-        thresholds_by_costs(tables, ["a", "b"])
+        compute_cost_thresholds(tables, ["a", "b"])
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
@@ -254,7 +264,7 @@ def test_the_set_of_greatest_expected_f1_by_trying_all_sets_and_outcomes(p: list
         )
         @ chances
     )
-    [found] = greatest_expected_f1(np.array([p]))
+    [found] = maximize_expected_f1(np.array([p]))
     assert expected[(sets == found).all(axis=1)] == pytest.approx(expected.max(), abs=1e-11)
 
 
@@ -272,21 +282,26 @@ def test_of_many_labels_the_expected_f1_is_that_of_the_numbers_of_true_ones(
     for m in range(1, n + 1):
         hits, missed = np.ogrid[: m + 1, : n - m + 1]
         expected.append(float(given[m] @ (2 * hits / (m + hits + missed)) @ others[n - m]))
-    assert np.count_nonzero(greatest_expected_f1(falling[np.newaxis])) == np.argmax(expected)
+    assert np.count_nonzero(maximize_expected_f1(falling[np.newaxis])) == np.argmax(expected)
 
 
 def test_a_label_as_likely_as_not_is_given() -> None:
-    assert greatest_expected_f1(np.array([[0.5], [0.49]])).tolist() == [[True], [False]]
+    assert maximize_expected_f1(np.array([[0.5], [0.49]])).tolist() == [[True], [False]]
 
 
 def test_labels_are_given_from_a_probability_on() -> None:
     p = np.log([[0.7, 0.2, 0.5], [0.1, 0.3, 0.05]])
-    assert DecisionRule(labels_from=0.5).members(p).tolist() == [[True, False, True], [False] * 3]
-    assert DecisionRule(labels_from=(0.8, 0.2, 0.5)).members(p).tolist() == [
+    assert DecisionRule(labels_from=0.5).predict_mask(p).tolist() == [
+        [True, False, True],
+        [False] * 3,
+    ]
+    assert DecisionRule(labels_from=(0.8, 0.2, 0.5)).predict_mask(p).tolist() == [
         [False, True, True],
         [False, True, False],
     ]
-    assert DecisionRule(labels_from=0.1, min_probability=(0.0, 0.25, 0.0)).members(p).tolist() == [
+    assert DecisionRule(labels_from=0.1, min_probability=(0.0, 0.25, 0.0)).predict_mask(
+        p
+    ).tolist() == [
         [True, False, True],
         [True, True, False],
     ]
@@ -307,7 +322,7 @@ def test_a_threshold_of_a_label_is_half_of_the_best_expected_f1_and_of_rare_ones
         )
 
     with np.errstate(divide="ignore"):
-        frequent, rare, never = label_thresholds(np.log(p))
+        frequent, rare, never = fit_label_thresholds(np.log(p))
     of_all = best(p.ravel())
     for threshold, column in ((frequent, p[:, 0]), (rare, p[:, 1])):
         weight = column.sum() / (column.sum() + 0.3)
@@ -316,5 +331,5 @@ def test_a_threshold_of_a_label_is_half_of_the_best_expected_f1_and_of_rare_ones
 
 
 def test_a_sure_label_is_given_where_it_is_sure() -> None:
-    assert label_thresholds(np.log([[1.0], [1.0], [1e-9]])) == pytest.approx((0.5,))
-    assert label_thresholds(np.full((3, 2), -np.inf)) < (1e-200, 1e-200)
+    assert fit_label_thresholds(np.log([[1.0], [1.0], [1e-9]])) == pytest.approx((0.5,))
+    assert fit_label_thresholds(np.full((3, 2), -np.inf)) < (1e-200, 1e-200)

@@ -15,64 +15,82 @@ from scipy import stats
 from nbtext import TextClassifier
 from nbtext.errors import UsageError
 from nbtext.prediction.typicality import (
-    BANDS,
-    FARTHEST,
-    FEWEST,
-    LEAST_EXPECTED,
-    LEVELS,
+    LENGTH_BANDS,
+    MAX_DISTANCE,
+    MIN_BAND_DOCUMENTS,
+    MIN_EXPECTED_COUNT,
+    QUANTILE_LEVELS,
+    MeanStd,
     Profile,
-    Spread,
     Typicality,
-    chance_of_shares,
-    shares_apart,
+    compute_chi2_p_value,
+    compute_total_variation,
 )
-from nbtext.scoring import typicality
+from nbtext.scoring import measure_typicality
 from tests.process import PETS
 
 
 def test_the_median_document_is_in_the_middle() -> None:
     values = np.arange(101.0)
-    typicality = Typicality.of(values, np.full(101, 10))
+    typicality = Typicality.from_likelihoods(values, np.full(101, 10))
     assert typicality is not None
-    shares = typicality.share_below(
+    shares = typicality.compute_proportion_below(
         np.array([-1.0, 0.0, 10.0, 50.0, 99.9, 100.0, 500.0]), np.full(7, 12)
     )
     assert shares.tolist() == pytest.approx([0, 0, 0.1, 0.5, 0.999, 1, 1])
 
 
-@given(st.lists(st.tuples(st.floats(-20, 0), st.integers(1, 10**6)), min_size=FEWEST, max_size=200))
+@given(
+    st.lists(
+        st.tuples(st.floats(-20, 0), st.integers(1, 10**6)),
+        min_size=MIN_BAND_DOCUMENTS,
+        max_size=200,
+    )
+)
 def test_quantiles_rise_and_shares_are_shares(documents: list[tuple[float, int]]) -> None:
     values, tokens = (np.array(column) for column in zip(*documents, strict=True))
-    typicality = Typicality.of(values, tokens)
+    typicality = Typicality.from_likelihoods(values, tokens)
     assert typicality is not None
-    assert typicality.quantiles.shape == (BANDS, LEVELS.size)
+    assert typicality.quantiles.shape == (LENGTH_BANDS, QUANTILE_LEVELS.size)
     assert np.all(np.diff(typicality.quantiles) >= 0)
-    shares = typicality.share_below(values, tokens)
+    shares = typicality.compute_proportion_below(values, tokens)
     assert np.all((shares >= 0) & (shares <= 1))
-    assert np.all(np.diff(typicality.share_below(np.linspace(-25, 5, 50), np.full(50, 9))) >= 0)
+    assert np.all(
+        np.diff(typicality.compute_proportion_below(np.linspace(-25, 5, 50), np.full(50, 9))) >= 0
+    )
 
 
 def test_documents_are_compared_with_those_of_their_length() -> None:
     values = np.concatenate((np.linspace(-9, -7, 100), np.linspace(-3, -1, 100)))
-    typicality = Typicality.of(values, np.repeat([5, 1000], 100))
+    typicality = Typicality.from_likelihoods(values, np.repeat([5, 1000], 100))
     assert typicality is not None
-    assert typicality.share_below(
+    assert typicality.compute_proportion_below(
         np.array([-8.0, -8.0, -2.0, -2.0]), np.array([5, 1000, 5, 1000])
     ).tolist() == pytest.approx([0.5, 0, 1, 0.5])
 
 
 def test_few_documents_tell_nothing() -> None:
-    assert Typicality.of(np.zeros(FEWEST - 1), np.ones(FEWEST - 1, np.int64)) is None
-    assert Typicality.of(np.full(FEWEST, -np.inf), np.ones(FEWEST, np.int64)) is None
+    assert (
+        Typicality.from_likelihoods(
+            np.zeros(MIN_BAND_DOCUMENTS - 1), np.ones(MIN_BAND_DOCUMENTS - 1, np.int64)
+        )
+        is None
+    )
+    assert (
+        Typicality.from_likelihoods(
+            np.full(MIN_BAND_DOCUMENTS, -np.inf), np.ones(MIN_BAND_DOCUMENTS, np.int64)
+        )
+        is None
+    )
     model = TextClassifier().fit(PETS.values(), ["a", "b", "a", "b"])
     with pytest.raises(UsageError, match="typical"):
-        typicality(model.fitted, model.fitted.score([b""]))
+        measure_typicality(model.fitted, model.fitted.score([b""]))
 
 
 def test_a_document_without_tokens_is_not_atypical() -> None:
-    typicality = Typicality.of(np.linspace(-9, -1, 60), np.full(60, 4))
+    typicality = Typicality.from_likelihoods(np.linspace(-9, -1, 60), np.full(60, 4))
     assert typicality is not None
-    assert typicality.share_below(np.zeros(1), np.zeros(1, np.int64)).tolist() == [1.0]
+    assert typicality.compute_proportion_below(np.zeros(1), np.zeros(1, np.int64)).tolist() == [1.0]
 
 
 def planted(seed: int, letters: str, documents: int) -> list[str]:
@@ -99,7 +117,7 @@ def test_foreign_documents_are_atypical_and_new_ones_of_the_same_kind_are_not(
 
     def share_atypical(documents: list[str]) -> float:
         scored = model.fitted.score([text.encode() for text in documents])
-        return float((typicality(model.fitted, scored) < 0.01).mean())
+        return float((measure_typicality(model.fitted, scored) < 0.01).mean())
 
     assert share_atypical(planted(2, "abcdefgh", 400)) < 0.05
     assert share_atypical(planted(3, "hgfedcbaklmnop", 200)) > 0.9
@@ -114,15 +132,15 @@ COUNTS = arrays(np.int64, st.just(4), elements=st.integers(0, 1000))
 def test_a_distance_is_in_standard_deviations_of_training(
     run: list[float], training: list[float]
 ) -> None:
-    mine, theirs = Spread.of(np.array(run)), Spread.of(np.array(training))
+    mine, theirs = MeanStd.from_values(np.array(run)), MeanStd.from_values(np.array(training))
     assert mine.mean == pytest.approx(np.mean(run), rel=1e-8, abs=1e-8)
-    assert mine.deviation == pytest.approx(np.std(run), rel=1e-8, abs=1e-8)
-    distance = mine.distance(theirs)
+    assert mine.std == pytest.approx(np.std(run), rel=1e-8, abs=1e-8)
+    distance = mine.compute_distance(theirs)
     assert distance is not None
-    if theirs.deviation > 1e-3:
-        assert distance == pytest.approx(abs(mine.mean - theirs.mean) / theirs.deviation)
-    assert theirs.distance(theirs) == 0
-    assert theirs.chance(theirs) == 1
+    if theirs.std > 1e-3:
+        assert distance == pytest.approx(abs(mine.mean - theirs.mean) / theirs.std)
+    assert theirs.compute_distance(theirs) == 0
+    assert theirs.compute_p_value(theirs) == 1
 
 
 def test_chance_is_that_of_welchs_test() -> None:
@@ -130,55 +148,61 @@ def test_chance_is_that_of_welchs_test() -> None:
     for shift in (0, 0.05, 0.2):
         run, training = random.normal(shift, 1.5, 4000), random.normal(0, 1, 3000)
         wanted = stats.ttest_ind(run, training, equal_var=False).pvalue
-        assert Spread.of(run).chance(Spread.of(training)) == pytest.approx(wanted, rel=0.02)
+        assert MeanStd.from_values(run).compute_p_value(
+            MeanStd.from_values(training)
+        ) == pytest.approx(wanted, rel=0.02)
 
 
 def test_few_documents_alike_do_not_prove_that_anything_moved() -> None:
-    training = Spread(1000, 0.0, 1.0)
-    assert Spread(1, 1.0, 0.0).chance(training) > 0.3
-    assert Spread(3, 9.0, 0.0).chance(training) < 1e-9
+    training = MeanStd(1000, 0.0, 1.0)
+    assert MeanStd(1, 1.0, 0.0).compute_p_value(training) > 0.3
+    assert MeanStd(3, 9.0, 0.0).compute_p_value(training) < 1e-9
 
 
 def test_where_there_is_nothing_to_compare() -> None:
-    none, constant = Spread.of(np.array([math.nan, math.inf])), Spread(5, 2.0, 0.0)
-    assert none == Spread(0, 0.0, 0.0)
-    assert (none.distance(constant), constant.distance(none), none.chance(constant)) == (
+    none, constant = MeanStd.from_values(np.array([math.nan, math.inf])), MeanStd(5, 2.0, 0.0)
+    assert none == MeanStd(0, 0.0, 0.0)
+    assert (
+        none.compute_distance(constant),
+        constant.compute_distance(none),
+        none.compute_p_value(constant),
+    ) == (
         None,
         None,
         1,
     )
-    assert Spread(1, 3.0, 0.0).distance(constant) == FARTHEST
-    assert Spread(1, 3.0, 0.0).chance(constant) == 0
+    assert MeanStd(1, 3.0, 0.0).compute_distance(constant) == MAX_DISTANCE
+    assert MeanStd(1, 3.0, 0.0).compute_p_value(constant) == 0
 
 
 @given(COUNTS, COUNTS)
 def test_answers_are_compared_by_total_variation_and_chi2(run: Any, training: Any) -> None:
     if not run.any() or not training.any():
-        assert shares_apart(run, training) is None
-        assert chance_of_shares(run, training) == 1
+        assert compute_total_variation(run, training) is None
+        assert compute_chi2_p_value(run, training) == 1
         return
-    assert shares_apart(run, training) == pytest.approx(
+    assert compute_total_variation(run, training) == pytest.approx(
         np.maximum(run / run.sum() - training / training.sum(), 0).sum()
     )
     columns = sorted(zip(run.tolist(), training.tolist(), strict=True), key=sum)
     smaller = min(run.sum(), training.sum()) / (run.sum() + training.sum())
-    rare = [column for column in columns if sum(column) * smaller < LEAST_EXPECTED]
+    rare = [column for column in columns if sum(column) * smaller < MIN_EXPECTED_COUNT]
     others = columns[len(rare) :]
-    if rare and sum(map(sum, rare)) * smaller < LEAST_EXPECTED and others:
+    if rare and sum(map(sum, rare)) * smaller < MIN_EXPECTED_COUNT and others:
         rare.append(others.pop(0))
     table = np.array([*others, *([np.sum(rare, axis=0)] if rare else [])]).T
     wanted = stats.chi2_contingency(table, correction=False).pvalue if table.shape[1] > 1 else 1
-    assert chance_of_shares(run, training) == pytest.approx(wanted, rel=1e-9, abs=1e-300)
+    assert compute_chi2_p_value(run, training) == pytest.approx(wanted, rel=1e-9, abs=1e-300)
 
 
 def test_rare_answers_alarm_no_more_often_than_chance_says() -> None:
     """One document of each of many rare classes among 50 was taken for 1e-18."""
     training = np.array([100_000, 100_000, *[2] * 60])
     run = np.array([25, 24, 1, *[0] * 59])
-    assert chance_of_shares(run, training) > 0.3
+    assert compute_chi2_p_value(run, training) > 0.3
     random = np.random.default_rng(4)
     chances = [
-        chance_of_shares(random.multinomial(50, training / training.sum()), training)
+        compute_chi2_p_value(random.multinomial(50, training / training.sum()), training)
         for _ in range(2000)
     ]
     assert np.mean(np.array(chances) < 0.05) == pytest.approx(0.05, abs=0.025)
@@ -187,8 +211,10 @@ def test_rare_answers_alarm_no_more_often_than_chance_says() -> None:
 
 def test_a_profile_of_documents() -> None:
     tokens, unknown = np.array([4, 0, 10]), np.array([1, 0, 10])
-    profile = Profile.of(tokens, unknown, np.array([-2.0, 0.0, -4.0]), np.array([0, -1, 2]), 3)
-    assert profile.figures["unknown"].mean == pytest.approx((0.25 + 1) / 2)
-    assert profile.figures["log_likelihood"] == Spread(2, -3.0, 1.0)
-    assert profile.figures["length"].documents == 3
-    assert profile.answers.tolist() == [1, 0, 1]
+    profile = Profile.from_documents(
+        tokens, unknown, np.array([-2.0, 0.0, -4.0]), np.array([0, -1, 2]), 3
+    )
+    assert profile.metrics["unknown"].mean == pytest.approx((0.25 + 1) / 2)
+    assert profile.metrics["log_likelihood"] == MeanStd(2, -3.0, 1.0)
+    assert profile.metrics["length"].documents == 3
+    assert profile.predictions.tolist() == [1, 0, 1]

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.progress import Pace, Step, is_watched, reporting, stepped, watching
+from nbtext.progress import (
+    Pace,
+    Step,
+    is_progress_watched,
+    observe_progress,
+    start_progress,
+    track_progress,
+)
 
 if TYPE_CHECKING:
     import pytest
@@ -15,9 +22,9 @@ if TYPE_CHECKING:
 
 def test_steps_of_work_within_work_are_heard_outermost_first() -> None:
     heard: list[tuple[Step, ...]] = []
-    with watching(heard.append):
-        for _ in stepped("ab", "fold", 2):
-            with reporting("iteration") as report:
+    with observe_progress(heard.append):
+        for _ in track_progress("ab", "fold", 2):
+            with start_progress("iteration") as report:
                 report(7, "near the minimum")
     one, two, end = (Step("fold", done, 2) for done in range(3))
     within = (Step("iteration", 0), Step("iteration", 7, None, "near the minimum"))
@@ -32,16 +39,16 @@ def test_steps_of_work_within_work_are_heard_outermost_first() -> None:
         (),
     ]
     heard.clear()
-    assert not is_watched()
-    assert list(stepped("ab", "fold")) == ["a", "b"]
+    assert not is_progress_watched()
+    assert list(track_progress("ab", "fold")) == ["a", "b"]
     assert heard == []
 
 
 def test_a_fork_of_a_watched_process_is_not_watched(monkeypatch: pytest.MonkeyPatch) -> None:
-    with watching(print):
-        assert is_watched()
+    with observe_progress(print):
+        assert is_progress_watched()
         monkeypatch.setattr("nbtext.progress.os.getpid", lambda: 1)
-        assert not is_watched()
+        assert not is_progress_watched()
 
 
 def test_a_report_is_due_as_often_as_documents_take_a_twentieth_of_a_second(
@@ -55,12 +62,12 @@ def test_a_report_is_due_as_often_as_documents_take_a_twentieth_of_a_second(
         found = []
         for _ in range(reports):
             now[0] += seconds
-            pace.reported()
-            found.append(pace.due)
+            pace.record_report()
+            found.append(pace.next_report)
         return found
 
     pace = Pace()
-    assert pace.due == 1
+    assert pace.next_report == 1
     assert dues(pace, 0.001, 4) == [3, 7, 15, 31]
     assert dues(pace, 1, 3) == [31 + 8, 39 + 4, 43 + 2]
     assert dues(pace, 1, 3) == [46, 47, 48]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from nbtext.corpus.mail.mail import MailReading, read_mail
+from nbtext.corpus.mail.mail import MailOptions, read_mail
 from tests.oracle_mail import text_by_email_package
 from tests.process import REPOSITORY, in_json, nbtext, succeed
 from tests.reading import documents, texts
@@ -85,7 +85,7 @@ def test_newsgroups_are_mail(tmp_path: Path) -> None:
     assert not any(b"\nMessage-ID:" in document.text[:200] for document in read[:500])
     for path in sorted(path for path in train.rglob("*") if path.is_file())[::10]:
         body = path.read_bytes()
-        assert read_mail(body, MailReading((b"subject", b"from")))[:2] == text_by_email_package(
+        assert read_mail(body, MailOptions((b"subject", b"from")))[:2] == text_by_email_package(
             body, ["subject", "from"]
         )
     succeed(

@@ -11,7 +11,7 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.explain.counterfactual import NOT_ENOUGH, WhyNotFinder
 from nbtext.explain.explanation import Explainer
-from nbtext.prediction.labels import shown_label
+from nbtext.prediction.labels import format_label
 from tests.reading import documents
 from tests.test_public_corpora import CORPORA, unpacked
 
@@ -52,7 +52,7 @@ def test_a_thousand_explanations_sum_to_the_log_odds(
 ) -> None:
     train, test = newsgroups
     model = TextClassifier(**parameters).fit(
-        [of.text for of in train], [shown_label(of.label or "") for of in train]
+        [of.text for of in train], [format_label(of.label or "") for of in train]
     )
     scores = model.joint_log_likelihood([of.text for of in test])
     answers = model.predict([of.text for of in test]).tolist()
@@ -74,7 +74,7 @@ def test_without_the_words_of_why_not_the_label_is_predicted(newsgroups: Corpus)
     """The words are taken out of the texts where `explain` says that they stand, and the texts are classified."""
     train, test = newsgroups
     model = TextClassifier().fit(
-        [of.text for of in train], [shown_label(of.label or "") for of in train]
+        [of.text for of in train], [format_label(of.label or "") for of in train]
     )
     found = 0
     for document, explained in zip(
@@ -83,13 +83,13 @@ def test_without_the_words_of_why_not_the_label_is_predicted(newsgroups: Corpus)
         of = explained.explanation
         assert of is not None
         [why_not] = WhyNotFinder(model.fitted, of.against).find([document])
-        if why_not.words is None:
-            assert why_not.why == NOT_ENOUGH
+        if why_not.removed_words is None:
+            assert why_not.reason == NOT_ENOUGH
             continue
         found += 1
         text = bytearray(document.text)
         for begin, end in (
-            place for word in of.words if word.word in why_not.words for place in word.places
+            place for word in of.words if word.word in why_not.removed_words for place in word.spans
         ):
             text[begin:end] = b" " * (end - begin)
         assert model.predict([bytes(text)]).tolist() == [of.against]

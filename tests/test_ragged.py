@@ -29,7 +29,7 @@ def test_rows_come_back_after_others_were_added_and_taken_away(
         del wanted[kept:]
         assert len(growing) == len(wanted)
         chosen = np.array([*range(len(wanted)), *reversed(range(len(wanted)))], np.int64)
-        assert growing.sizes(chosen).tolist() == [len(wanted[row]) for row in chosen]
+        assert growing.take_sizes(chosen).tolist() == [len(wanted[row]) for row in chosen]
         assert growing.take(chosen).tolist() == list(
             chain.from_iterable(wanted[row] for row in chosen)
         )
@@ -40,7 +40,7 @@ def test_more_rows_than_there_is_room_for_at_first() -> None:
     for number in range(600):
         growing.append(np.arange(number, number + 11), np.array([4, 0, 7]))
     assert len(growing) == 1800
-    assert growing.sizes(np.array([0, 1, 2, 1799])).tolist() == [4, 0, 7, 7]
+    assert growing.take_sizes(np.array([0, 1, 2, 1799])).tolist() == [4, 0, 7, 7]
     assert growing.take(np.array([1797, 2, 1])).tolist() == [
         599,
         600,

@@ -18,31 +18,31 @@ PAIRS = st.lists(st.tuples(st.sampled_from("abc"), st.binary(max_size=5)), max_s
 
 
 def packed(pairs: list[tuple[str, bytes]]) -> LabelledBlock:
-    return LabelledBlock.of([label for label, _ in pairs], [text for _, text in pairs])
+    return LabelledBlock.from_labels([label for label, _ in pairs], [text for _, text in pairs])
 
 
 def pairs_of(block: LabelledBlock) -> list[tuple[str, bytes]]:
     return [
         (block.labels[number], text)
-        for number, text in zip(block.classes.tolist(), block.texts, strict=True)
+        for number, text in zip(block.label_indices.tolist(), block.texts, strict=True)
     ]
 
 
 @given(TEXTS, st.integers(0, 9), st.integers(0, 9))
 def test_a_block_is_the_list_of_its_texts(texts: list[bytes], begin: int, end: int) -> None:
-    block = TextBlock.of(texts)
+    block = TextBlock.from_texts(texts)
     assert list(block) == [block[place] for place in range(len(block))] == texts
     part = block[begin:end]
     assert list(part) == texts[begin:end]
     assert part.joined == b"\0".join(texts[begin:end])
     assert part.sizes.tolist() == [len(text) for text in texts[begin:end]]
-    assert TextBlock.of(part) is part
+    assert TextBlock.from_texts(part) is part
     assert list(pickle.loads(pickle.dumps(part))) == texts[begin:end]
 
 
 def test_texts_of_a_block_are_consecutive() -> None:
     with pytest.raises(ValueError, match="consecutive"):
-        TextBlock.of([b"a", b"b"])[::-1]
+        TextBlock.from_texts([b"a", b"b"])[::-1]
 
 
 @given(
@@ -64,7 +64,9 @@ def test_single_documents_and_blocks_are_counted_in_their_order(
     assert [pair for block in found for pair in pairs_of(block)] == [
         pair for block in blocks for pair in block
     ]
-    assert all(set(block.classes.tolist()) == set(range(len(block.labels))) for block in found)
+    assert all(
+        set(block.label_indices.tolist()) == set(range(len(block.labels))) for block in found
+    )
     weights = [
         [WEIGHT_UNIT] * len(block) if block.weights is None else block.weights.tolist()
         for block in found

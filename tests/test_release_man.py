@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
-from nbtext.cli.main import COMMANDS, nbtext
+from nbtext.cli.main import COMMAND_SUMMARIES, nbtext
 from tests.process import HOUSE, REPOSITORY, run, succeeded
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def test_each_command_has_a_page_with_all_its_options(pages: dict[str, str]) -> None:
-    assert set(pages) == {"nbtext.1", *(f"nbtext-{name}.1" for name in COMMANDS)}
-    for name in COMMANDS:
+    assert set(pages) == {"nbtext.1", *(f"nbtext-{name}.1" for name in COMMAND_SUMMARIES)}
+    for name in COMMAND_SUMMARIES:
         command = nbtext.get_command(click.Context(nbtext), name)
         assert command is not None
         text = pages[f"nbtext-{name}.1"].replace("\\-", "-")

@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nbtext.metrics.results import ReliabilityBin
-from nbtext.report.evaluations import MOST_CLASSES, _confusion_table, _reliability_bars
-from nbtext.report.output_formats import BLOCKS, block
+from nbtext.report.evaluations import (
+    MOST_CLASSES,
+    _format_confusion_table,
+    _format_reliability_bars,
+)
+from nbtext.report.output_formats import BLOCK_CHARACTERS, draw_block
 from tests.process import SERVICE_DESK
 from tests.report_example import evaluated
 from tests.test_cli_terminal import on_terminal
@@ -30,7 +34,7 @@ def result(confusion: dict[str, dict[str, int]], unseen: int = 0) -> EvaluationR
 
 
 def drawn(confusion: dict[str, dict[str, int]]) -> list[str]:
-    head, _, *rows = _confusion_table(result(confusion)).splitlines()
+    head, _, *rows = _format_confusion_table(result(confusion)).splitlines()
     return [head, *rows]
 
 
@@ -53,12 +57,14 @@ def test_only_classes_that_occur_have_a_row_and_not_too_many() -> None:
         ["1", "a", "·", "1"],
         ["2", "b", "·", "·"],
     ]
-    assert _confusion_table(result({"a": {"b": 1}}, unseen=100)) == _confusion_table(
+    assert _format_confusion_table(result({"a": {"b": 1}}, unseen=100)) == _format_confusion_table(
         result({"a": {"b": 1}})
     )
-    assert not _confusion_table(result({"only": {"only": 7}}))
-    assert _confusion_table(result({f"c{k}": {f"c{k}": 1} for k in range(MOST_CLASSES)}))
-    assert not _confusion_table(result({f"c{k}": {f"c{k}": 1} for k in range(MOST_CLASSES + 1)}))
+    assert not _format_confusion_table(result({"only": {"only": 7}}))
+    assert _format_confusion_table(result({f"c{k}": {f"c{k}": 1} for k in range(MOST_CLASSES)}))
+    assert not _format_confusion_table(
+        result({f"c{k}": {f"c{k}": 1} for k in range(MOST_CLASSES + 1)})
+    )
 
 
 def test_long_and_hostile_names_are_cut_and_made_visible() -> None:
@@ -70,7 +76,7 @@ def test_long_and_hostile_names_are_cut_and_made_visible() -> None:
 
 
 def test_bars_rise_with_the_share() -> None:
-    assert "".join(dict.fromkeys(block(step / 100) for step in range(101))) == BLOCKS
+    assert "".join(dict.fromkeys(draw_block(step / 100) for step in range(101))) == BLOCK_CHARACTERS
 
 
 def test_a_bar_for_each_bin() -> None:
@@ -79,8 +85,12 @@ def test_a_bar_for_each_bin() -> None:
         ReliabilityBin(0.3, 0.6, 10, 0.5, 0.0, (0, 0.3)),
         ReliabilityBin(0.6, 1, 40, 0.99, 1.0, (0.9, 1)),
     ]
-    assert _reliability_bars(bins) == {"promised": " ▅█", "came true": " ▁█", "documents": " ▃█"}
-    assert list(_reliability_bars(bins[:1]).values()) == [" "] * 3
+    assert _format_reliability_bars(bins) == {
+        "promised": " ▅█",
+        "came true": " ▁█",
+        "documents": " ▃█",
+    }
+    assert list(_format_reliability_bars(bins[:1]).values()) == [" "] * 3
 
 
 @pytest.mark.parametrize("width", [100, 40])

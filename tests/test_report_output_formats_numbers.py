@@ -7,7 +7,15 @@ from operator import itemgetter
 
 import pytest
 
-from nbtext.report.output_formats import Column, bounds, cells, figure, nats, percent, rounded
+from nbtext.report.output_formats import (
+    Column,
+    format_cells,
+    format_interval,
+    format_nats,
+    format_number,
+    format_percent,
+    round_to_six_digits,
+)
 
 
 @pytest.mark.parametrize(
@@ -21,20 +29,25 @@ from nbtext.report.output_formats import Column, bounds, cells, figure, nats, pe
     ],
 )
 def test_shares_as_per_cent(value: float | None, decimals: int, shown: str) -> None:
-    assert percent(value, decimals) == shown
+    assert format_percent(value, decimals) == shown
 
 
 def test_shares_and_intervals_as_decimals() -> None:
-    assert [figure(0.80316), figure(None), figure(None, "-"), figure(0.8031, decimals=3)] == [
+    assert [
+        format_number(0.80316),
+        format_number(None),
+        format_number(None, "-"),
+        format_number(0.8031, decimals=3),
+    ] == [
         "0.8032",
         "infinite",
         "-",
         "0.803",
     ]
-    assert bounds((0.25, 0.75), ".3f") == "0.250 to 0.750"
-    assert bounds((0.25, 0.75), "%") == "25.0\u00a0% to 75.0\u00a0%"
-    assert bounds(None) == bounds(None, "%") == ""
-    assert [rounded(0.12345678), rounded(None)] == [0.123457, None]
+    assert format_interval((0.25, 0.75), ".3f") == "0.250 to 0.750"
+    assert format_interval((0.25, 0.75), "%") == "25.0\u00a0% to 75.0\u00a0%"
+    assert format_interval(None) == format_interval(None, "%") == ""
+    assert [round_to_six_digits(0.12345678), round_to_six_digits(None)] == [0.123457, None]
 
 
 @pytest.mark.parametrize(
@@ -49,16 +62,16 @@ def test_shares_and_intervals_as_decimals() -> None:
     ],
 )
 def test_nats_have_a_sign_that_is_no_hyphen(value: float, shown: str) -> None:
-    assert nats(value) == shown
+    assert format_nats(value) == shown
 
 
 def test_a_table_says_which_infinity_and_what_is_undefined() -> None:
     numbers = [(value,) for value in (inf, -inf, nan, 1.0)]
     one, six = Column("nats", itemgetter(0), ".1f"), Column("nats", itemgetter(0), "g")
-    assert [cell for [cell] in cells([one], numbers, "infinite")] == [
+    assert [cell for [cell] in format_cells([one], numbers, "infinite")] == [
         "infinite",
         "minus infinity",
         "undefined",
         "1.0",
     ]
-    assert [cell for [cell] in cells([six], numbers)] == ["inf", "-inf", "nan", "1"]
+    assert [cell for [cell] in format_cells([six], numbers)] == ["inf", "-inf", "nan", "1"]

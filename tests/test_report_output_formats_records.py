@@ -18,8 +18,14 @@ from hypothesis import strategies as st
 
 from nbtext.inspection.overview import ClassPerplexity
 from nbtext.inspection.terms import ClassSize, TermValue
-from nbtext.metrics.results import json_values
-from nbtext.report.output_formats import _csv_line, json_line, six_digits, tsv, visible
+from nbtext.metrics.results import to_json_values
+from nbtext.report.output_formats import (
+    _format_csv_line,
+    escape_controls,
+    format_json_line,
+    format_six_digits,
+    format_tsv_line,
+)
 
 anything = st.text(st.characters(exclude_categories=()))
 """Any text, bytes that are no text (surrogates) included."""
@@ -27,7 +33,7 @@ anything = st.text(st.characters(exclude_categories=()))
 
 @given(st.lists(anything, min_size=1, max_size=4))
 def test_tsv_is_one_line_that_can_be_read_back(fields: list[str]) -> None:
-    line = tsv(fields)
+    line = format_tsv_line(fields)
     assert line.endswith("\n")
     assert not set(line[:-1]) & set("\n\r")
     back = {"\\\\": "\\", "\\t": "\t", "\\n": "\n", "\\r": "\r"}
@@ -38,7 +44,7 @@ def test_tsv_is_one_line_that_can_be_read_back(fields: list[str]) -> None:
 
 @given(st.lists(anything, min_size=1, max_size=4))
 def test_csv_can_be_read_back(fields: list[str]) -> None:
-    assert list(csv.reader(io.StringIO(_csv_line(fields), newline=""))) == [fields]
+    assert list(csv.reader(io.StringIO(_format_csv_line(fields), newline=""))) == [fields]
 
 
 @given(
@@ -49,37 +55,37 @@ def test_csv_can_be_read_back(fields: list[str]) -> None:
     )
 )
 def test_json_is_one_line_of_text_that_can_be_read_back(record: dict[str, Any]) -> None:
-    line = json_line(record)
+    line = format_json_line(record)
     line.encode()
     assert json.loads(line) == record
-    assert visible(line[:-1]) == line[:-1]
+    assert escape_controls(line[:-1]) == line[:-1]
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_json_has_no_numbers_that_are_none(value: float) -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
-        json_line({"a": value})
+        format_json_line({"a": value})
 
 
 @given(anything)
 def test_what_is_visible_moves_nothing_and_stays_so(text: str) -> None:
-    shown = visible(text)
+    shown = escape_controls(text)
     shown.encode()
     assert shown.isprintable() or not any(
         character in shown for character in "\x00\x07\x1b\x7f\x85\x9b\u200f\u2028\u2029\u202e\u2066"
     )
-    assert visible(shown) == shown
+    assert escape_controls(shown) == shown
 
 
 @pytest.mark.parametrize(
     ("text", "shown"), [("plain é 語 🙂", "plain é 語 🙂"), ("a\nb", "a\\x0ab"), ("\udcff", "\\xff"), ("\ud800", "\\ud800"), ("\u202e", "\\u202e"), ("\x9b", "\\x9b")]
 )  # fmt: skip
 def test_visible(text: str, shown: str) -> None:
-    assert visible(text) == shown
+    assert escape_controls(text) == shown
 
 
 def test_numbers_have_six_digits() -> None:
-    assert [six_digits(value) for value in (0.12345678, 1.0, 1e-20, None)] == [
+    assert [format_six_digits(value) for value in (0.12345678, 1.0, 1e-20, None)] == [
         "0.123457",
         "1",
         "1e-20",
@@ -93,7 +99,7 @@ def test_a_record_becomes_json_by_the_names_of_its_fields() -> None:
         "best": (TermValue("cat", math.inf),),
         "size": ClassSize(2, 7, 0.5),
     }
-    assert json_values(record) == {
+    assert to_json_values(record) == {
         "classes": [
             {"documents": 1, "tokens": 0, "unknown": 0, "log_likelihood": 0, "perplexity": None}
         ],

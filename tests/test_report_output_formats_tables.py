@@ -16,8 +16,8 @@ from rich.text import Text
 
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document
-from nbtext.evaluation.evaluate import judge
-from nbtext.inspection.overview import overview
+from nbtext.evaluation.evaluate import evaluate_documents
+from nbtext.inspection.overview import build_overview
 from nbtext.report import output_formats as tables
 from nbtext.report.evaluations import write_evaluation
 from nbtext.report.models import print_overview
@@ -83,8 +83,10 @@ def test_a_table_is_drawn_as_rich_draws_it(
     columns, rows = "abcdef"[:n_columns], data.draw(st.lists(some, max_size=5))
     numeric = data.draw(st.lists(st.integers(0, n_columns - 1), max_size=3))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tables, "WIDE", width)
-        found = printed(lambda: tables.show(tables.grid(columns, rows, numeric, title)))
+        patch.setattr(tables, "DEFAULT_SCREEN_COLUMNS", width)
+        found = printed(
+            lambda: tables.print_blocks(tables.format_grid(columns, rows, numeric, title))
+        )
     assert found.rstrip("\n") + "\n" == drawn_by_rich(title, columns, rows, numeric, width)
 
 
@@ -93,7 +95,7 @@ def test_two_columns_may_have_the_same_head() -> None:
         tables.Column("n", lambda row: row[0]),
         tables.Column("n", lambda row: row[1], ","),
     ]
-    assert tables.table(columns, [("a", 1000)]).split() == ["n", "n", "─" * 9, "a", "1,000"]
+    assert tables.format_table(columns, [("a", 1000)]).split() == ["n", "n", "─" * 9, "a", "1,000"]
 
 
 def of_classes(n_classes: int) -> TextClassifier:
@@ -105,16 +107,16 @@ def of_classes(n_classes: int) -> TextClassifier:
 
 def evaluated(model: TextClassifier) -> EvaluationResult:
     documents = [Document(f"d{number}", f"class {number}", b"word1 other3") for number in range(20)]
-    return judge(model, documents).result()
+    return evaluate_documents(model, documents).result()
 
 
 @pytest.mark.parametrize("name", ["evaluate", "inspect"])
 def test_many_classes_take_few_steps_each(name: str) -> None:
     def work(model: TextClassifier) -> None:
         if name == "evaluate":
-            write_evaluation("table", evaluated(model), everything=True)
+            write_evaluation("table", evaluated(model), show_all=True)
         else:
-            print_overview(overview(model, 8))
+            print_overview(build_overview(model, 8))
 
     few, many = of_classes(300), of_classes(600)
     printed(lambda: work(few))  # imports

@@ -15,9 +15,9 @@ from hypothesis import given
 from nbtext import TextClassifier
 from nbtext.evaluation.leakage import LeakResult, SampledLeakResult, _OthersResult
 from nbtext.evaluation.learning_curves import Forecast, _Forecasts
-from nbtext.report.models import provenance
+from nbtext.report.models import build_provenance
 from nbtext.report.page.markup import HERE
-from nbtext.report.page.sections import html_page, summary
+from nbtext.report.page.sections import build_report_page, summarize_report
 from tests.profiles import examples
 from tests.report_example import HOSTILE, Page, bare, evaluated, example, matrix
 from tests.test_report_output_formats_records import anything
@@ -42,11 +42,11 @@ SECTIONS = [
 
 
 def words(data: ReportData) -> str:
-    return Page("".join(f"<p>{paragraph}</p>" for paragraph in summary(data))).text
+    return Page("".join(f"<p>{paragraph}</p>" for paragraph in summarize_report(data))).text
 
 
 def test_sections_come_in_order_and_are_in_the_contents() -> None:
-    page = Page(html_page(example()))
+    page = Page(build_report_page(example()))
     assert [section["class"] for section in page.all("section")] == SECTIONS
     assert [link["href"] for link in page.all("a")] == [f"#{name}" for name in SECTIONS]
     assert [heading["id"] for heading in page.all("h2")] == SECTIONS
@@ -54,7 +54,7 @@ def test_sections_come_in_order_and_are_in_the_contents() -> None:
 
 
 def test_a_page_of_little_has_only_what_there_is() -> None:
-    page = Page(html_page(bare(example(("only",)))))
+    page = Page(build_report_page(bare(example(("only",)))))
     assert [section["class"] for section in page.all("section")] == [
         name for name in SECTIONS if name != "learning"
     ]
@@ -64,11 +64,11 @@ def test_a_page_of_little_has_only_what_there_is() -> None:
 
 
 def test_everything_has_a_name_for_those_who_do_not_see_it() -> None:
-    Page(html_page(example())).assert_everything_has_a_name()
+    Page(build_report_page(example())).assert_everything_has_a_name()
 
 
 def test_nothing_comes_from_elsewhere_and_nothing_runs() -> None:
-    page = Page(html_page(example()))
+    page = Page(build_report_page(example()))
     policy = next(
         meta["content"]
         for meta in page.all("meta")
@@ -85,7 +85,7 @@ def test_nothing_comes_from_elsewhere_and_nothing_runs() -> None:
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_names_and_texts_stay_text(text: str) -> None:
     plain, hostile = (
-        html_page(example((f"a{text}", f"b{text}", f"c{text}"), text))
+        build_report_page(example((f"a{text}", f"b{text}", f"c{text}"), text))
         for text in ("harmless", text)
     )
     page = Page(hostile)
@@ -104,15 +104,18 @@ def test_hostile_names_and_texts_stay_text(text: str) -> None:
 @examples(6)
 @given(anything)
 def test_any_text_stays_text(text: str) -> None:
-    page = Page(html_page(example(("a", f"b{text}"), text)))
+    page = Page(build_report_page(example(("a", f"b{text}"), text)))
     assert page.other == ["doctype html"]
     assert {name for name, _ in page.elements} <= {
-        name for name, _ in Page(html_page(example(("a-b", "b")))).elements
+        name for name, _ in Page(build_report_page(example(("a-b", "b")))).elements
     }
 
 
 def test_control_characters_are_shown_as_codes() -> None:
-    assert "A report: \\x1b[31m \\u202e" in Page(html_page(example(text="\x1b[31m \u202e"))).text
+    assert (
+        "A report: \\x1b[31m \\u202e"
+        in Page(build_report_page(example(text="\x1b[31m \u202e"))).text
+    )
 
 
 def test_the_summary_says_how_good_it_is() -> None:
@@ -171,7 +174,7 @@ def test_a_forecast_that_is_withheld_says_why() -> None:
     assert data.learning_curve is not None
     forecast = Forecast(2500, withheld="the curve is too short")
     page = Page(
-        html_page(
+        build_report_page(
             replace(
                 data, learning_curve=data.learning_curve._replace(forecast=_Forecasts(forecast))
             )
@@ -181,12 +184,12 @@ def test_a_forecast_that_is_withheld_says_why() -> None:
     assert "The ring" not in page.text
     assert (
         "Twice the documents, 2,500, would bring accuracy 0.8000 (95 % interval 0.7500 to 0.8500)"
-        in Page(html_page(data)).text
+        in Page(build_report_page(data)).text
     )
 
 
 def replace_error(data: ReportData, error: float) -> ReportData:
-    return replace(data, after=data.after._replace(ece=error, confidence=0.95))
+    return replace(data, calibrated=data.calibrated._replace(ece=error, confidence=0.95))
 
 
 def judged(
@@ -198,13 +201,13 @@ def judged(
 def test_labels_that_the_model_does_not_know_are_named() -> None:
     data = judged({**matrix(("cats", "dogs", "fish")), "newts": {"cats": 4}})
     assert "cannot be right on 4 documents of classes that it does not know: newts." in words(data)
-    assert "newts" in Page(html_page(data)).text
+    assert "newts" in Page(build_report_page(data)).text
 
 
 def test_with_very_many_classes_the_largest_are_shown() -> None:
     labels = [f"class-{number:03}" for number in range(150)]
     confusion = {label: {label: 1 + number % 2} for number, label in enumerate(labels)}
-    page = html_page(replace(judged(confusion, labels), mistakes=(), top_terms=()))
+    page = build_report_page(replace(judged(confusion, labels), mistakes=(), top_terms=()))
     assert "The 100 classes with most documents are shown; 50 classes more are left out." in page
     heads = [head for head in Page(page).all("th") if head["scope"] == "row"]
     assert len(heads) == 200
@@ -251,8 +254,11 @@ def test_how_it_was_made(tmp_path: Path) -> None:
     texts = ["a cat and a dog", "dogs bark", "a ship sails", "the harbour"]
     TextClassifier().fit(texts, ["animals", "animals", "ships", "ships"]).save(path)
     made = dict(
-        provenance(
-            TextClassifier.load(path), path, corpus=("one", "two"), command="nbtext report one two"
+        build_provenance(
+            TextClassifier.load(path),
+            path,
+            corpus_paths=("one", "two"),
+            command="nbtext report one two",
         )
     )
     assert dict(made["Report"])["documents"] == "one, two"

@@ -14,22 +14,22 @@ from hypothesis import strategies as st
 from nbtext.evaluation.learning_curves import CurvePoint, Forecast
 from nbtext.guarantees.precision import RiskPoint
 from nbtext.metrics.results import ReliabilityBin
-from nbtext.report.output_formats import shortened
+from nbtext.report.output_formats import shorten_middle
 from nbtext.report.page.charts import (
-    CURVE,
-    _round_numbers,
-    _shade_class,
-    bar,
-    chosen_classes,
-    confused_first,
-    confusion_chart,
-    learning_curve_chart,
-    legend,
-    logarithmic,
-    reliability_diagram,
-    risk_curve_chart,
+    CURVE_PLOT,
+    _choose_ticks,
+    _get_shade_class,
+    draw_bar,
+    draw_confusion_table,
+    draw_learning_curve,
+    draw_legend,
+    draw_reliability_diagram,
+    draw_risk_curve,
+    make_log_scale,
+    select_classes,
+    sort_by_confusion,
 )
-from nbtext.report.page.markup import Markup, _escaped, breakable, html
+from nbtext.report.page.markup import Markup, _escape, format_html, insert_word_breaks
 from tests.report_example import HOSTILE, Page, example, matrix
 from tests.test_report_output_formats_records import anything
 
@@ -48,7 +48,7 @@ def of_class(picture: ET.Element, tag: str, kind: str) -> list[ET.Element]:
 
 @given(st.floats(0, 1))
 def test_the_width_of_a_bar_is_its_value(value: float) -> None:
-    rects = drawn(bar(value, "")).findall("rect")
+    rects = drawn(draw_bar(value, "")).findall("rect")
     assert [numbers(rect, "width")[0] for rect in rects] == [
         100,
         pytest.approx(100 * value, abs=0.005),
@@ -56,10 +56,10 @@ def test_the_width_of_a_bar_is_its_value(value: float) -> None:
 
 
 def test_a_bar_shows_its_interval_and_says_what_it_means() -> None:
-    picture = drawn(bar(0.5, 'F1 "of" <a>', (0.25, 0.8)))
+    picture = drawn(draw_bar(0.5, 'F1 "of" <a>', (0.25, 0.8)))
     assert [numbers(line, "x1", "x2") for line in picture.findall("line")] == [[25, 80]]
     assert picture.findtext("title") == 'F1 "of" <a>'
-    assert drawn(bar(0.5, "")).findall("line") == []
+    assert drawn(draw_bar(0.5, "")).findall("line") == []
 
 
 def test_points_of_a_reliability_diagram() -> None:
@@ -69,7 +69,7 @@ def test_points_of_a_reliability_diagram() -> None:
         ReliabilityBin(0, 0, 120, 1.0, 0.75, (0.7, 0.8)),
         ReliabilityBin(0, 0, 3, 0.0, 0.0, (0.0, 0.5)),
     )
-    picture = drawn(reliability_diagram(bins, "after", "a name"))
+    picture = drawn(draw_reliability_diagram(bins, "after", "a name"))
     assert picture.attrib["aria-label"] == "a name"
     # the square lies from 46 to 326 and, upside down, from 292 to 12; the columns of 120 documents are 44 high and stand on 354
     assert [numbers(circle, "cx", "cy") for circle in picture.iter("circle")] == [
@@ -99,7 +99,7 @@ def test_points_of_a_reliability_diagram() -> None:
 
 
 def test_a_reliability_diagram_of_nothing() -> None:
-    assert list(drawn(reliability_diagram((), "after", "")).iter("circle")) == []
+    assert list(drawn(draw_reliability_diagram((), "after", "")).iter("circle")) == []
 
 
 def point(
@@ -114,7 +114,7 @@ def test_a_learning_curve() -> None:
         point(1000, 0.7, 0.65, 0.75, 0.6, 0.79),
         point(10_000, 0.8, 0.78, 0.8, 0.78, 0.78),
     ]
-    picture = drawn(learning_curve_chart(points, "a name"))
+    picture = drawn(draw_learning_curve(points, "a name"))
     # from 40 % to 80 % in 240 steps that end at 12, from 100 to 10,000 in 560 that begin at 46
     assert [numbers(circle, "cx", "cy") for circle in picture.iter("circle")] == [
         [46, 192],
@@ -157,7 +157,7 @@ def test_a_learning_curve() -> None:
 
 def test_a_forecast_stands_at_the_end_of_the_curve() -> None:
     points = [point(100, 0.5, 0.5, 0.5, 0.5), point(1000, 0.6, 0.6, 0.6, 0.5)]
-    picture = drawn(learning_curve_chart(points, "", Forecast(10_000, 0.8, (0.7, 0.9), 0.6)))
+    picture = drawn(draw_learning_curve(points, "", Forecast(10_000, 0.8, (0.7, 0.9), 0.6)))
     assert [numbers(circle, "cx", "cy") for circle in of_class(picture, "circle", "first")] == [
         [46, 252],
         [326, 192],
@@ -171,12 +171,12 @@ def test_a_forecast_stands_at_the_end_of_the_curve() -> None:
     assert [numbers(line, "x1", "y1", "y2") for line in of_class(picture, "line", "whisker")] == [
         [606, 132, 12]
     ]
-    without = learning_curve_chart(points, "", Forecast(10_000, withheld="too short"))
-    assert without == learning_curve_chart(points, "")
+    without = draw_learning_curve(points, "", Forecast(10_000, withheld="too short"))
+    assert without == draw_learning_curve(points, "")
 
 
 def test_a_learning_curve_of_one_point() -> None:
-    picture = drawn(learning_curve_chart([point(7, 0.5, 0.5, 0.5, 0.5)], ""))
+    picture = drawn(draw_learning_curve([point(7, 0.5, 0.5, 0.5, 0.5)], ""))
     assert [numbers(circle, "cx", "cy") for circle in picture.iter("circle")] == [[326, 252]]
     assert [node.text for node in of_class(picture, "text", "x")] == ["7"]
 
@@ -184,16 +184,16 @@ def test_a_learning_curve_of_one_point() -> None:
 @given(st.integers(1, 10**7), st.integers(1, 10**7))
 def test_ticks_lie_within_their_bounds(one: int, other: int) -> None:
     low, high = sorted((one, other))
-    found = _round_numbers(low, high)
+    found = _choose_ticks(low, high)
     assert 1 <= len(found) <= 9
     assert found == sorted(set(found))
     assert low <= found[0] <= found[-1] <= high
-    assert logarithmic(low, high)(high) == (1 if low < high else 0.5)
+    assert make_log_scale(low, high)(high) == (1 if low < high else 0.5)
 
 
 def test_the_heat_map() -> None:
     result = example().evaluation
-    page = Page(confusion_chart(result.per_class, result.confusion))
+    page = Page(draw_confusion_table(result.per_class, result.confusion))
     cells = [attributes for attributes in page.all("td") if attributes.get("class") != "corner"]
     assert [cell.get("class") for cell in cells] == [
         "h3",
@@ -221,7 +221,7 @@ def test_the_heat_map() -> None:
 
 def test_a_heat_map_of_many_classes_has_no_visible_numbers() -> None:
     labels = [f"class-{number:02}" for number in range(40)]
-    page = Page(confusion_chart(example(labels).evaluation.per_class, matrix(labels)))
+    page = Page(draw_confusion_table(example(labels).evaluation.per_class, matrix(labels)))
     assert page.all("table") == [{"class": "heat small"}]
     assert [text for element, text in page.texts if element == "td"] == []
     assert "class-07 taken for class-08: 20 of 100 documents, 20.0\u00a0%" in {
@@ -231,16 +231,18 @@ def test_a_heat_map_of_many_classes_has_no_visible_numbers() -> None:
 
 def test_every_shade_is_in_the_legend() -> None:
     shades = {
-        _shade_class(share / 1000, hit=hit) for share in range(1, 1001) for hit in (False, True)
+        _get_shade_class(share / 1000, is_correct=hit)
+        for share in range(1, 1001)
+        for hit in (False, True)
     }
     assert {f"swatch {name}" for name in shades} == {
-        span["class"] for span in Page(legend()).all("span")
+        span["class"] for span in Page(draw_legend()).all("span")
     } - {"name"}
 
 
 @given(anything)
 def test_what_is_escaped_is_text_and_stays_so(text: str) -> None:
-    page = Page(html('<p title="{}">{}</p>', text, text))
+    page = Page(format_html('<p title="{}">{}</p>', text, text))
     assert [name for name, _ in page.elements] == ["p"]
     assert not page.other
     shown = page.text
@@ -252,24 +254,24 @@ def test_what_is_escaped_is_text_and_stays_so(text: str) -> None:
         for character in shown
     )
     shown.encode()
-    assert _escaped(_escaped(text)) == _escaped(text)
+    assert _escape(_escape(text)) == _escape(text)
 
 
 def test_pairs_that_are_confused_stand_first_and_bars_begin_with_the_worst() -> None:
     labels = [f"class {number}" for number in range(6)]
     per_class = example(labels).evaluation.per_class
-    shown = confused_first(
+    shown = sort_by_confusion(
         per_class, [("class 4", "class 1", 7), ("class 5", "class 4", 3), ("gone", "class 1", 2)]
     )
     assert list(shown) == ["class 4", "class 1", "class 5", "class 0", "class 2", "class 3"]
-    chosen = chosen_classes(per_class, 4)
+    chosen = select_classes(per_class, 4)
     assert [found.f1 for found in chosen.values()] == sorted(found.f1 for found in chosen.values())
     assert len(chosen) == 4
 
 
 @given(anything, st.integers(3, 40))
 def test_what_is_shortened_is_no_longer_than_asked(text: str, most: int) -> None:
-    short = shortened(text, most)
+    short = shorten_middle(text, most)
     assert len(short) <= most
     assert (short == text) == (
         len(text) <= most or short.count("…") == text.count("…") == len(text)
@@ -278,21 +280,21 @@ def test_what_is_shortened_is_no_longer_than_asked(text: str, most: int) -> None
 
 @pytest.mark.parametrize("text", [*HOSTILE, "a.b/c-d_e:f", "...", ""])
 def test_breaks_in_names_change_no_letter(text: str) -> None:
-    page = Page(f"<p>{breakable(text)}</p>")
-    assert page.text == Page(f"<p>{_escaped(text)}</p>").text
+    page = Page(f"<p>{insert_word_breaks(text)}</p>")
+    assert page.text == Page(f"<p>{_escape(text)}</p>").text
     assert {name for name, _ in page.elements} <= {"p", "wbr"}
 
 
 def test_a_risk_curve_falls_from_the_surest_answers_to_all() -> None:
     chart = drawn(
-        risk_curve_chart(
+        draw_risk_curve(
             (RiskPoint(0.5, 0.9, 0.95, (0.9, 0.98)), RiskPoint(1.0, 0.4, 0.8, (0.75, 0.85))),
             "a curve",
         )
     )
     (x1, y1), (x2, y2) = (numbers(dot, "cx", "cy") for dot in chart.iter("circle"))
-    assert (x1, x2) == (CURVE.x(0.5), CURVE.x(1))
-    assert (y2 - CURVE.top) == pytest.approx(4 * (y1 - CURVE.top))  # 20 % wrong, and 5 %
+    assert (x1, x2) == (CURVE_PLOT.x(0.5), CURVE_PLOT.x(1))
+    assert (y2 - CURVE_PLOT.top) == pytest.approx(4 * (y1 - CURVE_PLOT.top))  # 20 % wrong, and 5 %
     assert (
         next(chart.iter("title")).text
         == "50.0\u00a0% answered, from a probability of 0.900: precision 95.0\u00a0%"

@@ -13,9 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.errors import DocumentError
-from nbtext.explain.explanation import Explained, Explainer
-from nbtext.report.explanations import level, pieces, strongest, summands
-from nbtext.report.page.explanation_page import explanations_page
+from nbtext.explain.explanation import ExplainedDocument, Explainer
+from nbtext.report.explanations import (
+    collect_summands,
+    compute_shade_level,
+    find_max_contribution,
+    split_by_contribution,
+)
+from nbtext.report.page.explanation_page import build_explanations_page
 from nbtext.report.page.markup import HERE
 from tests import browser
 from tests.explaining import GAUSSIAN, document, explained, model
@@ -31,7 +36,7 @@ PROGRAM = browser.found()
 
 
 def page_of(*some: str, top: int = 20, **parameters: Any) -> str:
-    return explanations_page(
+    return build_explanations_page(
         Explainer(model(**parameters).fitted).explain([document(text) for text in some]), top
     )
 
@@ -51,17 +56,17 @@ def test_words_are_marked_with_their_nats_and_listed() -> None:
     shown = {mark["title"] for mark in page.all("mark") if "title" in mark}
     assert shown == {
         f"{nats:+.2f} nats".replace("-", "−")
-        for text, nats in pieces(of)
-        if level(nats, strongest(pieces(of)))
+        for text, nats in split_by_contribution(of)
+        if compute_shade_level(nats, find_max_contribution(split_by_contribution(of)))
     }
-    assert "".join(text for text, _ in pieces(of)) == TEXT
+    assert "".join(text for text, _ in split_by_contribution(of)) == TEXT
     for word in of.words:
         assert not word.nats or f"{word.nats:+.2f}".replace("-", "−") in page.text
 
 
 def test_what_is_not_listed_is_summed() -> None:
     of = explained(model(), TEXT)
-    (_, without, *_), *listed, (others, *_) = parts = summands(of, 3, "other word")[0]
+    (_, without, *_), *listed, (others, *_) = parts = collect_summands(of, 3, "other word")[0]
     assert without == of.prior
     assert [abs(nats) for _, nats, *_ in listed] == sorted(
         (abs(word.nats) for word in of.words), reverse=True
@@ -76,8 +81,8 @@ def test_gaussian_classes_and_documents_without_an_answer() -> None:
     page = Page(page_of("cat dog fish", estimate="ml"))
     assert "No answer: impossible" in page.text
     assert "cats is ruled out by dog." in page.text
-    failed = Explained("a", None, None, DocumentError("it cannot be read"))
-    assert "it cannot be read" in Page(explanations_page([failed], 5)).text
+    failed = ExplainedDocument("a", None, None, DocumentError("it cannot be read"))
+    assert "it cannot be read" in Page(build_explanations_page([failed], 5)).text
     assert "∞" in Page(page_of("cat", estimate="ml")).text
 
 

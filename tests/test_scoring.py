@@ -7,7 +7,7 @@ import pytest
 
 from nbtext.corpus.document import Document
 from nbtext.errors import DocumentError, UsageError
-from nbtext.evaluation.evaluate import judge
+from nbtext.evaluation.evaluate import evaluate_documents
 from nbtext.prediction.rule import DecisionRule
 from nbtext.scoring import (
     EMPTY,
@@ -16,8 +16,8 @@ from nbtext.scoring import (
     NO_KNOWN_TERMS,
     Answer,
     AnswerCounts,
-    answers_to,
-    scored,
+    iter_answers,
+    score_documents,
 )
 from tests.textbook import model_of_china
 
@@ -31,7 +31,7 @@ def test_every_document_has_one_answer_in_order_whatever_happened_to_it() -> Non
         Document("4", None, b"unheard of"),
     ]
     model = model_of_china(estimate="ml").fitted
-    found = list(answers_to(scored(model, documents), model, DecisionRule()))
+    found = list(iter_answers(score_documents(model, documents), model, DecisionRule()))
     assert [answer.id for answer in found] == ["1", "2", "3", "4"]
     assert (found[0].label, found[0].probability, found[0].notice) == ("no", 1, None)
     assert (found[1].label, found[1].problem) == (None, problem)
@@ -42,11 +42,11 @@ def test_every_document_has_one_answer_in_order_whatever_happened_to_it() -> Non
 
 def test_judging_counts_an_impossible_document_as_if_all_classes_were_equally_probable() -> None:
     documents = [Document("1", "no", b"tokyo"), Document("2", "yes", b"tokyo macao")]
-    summary = judge(model_of_china(estimate="ml"), documents).summary()
+    summary = evaluate_documents(model_of_china(estimate="ml"), documents).summary()
     assert summary["n"] == 2
     assert summary["log_loss"] == pytest.approx((0 + np.log(2)) / 2)
     with pytest.raises(UsageError, match="no documents"):
-        judge(model_of_china(), [])
+        evaluate_documents(model_of_china(), [])
 
 
 def test_a_full_set_is_no_document_without_known_terms() -> None:
@@ -57,7 +57,7 @@ def test_a_full_set_is_no_document_without_known_terms() -> None:
         Answer("3", abstained=EMPTY),
         Answer("4", ("a",), (0.9,)),
     ]
-    assert list(counts.watched(answers)) == answers
-    assert (counts.abstained, counts.without_known_terms) == (1, 1)
+    assert list(counts.observe(answers)) == answers
+    assert (counts.n_abstained, counts.n_without_known_terms) == (1, 1)
     assert [answer.label for answer in answers] == ["a", "a", None, "a"]
     assert [answer.probability for answer in answers] == [0.6, 0.5, None, 0.9]

@@ -12,8 +12,8 @@ from scipy.stats import chi2_contingency
 from sklearn.metrics import mutual_info_score
 
 from nbtext import TextClassifier, selection
-from nbtext.classifiers.base import class_prior
-from nbtext.selection import PROBABILITIES_AT_ONCE, Ranking, criterion, rank
+from nbtext.classifiers.base import compute_class_prior
+from nbtext.selection import MAX_PROBABILITIES_IN_MEMORY, Ranking, get_criterion, rank_terms
 from nbtext.settings import CRITERIA
 from tests import oracle, strategies
 from tests.building import language_models, statistics_from_table, statistics_of
@@ -30,9 +30,9 @@ def ranked(
     estimate: str = "mean",
 ) -> Ranking:
     statistics = statistics_of(corpus)
-    return rank(
+    return rank_terms(
         language_models(statistics, smoothing, estimate=estimate),
-        class_prior("empirical", statistics),
+        compute_class_prior("empirical", statistics),
         by,
         top,
     )
@@ -79,7 +79,7 @@ def test_chi2_is_the_slow_twins_and_scipys(corpus: list[oracle.Labelled]) -> Non
 
 @pytest.mark.parametrize("estimate", ["mean", "ml"])
 @pytest.mark.parametrize(
-    "most", [selection.MOST_PROBABILITIES, 0], ids=["all classes", "classes with the term"]
+    "most", [selection.MAX_DENSE_PROBABILITIES, 0], ids=["all classes", "classes with the term"]
 )
 @given(corpus=strategies.corpora, smoothing=st.sampled_from([0.01, 1.0, 30.0]))
 def test_mutual_information_and_the_class_that_a_term_speaks_for_are_the_slow_twins(
@@ -91,7 +91,7 @@ def test_mutual_information_and_the_class_that_a_term_speaks_for_are_the_slow_tw
         oracle.class_prior(counts),
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(selection, "MOST_PROBABILITIES", most)
+        patch.setattr(selection, "MAX_DENSE_PROBABILITIES", most)
         ranking = ranked(corpus, "mutual-information", smoothing=smoothing, estimate=estimate)
     for j, score, k in zip(
         ranking.terms.tolist(), ranking.scores.tolist(), ranking.classes.tolist(), strict=True
@@ -145,15 +145,15 @@ def test_a_term_that_only_one_class_has_speaks_for_it(by: str) -> None:
 @ALL
 def test_a_criterion_scores_each_term_alike_whichever_terms_are_beside_it(by: str) -> None:
     """More terms times classes than are held at once."""
-    n_classes, n_terms = 60, PROBABILITIES_AT_ONCE // 60 + 500
+    n_classes, n_terms = 60, MAX_PROBABILITIES_IN_MEMORY // 60 + 500
     random = np.random.default_rng(2)
     counts = random.integers(0, 2, (n_terms, n_classes))
     counts[:, 0] = 1
     statistics = statistics_from_table(counts.tolist(), [5] * n_classes, counts.tolist())
-    models, prior = language_models(statistics), class_prior("empirical", statistics)
-    ranking = rank(models, prior, by)
+    models, prior = language_models(statistics), compute_class_prior("empirical", statistics)
+    ranking = rank_terms(models, prior, by)
     some = np.array([0, n_terms - 501, n_terms - 1])
-    alone = [float(criterion(by)(models, prior, some[i : i + 1])[1][0]) for i in range(3)]
+    alone = [float(get_criterion(by)(models, prior, some[i : i + 1])[1][0]) for i in range(3)]
     place = {term: i for i, term in enumerate(ranking.terms.tolist())}
     assert [float(ranking.scores[place[term]]) for term in some.tolist()] == alone
 
@@ -162,7 +162,7 @@ def test_only_selected_terms_are_ranked() -> None:
     statistics = statistics_of([("a", ["ant", "cat"]), ("b", ["bee", "cat"])])
     models = language_models(statistics, over=["bee", "cat"])
     assert sorted(
-        rank(models, class_prior("empirical", statistics), "presence").terms.tolist()
+        rank_terms(models, compute_class_prior("empirical", statistics), "presence").terms.tolist()
     ) == [1, 2]
 
 
@@ -183,7 +183,7 @@ def test_terms_of_documents_with_several_labels_are_those_of_each_label_against_
         .fit([text for _, text in corpus], [list(labels) for labels, _ in corpus])
         .fitted
     )
-    ranking = rank(model.language_models, model.statistics.class_documents / len(corpus), by)
+    ranking = rank_terms(model.language_models, model.statistics.class_documents / len(corpus), by)
     of_labels = [
         scores(
             [("with" if label in labels else "without", text.split()) for labels, text in corpus],
@@ -193,7 +193,7 @@ def test_terms_of_documents_with_several_labels_are_those_of_each_label_against_
     ]
     speaking = {}
     for number, score, label in zip(*(column.tolist() for column in ranking), strict=True):
-        term = model.statistics.vocabulary.term(number)
+        term = model.statistics.vocabulary.get_term(number)
         of_term = [each[term] for each in of_labels]
         assert any(
             abs(score) == pytest.approx(each)

@@ -16,15 +16,15 @@ from nbtext import settings as parameters
 from nbtext.errors import UsageError
 from nbtext.settings import (
     CRITERIA,
-    GONE_VALUES,
     INPUT,
     LANGUAGE_CODES,
     LANGUAGES,
-    OTHER_NAMES,
     READING,
+    REMOVED_VALUES,
     SNOWBALL_STEMMERS,
     TRAINING,
     UNSPACED_LANGUAGES,
+    VALUE_ALIASES,
     Parameter,
     Reading,
     Settings,
@@ -203,16 +203,16 @@ def test_a_near_miss_is_asked_about() -> None:
     ("name", "value"),
     [
         (name, value)
-        for name, gone in GONE_VALUES.items()
+        for name, gone in REMOVED_VALUES.items()
         for value in gone
-        if value not in OTHER_NAMES.get(name, {})
+        if value not in VALUE_ALIASES.get(name, {})
     ],
 )
 def test_a_value_that_is_gone_is_refused_with_what_to_use(name: str, value: str) -> None:
     [parameter] = [each for each in ALL if each.name == name]
     with pytest.raises(UsageError, match=f"{name} does not take {value}") as refused:
-        parameter.checked(value)
-    assert refused.value.hint == GONE_VALUES[name][value]
+        parameter.validate(value)
+    assert refused.value.hint == REMOVED_VALUES[name][value]
 
 
 @EVERY
@@ -223,7 +223,7 @@ def test_a_wrong_value_is_refused_by_an_error_that_names_option_and_value(
         if value is None and parameter.default is None:
             continue
         with pytest.raises(UsageError) as refused:
-            parameter.checked(value)
+            parameter.validate(value)
         message = str(refused.value)
         assert message.startswith(f"{parameter.name} must be ")
         assert repr(value) in message
@@ -232,8 +232,8 @@ def test_a_wrong_value_is_refused_by_an_error_that_names_option_and_value(
 
 @EVERY
 def test_a_default_is_canonical(parameter: Parameter) -> None:
-    assert parameter.checked(parameter.default) == parameter.default
-    assert type(parameter.checked(parameter.default)) is type(parameter.default)
+    assert parameter.validate(parameter.default) == parameter.default
+    assert type(parameter.validate(parameter.default)) is type(parameter.default)
 
 
 @EVERY
@@ -249,16 +249,18 @@ def test_every_parameter_has_a_meaning_that_is_a_sentence_and_a_default_of_plain
 @EVERY
 def test_canonical_values_stay_as_they_are(parameter: Parameter) -> None:
     for value, canonical in RIGHT.get(parameter.name, ()):
-        found = parameter.checked(value)
+        found = parameter.validate(value)
         assert (found, type(found)) == (canonical, type(canonical))
-        assert parameter.checked(found) == found
+        assert parameter.validate(found) == found
 
 
 def test_given_values_are_checked_and_others_are_defaults() -> None:
-    found = Settings.of({"top": "7", "smoothing": "1e-2"})
+    found = Settings.from_values({"top": "7", "smoothing": "1e-2"})
     defaults: dict[str, Any] = {parameter.name: parameter.default for parameter in TRAINING}
     assert dict(found) == {**defaults, "top": 7, "smoothing": 0.01}
-    assert dict(Reading.of({})) == {parameter.name: parameter.default for parameter in READING}
+    assert dict(Reading.from_values({})) == {
+        parameter.name: parameter.default for parameter in READING
+    }
 
 
 @pytest.mark.parametrize("kind", [Reading, Settings])
@@ -268,7 +270,7 @@ def test_settings_are_checked_when_they_are_made_and_cannot_change(kind: type[Se
         replace(Settings(), ngrams=11)
     with pytest.raises(FrozenInstanceError):
         Settings().ngrams = 2  # type: ignore[misc]
-    assert kind.of(dict(kind())) == kind()
+    assert kind.from_values(dict(kind())) == kind()
     assert repr(kind()) == f"{kind.__name__}()"
     assert (
         repr(Settings(top=7, reading=Reading(format="csv")))
@@ -278,7 +280,7 @@ def test_settings_are_checked_when_they_are_made_and_cannot_change(kind: type[Se
 
 @pytest.mark.parametrize("kind", [Reading, Settings])
 def test_values_are_of_the_type_that_their_field_declares(kind: type[Settings]) -> None:
-    for field, parameter in zip(fields(kind), kind.table(), strict=False):
+    for field, parameter in zip(fields(kind), kind.parameters(), strict=False):
         declared = str(field.type).replace("None", "NoneType").split(" | ")
         values = [parameter.default, *(canonical for _, canonical in RIGHT.get(field.name, ()))]
         if choices := get_args(getattr(parameters, declared[0], None)):
@@ -293,4 +295,4 @@ def test_values_are_of_the_type_that_their_field_declares(kind: type[Settings]) 
 
 def test_a_parameter_that_there_is_not_is_named_and_those_that_there_are_are_told() -> None:
     with pytest.raises(UsageError, match=r"'alpha'.*smoothing"):
-        Settings.of({"alpha": 1})
+        Settings.from_values({"alpha": 1})

@@ -63,7 +63,7 @@ def test_a_file_beside_another_one_has_its_permissions_and_is_no_way_elsewhere(
         write(name, b"old")
     (tmp_path / "m").chmod(0o600)
     (tmp_path / "m.more").symlink_to("elsewhere")
-    replace_file("m.more", new, beside=tmp_path / "m")
+    replace_file("m.more", new, main_file=tmp_path / "m")
     assert ((tmp_path / "m.more").lstat().st_mode, content("m.more")) == (
         stat.S_IFREG | 0o600,
         b"new",

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.store import FORMAT
-from nbtext.store.model_file import EARLY_FORMAT
+from nbtext.store import FORMAT_VERSION
+from nbtext.store.model_file import EARLY_FORMAT_VERSION
 from tests.fixtures.make import FIXTURES, FOLDER, REFUSED, RELEASED, answers
 from tests.model_bytes import HEAD, put_together, taken_apart
 from tests.models import require_sound
@@ -73,10 +73,12 @@ def test_a_model_made_with_a_value_that_is_gone_is_refused(path: Path, tmp_path:
 
 def test_every_format_there_was_and_every_kind_of_model_has_its_files() -> None:
     assert {path.parent.name for path in FILES} == {
-        f"format-{number}" for number in range(EARLY_FORMAT + 1, FORMAT + 1)
+        f"format-{number}" for number in range(EARLY_FORMAT_VERSION + 1, FORMAT_VERSION + 1)
     }
-    assert {path.stem for path in FILES if path.parent.name == f"format-{FORMAT}"} >= set(FIXTURES)
-    assert RELEASED <= FORMAT
+    assert {path.stem for path in FILES if path.parent.name == f"format-{FORMAT_VERSION}"} >= set(
+        FIXTURES
+    )
+    assert RELEASED <= FORMAT_VERSION
 
 
 EARLY = "written by an early version; train again"
@@ -94,7 +96,7 @@ COMMANDS = (
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_refuses_a_model_of_an_early_format(command: str) -> None:
     parts = taken_apart(content("nbtext.joblib"))
-    write("early", put_together(parts.decoded, parts.payload, version=EARLY_FORMAT))
+    write("early", put_together(parts.decoded, parts.payload, version=EARLY_FORMAT_VERSION))
     before = content("early"), content("nbtext.joblib")
     assert fail(3, command).removeprefix("nbtext: ") == f"early: {EARLY}"
     assert (content("early"), content("nbtext.joblib")) == before
@@ -102,14 +104,14 @@ def test_every_command_refuses_a_model_of_an_early_format(command: str) -> None:
 
 @pytest.mark.usefixtures("pets")
 def test_what_checks_a_model_finds_an_early_format() -> None:
-    write("early", put_together({}, b"", version=EARLY_FORMAT))
+    write("early", put_together({}, b"", version=EARLY_FORMAT_VERSION))
     done = nbtext("doctor -m early")
     assert (done.status, done.notes) == (3, [f"nbtext: early: {EARLY}"])
 
 
 @pytest.mark.usefixtures("tmp_path")
 def test_what_follows_the_number_of_an_early_format_does_not_matter() -> None:
-    header = put_together({}, b"", version=EARLY_FORMAT)[:HEAD]
+    header = put_together({}, b"", version=EARLY_FORMAT_VERSION)[:HEAD]
     for follows in (b"", b"x", bytes(10_000), b"{}0"):
         write("m", header + follows)
         assert fail(3, "inspect -m m") == f"nbtext: m: {EARLY}"

@@ -10,8 +10,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.store.joblib_stream import dump
-from nbtext.store.model_file import DTYPES
+from nbtext.store.joblib_stream import write_joblib
+from nbtext.store.model_file import ARRAY_DTYPES
 
 NAMES = st.sampled_from(
     ["terms", "dtype", "order", "C", "<", "numpy", "joblib.numpy_pickle", "x" * 300]
@@ -33,7 +33,8 @@ PLAIN: Any = st.recursive(
     max_leaves=12,
 )
 SHAPES = st.lists(
-    st.tuples(st.sampled_from(DTYPES), st.sampled_from([1, 2, 7, 255, 256, 30_000])), max_size=5
+    st.tuples(st.sampled_from(ARRAY_DTYPES), st.sampled_from([1, 2, 7, 255, 256, 30_000])),
+    max_size=5,
 )
 
 
@@ -48,7 +49,7 @@ def test_the_stream_is_that_of_joblib_and_arrays_begin_where_it_says(
     ours, theirs = (io.BytesIO(bytes(before)) for _ in range(2))
     for file in (ours, theirs):
         file.seek(0, io.SEEK_END)
-    offsets = dump(contents, ours)
+    offsets = write_joblib(contents, ours)
     joblib.dump(contents, theirs, protocol=4)
     assert ours.getvalue() == theirs.getvalue()
     found = [

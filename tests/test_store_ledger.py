@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from nbtext.errors import ModelError
 from nbtext.model.operations import join_ledgers
 from nbtext.store.ledger import (
-    ABSENT,
-    FINGERPRINT,
+    ABSENT_LABEL,
+    FINGERPRINT_DTYPE,
     Ledger,
-    fingerprint,
+    compute_fingerprint,
 )
 from nbtext.store.model_file import (
-    NO_MODEL,
-    model_digest,
+    NO_MODEL_DIGEST,
+    read_digest,
     read_ledger_bytes,
     read_model_file,
     write_model_file,
@@ -35,7 +35,7 @@ KEYS = [
     b"\1" + b"\0" * 15,
     b"\xff" * 16,
     b"ab" + b"\0" * 14,
-    *(fingerprint(b"%d" % n) for n in range(6)),
+    *(compute_fingerprint(b"%d" % n) for n in range(6)),
 ]
 """Fingerprints, some of which end in zero bytes."""
 
@@ -46,11 +46,11 @@ Entries = dict[bytes, str]
 
 
 def ledger(of: Entries) -> Ledger:
-    return Ledger.empty().changed(keys(list(of)), list(of.values()))
+    return Ledger.empty().with_labels(keys(list(of)), list(of.values()))
 
 
 def keys(of: list[bytes]) -> np.ndarray:
-    return np.frombuffer(b"".join(of), FINGERPRINT)
+    return np.frombuffer(b"".join(of), FINGERPRINT_DTYPE)
 
 
 def contents(found: Ledger | None) -> Entries:
@@ -58,18 +58,20 @@ def contents(found: Ledger | None) -> Entries:
     assert found is not None
     assert np.all(found.fingerprints[1:] > found.fingerprints[:-1])
     numbers = found.find(keys(KEYS)).tolist()
-    assert len(found) == sum(number != ABSENT for number in numbers)
+    assert len(found) == sum(number != ABSENT_LABEL for number in numbers)
     return {
         key: found.labels[number]
         for key, number in zip(KEYS, numbers, strict=True)
-        if number != ABSENT
+        if number != ABSENT_LABEL
     }
 
 
 @given(entries, st.dictionaries(st.sampled_from(KEYS), st.sampled_from(["x", "z", None])))
 def test_a_ledger_is_a_dictionary(first: Entries, changes: dict[bytes, str | None]) -> None:
     expected = {key: label for key, label in {**first, **changes}.items() if label is not None}
-    assert contents(ledger(first).changed(keys(list(changes)), list(changes.values()))) == expected
+    assert (
+        contents(ledger(first).with_labels(keys(list(changes)), list(changes.values()))) == expected
+    )
 
 
 @given(st.lists(entries, min_size=1, max_size=4))
@@ -85,7 +87,7 @@ def test_ledgers_are_joined_as_dictionaries_are(parts: list[Entries]) -> None:
 
 @given(entries, st.sampled_from("xyz"), st.sampled_from("xyz"))
 def test_labels_are_renamed(first: Entries, old: str, new: str) -> None:
-    assert contents(ledger(first).relabelled(lambda label: new if label == old else label)) == {
+    assert contents(ledger(first).relabel(lambda label: new if label == old else label)) == {
         key: new if label == old else label for key, label in first.items()
     }
 
@@ -93,9 +95,9 @@ def test_labels_are_renamed(first: Entries, old: str, new: str) -> None:
 @given(entries)
 def test_a_section_holds_the_ledger_and_equal_entries_are_the_same_bytes(held: Entries) -> None:
     content = ledger(held).to_bytes()
-    assert contents(Ledger.of_bytes(content)) == held
+    assert contents(Ledger.from_bytes(content)) == held
     assert len(content) < 100 + 20 * len(held)
-    more = ledger({**dict(reversed(held.items())), KEYS[0]: "w"}).changed(
+    more = ledger({**dict(reversed(held.items())), KEYS[0]: "w"}).with_labels(
         keys([KEYS[0]]), [held.get(KEYS[0])]
     )
     assert more.to_bytes() == content
@@ -117,13 +119,13 @@ def test_hostile_sections(begin: int, patch: bytes | None, message: str) -> None
     begin %= len(content)
     content[begin:] = b"" if patch is None else patch + content[begin + len(patch) :]
     with pytest.raises(ModelError, match=message):
-        Ledger.of_bytes(bytes(content))
+        Ledger.from_bytes(bytes(content))
 
 
 def test_entries_out_of_order_are_refused() -> None:
     content = ledger({KEYS[0]: "x", KEYS[3]: "x"}).to_bytes()
     with pytest.raises(ModelError, match="not sorted"):
-        Ledger.of_bytes(content.replace(KEYS[0] + KEYS[3], KEYS[3] + KEYS[0]))
+        Ledger.from_bytes(content.replace(KEYS[0] + KEYS[3], KEYS[3] + KEYS[0]))
 
 
 @pytest.fixture
@@ -162,7 +164,7 @@ def test_every_truncation_is_found(written: tuple[Path, bytes, int]) -> None:
 
 
 def test_a_fingerprint_is_half_of_a_digest() -> None:
-    assert fingerprint(b"abc") == bytes.fromhex(
+    assert compute_fingerprint(b"abc") == bytes.fromhex(
         "ba7816bf8f01cfea414140de5dae2223"
     )  # FIPS 180-4, example
 
@@ -172,14 +174,14 @@ def test_a_model_is_told_by_the_digest_in_its_header(tmp_path: Path) -> None:
     found = []
     for number in (1, 2, 1):
         write_model_file(str(path), {"number": number}, {"terms": np.zeros(4, np.uint8)})
-        found.append(model_digest(str(path)))
+        found.append(read_digest(str(path)))
         content = path.read_bytes()
         assert found[-1] == hashlib.sha256(content[:31] + content[63:]).digest() == content[31:63]
     assert found[0] == found[2] != found[1]
     for other in (b"", content[:62], b"x" + content[1:]):
         path.write_bytes(other)
-        assert model_digest(str(path)) == NO_MODEL
-    assert model_digest(str(tmp_path)) == model_digest(str(tmp_path / "none")) == NO_MODEL
+        assert read_digest(str(path)) == NO_MODEL_DIGEST
+    assert read_digest(str(tmp_path)) == read_digest(str(tmp_path / "none")) == NO_MODEL_DIGEST
 
 
 def test_a_model_that_cannot_be_opened_just_now_is_not_taken_for_none(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nbtext.errors import LockedError, PathError
-from nbtext.store.atomic import locked
+from nbtext.store.atomic import lock_path
 from tests.process import (
     HOUSE,
     PET_FILES,
@@ -78,47 +78,47 @@ def test_the_lock_is_named_as_the_model_is(tmp_path: Path, monkeypatch: pytest.M
         ("real/m", "folder/m", "folder/m.lock"),
         ("real/m", "link", str(tmp_path.resolve() / "real/m.lock")),
     ):
-        with locked(held, 0), pytest.raises(LockedError) as raised, locked(asked, 0):
+        with lock_path(held, 0), pytest.raises(LockedError) as raised, lock_path(asked, 0):
             pass
         assert raised.value.where == named
-    with pytest.raises(PathError) as failed, locked("none/m", 0):
+    with pytest.raises(PathError) as failed, lock_path("none/m", 0):
         pass
     assert failed.value.where == "none/m.lock"
 
 
 def test_nothing_is_left(tmp_path: Path) -> None:
-    with locked("m", 0):
+    with lock_path("m", 0):
         assert names(tmp_path) == ["m.lock"]
-    with pytest.raises(KeyboardInterrupt), locked("m", 0):
+    with pytest.raises(KeyboardInterrupt), lock_path("m", 0):
         raise KeyboardInterrupt
     assert names(tmp_path) == []
 
 
 def test_one_at_a_time_even_in_one_process(tmp_path: Path) -> None:
     path = "m"
-    with locked(path, 0):
+    with lock_path(path, 0):
         with (
             pytest.raises(
                 LockedError,
                 match=r"m\.lock: another process is writing the model now; try again, or give a longer",
             ),
-            locked(path, 0),
+            lock_path(path, 0),
         ):
             pass
-        with pytest.raises(LockedError, match=r"for 0\.05 s"), locked(path, 0.05):
+        with pytest.raises(LockedError, match=r"for 0\.05 s"), lock_path(path, 0.05):
             pass
-    with locked(path, 0):
+    with lock_path(path, 0):
         pass
 
 
 def test_whoever_waits_gets_it_when_it_is_free(tmp_path: Path) -> None:
     path, order = "m", []
-    with locked(path, 0):
+    with lock_path(path, 0):
         begun = threading.Event()
 
         def wait() -> None:
             begun.set()
-            with locked(path, TIME_LIMIT):
+            with lock_path(path, TIME_LIMIT):
                 order.append("second")
 
         thread = threading.Thread(target=wait)
@@ -140,7 +140,7 @@ def test_many_processes_count_to_a_thousand(tmp_path: Path) -> None:
 
 def test_a_stale_lock_file_does_not_matter(tmp_path: Path) -> None:
     write("m.lock", "anything")
-    with locked("m", 0):
+    with lock_path("m", 0):
         pass
     assert names(tmp_path) == []
 
@@ -155,7 +155,7 @@ def test_what_cannot_be_a_lock_file(tmp_path: Path) -> None:
         ("c", "not a regular file; remove it"),
         ("no/d", "no such file"),
     ):
-        with pytest.raises(PathError, match=why), locked(str(tmp_path / name), 0):
+        with pytest.raises(PathError, match=why), lock_path(str(tmp_path / name), 0):
             pass
     assert names(tmp_path) == ["a.lock", "b.lock", "c.lock"]
 
@@ -171,11 +171,11 @@ def test_where_there_are_no_locks_nothing_is_left(
 
     monkeypatch.setattr(fcntl, "flock", refuse)
     wanted = f"cannot lock: {os.strerror(number).lower()}; keep the model on a file system that has locks"
-    with pytest.raises(PathError, match=wanted), locked("m", 0):
+    with pytest.raises(PathError, match=wanted), lock_path("m", 0):
         pass
     assert names(tmp_path) == []
     (tmp_path / "m.lock").touch()  # somebody else's, who may hold it by means that are not ours
-    with pytest.raises(PathError, match=wanted), locked("m", 0):
+    with pytest.raises(PathError, match=wanted), lock_path("m", 0):
         pass
     assert names(tmp_path) == ["m.lock"]
 

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.errors import ModelError, UsageError
-from nbtext.store import FORMAT, joblib_stream, read_model_file, write_model_file
-from nbtext.store.model_file import DTYPES, MAX_INDEX_BYTES
+from nbtext.store import FORMAT_VERSION, joblib_stream, read_model_file, write_model_file
+from nbtext.store.model_file import ARRAY_DTYPES, MAX_INDEX_BYTES
 from tests.malicious_pickles import GADGETS, MARK
 from tests.process import content
 
@@ -54,7 +54,7 @@ plain = st.recursive(
 
 @st.composite
 def plain_arrays(draw: st.DrawFn) -> NDArray[Any]:
-    dtype = np.dtype(draw(st.sampled_from(DTYPES)))
+    dtype = np.dtype(draw(st.sampled_from(ARRAY_DTYPES)))
     floats = st.floats(width=32) if dtype.itemsize == 4 else st.floats(width=64)
     numbers = floats if dtype.kind == "f" else st.integers(0, 2 ** (8 * dtype.itemsize) - 1)
     return np.array(draw(st.lists(numbers, max_size=40)), dtype)
@@ -84,7 +84,7 @@ def test_what_is_written_is_read_by_nbtext_and_by_joblib(
     assert same(present, read_arrays)
     for mmap_mode in (None, "r"):
         loaded = joblib.load(path, mmap_mode=mmap_mode)
-        assert loaded.pop("format") == FORMAT
+        assert loaded.pop("format") == FORMAT_VERSION
         assert loaded.pop("settings") == settings
         assert same(present, loaded)
 
@@ -106,7 +106,7 @@ def test_the_file_is_laid_out_as_documented(tmp_path: Path) -> None:
     payload = content[7 + len(header) + 1 :]
     assert (magic, version, index_length, payload_length) == (
         b"nbtext\r\n",
-        FORMAT,
+        FORMAT_VERSION,
         len(index),
         len(payload),
     )
@@ -170,7 +170,7 @@ def test_settings_that_a_reader_would_refuse_are_not_written(tmp_path: Path) -> 
 def test_what_others_put_in_place_of_the_file_being_written_is_not_unpickled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    dump = joblib_stream.dump
+    dump = joblib_stream.write_joblib
 
     def dump_and_swap(contents: dict[str, Any], file: IO[bytes]) -> list[int]:
         offsets = dump(contents, file)
@@ -179,7 +179,7 @@ def test_what_others_put_in_place_of_the_file_being_written_is_not_unpickled(
         temporary.write_bytes(GADGETS["os.system"])
         return offsets
 
-    monkeypatch.setattr(joblib_stream, "dump", dump_and_swap)
+    monkeypatch.setattr(joblib_stream, "write_joblib", dump_and_swap)
     monkeypatch.chdir(tmp_path)
     write_model_file("m", SETTINGS, ARRAYS)
     assert not (tmp_path / MARK).exists()

@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.counts.statistics import Seed
+from nbtext.counts.statistics import SeedTerm
 from nbtext.errors import ModelError, UsageError
-from nbtext.evaluation.evaluate import judge
+from nbtext.evaluation.evaluate import evaluate_documents
 from nbtext.explain.explanation import Explainer
-from nbtext.inspection.overview import overview
+from nbtext.inspection.overview import build_overview
 from nbtext.metrics.intervals import Bootstrap
-from nbtext.model.python_input import labelled_documents
-from nbtext.model.training import left_out_posteriors
+from nbtext.model.python_input import iter_labelled_documents
+from nbtext.model.training import compute_held_out_posteriors
 from nbtext.model.unlabelled import UnlabelledDocuments
-from nbtext.prediction.labels import label_set
-from nbtext.report.explanations import _explanation_record
+from nbtext.prediction.labels import make_label_set
+from nbtext.report.explanations import _make_explanation_record
 from tests.fixtures.make import FOLDER
 from tests.model_bytes import put_together, taken_apart
 from tests.models import unlabelled
@@ -53,7 +53,11 @@ MODELS: dict[str, dict[str, Any]] = {
     "several labels": {"weighting": "log"},
     "several labels, bernoulli": {"classifier": "bernoulli", "ngrams": 2},
 }
-SEEDS = [Seed("a", ("sofa",), 5.0), Seed("b", ("unheard",), 3.0), Seed("c", ("dog",), -2.0)]
+SEEDS = [
+    SeedTerm("a", ("sofa",), 5.0),
+    SeedTerm("b", ("unheard",), 3.0),
+    SeedTerm("c", ("dog",), -2.0),
+]
 
 OPTIONS = [0, 1e-300, 1e30]
 LEARNT = [0, -1, 1e-300, 1e-13, 14.9, -1000, 1e300]
@@ -103,7 +107,11 @@ def trained(name: str) -> TextClassifier:
         model.begin_with(SEEDS)
     model.fit(ROWS if "numeric" in MODELS[name] else texts, SETS if "several" in name else LABELS)
     if "pool" in name:
-        model.learn(pool=UnlabelledDocuments.of(model.analysis, unlabelled(map(str.encode, texts))))
+        model.learn(
+            pool=UnlabelledDocuments.from_documents(
+                model.analysis, unlabelled(map(str.encode, texts))
+            )
+        )
     return model
 
 
@@ -148,10 +156,10 @@ def is_refused(path: Path, what: str) -> bool:
     except ModelError:
         return True
     rows = (ROWS if model.reading["numeric"] else [row["text"] for row in ROWS])[:20]
-    several = not model.fitted.kind.is_exclusive
+    several = not model.fitted.posterior_type.is_exclusive
     documents = list(
-        labelled_documents(
-            rows, (list(map(label_set, SETS)) if several else LABELS)[:20], model.reading
+        iter_labelled_documents(
+            rows, (list(map(make_label_set, SETS)) if several else LABELS)[:20], model.reading
         )
     )
     posterior = model.predict_proba(rows)
@@ -159,12 +167,14 @@ def is_refused(path: Path, what: str) -> bool:
     assert several or posterior.sum(axis=1) == pytest.approx(np.ones(20)), what
     if model.counts.sample.documents:
         with suppress(UsageError):  # options may be ones that nothing can be learnt with again
-            require_finite(np.exp(left_out_posteriors(model.fitted).log_posterior).tolist(), what)
-    require_finite(overview(model, 2), what)
-    require_finite(judge(model, documents).summary(Bootstrap(5)), what)
+            require_finite(
+                np.exp(compute_held_out_posteriors(model.fitted).log_posterior).tolist(), what
+            )
+    require_finite(build_overview(model, 2), what)
+    require_finite(evaluate_documents(model, documents).summary(Bootstrap(5)), what)
     require_finite(
         [
-            _explanation_record(explained)
+            _make_explanation_record(explained)
             for explained in Explainer(model.fitted).explain(documents[:2])
         ],
         what,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nbtext.strict_json import parsed_json
+from nbtext.strict_json import parse_json
 
 DEEP = "[" * 100_000
 
@@ -21,11 +21,11 @@ DEEP = "[" * 100_000
 )
 def test_what_json_does_not_allow_is_a_value_error(text: str | bytes, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
-        parsed_json(text)
+        parse_json(text)
 
 
 def test_what_json_allows_is_read() -> None:
-    assert parsed_json('{"a": [1, 2.5, null], "b": {"a": "x"}}') == {
+    assert parse_json('{"a": [1, 2.5, null], "b": {"a": "x"}}') == {
         "a": [1, 2.5, None],
         "b": {"a": "x"},
     }

@@ -14,9 +14,9 @@ from nbtext import TextClassifier
 from nbtext.counts.counting import Analysis, DocumentCounter
 from nbtext.counts.vocabulary import GrowingVocabulary, Vocabulary
 from nbtext.settings import Reading, Settings
-from nbtext.text.analyzer import UNKNOWN, Analyzer, text_pieces
+from nbtext.text.analyzer import UNKNOWN_TERM, Analyzer, split_texts
 from nbtext.text.surface_forms import SEPARATORS, Surfaces, find_surfaces
-from nbtext.text.words import words
+from nbtext.text.words import split_words
 from tests import oracle, strategies
 from tests.models import count
 from tests.operation_counts import DOUBLE
@@ -53,7 +53,7 @@ class Names:
 
 
 def fast(analyzer: Analyzer, names: Names, texts: list[bytes]) -> list[list[str]]:
-    sequence = analyzer.sequence(texts)
+    sequence = analyzer.analyse(texts)
     found: list[list[str]] = [[] for _ in texts]
     for document, term in zip(
         sequence.documents.tolist(), names.terms(sequence.terms.tolist()), strict=True
@@ -105,12 +105,12 @@ def test_terms_that_a_fixed_vocabulary_does_not_hold_are_unknown_in_their_place(
     seen: list[bytes], asked: list[bytes]
 ) -> None:
     growing = GrowingVocabulary()
-    Analyzer((), list, growing.find).sequence(seen)
+    Analyzer((), list, growing.find).analyse(seen)
     vocabulary: Vocabulary = growing.freeze()[0]
-    number = {term: i for i, term in enumerate(vocabulary.single_terms())}
-    sequence = Analyzer((), list, vocabulary.find).sequence(asked)
+    number = {term: i for i, term in enumerate(vocabulary.list_single_terms())}
+    sequence = Analyzer((), list, vocabulary.find).analyse(asked)
     assert sequence.terms.tolist() == [
-        number.get(term, UNKNOWN) for text in asked for term in oracle.terms(text)
+        number.get(term, UNKNOWN_TERM) for text in asked for term in oracle.terms(text)
     ]
     assert sequence.documents.tolist() == [
         i for i, text in enumerate(asked) for _ in oracle.terms(text)
@@ -153,7 +153,7 @@ def in_pieces(
     size: int, texts: list[bytes], parameters: dict[str, Any], reading: dict[str, Any]
 ) -> CorpusCounts:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("nbtext.text.analyzer.PIECE_BYTES", size)
+        patch.setattr("nbtext.text.analyzer.MAX_PIECE_BYTES", size)
         return count(
             list(zip("abcab", texts, strict=False)),
             Analysis(Settings(**parameters, reading=Reading(**reading)), ["the"]),
@@ -170,8 +170,8 @@ def words_of(parts: list[Surfaces]) -> list[str]:
     return [
         word
         for part in parts
-        for form in part.forms(np.arange(part.starts.size))
-        for word in words(form)
+        for form in part.decode_forms(np.arange(part.starts.size))
+        for word in split_words(form)
     ]
 
 
@@ -179,13 +179,13 @@ def words_of(parts: list[Surfaces]) -> list[str]:
 @given(documents, SIZES)
 def test_pieces_are_the_documents_and_split_no_word(texts: list[bytes], size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("nbtext.text.analyzer.PIECE_BYTES", size)
-        found = list(text_pieces(texts, SEPARATORS))
+        patch.setattr("nbtext.text.analyzer.MAX_PIECE_BYTES", size)
+        found = list(split_texts(texts, SEPARATORS))
     joined = [b""] * len(texts)
     for piece in found:
-        for number, text in enumerate(piece.texts, piece.first):
+        for number, text in enumerate(piece.texts, piece.first_document):
             joined[number] += text
-        assert len(piece.texts) == 1 or not piece.goes_on
+        assert len(piece.texts) == 1 or not piece.continues
         assert all(len(SEPARATORS.split(text[size:])) <= 2 for text in piece.texts)
     assert joined == texts
     whole, cut = find_surfaces(texts), [find_surfaces(piece.texts) for piece in found]
@@ -223,14 +223,14 @@ def test_counted_features_in_pieces_are_those_of_whole_lines(texts: list[bytes],
     found = []
     for at_once in (size, WHOLE):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("nbtext.text.analyzer.PIECE_BYTES", at_once)
+            patch.setattr("nbtext.text.analyzer.MAX_PIECE_BYTES", at_once)
             ids = {"a": 2, "b": 0, "é": 1}
 
             def find(_: object, names: list[str], ids: dict[str, int] = ids) -> list[int]:
                 return [ids.get(name, -1) for name in names]
 
             vocabulary: Any = type("Ids", (), {"find": find})()
-            found.append(DocumentCounter(analysis, vocabulary).count(texts).matrix())
+            found.append(DocumentCounter(analysis, vocabulary).count(texts).to_matrix())
     assert all(
         np.array_equal(left, right) for left, right in zip(found[0][:4], found[1][:4], strict=True)
     )
@@ -245,7 +245,7 @@ def test_a_model_of_pieces_has_the_same_bytes_and_gives_the_same_answers(tmp_pat
     found = []
     for size in (WHOLE, 97):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("nbtext.text.analyzer.PIECE_BYTES", size)
+            patch.setattr("nbtext.text.analyzer.MAX_PIECE_BYTES", size)
             model = TextClassifier(ngrams=3, char_ngrams="2").fit(texts, list("abcabc"))
             model.save("model")
             found.append(
@@ -274,7 +274,7 @@ def test_a_long_document_takes_memory_for_little_more_than_itself(
     reading: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It took more than 17 times its size."""
-    monkeypatch.setattr("nbtext.text.analyzer.PIECE_BYTES", 1 << 14)
+    monkeypatch.setattr("nbtext.text.analyzer.MAX_PIECE_BYTES", 1 << 14)
     words = b" ".join(
         b"word%d%s" % (number % 200, b":1" if reading else b"") for number in range(60_000)
     )

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.counts.counting import Analysis, DocumentCounter
 from nbtext.counts.vocabulary import Vocabulary
-from nbtext.explain.token_trace import WordWalker
-from nbtext.model.description import describe, n_encoded_lines
+from nbtext.explain.token_trace import TokenTracer
+from nbtext.model.description import count_encoded_lines, describe_model
 from nbtext.settings import Settings
 from nbtext.text.encoded_lines import (
     _ends_base64,
@@ -26,8 +26,8 @@ from nbtext.text.encoded_lines import (
     _is_base64,
     _is_hexadecimal,
     _is_uuencode,
-    encoded_lines,
-    without_encoded_lines,
+    drop_encoded_lines,
+    find_encoded_lines,
 )
 from tests.models import count
 from tests.profiles import examples
@@ -82,7 +82,7 @@ def test_encoded_data_is_dropped_and_nothing_around_it(
 ) -> None:
     lines = encoded(data)[kind]
     text = line_end.join([*LINES, *lines, *LINES])
-    kept, counts = without_encoded_lines([text, PROSE, line_end.join(lines)])
+    kept, counts = drop_encoded_lines([text, PROSE, line_end.join(lines)])
     blank = [b""] * len(lines)
     assert kept == [line_end.join([*LINES, *blank, *LINES]), PROSE, line_end.join(blank)]
     assert counts.tolist() == [len(lines), 0, len(lines)]
@@ -92,12 +92,12 @@ def test_lines_between_the_marks_of_yenc_are_dropped() -> None:
     mark, end = b"=ybegin line=128 size=700 name=moon.gif", b"=yend size=700"
     for data in (NOISE, BITMAP, PROSE):
         lines = yenc(data)
-        assert without_encoded_lines([b"\n".join([mark, *lines, end, b"that is all"])])[0] == [
+        assert drop_encoded_lines([b"\n".join([mark, *lines, end, b"that is all"])])[0] == [
             b"\n".join([mark, *(b"" for _ in lines), end, b"that is all"])
         ]
     assert (
-        encoded_lines([b"\n".join([mark, *LINES])])
-        == encoded_lines([mark, b"\n".join([*LINES, end])])
+        find_encoded_lines([b"\n".join([mark, *LINES])])
+        == find_encoded_lines([mark, b"\n".join([*LINES, end])])
         == {}
     )
 
@@ -106,19 +106,17 @@ def test_a_full_line_of_uuencode_alone_is_dropped_and_one_of_base64_if_a_padded_
     None
 ):
     for data in (NOISE, PROSE):
-        assert without_encoded_lines([b"see:\n" + uuencode(data, backtick=True)[3]])[0] == [
-            b"see:\n"
-        ]
+        assert drop_encoded_lines([b"see:\n" + uuencode(data, backtick=True)[3]])[0] == [b"see:\n"]
     signature = [
         b"iD8DBQE9Xf3vBsF1N7E0DXmARAkTqAJ9n6KJ1Ai3yX9VqTlJvWM0qF7J2gUbQqz4A",
         b"X9VqTlJv+M0qF7J/gUbQqzA=",
         b"=abcd",
     ]
     signature[0] = signature[0][:64]
-    assert encoded_lines([b"\n".join(signature)]) == {0: [(0, 64), (65, 89), (90, 95)]}
+    assert find_encoded_lines([b"\n".join(signature)]) == {0: [(0, 64), (65, 89), (90, 95)]}
     assert (
-        encoded_lines([b"\n".join(signature[:1])])
-        == encoded_lines([signature[0] + b"\n\n" + signature[1]])
+        find_encoded_lines([b"\n".join(signature[:1])])
+        == find_encoded_lines([signature[0] + b"\n\n" + signature[1]])
         == {}
     )
 
@@ -160,7 +158,7 @@ NATURAL = {
 @pytest.mark.parametrize("kind", NATURAL)
 def test_nothing_else_is_dropped(kind: str) -> None:
     for text in ("\n".join(NATURAL[kind]), "\r\n\r\n".join(NATURAL[kind])):
-        assert encoded_lines([text.encode()]) == {}
+        assert find_encoded_lines([text.encode()]) == {}
 
 
 def slow_encoded_lines(text: bytes) -> list[int]:
@@ -229,14 +227,14 @@ texts = st.lists(
 @examples(100)
 @given(st.lists(texts, max_size=4))
 def test_lines_are_judged_text_by_text_as_if_each_line_were_looked_at(block: list[bytes]) -> None:
-    found = encoded_lines(block)
+    found = find_encoded_lines(block)
     for number, text in enumerate(block):
         begins = [0, *(place + 1 for place, byte in enumerate(text) if byte == ord("\n"))]
         assert [begins.index(begin) for begin, _ in found.get(number, [])] == slow_encoded_lines(
             text
         )
         assert all(text[end : end + 1] in (b"", b"\n", b"\r") for _, end in found.get(number, []))
-    kept, counts = without_encoded_lines(block)
+    kept, counts = drop_encoded_lines(block)
     assert [len(found.get(number, [])) for number in range(len(block))] == counts.tolist()
     assert [text.count(b"\n") for text in kept] == [text.count(b"\n") for text in block]
 
@@ -252,21 +250,23 @@ def test_tokens_are_those_that_are_counted_and_the_others_have_a_reason(
     @examples(20)
     @given(texts)
     def in_text(text: bytes) -> None:
-        tokens = list(WordWalker(analysis).tokens(text))
+        tokens = list(TokenTracer(analysis).trace_tokens(text))
         kept = [token for token in tokens if token.dropped is None]
         found = [token.term or "" for token in kept] + [
             piece.term for token in kept for piece in token.char_ngrams
         ]
-        vocabulary = Vocabulary.of(sorted(set(found), key=str.encode))
-        matrix = DocumentCounter(analysis, vocabulary).count([text]).matrix()
+        vocabulary = Vocabulary.from_terms(sorted(set(found), key=str.encode))
+        matrix = DocumentCounter(analysis, vocabulary).count([text]).to_matrix()
         counted = [
-            vocabulary.term(term)
+            vocabulary.get_term(term)
             for term, n in zip(matrix.terms.tolist(), matrix.counts.tolist(), strict=True)
             for _ in range(n)
         ]
         assert sorted(counted, key=str.encode) == sorted(found, key=str.encode)
         spans = (
-            encoded_lines([text]).get(0, []) if analysis.settings.encoded_lines == "drop" else []
+            find_encoded_lines([text]).get(0, [])
+            if analysis.settings.encoded_lines == "drop"
+            else []
         )
         for token in tokens:
             inside = any(begin <= (token.start or 0) < end for begin, end in spans)
@@ -284,7 +284,7 @@ def test_a_document_cut_into_pieces_has_the_same_words(
     )
     analysis = Analysis(Settings(ngrams=2))
     whole = count([("a", text)], analysis)
-    monkeypatch.setattr("nbtext.text.analyzer.PIECE_BYTES", size)
+    monkeypatch.setattr("nbtext.text.analyzer.MAX_PIECE_BYTES", size)
     assert count([("a", text)], analysis).table == whole.table
 
 
@@ -306,18 +306,21 @@ def test_dropped_lines_are_counted_exactly_through_update_forget_and_merge() -> 
         sum(len(encoded(NOISE)[kind]) for kind in kinds)
         for kinds in (("uuencode", "base64 of mail"), ("hexadecimal",))
     ]
-    assert (n_encoded_lines(one.fitted.statistics), n_encoded_lines(both.fitted.statistics)) == (
+    assert (
+        count_encoded_lines(one.fitted.statistics),
+        count_encoded_lines(both.fitted.statistics),
+    ) == (
         n_lines[0],
         sum(n_lines),
     )
-    assert f"{n_lines[0]} encoded lines dropped" in describe(one.fitted)
+    assert f"{n_lines[0]} encoded lines dropped" in describe_model(one.fitted)
     one.partial_fit(second, list("abb"))
     assert one.fitted.statistics == both.fitted.statistics
     one.forget(first, list("ab"))
     assert one.fitted.statistics == TextClassifier().fit(second, list("abb")).fitted.statistics
-    assert n_encoded_lines(one.fitted.statistics) == n_lines[1]
+    assert count_encoded_lines(one.fitted.statistics) == n_lines[1]
     assert (
-        n_encoded_lines(
+        count_encoded_lines(
             TextClassifier(encoded_lines="keep").fit(first, list("ab")).fitted.statistics
         )
         == 0

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.text.hashing import KeyTable, group, pair, unpair
+from nbtext.text.hashing import KeyTable, group_keys, pair, unpair
 from tests import strategies
 
 IDS = st.integers(0, 2**31 - 1)
@@ -80,7 +80,7 @@ def test_one_batch_may_be_far_larger_than_the_table() -> None:
 
 @given(strategies.keys)
 def test_group_counts_as_a_counter_does(keys: list[int]) -> None:
-    positions, occurrences = (found.tolist() for found in group(array(keys)))
+    positions, occurrences = (found.tolist() for found in group_keys(array(keys)))
     assert positions == sorted(positions)
     assert {
         keys[position]: n for position, n in zip(positions, occurrences, strict=True)
@@ -93,7 +93,7 @@ def test_group_counts_adversarial_keys(name: str) -> None:
     keys = np.random.default_rng(5).permutation(
         np.concatenate((ADVERSARIAL[name], ADVERSARIAL[name][::3]))
     )
-    positions, occurrences = group(keys)
+    positions, occurrences = group_keys(keys)
     assert dict(zip(keys[positions].tolist(), occurrences.tolist(), strict=True)) == Counter(
         keys.tolist()
     )

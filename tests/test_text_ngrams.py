@@ -17,11 +17,11 @@ from nbtext import TextClassifier
 from nbtext.corpus.document import Document
 from nbtext.counts.counting import Analysis, DocumentCounter
 from nbtext.counts.vocabulary import GrowingVocabulary
-from nbtext.explain.mistakes import Excerpts
-from nbtext.ragged import BLOCK_BYTES, BLOCK_DOCUMENTS, blocks
-from nbtext.text.analyzer import UNKNOWN, TermSequence
-from nbtext.text.ngrams import CharNgramAnalyzer, char_ngrams, ngram_sizes, with_ngrams
-from nbtext.text.words import words
+from nbtext.explain.mistakes import ExcerptFinder
+from nbtext.ragged import BLOCK_BYTES, BLOCK_DOCUMENTS, split_into_blocks
+from nbtext.text.analyzer import UNKNOWN_TERM, TermSequence
+from nbtext.text.ngrams import CharNgramAnalyzer, add_ngrams, make_char_ngrams, parse_ngram_sizes
+from nbtext.text.words import split_words
 from tests import oracle, strategies
 
 ORDERS = range(1, 5)
@@ -39,11 +39,11 @@ def test_every_term_is_followed_by_the_ngrams_that_begin_with_it_and_none_crosse
     order: int, documents: list[list[str]]
 ) -> None:
     growing = GrowingVocabulary()
-    sequence = with_ngrams(sequence_of(documents, growing), order, growing.find_pairs)
+    sequence = add_ngrams(sequence_of(documents, growing), order, growing.find_pairs)
     vocabulary, final = growing.freeze()
     found: list[list[str]] = [[] for _ in documents]
     for document, number in zip(sequence.documents.tolist(), sequence.terms.tolist(), strict=True):
-        found[document].append(vocabulary.term(int(final[number])))
+        found[document].append(vocabulary.get_term(int(final[number])))
     assert found == [oracle.ngrams(terms, order) for terms in documents]
 
 
@@ -56,20 +56,20 @@ def test_ngrams_that_were_never_seen_are_unknown_in_their_place(
     order: int, seen: list[list[str]], asked: list[list[str]]
 ) -> None:
     growing = GrowingVocabulary()
-    with_ngrams(sequence_of(seen, growing), order, growing.find_pairs)
+    add_ngrams(sequence_of(seen, growing), order, growing.find_pairs)
     vocabulary, _ = growing.freeze()
-    number = {vocabulary.term(i): i for i in range(len(vocabulary))}
-    terms = np.array([number.get(term, UNKNOWN) for row in asked for term in row], np.int64)
+    number = {vocabulary.get_term(i): i for i in range(len(vocabulary))}
+    terms = np.array([number.get(term, UNKNOWN_TERM) for row in asked for term in row], np.int64)
     documents = np.repeat(np.arange(len(asked)), [len(row) for row in asked])
-    sequence = with_ngrams(TermSequence(documents, terms), order, vocabulary.find_pairs)
+    sequence = add_ngrams(TermSequence(documents, terms), order, vocabulary.find_pairs)
     assert sequence.terms.tolist() == [
-        number.get(term, UNKNOWN) for row in asked for term in oracle.ngrams(row, order)
+        number.get(term, UNKNOWN_TERM) for row in asked for term in oracle.ngrams(row, order)
     ]
 
 
 @given(st.lists(st.integers(0, BLOCK_BYTES), max_size=30))
 def test_blocks_keep_order_and_are_as_short_as_their_size_allows(sizes: list[int]) -> None:
-    found = list(blocks(sizes, int))
+    found = list(split_into_blocks(sizes, int))
     assert [size for block in found for size in block] == sizes
     assert all(found)
     assert all(sum(block[:-1]) < BLOCK_BYTES for block in found)
@@ -77,7 +77,7 @@ def test_blocks_keep_order_and_are_as_short_as_their_size_allows(sizes: list[int
 
 
 def test_a_block_of_empty_documents_ends_at_the_number_of_documents() -> None:
-    found = [len(block) for block in blocks(range(2 * BLOCK_DOCUMENTS + 1), lambda _: 0)]
+    found = [len(block) for block in split_into_blocks(range(2 * BLOCK_DOCUMENTS + 1), lambda _: 0)]
     assert found == [BLOCK_DOCUMENTS, BLOCK_DOCUMENTS, 1]
 
 
@@ -104,7 +104,7 @@ def slow(word: str, low: int, high: int) -> list[str]:
 def counted(text: str, **parameters: Any) -> Counter[str]:
     """The terms of one text and how often each occurs."""
     statistics = TextClassifier(**{**PLAIN, **parameters}).fit([text], ["a"]).fitted.statistics
-    names = map(statistics.vocabulary.term, range(statistics.n_terms))
+    names = map(statistics.vocabulary.get_term, range(statistics.n_terms))
     return Counter(dict(zip(names, statistics.term_counts.tolist(), strict=True)))
 
 
@@ -112,9 +112,9 @@ def counted(text: str, **parameters: Any) -> Counter[str]:
 def test_an_ngram_is_never_a_word_and_tells_where_in_a_word_it_stands(
     text: str, span: list[int]
 ) -> None:
-    for word in words(text):
-        for gram in char_ngrams(word, range(span[0], span[1] + 1)):
-            assert words(gram) != [gram]
+    for word in split_words(text):
+        for gram in make_char_ngrams(word, range(span[0], span[1] + 1)):
+            assert split_words(gram) != [gram]
             core = gram.strip("*")
             assert core in word
             assert gram.startswith("*") or word.startswith(core)
@@ -133,7 +133,7 @@ def test_every_block_means_what_the_slow_path_says(
         lambda terms: [ids.setdefault(term, len(ids)) for term in terms],
     )
     for texts in batches:
-        sequence = analyzer.sequence(texts)
+        sequence = analyzer.analyse(texts)
         names = list(ids)
         found: list[Counter[str]] = [Counter() for _ in texts]
         for document, term in zip(
@@ -160,9 +160,9 @@ def test_they_are_added_to_words_and_ngrams_of_words_and_leave_these_as_they_are
 
 
 def test_sizes() -> None:
-    assert list(ngram_sizes("3")) == [3]
-    assert list(ngram_sizes("10")) == [10]
-    assert list(ngram_sizes("1-10")) == list(range(1, 11))
+    assert list(parse_ngram_sizes("3")) == [3]
+    assert list(parse_ngram_sizes("10")) == [10]
+    assert list(parse_ngram_sizes("1-10")) == list(range(1, 11))
 
 
 def test_blocks_are_counted_as_one_by_one() -> None:
@@ -171,13 +171,20 @@ def test_blocks_are_counted_as_one_by_one() -> None:
     )
     texts = [b"", b"apple", b"unknown", b"pear pie pie", b"-"]
     parameters, vocabulary = model.settings, model.fitted.statistics.vocabulary
-    together = DocumentCounter(Analysis(parameters), vocabulary).count(texts).matrix().sorted()
+    together = (
+        DocumentCounter(Analysis(parameters), vocabulary).count(texts).to_matrix().sort_entries()
+    )
     for row, text in enumerate(texts):
-        alone = DocumentCounter(Analysis(parameters), vocabulary).count([text]).matrix().sorted()
+        alone = (
+            DocumentCounter(Analysis(parameters), vocabulary)
+            .count([text])
+            .to_matrix()
+            .sort_entries()
+        )
         here = slice(together.offsets[row], together.offsets[row + 1])
         assert together.terms[here].tolist() == alone.terms.tolist()
         assert together.counts[here].tolist() == alone.counts.tolist()
-        assert together.unknown[row] == alone.unknown[0]
+        assert together.unknown_tokens[row] == alone.unknown_tokens[0]
 
 
 def test_a_word_that_was_never_seen_is_known_by_its_pieces() -> None:
@@ -195,7 +202,7 @@ def test_an_excerpt_weighs_a_word_with_its_pieces() -> None:
     model = TextClassifier(char_ngrams="3-5", smoothing=0.5).fit(texts, labels)
     marked = {
         piece.text: piece.nats
-        for piece in Excerpts(model.fitted).excerpt(
+        for piece in ExcerptFinder(model.fitted).find_excerpt(
             Document("", None, b"our bakery, your teacher"), 0, 1
         )
         if piece.nats

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.text.surface_forms import LONG_FORM, MAX_INTERNED, SurfaceTable, find_surfaces
+from nbtext.text.surface_forms import LONG_FORM_ID, MAX_INTERNED_BYTES, SurfaceTable, find_surfaces
 from tests import oracle, strategies
 from tests.profiles import examples
 
@@ -20,7 +20,9 @@ def test_forms_are_those_of_a_split_of_each_document(texts: list[bytes]) -> None
     surfaces = find_surfaces(texts)
     found: list[list[bytes]] = [[] for _ in texts]
     for document, form in zip(
-        surfaces.documents.tolist(), surfaces.forms(np.arange(surfaces.starts.size)), strict=True
+        surfaces.documents.tolist(),
+        surfaces.decode_forms(np.arange(surfaces.starts.size)),
+        strict=True,
     ):
         found[document].append(form.encode())
     assert found == [oracle.surfaces(text) for text in texts]
@@ -34,19 +36,19 @@ def test_a_form_has_one_id_and_an_id_one_form(batches: list[list[bytes]]) -> Non
     ids: dict[str, int] = {}
     for texts in batches:
         surfaces = find_surfaces(texts)
-        forms = surfaces.forms(np.arange(surfaces.starts.size))
+        forms = surfaces.decode_forms(np.arange(surfaces.starts.size))
         for form, number in zip(forms, table.intern(surfaces).tolist(), strict=True):
-            assert (number == LONG_FORM) == (len(form.encode()) > MAX_INTERNED)
+            assert (number == LONG_FORM_ID) == (len(form.encode()) > MAX_INTERNED_BYTES)
             assert ids.setdefault(form, number) == number
-    interned = [number for number in ids.values() if number != LONG_FORM]
+    interned = [number for number in ids.values() if number != LONG_FORM_ID]
     assert len(set(interned)) == len(interned)
-    assert all(0 <= number < table.limit for number in interned)
+    assert all(0 <= number < table.id_limit for number in interned)
 
 
 def test_forms_that_share_beginnings_and_ends_of_eight_bytes_stay_apart() -> None:
     parts = [b"abcdefgh", b"ijklmnop", b"qrstuvwx", b"abc"]
     forms = {a + b + c for a in parts for b in [*parts, b""] for c in [*parts, b""]} | {
-        b"a" * n for n in range(2, MAX_INTERNED + 1)
+        b"a" * n for n in range(2, MAX_INTERNED_BYTES + 1)
     }
     surfaces = find_surfaces([b" ".join(sorted(forms))])
     assert len(set(SurfaceTable().intern(surfaces).tolist())) == len(forms)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.settings import UNSPACED_LANGUAGES
 from nbtext.text.analyzer import Analyzer
-from nbtext.text.surface_forms import unspaced_runs
-from nbtext.text.words import stop_words, words
+from nbtext.text.surface_forms import find_unspaced_runs
+from nbtext.text.words import load_stop_words, split_words
 from tests import oracle, strategies
 from tests.profiles import examples
 
@@ -37,7 +37,7 @@ def terms(
     analyzer = Analyzer(
         dropped, list, lambda found: [ids.setdefault(term, len(ids)) for term in found], unspaced
     )
-    sequence, names = analyzer.sequence(texts), list(ids)
+    sequence, names = analyzer.analyse(texts), list(ids)
     found: list[list[str]] = [[] for _ in texts]
     for document, term in zip(sequence.documents.tolist(), sequence.terms.tolist(), strict=True):
         found[document].append(names[term])
@@ -85,11 +85,11 @@ def test_pairs_are_those_of_characters_with_their_marks(text: str, wanted: str) 
 
 
 def test_a_text_without_such_scripts_has_no_runs() -> None:
-    assert unspaced_runs(b"plain") is None
-    assert unspaced_runs("déjà vu – “quoted” 한국어 😀 ทู".encode()[:-6]) is None
-    assert unspaced_runs("ทู".encode()[3:]) is None  # a mark alone
-    assert words("の") == []
-    assert words("の", unspaced=True) == ["の"]
+    assert find_unspaced_runs(b"plain") is None
+    assert find_unspaced_runs("déjà vu – “quoted” 한국어 😀 ทู".encode()[:-6]) is None
+    assert find_unspaced_runs("ทู".encode()[3:]) is None  # a mark alone
+    assert split_words("の") == []
+    assert split_words("の", unspaced=True) == ["の"]
 
 
 LAMPS_AND_BINS = {
@@ -127,11 +127,16 @@ def test_default_training_tells_classes_apart_that_words_cannot(language: str) -
 
 @pytest.mark.parametrize("language", UNSPACED_LANGUAGES)
 def test_languages_without_spaces_drop_and_stem_nothing(language: str) -> None:
-    assert stop_words("default", language) == stop_words(language, "english") == []
+    assert load_stop_words("default", language) == load_stop_words(language, "english") == []
     model = TextClassifier(language=language, unspaced="pairs").fit(
         ["the lamps 路灯", "the bins"], ["a", "b"]
     )
-    assert model.fitted.statistics.vocabulary.single_terms() == ["bins", "lamps", "the", "路灯"]
+    assert model.fitted.statistics.vocabulary.list_single_terms() == [
+        "bins",
+        "lamps",
+        "the",
+        "路灯",
+    ]
 
 
 def test_a_stop_list_may_have_single_characters(tmp_path: Path) -> None:
@@ -139,23 +144,25 @@ def test_a_stop_list_may_have_single_characters(tmp_path: Path) -> None:
     model = TextClassifier(stop_words="list", unspaced="pairs").fit(
         ["的。路灯坏", "b的"], ["a", "b"]
     )
-    assert model.fitted.statistics.vocabulary.single_terms() == ["灯坏"]
+    assert model.fitted.statistics.vocabulary.list_single_terms() == ["灯坏"]
 
 
 def test_explanations_name_pairs_where_they_begin() -> None:
-    from nbtext.explain.token_trace import WordWalker
+    from nbtext.explain.token_trace import TokenTracer
 
     lamps, bins, _ = LAMPS_AND_BINS["chinese"]
     model = TextClassifier().fit([*lamps, *bins], ["lamps"] * 5 + ["bins"] * 5)
-    walker, text = WordWalker.of_model(model.fitted), "a路灯坏 火。".encode()
-    located = walker.locate(text, pairs=True)
+    walker, text = TokenTracer.from_model(model.fitted), "a路灯坏 火。".encode()
+    located = walker.locate_words(text, splits_pairs=True)
     assert [form.name for form in located.forms] == ["a", "路灯", "灯坏", "火"]
-    assert (located.begins.tolist(), located.ends.tolist()) == ([0, 1, 4, 11], [1, 4, 10, 14])
-    whole = walker.locate(text)
-    assert [(form.name, len(form.own)) for form in whole.forms] == [
+    assert (located.starts.tolist(), located.ends.tolist()) == ([0, 1, 4, 11], [1, 4, 10, 14])
+    whole = walker.locate_words(text)
+    assert [(form.name, len(form.term_ids)) for form in whole.forms] == [
         ("a", 0),
         ("路灯坏", 2),
         ("火", 1),
     ]
-    tokens = [(token.start, token.end, token.form, token.term) for token in walker.tokens(text)]
+    tokens = [
+        (token.start, token.end, token.form, token.term) for token in walker.trace_tokens(text)
+    ]
     assert tokens[1:3] == [(1, 7, "路灯", "路灯"), (4, 10, "灯坏", "灯坏")]

@@ -12,7 +12,7 @@ import pytest
 from nltk.stem.snowball import SnowballStemmer
 
 from nbtext.settings import LANGUAGES, NLTK_STEMMERS, SNOWBALL_STEMMERS
-from nbtext.text.words import stemmer, words
+from nbtext.text.words import load_stemmer, split_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +50,7 @@ def listed(language: str) -> list[str]:
     return sorted(
         {
             word
-            for word in words(" ".join(get_stop_words(language)))
+            for word in split_words(" ".join(get_stop_words(language)))
             if not re.search(r"[\d']", word)
         }
     )
@@ -62,7 +62,9 @@ def english() -> set[str]:
     for name in ("numpy", "argparse", "email", "unittest.mock", "scipy.stats", "json", "decimal"):
         module = import_module(name)
         texts += [str(getattr(module, member).__doc__) for member in vars(module)]
-    return {word for word in words("\n".join(texts)) if re.fullmatch("[a-z]+('[a-z]+)?", word)}
+    return {
+        word for word in split_words("\n".join(texts)) if re.fullmatch("[a-z]+('[a-z]+)?", word)
+    }
 
 
 def sample(language: str) -> list[str]:
@@ -78,7 +80,7 @@ def sample(language: str) -> list[str]:
 
 
 def stems(name: str, language: str, found: list[str]) -> list[str]:
-    return stemmer(name, language)(found)
+    return load_stemmer(name, language)(found)
 
 
 @pytest.mark.parametrize("name", SAME)

@@ -24,19 +24,24 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from nbtext.counts.matrix import DocumentTermMatrix, add_weighted_sums
-from nbtext.counts.vocabulary import category_term, is_category_of
-from nbtext.document_fields import FARTHEST, declared_values
+from nbtext.counts.vocabulary import is_attribute_category, make_category_term
+from nbtext.document_fields import MAX_STD_DEVIATIONS, parse_declared_sizes
 from nbtext.errors import UsageError
 from nbtext.fast_dataclasses import dataclass
-from nbtext.language_model.dirichlet import LanguageModels, OwnPseudoCounts, log
-from nbtext.language_model.measures import Fit, PartFit, fit_of_terms, log_evidence_of_classes
-from nbtext.language_model.smoothing import (
-    count_histogram,
-    gamma_rise,
-    leave_one_out,
-    smoothing_by_evidence,
+from nbtext.language_model.dirichlet import LanguageModels, TermPseudoCounts, log
+from nbtext.language_model.measures import (
+    ComponentFit,
+    MaximumLikelihoodFit,
+    compute_class_log_evidence,
+    measure_term_fit,
 )
-from nbtext.settings import ALL_OTHERS, GivenSmoothing
+from nbtext.language_model.smoothing import (
+    build_count_histogram,
+    choose_smoothing_by_evidence,
+    compute_leave_one_out_scores,
+    log_rising_factorial,
+)
+from nbtext.settings import DEFAULT_TERM, TermSmoothing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,7 +50,7 @@ if TYPE_CHECKING:
     from nbtext.counts.moments import Moments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.settings import Settings
-    from nbtext.type_names import Floats, Mask, Names, Values, Whole
+    from nbtext.type_names import AttributeValues, Floats, Ints, Mask, Names
 
 PSEUDO_DOCUMENTS = 1.0
 """Pseudo-documents of each class under ``--smoothing auto``."""
@@ -56,10 +61,10 @@ class CategoricalAttribute:
     """φ of one attribute: a distribution over its values for each class."""
 
     name: str
-    values: LanguageModels
-    own: Mapping[str, float]
+    language_models: LanguageModels
+    value_pseudo_counts: Mapping[str, float]
     """The pseudo-counts given for single values."""
-    others: float
+    unseen_pseudo_count: float
     """The pseudo-count of any other value that no training document has; nan if there is none."""
 
     @classmethod
@@ -75,13 +80,13 @@ class CategoricalAttribute:
 
         Raises `UsageError` if there are more values than declared.
         """
-        terms = is_category_of(statistics.vocabulary, name)
+        terms = is_attribute_category(statistics.vocabulary, name)
         shape = settings.prior_shape
         estimate = settings.estimate
-        given = own_of_values(settings, name)
+        given = get_value_pseudo_counts(settings, name)
         found = list(
             zip(
-                statistics.vocabulary.find([category_term(name, value) for value in given]),
+                statistics.vocabulary.find([make_category_term(name, value) for value in given]),
                 given.values(),
                 strict=True,
             )
@@ -99,13 +104,13 @@ class CategoricalAttribute:
         n_others = 0 if n_values is None else n_values - n_seen
         n_unseen = len(never_seen) + n_others
         if smoothing is None:
-            histogram = count_histogram(statistics, terms, shape)
+            histogram = build_count_histogram(statistics, terms, shape)
             if n_unseen:
                 histogram = histogram._replace(
                     base_measure=np.full(1, 1 / (n_seen + n_unseen)), n_terms=n_seen + n_unseen
                 )
-            smoothing = smoothing_by_evidence(histogram, shape)
-        of_own = OwnPseudoCounts.of_terms(own, smoothing)
+            smoothing = choose_smoothing_by_evidence(histogram, shape)
+        of_own = TermPseudoCounts.from_mapping(own, smoothing)
         more = sum(never_seen) - smoothing * len(never_seen)
         models = LanguageModels(
             statistics,
@@ -120,34 +125,43 @@ class CategoricalAttribute:
         )
         return cls(name, models, given, smoothing if n_others else np.nan)
 
-    def never_seen(self, values: Names) -> Floats:
+    def get_unseen_pseudo_counts(self, values: Names) -> Floats:
         """Return the pseudo-count of each possible value that no training document has, shape (n,); nan for all others, and for missing ones."""
-        found = self.values.statistics.vocabulary.find(
-            [category_term(self.name, value) for value in values]
+        found = self.language_models.statistics.vocabulary.find(
+            [make_category_term(self.name, value) for value in values]
         )
         pairs = zip(values, found, strict=True)
         return np.array(
             [
-                self.own.get(value, self.others) if value and number < 0 else np.nan
+                self.value_pseudo_counts.get(value, self.unseen_pseudo_count)
+                if value and number < 0
+                else np.nan
                 for value, number in pairs
             ]
         )
 
-    def add_log_likelihood(self, scores: Floats, matrix: DocumentTermMatrix, place: int) -> Whole:
+    def add_log_likelihood(self, scores: Floats, matrix: DocumentTermMatrix, place: int) -> Ints:
         """Add log p(a_d | C_k) to the scores, shape (n_docs, n_classes), in nats, and return which documents have a value, shape (n_docs,).
 
         ``place`` is that of the attribute among categorical ones. A missing value adds nothing, and neither does one that no training document has,
         unless it is possible, as with more values declared.
         """
-        here = matrix.of_terms(self.values.selected)
-        add_weighted_sums(scores, here, self.values.selected.size, self.values.log_probability)
-        if matrix.never_seen is None:
-            return here.entries
-        found = ~np.isnan(matrix.never_seen[:, place])
-        scores[found] += log(
-            self.values.probability_of_unseen(matrix.never_seen[found, place, np.newaxis])
+        here = matrix.select_terms(self.language_models.selected)
+        add_weighted_sums(
+            scores,
+            here,
+            self.language_models.selected.size,
+            self.language_models.compute_log_probability,
         )
-        return here.entries + found
+        if matrix.unseen_pseudo_counts is None:
+            return here.row_sizes
+        found = ~np.isnan(matrix.unseen_pseudo_counts[:, place])
+        scores[found] += log(
+            self.language_models.estimate_unseen_outcome_probability(
+                matrix.unseen_pseudo_counts[found, place, np.newaxis]
+            )
+        )
+        return here.row_sizes + found
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,18 +173,18 @@ class PoissonAttributes:
     @classmethod
     def estimate(cls, moments: Moments, smoothing: float) -> Self:
         """Return the rates for a number of pseudo-documents."""
-        total = moments.total()
+        total = moments.sum_classes()
         corpus_mean = total.sums.astype(np.float64) / np.maximum(total.documents, 1)
         added = moments.sums.astype(np.float64) + smoothing * corpus_mean
         documents = moments.documents + smoothing
         return cls(np.divide(added, documents, out=np.zeros_like(added), where=documents > 0))
 
     @property
-    def informative(self) -> Mask:
+    def informative_columns(self) -> Mask:
         """The counts that were not always 0, shape (n_columns,); the others add nothing."""
         return np.asarray(np.any(self.rates > 0, axis=0))
 
-    def log_likelihood(self, column: int, values: Floats) -> Floats:
+    def compute_log_likelihood(self, column: int, values: Floats) -> Floats:
         """Return x log λ_k − λ_k − log x! of values of a column, shape (n_docs, 1), in nats, shape (n_docs, n_classes)."""
         rates = self.rates[:, column]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -192,7 +206,7 @@ class NormalAttributes:
 
         Raises `UsageError` if a number varies in the corpus but not in a class.
         """
-        corpus_mean, corpus_variance = mean_and_variance(moments.total())
+        corpus_mean, corpus_variance = mean_and_variance(moments.sum_classes())
         n = moments.documents
         weight = np.divide(
             n, n + smoothing, out=np.zeros(n.shape), where=n + smoothing > 0
@@ -209,30 +223,30 @@ class NormalAttributes:
         return cls(weight * mean + (1 - weight) * corpus_mean, variances)
 
     @property
-    def informative(self) -> Mask:
+    def informative_columns(self) -> Mask:
         """The numbers with a variance, shape (n_columns,); the others add nothing."""
         return np.asarray(np.all(self.variances > 0, axis=0))
 
-    def log_likelihood(self, column: int, values: Floats) -> Floats:
+    def compute_log_likelihood(self, column: int, values: Floats) -> Floats:
         """Return −½ [log 2πσ²_k + (x − μ_k)²/σ²_k], shapes as of a count, with x at most `FARTHEST` standard deviations away from a mean."""
         mean = self.means[:, column]
         variance = self.variances[:, column]
         with np.errstate(over="ignore"):
-            distance = np.minimum((values - mean) ** 2 / variance, FARTHEST**2)
+            distance = np.minimum((values - mean) ** 2 / variance, MAX_STD_DEVIATIONS**2)
         return -0.5 * (np.log(2 * np.pi * variance) + distance)
 
 
 def add_log_likelihood(
     columns: PoissonAttributes | NormalAttributes, scores: Floats, values: Floats
-) -> Whole:
+) -> Ints:
     """Add the log-likelihoods of values, shape (n_docs, n_columns), nan for missing, to the scores, shape (n_docs, n_classes).
 
     Returns the number of values of each document that counted, shape (n_docs,).
     """
-    known = np.isfinite(values) & columns.informative
+    known = np.isfinite(values) & columns.informative_columns
     for column in np.flatnonzero(known.any(axis=0)).tolist():
         rows = np.flatnonzero(known[:, column])
-        scores[rows] += columns.log_likelihood(column, values[rows, column, np.newaxis])
+        scores[rows] += columns.compute_log_likelihood(column, values[rows, column, np.newaxis])
     return np.asarray(np.count_nonzero(known, axis=1))
 
 
@@ -252,26 +266,26 @@ class AttributeLikelihoods:
         settings: Settings,
         smoothing: Sequence[float] | None,
         *,
-        with_numbers: bool,
+        include_numbers: bool,
     ) -> Self:
         """Return the likelihoods with the ``smoothing`` of each categorical attribute; for None with that of the settings."""
         names = statistics.attributes
         chosen: Sequence[float | None] = smoothing or [
-            given_smoothing(settings, name) for name in names.categorical
+            get_fixed_smoothing(settings, name) for name in names.categorical
         ]
         categorical = tuple(
             CategoricalAttribute.estimate(statistics, name, each, settings, n_values)
             for name, each, n_values in zip(
-                names.categorical, chosen, declared_values(settings.reading), strict=True
+                names.categorical, chosen, parse_declared_sizes(settings.reading), strict=True
             )
         )
         if statistics.moments is None:
             return cls(categorical, None, None)
-        of_columns = pseudo_documents(settings)
-        of_counts, of_numbers = statistics.moments.parted(len(names.counts))
+        of_columns = get_pseudo_documents(settings)
+        of_counts, of_numbers = statistics.moments.split_columns(len(names.counts))
         numbers = (
             NormalAttributes.estimate(of_numbers, of_columns, names.numeric, statistics.classes)
-            if with_numbers
+            if include_numbers
             else None
         )
         return cls(categorical, PoissonAttributes.estimate(of_counts, of_columns), numbers)
@@ -279,21 +293,23 @@ class AttributeLikelihoods:
     @property
     def smoothing(self) -> list[float]:
         """The pseudo-count of each categorical attribute."""
-        return [attribute.values.smoothing for attribute in self.categorical]
+        return [attribute.language_models.smoothing for attribute in self.categorical]
 
-    def never_seen(self, values: Values) -> Floats | None:
+    def get_unseen_pseudo_counts(self, values: AttributeValues) -> Floats | None:
         """Return `DocumentTermMatrix.never_seen` of documents with these values."""
-        if not any(values) or not any(each.values.n_unseen for each in self.categorical):
+        if not any(values) or not any(
+            each.language_models.n_unseen_outcomes for each in self.categorical
+        ):
             return None
         columns = enumerate(self.categorical)
         return np.column_stack(
             [
-                each.never_seen([row[place] if row else "" for row in values])
+                each.get_unseen_pseudo_counts([row[place] if row else "" for row in values])
                 for place, each in columns
             ]
         )
 
-    def add_log_likelihood(self, scores: Floats, matrix: DocumentTermMatrix) -> Whole:
+    def add_log_likelihood(self, scores: Floats, matrix: DocumentTermMatrix) -> Ints:
         """Add the log-likelihoods of all attributes to the scores, shape (n_docs, n_classes), and return how many each document has."""
         found = np.zeros(matrix.n_documents, np.int64)
         for place, attribute in enumerate(self.categorical):
@@ -302,25 +318,25 @@ class AttributeLikelihoods:
             found = found + add_log_likelihood(columns, scores, values)
         return found
 
-    def add_left_out(
+    def add_leave_one_out(
         self,
         scores: Floats,
         documents: CountedDocuments,
         statistics: ClassStatistics,
         settings: Settings,
-    ) -> Whole:
+    ) -> Ints:
         """Do the same for documents of the corpus, each with the distributions of all others."""
         found = np.zeros(len(documents), np.int64)
         for attribute in self.categorical:
-            of_values, known, _ = leave_one_out(attribute.values, documents)
+            of_values, known, _ = compute_leave_one_out_scores(attribute.language_models, documents)
             scores += of_values
             found += known
-        smoothing = pseudo_documents(settings)
+        smoothing = get_pseudo_documents(settings)
         if statistics.moments is None or documents.matrix.values is None:
             return found
-        for column, name in enumerate(statistics.attributes.numbers):
+        for column, name in enumerate(statistics.attributes.number_columns):
             values = documents.matrix.values[:, column]
-            others = statistics.moments.without_each(column, values, documents.classes)
+            others = statistics.moments.leave_one_out(column, values, documents.classes)
             of_others = (
                 PoissonAttributes.estimate(others, smoothing)
                 if column < len(statistics.attributes.counts)
@@ -328,13 +344,15 @@ class AttributeLikelihoods:
                     others, smoothing, [name] * values.size, statistics.classes
                 )
             )
-            here = ~np.isnan(values) & of_others.informative
+            here = ~np.isnan(values) & of_others.informative_columns
             for row in np.flatnonzero(here).tolist():
-                scores[row] += of_others.log_likelihood(row, values[row : row + 1, np.newaxis])[0]
+                scores[row] += of_others.compute_log_likelihood(
+                    row, values[row : row + 1, np.newaxis]
+                )[0]
             found += here
         return found
 
-    def each_alone(self, matrix: DocumentTermMatrix, n_classes: int) -> Iterator[Floats]:
+    def iter_log_likelihoods(self, matrix: DocumentTermMatrix, n_classes: int) -> Iterator[Floats]:
         """Return the log-likelihood of each attribute of one document, shape (n_classes,), in nats, in the order of its values."""
         for place, attribute in enumerate(self.categorical):
             scores = np.zeros((1, n_classes))
@@ -348,30 +366,34 @@ class AttributeLikelihoods:
                 add_log_likelihood(columns, scores, alone)
                 yield scores[0]
 
-    def fits(self, statistics: ClassStatistics, settings: Settings) -> list[PartFit]:
+    def compute_fits(self, statistics: ClassStatistics, settings: Settings) -> list[ComponentFit]:
         """Return the fit of each attribute to its values; n are the documents that have one. The likelihood of numbers that are all the same in a class is infinite."""
         found = [
-            PartFit(each.name, log_evidence_of_classes(each.values), fit_of_terms(each.values))
+            ComponentFit(
+                each.name,
+                compute_class_log_evidence(each.language_models),
+                measure_term_fit(each.language_models),
+            )
             for each in self.categorical
         ]
         if statistics.moments is None:
             return found
         names = statistics.attributes
-        smoothing = pseudo_documents(settings)
-        of_counts, of_numbers = statistics.moments.parted(len(names.counts))
+        smoothing = get_pseudo_documents(settings)
+        of_counts, of_numbers = statistics.moments.split_columns(len(names.counts))
         kinds = [
-            (1, names.counts, poisson_fits, of_counts),
-            (2, names.numeric, normal_fits, of_numbers),
+            (1, names.counts, measure_poisson_fits, of_counts),
+            (2, names.numeric, measure_normal_fits, of_numbers),
         ]
         for per_value, columns, fits, moments in kinds[: 1 if self.numbers is None else 2]:
             evidence, log_likelihood = fits(moments, smoothing)
             for place, name in enumerate(columns):
-                fit = Fit(
+                fit = MaximumLikelihoodFit(
                     float(log_likelihood[:, place].sum()),
                     per_value * len(evidence),
                     int(moments.documents[:, place].sum()),
                 )
-                found.append(PartFit(name, evidence[:, place] if smoothing else None, fit))
+                found.append(ComponentFit(name, evidence[:, place] if smoothing else None, fit))
         return found
 
     def _of_values(
@@ -385,22 +407,24 @@ class AttributeLikelihoods:
                 yield self.numbers, matrix.values[:, n_counts:]
 
 
-def poisson_fits(moments: Moments, smoothing: float) -> tuple[Floats, Floats]:
+def measure_poisson_fits(moments: Moments, smoothing: float) -> tuple[Floats, Floats]:
     """Return log p(x | C_k) under λ_k ~ Gamma(α x̄, α) and at maximum likelihood, both (n_classes, n_columns), without Σ log x!."""
     from scipy.special import xlogy
 
     n = moments.documents
     sums = moments.sums.astype(np.float64)
-    total = moments.total()
+    total = moments.sum_classes()
     shape = smoothing * total.sums.astype(np.float64) / np.maximum(total.documents, 1)
     with np.errstate(invalid="ignore", divide="ignore"):
         evidence = (
-            gamma_rise(shape, sums) - shape * np.log1p(n / smoothing) - sums * np.log(smoothing + n)
+            log_rising_factorial(shape, sums)
+            - shape * np.log1p(n / smoothing)
+            - sums * np.log(smoothing + n)
         )
     return np.where(shape > 0, evidence, 0.0), xlogy(sums, sums / np.maximum(n, 1)) - sums
 
 
-def normal_fits(moments: Moments, smoothing: float) -> tuple[Floats, Floats]:
+def measure_normal_fits(moments: Moments, smoothing: float) -> tuple[Floats, Floats]:
     """Return log p(x | C_k) under the normal-inverse-χ² prior with κ = ν = α, mean and variance of the corpus, and at maximum likelihood.
 
     Both of shape (n_classes, n_columns). Source: Gelman et al. (2013), section 3.3.
@@ -408,13 +432,13 @@ def normal_fits(moments: Moments, smoothing: float) -> tuple[Floats, Floats]:
     n, (mean, variance), (corpus_mean, corpus_variance) = (
         moments.documents,
         mean_and_variance(moments),
-        mean_and_variance(moments.total()),
+        mean_and_variance(moments.sum_classes()),
     )
     with np.errstate(invalid="ignore", divide="ignore"):
         of_prior = smoothing * corpus_variance
         squares = n * (variance + smoothing / (smoothing + n) * (mean - corpus_mean) ** 2)
         evidence = (
-            gamma_rise(smoothing / 2, n / 2)
+            log_rising_factorial(smoothing / 2, n / 2)
             - np.log1p(n / smoothing) / 2
             - n / 2 * np.log(np.pi * (of_prior + squares))
             - smoothing / 2 * np.log1p(squares / of_prior)
@@ -424,23 +448,27 @@ def normal_fits(moments: Moments, smoothing: float) -> tuple[Floats, Floats]:
         )
 
 
-def given_smoothing(settings: Settings, name: str = "") -> float | None:
+def get_fixed_smoothing(settings: Settings, name: str = "") -> float | None:
     """Return the pseudo-count given for the values of an attribute; None if it has its own, as with ``auto``, or if only others are named by term."""
     given = settings.smoothing
     if settings.estimate == "ml":
         return 0.0
     if isinstance(given, (int, float)):
         return float(given)
-    return _given_by_name(settings)[ALL_OTHERS] if name and own_of_values(settings, name) else None
+    return (
+        _given_by_name(settings)[DEFAULT_TERM]
+        if name and get_value_pseudo_counts(settings, name)
+        else None
+    )
 
 
-def pseudo_documents(settings: Settings) -> float:
+def get_pseudo_documents(settings: Settings) -> float:
     """Return α of the columns of numbers."""
-    given = given_smoothing(settings)
+    given = get_fixed_smoothing(settings)
     return PSEUDO_DOCUMENTS if given is None else given
 
 
-def own_of_values(settings: Settings, name: str) -> dict[str, float]:
+def get_value_pseudo_counts(settings: Settings, name: str) -> dict[str, float]:
     """Return the pseudo-counts given for single values of a categorical column, by value."""
     return {
         key.removeprefix(f"{name}="): number
@@ -451,8 +479,8 @@ def own_of_values(settings: Settings, name: str) -> dict[str, float]:
 
 def _given_by_name(settings: Settings) -> Mapping[str, float]:
     given = (
-        settings.smoothing.given
-        if isinstance(settings.smoothing, GivenSmoothing)
+        settings.smoothing.word_values
+        if isinstance(settings.smoothing, TermSmoothing)
         else settings.smoothing
     )
     return given if isinstance(given, Mapping) and settings.estimate != "ml" else {}
@@ -466,23 +494,26 @@ def mean_and_variance(moments: Moments) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True, eq=False)
-class StandardNumbers:
+class NumberStandardizer:
     """The last numbers of a document less their mean, in units of their standard deviation, over the whole corpus; shapes (n_columns,)."""
 
     centres: Floats
     scales: Floats
 
     @classmethod
-    def of(cls, statistics: ClassStatistics, first: int = 0, *, scaled: bool = True) -> Self:
+    def from_statistics(
+        cls, statistics: ClassStatistics, first: int = 0, *, scaled: bool = True
+    ) -> Self:
         """Return those of a corpus, of its columns of numbers from ``first``; a number that is the same everywhere has the scale 1, or each if not ``scaled``."""
         if statistics.moments is None:
             return cls(np.empty(0), np.empty(0))
         mean, variance = (
-            part[0] for part in mean_and_variance(statistics.moments.parted(first)[1].total())
+            part[0]
+            for part in mean_and_variance(statistics.moments.split_columns(first)[1].sum_classes())
         )
         return cls(mean, np.sqrt(np.where((variance > 0) & scaled, variance, 1.0)))
 
-    def features(self, matrix: DocumentTermMatrix) -> Floats:
+    def standardize(self, matrix: DocumentTermMatrix) -> Floats:
         """Return the standard numbers of documents, shape (n_docs, n_columns), nan for missing ones, none beyond `FARTHEST`."""
         if matrix.values is None:
             return np.empty((matrix.n_documents, 0))
@@ -490,28 +521,32 @@ class StandardNumbers:
             values = (
                 matrix.values[:, matrix.values.shape[1] - self.centres.size :] - self.centres
             ) / self.scales
-        return np.asarray(np.clip(values, -FARTHEST, FARTHEST))
+        return np.asarray(np.clip(values, -MAX_STD_DEVIATIONS, MAX_STD_DEVIATIONS))
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnFeatures:
     """The features of a classifier that takes columns."""
 
-    known: Mask
+    scored_terms: Mask
     """The selected terms of texts, and the categories that a document has, shape (n_terms,)."""
-    categories: Mask
-    numbers: StandardNumbers
+    category_terms: Mask
+    number_standardizer: NumberStandardizer
     """All columns of counts and numbers."""
 
     @classmethod
-    def of(cls, statistics: ClassStatistics, selected: Mask) -> Self:
+    def from_statistics(cls, statistics: ClassStatistics, selected: Mask) -> Self:
         """Return those of a corpus and the selected terms."""
         categories = np.zeros(statistics.n_terms, np.bool_)
         for name in statistics.attributes.categorical:
-            categories |= is_category_of(statistics.vocabulary, name) & statistics.held
-        return cls(selected | categories, categories, StandardNumbers.of(statistics))
+            categories |= (
+                is_attribute_category(statistics.vocabulary, name) & statistics.term_occurs
+            )
+        return cls(
+            selected | categories, categories, NumberStandardizer.from_statistics(statistics)
+        )
 
     @property
-    def size(self) -> int:
+    def n_features(self) -> int:
         """Number of features."""
-        return int(np.count_nonzero(self.known)) + self.numbers.centres.size
+        return int(np.count_nonzero(self.scored_terms)) + self.number_standardizer.centres.size

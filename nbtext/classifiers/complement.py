@@ -2,7 +2,7 @@
 
 θ_jk = (Σ_{l≠k} m_jl + α_j) / (Σ_{l≠k} N_l + α_0), and the score of a document is Σ_j n_jd w_jk with w_jk = −log θ_jk, without a class
 prior. On tf-idf the weights of a class are divided by the sum of their absolute values, which is larger for classes with much text.
-The scores are no log-likelihoods; `log_shares` puts them on that scale for calibration. Source: J. Rennie, L. Shih, J. Teevan, D. Karger,
+The scores are no log-likelihoods; `log_proportions` puts them on that scale for calibration. Source: J. Rennie, L. Shih, J. Teevan, D. Karger,
 Tackling the poor assumptions of naive Bayes text classifiers (2003), sections 3 and 4, table 4 ("transformed weight-normalised").
 """
 
@@ -14,24 +14,24 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from nbtext.classifiers.base import usual_smoothing
+from nbtext.classifiers.base import get_default_smoothing
 from nbtext.classifiers.multinomial import WeightedCountsClassifier
-from nbtext.errors import UsageError, require
+from nbtext.errors import UsageError, require_valid_model
 from nbtext.fast_dataclasses import dataclass
 from nbtext.language_model.dirichlet import posterior_mean
 
 if TYPE_CHECKING:
     from nbtext.classifiers.base import Training
-    from nbtext.type_names import Arrays, Floats, Numbers, Whole
+    from nbtext.type_names import Arrays, Floats, Ints, Numbers
 
-SPREADS = (2.0, 0.5, 0.125)
-"""Divisors in `log_shares`, in parts of a document's length, from which calibration chooses; unchanged scores are best with few classes."""
+LENGTH_DIVISORS = (2.0, 0.5, 0.125)
+"""Divisors in `log_proportions`, in parts of a document's length, from which calibration chooses; unchanged scores are best with few classes."""
 
 SPREAD = "spread"
 """The array in the model file."""
 
 
-def log_shares(scores: Floats, size: Floats) -> Floats:
+def log_proportions(scores: Floats, size: Floats) -> Floats:
     """Return the logarithm of each class's share p_k of a document, from scores −size · log(part that is not of the class).
 
     ``scores`` and the result have the shape (n_docs, n_classes), ``size`` (n_docs,). The parts that are not of a class, 1 − p_k, sum to
@@ -54,76 +54,81 @@ def log_shares(scores: Floats, size: Floats) -> Floats:
 class ComplementNaiveBayes(WeightedCountsClassifier):
     """For every class the language model of the others."""
 
-    PSEUDO_COUNT: ClassVar[float] = 0.2
+    DEFAULT_PSEUDO_COUNT: ClassVar[float] = 0.2
 
-    spread: float | None = None
-    """One of `SPREADS`, or None for scores as they are."""
+    length_divisor: float | None = None
+    """One of `LENGTH_DIVISORS`, or None for scores as they are."""
 
     @classmethod
-    def smoothing(cls, training: Training) -> float:
+    def choose_smoothing(cls, training: Training) -> float:
         """Return the pseudo-count of the greatest evidence of the complements; a fifth for tf-idf, where evidence adds too much to n-grams."""
         if training.settings.weighting == "tfidf":
-            return usual_smoothing(training, cls.PSEUDO_COUNT)
-        from nbtext.language_model.smoothing import complement_histogram, smoothing_by_evidence
+            return get_default_smoothing(training, cls.DEFAULT_PSEUDO_COUNT)
+        from nbtext.language_model.smoothing import (
+            build_complement_histogram,
+            choose_smoothing_by_evidence,
+        )
 
         prior_shape = training.settings.prior_shape
-        histogram = complement_histogram(
-            training.weighted_statistics(), training.selected, prior_shape
+        histogram = build_complement_histogram(
+            training.compute_weighted_statistics(), training.selected, prior_shape
         )
-        return smoothing_by_evidence(histogram, prior_shape)
+        return choose_smoothing_by_evidence(histogram, prior_shape)
 
     def __post_init__(self) -> None:
         """Raise `UsageError` without smoothing: a term of one class only would decide alone."""
-        if not self.training.own.least(self.training.smoothing) > 0:
+        if not self.training.term_pseudo_counts.minimum(self.training.smoothing) > 0:
             raise UsageError(
                 "--classifier complement needs smoothing",
                 hint="give --smoothing a number above 0, and no --set estimate=ml",
             )
 
-    def variants(self) -> tuple[Self, ...]:
+    def list_calibration_variants(self) -> tuple[Self, ...]:
         """Return models with the scores as they are, and as shares with each spread."""
-        return (self, *(replace(self, spread=spread) for spread in SPREADS))
+        return (self, *(replace(self, length_divisor=spread) for spread in LENGTH_DIVISORS))
 
-    def log_scale(self, scores: Floats, lengths: Whole) -> Floats:
-        """Return `log_shares` of the scores; the size of a document is its length, on tf-idf of unit length the square root of it."""
-        if self.spread is None:
+    def to_log_scale(self, scores: Floats, lengths: Ints) -> Floats:
+        """Return `log_proportions` of the scores; the size of a document is its length, on tf-idf of unit length the square root of it."""
+        if self.length_divisor is None:
             return scores
-        return log_shares(
+        return log_proportions(
             scores,
-            self.spread * np.maximum(lengths, 1) ** (0.5 if self.weighting == "tfidf" else 1.0),
+            self.length_divisor
+            * np.maximum(lengths, 1) ** (0.5 if self.weighting == "tfidf" else 1.0),
         )
 
-    def arrays(self) -> Arrays:
+    def to_arrays(self) -> Arrays:
         """Return the weighted counts of the cells if they need documents, and the spread if there is one."""
         return {
-            **super().arrays(),
-            **({} if self.spread is None else {SPREAD: np.array([self.spread])}),
+            **super().to_arrays(),
+            **({} if self.length_divisor is None else {SPREAD: np.array([self.length_divisor])}),
         }
 
     @classmethod
-    def restored(cls, training: Training, arrays: Arrays) -> Self:
+    def from_arrays(cls, training: Training, arrays: Arrays) -> Self:
         """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
-        model = super().restored(
+        model = super().from_arrays(
             training, {name: array for name, array in arrays.items() if name != SPREAD}
         )
         if SPREAD not in arrays:
             return model
-        require(
-            arrays[SPREAD].tolist() in [[spread] for spread in SPREADS],
+        require_valid_model(
+            arrays[SPREAD].tolist() in [[spread] for spread in LENGTH_DIVISORS],
             "its scores have no such spread",
         )
-        return replace(model, spread=float(arrays[SPREAD][0]))
+        return replace(model, length_divisor=float(arrays[SPREAD][0]))
 
     @property
     def bias(self) -> Floats:
         """0 for every class, shape (n_classes,); −inf for one without documents."""
         return np.where(self.counts.class_documents > 0, 0.0, -np.inf)
 
-    def weights(self, terms: Whole) -> Floats:
+    def compute_weights(self, terms: Ints) -> Floats:
         """Return −log θ_jk, on tf-idf times `scale`, shape (n, n_classes); 0 for a term that has no weight anywhere under a background prior."""
-        probability = self.probability(terms)
+        probability = self.compute_probability(terms)
         return (
-            -np.log(probability, out=np.zeros_like(probability), where=probability > 0) * self.scale
+            -np.log(probability, out=np.zeros_like(probability), where=probability > 0)
+            * self.weight_scale
         )
 
     @cached_property
@@ -132,20 +137,20 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
         tokens = self.language_models.class_tokens
         return np.maximum(tokens.sum() - tokens, 0.0)
 
-    def _other_counts(self, terms: Whole) -> Numbers:
+    def _other_counts(self, terms: Ints) -> Numbers:
         """Return Σ_{l≠k} m_jl, shape (n, n_classes)."""
-        return self.counts.term_counts[terms][:, np.newaxis] - self.counts.counts_of(terms)
+        return self.counts.term_counts[terms][:, np.newaxis] - self.counts.get_dense_counts(terms)
 
-    def probability(self, terms: Whole) -> Floats:
+    def compute_probability(self, terms: Ints) -> Floats:
         """Return θ_jk of selected terms, shape (n, n_classes)."""
         return posterior_mean(
             self._other_counts(terms),
             self.complement_tokens,
-            *self.language_models.pseudo_counts(terms),
+            *self.language_models.compute_pseudo_counts(terms),
         )
 
     @cached_property
-    def scale(self) -> Floats:
+    def weight_scale(self) -> Floats:
         """The factor of the weights of a class, shape (n_classes,): 1, or on tf-idf c / Σ_j |log θ_jk|.
 
         c is the mean of these sums over the classes; it keeps scores on the scale of log-likelihoods. The sums are computed from the cells,
@@ -155,10 +160,10 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
             return np.ones(self.counts.n_classes)
         counts, (added, total) = (
             self.counts,
-            self.language_models.pseudo_counts(np.arange(self.counts.n_terms)),
+            self.language_models.compute_pseudo_counts(np.arange(self.counts.n_terms)),
         )
         pseudo_counts = added[:, 0]
-        numerators = np.where(self.known(), counts.term_counts + pseudo_counts, 0.0)
+        numerators = np.where(self.get_scored_terms(), counts.term_counts + pseudo_counts, 0.0)
         possible = numerators > 0
         of_all = np.log(numerators, out=np.zeros_like(numerators), where=possible)
         cells = possible[counts.cell_terms]

@@ -18,27 +18,27 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from nbtext.classifiers.attribute_likelihoods import StandardNumbers
+from nbtext.classifiers.attribute_likelihoods import NumberStandardizer
 from nbtext.classifiers.base import (
     Classifier,
     Training,
-    attribute_summands,
-    own_parameters,
-    part_fits,
+    compute_component_fits,
+    get_classifier_parameters,
+    iter_attribute_scores,
 )
-from nbtext.counts.latent import LatentSpace, latent_terms
-from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, in_blocks
-from nbtext.errors import UsageError, quantity, require
+from nbtext.counts.latent import LatentSpace, select_latent_terms
+from nbtext.counts.matrix import MAX_BLOCK_TERM_WEIGHTS, DocumentTermMatrix, iter_blocks
+from nbtext.errors import UsageError, format_quantity, require_valid_model
 from nbtext.fast_dataclasses import dataclass
 from nbtext.language_model.dirichlet import log
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nbtext.classifiers.inspection import Boundary, OwnParameters
-    from nbtext.language_model.measures import PartFit
+    from nbtext.classifiers.inspection import Boundary, ClassifierParameters
+    from nbtext.language_model.measures import ComponentFit
     from nbtext.settings import Settings
-    from nbtext.type_names import Arrays, Floats, Mask, Numbers, ScoresAndTokens, Whole
+    from nbtext.type_names import Arrays, Floats, Ints, Mask, Numbers, ScoresAndTokens
 
 SINGULAR = 1e-13
 """A covariance with a variance below this part of its largest has no inverse."""
@@ -52,7 +52,7 @@ UNSCALED = "spherical-unscaled"
 PRIOR_DOCUMENTS_PER_FEATURE = 5
 """ν by the number of features. Of 0.5, 1, 2 and 5, on latent features, the last has the lowest log loss on three corpora and the best accuracy on 20 Newsgroups."""
 
-MOST_ROOTS = 1 << 26
+MAX_COVARIANCE_NUMBERS = 1 << 26
 """Numbers that covariances may take in all: 512 MiB."""
 
 LARGEST_ROOT = 1e30
@@ -65,10 +65,10 @@ LATENT_ROUNDING = 1e-6
 """How much longer than 1 latent features in a model file may be."""
 
 
-def covariances(
+def estimate_covariances(
     centred: Floats,
     features: Floats,
-    classes: Whole,
+    classes: Ints,
     n_classes: int,
     *,
     separate: bool,
@@ -80,8 +80,8 @@ def covariances(
     ``centred`` are the features less the means of the classes, ``shape`` is ``full``, ``diagonal`` or ``spherical``. ``shrinkage`` is w, and also used as ν / (D_k + ν); 0 is maximum likelihood,
     None means Ledoit and Wolf's w and ν = `PRIOR_DOCUMENTS_PER_FEATURE` · n_features.
     """
-    ml = second_moments(centred, shape)
-    weight = ledoit_wolf_weight(centred, ml) if shrinkage is None else shrinkage
+    ml = compute_second_moments(centred, shape)
+    weight = compute_ledoit_wolf_weight(centred, ml) if shrinkage is None else shrinkage
     shared = (1 - weight) * ml + weight * _sphere(ml, features, shape)
     if not separate:
         return shared[np.newaxis]
@@ -96,7 +96,7 @@ def covariances(
             else shrinkage
         )
         found[label] = (
-            (1 - weight) * second_moments(centred[rows], shape) + weight * shared
+            (1 - weight) * compute_second_moments(centred[rows], shape) + weight * shared
             if rows.size
             else shared
         )
@@ -108,7 +108,7 @@ def _rounding_variance(features: Floats) -> float:
     return float((MEAN_ROUNDING * np.abs(features).max(initial=0.0)) ** 2)
 
 
-def second_moments(centred: Floats, shape: str) -> Floats:
+def compute_second_moments(centred: Floats, shape: str) -> Floats:
     """Return S of features with mean 0, shape (n_features, n_features), or for the shapes diagonal and spherical the variances, (n_features,).
 
     Zeros without documents. Spherical: the mean of the variances, for all features.
@@ -124,7 +124,7 @@ def second_moments(centred: Floats, shape: str) -> Floats:
     )
 
 
-def ledoit_wolf_weight(centred: Floats, moments: Floats) -> float:
+def compute_ledoit_wolf_weight(centred: Floats, moments: Floats) -> float:
     """Return w = min(b², d²) / d², b² = Σ_d |x_d x_dᵀ − S|² / D² and d² = |S − (tr S / p) I|²; for variances on the diagonal alone.
 
     At least 1 / (D + 1), because b² is 0 for two documents. Source: Ledoit and Wolf (2004), lemma 3.2 and following.
@@ -166,7 +166,7 @@ class GaussianClasses:
     def estimate(
         cls,
         features: Floats,
-        classes: Whole,
+        classes: Ints,
         n_classes: int,
         *,
         separate: bool,
@@ -180,7 +180,7 @@ class GaussianClasses:
         """
         means = _class_means(features, classes, n_classes)
         centred = features - means[classes]
-        found = covariances(
+        found = estimate_covariances(
             centred,
             features,
             classes,
@@ -196,7 +196,7 @@ class GaussianClasses:
         """True if boundaries are linear."""
         return len(self.roots) == 1
 
-    def log_density(self, features: Floats) -> Floats:
+    def compute_log_density(self, features: Floats) -> Floats:
         """Return log N(x | μ_k, Σ_k) = −½ [p log 2π + log |Σ_k| + (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k)], shape (n_docs, n_classes), in nats."""
         diagonals = (
             self.roots if self.roots.ndim == 2 else np.diagonal(self.roots, axis1=1, axis2=2)
@@ -215,7 +215,7 @@ class GaussianClasses:
             noise / root if root.ndim == 1 else np.linalg.solve(root.T, noise)
         )
 
-    def boundary(self, prior: Floats) -> Boundary:
+    def compute_boundary(self, prior: Floats) -> Boundary:
         """Return w_k = Σ_k⁻¹ μ_k and w_k0 = −½ μ_kᵀ Σ_k⁻¹ μ_k + log π_k under class priors π, shape (n_classes,).
 
         For two classes with one covariance w_1 − w_2 = Σ⁻¹ (μ_1 − μ_2). Separate covariances have W_k = −½ Σ_k⁻¹ too, and −½ log |Σ_k| in w_k0.
@@ -259,13 +259,13 @@ class GaussianClasses:
             )
             return np.maximum(squares, 0.0)
         distances = np.empty((len(features), len(self.means)))
-        for part in in_blocks(np.arange(len(self.means)), features.size, TERM_WEIGHTS_AT_ONCE):
+        for part in iter_blocks(np.arange(len(self.means)), features.size, MAX_BLOCK_TERM_WEIGHTS):
             whitened = _times(features[np.newaxis] - self.means[part, np.newaxis], self.roots[part])
             distances[:, part] = np.einsum("knp,knp->nk", whitened, whitened)
         return distances
 
 
-def _class_means(features: Floats, classes: Whole, n_classes: int) -> Floats:
+def _class_means(features: Floats, classes: Ints, n_classes: int) -> Floats:
     """Return μ_k, the mean of the documents of class k, shape (n_classes, n_features); for a class without documents that of all."""
     order = np.argsort(classes, kind="stable")
     present, starts, sizes = np.unique(classes[order], return_index=True, return_counts=True)
@@ -308,10 +308,10 @@ def _roots_of_inverses(covariances: Floats, least: float) -> Floats:
 class GaussianDiscriminantAnalysis(Classifier):
     """A class prior π, a latent space, and a Gaussian for each class in it."""
 
-    TAKES_NUMBERS: ClassVar[bool] = True
+    HAS_NUMBER_FEATURES: ClassVar[bool] = True
 
-    space: LatentSpace
-    numbers: StandardNumbers
+    latent_space: LatentSpace
+    number_standardizer: NumberStandardizer
     gaussians: GaussianClasses
 
     @classmethod
@@ -322,19 +322,21 @@ class GaussianDiscriminantAnalysis(Classifier):
         statistics = training.statistics
         settings = training.settings
         documents = training.documents
-        documents = documents.rows(
+        documents = documents.take(
             np.lexsort((documents.classes, documents.hashes))
         )  # rounding depends on the order
-        space = LatentSpace.of(statistics, training.selected, documents.matrix, settings.latent)
+        space = LatentSpace.from_documents(
+            statistics, training.selected, documents.matrix, settings.latent
+        )
         numbers = _numbers_of(training)
         n_roots = _roots_of(settings, statistics.n_classes)
         n_features = space.projection.shape[1] + numbers.centres.size
         if (
             n_roots * (n_features**2 if settings.covariance_shape == "full" else n_features)
-            > MOST_ROOTS
+            > MAX_COVARIANCE_NUMBERS
         ):
             raise UsageError(
-                f"{quantity(n_roots, 'covariance')} of {quantity(n_features, 'feature')} "
+                f"{format_quantity(n_roots, 'covariance')} of {format_quantity(n_features, 'feature')} "
                 f"{'is' if n_roots == 1 else 'are'} too many",
                 hint="use --set covariance=shared, another shape, or a smaller --set latent=N",
             )
@@ -363,63 +365,68 @@ class GaussianDiscriminantAnalysis(Classifier):
 
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
         """Return log π_k + log N(x | μ_k, Σ_k), numbers in their own units, and the tokens and numbers that count; for a document without features log π_k."""
-        features, lengths, here = _features_of(matrix, self.space, self.numbers)
+        features, lengths, here = _features_of(matrix, self.latent_space, self.number_standardizer)
         scores = np.tile(self.log_prior, (matrix.n_documents, 1))
         # numbers are features in units of their scale: log |dz/dx| = −Σ log scale
         scores[here] += (
-            self.gaussians.log_density(features[here]) - np.log(self.numbers.scales).sum()
+            self.gaussians.compute_log_density(features[here])
+            - np.log(self.number_standardizer.scales).sum()
         )
         return scores, lengths
 
-    def arrays(self) -> Arrays:
+    def to_arrays(self) -> Arrays:
         """Return V, the means, and the roots of the inverse covariances, triangular ones without their zeros; all in float32."""
         roots = self.gaussians.roots
         if roots.ndim == 3:
             roots = roots[:, *np.triu_indices(roots.shape[1])]
-        kept: tuple[Numbers, ...] = self.space.projection, self.gaussians.means, roots
+        kept: tuple[Numbers, ...] = self.latent_space.projection, self.gaussians.means, roots
         return {
             name: array.astype(np.float32).ravel() for name, array in zip(KEPT, kept, strict=True)
         }
 
     @classmethod
-    def restored(cls, training: Training, arrays: Arrays) -> Self:
+    def from_arrays(cls, training: Training, arrays: Arrays) -> Self:
         """Return the model that had these `arrays`, empty ones left out; raise `ModelError` if no model can have had them."""
-        require(set(arrays) <= set(KEPT), "what it keeps of Gaussian classes has other names")
+        require_valid_model(
+            set(arrays) <= set(KEPT), "what it keeps of Gaussian classes has other names"
+        )
         settings = training.settings
         n_classes = training.statistics.n_classes
         projection, means, roots = (arrays.get(name, np.empty(0)) for name in KEPT)
         numbers = _numbers_of(training)
-        known = latent_terms(training.statistics, training.selected, settings.latent)
+        known = select_latent_terms(training.statistics, training.selected, settings.latent)
         n_known = int(np.count_nonzero(known))
         n_features = means.size // n_classes
         n_latent = n_features - numbers.centres.size
         n_roots = _roots_of(settings, n_classes)
         full = settings.covariance_shape == "full"
-        require(
+        require_valid_model(
             means.size == n_classes * n_features and 0 <= n_latent <= settings.latent,
             "its means do not fit its classes",
         )
-        require(projection.size == n_known * n_latent, "its projection does not fit its terms")
-        require(
+        require_valid_model(
+            projection.size == n_known * n_latent, "its projection does not fit its terms"
+        )
+        require_valid_model(
             roots.size == n_roots * (n_features * (n_features + 1) // 2 if full else n_features),
             "its covariances do not fit its means",
         )
         means = means.astype(np.float64).reshape(n_classes, n_features)
         latent_means = np.abs(means[:, :n_latent])
         of_numbers = np.abs(means[:, n_latent:])
-        require(
+        require_valid_model(
             np.all(np.abs(projection) <= 1 + LATENT_ROUNDING)
             and np.all(latent_means <= 1 + LATENT_ROUNDING),
             "its latent features are too long",
         )
-        require(np.all(of_numbers <= LARGEST_ROOT), "its means are too large")
+        require_valid_model(np.all(of_numbers <= LARGEST_ROOT), "its means are too large")
         roots = roots.astype(np.float64).reshape(n_roots, roots.size // n_roots)
         if full:
             triangular = np.zeros((n_roots, n_features, n_features))
             triangular[:, *np.triu_indices(n_features)] = roots
             roots = triangular
         diagonals = np.diagonal(roots, axis1=1, axis2=2) if full else roots
-        require(
+        require_valid_model(
             np.all(np.abs(roots) <= LARGEST_ROOT) and np.all(diagonals >= 1 / LARGEST_ROOT),
             "its covariances are impossible",
         )
@@ -429,23 +436,23 @@ class GaussianDiscriminantAnalysis(Classifier):
         return cls(training, space, numbers, GaussianClasses(means, roots))
 
 
-def _numbers_of(training: Training) -> StandardNumbers:
+def _numbers_of(training: Training) -> NumberStandardizer:
     """Return the real numbers beside texts; in their own units for `UNSCALED`."""
     first = len(training.statistics.attributes.counts)
-    return StandardNumbers.of(
+    return NumberStandardizer.from_statistics(
         training.statistics, first, scaled=training.settings.covariance_shape != UNSCALED
     )
 
 
 def _features_of(
-    matrix: DocumentTermMatrix, space: LatentSpace, numbers: StandardNumbers
-) -> tuple[Floats, Whole, Mask]:
+    matrix: DocumentTermMatrix, space: LatentSpace, numbers: NumberStandardizer
+) -> tuple[Floats, Ints, Mask]:
     """Return latent features and standard numbers, shape (n_docs, n_features), the tokens and numbers that count, and which documents have all.
 
     A document that lacks a number, or has no term that counts although there are such terms, is left to the prior.
     """
-    latent, lengths = space.features(matrix)
-    standard = numbers.features(matrix)
+    latent, lengths = space.project(matrix)
+    standard = numbers.standardize(matrix)
     here = np.asarray(~np.isnan(standard).any(axis=1))
     here &= latent.any(axis=1) if latent.shape[1] else standard.shape[1] > 0
     return np.hstack((latent, standard)), lengths + here * standard.shape[1], here
@@ -460,7 +467,7 @@ def _roots_of(settings: Settings, n_classes: int) -> int:
     return n_classes if settings.covariance == "separate" else 1
 
 
-@attribute_summands.register(GaussianDiscriminantAnalysis)
+@iter_attribute_scores.register(GaussianDiscriminantAnalysis)
 def number_summands(
     classifier: GaussianDiscriminantAnalysis,
     matrix: DocumentTermMatrix,
@@ -469,7 +476,7 @@ def number_summands(
     if matrix.values is None:
         return
     n_columns = matrix.values.shape[1]
-    centres = classifier.numbers.centres
+    centres = classifier.number_standardizer.centres
     scores, _ = classifier.joint_log_likelihood(matrix)
     for column, mean in zip(range(n_columns - centres.size, n_columns), centres, strict=True):
         values = matrix.values.copy()
@@ -478,44 +485,46 @@ def number_summands(
         yield (scores - with_mean)[0]
 
 
-@own_parameters.register(GaussianDiscriminantAnalysis)
-def gaussian_parameters(classifier: GaussianDiscriminantAnalysis) -> OwnParameters:
+@get_classifier_parameters.register(GaussianDiscriminantAnalysis)
+def gaussian_parameters(classifier: GaussianDiscriminantAnalysis) -> ClassifierParameters:
     """Return the boundaries between classes."""
-    from nbtext.classifiers.inspection import OwnParameters
+    from nbtext.classifiers.inspection import ClassifierParameters
 
-    return OwnParameters(boundary=gaussian_boundary(classifier))
+    return ClassifierParameters(boundary=compute_gaussian_boundary(classifier))
 
 
-def gaussian_boundary(classifier: GaussianDiscriminantAnalysis) -> Boundary | None:
+def compute_gaussian_boundary(classifier: GaussianDiscriminantAnalysis) -> Boundary | None:
     """Return the boundaries in latent features and numbers as they are, with means and covariances of numbers alone; None for quadratic latent ones."""
-    n_latent = classifier.space.projection.shape[1]
+    n_latent = classifier.latent_space.projection.shape[1]
     gaussians = classifier.gaussians
-    numbers = classifier.numbers
+    numbers = classifier.number_standardizer
     if n_latent and not gaussians.shares_covariance:
         return None
     scales = np.append(np.ones(n_latent), numbers.scales)
     means = gaussians.means * scales + np.append(np.zeros(n_latent), numbers.centres)
     roots = gaussians.roots
     found = GaussianClasses(means, roots / (scales if roots.ndim == 2 else scales[:, np.newaxis]))
-    boundary = found.boundary(classifier.prior)
+    boundary = found.compute_boundary(classifier.prior)
     covariances = np.linalg.inv(found.inverses()).astype(np.float64)
     return boundary if n_latent else boundary._replace(means=means, covariances=covariances)
 
 
-@part_fits.register(GaussianDiscriminantAnalysis)
-def gaussian_fits(classifier: GaussianDiscriminantAnalysis) -> list[PartFit]:
+@compute_component_fits.register(GaussianDiscriminantAnalysis)
+def measure_gaussian_fits(classifier: GaussianDiscriminantAnalysis) -> list[ComponentFit]:
     """Return that of Gaussians of maximum likelihood in the features of all documents, numbers in their own units.
 
     |θ| = K·p + p(p + 1)/2 for a full covariance that K classes share, p features; K·p + K·p(p + 1)/2 with one each. Raises `UsageError` if the model does
     not keep all documents, or a covariance has no inverse.
     """
-    from nbtext.language_model.measures import Fit, PartFit
+    from nbtext.language_model.measures import ComponentFit, MaximumLikelihoodFit
 
     training = classifier.training
-    documents = training.all_documents()
+    documents = training.require_all_documents()
     settings = training.settings
     n_classes = training.statistics.n_classes
-    features, _, here = _features_of(documents.matrix, classifier.space, classifier.numbers)
+    features, _, here = _features_of(
+        documents.matrix, classifier.latent_space, classifier.number_standardizer
+    )
     features = features[here]
     classes = documents.classes[here]
     separate = settings.covariance == "separate"
@@ -529,9 +538,15 @@ def gaussian_fits(classifier: GaussianDiscriminantAnalysis) -> list[PartFit]:
             "AIC and BIC are not defined: a covariance has no inverse",
             hint="use fewer features or a simpler covariance",
         ) from None
-    densities = likeliest.log_density(features)[np.arange(classes.size), classes]
-    of_documents = densities - np.log(classifier.numbers.scales).sum()
+    densities = likeliest.compute_log_density(features)[np.arange(classes.size), classes]
+    of_documents = densities - np.log(classifier.number_standardizer.scales).sum()
     p = features.shape[1]
     of_covariance = {"full": p * (p + 1) // 2, "diagonal": p, "spherical": 1}[shape]
     parameters = n_classes * p + _roots_of(settings, n_classes) * of_covariance
-    return [PartFit("features", None, Fit(float(of_documents.sum()), parameters, classes.size))]
+    return [
+        ComponentFit(
+            "features",
+            None,
+            MaximumLikelihoodFit(float(of_documents.sum()), parameters, classes.size),
+        )
+    ]

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.fast_dataclasses import dataclass
-from nbtext.language_model.dirichlet import LanguageModels, beta_posteriors
+from nbtext.language_model.dirichlet import LanguageModels, compute_beta_posteriors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from nbtext.type_names import Floats, Mask, OfTerms, Whole
+    from nbtext.type_names import Floats, Ints, Mask, TermFunction
 
-OF_TOKENS = "that a token of the class is the term"
+MEANING_OF_TOKENS = "that a token of the class is the term"
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,37 +32,39 @@ class TermProbabilities:
     """What it is the probability of, such as `OF_TOKENS`."""
     selected: Mask
     """The terms that have one, shape (n_terms,)."""
-    probability: OfTerms
+    probability: TermFunction
     """Returns those of selected terms, shape (n, n_classes)."""
-    posteriors: Callable[[Whole], tuple[Floats, Floats]] | None = None
+    posteriors: Callable[[Ints], tuple[Floats, Floats]] | None = None
     """Returns a and b of the posterior Beta(a, b), both of shape (n, n_classes), nan where there is none; None if the counts are not whole."""
-    absence: OfTerms | None = None
+    absence_probability: TermFunction | None = None
     """Returns 1 less each probability, if every term has a distribution of its own."""
-    corpus: OfTerms | None = None
+    corpus_probability: TermFunction | None = None
     """Returns those in all documents, shape (n, 1); None if that is the sum over classes by their priors."""
 
     @classmethod
-    def of_models(
-        cls, models: LanguageModels, meaning: str = OF_TOKENS, own: Floats | None = None
+    def from_models(
+        cls, models: LanguageModels, meaning: str = MEANING_OF_TOKENS, own: Floats | None = None
     ) -> TermProbabilities:
         """Return those of language models, or that of an outcome that no document has, with its ``own`` pseudo-count, shape (1, 1), as any term."""
         statistics = models.statistics
         table = statistics.table
         whole = (
             statistics.weight_unit == 1
-            and table.n_counted == len(table.layers)
-            and not np.any(statistics.observed.cell_counts % 1)
+            and table.n_document_layers == len(table.layers)
+            and not np.any(statistics.observed_counts.cell_counts % 1)
         )
-        posteriors = partial(beta_posteriors, models, own=own) if whole else None
+        posteriors = (
+            partial(compute_beta_posteriors, models, unseen_pseudo_counts=own) if whole else None
+        )
         if own is not None:
             return cls(
                 "φ",
                 meaning,
                 np.ones(1, np.bool_),
-                lambda _: models.probability_of_unseen(own),
+                lambda _: models.estimate_unseen_outcome_probability(own),
                 posteriors,
             )
-        return cls("φ", meaning, models.selected, models.probability, posteriors)
+        return cls("φ", meaning, models.selected, models.compute_probability, posteriors)
 
 
 class Boundary(NamedTuple):
@@ -83,7 +85,7 @@ class Boundary(NamedTuple):
 class TwoClassBoundary(NamedTuple):
     """The boundary between two classes where it is linear in which terms are present: the first is preferred where wᵀx + b > 0."""
 
-    terms: Whole
+    terms: Ints
     """Shape (n_terms,)."""
     weights: Floats
     """w_j, shape (n_terms,), in nats."""
@@ -92,7 +94,7 @@ class TwoClassBoundary(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class OwnParameters:
+class ClassifierParameters:
     """The parameters of a classifier that others do not have; None where it has no such thing either."""
 
     l2: float | None = None
@@ -101,6 +103,6 @@ class OwnParameters:
     """The weights of all counts and numbers, in nats for a standard deviation, shape (n_numbers, n_classes)."""
     boundary: Boundary | None = None
     """The boundaries between classes in features that are not terms."""
-    two_classes: TwoClassBoundary | None = None
-    members: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    two_class_boundary: TwoClassBoundary | None = None
+    member_weights: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Scale c and exponent β of the weight c · n^β of each member of an average, by its name; empty for other classifiers."""

@@ -34,46 +34,51 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from nbtext.classifiers.base import (
-    AT_LEAST,
+    LABEL_PRIOR_PSEUDO_DOCUMENTS,
     LinearClassifier,
     Training,
-    attribute_summands,
-    class_prior,
-    fit_warnings,
-    log_prior_odds,
-    own_parameters,
-    usual_smoothing,
+    collect_fit_warnings,
+    compute_class_prior,
+    compute_log_prior_odds,
+    get_classifier_parameters,
+    get_default_smoothing,
+    iter_attribute_scores,
 )
-from nbtext.classifiers.held_out import left_out_scores, scores_by_others, split, unseen_scores
+from nbtext.classifiers.held_out import (
+    score_held_out_documents,
+    score_held_out_sample,
+    score_with_refit,
+    split_held_out,
+)
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.counts.matrix import DocumentTermMatrix, in_blocks
-from nbtext.counts.statistics import estimated
-from nbtext.counts.vocabulary import category_term
+from nbtext.counts.matrix import DocumentTermMatrix, iter_blocks
+from nbtext.counts.statistics import estimate_statistics
+from nbtext.counts.vocabulary import make_category_term
 from nbtext.counts.weighting import tfidf
-from nbtext.errors import UsageError, quantity, require
+from nbtext.errors import UsageError, format_quantity, require_valid_model
 from nbtext.fast_dataclasses import dataclass
 from nbtext.language_model.dirichlet import log
-from nbtext.prediction.calibration import Unseen, loss_after_calibration
-from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, Posterior, of_kind
-from nbtext.progress import stepped
-from nbtext.ragged import offsets
+from nbtext.prediction.calibration import HeldOutScores, compute_calibrated_log_loss
+from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, Posterior, look_up_kind
+from nbtext.progress import track_progress
+from nbtext.ragged import compute_offsets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from nbtext.classifiers.inspection import OwnParameters
+    from nbtext.classifiers.inspection import ClassifierParameters
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.prediction.labels import DocumentLabels
     from nbtext.type_names import (
         AnyArray,
+        AnyInts,
         Arrays,
         Floats,
-        Integers,
+        Ints,
         Mask,
         Numbers,
         ScoresAndTokens,
-        Whole,
     )
 
     Reals = AnyArray  # of the precision of the features
@@ -81,22 +86,22 @@ if TYPE_CHECKING:
 CORRECTIONS = 5
 """Pairs of a step and its change of the gradient that L-BFGS remembers."""
 
-VECTORS = 2 * (2 * CORRECTIONS + 5)
+NUMBERS_PER_DOCUMENT_AND_CLASS = 2 * (2 * CORRECTIONS + 5)
 """Numbers for each document and class that are in memory at once: each vector has two, and there are five vectors besides the pairs."""
 
 MOST_ITERATIONS = 300
 
-EXCESS = 1e-4
+MAX_SEARCH_EXCESS_NATS = 1e-4
 """Nats a document by which the objective may be above its minimum: enough to compare strengths."""
 
 CONVERGED = 1e-6
-"""The same for the model of a large corpus. At `EXCESS` the answers to 8 of 7,532 newsgroups documents are others than here."""
+"""The same for the model of a large corpus. At `MAX_SEARCH_EXCESS_NATS` the answers to 8 of 7,532 newsgroups documents are others than here."""
 
-SETTLED = 1e-8
+MAX_SETTLED_EXCESS_NATS = 1e-8
 """Nats a document by which the objective may be above its minimum once the probabilities have settled.
 
 The objective exceeds its minimum by Σ_d KL(p*_d ‖ p_d) and more, p* being the posterior at the minimum. So by Pinsker's inequality the root
-mean square error of a probability, over the training documents, is at most √(`SETTLED` / 2) = 7e-5. The largest error was 4e-4 on text
+mean square error of a probability, over the training documents, is at most √(`MAX_SETTLED_EXCESS_NATS` / 2) = 7e-5. The largest error was 4e-4 on text
 messages, bank questions, tweets and newsgroups, at strengths from 0.001 to 1. Single precision ends near 1e-10.
 """
 
@@ -107,11 +112,11 @@ DESCENT = 1e-4
 CURVATURE = 0.9
 """The two constants of Wolfe's conditions: where a line search may end, in shares of the first slope."""
 
-STRENGTH = 1.0
+FIRST_L2 = 1.0
 """The l2 that ``auto`` tries first, and takes if fewer than `LEAST_HELD_OUT` documents, of classes with other documents, can be held out."""
 
-WEAKER = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6)
-STRONGER = (3.0, 10.0, 30.0, 100.0)
+WEAKER_L2 = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6)
+STRONGER_L2 = (3.0, 10.0, 30.0, 100.0)
 """Values that it tries then, in this order: weaker ones, and if the first of them is no better, stronger ones."""
 
 LEAST_HELD_OUT = 10
@@ -128,7 +133,7 @@ DOCUMENTS_AT_ONCE = 1 << 10
 DOCUMENTS_SCORED_AT_ONCE = 1 << 8
 """Documents whose terms' weights are in float64 at once."""
 
-CHEAP = 20_000_000
+MAX_CHEAP_ITERATION_NUMBERS = 20_000_000
 """Numbers that an iteration may touch, at most, for the fit to go on until probabilities have settled: about 10 ms."""
 
 LARGEST_WEIGHT = 1e30
@@ -172,14 +177,14 @@ class _Vector(NamedTuple):
 class Softmax:
     """The truth of documents that have one class each."""
 
-    classes: Integers
+    classes: AnyInts
     """Shape (n_docs,)."""
 
     @classmethod
     def of(cls, labels: DocumentLabels, n_classes: int) -> Softmax:
         """Return the truth of documents."""
         del n_classes
-        return cls(labels.numbers)
+        return cls(labels.indices)
 
     def __len__(self) -> int:
         return len(self.classes)
@@ -207,7 +212,7 @@ class Sigmoid:
     @classmethod
     def of(cls, labels: DocumentLabels, n_classes: int) -> Sigmoid:
         """Return the truth of documents."""
-        return cls(labels.mask(n_classes))
+        return cls(labels.to_mask(n_classes))
 
     def __len__(self) -> int:
         return len(self.is_true)
@@ -216,7 +221,7 @@ class Sigmoid:
         """Return log D_k / (D − D_k), shape (n_labels,)."""
         del n_classes
         holding = (np.ones(len(self)) if weights is None else weights) @ self.is_true
-        return log(holding / np.maximum(size - holding, AT_LEAST))
+        return log(holding / np.maximum(size - holding, LABEL_PRIOR_PSEUDO_DOCUMENTS))
 
     def residual(self, linear: Reals) -> Reals:
         """Return p(label k | d) − [the document has label k] from log odds, in their place."""
@@ -235,7 +240,7 @@ TRUTHS: dict[type[Posterior], type[Softmax | Sigmoid]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class LogisticProblem:
     """Features, scales and classes of the documents that are fitted to.
 
     Most n-grams stand in one document alone. What such terms add to G a is a multiple of that document's row of a, so the fit needs only the sum
@@ -254,22 +259,22 @@ class Problem:
     truth: Softmax | Sigmoid
     is_shared: Mask
     """Which terms documents share, not one document alone has, shape (n_terms,)."""
-    place: Whole
+    place: Ints
     """The number of each term among its kind, shape (n_terms,)."""
     values: Reals
     """x of the terms of one document, shape (n_alone,)."""
-    documents: Whole
+    documents: Ints
     """These documents, shape (n_alone,)."""
-    scales: Callable[[Whole], Reals]
+    scales: Callable[[Ints], Reals]
     """Returns s_jk of some terms, by number, shape (n, n_classes)."""
     weights: Reals | None = None
     """By which the loss of each document is multiplied, shape (n_docs,), of the type of the features; None if all are 1."""
 
     @classmethod
-    def of(
+    def from_features(
         cls,
         features: Any,  # noqa: ANN401 - scipy has no types
-        scales: Callable[[Whole], Reals],
+        scales: Callable[[Ints], Reals],
         n_classes: int,
         truth: Softmax | Sigmoid,
         weights: Floats | None = None,
@@ -294,16 +299,18 @@ class Problem:
         at = columns.indptr[alone]
         values = columns.data[at]
         documents = columns.indices[at]
-        blocks = list(in_blocks(shared, n_classes, WEIGHTS_AT_ONCE))
+        blocks = list(iter_blocks(shared, n_classes, WEIGHTS_AT_ONCE))
         transposed = tuple(columns[:, some].T for some in blocks)
         del columns
         _release_memory()
         squares = tuple(
-            np.concatenate([scales(few) ** 2 for few in in_blocks(some, n_classes, SCALES_AT_ONCE)])
+            np.concatenate(
+                [scales(few) ** 2 for few in iter_blocks(some, n_classes, SCALES_AT_ONCE)]
+            )
             for some in blocks
         )
         own = np.zeros((len(truth), n_classes), values.dtype)
-        for some in in_blocks(np.arange(alone.size), n_classes, SCALES_AT_ONCE):
+        for some in iter_blocks(np.arange(alone.size), n_classes, SCALES_AT_ONCE):
             entries = values[some] ** 2, (documents[some], np.arange(some.size))
             own += csr_array(entries, shape=(len(truth), some.size)) @ scales(alone[some]) ** 2
         weights = None if weights is None else weights.astype(own.dtype)
@@ -323,7 +330,7 @@ class Problem:
         """(n_docs, n_classes)."""
         return self.own.shape[0], self.own.shape[1]
 
-    def applied(self, coefficients: Reals) -> Reals:
+    def apply_gram(self, coefficients: Reals) -> Reals:
         """Return G a, shape (n_docs, n_classes)."""
         products: Reals = np.zeros_like(coefficients)
         for transposed, weights in zip(self.transposed, self._weights(coefficients), strict=True):
@@ -338,7 +345,7 @@ class Problem:
             weights *= squares
             yield weights
 
-    def scaled_weights(self, coefficients: Reals, numbers: Whole | None = None) -> Reals:
+    def scaled_weights(self, coefficients: Reals, numbers: Ints | None = None) -> Reals:
         """Return w_jk s_jk of a for some terms, or all, shape (n, n_classes), to be multiplied with the features of a document."""
         numbers = np.arange(self.place.size) if numbers is None else numbers
         weights = np.empty((numbers.size, self.shape[1]), coefficients.dtype)
@@ -349,7 +356,7 @@ class Problem:
             here = is_shared & (places >= begin) & (places < begin + len(of_block))
             weights[here] = of_block[places[here] - begin]
             begin += len(of_block)
-        for some in in_blocks(np.flatnonzero(~is_shared), self.shape[1], SCALES_AT_ONCE):
+        for some in iter_blocks(np.flatnonzero(~is_shared), self.shape[1], SCALES_AT_ONCE):
             alone = places[some]
             weights[some] = (
                 self.scales(numbers[some]) ** 2
@@ -366,7 +373,7 @@ class Problem:
 
     def vector(self, coefficients: Reals, bias: Reals) -> _Vector:
         """Return the vector of a and biases."""
-        return _Vector(coefficients, self.applied(coefficients), bias)
+        return _Vector(coefficients, self.apply_gram(coefficients), bias)
 
     def residual(self, point: _Vector) -> Reals:
         """Return p(C_k | d) − [k is the truth, or one of the labels], times the weight of the document, shape (n_docs, n_classes)."""
@@ -378,7 +385,7 @@ class Problem:
 
     def gradient(self, residual: Reals, point: _Vector, l2: float) -> _Vector:
         """Return the gradient of the objective: Xᵀ(p − y) scaled, + l2·w; and Σ_d (p − y)_d for the biases, which have no penalty."""
-        return _Vector(residual, self.applied(residual), residual.sum(axis=0)).plus(
+        return _Vector(residual, self.apply_gram(residual), residual.sum(axis=0)).plus(
             point._replace(bias=np.zeros_like(point.bias)), l2
         )
 
@@ -403,11 +410,11 @@ class Minimum(NamedTuple):
 
 
 def minimise(
-    problem: Problem,
+    problem: LogisticProblem,
     l2: float,
     start: _Vector,
-    precision: float = EXCESS,
-    most_iterations: int = MOST_ITERATIONS,
+    precision: float = MAX_SEARCH_EXCESS_NATS,
+    max_iterations: int = MOST_ITERATIONS,
 ) -> Minimum:
     """Return a point at most ``precision`` nats a document above the minimum, or the best within ``most_iterations``.
 
@@ -418,7 +425,7 @@ def minimise(
     gradient = problem.gradient(residual, point, l2)
     pairs: list[_Pair] = []
     best = Minimum(point, 0, _excess(problem, gradient, residual, l2))
-    for iteration in stepped(range(1, most_iterations + 1), "iteration"):
+    for iteration in track_progress(range(1, max_iterations + 1), "iteration"):
         if best.excess <= precision:
             break
         step = _direction(gradient, pairs)
@@ -441,7 +448,7 @@ def minimise(
     return best
 
 
-def _excess(problem: Problem, gradient: _Vector, residual: Reals, l2: float) -> float:
+def _excess(problem: LogisticProblem, gradient: _Vector, residual: Reals, l2: float) -> float:
     """Return (‖g_w‖² / l2 + Σ_k g_bk² / Σ_d p_dk (1 − p_dk)) / 2, by document; the sum over documents is weighted.
 
     With the best biases for each w the objective is l2-strongly convex in w, hence at most ‖g_w‖² / (2·l2) above its minimum. The gain of
@@ -474,7 +481,7 @@ def _direction(gradient: _Vector, pairs: list[_Pair]) -> _Vector:
 
 
 def _searched(
-    problem: Problem, point: _Vector, step: _Vector, l2: float, slope: float
+    problem: LogisticProblem, point: _Vector, step: _Vector, l2: float, slope: float
 ) -> tuple[float, Reals] | None:
     """Return a step length and the residual there; None if no point is found, or in single precision the step does not descend.
 
@@ -529,22 +536,22 @@ class _FitReport(NamedTuple):
 class LogisticRegression(LinearClassifier):
     """Weights of the terms that count, times their scales, of categories and numbers, and biases."""
 
-    PSEUDO_COUNT: ClassVar[float] = 1.0
-    TAKES_COLUMNS: ClassVar[bool] = True
-    FOR_LABELS: ClassVar[tuple[str, str]] = ("logistic", "LogisticLabels")
+    DEFAULT_PSEUDO_COUNT: ClassVar[float] = 1.0
+    HAS_COLUMN_FEATURES: ClassVar[bool] = True
+    MULTI_LABEL_CLASS: ClassVar[tuple[str, str]] = ("logistic", "MultiLabelLogisticRegression")
 
     scaled_weights: Reals
     """w_jk (1 + |r_jk|) of terms and w_jk of categories, in the order of the vocabulary, then of numbers: float32, shape (n_features, n_classes)."""
     fitted_bias: Reals
     """b_k, shape (n_classes,)."""
     outcome: _FitReport
-    held_out: Unseen | None = None
+    held_out: HeldOutScores | None = None
     """The documents held out to choose l2, scored by a model of the others; None if none were."""
 
     @staticmethod
-    def judge(unseen: Unseen) -> float:
+    def held_out_loss(unseen: HeldOutScores) -> float:
         """Return the loss of held-out documents, in nats, to choose l2 by."""
-        return loss_after_calibration(unseen)
+        return compute_calibrated_log_loss(unseen)
 
     @classmethod
     def estimate(cls, training: Training) -> Self:
@@ -555,14 +562,14 @@ class LogisticRegression(LinearClassifier):
         start = None
         _require_room(whole)
         precision = _precision(whole)
-        part, rest = split(whole.documents)
+        part, rest = split_held_out(whole.documents)
         if (
             isinstance(l2, str)
             and np.isin(whole.classes[rest], whole.classes[part]).sum() < LEAST_HELD_OUT
         ):
-            l2 = STRENGTH
+            l2 = FIRST_L2
         if isinstance(l2, str):
-            l2, held_out, start = _chosen(whole, part, rest, precision, cls.judge)
+            l2, held_out, start = _chosen(whole, part, rest, precision, cls.held_out_loss)
         problem = _problem(whole)
         if start is not None:
             coefficients = np.zeros(problem.shape, start.coefficients.dtype)
@@ -583,7 +590,7 @@ class LogisticRegression(LinearClassifier):
             held_out,
         )
 
-    def arrays(self) -> Arrays:
+    def to_arrays(self) -> Arrays:
         """Return weights, biases and the outcome of the fit."""
         return {
             "weights": self.scaled_weights.ravel(),
@@ -592,9 +599,9 @@ class LogisticRegression(LinearClassifier):
         }
 
     @classmethod
-    def restored(cls, training: Training, arrays: Arrays) -> Self:
+    def from_arrays(cls, training: Training, arrays: Arrays) -> Self:
         """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
-        n_features = training.features.size
+        n_features = training.column_features.n_features
         n_classes = training.statistics.n_classes
         sizes = {
             "weights": n_features * n_classes,
@@ -605,7 +612,7 @@ class LogisticRegression(LinearClassifier):
         fit = {name: array.size for name, array in kept.items()} == sizes and kept[
             "weights"
         ].dtype == np.float32
-        require(fit, "its weights do not fit its terms, columns and classes")
+        require_valid_model(fit, "its weights do not fit its terms, columns and classes")
         finite = kept["bias"][
             training.statistics.class_documents > 0
         ]  # that of a class without documents, as a fold may have, is minus infinity
@@ -613,9 +620,9 @@ class LogisticRegression(LinearClassifier):
             array.size == 0 or max(-array.min(), array.max()) <= LARGEST_WEIGHT
             for array in (kept["weights"], finite)
         )
-        require(small, "its weights are too large")
+        require_valid_model(small, "its weights are too large")
         outcome = _FitReport(*kept["outcome"].tolist())
-        require(not min(outcome) < 0, "the record of its fit is impossible")
+        require_valid_model(not min(outcome) < 0, "the record of its fit is impossible")
         return cls(
             training,
             kept["weights"].reshape(n_features, n_classes),
@@ -624,125 +631,127 @@ class LogisticRegression(LinearClassifier):
         )
 
     @classmethod
-    def smoothing(cls, training: Training) -> float:
+    def choose_smoothing(cls, training: Training) -> float:
         """Return 1, as in Wang and Manning (2012)."""
-        return usual_smoothing(training, cls.PSEUDO_COUNT)
+        return get_default_smoothing(training, cls.DEFAULT_PSEUDO_COUNT)
 
     @cached_property
     def bias(self) -> Floats:
         """b_k, shape (n_classes,), moved by log π_k − log(D_k / D) for a class prior other than the one of the documents."""
         return self.fitted_bias + _shift_of_prior(self.training)
 
-    def weights(self, terms: Whole) -> Floats:
+    def compute_weights(self, terms: Ints) -> Floats:
         """Return w_jk (1 + |r_jk|), shape (n, n_classes)."""
         return self.scaled_weights[self._place[terms]].astype(np.float64)
 
-    def known(self) -> Mask:
+    def get_scored_terms(self) -> Mask:
         """Return the terms of texts that count, and the categories, shape (n_terms,)."""
-        return self.training.features.known
+        return self.training.column_features.scored_terms
 
     @cached_property
-    def _place(self) -> Whole:
+    def _place(self) -> Ints:
         """The row of each of these terms, shape (n_terms,)."""
-        return np.cumsum(self.training.features.known) - 1
+        return np.cumsum(self.training.column_features.scored_terms) - 1
 
     @cached_property
     def number_weights(self) -> Floats:
         """The weights of numbers, in nats for a standard deviation, shape (n_numbers, n_classes)."""
-        return self.scaled_weights[np.count_nonzero(self.training.features.known) :].astype(
-            np.float64
-        )
+        return self.scaled_weights[
+            np.count_nonzero(self.training.column_features.scored_terms) :
+        ].astype(np.float64)
 
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
         """Return bias and weights times features, shape (n_docs, n_classes), in nats, and the tokens, categories and numbers that count, shape (n_docs,)."""
         scores, lengths = super().joint_log_likelihood(matrix)
         for values, weights in zip(
-            np.nan_to_num(self.training.features.numbers.features(matrix)).T,
+            np.nan_to_num(self.training.column_features.number_standardizer.standardize(matrix)).T,
             self.number_weights,
             strict=False,
         ):
             scores += values[:, np.newaxis] * weights
-        return scores, lengths + matrix.numbers
+        return scores, lengths + matrix.n_values
 
-    def features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
+    def compute_features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
         """Return x_jd, float64."""
         return _weighted(matrix, self.training)
 
 
-class LogisticLabels(LogisticRegression):
+class MultiLabelLogisticRegression(LogisticRegression):
     """Weights and biases of each label against the rest, with scales of 1."""
 
     @staticmethod
-    def judge(unseen: Unseen) -> float:
+    def held_out_loss(unseen: HeldOutScores) -> float:
         """Return the weighted mean of the sum of −log p over labels, in nats, before calibration, of documents whose labels the model knows."""
-        scores, _, _, truth, weights = unseen.of_known_classes()
-        against = np.where(truth.mask(scores.shape[1]), -scores, scores)
+        scores, _, _, truth, weights = unseen.take_known_classes()
+        against = np.where(truth.to_mask(scores.shape[1]), -scores, scores)
         return float(np.average(np.logaddexp(0.0, against).sum(axis=1), weights=weights))
 
 
-@unseen_scores.register(LogisticRegression)
+@score_held_out_sample.register(LogisticRegression)
 def held_out_scores(
     classifier: LogisticRegression,
     training: Training,
     sample: CountedDocuments,
-) -> Unseen:
+) -> HeldOutScores:
     """Score the documents held out to choose l2; if l2 was given, as many, by a model of the others with the same l2."""
     if classifier.held_out is not None:
         return classifier.held_out
     whole = _Part.whole(training)
-    held_out, problem = _held_out(whole, *split(whole.documents))
+    held_out, problem = _held_out(whole, *split_held_out(whole.documents))
     fit = minimise(problem, classifier.outcome.l2, problem.start(), _precision(whole))
     return held_out.scored(problem, fit.point)
 
 
-@left_out_scores.register(LogisticRegression)
+@score_held_out_documents.register(LogisticRegression)
 def scores_without(
     classifier: LogisticRegression,
     training: Training,
     left_out: CountedDocuments,
     statistics: ClassStatistics,
     rest: CountedDocuments | None,
-) -> Unseen:
+) -> HeldOutScores:
     """Return the documents held out to choose l2, if these are meant; else as for every classifier."""
     documents = training.documents
     held_out = classifier.held_out
     if documents is not None and held_out is not None:
-        rows = split(documents)[1]
+        rows = split_held_out(documents)[1]
         if np.array_equal(documents.hashes[rows], left_out.hashes):
             return held_out
-    return scores_by_others(classifier, training, left_out, statistics, rest)
+    return score_with_refit(classifier, training, left_out, statistics, rest)
 
 
-@attribute_summands.register(LogisticRegression)
+@iter_attribute_scores.register(LogisticRegression)
 def column_summands(
     classifier: LogisticRegression,
     matrix: DocumentTermMatrix,
 ) -> Iterator[Floats]:
     """Yield the weights of each category of one document, and the weights times each of its numbers, shape (n_classes,), in nats."""
     statistics = classifier.training.statistics
-    features = classifier.training.features
-    own = matrix.of_terms(features.categories)
-    names = [statistics.vocabulary.term(term) for term in own.terms.tolist()]
-    weights = classifier.weights(own.terms)
+    features = classifier.training.column_features
+    own = matrix.select_terms(features.category_terms)
+    names = [statistics.vocabulary.get_term(term) for term in own.terms.tolist()]
+    weights = classifier.compute_weights(own.terms)
     for column in statistics.attributes.categorical:
-        yield weights[[name.startswith(category_term(column, "")) for name in names]].sum(axis=0)
-    numbers = np.nan_to_num(features.numbers.features(matrix))[0]
+        yield weights[[name.startswith(make_category_term(column, "")) for name in names]].sum(
+            axis=0
+        )
+    numbers = np.nan_to_num(features.number_standardizer.standardize(matrix))[0]
     yield from numbers[:, np.newaxis] * classifier.number_weights
 
 
-@own_parameters.register(LogisticRegression)
-def logistic_parameters(classifier: LogisticRegression) -> OwnParameters:
+@get_classifier_parameters.register(LogisticRegression)
+def logistic_parameters(classifier: LogisticRegression) -> ClassifierParameters:
     """Return l2 and the weights of numbers."""
-    from nbtext.classifiers.inspection import OwnParameters
+    from nbtext.classifiers.inspection import ClassifierParameters
 
-    return OwnParameters(l2=classifier.outcome.l2, number_weights=classifier.number_weights)
+    return ClassifierParameters(l2=classifier.outcome.l2, number_weights=classifier.number_weights)
 
 
-@fit_warnings.register(LogisticRegression)
+@collect_fit_warnings.register(LogisticRegression)
 def convergence_warnings(classifier: LogisticRegression) -> list[str]:
     """Return a warning if the fit ended too early."""
     _, iterations, excess = classifier.outcome
-    if excess <= EXCESS:
+    if excess <= MAX_SEARCH_EXCESS_NATS:
         return []
     warning = (
         f"the fit did not converge in {iterations:.0f} iterations, and may be {excess:.2g} "
@@ -758,7 +767,7 @@ class _Part(NamedTuple):
     """With the statistics of these documents and the terms selected in them."""
     documents: CountedDocuments
     """All of the corpus."""
-    rows: Whole
+    rows: Ints
     """The documents of the part, by number, sorted by class and content."""
 
     @classmethod
@@ -770,35 +779,37 @@ class _Part(NamedTuple):
         return cls(training, documents, np.lexsort((documents.hashes, documents.classes)))
 
     @property
-    def classes(self) -> Whole:
+    def classes(self) -> Ints:
         """The class of each document, shape (n_rows,); 0 for all if they have several labels."""
         return self.documents.classes[self.rows]
 
-    def of(self, places: Whole) -> Self:
+    def of(self, places: Ints) -> Self:
         """Return the part with these documents only, by their places in the rows."""
         chosen = np.zeros(len(self.documents), np.bool_)
         chosen[self.rows[places]] = True
         whole = self.training.statistics
-        statistics = estimated(Subsets(whole.table, self.documents).part(chosen), whole.weights)
+        statistics = estimate_statistics(
+            Subsets(whole.table, self.documents).select_table(chosen), whole.weights
+        )
         training = replace(
             self.training,
             statistics=statistics,
-            selected=self.training.selected_in(statistics),
-            choose=None,
+            selected=self.training.select_terms(statistics),
+            term_selector=None,
         )
         return self._replace(training=training, rows=self.rows[places])
 
 
 def _require_room(part: _Part) -> None:
     """Raise `UsageError` if vectors and weights, in float32, take more memory than the machine has."""
-    n_terms = part.training.features.size
+    n_terms = part.training.column_features.n_features
     n_classes = part.training.statistics.n_classes
-    needed = 4 * n_classes * (VECTORS * part.rows.size + 2 * n_terms)
+    needed = 4 * n_classes * (NUMBERS_PER_DOCUMENT_AND_CLASS * part.rows.size + 2 * n_terms)
     there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > there:
         size = (
-            f"{quantity(part.rows.size, 'document')}, {quantity(n_terms, 'term')} and "
-            f"{quantity(n_classes, 'class')}"
+            f"{format_quantity(part.rows.size, 'document')}, {format_quantity(n_terms, 'term')} and "
+            f"{format_quantity(n_classes, 'class')}"
         )
         raise UsageError(
             f"--classifier logistic needs about {needed >> 30:,} GiB for {size}, and this machine "
@@ -820,33 +831,41 @@ def _precision(whole: _Part) -> float:
     a_class = 2 * features + 5 * CORRECTIONS * len(
         whole.documents
     )  # G once, five passes over each pair
-    precision = SETTLED if a_class * statistics.n_classes <= CHEAP else CONVERGED
+    precision = (
+        MAX_SETTLED_EXCESS_NATS
+        if a_class * statistics.n_classes <= MAX_CHEAP_ITERATION_NUMBERS
+        else CONVERGED
+    )
     return (
-        precision if statistics.kind.is_exclusive else min(precision * statistics.n_classes, EXCESS)
+        precision
+        if statistics.posterior_type.is_exclusive
+        else min(precision * statistics.n_classes, MAX_SEARCH_EXCESS_NATS)
     )
 
 
-def _problem(part: _Part) -> Problem:
-    """Return features and their scales, in float32: half the memory, and more precise than `SETTLED`."""
+def _problem(part: _Part) -> LogisticProblem:
+    """Return features and their scales, in float32: half the memory, and more precise than `MAX_SETTLED_EXCESS_NATS`."""
     _release_memory()
     training = part.training
     statistics = part.training.statistics
-    columns = training.features
+    columns = training.column_features
     n_terms = int(np.count_nonzero(training.selected))
     smoothing = training.smoothing
-    totals = statistics.tokens_of(training.selected)
-    kept = statistics.per_cell(columns.known)
-    bounds = offsets(np.diff(statistics.term_offsets)[columns.known])
+    totals = statistics.count_tokens(training.selected)
+    kept = statistics.per_cell(columns.scored_terms)
+    bounds = compute_offsets(np.diff(statistics.term_offsets)[columns.scored_terms])
     counts = _by_rows(
         statistics.cell_counts[kept], statistics.cell_classes[kept], bounds, statistics.n_classes
     )
     is_scaled = (
-        np.pad(training.selected[columns.known], (0, columns.numbers.centres.size))
-        & statistics.kind.is_exclusive
+        np.pad(
+            training.selected[columns.scored_terms], (0, columns.number_standardizer.centres.size)
+        )
+        & statistics.posterior_type.is_exclusive
     )
     del kept, bounds, columns
 
-    def scales(places: Whole) -> Reals:
+    def scales(places: Ints) -> Reals:
         """Return 1 + |r_jk| of terms, float32, or 1. Keeps the counts of the known terms alone, so that the statistics of a part can be freed."""
         found = np.ones((places.size, counts.shape[1]), np.float32)
         here = np.flatnonzero(is_scaled[places])
@@ -856,15 +875,15 @@ def _problem(part: _Part) -> Problem:
             )
         return found
 
-    labels = part.documents.truth(statistics.n_classes)[part.rows]
-    truth = of_kind(TRUTHS, statistics.kind).of(labels, statistics.n_classes)
+    labels = part.documents.to_document_labels(statistics.n_classes)[part.rows]
+    truth = look_up_kind(TRUTHS, statistics.posterior_type).of(labels, statistics.n_classes)
     weights = (
         None
         if statistics.weight_unit == 1
-        else part.documents.natural_weights(statistics)[part.rows]
+        else part.documents.compute_weights(statistics)[part.rows]
     )
     features = _features(training, part.documents.matrix, part.rows, np.float32)
-    return Problem.of(features, scales, statistics.n_classes, truth, weights)
+    return LogisticProblem.from_features(features, scales, statistics.n_classes, truth, weights)
 
 
 def _by_rows(
@@ -887,29 +906,33 @@ def _weighted(matrix: DocumentTermMatrix, training: Training) -> DocumentTermMat
     """Return x_jd of terms and categories: tf-idf, and 1. Terms in all documents are left out."""
     is_text = training.selected[matrix.terms]
     weights = np.ones(is_text.size)
-    weights[is_text] = tfidf(matrix.of_entries(is_text), training.statistics)
-    return matrix._replace(counts=weights).of_entries(weights > 0)
+    weights[is_text] = tfidf(matrix.select_entries(is_text), training.statistics)
+    return matrix._replace(counts=weights).select_entries(weights > 0)
 
 
 def _features(
-    training: Training, documents: DocumentTermMatrix, rows: Whole, dtype: type[np.floating]
+    training: Training, documents: DocumentTermMatrix, rows: Ints, dtype: type[np.floating]
 ) -> Any:  # noqa: ANN401 - scipy has no types
     """Return x_jd of some documents as a `scipy.sparse` array by rows, shape (n_rows, n_features)."""
-    beside = training.features
-    place = (np.cumsum(beside.known) - 1).astype(np.int32)
+    beside = training.column_features
+    place = (np.cumsum(beside.scored_terms) - 1).astype(np.int32)
     values = [np.empty(0, dtype)]
     columns = [np.empty(0, np.int32)]
     sizes = [np.empty(0, np.int64)]
-    for some in in_blocks(rows, 1, DOCUMENTS_AT_ONCE):
-        matrix = _weighted(documents.rows(some).of_terms(beside.known), training)
+    for some in iter_blocks(rows, 1, DOCUMENTS_AT_ONCE):
+        matrix = _weighted(documents.take(some).select_terms(beside.scored_terms), training)
         values.append(matrix.counts.astype(dtype))
         columns.append(place[matrix.terms])
-        sizes.append(matrix.entries)
-    entries = np.concatenate(values), np.concatenate(columns), offsets(np.concatenate(sizes))
+        sizes.append(matrix.row_sizes)
+    entries = (
+        np.concatenate(values),
+        np.concatenate(columns),
+        compute_offsets(np.concatenate(sizes)),
+    )
     del values, columns
     _release_memory()
-    found = _by_rows(*entries, int(np.count_nonzero(beside.known)))
-    numbers = np.nan_to_num(beside.numbers.features(documents))
+    found = _by_rows(*entries, int(np.count_nonzero(beside.scored_terms)))
+    numbers = np.nan_to_num(beside.number_standardizer.standardize(documents))
     if not numbers.shape[1]:
         return found
     from scipy.sparse import csr_array, hstack
@@ -922,10 +945,10 @@ class _HeldOut(NamedTuple):
 
     features: Any
     """x_jd of the features that they have, by rows, float64, shape (n_docs, n_columns)."""
-    columns: Whole
+    columns: Ints
     """The number of each of these features among those of the model, shape (n_columns,)."""
     documents: CountedDocuments
-    lengths: Whole
+    lengths: Ints
     """Tokens, categories and numbers that the model knows, shape (n_docs,)."""
     weights: Floats
     """Shape (n_docs,)."""
@@ -939,41 +962,44 @@ class _HeldOut(NamedTuple):
         found = _features(training, matrix, np.arange(len(documents)), np.float64)
         columns, places = np.unique(found.indices, return_inverse=True)
         features = _by_rows(found.data, places, found.indptr, columns.size)
-        lengths = matrix.of_terms(training.features.known).lengths + matrix.numbers
+        lengths = (
+            matrix.select_terms(training.column_features.scored_terms).known_tokens
+            + matrix.n_values
+        )
         return cls(
             features,
             columns,
             documents,
             lengths,
-            documents.natural_weights(training.statistics),
+            documents.compute_weights(training.statistics),
             _shift_of_prior(training),
         )
 
-    def scored(self, problem: Problem, point: _Vector) -> Unseen:
+    def scored(self, problem: LogisticProblem, point: _Vector) -> HeldOutScores:
         """Return the scores at a point of the problem of the others."""
         weights = problem.scaled_weights(point.coefficients, self.columns)
         scores = np.empty((len(self.documents), problem.shape[1]))
-        for rows in in_blocks(np.arange(len(scores)), 1, DOCUMENTS_SCORED_AT_ONCE):
+        for rows in iter_blocks(np.arange(len(scores)), 1, DOCUMENTS_SCORED_AT_ONCE):
             features = self.features[rows]
             columns, places = np.unique(features.indices, return_inverse=True)
             here = _by_rows(features.data, places, features.indptr, columns.size)
             scores[rows] = here @ weights[columns].astype(np.float64)
         scores += point.bias.astype(np.float64) + self.shift
-        truth = self.documents.truth(problem.shape[1])
-        return Unseen(
+        truth = self.documents.to_document_labels(problem.shape[1])
+        return HeldOutScores(
             scores, self.lengths, self.documents.matrix.tokens - self.lengths, truth, self.weights
         )
 
 
-def _held_out(whole: _Part, part: Whole, rest: Whole) -> tuple[_HeldOut, Problem]:
+def _held_out(whole: _Part, part: Ints, rest: Ints) -> tuple[_HeldOut, LogisticProblem]:
     """Return the documents at the places ``rest``, held out, and the problem of those at ``part``, whose statistics are large and not kept."""
     others = whole.of(part)
-    return _HeldOut.of(others.training, whole.documents.rows(whole.rows[rest])), _problem(others)
+    return _HeldOut.of(others.training, whole.documents.take(whole.rows[rest])), _problem(others)
 
 
 def _chosen(
-    whole: _Part, part: Whole, rest: Whole, precision: float, judge: Callable[[Unseen], float]
-) -> tuple[float, Unseen, _Vector]:
+    whole: _Part, part: Ints, rest: Ints, precision: float, judge: Callable[[HeldOutScores], float]
+) -> tuple[float, HeldOutScores, _Vector]:
     """Return the l2 under which held-out documents are most probable, their scores under it, and the point where its fit ended.
 
     ``part`` and ``rest`` are places of documents to fit to and to hold out. The loss is that after calibration for one label, which makes good for
@@ -989,11 +1015,11 @@ def _chosen(
         point = minimise(problem, l2, start).point
         return l2, judge(as_found.scored(problem, point)), point
 
-    l2, least, point = tried(STRENGTH, problem.start())
-    for way in (WEAKER, STRONGER):
-        for other in way if l2 == STRENGTH else ():
+    l2, least, point = tried(FIRST_L2, problem.start())
+    for way in (WEAKER_L2, STRONGER_L2):
+        for other in way if l2 == FIRST_L2 else ():
             trial = tried(other, point)
-            if trial[1] > least - EXCESS:
+            if trial[1] > least - MAX_SEARCH_EXCESS_NATS:
                 break
             l2, least, point = trial
     point = minimise(problem, l2, point, precision).point
@@ -1004,13 +1030,13 @@ def _shift_of_prior(training: Training) -> Floats:
     """Return log π_k − log(D_k / D), 0 for the class prior of the documents, shape (n_classes,)."""
     statistics = training.statistics
     prior = training.settings.class_prior
-    if not statistics.kind.is_exclusive:
+    if not statistics.posterior_type.is_exclusive:
         holding = statistics.class_documents
         n_documents = statistics.n_documents
-        return log_prior_odds(prior, holding, n_documents) - log_prior_odds(
+        return compute_log_prior_odds(prior, holding, n_documents) - compute_log_prior_odds(
             "empirical", holding, n_documents
         )
     shares = np.where(statistics.class_documents > 0, statistics.class_documents, 1) / (
         statistics.n_documents or 1
     )
-    return log(class_prior(prior, statistics)) - np.log(shares)
+    return log(compute_class_prior(prior, statistics)) - np.log(shares)

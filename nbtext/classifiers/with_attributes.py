@@ -10,28 +10,28 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods, given_smoothing
+from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods, get_fixed_smoothing
 from nbtext.classifiers.base import (
     Classifier,
     Training,
-    attribute_distributions,
-    attribute_summands,
-    classifier_class,
-    fit_warnings,
-    part_fits,
-    text_classifier,
+    collect_fit_warnings,
+    compute_component_fits,
+    get_attribute_likelihoods,
+    iter_attribute_scores,
+    load_classifier_class,
+    unwrap_text_classifier,
 )
-from nbtext.errors import require
+from nbtext.errors import require_valid_model
 from nbtext.fast_dataclasses import dataclass
-from nbtext.language_model.dirichlet import could_be_chosen
+from nbtext.language_model.dirichlet import is_valid_auto_smoothing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
-    from nbtext.language_model.measures import PartFit
-    from nbtext.prediction.calibration import Unseen
+    from nbtext.language_model.measures import ComponentFit
+    from nbtext.prediction.calibration import HeldOutScores
     from nbtext.type_names import Arrays, Floats, ScoresAndTokens
 
 ATTRIBUTE_SMOOTHING = "attribute_smoothing"
@@ -42,43 +42,43 @@ ATTRIBUTE_SMOOTHING = "attribute_smoothing"
 class AttributedClassifier(Classifier):
     """A classifier of the texts, and the likelihoods of the attributes."""
 
-    text: Classifier
+    text_classifier: Classifier
     likelihoods: AttributeLikelihoods
 
     @classmethod
     def estimate(cls, training: Training) -> Self:
         """Return the model that follows from the counts; raise `UsageError` if log-likelihoods cannot be added to the scores of the texts."""
         return cls._of(
-            classifier_class(training.settings.classifier).estimate(training), training, None
+            load_classifier_class(training.settings.classifier).estimate(training), training, None
         )
 
-    def estimate_again(self, training: Training) -> Self:
+    def refit(self, training: Training) -> Self:
         """Return the model of fewer documents, with the pseudo-counts of all."""
-        return self._of(self.text.estimate_again(training), training, self.likelihoods.smoothing)
+        return self._of(self.text_classifier.refit(training), training, self.likelihoods.smoothing)
 
-    def arrays(self) -> Arrays:
+    def to_arrays(self) -> Arrays:
         """Return the arrays of the classifier of texts, and the pseudo-counts of categorical attributes."""
         smoothing = self.likelihoods.smoothing
         return {
-            **self.text.arrays(),
+            **self.text_classifier.to_arrays(),
             **({ATTRIBUTE_SMOOTHING: np.array(smoothing)} if smoothing else {}),
         }
 
     @classmethod
-    def restored(cls, training: Training, arrays: Arrays) -> Self:
+    def from_arrays(cls, training: Training, arrays: Arrays) -> Self:
         """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
         of_text = {name: array for name, array in arrays.items() if name != ATTRIBUTE_SMOOTHING}
         smoothing = arrays.get(ATTRIBUTE_SMOOTHING, np.empty(0)).astype(np.float64).tolist()
         names = training.statistics.attributes.categorical
         n_terms = training.statistics.n_terms
-        given = [given_smoothing(training.settings, name) for name in names]
+        given = [get_fixed_smoothing(training.settings, name) for name in names]
         fit = len(smoothing) == len(names) and all(
-            could_be_chosen(each, n_terms) if number is None else each == number
+            is_valid_auto_smoothing(each, n_terms) if number is None else each == number
             for each, number in zip(smoothing, given, strict=True)
         )
-        require(fit, "its attributes and their smoothing do not fit")
+        require_valid_model(fit, "its attributes and their smoothing do not fit")
         return cls._of(
-            classifier_class(training.settings.classifier).restored(training, of_text),
+            load_classifier_class(training.settings.classifier).from_arrays(training, of_text),
             training,
             smoothing,
         )
@@ -89,61 +89,65 @@ class AttributedClassifier(Classifier):
         return cls(
             training,
             text,
-            AttributeLikelihoods.estimate(*counted, smoothing, with_numbers=not text.TAKES_NUMBERS),
+            AttributeLikelihoods.estimate(
+                *counted, smoothing, include_numbers=not text.HAS_NUMBER_FEATURES
+            ),
         )
 
     @property
-    def usual_exponent(self) -> float:
+    def default_length_exponent(self) -> float:
         """That of the classifier of the texts."""
-        return self.text.usual_exponent
+        return self.text_classifier.default_length_exponent
 
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
         """Return log p(d, a, C_k), shape (n_docs, n_classes), in nats, and the tokens and attributes that count, shape (n_docs,)."""
-        scores, known = self.text.joint_log_likelihood(matrix)
+        scores, known = self.text_classifier.joint_log_likelihood(matrix)
         return scores, known + self.likelihoods.add_log_likelihood(scores, matrix)
 
-    def leave_one_out(self, documents: CountedDocuments) -> Unseen:
+    def leave_one_out(self, documents: CountedDocuments) -> HeldOutScores:
         """Return log p(d, a, C_k) of documents of the corpus, each by the counts and moments of all others, with the pseudo-counts of all."""
-        unseen = self.text.leave_one_out(documents)
+        unseen = self.text_classifier.leave_one_out(documents)
         return unseen._replace(
             lengths=unseen.lengths
-            + self.likelihoods.add_left_out(
+            + self.likelihoods.add_leave_one_out(
                 unseen.scores, documents, self.training.statistics, self.training.settings
             )
         )
 
 
-@text_classifier.register(AttributedClassifier)
+@unwrap_text_classifier.register(AttributedClassifier)
 def classifier_of_texts(classifier: AttributedClassifier) -> Classifier:
     """Return the classifier of the texts."""
-    return classifier.text
+    return classifier.text_classifier
 
 
-@attribute_distributions.register(AttributedClassifier)
+@get_attribute_likelihoods.register(AttributedClassifier)
 def likelihoods_of_attributes(classifier: AttributedClassifier) -> AttributeLikelihoods:
     """Return the likelihoods of the attributes."""
     return classifier.likelihoods
 
 
-@attribute_summands.register(AttributedClassifier)
+@iter_attribute_scores.register(AttributedClassifier)
 def attribute_log_likelihoods(
     classifier: AttributedClassifier,
     matrix: DocumentTermMatrix,
 ) -> Iterator[Floats]:
     """Yield the log-likelihood of each attribute, and for features of the classifier of texts what it says of them."""
-    yield from classifier.likelihoods.each_alone(matrix, classifier.training.statistics.n_classes)
-    yield from attribute_summands(classifier.text, matrix)
+    yield from classifier.likelihoods.iter_log_likelihoods(
+        matrix, classifier.training.statistics.n_classes
+    )
+    yield from iter_attribute_scores(classifier.text_classifier, matrix)
 
 
-@part_fits.register(AttributedClassifier)
-def fits_with_attributes(classifier: AttributedClassifier) -> list[PartFit]:
+@compute_component_fits.register(AttributedClassifier)
+def fits_with_attributes(classifier: AttributedClassifier) -> list[ComponentFit]:
     """Return those of the classifier of texts, and of each attribute."""
     training = classifier.training
-    attribute_fits = classifier.likelihoods.fits(training.statistics, training.settings)
-    return [*part_fits(classifier.text), *attribute_fits]
+    attribute_fits = classifier.likelihoods.compute_fits(training.statistics, training.settings)
+    return [*compute_component_fits(classifier.text_classifier), *attribute_fits]
 
 
-@fit_warnings.register(AttributedClassifier)
+@collect_fit_warnings.register(AttributedClassifier)
 def warnings_of_texts(classifier: AttributedClassifier) -> list[str]:
     """Return those of the classifier of texts."""
-    return fit_warnings(classifier.text)
+    return collect_fit_warnings(classifier.text_classifier)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nbtext.cli import declarations, messages, shared_options
-from nbtext.cli.config import DRIFT, OutputPath
-from nbtext.cli.prediction import ClassifyPredictionOptions, prediction_rules
-from nbtext.cli.shared_options import AskedDocuments, RunningOptions
-from nbtext.errors import NbtextError, UsageError, quantity
+from nbtext.cli.config import DRIFT_LOG_START, OutputPath
+from nbtext.cli.prediction import ClassifyPredictionOptions, build_prediction_rules
+from nbtext.cli.shared_options import JobOptions, QueryDocumentOptions
+from nbtext.errors import NbtextError, UsageError, format_quantity
 from nbtext.fast_dataclasses import dataclass
-from nbtext.report.output_formats import json_line
+from nbtext.report.output_formats import format_json_line
 
 if TYPE_CHECKING:
     from nbtext.model import TextClassifier
@@ -67,7 +67,7 @@ class ClassifyOptions:
         "output",
         "Append to FILE how the documents differ from those of training. nbtext drift reads it. A "
         "run without documents adds nothing.",
-        type=OutputPath(DRIFT),
+        type=OutputPath(DRIFT_LOG_START),
     )
     lines: bool = declarations.common_option(
         "--lines", "documents", "Answer each line of standard input at once, as a document."
@@ -103,10 +103,10 @@ class ClassifyOptions:
 
 @declarations.command("classify", _Classify)
 def command(
-    documents: AskedDocuments,
+    documents: QueryDocumentOptions,
     options: ClassifyOptions,
     prediction: ClassifyPredictionOptions,
-    running: RunningOptions,
+    running: JobOptions,
 ) -> int | None:
     """Print the most probable class of each document and its probability.
 
@@ -130,31 +130,36 @@ def command(
       tail -f log.jsonl | nbtext classify --lines --format jsonl --id-column id
       nbtext classify --mail-filter < letter.txt
     """
-    from nbtext.cli.corpus import CommandCorpus, located, reading_of, recognised
+    from nbtext.cli.corpus import (
+        CommandCorpus,
+        choose_document_reading,
+        detect_reading,
+        locate_documents,
+    )
     from nbtext.model.parallel_corpus import score_corpus
     from nbtext.ragged import BLOCK_DOCUMENTS
-    from nbtext.report.predictions import AnswerForm
-    from nbtext.scoring import AnswerCounts, answers_to
+    from nbtext.report.predictions import PredictionWriter
+    from nbtext.scoring import AnswerCounts, iter_answers
 
     if options.mail_filter:
         from nbtext.cli.mail_filter import filter_message
 
         filter_message(options.model_path, documents, prediction)
         return None
-    documents = replace(documents, paths=("-",)) if options.lines else located(documents)
+    documents = replace(documents, paths=("-",)) if options.lines else locate_documents(documents)
     at_once = 1 if options.lines and not options.batch else BLOCK_DOCUMENTS
     if options.limit and options.output == "tsv":
         raise UsageError(
             "tsv always has three columns", hint="use --limit with --output jsonl, csv or table"
         )
     model = shared_options.load_model(options.model_path)
-    reading = reading_of(model, documents, lines=options.lines)
+    reading = choose_document_reading(model, documents, lines=options.lines)
     kept: tuple[str, ...] = ()
     if options.keep is not None:
-        reading = recognised(reading, documents.paths, labelled=False)
+        reading = detect_reading(reading, documents.paths, labelled=False)
         kept = _kept_columns(options.keep, documents.paths[0], reading, options.output)
     output = options.output or _usual_form(options, kept, at_once)
-    safe = shared_options.safe_cells(output, is_wanted=options.excel_safe)
+    safe = shared_options.make_cell_formatter(output, is_excel_safe=options.excel_safe)
     source = CommandCorpus(
         documents,
         reading,
@@ -163,9 +168,9 @@ def command(
         progress=output == "table"
         or not sys.stdout.isatty(),  # while documents are read nothing else is drawn
     )
-    rule, sets = prediction_rules(prediction, model)
+    rule, sets = build_prediction_rules(prediction, model)
     top_k = _most_classes(options, model)
-    form = AnswerForm(
+    form = PredictionWriter(
         output,
         top_k,
         rule.costs is not None,
@@ -174,20 +179,20 @@ def command(
         safe,
         kept,
         prediction.coverage,
-        model.fitted.kind,
+        model.fitted.posterior_type,
     )
     drift = None
     if options.drift is not None:
-        from nbtext.evaluation.drift_log import DriftWatch
+        from nbtext.evaluation.drift_log import DriftRecorder
 
-        drift = DriftWatch(model, options.model_path)
+        drift = DriftRecorder(model, options.model_path)
     blocks = score_corpus(model.fitted, source, running.jobs, at_once)
     if prediction.prior_from:
-        from nbtext.cli.proportions import for_prior
+        from nbtext.cli.proportions import adjust_prior
 
-        blocks = for_prior(blocks, model, documents, prediction.prior_from, running.jobs)
-    watched = blocks if drift is None else drift.watched(blocks)
-    answers = answers_to(
+        blocks = adjust_prior(blocks, model, documents, prediction.prior_from, running.jobs)
+    watched = blocks if drift is None else drift.observe(blocks)
+    answers = iter_answers(
         watched,
         model.fitted,
         rule,
@@ -196,37 +201,43 @@ def command(
         sets=sets,
     )
     counts = AnswerCounts()
-    form.write(counts.watched(messages.reported(answers)))
+    form.write(counts.observe(messages.report_failures(answers)))
     if drift is not None and options.drift is not None:
         from nbtext.store.atomic import append_line
 
-        append_line(options.drift, "" if (line := drift.line()) is None else json_line(line))
-    source.say_notices()
-    if n := counts.without_known_terms:
-        messages.notice(
-            "answered like an empty document, since the model knows none of its terms: "
-            f"{quantity(n, 'document')}"
+        append_line(
+            options.drift, "" if (line := drift.to_record()) is None else format_json_line(line)
         )
-    return options.exit_status_abstained if counts.abstained and not messages.any_failed() else None
+    source.report_notices()
+    if n := counts.n_without_known_terms:
+        messages.notify(
+            "answered like an empty document, since the model knows none of its terms: "
+            f"{format_quantity(n, 'document')}"
+        )
+    return (
+        options.exit_status_abstained
+        if counts.n_abstained and not messages.has_failures()
+        else None
+    )
 
 
 def _kept_columns(keep: str, path: str, reading: Reading, output: str | None) -> tuple[str, ...]:
     """Return the columns of ``--keep``; all columns of a line of JSON are the line itself."""
-    from nbtext.corpus.document import WHOLE_RECORD
-    from nbtext.corpus.reading import column_names
+    from nbtext.corpus.document import RECORD_COLUMN
+    from nbtext.corpus.reading import read_column_names
 
     if keep != "all":
         return tuple(keep.split(","))
     if reading.format == "jsonl" and output in (None, "jsonl"):
-        return (WHOLE_RECORD,)
-    return column_names(path, reading)
+        return (RECORD_COLUMN,)
+    return read_column_names(path, reading)
 
 
 def _usual_form(options: ClassifyOptions, kept: tuple[str, ...], at_once: int) -> str:
     """Return the form of the output where no option names one."""
-    from nbtext.corpus.document import WHOLE_RECORD
+    from nbtext.corpus.document import RECORD_COLUMN
 
-    if WHOLE_RECORD in kept:
+    if RECORD_COLUMN in kept:
         return "jsonl"
     if sys.stdout.isatty() and at_once > 1:
         return "table"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 
 from nbtext.cli import declarations, messages, shared_options
-from nbtext.cli.gates import status_of
-from nbtext.cli.parameters import PATH
-from nbtext.cli.shared_options import Documents
+from nbtext.cli.gates import report_gate_failures
+from nbtext.cli.parameters import INPUT_PATH
+from nbtext.cli.shared_options import DocumentOptions
 from nbtext.errors import UsageError
 from nbtext.fast_dataclasses import dataclass
 
@@ -16,15 +16,15 @@ from nbtext.fast_dataclasses import dataclass
 class CompareOptions:
     """The options of this command alone."""
 
-    model_a: str = declarations.argument(metavar="A", type=PATH)
-    model_b: str = declarations.argument(metavar="B", type=PATH)
+    model_a: str = declarations.argument(metavar="A", type=INPUT_PATH)
+    model_b: str = declarations.argument(metavar="B", type=INPUT_PATH)
     output: str = shared_options.output_field("table json")
     changed: str | None = declarations.common_option(
         "--changed",
         "output",
         "Write documents with different answers to FILE as JSON lines. A line has id, truth, a, "
         "probability_a, b and probability_b.",
-        type=shared_options.JUDGED_FILE,
+        type=shared_options.SCORED_DOCUMENTS_PATH,
     )
     fail_unless_better: bool = declarations.common_option(
         "--fail-unless-better",
@@ -35,7 +35,7 @@ class CompareOptions:
 
 
 @declarations.command("compare")
-def command(options: CompareOptions, documents: Documents) -> int | None:
+def command(options: CompareOptions, documents: DocumentOptions) -> int | None:
     """Compare how well the models A and B answer documents whose classes are known.
 
     The output shows which model answers better, whether the difference may be chance, and how many answers changed. CORPUS is laid out like
@@ -47,12 +47,22 @@ def command(options: CompareOptions, documents: Documents) -> int | None:
       nbtext train corpora/service-desk/train --ngrams 2 --model pairs.joblib
       nbtext compare nbtext.joblib pairs.joblib corpora/service-desk/test
     """
-    from nbtext.cli.corpus import CommandCorpus, check_output_file, located, reading_of, recognised
-    from nbtext.evaluation.comparison import compare, differences_of_texts, require_same_kind
+    from nbtext.cli.corpus import (
+        CommandCorpus,
+        check_output_file,
+        choose_document_reading,
+        detect_reading,
+        locate_documents,
+    )
+    from nbtext.evaluation.comparison import (
+        compare_on_documents,
+        list_reading_differences,
+        require_same_kind,
+    )
     from nbtext.metrics.intervals import Bootstrap
-    from nbtext.metrics.results import json_values
+    from nbtext.metrics.results import to_json_values
     from nbtext.report.comparisons import print_comparison
-    from nbtext.report.output_formats import SIX_DIGITS, json_line, write_json
+    from nbtext.report.output_formats import JSON_SIGNIFICANT_DIGITS, format_json_line, write_json
     from nbtext.store.atomic import replace_file
 
     model_a = options.model_a
@@ -64,31 +74,36 @@ def command(options: CompareOptions, documents: Documents) -> int | None:
         )
     a = shared_options.load_model(model_a)
     b = shared_options.load_model(model_b)
-    documents = located(documents)
+    documents = locate_documents(documents)
     require_same_kind(a, b)
-    reading = recognised(reading_of(a, documents), documents.paths, labelled=True)
-    for warning in differences_of_texts(reading, b.reading, documents.reading.values):
+    reading = detect_reading(choose_document_reading(a, documents), documents.paths, labelled=True)
+    for warning in list_reading_differences(reading, b.reading, documents.reading.values):
         messages.warn(warning)
     check_output_file(changed, "--changed", (model_a, model_b, *documents.paths))
     source = CommandCorpus(documents, reading, labelled=True)
-    comparison = compare(a, b, source.readable(), keep_changed=changed is not None)
-    source.say_notices()
+    comparison = compare_on_documents(
+        a, b, source.iter_readable(), keep_disagreements=changed is not None
+    )
+    source.report_notices()
     if changed is not None:
         replace_file(
             changed,
             lambda file: file.writelines(
-                json_line(json_values(each, SIX_DIGITS)).encode() for each in comparison.changed
+                format_json_line(to_json_values(each, JSON_SIGNIFICANT_DIGITS)).encode()
+                for each in comparison.disagreements
             ),
         )
     result = comparison.result(Bootstrap(seed=options.seed))
-    messages.warn_of_unknown("A", result.a.unknown_labels)
-    messages.warn_of_unknown("B", result.b.unknown_labels)
+    messages.warn_unknown_labels("A", result.a.unknown_labels)
+    messages.warn_unknown_labels("B", result.b.unknown_labels)
     if options.output == "table":
         print_comparison(result, model_a, model_b)
     else:
-        write_json({**json_values(result), "models": [model_a, model_b]})
+        write_json({**to_json_values(result), "models": [model_a, model_b]})
     is_missed = options.fail_unless_better and not result.b_is_better
-    return status_of(["B is not right more often than A beyond chance"] if is_missed else [])
+    return report_gate_failures(
+        ["B is not right more often than A beyond chance"] if is_missed else []
+    )
 
 
 def _without_documents(*options: str) -> str:

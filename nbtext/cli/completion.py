@@ -16,7 +16,7 @@ from click.shell_completion import (
 
 from nbtext.cli import declarations
 from nbtext.fast_dataclasses import dataclass
-from nbtext.report.output_formats import visible
+from nbtext.report.output_formats import escape_controls
 
 
 class _Printable(ShellComplete):
@@ -27,7 +27,7 @@ class _Printable(ShellComplete):
         return [
             item
             for item in super().get_completions(args, incomplete)
-            if visible(item.value) == item.value
+            if escape_controls(item.value) == item.value
         ]
 
 
@@ -106,7 +106,7 @@ class CompletionOptions:
     shell: str = declarations.argument(type=declarations.Choice(list(SHELLS)))
 
 
-@declarations.command("completion", shared=(declarations.LOG_FORMAT,))
+@declarations.command("completion", shared=(declarations.LOG_FORMAT_OPTION,))
 def command(options: CompletionOptions) -> None:
     """Print a script that lets a shell complete nbtext's commands, options and their values.
 

@@ -17,21 +17,21 @@ from typing import Any, NamedTuple
 import click
 from click.core import ParameterSource
 
-from nbtext.cli.messages import last_value, say
-from nbtext.errors import PathError, UsageError, did_you_mean, reason
-from nbtext.report.output_formats import shortened
-from nbtext.settings import DECLARED, GONE
+from nbtext.cli.messages import emit, find_last_value
+from nbtext.errors import PathError, UsageError, describe_os_error, did_you_mean
+from nbtext.report.output_formats import shorten_middle
+from nbtext.settings import PARAMETERS_BY_NAME, REMOVED_OPTIONS
 
-LARGEST_BEGINNING = 1 << 16
+MAX_START_BYTES = 1 << 16
 """Bytes of a file by which nbtext recognises what it wrote."""
 
-MODEL = rb"\x80\x04B[\s\S]{4}nbtext\r\n"
-PAGE = (
+MODEL_START = rb"\x80\x04B[\s\S]{4}nbtext\r\n"
+PAGE_START = (
     rb"<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
     rb"http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';"
 )
-JUDGED = rb'\{"id": "([^"\\]|\\.)*", "truth": '
-DRIFT = rb'\{"time": "[^"]*", "model": .*, "documents": \d'
+SCORED_DOCUMENTS_START = rb'\{"id": "([^"\\]|\\.)*", "truth": '
+DRIFT_LOG_START = rb'\{"time": "[^"]*", "model": .*, "documents": \d'
 """Beginnings of files that nbtext writes, as patterns."""
 
 
@@ -47,7 +47,7 @@ class InputPath(click.types.StringParamType):
         self._or_name = or_name
         self._is_labelled = is_labelled
 
-    def beside(self, value: str, folder: str, *, is_found: bool) -> str:
+    def resolve_default(self, value: str, folder: str, *, is_discovered: bool) -> str:
         """Return the value that a file of defaults in the folder has; raise `UsageError` for a path that a found file may not have."""
         label, equals, path = value.partition("=") if self._is_labelled else ("", "", value)
         if path == "-":
@@ -59,7 +59,7 @@ class InputPath(click.types.StringParamType):
         if os.path.abspath(folder) != os.getcwd():
             there = os.path.join(folder, path)
             path = there if not self._or_name or os.path.lexists(there) else path
-        if is_found and (not self._or_name or os.path.lexists(path)):
+        if is_discovered and (not self._or_name or os.path.lexists(path)):
             self.require_harmless(path, folder)
         return label + equals + path
 
@@ -75,19 +75,19 @@ class PathList(InputPath):
 
     def require_harmless(self, path: str, folder: str) -> None:
         """Raise `UsageError` for a list outside the folder, or with a path outside it."""
-        from nbtext.corpus.streams import list_content
+        from nbtext.corpus.streams import read_list_file
 
         super().require_harmless(path, folder)
-        for each in re.split(rb"[\0\n]", list_content(path)):
+        for each in re.split(rb"[\0\n]", read_list_file(path)):
             super().require_harmless(os.fsdecode(each), folder)
 
 
 class OutputPath(InputPath):
     """A file to be written; ``own`` is a pattern of how files begin that nbtext writes there."""
 
-    def __init__(self, own: bytes) -> None:
+    def __init__(self, own_start: bytes) -> None:
         super().__init__()
-        self._own = own
+        self._own = own_start
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the path; raise `UsageError` for none, and for standard output, which cannot be replaced as a file is."""
@@ -106,7 +106,7 @@ class OutputPath(InputPath):
             if not os.path.isfile(path) or not os.path.getsize(path):
                 return os.path.isfile(path)
             with open(path, "rb") as file:
-                return re.match(self._own, file.read(LARGEST_BEGINNING)) is not None
+                return re.match(self._own, file.read(MAX_START_BYTES)) is not None
         except OSError:
             return False
 
@@ -120,14 +120,14 @@ class ColumnOfPaths(click.types.StringParamType):
 
     name = "column"
 
-    def beside(self, value: str, folder: str, *, is_found: bool) -> str:
+    def resolve_default(self, value: str, folder: str, *, is_discovered: bool) -> str:
         """Return the value, and remember the folder of a found file: the paths must stay in it."""
-        if is_found:
+        if is_discovered:
             click.get_current_context().meta[_FOUND_FOLDER] = folder or os.curdir
         return value
 
 
-def folder_of_paths() -> str | None:
+def find_folder_of_paths() -> str | None:
     """Return the folder in which the files of ``--file-column`` must be; None unless a found file sets that option."""
     context = click.get_current_context(silent=True)
     is_default = (
@@ -142,9 +142,9 @@ class Address(click.types.StringParamType):
 
     name = "address"
 
-    def beside(self, value: str, _: str, *, is_found: bool) -> str:
+    def resolve_default(self, value: str, _: str, *, is_discovered: bool) -> str:
         """Return the value; raise `UsageError` in a found file: a scheduler may send code."""
-        if is_found:
+        if is_discovered:
             raise UsageError("an address is not taken from a file that was found")
         return value
 
@@ -185,9 +185,9 @@ def _config_file(arguments: Sequence[str]) -> _ConfigFile | None:
 
     Raises `PathError` for a file that cannot be read.
     """
-    if last_value("--no-config", arguments) is not None:
+    if find_last_value("--no-config", arguments) is not None:
         return None
-    if named := last_value("--config", arguments):
+    if named := find_last_value("--config", arguments):
         return _read(named) or _ConfigFile(named, {})
     try:
         folders = [os.getcwd()]
@@ -214,7 +214,7 @@ def _read(path: str, *, is_found: bool = False, quiet: bool = False) -> _ConfigF
             owner = os.fstat(file.fileno()).st_uid
             content = file.read(LARGEST + 1)
     except OSError as problem:
-        raise PathError(f"cannot read: {reason(problem)}", where=path) from None
+        raise PathError(f"cannot read: {describe_os_error(problem)}", where=path) from None
     shared = os.path.basename(path) == SHARED_FILE
     if shared and b"nbtext" not in content:
         return None
@@ -249,7 +249,7 @@ def _read(path: str, *, is_found: bool = False, quiet: bool = False) -> _ConfigF
 @cache
 def _warn_of_owner(path: str) -> None:
     """Warn that a found file is ignored, once."""
-    say(
+    emit(
         "it belongs to another user and is ignored",
         level="warning",
         where=path,
@@ -257,7 +257,7 @@ def _warn_of_owner(path: str) -> None:
     )
 
 
-def defaults(context: click.Context, arguments: Sequence[str]) -> dict[click.Option, _Default]:
+def load_defaults(context: click.Context, arguments: Sequence[str]) -> dict[click.Option, _Default]:
     """Return the defaults of a command's options from the file and the environment, checked.
 
     Raises `UsageError` for an unknown name or a wrong value in the file, and `PathError` as `_config_file` does.
@@ -293,7 +293,7 @@ def _in_file(
     file: _ConfigFile, context: click.Context, options: dict[str, click.Option]
 ) -> Iterator[tuple[str, _Default]]:
     """Yield the defaults that the file has for a command, those of its own table last."""
-    commands = [_key(name) for name in program(context).list_commands(context)]
+    commands = [_key(name) for name in find_program(context).list_commands(context)]
     for name, value in file.defaults.items():
         if name in (*commands, "why_not"):  # the hidden one too
             if not isinstance(value, dict):
@@ -304,10 +304,10 @@ def _in_file(
                 )
         elif name in options:
             yield name, _Default(value, file.path, file)
-        elif name not in DECLARED and not any(
+        elif name not in PARAMETERS_BY_NAME and not any(
             name in _options(every) for every in _commands(context)
         ):
-            raise _unknown(name, [*DECLARED, *options, *commands], file.path)
+            raise _unknown(name, [*PARAMETERS_BY_NAME, *options, *commands], file.path)
     for given, value in file.defaults.get(_key(context.command.name or ""), {}).items():
         name = _key(given)
         source = f"{file.path} [{context.command.name}]"
@@ -318,25 +318,27 @@ def _in_file(
 
 def _commands(context: click.Context) -> Iterator[click.Command]:
     """Return all commands, one after the other; importing them takes time."""
-    group = program(context)
+    group = find_program(context)
     return filter(None, (group.get_command(context, name) for name in group.list_commands(context)))
 
 
-def program(context: click.Context) -> click.Group:
+def find_program(context: click.Context) -> click.Group:
     """Return the command that all others belong to."""
     root = context.find_root().command
     return root if isinstance(root, click.Group) else click.Group()
 
 
 def _unknown(name: str, known: Sequence[str], source: str) -> UsageError:
-    given = shortened(name.replace("_", "-"), 60)
+    given = shorten_middle(name.replace("_", "-"), 60)
     near = did_you_mean(given, sorted({each.replace("_", "-") for each in known})).strip(" ()")
     return UsageError(
         f"there is no option or command {given!r}",
         where=source,
         hint="write each setting by its own name, such as l2 = 1"
         if name == "set"
-        else GONE.get(name) or near or "names are those of options, without the two hyphens",
+        else REMOVED_OPTIONS.get(name)
+        or near
+        or "names are those of options, without the two hyphens",
     )
 
 
@@ -349,7 +351,9 @@ def _checked(option: click.Option, default: _Default, context: click.Context) ->
         if file is None or not isinstance(option.type, InputPath | ColumnOfPaths | Address):
             return each
         try:
-            return option.type.beside(each, os.path.dirname(file.path), is_found=file.is_found)
+            return option.type.resolve_default(
+                each, os.path.dirname(file.path), is_discovered=file.is_found
+            )
         except UsageError as problem:
             hint = f"give --config {file.path} to trust it, or --no-config"
             raise UsageError(
@@ -371,9 +375,9 @@ def _checked(option: click.Option, default: _Default, context: click.Context) ->
         value = values if option.multiple else values[0]
     try:
         option.type_cast_value(context, value)
-        declared = DECLARED.get(option.name or "")
+        declared = PARAMETERS_BY_NAME.get(option.name or "")
         if declared is not None and not option.is_flag and not isinstance(option.type, InputPath):
-            declared.checked(value)
+            declared.validate(value)
     except click.UsageError as problem:
         raise UsageError(problem.format_message(), where=source) from None
     except UsageError as problem:
@@ -392,7 +396,7 @@ def _shown(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def what_holds(context: click.Context, arguments: Sequence[str]) -> str:
+def describe_defaults(context: click.Context, arguments: Sequence[str]) -> str:
     """Return the defaults that hold here, each with where it comes from."""
     from textwrap import wrap
 
@@ -405,7 +409,7 @@ def what_holds(context: click.Context, arguments: Sequence[str]) -> str:
     rows: dict[tuple[str, str, str], list[str]] = {}
     for command in _commands(context):
         own = click.Context(command, context.find_root(), command.name)
-        for option, (value, source, _) in defaults(own, arguments).items():
+        for option, (value, source, _) in load_defaults(own, arguments).items():
             name = _long_name(option)[2:]
             rows.setdefault((name, _shown(value), source), []).append(command.name or "")
     for (name, value, source), of_commands in rows.items():

@@ -13,45 +13,45 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 import click
 
 from nbtext.cli import messages
-from nbtext.cli.config import folder_of_paths
-from nbtext.cli.shared_options import AskedDocuments
+from nbtext.cli.config import find_folder_of_paths
+from nbtext.cli.shared_options import QueryDocumentOptions
 from nbtext.corpus.collection import Corpus
 from nbtext.corpus.document import LabelledFolder
 from nbtext.corpus.reading import (
-    corpus_doubts,
-    files_read_as_text,
-    format_by_name,
-    lines_of_document,
-    reading_like,
-    resolved,
+    choose_reading,
+    count_document_lines,
+    detect_format_by_name,
+    find_corpus_warnings,
+    find_folder_kind_warnings,
+    resolve_reading,
 )
-from nbtext.corpus.streams import beginning, listed_paths, set_standard_input
-from nbtext.errors import PathError, UsageError, listed
+from nbtext.corpus.streams import peek_start, read_path_list, set_standard_input
+from nbtext.errors import PathError, UsageError, join_names
 from nbtext.settings import (
     ALLOW_UNREADABLE,
-    BY_NAME,
-    DECLARED,
     FORMATS,
-    KINDS_OF_FILES,
-    OF_MAIL,
+    KIND_BY_NAME,
+    KINDS_BY_SUFFIX,
+    MAIL_PARAMETERS,
     ON_ERROR,
+    PARAMETERS_BY_NAME,
     Reading,
     Settings,
-    opposite,
+    negate_condition,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from nbtext.cli.parameters import Given
-    from nbtext.cli.shared_options import Documents
+    from nbtext.cli.parameters import ExplicitSettings
+    from nbtext.cli.shared_options import DocumentOptions
     from nbtext.corpus.document import Document
     from nbtext.counts.count_table import CountTable
     from nbtext.counts.counting import Analysis
-    from nbtext.evaluation.leakage import LeakWatch
+    from nbtext.evaluation.leakage import LeakChecker
     from nbtext.model import TextClassifier
     from nbtext.model.parallel_corpus import CountedCorpus
-    from nbtext.settings import Allowance
+    from nbtext.settings import UnreadableAllowance
 
 _TRIM_THRESHOLD = -1
 _MMAP_THRESHOLD = -3
@@ -63,7 +63,7 @@ class CommandCorpus(Corpus):
 
     def __init__(
         self,
-        documents: Documents,
+        documents: DocumentOptions,
         reading: Reading,
         *,
         labelled: bool,
@@ -72,13 +72,13 @@ class CommandCorpus(Corpus):
     ) -> None:
         """Prepare to read the ``paths`` of documents that are `located`."""
         paths = documents.paths
-        on_error = ON_ERROR.checked(documents.on_error or ON_ERROR.default)
+        on_error = ON_ERROR.validate(documents.on_error or ON_ERROR.default)
         if not paths:
             messages.warn("the list of files is empty")
         typed = "-" in paths and not documents.text and sys.stdin is not None and sys.stdin.isatty()
         if typed:
-            messages.notice("reading standard input; Ctrl-D ends it")
-        reading = recognised(reading, paths, labelled=labelled)
+            messages.notify("reading standard input; Ctrl-D ends it")
+        reading = detect_reading(reading, paths, labelled=labelled)
         _refuse_options_of_mail(documents.reading, reading)
         is_text = (
             reading.format == "dir"
@@ -90,38 +90,40 @@ class CommandCorpus(Corpus):
             and messages.shows_notices()
             and len(paths) == 1
             and os.path.isfile(paths[0])
-            and (n := lines_of_document(paths[0]))
+            and (n := count_document_lines(paths[0]))
         ):
-            messages.notice(
+            messages.notify(
                 f"{paths[0]}: read as one document of {n:,} lines or more; if each line is a "
                 "document, give --format lines"
             )
-        super().__init__(paths, reading, labelled, columns, str(on_error), messages.document_failed)
+        super().__init__(
+            paths, reading, labelled, columns, str(on_error), messages.report_failed_document
+        )
         _keep_freed_memory()
         self.reports_progress = progress and not typed and messages.standard_error_is_terminal()
-        self.files_within = folder_of_paths()
-        self.where = documents.where
-        allowance = ALLOW_UNREADABLE.checked(documents.allow_unreadable)
-        self.allow_unreadable = cast("Allowance | None", allowance)
+        self.allowed_folder = find_folder_of_paths()
+        self.condition = documents.where
+        allowance = ALLOW_UNREADABLE.validate(documents.allow_unreadable)
+        self.allow_unreadable = cast("UnreadableAllowance | None", allowance)
         if self.allow_unreadable is not None:
             messages.allow_failures()
-        self.patch = self._patch = None
+        self.relabel = self._patch = None
         if labelled and documents.relabel is not None:
             from nbtext.labelling.answer_file import LabelPatch
 
-            self.patch = self._patch = LabelPatch(documents.relabel)
+            self.relabel = self._patch = LabelPatch(documents.relabel)
 
-    def say_notices(self) -> None:
+    def report_notices(self) -> None:
         """Say what was noticed while reading; raise what made it end early."""
-        self.finish()
+        self.raise_deferred()
         for found in [
             *self.notices.warnings,
-            *(self._patch.warnings(self.notices) if self._patch else []),
+            *(self._patch.find_warnings(self.notices) if self._patch else []),
         ]:
             messages.warn(found.line)
         for found in self.notices.findings:
-            messages.notice(found.line)
-        messages.documents_failed(self.notices.unnamed)
+            messages.notify(found.line)
+        messages.count_failed_documents(self.notices.n_unnamed)
 
 
 def _keep_freed_memory() -> None:
@@ -141,7 +143,7 @@ def _keep_freed_memory() -> None:
         mallopt(_MMAP_THRESHOLD, 4 << 20)
 
 
-D = TypeVar("D", bound="Documents")
+D = TypeVar("D", bound="DocumentOptions")
 
 TEXTS_AS_LINES = {
     "format": "jsonl",
@@ -153,7 +155,7 @@ TEXTS_AS_LINES = {
 """How the texts of ``--text`` are read."""
 
 
-def located(documents: D) -> D:
+def locate_documents(documents: D) -> D:
     """Return the documents with their paths: the CORPUS arguments and then what ``--files-from`` lists, or the folders of ``--from-folder``.
 
     A command that takes ``--text`` reads what is piped into it if nothing is given. The texts of ``--text`` are put on standard input, as JSON objects,
@@ -169,14 +171,17 @@ def located(documents: D) -> D:
         raise UsageError("standard input cannot be both a document and the list of files")
     return replace(
         documents,
-        paths=(*documents.corpus, *listed_paths(documents.files_from, null=documents.null)),
+        paths=(
+            *documents.corpus,
+            *read_path_list(documents.files_from, is_null_separated=documents.null),
+        ),
     )
 
 
-def _corpus_arguments(documents: Documents) -> tuple[str, ...]:
+def _corpus_arguments(documents: DocumentOptions) -> tuple[str, ...]:
     """Return CORPUS, or standard input where texts are asked about and piped in; raise `UsageError` for none."""
     corpus = documents.corpus
-    takes_texts = isinstance(documents, AskedDocuments)
+    takes_texts = isinstance(documents, QueryDocumentOptions)
     if takes_texts and len(corpus) == 1 and " " in corpus[0] and not os.path.lexists(corpus[0]):
         raise PathError(
             "there is no such file",
@@ -185,7 +190,7 @@ def _corpus_arguments(documents: Documents) -> tuple[str, ...]:
         )
     if corpus:
         return corpus
-    if takes_texts and sys.stdin is not None and not sys.stdin.isatty() and beginning("-", 1):
+    if takes_texts and sys.stdin is not None and not sys.stdin.isatty() and peek_start("-", 1):
         return ("-",)
     raise click.UsageError(
         "Missing argument 'CORPUS...', or - for standard input",
@@ -201,7 +206,9 @@ def _located_texts(documents: D) -> D:
         for number, text in enumerate(texts, 1)
     )
     set_standard_input("".join(f"{json.dumps(record)}\n" for record in records).encode())
-    return replace(documents, paths=("-",), reading=documents.reading.updated(**TEXTS_AS_LINES))
+    return replace(
+        documents, paths=("-",), reading=documents.reading.with_raw_values(**TEXTS_AS_LINES)
+    )
 
 
 def _located_folders(documents: D) -> D:
@@ -219,55 +226,57 @@ def _located_folders(documents: D) -> D:
         folders.append(LabelledFolder(os.path.expanduser(path), label))
     reading = documents.reading
     if "format" not in reading:
-        is_mbox = os.path.isfile(folders[0]) or format_by_name(folders[0]) == "mbox"
-        reading = reading.updated(format="mbox" if is_mbox else "maildir")
+        is_mbox = os.path.isfile(folders[0]) or detect_format_by_name(folders[0]) == "mbox"
+        reading = reading.with_raw_values(format="mbox" if is_mbox else "maildir")
     return replace(documents, paths=tuple(folders), reading=reading)
 
 
-def recognised(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Reading:
-    """Return reading settings as `resolved`, and say which columns of a table were recognised that they do not name."""
-    found = resolved(reading, paths, labelled=labelled)
+def detect_reading(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Reading:
+    """Return reading settings as `resolve_reading`, and say which columns of a table were recognised that they do not name."""
+    found = resolve_reading(reading, paths, labelled=labelled)
     if found == reading:
         return found
     if reading.document == "auto":
         _say_kind(paths, found, labelled=labelled)
     if (reading.format, found.format) == ("auto", "lines"):
-        messages.notice(
+        messages.notify(
             f"{paths[0]}: the name of each file is its class, each line a document; if not, give "
             "--format"
         )
     if found.has_columns:
-        from nbtext.corpus.columns import described
+        from nbtext.corpus.columns import describe_detection
 
-        if (columns := described(reading, found, labelled=labelled)) is not None:
-            messages.notice(f"{paths[0]}: {columns}")
+        if (columns := describe_detection(reading, found, labelled=labelled)) is not None:
+            messages.notify(f"{paths[0]}: {columns}")
     if labelled or found.has_columns:
-        for unusual in corpus_doubts(paths, reading, found):
+        for unusual in find_corpus_warnings(paths, reading, found):
             messages.warn(unusual.line)
     return found
 
 
 def _say_kind(paths: Sequence[str], found: Reading, *, labelled: bool) -> None:
     """Say as what documents are read by the names of their files, and what they look like if that is text."""
-    if found.document in ("mail", "html") and not found.layout.mail:
-        messages.notice(
+    if found.document in ("mail", "html") and not found.layout.is_mail:
+        messages.notify(
             f"{paths[0]}: by their names, all files are {found.document}; if not, give --document "
             "text"
         )
-    elif found.document == BY_NAME:
-        messages.notice(
+    elif found.document == KIND_BY_NAME:
+        messages.notify(
             f"{paths[0]}: each file is read by its name, "
-            f"{', '.join(f'{suffix} as {kind}' for suffix, kind in KINDS_OF_FILES.items())}; if "
+            f"{', '.join(f'{suffix} as {kind}' for suffix, kind in KINDS_BY_SUFFIX.items())}; if "
             "not, give --document"
         )
-    if labelled and found.layout.file_per_document and found.document in ("text", BY_NAME):
+    if labelled and found.layout.has_file_per_document and found.document in ("text", KIND_BY_NAME):
         for path in paths:
-            for unusual in files_read_as_text(path):
+            for unusual in find_folder_kind_warnings(path):
                 messages.warn(f"{path}: {unusual.line}")
 
 
-def reading_of(model: TextClassifier, documents: Documents, *, lines: bool = False) -> Reading:
-    """Return how to read documents: like the training documents, without weights, unless options say otherwise; raise as `reading_like`.
+def choose_document_reading(
+    model: TextClassifier, documents: DocumentOptions, *, lines: bool = False
+) -> Reading:
+    """Return how to read documents: like the training documents, without weights, unless options say otherwise; raise as `choose_reading`.
 
     Say if they have another format than those of training, and warn of paths that their names show to have yet another.
     ``lines``: lines of standard input are documents as they stand, unless an option names a format or a column.
@@ -278,7 +287,7 @@ def reading_of(model: TextClassifier, documents: Documents, *, lines: bool = Fal
             hint="give a file of them",
         )
     given = documents.reading
-    reading = reading_like(model.reading, documents.paths, given.values).unweighted
+    reading = choose_reading(model.reading, documents.paths, given.values).unweighted
     if lines:
         return replace(reading, format=_format_of_lines(given, reading))
     if "format" not in given:
@@ -291,37 +300,38 @@ def _say_other_format(trained: Reading, reading: Reading, paths: Sequence[str]) 
     found = reading.format
     before = trained.layout
     now = reading.layout
-    are_alike = (before.columns and now.columns) or (
-        before.file_per_document and now.file_per_document
+    are_alike = (before.has_columns and now.has_columns) or (
+        before.has_file_per_document and now.has_file_per_document
     )
     if trained.format not in (found, "auto") and not are_alike:
         shown = "one document" if found == "dir" and not os.path.isdir(paths[0]) else found
-        messages.notice(
+        messages.notify(
             f"{paths[0]}: read as {shown}, not as {trained.format} like the training documents; if "
             "not, give --format"
         )
     other = next(
-        (path for path in paths[1:] if format_by_name(path) not in (None, "dir", found)), None
+        (path for path in paths[1:] if detect_format_by_name(path) not in (None, "dir", found)),
+        None,
     )
     if other is not None:
         messages.warn(
-            f"{other}: read as {found} like {paths[0]}, but it looks like {format_by_name(other)}; "
+            f"{other}: read as {found} like {paths[0]}, but it looks like {detect_format_by_name(other)}; "
             "give it alone, or --format"
         )
 
 
-OF_A_TABLE = ("text_column", "id_column", "header", "delimiter")
+TABLE_PARAMETERS = ("text_column", "id_column", "header", "delimiter")
 """Parameters of reading that say that a line of ``--lines`` has columns."""
 
 
-def _format_of_lines(given: Given[Reading], reading: Reading) -> str:
+def _format_of_lines(given: ExplicitSettings[Reading], reading: Reading) -> str:
     """Return the format of the lines of ``--lines``; raise `UsageError` for one that has no document in each line."""
-    file_format = given.checked.format
+    file_format = given.complete_settings.format
     if file_format == "auto":
-        names_columns = any(name in given for name in OF_A_TABLE)
+        names_columns = any(name in given for name in TABLE_PARAMETERS)
         file_format = reading.format if names_columns else "lines"
     if file_format == "auto" or not (
-        FORMATS[file_format].line_per_document or FORMATS[file_format].columns
+        FORMATS[file_format].has_line_per_document or FORMATS[file_format].has_columns
     ):
         raise UsageError(
             f"--lines reads one document a line, not --format {file_format}",
@@ -330,44 +340,46 @@ def _format_of_lines(given: Given[Reading], reading: Reading) -> str:
     return file_format
 
 
-def documents_for(
+def open_documents(
     model: TextClassifier,
-    documents: Documents,
+    documents: DocumentOptions,
     *,
     labelled: bool,
     columns: Sequence[str] = (),
     progress: bool = True,
 ) -> CommandCorpus:
-    """Return documents that are read as `reading_of` says."""
+    """Return documents that are read as `choose_document_reading` says."""
     return CommandCorpus(
         documents,
-        reading_of(model, documents),
+        choose_document_reading(model, documents),
         labelled=labelled,
         columns=columns,
         progress=progress,
     )
 
 
-def rows_of_training(training: Sequence[str], test: Documents) -> str | None:
+def choose_training_rows(training: Sequence[str], test: DocumentOptions) -> str | None:
     """Return which rows of ``--training`` are read: of a file that is the test corpus too, those that ``--where`` does not choose."""
-    return opposite(test.where) if test.where and {*training} & {*test.paths} else None
+    return negate_condition(test.where) if test.where and {*training} & {*test.paths} else None
 
 
-def leak_watch(model: TextClassifier, test: Documents, training: tuple[str, ...]) -> LeakWatch:
+def make_leak_watch(
+    model: TextClassifier, test: DocumentOptions, training: tuple[str, ...]
+) -> LeakChecker:
     """Return what checks test documents against the corpus of ``--training``, which is read here, or else against the model's sample.
 
     Raises `UsageError` if both corpora are standard input.
     """
-    from nbtext.evaluation.leakage import LeakWatch
+    from nbtext.evaluation.leakage import LeakChecker
 
     if not training:
-        return LeakWatch(model)
+        return LeakChecker(model)
     if "-" in training and "-" in test.paths:
         raise UsageError("standard input cannot be both the test and the training corpus")
-    learnt = replace(test, paths=training, relabel=None, where=rows_of_training(training, test))
+    learnt = replace(test, paths=training, relabel=None, where=choose_training_rows(training, test))
     documents = CommandCorpus(learnt, model.reading.unweighted, labelled=True)
-    watch = LeakWatch(model, documents.readable())
-    documents.say_notices()
+    watch = LeakChecker(model, documents.iter_readable())
+    documents.report_notices()
     return watch
 
 
@@ -383,26 +395,26 @@ class CommandCounts(NamedTuple):
 
 
 def read_and_count(
-    documents: Documents,
-    settings: Given[Settings],
+    documents: DocumentOptions,
+    settings: ExplicitSettings[Settings],
     jobs: int = 1,
     note: Callable[[Document], object] | None = None,
     columns: Sequence[str] = (),
 ) -> CommandCounts:
     """Read and count a labelled corpus, with a note of each document, by default its ``columns``; raise what `nbtext train` raises for its options and documents."""
-    from nbtext.fitted_model import require_learnable
-    from nbtext.model.parallel_corpus import columns_of, count_corpus
+    from nbtext.fitted_model import require_trainable
+    from nbtext.model.parallel_corpus import count_corpus, note_columns
 
-    model, arguments = untrained(documents, settings)
+    model, arguments = make_untrained_model(documents, settings)
     source = CommandCorpus(documents, model.reading, labelled=True, columns=columns)
-    corpus = count_corpus(model.analysis, source, jobs, note=note or columns_of)
-    require_learnable(
-        arguments, corpus.counts.labelled
+    corpus = count_corpus(model.analysis, source, jobs, note=note or note_columns)
+    require_trainable(
+        arguments, corpus.counts.labelled_statistics
     )  # raises now what it would raise in every fold
     return CommandCounts(corpus, arguments, model.analysis, source)
 
 
-def warn_of_small_classes(table: CountTable, n_folds: int) -> None:
+def warn_small_classes(table: CountTable, n_folds: int) -> None:
     """Warn of classes that cannot be in every fold."""
     least = n_folds * table.unit
     small = [
@@ -412,46 +424,48 @@ def warn_of_small_classes(table: CountTable, n_folds: int) -> None:
     ]
     if small:
         messages.warn(
-            f"classes with fewer documents than there are folds: {listed(small, messages.SHOWN)}"
+            f"classes with fewer documents than there are folds: {join_names(small, messages.MAX_LISTED)}"
         )
 
 
-def untrained(
-    documents: Documents, settings: Given[Settings], *, labelled: bool = True
+def make_untrained_model(
+    documents: DocumentOptions, settings: ExplicitSettings[Settings], *, labelled: bool = True
 ) -> tuple[TextClassifier, Settings]:
     """Return a model as the options say, to be trained on the documents, and its settings as `nbtext.model.training.learn` takes them."""
-    from nbtext.counts.counting import require_words
+    from nbtext.counts.counting import check_word_settings
     from nbtext.model import TextClassifier
-    from nbtext.model.training import looked_up, require_words_or_categories
+    from nbtext.model.training import require_words_or_categories, resolve_smoothing_terms
 
-    reading = documents.reading.checked
+    reading = documents.reading.complete_settings
     model = TextClassifier(**settings.values)
-    model.reading = recognised(reading, documents.paths, labelled=labelled)
-    require_words(model.settings)
+    model.reading = detect_reading(reading, documents.paths, labelled=labelled)
+    check_word_settings(model.settings)
     require_words_or_categories(model.settings.smoothing, model.reading, "--smoothing")
-    return model, looked_up(model.analysis)
+    return model, resolve_smoothing_terms(model.analysis)
 
 
-def _refuse_options_of_mail(given: Given[Reading], reading: Reading) -> None:
+def _refuse_options_of_mail(given: ExplicitSettings[Reading], reading: Reading) -> None:
     """Raise `UsageError` for options that were typed and mean nothing, because documents are no mail."""
-    if reading.document in ("mail", BY_NAME):
+    if reading.document in ("mail", KIND_BY_NAME):
         return
-    for name in OF_MAIL:
-        if name in given.typed and given.raw[name]:
+    for name in MAIL_PARAMETERS:
+        if name in given.typed_names and given.raw_values[name]:
             raise UsageError(
-                f"{DECLARED[name].shown} is for mail, and these documents are {reading.document}",
+                f"{PARAMETERS_BY_NAME[name].display_name} is for mail, and these documents are {reading.document}",
                 hint="give --document mail, or leave it out",
             )
 
 
-def analysis_of(given: Given[Settings], reading: Reading) -> Analysis:
+def make_analysis(given: ExplicitSettings[Settings], reading: Reading) -> Analysis:
     """Return how the options say that documents are counted without a model, read in this way; raise `UsageError` for counted features."""
-    from nbtext.counts.counting import Analysis, require_words
+    from nbtext.counts.counting import Analysis, check_word_settings
     from nbtext.text.surface_forms import PAIRS
 
-    settings = replace(given.checked, reading=reading)
-    require_words(settings)
-    return Analysis.of(settings).as_chosen(stop_words_kept=False, sides=(PAIRS,))
+    settings = replace(given.complete_settings, reading=reading)
+    check_word_settings(settings)
+    return Analysis.from_settings(settings).with_choices(
+        keep_stop_words=False, segmentations=(PAIRS,)
+    )
 
 
 def check_output_file(path: str | None, option: str, inputs: Sequence[str | None]) -> None:
@@ -463,11 +477,13 @@ def check_output_file(path: str | None, option: str, inputs: Sequence[str | None
 
     if path is None:
         return
-    require_distinct(path, inputs, option)
+    require_distinct_output(path, inputs, option)
     check_replaceable(path)
 
 
-def require_distinct(output: str, inputs: Sequence[str | None], option: str = "--model") -> None:
+def require_distinct_output(
+    output: str, inputs: Sequence[str | None], option: str = "--model"
+) -> None:
     """Raise `UsageError` if the file to be written is one of those to be read, or would lie among the documents of a class."""
     from pathlib import Path
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbtext.cli import declarations, messages, shared_options
-from nbtext.cli.gates import GateOptions, gates, status_of
-from nbtext.cli.prediction import DecisionOptions, decision_rule
-from nbtext.cli.shared_options import RunningOptions, TrainingDocuments, TrainingOptions
-from nbtext.errors import listed, quantity
+from nbtext.cli.gates import GateOptions, parse_gates, report_gate_failures
+from nbtext.cli.prediction import DecisionOptions, build_decision_rule
+from nbtext.cli.shared_options import JobOptions, TrainingDocumentOptions, TrainingOptions
+from nbtext.errors import format_quantity, join_names
 from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -83,18 +83,18 @@ class OutputOptions:
         "Write every answer to FILE as JSON lines. A line has id, truth, answer and probability. "
         "With --repeats there are the answers of "
         "one after the other.",
-        type=shared_options.JUDGED_FILE,
+        type=shared_options.SCORED_DOCUMENTS_PATH,
     )
 
 
 @declarations.command("cross-validate")
 def command(
-    documents: TrainingDocuments,
+    documents: TrainingDocumentOptions,
     division: FoldOptions,
     output: OutputOptions,
     decision: DecisionOptions,
     required: GateOptions,
-    running: RunningOptions,
+    running: JobOptions,
     training: TrainingOptions,
 ) -> int | None:
     """Divide a corpus into folds, judge each by a model of the others, and print how good the answers are.
@@ -109,29 +109,36 @@ def command(
       nbtext cross-validate corpora/service-desk/train --leave-one-out --top 200
       nbtext cross-validate messages.csv --group-column sender --folds 2
     """
-    from nbtext.cli.corpus import check_output_file, located, read_and_count, warn_of_small_classes
+    from nbtext.cli.corpus import (
+        check_output_file,
+        locate_documents,
+        read_and_count,
+        warn_small_classes,
+    )
     from nbtext.evaluation.cross_validation import validate_corpus
     from nbtext.report.evaluations import write_evaluation
-    from nbtext.report.predictions import prediction_lines
+    from nbtext.report.predictions import format_prediction_lines
     from nbtext.store.atomic import replace_file
 
     if division.leave_one_out and "top" in training.settings:
         messages.warn("--top saw all labels, so these figures may be far too good; use folds")
     has_costs = decision.costs is not None
-    gates(
+    parse_gates(
         required, has_costs=has_costs
     )  # most of what may be wrong with them, said before the corpus is read
-    documents = located(documents)
+    documents = locate_documents(documents)
     column = division.column
     method = division.method
     check_output_file(output.predictions, "--predictions", [*documents.paths, decision.costs])
     columns = [] if column is None else [column]
     counted = read_and_count(documents, training.settings, running.jobs, columns=columns)
     statistics = counted.corpus.counts.table
-    asked = gates(required, statistics.n_classes, has_costs=has_costs)
-    rule = decision_rule(decision, list(counted.corpus.counts.labelled.classes), statistics.kind)
+    asked = parse_gates(required, statistics.n_classes, has_costs=has_costs)
+    rule = build_decision_rule(
+        decision, list(counted.corpus.counts.labelled_statistics.classes), statistics.posterior_type
+    )
     if method == "stratified" and division.folds <= statistics.n_documents:
-        warn_of_small_classes(statistics, division.folds)
+        warn_small_classes(statistics, division.folds)
     validation = validate_corpus(
         counted.corpus,
         counted.settings,
@@ -144,15 +151,15 @@ def command(
     )
     result = validation.result()
     if output.predictions is not None:
-        answers = (answer for repeat in validation.repeats for answer in repeat.predictions())
-        lines = prediction_lines(answers, counted.corpus.names, statistics.kind)
+        answers = (answer for repeat in validation.repeats for answer in repeat.to_predictions())
+        lines = format_prediction_lines(answers, counted.corpus.names, statistics.posterior_type)
         replace_file(output.predictions, lambda file: file.writelines(lines))
-    counted.source.say_notices()
+    counted.source.report_notices()
     if unknown := result.unknown_documents:
-        n = quantity(sum(unknown.values()), "document")
+        n = format_quantity(sum(unknown.values()), "document")
         messages.warn(
             "counted as mistakes, since no other document of their class was left to learn from: "
-            f"{n} of {listed(list(unknown), messages.SHOWN)}"
+            f"{n} of {join_names(list(unknown), messages.MAX_LISTED)}"
         )
     folds: FoldsResult | dict[str, object] = {
         "method": "leave-one-out",
@@ -161,5 +168,5 @@ def command(
     }
     if validation.folds:
         folds = validation.folds_result(method, column, None if method == "time" else division.seed)
-    write_evaluation(output.output, result, everything=output.all, folds=folds)
-    return status_of(gate.failure(result) for gate in asked)
+    write_evaluation(output.output, result, show_all=output.all, folds=folds)
+    return report_gate_failures(gate.failure(result) for gate in asked)

@@ -23,11 +23,11 @@ import click
 from click.core import ParameterSource, augment_usage_errors
 
 from nbtext.cli import messages
-from nbtext.cli.messages import log_is_json, say, standard_error_is_terminal
+from nbtext.cli.messages import emit, is_json_log, standard_error_is_terminal
 from nbtext.errors import UsageError, did_you_mean
 from nbtext.report.output_formats import has_colours, set_colours
 
-EVERYTHING = "nbtext.help-all"
+HELP_ALL_KEY = "nbtext.help-all"
 """Set in the ``meta`` of a context whose help shows all."""
 
 _BODY = re.compile(r" *(?:\S.*?  +)?")
@@ -73,7 +73,7 @@ class Option(click.Option):
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return the names and the text."""
         record = super().get_help_record(ctx)
-        if record is None or not self.help or EVERYTHING in ctx.meta:
+        if record is None or not self.help or HELP_ALL_KEY in ctx.meta:
             return record
         return record[0], record[1].replace(self.help, _first_sentence(self.help))
 
@@ -93,11 +93,11 @@ class Command(click.Command):
             if not ctx.resilient_parsing:
                 args = _with_settings(args, options)
             if not ctx.resilient_parsing and not {"--help", "--help-all"} & set(args):
-                from nbtext.cli.config import defaults
+                from nbtext.cli.config import load_defaults
 
                 ctx.default_map = {
                     str(option.name): default.value
-                    for option, default in defaults(ctx, args).items()
+                    for option, default in load_defaults(ctx, args).items()
                 }
             rest = super().parse_args(ctx, list(args))
             if not ctx.resilient_parsing and (overruled := _require_fitting(self, ctx)):
@@ -113,46 +113,46 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> int:
         """Invoke the command, with progress on a terminal; return its exit status, or that of its messages."""
         verbose, quiet = (bool(ctx.params.get(name)) for name in ("verbose", "quiet"))
-        messages.begin(verbose=verbose, quiet=quiet)
+        messages.start_messages(verbose=verbose, quiet=quiet)
         can_erase = standard_error_is_terminal() and os.environ.get("TERM", "") not in (
             "",
             "dumb",
             "unknown",
         )
-        if can_erase and not quiet and not log_is_json():
-            from nbtext.cli.progress_line import ProgressBar
-            from nbtext.progress import watching
+        if can_erase and not quiet and not is_json_log():
+            from nbtext.cli.progress_line import ProgressLine
+            from nbtext.progress import observe_progress
 
-            ctx.with_resource(watching(ProgressBar()))
+            ctx.with_resource(observe_progress(ProgressLine()))
         status: int | None = super().invoke(ctx)
-        of_documents = messages.finish()
+        of_documents = messages.finish_messages()
         return of_documents if status is None else status
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write usage, examples and options; with ``--help-all`` the details as well."""
-        paint = painter()
-        paragraphs, examples = self.texts()
+        paint = get_painter()
+        paragraphs, examples = self.split_help()
         self.format_usage(ctx, formatter)
-        for paragraph in paragraphs if EVERYTHING in ctx.meta else paragraphs[:1]:
+        for paragraph in paragraphs if HELP_ALL_KEY in ctx.meta else paragraphs[:1]:
             formatter.write_paragraph()
             with formatter.indentation():
                 formatter.write_text(paragraph)
         with formatter.section(paint("Examples", bold=True)):
-            formatter.write(fitted("".join(f"{line}\n" for line in examples)))
-        for group, records in self.panels(ctx):
+            formatter.write(wrap_to_terminal("".join(f"{line}\n" for line in examples)))
+        for group, records in self.iterate_panels(ctx):
             with formatter.section(paint(group.capitalize(), bold=True)):
                 formatter.write_dl(
                     [(paint(names.ljust(_NAMES), fg="cyan"), text) for names, text in records],
                     _NAMES,
                 )
-        if EVERYTHING in ctx.meta and (rules := self.rules()):
+        if HELP_ALL_KEY in ctx.meta and (rules := self.describe_rules()):
             with formatter.section(paint("What excludes what", bold=True)):
                 for rule in rules:
                     formatter.write_text(rule)
 
-    def rules(self) -> list[str]:
+    def describe_rules(self) -> list[str]:
         """Return a line for each rule of the table of exclusions about these options."""
-        from nbtext.compatibility import options_in_words
+        from nbtext.compatibility import describe_option_rules
 
         shown = {
             _long_name(each)
@@ -160,25 +160,25 @@ class Command(click.Command):
             if not getattr(each, "hidden", False)
             or getattr(each, "setting_values", None) is not None
         }
-        return list(options_in_words(str(self.name), shown))
+        return list(describe_option_rules(str(self.name), shown))
 
-    def texts(self) -> tuple[list[str], list[str]]:
+    def split_help(self) -> tuple[list[str], list[str]]:
         """Return the paragraphs of the docstring, and the lines of examples."""
         text, _, examples = cleandoc(self.help or "").partition("\n\n\b\nExamples:\n")
         return text.split("\n\n"), examples.splitlines()
 
-    def panels(self, ctx: click.Context) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    def iterate_panels(self, ctx: click.Context) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         """Yield each group that has options to be shown, with their names and texts."""
-        from nbtext.settings import GROUPS
+        from nbtext.settings import OPTION_GROUPS
 
-        used = " ".join(self.texts()[1]).replace("=", " ").split()
+        used = " ".join(self.split_help()[1]).replace("=", " ").split()
         options = [
             each
             for each in self.params
             if isinstance(each, Option)
-            and (each.common or EVERYTHING in ctx.meta or any(name in used for name in each.opts))
+            and (each.common or HELP_ALL_KEY in ctx.meta or any(name in used for name in each.opts))
         ]
-        for group in GROUPS:
+        for group in OPTION_GROUPS:
             records = [
                 record
                 for each in options
@@ -190,7 +190,7 @@ class Command(click.Command):
 
 def _require_fitting(command: click.Command, ctx: click.Context) -> list[str]:
     """Raise `UsageError` for options that exclude each other; return the parameters of a file of defaults that typed options exclude."""
-    from nbtext.compatibility import require_options
+    from nbtext.compatibility import require_compatible_options
 
     def given_by(source: ParameterSource) -> Iterator[tuple[str, str, str]]:
         """Yield the name of each option and argument with a value from a source, that value, and the name of the parameter."""
@@ -208,16 +208,16 @@ def _require_fitting(command: click.Command, ctx: click.Context) -> list[str]:
     given = {option: value for option, value, _ in given_by(ParameterSource.COMMANDLINE)}
     for option, value, parameter in given_by(ParameterSource.DEFAULT_MAP):
         try:
-            require_options(name, {**given, option: value})
+            require_compatible_options(name, {**given, option: value})
             given[option] = value
         except UsageError as problem:
             overruled.append(parameter)
             if standard_error_is_terminal():
-                say(
+                emit(
                     f"{option} of the file of defaults is ignored: {problem.message}",
                     level="notice",
                 )
-    require_options(name, given)
+    require_compatible_options(name, given)
     return overruled
 
 
@@ -248,11 +248,11 @@ def _in_long_names(arguments: Sequence[str], options: Sequence[Option]) -> list[
                 and standard_error_is_terminal()
                 and not {"-q", "--quiet"}.intersection(arguments)
             ):
-                say(f"{name} is now called {long}", level="notice")
+                emit(f"{name} is now called {long}", level="notice")
     return renamed
 
 
-SET = "--set"
+SET_OPTION = "--set"
 """Gives a setting that few need."""
 
 SEE_SETTINGS = "see nbtext help settings"
@@ -260,7 +260,7 @@ SEE_SETTINGS = "see nbtext help settings"
 
 def _with_settings(arguments: Sequence[str], options: Sequence[Option]) -> list[str]:
     """Replace each ``--set NAME=VALUE`` by ``--NAME=VALUE``, the hidden option behind it; raise `UsageError` for wrong usage."""
-    if SET not in {argument.partition("=")[0] for argument in arguments}:
+    if SET_OPTION not in {argument.partition("=")[0] for argument in arguments}:
         return list(arguments)
     if not any(each.setting_values is not None for each in options):
         return list(arguments)  # click says that there is no such option
@@ -271,7 +271,7 @@ def _with_settings(arguments: Sequence[str], options: Sequence[Option]) -> list[
         name, equals, value = argument.partition("=")
         if argument == "--":
             return [*replaced, argument, *waiting]
-        if name == SET:
+        if name == SET_OPTION:
             replaced.append(_setting(value if equals else next(waiting, ""), options))
         else:
             replaced.append(argument)
@@ -288,25 +288,26 @@ def _setting(text: str, options: Sequence[Option]) -> str:
     if name and name not in settings:
         if any(f"--{name}" in each.opts for each in options):
             raise UsageError(
-                f"{SET} does not set {name}, which has an option of its own", hint=f"give --{name}"
+                f"{SET_OPTION} does not set {name}, which has an option of its own",
+                hint=f"give --{name}",
             )
-        from nbtext.settings import DECLARED
+        from nbtext.settings import PARAMETERS_BY_NAME
 
-        declared = DECLARED.get(name.replace("-", "_"))
+        declared = PARAMETERS_BY_NAME.get(name.replace("-", "_"))
         if declared is not None and declared.is_rare:
             raise UsageError(
-                f"{SET} {name} is for commands that train",
+                f"{SET_OPTION} {name} is for commands that train",
                 hint="leave it out, since a model has its own",
             )
         near = did_you_mean(name, list(settings))
-        raise UsageError(f"{SET} does not know {name!r}{near}", hint=SEE_SETTINGS)
+        raise UsageError(f"{SET_OPTION} does not know {name!r}{near}", hint=SEE_SETTINGS)
     if not name or not equals:
-        raise UsageError(f"{SET} must be NAME=VALUE, not {text!r}", hint=SEE_SETTINGS)
+        raise UsageError(f"{SET_OPTION} must be NAME=VALUE, not {text!r}", hint=SEE_SETTINGS)
     option = settings[name]
     if not option.is_flag:
         return f"--{name}={value}"
     if value not in ("true", "false"):
-        raise UsageError(f"{SET} {name} must be true or false, not {value!r}")
+        raise UsageError(f"{SET_OPTION} {name} must be true or false, not {value!r}")
     return f"--{name}" if value == "true" else f"--no-{name}"
 
 
@@ -328,7 +329,7 @@ def _set_option(settings: Sequence[Option]) -> Option:
 
     is_training = any(each.group == "model" for each in settings)
     return Option(
-        [SET],
+        [SET_OPTION],
         group="model" if is_training else "documents",
         common=is_training,
         multiple=True,
@@ -348,7 +349,7 @@ def _show_help(
 ) -> None:
     if value and not context.resilient_parsing:
         if parameter.name == "help_all":
-            context.meta[EVERYTHING] = True
+            context.meta[HELP_ALL_KEY] = True
         click.echo(context.get_help(), color=context.color)
         context.exit()
 
@@ -395,9 +396,9 @@ _OF_ALL = [
 class Declaration(NamedTuple):
     """What a field of a record declares."""
 
-    parameters: Callable[[str], list[click.Parameter]]
+    make_parameters: Callable[[str], list[click.Parameter]]
     """Makes click's options or argument, given the name of the field."""
-    value: Callable[[str, Mapping[str, Any]], object]
+    get_value: Callable[[str, Mapping[str, Any]], object]
     """Returns the value of the field, given its name and the values of all options by name."""
     is_late: bool = False
     """Its options are listed after those of other fields."""
@@ -486,13 +487,13 @@ def command(
         for record in records.values():
             for field_name, declaration in _declarations(record):
                 options = late if declaration.is_late else early
-                options.extend(declaration.parameters(field_name))
+                options.extend(declaration.make_parameters(field_name))
 
         def run(**values: Any) -> int | None:
             made = {
                 argument: record(
                     **{
-                        each: declaration.value(each, values)
+                        each: declaration.get_value(each, values)
                         for each, declaration in _declarations(record)
                     }
                 )
@@ -505,7 +506,7 @@ def command(
         ]
         if settings:
             late.append(_set_option(settings))
-        params = [*early, *late, *(MESSAGES if shared is None else shared)]
+        params = [*early, *late, *(MESSAGE_OPTIONS if shared is None else shared)]
         return cls(
             name,
             callback=run,
@@ -527,7 +528,7 @@ def _first_sentence(text: str) -> str:
     return text.partition(". ")[0].rstrip(".") + "."
 
 
-def fitted(text: str) -> str:
+def wrap_to_terminal(text: str) -> str:
     """Return a text laid out for 80 columns as it fits a narrower terminal: paragraphs and second columns filled again, commands continued."""
     from shutil import get_terminal_size
 
@@ -560,7 +561,7 @@ def fitted(text: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def painter() -> Callable[..., str]:
+def get_painter() -> Callable[..., str]:
     """Return `click.style` if standard output is a terminal with colours, else what leaves texts as they are."""
     return click.style if has_colours() else lambda text, **_: text
 
@@ -576,7 +577,7 @@ class Choice(click.Choice[str]):
         if given in self.choices:
             return given
         wanted = f"one of {', '.join(self.choices)}" if len(self.choices) > 1 else self.choices[0]
-        raise wrong_value(wanted, f"{given!r}{did_you_mean(given, self.choices)}", param, ctx)
+        raise wrong_value_error(wanted, f"{given!r}{did_you_mean(given, self.choices)}", param, ctx)
 
 
 def _long_name(parameter: click.Parameter) -> str:
@@ -585,7 +586,7 @@ def _long_name(parameter: click.Parameter) -> str:
     return named.strip("[].") if named else max(parameter.opts, key=len)
 
 
-def wrong_value(
+def wrong_value_error(
     wanted: str, given: str, param: click.Parameter | None, ctx: click.Context | None
 ) -> click.UsageError:
     """Return the error for a value of an option."""
@@ -594,7 +595,7 @@ def wrong_value(
     )
 
 
-LOG_FORMAT = Option(
+LOG_FORMAT_OPTION = Option(
     ["--log-format"],
     group="process",
     expose_value=False,
@@ -612,7 +613,7 @@ def _set_colours(context: click.Context, _: click.Parameter, when: str | None) -
         context.color = None if when == "auto" else when == "always"
 
 
-COLOR = Option(
+COLOR_OPTION = Option(
     ["--color"],
     group="output",
     expose_value=False,
@@ -624,8 +625,8 @@ COLOR = Option(
     "variable NO_COLOR is set.",
 )
 
-MESSAGES: Sequence[click.Parameter] = (
-    COLOR,
+MESSAGE_OPTIONS: Sequence[click.Parameter] = (
+    COLOR_OPTION,
     Option(
         ["-v", "--verbose"],
         group="process",
@@ -636,6 +637,6 @@ MESSAGES: Sequence[click.Parameter] = (
     Option(
         ["-q", "--quiet"], group="process", common=True, is_flag=True, help="Print errors only."
     ),
-    LOG_FORMAT,
+    LOG_FORMAT_OPTION,
 )
 """Options of all commands that work."""

@@ -6,7 +6,7 @@ import os
 import sys
 
 from nbtext.cli import declarations, shared_options
-from nbtext.cli.parameters import Given, parameter_field, parameters_field
+from nbtext.cli.parameters import ExplicitSettings, parameter_field, parameters_field
 from nbtext.errors import NbtextError
 from nbtext.fast_dataclasses import dataclass
 from nbtext.settings import WHERE, Reading
@@ -19,8 +19,8 @@ class DoctorOptions:
     corpus: tuple[str, ...] = shared_options.corpus_field()
     model_path: str = shared_options.model_field()
     output: str = shared_options.output_field("table tsv csv json jsonl")
-    reading: Given[Reading] = parameters_field(Reading, shows_defaults=False)
-    language: str | None = parameter_field(shared_options.LANGUAGE, is_late=True)
+    reading: ExplicitSettings[Reading] = parameters_field(Reading, shows_defaults=False)
+    language: str | None = parameter_field(shared_options.LANGUAGE_PARAMETER, is_late=True)
     where: str | None = parameter_field(WHERE, is_late=True)
 
 
@@ -43,17 +43,21 @@ def command(options: DoctorOptions) -> None:
       nbtext doctor messages.csv --label-column topic --text-column body
     """
     try:
-        from nbtext.cli.config import folder_of_paths
-        from nbtext.inspection.corpora import look_at_corpus
-        from nbtext.inspection.health import Failure, health, installed_versions
+        from nbtext.cli.config import find_folder_of_paths
+        from nbtext.inspection.corpora import inspect_corpus
+        from nbtext.inspection.health import FailedCheck, check_installation, get_installed_versions
         from nbtext.report.models import print_findings
         from nbtext.report.output_formats import write_result
 
         problem = None
         if options.corpus:
             language = options.language or "english"
-            overview, findings = look_at_corpus(
-                options.corpus, options.reading.checked, language, options.where, folder_of_paths()
+            overview, findings = inspect_corpus(
+                options.corpus,
+                options.reading.complete_settings,
+                language,
+                options.where,
+                find_folder_of_paths(),
             )
             record = {"corpus": overview, "checks": findings}
         else:
@@ -61,13 +65,13 @@ def command(options: DoctorOptions) -> None:
                 bool(os.environ.get("NBTEXT_MODEL"))
                 or options.model_path != shared_options.DEFAULT_MODEL
             )
-            findings = list(health(options.model_path, named=named))
+            findings = list(check_installation(options.model_path, path_is_explicit=named))
             problem = next(
-                (found.problem for found in findings if isinstance(found, Failure)), None
+                (found.problem for found in findings if isinstance(found, FailedCheck)), None
             )
             record = {
                 "exit_status": 0 if problem is None else problem.exit_status,
-                "versions": installed_versions(),
+                "versions": get_installed_versions(),
                 "checks": findings,
             }
         if options.output == "table":

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from nbtext.cli import declarations, shared_options
-from nbtext.cli.gates import distance_gate, status_of
-from nbtext.cli.messages import SHOWN, say, say_problem
-from nbtext.cli.parameters import PATH
+from nbtext.cli.gates import parse_distance_gate, report_gate_failures
+from nbtext.cli.messages import MAX_LISTED, emit, emit_error
+from nbtext.cli.parameters import INPUT_PATH
 from nbtext.errors import UsageError
 from nbtext.fast_dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from nbtext.fast_dataclasses import dataclass
 class DriftOptions:
     """The options of this command alone."""
 
-    log: str = declarations.argument(metavar="FILE", type=PATH)
+    log: str = declarations.argument(metavar="FILE", type=INPUT_PATH)
     output: str = shared_options.output_field("table tsv csv jsonl")
     last: int | None = declarations.common_option(
         "--last",
@@ -61,10 +61,15 @@ def command(options: DriftOptions) -> int:
     """
     from datetime import datetime
 
-    from nbtext.evaluation.drift_log import newest_of_model, pool_runs, read_history, runs_since
-    from nbtext.report.comparisons import write_history
+    from nbtext.evaluation.drift_log import (
+        pool_runs,
+        read_history,
+        take_newest_runs,
+        take_runs_since,
+    )
+    from nbtext.report.comparisons import write_drift_history
 
-    gates = [distance_gate(text) for text in options.fail_over]
+    gates = [parse_distance_gate(text) for text in options.fail_over]
     try:
         begin = None if options.since is None else datetime.fromisoformat(options.since)
     except ValueError:
@@ -73,19 +78,19 @@ def command(options: DriftOptions) -> int:
             hint="such as 2026-05-31 or 2026-05-31T18:00+02:00",
         ) from None
     runs, unreadable = read_history(options.log)
-    for problem in unreadable[:SHOWN]:
-        say_problem(problem)
-    if len(unreadable) > SHOWN:
-        say(f"{len(unreadable) - SHOWN:,} more lines could not be read", where=options.log)
+    for problem in unreadable[:MAX_LISTED]:
+        emit_error(problem)
+    if len(unreadable) > MAX_LISTED:
+        emit(f"{len(unreadable) - MAX_LISTED:,} more lines could not be read", where=options.log)
     if begin is not None:
-        runs = runs_since(runs, begin, options.log)
+        runs = take_runs_since(runs, begin, options.log)
     others = 0
     together = None
     if options.last is not None or begin is not None:
-        runs, others = newest_of_model(runs, options.last or len(runs))
+        runs, others = take_newest_runs(runs, options.last or len(runs))
         together = pool_runs(runs)
     singly = [pool_runs([run]) for run in runs]
-    write_history(options.output, singly, together, others)
+    write_drift_history(options.output, singly, together, others)
     failures = (
         f"the distance of {name} is {figure.distance:.6g}, over {value:g}"
         for wanted, value in gates
@@ -94,4 +99,4 @@ def command(options: DriftOptions) -> int:
         and figure.distance is not None
         and figure.distance > value  # without one all gates are met
     )
-    return status_of(failures) or int(bool(unreadable))
+    return report_gate_failures(failures) or int(bool(unreadable))

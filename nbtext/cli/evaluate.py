@@ -5,11 +5,11 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 from nbtext.cli import declarations, messages, shared_options
-from nbtext.cli.gates import GateOptions, gates, status_of
-from nbtext.cli.parameters import PATH
-from nbtext.cli.prediction import PredictionOptions, prediction_rules
-from nbtext.cli.shared_options import LabelledDocuments, RunningOptions
-from nbtext.errors import quantity
+from nbtext.cli.gates import GateOptions, parse_gates, report_gate_failures
+from nbtext.cli.parameters import INPUT_PATH
+from nbtext.cli.prediction import PredictionOptions, build_prediction_rules
+from nbtext.cli.shared_options import JobOptions, LabelledDocumentOptions
+from nbtext.errors import format_quantity
 from nbtext.fast_dataclasses import dataclass
 
 
@@ -33,7 +33,7 @@ class EvaluateOptions:
         "--errors",
         "output",
         "Write the misclassified documents to FILE as JSON lines. The surest mistakes come first.",
-        type=shared_options.JUDGED_FILE,
+        type=shared_options.SCORED_DOCUMENTS_PATH,
     )
     training: tuple[str, ...] = declarations.common_option(
         "--training",
@@ -43,17 +43,17 @@ class EvaluateOptions:
         "training. The option can be given several times.",
         multiple=True,
         metavar="CORPUS",
-        type=PATH,
+        type=INPUT_PATH,
     )
 
 
 @declarations.command("evaluate")
 def command(
-    documents: LabelledDocuments,
+    documents: LabelledDocumentOptions,
     options: EvaluateOptions,
     prediction: PredictionOptions,
     required: GateOptions,
-    running: RunningOptions,
+    running: JobOptions,
 ) -> int | None:
     """Classify documents whose classes are known and print how good the answers are.
 
@@ -80,70 +80,79 @@ def command(
       nbtext evaluate corpora/service-desk/test --fail-under macro_f1=0.6
       nbtext evaluate test.csv --model topics.joblib --training messages.csv
     """
-    from nbtext.cli.corpus import check_output_file, documents_for, leak_watch, located
-    from nbtext.cli.proportions import for_prior
-    from nbtext.compatibility import MISTAKES, require_fitting, rows_of
-    from nbtext.evaluation.evaluate import judge_scored
+    from nbtext.cli.corpus import (
+        check_output_file,
+        locate_documents,
+        make_leak_watch,
+        open_documents,
+    )
+    from nbtext.cli.proportions import adjust_prior
+    from nbtext.compatibility import ERROR_LISTING, list_label_requests, require_compatible_settings
+    from nbtext.evaluation.evaluate import evaluate_scored_blocks
     from nbtext.explain.mistakes import MistakeFinder
-    from nbtext.guarantees.precision import risk_curve
-    from nbtext.guarantees.prediction_sets import SetTally, with_figures
+    from nbtext.guarantees.precision import compute_risk_curve
+    from nbtext.guarantees.prediction_sets import SetTally, add_set_metrics
     from nbtext.model.parallel_corpus import score_corpus
-    from nbtext.prediction.rule import answer_threshold
+    from nbtext.prediction.rule import compute_prediction_threshold
     from nbtext.report.evaluations import write_evaluation
-    from nbtext.report.predictions import mistakes_written
+    from nbtext.report.predictions import open_mistake_writer
 
     model = shared_options.load_model(options.model_path)
-    asked = gates(required, len(model.classes), has_costs=prediction.costs is not None)
-    rule, set_rule = prediction_rules(prediction, model)
+    asked = parse_gates(required, len(model.classes), has_costs=prediction.costs is not None)
+    rule, set_rule = build_prediction_rules(prediction, model)
     tally = None if set_rule is None else SetTally(set_rule, model.classes)
-    documents = located(documents)
+    documents = locate_documents(documents)
     by = tuple(dict.fromkeys(options.by))
     errors = options.errors
     if errors is not None:
-        require_fitting(model.settings, MISTAKES, *rows_of(model.fitted.kind))
+        require_compatible_settings(
+            model.settings, ERROR_LISTING, *list_label_requests(model.fitted.posterior_type)
+        )
         inputs = [options.model_path, *documents.paths, *options.training, prediction.costs]
         check_output_file(errors, "--errors", inputs)
     with (
         nullcontext()
         if errors is None
-        else mistakes_written(errors, MistakeFinder(model.fitted), rule) as look
+        else open_mistake_writer(errors, MistakeFinder(model.fitted), rule) as look
     ):
-        leaks = leak_watch(model, documents, options.training)
-        source = documents_for(model, documents, labelled=True, columns=by)
+        leaks = make_leak_watch(model, documents, options.training)
+        source = open_documents(model, documents, labelled=True, columns=by)
         scored = score_corpus(model.fitted, source, running.jobs)
         if prediction.prior_from:
-            scored = for_prior(scored, model, documents, prediction.prior_from, running.jobs)
+            scored = adjust_prior(scored, model, documents, prediction.prior_from, running.jobs)
         if tally is not None:
-            scored = tally.watched(scored)
-        evaluation = judge_scored(leaks.watched(scored), model, rule, by=by, look=look)
+            scored = tally.observe(scored)
+        evaluation = evaluate_scored_blocks(
+            leaks.observe(scored), model, rule, group_columns=by, on_block=look
+        )
     sets = None if tally is None else tally.result()
-    risk = () if prediction.min_precision is None else risk_curve(evaluation.judged)
-    result = with_figures(evaluation.result(), sets)
+    risk = () if prediction.min_precision is None else compute_risk_curve(evaluation.documents)
+    result = add_set_metrics(evaluation.result(), sets)
     leaked = leaks.result(evaluation)
-    source.say_notices()
-    n_unknown = quantity(sum(result.unknown_documents.values()), "document")
-    messages.warn_of_unknown(
+    source.report_notices()
+    n_unknown = format_quantity(sum(result.unknown_documents.values()), "document")
+    messages.warn_unknown_labels(
         "the model", result.unknown_labels, f": {n_unknown}, counted as mistakes"
     )
-    if not evaluation.ranked:
-        messages.notice(
+    if not evaluation.keeps_scores:
+        messages.notify(
             "too many documents and classes to keep all scores: no areas under ROC curves, no "
             "average precision"
         )
-    if leaked is not None and (warning := leaked.warning(result.n)):
+    if leaked is not None and (warning := leaked.make_warning(result.n)):
         messages.warn(warning)
     threshold = (
         None
         if rule.costs is None
-        else answer_threshold(rule.costs, model.fitted.classifier.prior, model.classes)
+        else compute_prediction_threshold(rule.costs, model.fitted.classifier.prior, model.classes)
     )
     write_evaluation(
         options.output,
         result,
-        everything=options.all,
+        show_all=options.all,
         leaks=leaked,
         threshold=threshold,
         sets=sets,
         risk=risk,
     )
-    return status_of(gate.failure(result) for gate in asked)
+    return report_gate_failures(gate.failure(result) for gate in asked)

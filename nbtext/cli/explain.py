@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nbtext.cli import declarations, messages, shared_options
-from nbtext.cli.config import PAGE
-from nbtext.cli.shared_options import AskedDocuments
+from nbtext.cli.config import PAGE_START
+from nbtext.cli.shared_options import QueryDocumentOptions
 from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -40,12 +40,12 @@ class ExplainOptions:
         "List N words in table and page.", 20, old_names="--top"
     )
     to: str | None = shared_options.to_field(
-        "Write a page of HTML to FILE instead.", PAGE, old_names="--html"
+        "Write a page of HTML to FILE instead.", PAGE_START, old_names="--html"
     )
 
 
 @declarations.command("explain")
-def command(documents: AskedDocuments, options: ExplainOptions) -> None:
+def command(documents: QueryDocumentOptions, options: ExplainOptions) -> None:
     """Print the answer to each document and what each of its words contributed to it, or what would change it.
 
     Contributions are parts of the log odds of the answer over another class, in nats. Documents are read as classify reads them.
@@ -82,14 +82,14 @@ def command(documents: AskedDocuments, options: ExplainOptions) -> None:
     explain(documents, options)
 
 
-def explain(documents: AskedDocuments, options: ExplainOptions) -> None:
+def explain(documents: QueryDocumentOptions, options: ExplainOptions) -> None:
     """Print or write the explanations asked for."""
-    from nbtext.cli.corpus import check_output_file, documents_for, located
+    from nbtext.cli.corpus import check_output_file, locate_documents, open_documents
     from nbtext.explain.counterfactual import WhyNotFinder
     from nbtext.explain.explanation import Explainer
     from nbtext.report.explanations import write_explanations, write_why_not
 
-    documents = located(documents)
+    documents = locate_documents(documents)
     check_output_file(options.to, "--to", [options.model_path, *documents.paths])
     model = shared_options.load_model(options.model_path)
     explained_by: Callable[[Iterable[Document]], Iterable[Any]]
@@ -97,15 +97,15 @@ def explain(documents: AskedDocuments, options: ExplainOptions) -> None:
         explained_by = Explainer(model.fitted, options.against).explain
     else:
         explained_by = WhyNotFinder(model.fitted, options.why_not).find
-    source = documents_for(model, documents, labelled=False, progress=options.to is not None)
-    explained: Iterator[Any] = messages.reported(explained_by(source))
+    source = open_documents(model, documents, labelled=False, progress=options.to is not None)
+    explained: Iterator[Any] = messages.report_failures(explained_by(source))
     if options.to is not None:
-        from nbtext.report.page.explanation_page import explanations_page
+        from nbtext.report.page.explanation_page import build_explanations_page
         from nbtext.report.page.markup import write_html
 
-        write_html(options.to, explanations_page(explained, options.limit))
+        write_html(options.to, build_explanations_page(explained, options.limit))
     elif options.why_not is not None:
         write_why_not(explained, options.output)
     else:
         write_explanations(explained, options.output, options.limit)
-    source.say_notices()
+    source.report_notices()

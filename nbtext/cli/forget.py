@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from nbtext.cli import declarations, messages, shared_options
-from nbtext.cli.shared_options import RelabelledDocuments, RunningOptions
+from nbtext.cli.shared_options import JobOptions, RelabelledDocumentOptions
 from nbtext.cli.writing import (
-    RelearningOptions,
+    ModelChangeOptions,
     WritingOptions,
-    corpus_to_change,
-    say_model,
-    what_becomes_of_unlabelled,
+    open_corpus_for_change,
+    read_unlabelled_change,
+    report_model,
 )
-from nbtext.errors import NoDocumentsError, quantity
+from nbtext.errors import NoDocumentsError, format_quantity
 from nbtext.fast_dataclasses import dataclass
 
 
@@ -29,11 +29,11 @@ class ForgetOptions:
 
 @declarations.command("forget")
 def command(
-    documents: RelabelledDocuments,
+    documents: RelabelledDocumentOptions,
     options: ForgetOptions,
-    relearning: RelearningOptions,
+    relearning: ModelChangeOptions,
     writing: WritingOptions,
-    running: RunningOptions,
+    running: JobOptions,
 ) -> None:
     """Remove the documents of a corpus from a model, labelled as they were learnt.
 
@@ -48,22 +48,26 @@ def command(
     Examples:
       nbtext forget withdrawn.csv --model topics.joblib
     """
-    from nbtext.cli.corpus import located
+    from nbtext.cli.corpus import locate_documents
     from nbtext.model.locked_model import forget
     from nbtext.model.operations import count_batch
 
-    documents = located(documents)
+    documents = locate_documents(documents)
     model_path = options.model_path
     model = shared_options.load_model(model_path)
-    unlabelled = what_becomes_of_unlabelled(model, model_path, relearning, documents)
-    source = corpus_to_change(model, model_path, documents, relearning.label, may_be_new=True)
+    unlabelled = read_unlabelled_change(model, model_path, relearning, documents)
+    source = open_corpus_for_change(
+        model, model_path, documents, relearning.label, allows_new_class=True
+    )
     try:
         batch = count_batch(model, source, running.jobs)
     except NoDocumentsError:
-        messages.notice("there is nothing to forget")
+        messages.notify("there is nothing to forget")
     else:
-        forgot = forget(model_path, model, batch, unlabelled, once=options.once, **writing.lock)
-        unknown = f"; not known: {forgot.unknown:,}" if options.once else ""
-        messages.notice(f"forgot {quantity(forgot.forgotten, 'document')}{unknown}")
-        say_model(forgot.model, model_path, model)
-    source.say_notices()
+        forgot = forget(
+            model_path, model, batch, unlabelled, once=options.once, **writing.lock_settings
+        )
+        unknown = f"; not known: {forgot.n_unknown:,}" if options.once else ""
+        messages.notify(f"forgot {format_quantity(forgot.n_removed, 'document')}{unknown}")
+        report_model(forgot.model, model_path, model)
+    source.report_notices()

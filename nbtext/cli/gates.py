@@ -6,8 +6,8 @@ from math import inf, isinf, nan
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.cli import declarations
-from nbtext.cli.messages import say
-from nbtext.errors import UsageError, did_you_mean, quantity
+from nbtext.cli.messages import emit
+from nbtext.errors import UsageError, did_you_mean, format_quantity
 from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from nbtext.metrics.results import EvaluationResult
 
-NOT_MET = 6
+GATE_NOT_MET_STATUS = 6
 """Exit status if a gate was not met."""
 
 
@@ -57,7 +57,7 @@ class _Gate(NamedTuple):
 
     def failure(self, result: EvaluationResult) -> str | None:
         """Return what is wrong, or None. A figure that is infinite or undefined never passes."""
-        figure = result.figure(self.name)
+        figure = result.get_metric(self.name)
         subject = self.name
         bound = f"{'at most' if self.over else 'at least'} {self.value:g}"
         if figure is None:
@@ -76,19 +76,19 @@ class _Gate(NamedTuple):
         return None
 
 
-def gates(asked: GateOptions, n_classes: float = inf, *, has_costs: bool) -> list[_Gate]:
+def parse_gates(options: GateOptions, n_classes: float = inf, *, has_costs: bool) -> list[_Gate]:
     """Return the gates asked for, also while the number of classes is not known.
 
     Raises `UsageError` for an unknown figure, one that is better the other way, or a value out of its range.
     """
-    by_interval = asked.fail_under_interval
-    found = [_gate(text, over=False, by_interval=by_interval) for text in asked.fail_under]
-    found += [_gate(text, over=True, by_interval=by_interval) for text in asked.fail_over]
+    by_interval = options.fail_under_interval
+    found = [_gate(text, over=False, by_interval=by_interval) for text in options.fail_under]
+    found += [_gate(text, over=True, by_interval=by_interval) for text in options.fail_over]
     for gate in found:
         if gate.name == "mean_cost" and not has_costs:
             raise UsageError("there is no mean_cost without costs", hint="give --costs FILE")
         if gate.name.startswith("top_") and int(gate.name.split("_")[1]) >= n_classes:
-            raise UsageError(f"there is no {gate.name} with {quantity(n_classes, 'class')}")
+            raise UsageError(f"there is no {gate.name} with {format_quantity(n_classes, 'class')}")
     return found
 
 
@@ -96,7 +96,7 @@ def _gate(text: str, *, over: bool, by_interval: bool) -> _Gate:
     from nbtext.metrics.outcomes import METRICS  # needs numpy, which --help does without
 
     option, other = ("--fail-over", "--fail-under") if over else ("--fail-under", "--fail-over")
-    right = [name for name, metric in METRICS.items() if metric.more_is_better != over]
+    right = [name for name, metric in METRICS.items() if metric.higher_is_better != over]
     name, equals, number = text.partition("=")
     if not equals:
         raise UsageError(
@@ -113,8 +113,8 @@ def _gate(text: str, *, over: bool, by_interval: bool) -> _Gate:
             hint=f"use {other} {text}",
         )
     value = _value(number)
-    least = METRICS[name].least
-    most = METRICS[name].most
+    least = METRICS[name].minimum
+    most = METRICS[name].maximum
     if not least <= value <= most or isinf(value):
         within = ""
         if max(abs(least), abs(most)) < inf:
@@ -127,12 +127,12 @@ def _gate(text: str, *, over: bool, by_interval: bool) -> _Gate:
     return _Gate(name, value, over, by_interval)
 
 
-def distance_gate(text: str) -> tuple[str, float]:
+def parse_distance_gate(text: str) -> tuple[str, float]:
     """Return the figure, or ``any``, and the largest distance that a gate of ``nbtext drift --fail-over`` lets pass; raise `UsageError`."""
-    from nbtext.prediction.typicality import ANSWERS, FIGURES
+    from nbtext.prediction.typicality import DRIFT_METRICS, PREDICTIONS
 
     name, _, number = text.partition("=")
-    known = (*FIGURES, ANSWERS, "any")
+    known = (*DRIFT_METRICS, PREDICTIONS, "any")
     if name not in known:
         raise UsageError(
             f"--fail-over does not know the figure {name!r}{did_you_mean(name, known)}",
@@ -152,9 +152,9 @@ def _value(number: str) -> float:
         return nan
 
 
-def status_of(failures: Iterable[str | None]) -> int | None:
-    """Report what is wrong with gates, None for one that is met; return the exit status `NOT_MET`, or None if all are met."""
+def report_gate_failures(failures: Iterable[str | None]) -> int | None:
+    """Report what is wrong with gates, None for one that is met; return the exit status `GATE_NOT_MET_STATUS`, or None if all are met."""
     failed = list(filter(None, failures))
     for failure in failed:
-        say(f"gate not met: {failure}")
-    return NOT_MET if failed else None
+        emit(f"gate not met: {failure}")
+    return GATE_NOT_MET_STATUS if failed else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nbtext.cli import declarations, shared_options
 from nbtext.fast_dataclasses import dataclass
-from nbtext.settings import MOST_DRAWN
+from nbtext.settings import MAX_DRAWN_WORDS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +26,7 @@ class GenerateOptions:
         "words",
         "Draw N words for each document. By default the length is drawn from a Poisson "
         "distribution with the mean of the class, at least 1.",
-        type=shared_options.WholeNumber(1, MOST_DRAWN),
+        type=shared_options.WholeNumber(1, MAX_DRAWN_WORDS),
     )
     draw: bool = declarations.option(
         "--draw",
@@ -57,11 +57,13 @@ def command(options: GenerateOptions) -> None:
       nbtext generate -n 1000 --output csv
     """
     from nbtext.inspection.generation import DocumentGenerator
-    from nbtext.report.models import write_generated
+    from nbtext.report.models import write_generated_documents
 
     generator = DocumentGenerator(
-        shared_options.load_model(options.model_path), draw=options.draw, seed=options.seed
+        shared_options.load_model(options.model_path),
+        sample_parameters=options.draw,
+        seed=options.seed,
     )
-    write_generated(
-        generator, generator.documents(options.limit, options.label, options.length), options.output
+    write_generated_documents(
+        generator, generator.generate(options.limit, options.label, options.length), options.output
     )

@@ -8,7 +8,7 @@ from importlib.resources import files
 import click
 
 from nbtext.cli import declarations
-from nbtext.cli.config import program, what_holds
+from nbtext.cli.config import describe_defaults, find_program
 from nbtext.errors import UsageError
 from nbtext.fast_dataclasses import dataclass
 
@@ -30,7 +30,7 @@ TOPICS = {
 def _suggest(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     return [
         name
-        for name in ("commands", *TOPICS, *program(context).list_commands(context))
+        for name in ("commands", *TOPICS, *find_program(context).list_commands(context))
         if name.startswith(incomplete)
     ]
 
@@ -42,7 +42,7 @@ class HelpOptions:
     topic: str | None = declarations.argument(required=False, shell_complete=_suggest)
 
 
-@declarations.command("help", shared=(declarations.COLOR, declarations.LOG_FORMAT))
+@declarations.command("help", shared=(declarations.COLOR_OPTION, declarations.LOG_FORMAT_OPTION))
 def command(options: HelpOptions) -> None:
     """Print a text on a topic, or the help of a command. Without an argument, list the topics.
 
@@ -59,7 +59,7 @@ def command(options: HelpOptions) -> None:
         lines = [
             f"  nbtext help {name.ljust(width)}  {meaning}" for name, meaning in TOPICS.items()
         ]
-        text = declarations.fitted(
+        text = declarations.wrap_to_terminal(
             "\n".join(
                 [
                     "Topics:",
@@ -70,28 +70,28 @@ def command(options: HelpOptions) -> None:
             )
         )
     elif topic in TOPICS:
-        text = declarations.fitted(topic_text(topic))
+        text = declarations.wrap_to_terminal(read_topic(topic))
         if topic == "config":
-            text += f"\n{what_holds(context, sys.argv[1:])}"
+            text += f"\n{describe_defaults(context, sys.argv[1:])}"
         if topic == "settings":
-            text += f"\n{declarations.fitted(rare_settings())}"
+            text += f"\n{declarations.wrap_to_terminal(describe_rare_settings())}"
     elif topic == "commands":
         root = context.find_root()
-        root.meta[declarations.EVERYTHING] = True
+        root.meta[declarations.HELP_ALL_KEY] = True
         text = root.get_help()
-    elif (found := program(context).get_command(context, topic)) is not None:
+    elif (found := find_program(context).get_command(context, topic)) is not None:
         text = found.get_help(click.Context(found, info_name=topic, parent=context.find_root()))
     else:
-        from nbtext.cli.synonyms import command_meant
+        from nbtext.cli.synonyms import suggest_command
 
-        near = command_meant(topic, [*TOPICS, *program(context).list_commands(context)])
+        near = suggest_command(topic, [*TOPICS, *find_program(context).list_commands(context)])
         raise UsageError(
             f"there is no topic or command {topic!r}{near}", hint=f"topics are {', '.join(TOPICS)}"
         )
     sys.stdout.write(text.rstrip("\n") + "\n")
 
 
-def rare_settings() -> str:
+def describe_rare_settings() -> str:
     """Return the settings that ``--set`` takes, those of reading and then those of training, from their declarations."""
     from textwrap import fill
 
@@ -102,9 +102,9 @@ def rare_settings() -> str:
         parts.append(title)
         for parameter in table:
             if parameter.is_rare:
-                head = f"  {parameter.key}={parameter.takes}"
+                head = f"  {parameter.key}={parameter.value_hint}"
                 if parameter.default is not None:
-                    head += f"   by default {parameter.text_of(parameter.default)}"
+                    head += f"   by default {parameter.format_value(parameter.default)}"
                 text = fill(
                     parameter.meaning,
                     80,
@@ -116,6 +116,6 @@ def rare_settings() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def topic_text(topic: str) -> str:
+def read_topic(topic: str) -> str:
     """Return the text on a topic, for the command and the manual page."""
     return (files("nbtext.cli") / "topics" / f"{topic}.txt").read_text(encoding="utf-8")

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from nbtext.cli import declarations, messages, shared_options
-from nbtext.cli.parameters import PATH, Given, parameters_field
-from nbtext.cli.shared_options import Documents
+from nbtext.cli.parameters import INPUT_PATH, ExplicitSettings, parameters_field
+from nbtext.cli.shared_options import DocumentOptions
 from nbtext.fast_dataclasses import dataclass
 from nbtext.settings import Reading
 
@@ -18,7 +18,7 @@ class InspectOptions:
 
     model_path: str = shared_options.model_field()
     limit: int = shared_options.limit_field(
-        "Show N terms of each class.", 8, least=0, old_names="--top"
+        "Show N terms of each class.", 8, minimum=0, old_names="--top"
     )
     criteria: bool = declarations.common_option(
         "--criteria",
@@ -50,7 +50,7 @@ class InspectOptions:
         "promise that, it shows how many more it would take.",
         type=shared_options.NumberPerClass(0, 1, open_ends=True),
     )
-    by_class: bool = shared_options.by_class_field()
+    by_class: bool = shared_options.per_class_field()
     held_out: tuple[str, ...] = declarations.common_option(
         "--perplexity",
         "documents",
@@ -58,10 +58,10 @@ class InspectOptions:
         "times.",
         multiple=True,
         metavar="CORPUS",
-        type=PATH,
+        type=INPUT_PATH,
     )
     output: str = shared_options.output_field("table json")
-    reading: Given[Reading] = parameters_field(Reading, shows_defaults=False)
+    reading: ExplicitSettings[Reading] = parameters_field(Reading, shows_defaults=False)
 
 
 @declarations.command("inspect")
@@ -88,51 +88,54 @@ def command(options: InspectOptions) -> None:
       nbtext inspect --thresholds 0.95
       nbtext inspect --perplexity corpora/service-desk/test
     """
-    from nbtext.cli.corpus import documents_for
-    from nbtext.cli.prediction import thresholds_of
+    from nbtext.cli.corpus import open_documents
+    from nbtext.cli.prediction import find_precision_thresholds
     from nbtext.inspection import criteria, overview, terms
-    from nbtext.metrics.results import json_values
+    from nbtext.metrics.results import to_json_values
     from nbtext.prediction.rule import DecisionRule
     from nbtext.report import models, rankings
-    from nbtext.report.output_formats import print_parts, write_json
+    from nbtext.report.output_formats import print_with_blank_lines, write_json
 
     model = shared_options.load_model(options.model_path)
     parts: dict[
         str, tuple[Any, Callable[[Any], None]]
     ] = {}  # by key in JSON what is shown in place of the overview, each with its printer
     if options.criteria:
-        classifier = criteria.classifier_of(model)
-        parts["criteria"] = criteria.criteria(classifier), models.print_criteria
-        if others := criteria.compared_models(classifier):
+        classifier = criteria.estimate_labelled_classifier(model)
+        parts["criteria"] = criteria.compute_criteria(classifier), models.print_criteria
+        if others := criteria.compare_models(classifier):
             parts["models"] = others, models.print_compared_models
     if options.words:
-        parts["words"] = terms.term_details(model, options.words), rankings.print_terms
+        parts["words"] = (
+            terms.collect_word_details(model, options.words),
+            rankings.print_word_details,
+        )
     if options.labels:
         parts["class_terms"] = (
-            terms.class_details(model, options.labels, options.limit),
+            terms.collect_class_details(model, options.labels, options.limit),
             rankings.print_class_details,
         )
     if options.thresholds is not None:
-        thresholds = thresholds_of(
+        thresholds = find_precision_thresholds(
             options.thresholds, model, DecisionRule(), by_class=options.by_class
         )
         parts["thresholds"] = thresholds, models.print_thresholds
     if options.held_out:
-        held_out = Documents(paths=options.held_out, reading=options.reading)
-        source = documents_for(model, held_out, labelled=True)
-        perplexities = overview.perplexities(model, source.readable())
-        source.say_notices()
-        messages.warn_of_unknown("the model", list(perplexities.unknown_labels))
+        held_out = DocumentOptions(paths=options.held_out, reading=options.reading)
+        source = open_documents(model, held_out, labelled=True)
+        perplexities = overview.compute_perplexities(model, source.iter_readable())
+        source.report_notices()
+        messages.warn_unknown_labels("the model", list(perplexities.unknown_labels))
         parts["perplexity"] = perplexities, models.print_perplexities
     if options.output == "json":
         write_json(
             {
-                **json_values(overview.overview(model, options.limit)),
+                **to_json_values(overview.build_overview(model, options.limit)),
                 **{name: part for name, (part, _) in parts.items()},
             }
         )
     else:
         shown = parts or {
-            "overview": (overview.overview(model, options.limit), models.print_overview)
+            "overview": (overview.build_overview(model, options.limit), models.print_overview)
         }
-        print_parts(shown.values(), lambda part: part[1](part[0]))
+        print_with_blank_lines(shown.values(), lambda part: part[1](part[0]))

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbtext.cli import declarations, messages, shared_options
-from nbtext.cli.parameters import PATH, Given, parameters_field
-from nbtext.cli.shared_options import ANALYSIS_PARAMETERS, Documents
-from nbtext.errors import UsageError, quantity
+from nbtext.cli.parameters import INPUT_PATH, ExplicitSettings, parameters_field
+from nbtext.cli.shared_options import ANALYSIS_PARAMETERS, DocumentOptions
+from nbtext.errors import UsageError, format_quantity
 from nbtext.fast_dataclasses import dataclass
 from nbtext.settings import Reading, Settings
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from nbtext.cli.corpus import CommandCorpus
     from nbtext.cli.label_terminal import Terminal
-    from nbtext.counts.statistics import Seed
+    from nbtext.counts.statistics import SeedTerm
     from nbtext.labelling.answer_file import AnswerFile
     from nbtext.labelling.session import Session, Suggestion
 
@@ -48,7 +48,7 @@ class LabelOptions:
         "Draw this share of the documents at random. Accuracy is estimated from them alone; with 0 "
         "there is no estimate.",
         hidden=True,
-        type=shared_options.Number(0, 1),
+        type=shared_options.NumberInRange(0, 1),
         default=0.1,
         metavar="SHARE",
     )
@@ -63,7 +63,7 @@ class LabelOptions:
         "--take",
         "documents",
         "Add the labels of rows that were filled in. It needs the columns or keys id and label.",
-        type=PATH,
+        type=INPUT_PATH,
     )
     review: bool = declarations.common_option(
         "--review",
@@ -79,13 +79,13 @@ class LabelOptions:
         "Begin with words for the classes. A line of FILE has a class, a tab and a word, and "
         "optionally a tab and its pseudo-count, by default 10. A word after ! "
         "speaks against the class.",
-        type=PATH,
+        type=INPUT_PATH,
     )
     who: str | None = declarations.option(
         "--who", "output", "Store the name of the person with each label.", metavar="NAME"
     )
     times: bool = declarations.option("--times", "output", "Store the time with each label.")
-    analysis: Given[Settings] = parameters_field(Settings, only=ANALYSIS_PARAMETERS)
+    analysis: ExplicitSettings[Settings] = parameters_field(Settings, only=ANALYSIS_PARAMETERS)
 
     @property
     def file(self) -> str:
@@ -94,7 +94,7 @@ class LabelOptions:
 
 
 @declarations.command("label")
-def command(options: LabelOptions, documents: Documents) -> None:
+def command(options: LabelOptions, documents: DocumentOptions) -> None:
     """Sort documents without labels into classes; nbtext train reads the result.
 
     CORPUS is the pool, in any format. Labels in it are ignored, except with --review. A terminal shows the most informative document first: number keys answer, n names a new class, and the last line shows the other keys. Words for the most probable class are bold on blue, words for the second
@@ -114,14 +114,14 @@ def command(options: LabelOptions, documents: Documents) -> None:
     """
     import time
 
-    from nbtext.cli.corpus import check_output_file, located
+    from nbtext.cli.corpus import check_output_file, locate_documents
     from nbtext.cli.label_terminal import Terminal
-    from nbtext.labelling.answer_file import AnswerFile, Labelled, Reviewed
-    from nbtext.report.output_formats import Column, write
+    from nbtext.labelling.answer_file import AnswerFile, LabelAnswer, ReviewAnswer
+    from nbtext.report.output_formats import Column, write_records
 
     file_name = options.file
-    safe = shared_options.safe_cells(options.output, is_wanted=options.excel_safe)
-    documents = located(documents)
+    safe = shared_options.make_cell_formatter(options.output, is_excel_safe=options.excel_safe)
+    documents = locate_documents(documents)
     check_output_file(file_name, "--to", [])
     target = Path(file_name).resolve()
     if any(path != "-" and target.is_relative_to(Path(path).resolve()) for path in documents.paths):
@@ -131,21 +131,23 @@ def command(options: LabelOptions, documents: Documents) -> None:
         columns: list[Column[Suggestion]] = [
             Column("id", lambda found: found.id),
             Column("label", lambda found: found.label),
-            Column("suggested", lambda found: found.suggested),
+            Column("suggested", lambda found: found.suggested_label),
             Column("probability", lambda found: found.probability, ".6g"),
             Column("text", lambda found: found.text),
         ]
-        write(session.suggest(options.suggest), options.output, columns, safe=safe, tsv_heads=True)
-        source.say_notices()
+        write_records(
+            session.suggest(options.suggest), options.output, columns, escape=safe, tsv_header=True
+        )
+        source.report_notices()
         return
     terminal = None if options.take is not None else Terminal()
-    kind_of_line = Reviewed if options.review else Labelled
+    kind_of_line = ReviewAnswer if options.review else LabelAnswer
 
     def now() -> str | None:
         return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()) if options.times else None
 
-    with AnswerFile(file_name, kind_of_line.of_line) as file:
-        if file.repaired:
+    with AnswerFile(file_name, kind_of_line.from_line) as file:
+        if file.was_repaired:
             messages.warn(
                 f"{file_name}: a half-written line was cut off, as after a power cut; that "
                 "document is asked about again"
@@ -155,25 +157,28 @@ def command(options: LabelOptions, documents: Documents) -> None:
             _take(session, options, documents, now)
         else:
             _ask(session, options, terminal, now)
-    source.say_notices()
+    source.report_notices()
 
 
 def _take(
-    session: Session, options: LabelOptions, documents: Documents, now: Callable[[], str | None]
+    session: Session,
+    options: LabelOptions,
+    documents: DocumentOptions,
+    now: Callable[[], str | None],
 ) -> None:
     """Add the labels of the rows of ``--take``."""
     from nbtext.cli.corpus import CommandCorpus
 
-    reading = Reading(text_column="id", encoding=documents.reading.checked.encoding)
-    filled = Documents(paths=(options.take or "",))
+    reading = Reading(text_column="id", encoding=documents.reading.complete_settings.encoding)
+    filled = DocumentOptions(paths=(options.take or "",))
     rows = CommandCorpus(filled, reading, labelled=False, columns=("id", "label"), progress=False)
     known = len(session.labels)
-    for _ in messages.reported(session.take(rows, options.who, now())):
+    for _ in messages.report_failures(session.import_labels(rows, options.who, now())):
         pass
-    rows.finish()
-    new = quantity(len(session.labels) - known, f"new {session.model.noun_of_answers}")
-    classes = quantity(len(session.classes), session.plan.kind.noun)
-    messages.notice(f"{options.file}: {new}, {len(session.labels):,} in all, {classes}")
+    rows.raise_deferred()
+    new = format_quantity(len(session.labels) - known, f"new {session.model.answer_noun}")
+    classes = format_quantity(len(session.classes), session.plan.kind.noun)
+    messages.notify(f"{options.file}: {new}, {len(session.labels):,} in all, {classes}")
 
 
 def _ask(
@@ -181,49 +186,57 @@ def _ask(
 ) -> None:
     """Ask about the documents on the terminal."""
     from nbtext.cli.label_screen import SCREENS
-    from nbtext.prediction.posterior import of_kind
+    from nbtext.prediction.posterior import look_up_kind
 
-    screen = of_kind(SCREENS, session.plan.kind)
+    screen = look_up_kind(SCREENS, session.plan.kind)
     with terminal:
         screen(
             session, terminal, lambda row, label: session.answer(row, label, options.who, now())
         ).run()
-    classes = quantity(len(session.classes), session.plan.kind.noun)
+    classes = format_quantity(len(session.classes), session.plan.kind.noun)
     learn = "" if options.review else f", {classes}; learn them with nbtext train {options.file}"
-    messages.notice(f"{options.file}: {session.done}{learn}")
+    messages.notify(f"{options.file}: {session.progress_text}{learn}")
 
 
 def _session(
-    documents: Documents, options: LabelOptions, file: AnswerFile | None
+    documents: DocumentOptions, options: LabelOptions, file: AnswerFile | None
 ) -> tuple[Session, CommandCorpus]:
     """Return the session or review that goes on from the labels of ``--to``, and the documents as they were read; without ``file`` labels are only read."""
-    from nbtext.cli.corpus import CommandCorpus, analysis_of
-    from nbtext.corpus.streams import file_content
-    from nbtext.labelling.answer_file import Labelled, read_session
-    from nbtext.labelling.session import Plan, open_session
-    from nbtext.prediction.labels import separator_between
+    from nbtext.cli.corpus import CommandCorpus, make_analysis
+    from nbtext.corpus.streams import read_option_file
+    from nbtext.labelling.answer_file import LabelAnswer, read_session_answers
+    from nbtext.labelling.session import QueryPlan, open_session
+    from nbtext.prediction.labels import find_label_separator
 
     answers: Any = [] if file is None else file.answers
     if file is None and Path(options.file).exists():  # another session may be writing to it
-        answers = read_session(options.file, file_content(options.file), Labelled.of_line)
-    source = CommandCorpus(documents, documents.reading.checked, labelled=options.review)
-    analysis = analysis_of(options.analysis, source.reading)
+        answers = read_session_answers(
+            options.file, read_option_file(options.file), LabelAnswer.from_line
+        )
+    source = CommandCorpus(documents, documents.reading.complete_settings, labelled=options.review)
+    analysis = make_analysis(options.analysis, source.reading)
     if options.review and file is not None:
         from nbtext.labelling.pool import count_pool
-        from nbtext.labelling.review import Review
-        from nbtext.model.training import looked_up
+        from nbtext.labelling.review import ReviewSession
+        from nbtext.model.training import resolve_smoothing_terms
 
-        return Review(count_pool(source.readable(), analysis), looked_up(analysis), file), source
-    separator = documents.reading.checked.label_separator or separator_between(
+        return ReviewSession(
+            count_pool(source.iter_readable(), analysis), resolve_smoothing_terms(analysis), file
+        ), source
+    separator = documents.reading.complete_settings.label_separator or find_label_separator(
         answer.label for answer in answers
     )
-    plan = Plan(options.strategy, options.random_share, options.seed, separator)
-    seeds: list[Seed] = []
+    plan = QueryPlan(options.strategy, options.random_share, options.seed, separator)
+    seeds: list[SeedTerm] = []
     if options.seeds is not None:
         from nbtext.cli.option_files import read_seeds
-        from nbtext.compatibility import SEED_WORDS, require_fitting, rows_of
-        from nbtext.model.training import seed_terms
+        from nbtext.compatibility import (
+            SEED_WORDS,
+            list_label_requests,
+            require_compatible_settings,
+        )
+        from nbtext.model.training import resolve_seed_terms
 
-        require_fitting(analysis.settings, SEED_WORDS, *rows_of(plan.kind))
-        seeds = seed_terms(read_seeds(options.seeds), analysis)
-    return open_session(source.readable(), analysis, plan, answers, file, seeds), source
+        require_compatible_settings(analysis.settings, SEED_WORDS, *list_label_requests(plan.kind))
+        seeds = resolve_seed_terms(read_seeds(options.seeds), analysis)
+    return open_session(source.iter_readable(), analysis, plan, answers, file, seeds), source

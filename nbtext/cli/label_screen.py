@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbtext.cli.label_rendering import KEYS, class_lines, cut, safe, text_lines
-from nbtext.errors import UsageError, quantity
-from nbtext.prediction.labels import label_set, labels_in, separated
+from nbtext.cli.label_rendering import (
+    CLASS_KEYS,
+    render_classes,
+    render_highlighted_text,
+    sanitise_text,
+    truncate_line,
+)
+from nbtext.errors import UsageError, format_quantity
+from nbtext.prediction.labels import list_labels, make_label_set, split_label
 from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, Posterior
-from nbtext.report.output_formats import shortened
+from nbtext.report.output_formats import shorten_middle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +30,7 @@ FEWEST_TO_ESTIMATE = 5
 class LabelScreen:
     """Asks about documents until none is left or the person leaves."""
 
-    keys = KEYS
+    keys = CLASS_KEYS
     commands = "Enter >class  1-0 class  n name  s skip  u undo  / search"
     """On the last line, as many as fit. The keys that one would not guess come first."""
 
@@ -58,7 +64,7 @@ class LabelScreen:
         self._next()
         while not self._is_over:
             self._draw(f"q quit  {'k keep label  ' * self._is_review}{self.commands}")
-            key = self._terminal.key()
+            key = self._terminal.read_key()
             if key in ("q", "closed"):
                 return
             if key == "resized":
@@ -83,7 +89,7 @@ class LabelScreen:
 
     @property
     def _is_review(self) -> bool:
-        return self._session.kept_label(self._row) is not None
+        return self._session.get_current_label(self._row) is not None
 
     def _move(self, row: int | None) -> None:
         self._is_over = row is None
@@ -91,7 +97,7 @@ class LabelScreen:
         self._top = 0
 
     def _next(self) -> None:
-        self._move(self._session.next_document())
+        self._move(self._session.choose_document())
 
     def _label(self, label: Label) -> None:
         try:
@@ -112,10 +118,12 @@ class LabelScreen:
         if len(self._session.classes) < 2:
             self._message = "nothing is suggested yet; n names a class"
         else:
-            self._label(max(self._session.probabilities(self._row), key=lambda pair: pair[1])[0])
+            self._label(
+                max(self._session.predict_probabilities(self._row), key=lambda pair: pair[1])[0]
+            )
 
     def _keep(self) -> None:
-        label = self._session.kept_label(self._row)
+        label = self._session.get_current_label(self._row)
         if label is None:
             self._message = "k keeps a label in a review; this document has none"
         else:
@@ -136,7 +144,7 @@ class LabelScreen:
             self._message = "there is nothing to undo"
             return
         self._message = "taken back; label it again"
-        self._move(row if row < self._session.n_asked else self._session.next_document())
+        self._move(row if row < self._session.n_asked else self._session.choose_document())
 
     def _search(self) -> None:
         typed = self._prompt("search (empty: next one found): ")
@@ -145,7 +153,7 @@ class LabelScreen:
         self._wanted = typed or self._wanted
         found = sorted(self._session.search(self._wanted)) if self._wanted else []
         if found:
-            self._message = f"{quantity(len(found), 'document')} found without a label"
+            self._message = f"{format_quantity(len(found), 'document')} found without a label"
             self._move(next((row for row in found if row > self._row), found[0]))
         else:
             self._message = "no document without a label contains that"
@@ -158,11 +166,11 @@ class LabelScreen:
                 (name for name in known if typed and name.startswith(typed) and name != typed), None
             )
             self._draw(
-                f"{question}{safe(typed)}_"
-                + (f"   Tab: {safe(offer)}" if offer else "")
+                f"{question}{sanitise_text(typed)}_"
+                + (f"   Tab: {sanitise_text(offer)}" if offer else "")
                 + "   Enter: done   Esc: back"
             )
-            key = self._terminal.key()
+            key = self._terminal.read_key()
             if key == "enter":
                 return typed.strip()
             if key in ("escape", "closed"):
@@ -178,55 +186,58 @@ class LabelScreen:
         session = self._session
         width, height = self._terminal.size
         width -= 1  # a terminal may wrap after its last column
-        probabilities = session.probabilities(self._row)
+        probabilities = session.predict_probabilities(self._row)
         shown = [*probabilities, *((label, 0.0) for label in self._new)]
-        classes = class_lines(
+        classes = render_classes(
             shown, width, max(min(height // 3, height - 5), 1), self._chosen, self.keys
         )
-        pieces = [(session.pool.text(self._row), 0.0)]
+        pieces = [(session.pool.get_text(self._row), 0.0)]
         if len(probabilities) > 1:
             first, second = (
                 label for label, _ in sorted(probabilities, key=lambda pair: -pair[1])[:2]
             )
-            pieces = list(session.pieces(self._row, first, second))
-        lines = text_lines(pieces, width)
+            pieces = list(session.highlight_text(self._row, first, second))
+        lines = render_highlighted_text(pieces, width)
         room = max(height - len(classes) - 5, 1)
         self._page = max(room - 1, 1)
         self._top = max(0, min(self._top, len(lines) - room))
         left = max(len(lines) - self._top - room, 0)
         more = ""
         if left:
-            more = f"  [{quantity(left, 'line')} more: space]"
+            more = f"  [{format_quantity(left, 'line')} more: space]"
         elif self._top:
             more = "  [end]"
-        name = shortened(session.pool.documents[self._row].id, max(width - len(more) - 1, 8))
+        name = shorten_middle(session.pool.documents[self._row].id, max(width - len(more) - 1, 8))
         above = [
             self._status(),
-            safe(self._message or session.remark(self._row)),
-            safe(name) + more,
+            sanitise_text(self._message or session.get_note(self._row)),
+            sanitise_text(name) + more,
         ]
-        rows = [*(cut(line, width) for line in above), *lines[self._top : self._top + room]]
+        rows = [
+            *(truncate_line(line, width) for line in above),
+            *lines[self._top : self._top + room],
+        ]
         n_rows = max(height - len(classes) - 1, 1)
         rows += [""] * (n_rows - len(rows))
-        self._terminal.show([*rows[:n_rows], *classes, cut(last, width)][:height])
+        self._terminal.draw([*rows[:n_rows], *classes, truncate_line(last, width)][:height])
 
     def _status(self) -> str:
         session = self._session
-        estimate = self._session.estimate()
-        status = f"{session.done}, {session.n_left:,} left"
-        if estimate.documents < FEWEST_TO_ESTIMATE:
+        estimate = self._session.estimate_accuracy()
+        status = f"{session.progress_text}, {session.n_waiting:,} left"
+        if estimate.n_documents < FEWEST_TO_ESTIMATE:
             return status
         low, high = estimate.interval
         return (
             f"{status} | accuracy about {estimate.accuracy:.2f} ({low:.2f} to {high:.2f}, "
-            f"{estimate.documents} at random)"
+            f"{estimate.n_documents} at random)"
         )
 
 
 class LabelSetScreen(LabelScreen):
     """Asks about documents that may have several labels: their keys switch them on and off, and Enter stores those that are on, or none."""
 
-    keys = f"{KEYS}acdeghijlmoprtvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    keys = f"{CLASS_KEYS}acdeghijlmoprtvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
     commands = "Enter >labels  1-Z on/off  n name  s skip  u undo  / search"
 
     _chosen: set[str]
@@ -235,18 +246,18 @@ class LabelSetScreen(LabelScreen):
         super()._move(row)
         self._new, self._chosen = (
             [],
-            set() if row is None else {label for label, _ in self._session.proposed(row)},
+            set() if row is None else {label for label, _ in self._session.propose_labels(row)},
         )
 
     def _press(self, label: str) -> None:
         self._chosen ^= {label}
 
     def _accept(self) -> None:
-        self._label(label_set(self._chosen))
+        self._label(make_label_set(self._chosen))
 
     def _name(self) -> None:
         typed = self._prompt("labels: ", self._names)
-        for label in labels_in(separated(typed or "", self._session.plan.separator)):
+        for label in list_labels(split_label(typed or "", self._session.plan.separator)):
             if label not in self._names:
                 self._new.append(label)
             self._chosen.add(label)

@@ -91,7 +91,7 @@ class Terminal:
                 return columns, lines
         return 80, 24
 
-    def show(self, lines: Sequence[str]) -> None:
+    def draw(self, lines: Sequence[str]) -> None:
         """Draw a whole screen."""
         self._write(
             "\n".join([*lines, ""])
@@ -99,7 +99,7 @@ class Terminal:
             else "\x1b[H" + "\n".join(f"{line}\x1b[K" for line in lines) + "\x1b[J"
         )
 
-    def key(self) -> str:
+    def read_key(self) -> str:
         """Wait for a key: a character, a name, ``resized`` if the screen is to be drawn again, or ``closed`` if nobody is there any more."""
         while True:
             if self._resized:

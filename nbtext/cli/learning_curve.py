@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nbtext.cli import declarations, shared_options
-from nbtext.cli.shared_options import RunningOptions, TrainingCorpus, TrainingOptions
+from nbtext.cli.shared_options import JobOptions, TrainingCorpusOptions, TrainingOptions
 from nbtext.fast_dataclasses import dataclass
 
 
@@ -47,9 +47,9 @@ class LearningCurveOptions:
 
 @declarations.command("learning-curve")
 def command(
-    documents: TrainingCorpus,
+    documents: TrainingCorpusOptions,
     options: LearningCurveOptions,
-    running: RunningOptions,
+    running: JobOptions,
     training: TrainingOptions,
 ) -> None:
     """Show how accuracy grows with the number of training documents, and forecast it for more.
@@ -65,17 +65,19 @@ def command(
       nbtext learning-curve corpora/service-desk/train --more 500
       nbtext learning-curve messages.csv --label-column topic --folds 2 -o json
     """
-    from nbtext.cli.corpus import located, read_and_count
+    from nbtext.cli.corpus import locate_documents, read_and_count
     from nbtext.counts.corpus_counts import Subsets
-    from nbtext.evaluation.learning_curves import Resampling, learning_curve
+    from nbtext.evaluation.learning_curves import Resampling, compute_learning_curve
     from nbtext.report.comparisons import print_learning_curve
     from nbtext.report.output_formats import write_result
 
-    counted = read_and_count(located(documents), training.settings, running.jobs)
-    counted.source.say_notices()
+    counted = read_and_count(locate_documents(documents), training.settings, running.jobs)
+    counted.source.report_notices()
     subsets = Subsets(counted.corpus.counts.table, counted.corpus.counts.documents)
     resampling = Resampling(options.steps, options.folds, options.repeats, options.seed)
-    curve = learning_curve(subsets, counted.settings, resampling, running.jobs, options.more)
+    curve = compute_learning_curve(
+        subsets, counted.settings, resampling, running.jobs, options.more
+    )
     if options.output == "table":
         print_learning_curve(curve)
     else:

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from nbtext.cli.declarations import COLOR, EVERYTHING, LOG_FORMAT, painter
-from nbtext.cli.messages import clear_progress, log_is_json, say, say_problem, set_log_format
-from nbtext.errors import NbtextError, PathError, reason
+from nbtext.cli.declarations import COLOR_OPTION, HELP_ALL_KEY, LOG_FORMAT_OPTION, get_painter
+from nbtext.cli.messages import clear_progress, emit, emit_error, is_json_log, set_log_format
+from nbtext.errors import NbtextError, PathError, describe_os_error
 
 if TYPE_CHECKING:
     from types import FrameType
 
-GROUPS_OF_COMMANDS = {
+COMMAND_GROUPS = {
     "Every day": {
         "train": "Learn classes from labelled documents.",
         "classify": "Print the class of each document and its probability.",
@@ -68,11 +68,11 @@ GROUPS_OF_COMMANDS = {
 OLD_COMMANDS = ("why-not",)
 """Commands that go on working unseen: explain --why-not does the same."""
 
-COMMANDS = {
-    name: line for commands in GROUPS_OF_COMMANDS.values() for name, line in commands.items()
+COMMAND_SUMMARIES = {
+    name: line for commands in COMMAND_GROUPS.values() for name, line in commands.items()
 }
-_KNOWN = (*COMMANDS, *OLD_COMMANDS)
-INTERNAL_ERROR = NbtextError.exit_status
+_KNOWN = (*COMMAND_SUMMARIES, *OLD_COMMANDS)
+INTERNAL_ERROR_STATUS = NbtextError.exit_status
 THREADS_OF_BLAS = (
     "OPENBLAS_NUM_THREADS",
     "OMP_NUM_THREADS",
@@ -83,7 +83,7 @@ THREADS_OF_BLAS = (
 `gaussian` model would depend on the machine. Threads also make numpy start later, and on a busy machine they wait for each other: two took eight times
 as long as one for 60,000 x 110 numbers."""
 
-WIDE_FEATURES = "X86_V4 AVX512_ICL AVX512_SKX AVX512_CLX AVX512_CNL"
+AVX512_FEATURES = "X86_V4 AVX512_ICL AVX512_SKX AVX512_CLX AVX512_CNL"
 """AVX-512 for ``NPY_DISABLE_CPU_FEATURES``, by the names of numpy 2.4 and of older ones, which warn of names that are not theirs."""
 
 
@@ -92,7 +92,7 @@ class Commands(click.Group):
 
     def list_commands(self, _: click.Context) -> list[str]:
         """Return the names in the order of the help."""
-        return list(COMMANDS)
+        return list(COMMAND_SUMMARIES)
 
     def get_command(self, _: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of this name, or None."""
@@ -102,13 +102,13 @@ class Commands(click.Group):
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write a screen of 24 lines, or with `EVERYTHING` all commands and options; no command is imported for it."""
-        paint = painter()
-        every_day = next(iter(GROUPS_OF_COMMANDS))
-        everything = EVERYTHING in ctx.meta
-        width = max(map(len, COMMANDS if everything else GROUPS_OF_COMMANDS))
+        paint = get_painter()
+        every_day = next(iter(COMMAND_GROUPS))
+        everything = HELP_ALL_KEY in ctx.meta
+        width = max(map(len, COMMAND_SUMMARIES if everything else COMMAND_GROUPS))
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
-        for group, commands in GROUPS_OF_COMMANDS.items():
+        for group, commands in COMMAND_GROUPS.items():
             if everything or group == every_day:
                 with formatter.section(paint(group, bold=True)):
                     formatter.write_dl(
@@ -122,7 +122,7 @@ class Commands(click.Group):
             return
         formatter.write_paragraph()
         with formatter.indentation():
-            rest = (item for item in GROUPS_OF_COMMANDS.items() if item[0] != every_day)
+            rest = (item for item in COMMAND_GROUPS.items() if item[0] != every_day)
             formatter.write_dl(
                 [
                     (paint(group.ljust(width), bold=True), ", ".join(commands))
@@ -139,10 +139,11 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Resolve as click does, and suggest names that are near a mistyped one."""
         if args[0] not in _KNOWN and not args[0].startswith("-"):
-            from nbtext.cli.synonyms import command_meant
+            from nbtext.cli.synonyms import suggest_command
 
             raise click.UsageError(
-                f"No such command {args[0]!r}{command_meant(args[0], list(COMMANDS))}", ctx
+                f"No such command {args[0]!r}{suggest_command(args[0], list(COMMAND_SUMMARIES))}",
+                ctx,
             )
         return super().resolve_command(ctx, args)
 
@@ -179,7 +180,7 @@ def nbtext(debug: bool) -> None:  # noqa: FBT001 - click passes it
     del debug
 
 
-nbtext.params += [COLOR, LOG_FORMAT]
+nbtext.params += [COLOR_OPTION, LOG_FORMAT_OPTION]
 
 
 def main() -> NoReturn:
@@ -188,7 +189,7 @@ def main() -> NoReturn:
     if not sys.warnoptions:
         with contextlib.suppress(OSError), open("/proc/cpuinfo", "rb") as processors:
             if is_zen_4(processors.read(1024)):
-                os.environ.setdefault("NPY_DISABLE_CPU_FEATURES", WIDE_FEATURES)
+                os.environ.setdefault("NPY_DISABLE_CPU_FEATURES", AVX512_FEATURES)
     status = run(sys.argv[1:])
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stderr.flush()
@@ -255,28 +256,28 @@ def _status_of(problem: BaseException, *, debug: bool) -> int:  # noqa: PLR0911
             _abandon_standard_output()
             return 128 + signal.SIGPIPE
         case SystemExit():
-            return problem.code if isinstance(problem.code, int) else INTERNAL_ERROR
+            return problem.code if isinstance(problem.code, int) else INTERNAL_ERROR_STATUS
         case KeyboardInterrupt() | click.Abort():
             return 128 + signal.SIGINT
         case click.ClickException():
             _say_wrong_usage(problem)
             return problem.exit_code
         case NbtextError():
-            say_problem(problem)
+            emit_error(problem)
             return problem.exit_status
     if (failure := _failure_of_the_system(problem)) is not None:
-        say_problem(failure)
+        emit_error(failure)
         return failure.exit_status
     if debug:
         import traceback
 
         for line in "".join(traceback.format_exception(problem)).splitlines():
-            say(line, level="notice")
-    say(
+            emit(line, level="notice")
+    emit(
         f"internal error: {type(problem).__name__}: {problem}",
         hint="please report it, with what nbtext --debug prints",
     )
-    return INTERNAL_ERROR
+    return INTERNAL_ERROR_STATUS
 
 
 def _failure_of_the_system(problem: BaseException | None) -> PathError | None:
@@ -300,7 +301,7 @@ def _failure_of_the_system(problem: BaseException | None) -> PathError | None:
 
 def _failure_of_a_file(problem: OSError) -> PathError:
     """Return the error for a file that could not be read or written; the system names none that was open already, such as standard output."""
-    what = reason(problem)
+    what = describe_os_error(problem)
     if problem.filename:
         return PathError(f"cannot use it: {what}", where=str(problem.filename))
     if _has_no_directory():
@@ -331,23 +332,23 @@ def _say_wrong_usage(problem: click.ClickException) -> None:
     context = getattr(problem, "ctx", None)
     command = context.command_path if context else "nbtext"
     if isinstance(problem, click.exceptions.NoArgsIsHelpError):
-        if not log_is_json():
+        if not is_json_log():
             problem.show()
             return
         message = "no command is given"
     elif isinstance(problem, click.NoSuchOption):
-        from nbtext.cli.synonyms import option_meant
-        from nbtext.settings import GONE
+        from nbtext.cli.synonyms import suggest_option
+        from nbtext.settings import REMOVED_OPTIONS
 
         name = problem.option_name
-        if instead := GONE.get(name.lstrip("-").replace("-", "_")):
-            say(f"there is no option {name} any more", hint=instead)
+        if instead := REMOVED_OPTIONS.get(name.lstrip("-").replace("-", "_")):
+            emit(f"there is no option {name} any more", hint=instead)
             return
-        near = option_meant(name, context.command, problem.possibilities or ()) if context else ""
+        near = suggest_option(name, context.command, problem.possibilities or ()) if context else ""
         message = f"No such option {name!r}{near}"
     else:
         message = problem.format_message().rstrip(".").replace("\n", " ")
-    say(message, hint=f"see {command} --help")
+    emit(message, hint=f"see {command} --help")
 
 
 ANY_TEXT = "nbtext.any_text"

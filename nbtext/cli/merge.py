@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from nbtext.cli import declarations, messages, shared_options
-from nbtext.cli.config import MODEL
-from nbtext.cli.parameters import PATH
-from nbtext.cli.writing import WritingOptions, say_model
-from nbtext.errors import UsageError, quantity
+from nbtext.cli.config import MODEL_START
+from nbtext.cli.parameters import INPUT_PATH
+from nbtext.cli.writing import WritingOptions, report_model
+from nbtext.errors import UsageError, format_quantity
 from nbtext.fast_dataclasses import dataclass
 
 
@@ -17,11 +17,11 @@ class MergeOptions:
     """The options of this command alone."""
 
     models: tuple[str, ...] = declarations.argument(
-        nargs=-1, required=True, metavar="MODEL MODEL...", type=PATH
+        nargs=-1, required=True, metavar="MODEL MODEL...", type=INPUT_PATH
     )
     to: str = shared_options.to_field(
         "Write the model to FILE. It may be one of the models.",
-        MODEL,
+        MODEL_START,
         old_names="-o --output",
         required=True,
     )
@@ -54,11 +54,11 @@ def command(options: MergeOptions, writing: WritingOptions) -> None:
                 "the model is named twice", where=path, hint="its documents would count twice"
             )
     check_replaceable(to)
-    model, parts, ledger, repeated = merge(models, to, **writing.lock)
+    model, parts, ledger, repeated = merge(models, to, **writing.lock_settings)
     without = [part for part in parts if part.ledger is None]
     if ledger is not None and without:
-        documents = quantity(
-            sum(part.model.counts.labelled.n_documents for part in without), "document"
+        documents = format_quantity(
+            sum(part.model.counts.labelled_statistics.n_documents for part in without), "document"
         )
         names = ", ".join(part.path for part in without)
         messages.warn(
@@ -68,6 +68,6 @@ def command(options: MergeOptions, writing: WritingOptions) -> None:
     if repeated:
         messages.warn(
             "learnt by more than one of the models, so they count more than once: "
-            f"{quantity(repeated, 'document')}"
+            f"{format_quantity(repeated, 'document')}"
         )
-    say_model(model, to)
+    report_model(model, to)

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from typing import Protocol, TypeVar
 
-from nbtext.errors import DocumentError, NbtextError, NoDocumentsError, listed, quantity
+from nbtext.errors import DocumentError, NbtextError, NoDocumentsError, format_quantity, join_names
 from nbtext.fast_dataclasses import dataclass
-from nbtext.report.output_formats import json_line, shortened, visible
+from nbtext.report.output_formats import escape_controls, format_json_line, shorten_middle
 
 
 class _OfDocument(Protocol):
@@ -30,7 +30,7 @@ class _OfDocument(Protocol):
 
 Result = TypeVar("Result", bound=_OfDocument)
 
-SHOWN = 10
+MAX_LISTED = 10
 """Lines about single documents before they are only counted."""
 
 SAME = 3
@@ -70,7 +70,7 @@ class _Writing:
 _writing = _Writing()
 
 
-def begin(*, verbose: bool, quiet: bool) -> None:
+def start_messages(*, verbose: bool, quiet: bool) -> None:
     """Begin the messages of a command: errors and warnings (warnings not with ``quiet``), notices on a terminal or with ``verbose``."""
     _writing.verbose = verbose
     _writing.quiet = quiet
@@ -85,10 +85,10 @@ def shows_notices() -> bool:
     return not _writing.quiet and (_writing.verbose or standard_error_is_terminal())
 
 
-def notice(text: str) -> None:
+def notify(text: str) -> None:
     """Say something that needs no action."""
     if shows_notices():
-        say(text, level="notice")
+        emit(text, level="notice")
 
 
 def is_verbose() -> bool:
@@ -99,25 +99,25 @@ def is_verbose() -> bool:
 def warn(text: str) -> None:
     """Say something that may need action."""
     if not _writing.quiet:
-        say(text, level="warning")
+        emit(text, level="warning")
 
 
-def warn_of_unknown(model: str, labels: Sequence[str], more: str = "") -> None:
+def warn_unknown_labels(model: str, labels: Sequence[str], more: str = "") -> None:
     """Warn of labels that a model does not know, if there are any."""
     if labels:
-        warn(f"{model} does not know the labels {listed(labels, SHOWN)}{more}")
+        warn(f"{model} does not know the labels {join_names(labels, MAX_LISTED)}{more}")
 
 
-def document_failed(identity: str, problem: DocumentError) -> None:
+def report_failed_document(identity: str, problem: DocumentError) -> None:
     """Report a document that could not be read; of many with the same problem the first `SAME`."""
     _writing.failed += 1
     _writing.problems[problem.message] += 1
-    if _writing.shown < SHOWN and _writing.problems[problem.message] <= SAME:
+    if _writing.shown < MAX_LISTED and _writing.problems[problem.message] <= SAME:
         _writing.shown += 1
-        say(problem.message, document=identity, hint=problem.hint)
+        emit(problem.message, document=identity, hint=problem.hint)
 
 
-def documents_failed(n: int) -> None:
+def count_failed_documents(n: int) -> None:
     """Count documents that could not be read and were reported otherwise."""
     _writing.failed += n
 
@@ -127,39 +127,41 @@ def allow_failures() -> None:
     _writing.are_allowed = True
 
 
-def any_failed() -> bool:
+def has_failures() -> bool:
     """Return True if a document could not be read."""
     return _writing.failed > 0
 
 
-def reported(results: Iterable[Result]) -> Iterator[Result]:
+def report_failures(results: Iterable[Result]) -> Iterator[Result]:
     """Yield results of documents, and report those that could not be read."""
     for result in results:
         if result.problem is not None:
-            document_failed(result.id, result.problem)
+            report_failed_document(result.id, result.problem)
         yield result
 
 
-def finish() -> int:
+def finish_messages() -> int:
     """Say how many failed documents were not shown; return the exit status: 1 if a document could not be read."""
     if _writing.failed > _writing.shown:
         reasons = [problem for problem, n in _writing.problems.most_common() if n > SAME]
-        why = f": {listed(reasons, 1)}" if reasons else ""
-        say(f"{quantity(_writing.failed - _writing.shown, 'more document')} could not be read{why}")
-    return int(any_failed() and not _writing.are_allowed)
+        why = f": {join_names(reasons, 1)}" if reasons else ""
+        emit(
+            f"{format_quantity(_writing.failed - _writing.shown, 'more document')} could not be read{why}"
+        )
+    return int(has_failures() and not _writing.are_allowed)
 
 
-def say_problem(problem: NbtextError) -> None:
+def emit_error(problem: NbtextError) -> None:
     """Say what ended the command, unless that is its only document, which was reported."""
     if isinstance(problem, NoDocumentsError) and _writing.shown == 1:
         return
     if isinstance(problem, DocumentError):
-        say(problem.message, document=problem.where, hint=problem.hint)
+        emit(problem.message, document=problem.where, hint=problem.hint)
     else:
-        say(problem.message, where=problem.where, hint=problem.hint)
+        emit(problem.message, where=problem.where, hint=problem.hint)
 
 
-def say(
+def emit(
     message: str,
     *,
     level: str = "error",
@@ -178,12 +180,12 @@ def say(
         if _writing.as_json:
             names = {"where": where, "document": document}
             whole = {
-                name: shortened(value, LONGEST_PATH)
+                name: shorten_middle(value, LONGEST_PATH)
                 for name, value in names.items()
                 if value is not None
             }
             print(
-                json_line(
+                format_json_line(
                     {
                         "level": level,
                         "message": message,
@@ -198,13 +200,15 @@ def say(
         kind = "warning: " if level == "warning" else ""
         before = f"{_cut(place)}: " if place else ""
         after = f"; {hint}" if hint else ""
-        print(_wrapped(f"nbtext: {visible(kind + before + message + after)}"), file=sys.stderr)
+        print(
+            _wrapped(f"nbtext: {escape_controls(kind + before + message + after)}"), file=sys.stderr
+        )
 
 
 def _cut(text: str) -> str:
     """Return a text without the middle of its long names, and of itself if it is long."""
-    return shortened(
-        _LONG_NAME.sub(lambda name: shortened(name[0], LONGEST_NAME), text), LONGEST_MESSAGE
+    return shorten_middle(
+        _LONG_NAME.sub(lambda name: shorten_middle(name[0], LONGEST_NAME), text), LONGEST_MESSAGE
     )
 
 
@@ -229,10 +233,10 @@ def _wrapped(line: str) -> str:
 
 def set_log_format(arguments: Sequence[str]) -> None:
     """Write lines as the arguments of the command line ask, even if the arguments turn out to be wrong."""
-    _writing.as_json = last_value("--log-format", arguments) == "json"
+    _writing.as_json = find_last_value("--log-format", arguments) == "json"
 
 
-def last_value(option: str, arguments: Sequence[str]) -> str | None:
+def find_last_value(option: str, arguments: Sequence[str]) -> str | None:
     """Return what follows an option among arguments that are not parsed yet, the last time if it is there more than once; None if it is not there."""
     found = None
     for place, argument in enumerate(arguments):
@@ -244,7 +248,7 @@ def last_value(option: str, arguments: Sequence[str]) -> str | None:
     return found
 
 
-def log_is_json() -> bool:
+def is_json_log() -> bool:
     """Return True if every line on standard error is a JSON object."""
     return _writing.as_json
 

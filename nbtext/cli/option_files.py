@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from nbtext.errors import PathError, UsageError, quantity
-from nbtext.settings import ALL_OTHERS
+from nbtext.errors import PathError, UsageError, format_quantity
+from nbtext.settings import DEFAULT_TERM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from nbtext.counts.statistics import Seed
+    from nbtext.counts.statistics import SeedTerm
 
 T = TypeVar("T")
 
@@ -25,7 +25,7 @@ _KINDS = {
 """What a file has a number for, and the values that are no file."""
 
 
-def from_file(name: str, value: object) -> object:
+def read_parameter_value(name: str, value: object) -> object:
     """Return the value of a training parameter; for the path of a file, its numbers by name, in order of its lines of a name, a tab and a number.
 
     Raise `UsageError` if it is neither a value nor a file, `PathError` for a file that cannot be read, and for pseudo-counts without that of all
@@ -57,43 +57,43 @@ def from_file(name: str, value: object) -> object:
             raise PathError(f"line {place} is not {what}, a tab and a number from 0", where=value)
         if numbers.setdefault(term, float(written)) != float(written):
             raise PathError(f"line {place} gives {term!r} a second number", where=value)
-    if name == "smoothing" and ALL_OTHERS not in numbers:
+    if name == "smoothing" and DEFAULT_TERM not in numbers:
         raise PathError(
-            f"no line says what all other terms have, {ALL_OTHERS!r}",
+            f"no line says what all other terms have, {DEFAULT_TERM!r}",
             where=value,
             hint="add one: *, a tab and a number",
         )
     return numbers
 
 
-def read_seeds(path: str, fewest: int = 2) -> list[Seed]:
+def read_seeds(path: str, min_classes: int = 2) -> list[SeedTerm]:
     """Return the seeds of a file with lines of a class, a tab and a word, or words of an n-gram, and if wanted a tab and a pseudo-count.
 
     ``!`` before a word makes it one against the class. The words are not terms yet. Raise `PathError` for a file that cannot be read, for a line
     of another form, and if there are fewer than ``fewest`` classes.
     """
-    from nbtext.counts.statistics import MOST_OF_SEEDS, PSEUDO_COUNT, Seed
-    from nbtext.prediction.labels import MARK
+    from nbtext.counts.statistics import DEFAULT_SEED_PSEUDO_COUNT, MAX_SEED_PSEUDO_COUNT, SeedTerm
+    from nbtext.prediction.labels import LABEL_MARK
 
     seeds = []
     for place, line in enumerate(_text(path).splitlines(), 1):
         if not line.strip():
             continue
         label, word, number = [*line.split("\t"), "", ""][:3]
-        amount = float(number or PSEUDO_COUNT) if _is_number(number or "0") else 0.0
-        is_label = label and MARK not in label
-        if not (is_label and word.strip("! ") and 0 < amount <= MOST_OF_SEEDS):
+        amount = float(number or DEFAULT_SEED_PSEUDO_COUNT) if _is_number(number or "0") else 0.0
+        is_label = label and LABEL_MARK not in label
+        if not (is_label and word.strip("! ") and 0 < amount <= MAX_SEED_PSEUDO_COUNT):
             raise PathError(
                 f"line {place} is not a class, a tab and a word, perhaps with a tab and a "
                 "pseudo-count above 0",
                 where=path,
             )
         seeds.append(
-            Seed(label, (word.removeprefix("!"),), -amount if word.startswith("!") else amount)
+            SeedTerm(label, (word.removeprefix("!"),), -amount if word.startswith("!") else amount)
         )
-    if len({seed.label for seed in seeds}) < fewest:
+    if len({seed.label for seed in seeds}) < min_classes:
         raise PathError(
-            f"seed words of at least {quantity(fewest, 'class')} are needed", where=path
+            f"seed words of at least {format_quantity(min_classes, 'class')} are needed", where=path
         )
     return sorted(seeds)
 
@@ -104,11 +104,12 @@ def read_costs(
     """Return what ``costs`` makes of the tables of a TOML file; raise `PathError` if it cannot be read, and `UsageError` as that function does."""
     import tomllib
 
-    from nbtext.corpus.streams import file_content
+    from nbtext.corpus.streams import read_option_file
 
     try:
         return costs(
-            tomllib.loads(file_content(path, of_settings=True).decode("utf-8-sig")), classes
+            tomllib.loads(read_option_file(path, is_settings_file=True).decode("utf-8-sig")),
+            classes,
         )
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise PathError(f"not valid TOML: {problem}", where=path) from None
@@ -120,10 +121,10 @@ def read_costs(
 
 
 def _text(path: str) -> str:
-    from nbtext.corpus.streams import file_content
+    from nbtext.corpus.streams import read_option_file
 
     try:
-        return file_content(path, of_settings=True).decode("utf-8-sig")
+        return read_option_file(path, is_settings_file=True).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise PathError("cannot read: not UTF-8", where=path) from None
 

@@ -13,36 +13,36 @@ from click.core import ParameterSource
 from nbtext.cli.config import ColumnOfPaths, InputPath, PathList
 from nbtext.cli.declarations import DECLARATION, Declaration, Option
 from nbtext.fast_dataclasses import dataclass
-from nbtext.settings import BY_EVIDENCE, LANGUAGES, Declared, Parameter
+from nbtext.settings import EVIDENCE_PREFIX, LANGUAGES, Parameter, SettingsBase
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from click.shell_completion import CompletionItem
 
-S = TypeVar("S", bound=Declared)
+S = TypeVar("S", bound=SettingsBase)
 
-PATH = InputPath()
+INPUT_PATH = InputPath()
 """The type of an option that is a path to be read."""
 
 
 @dataclass(frozen=True)
-class Given(Generic[S]):
+class ExplicitSettings(Generic[S]):
     """Parameters of settings that a user gave. They are checked when their values are asked for."""
 
     settings_class: type[S]
-    raw: Mapping[str, object] = field(default_factory=dict)
+    raw_values: Mapping[str, object] = field(default_factory=dict)
     """The unchecked values by name, from the command line, a file of defaults or the environment: a string, or a bool for a switch."""
-    typed: frozenset[str] = frozenset()
+    typed_names: frozenset[str] = frozenset()
     """The names of those on the command line itself, not in a file of defaults or the environment."""
 
     def __contains__(self, name: object) -> bool:
         """Return whether the parameter of this name was given."""
-        return name in self.raw
+        return name in self.raw_values
 
-    def updated(self, **raw: object) -> Given[S]:
+    def with_raw_values(self, **raw: object) -> ExplicitSettings[S]:
         """Return these parameters and others, which replace those of the same names."""
-        return replace(self, raw={**self.raw, **raw})
+        return replace(self, raw_values={**self.raw_values, **raw})
 
     @cached_property
     def values(self) -> dict[str, Any]:
@@ -50,24 +50,27 @@ class Given(Generic[S]):
 
         Raises `UsageError` and `PathError`.
         """
-        parameters = [each for each in self.settings_class.table() if each.name in self.raw]
+        parameters = [
+            each for each in self.settings_class.parameters() if each.name in self.raw_values
+        ]
         return {
-            each.name: each.checked(_from_file(each, self.raw[each.name])) for each in parameters
+            each.name: each.validate(_from_file(each, self.raw_values[each.name]))
+            for each in parameters
         }
 
     @property
-    def checked(self) -> S:
+    def complete_settings(self) -> S:
         """The settings with these values, and the defaults of all others."""
-        return self.settings_class.of(self.values)
+        return self.settings_class.from_values(self.values)
 
 
 def _from_file(parameter: Parameter, value: object) -> object:
     """Return the value, or the numbers in the file that it names."""
     if not may_be_file(parameter):
         return value
-    from nbtext.cli.option_files import from_file
+    from nbtext.cli.option_files import read_parameter_value
 
-    return from_file(parameter.name, value)
+    return read_parameter_value(parameter.name, value)
 
 
 def may_be_file(parameter: Parameter) -> bool:
@@ -75,13 +78,13 @@ def may_be_file(parameter: Parameter) -> bool:
     return "FILE" in parameter.metavar.split("|")
 
 
-def arguments_of(table: Iterable[Parameter], raw: Mapping[str, object]) -> list[str]:
+def format_arguments(table: Iterable[Parameter], raw: Mapping[str, object]) -> list[str]:
     """Return the parameters that have a value as arguments of a command line."""
     return [
         argument
         for each in table
         if raw.get(each.name) is not None
-        for argument in each.arguments(raw[each.name])
+        for argument in each.to_arguments(raw[each.name])
     ]
 
 
@@ -107,16 +110,16 @@ def parameters_field(
     shows_defaults: bool = True,
     old_options: Sequence[Option] = (),
 ) -> Any:
-    """Declare a field as the options of all parameters of settings, or ``only`` of some. Its value is a `Given`.
+    """Declare a field as the options of all parameters of settings, or ``only`` of some. Its value is a `ExplicitSettings`.
 
     A command with a model shows no defaults: the model has settings of its own. ``old_options`` are parsed before the others, and kept in no record.
     """
-    table = settings_class.table() if only is None else only
+    table = settings_class.parameters() if only is None else only
 
     def make_options(_: str) -> list[click.Parameter]:
         return [*old_options, *(_option_of(each, shows_default=shows_defaults) for each in table)]
 
-    def given(_: str, values: Mapping[str, Any]) -> Given[S]:
+    def given(_: str, values: Mapping[str, Any]) -> ExplicitSettings[S]:
         raw = {each.name: values[each.name] for each in table if values[each.name] is not None}
         context = click.get_current_context()
         typed = (
@@ -124,10 +127,10 @@ def parameters_field(
             for name in raw
             if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
         )
-        return Given(settings_class, raw, frozenset(typed))
+        return ExplicitSettings(settings_class, raw, frozenset(typed))
 
     return field(
-        default_factory=partial(Given, settings_class),
+        default_factory=partial(ExplicitSettings, settings_class),
         metadata={DECLARATION: Declaration(make_options, given, is_late=True)},
     )
 
@@ -168,7 +171,7 @@ def suggest_values(choices: Sequence[str]) -> Callable[..., list[str] | list[Com
         context: click.Context, parameter: click.Parameter, incomplete: str
     ) -> list[str] | list[CompletionItem]:
         fitting = [choice for choice in choices if choice.startswith(incomplete)]
-        return fitting or PATH.shell_complete(context, parameter, incomplete)
+        return fitting or INPUT_PATH.shell_complete(context, parameter, incomplete)
 
     return suggest
 
@@ -177,7 +180,7 @@ def _by_evidence(context: click.Context, _: click.Parameter, members: str | None
     """Return the members of an average; the old option ``--combine evidence`` says that evidence weighs them."""
     if context.params.get("combine") != "evidence":
         return members
-    return f"{BY_EVIDENCE}{members or ''}"
+    return f"{EVIDENCE_PREFIX}{members or ''}"
 
 
 _MORE_ATTRIBUTES: dict[str, dict[str, Any]] = {

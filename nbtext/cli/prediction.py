@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from nbtext.cli import declarations, messages
-from nbtext.cli.parameters import PATH
-from nbtext.cli.shared_options import Number, NumberPerClass, by_class_field
-from nbtext.errors import quantity
+from nbtext.cli.parameters import INPUT_PATH
+from nbtext.cli.shared_options import NumberInRange, NumberPerClass, per_class_field
+from nbtext.errors import format_quantity
 from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionOptions:
-    """Which class is the answer, for `decision_rule`."""
+    """Which class is the answer, for `build_decision_rule`."""
 
     costs: str | None = declarations.option(
         "--costs",
@@ -32,7 +32,7 @@ class DecisionOptions:
         "Choose the answer with the least expected cost. FILE is TOML, with a table [true-class] "
         "of the costs of answers, or of several "
         "labels a table [label] of its costs missed and false.",
-        type=PATH,
+        type=INPUT_PATH,
     )
     min_probability: float | dict[str, float] = declarations.common_option(
         "--min-probability",
@@ -46,7 +46,7 @@ class DecisionOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class PredictionOptions(DecisionOptions):
-    """What is answered, for `prediction_rules`, and `nbtext.cli.proportions.for_prior`."""
+    """What is answered, for `build_prediction_rules`, and `nbtext.cli.proportions.adjust_prior`."""
 
     decide: str | float = declarations.option(
         "--decide",
@@ -54,7 +54,7 @@ class PredictionOptions(DecisionOptions):
         "If documents have several labels: give the set with the greatest expected F1 of the "
         "document (the default), the labels above a threshold for "
         "each label, or those with probability P or more.",
-        type=Number(0, 1, words=("document", "label")),
+        type=NumberInRange(0, 1, words=("document", "label")),
         default="document",
         show_default=False,
         metavar="document|label|P",
@@ -65,7 +65,7 @@ class PredictionOptions(DecisionOptions):
         "Instead of one class give the smallest set of classes that holds the true one with "
         "probability P. It holds for documents like those of "
         "training.",
-        type=Number(0, 1, open_ends=True),
+        type=NumberInRange(0, 1, open_ends=True),
         metavar="P",
     )
     min_precision: float | dict[str, float] | None = declarations.option(
@@ -76,7 +76,7 @@ class PredictionOptions(DecisionOptions):
         "It holds for documents like those of training.",
         type=NumberPerClass(0, 1, open_ends=True),
     )
-    by_class: bool = by_class_field()
+    by_class: bool = per_class_field()
     prior_from: tuple[str, ...] = declarations.option(
         "--prior-from",
         "answer",
@@ -85,7 +85,7 @@ class PredictionOptions(DecisionOptions):
         "given several times.",
         multiple=True,
         metavar="PATH",
-        type=PATH,
+        type=INPUT_PATH,
     )
 
 
@@ -99,56 +99,61 @@ class ClassifyPredictionOptions(PredictionOptions):
         "Give no answer to documents unlike those of training. Such a document is less likely per "
         "token than all but this SHARE of training documents of "
         "about its length; 0.001 finds documents of another kind or language.",
-        type=Number(0, 1),
+        type=NumberInRange(0, 1),
         default=0.0,
         show_default=False,
         metavar="SHARE",
     )
 
 
-def decision_rule(
+def build_decision_rule(
     decision: DecisionOptions, classes: Sequence[str], kind: type[Posterior]
 ) -> DecisionRule:
     """Return the decision rule of the options, for documents of one label or of several.
 
     Raises `PathError` or `UsageError` for a wrong file of costs, and `UsageError` for an unknown class.
     """
-    from nbtext.prediction.rule import ABSTAIN, DecisionRule, per_class
+    from nbtext.prediction.rule import ABSTAIN, DecisionRule, expand_class_values
 
     asked = decision.min_probability
     least = (
-        per_class(asked, classes, "--min-probability", 0.0) if isinstance(asked, dict) else asked
+        expand_class_values(asked, classes, "--min-probability", 0.0)
+        if isinstance(asked, dict)
+        else asked
     )
     without_costs = DecisionRule(costs=None, min_probability=least)
     if decision.costs is None:
         return without_costs
     from nbtext.cli.option_files import read_costs
 
-    rule = read_costs(decision.costs, classes, partial(kind.rule_of_costs, rule=without_costs))
+    rule = read_costs(decision.costs, classes, partial(kind.add_costs, rule=without_costs))
     if rule.costs is not None and ABSTAIN in classes:
-        messages.notice(
+        messages.notify(
             f"the model has a class named {ABSTAIN}: {decision.costs} prices that class, and "
             "giving no answer is free"
         )
     return rule
 
 
-def prediction_rules(
+def build_prediction_rules(
     prediction: PredictionOptions, model: TextClassifier
 ) -> tuple[DecisionRule, SetRule | None]:
     """Return the rule of the options, which keeps ``--min-precision`` too, and the rule of ``--coverage`` or None.
 
     Warns about classes that are in every set, and about classes that are never the answer. Raises `UsageError` for an unknown class,
-    and as `decision_rule` and `set_rule` do.
+    and as `build_decision_rule` and `set_rule` do.
     """
-    rule = decision_rule(prediction, model.classes, model.fitted.kind)
+    rule = build_decision_rule(prediction, model.classes, model.fitted.posterior_type)
     decide = prediction.decide
     if decide == "label":
-        from nbtext.model.training import left_out_posteriors
-        from nbtext.prediction.rule import label_thresholds
+        from nbtext.model.training import compute_held_out_posteriors
+        from nbtext.prediction.rule import fit_label_thresholds
 
         rule = replace(
-            rule, labels_from=label_thresholds(left_out_posteriors(model.fitted).log_posterior)
+            rule,
+            labels_from=fit_label_thresholds(
+                compute_held_out_posteriors(model.fitted).log_posterior
+            ),
         )
     elif isinstance(decide, float):
         rule = replace(rule, labels_from=decide)
@@ -158,7 +163,7 @@ def prediction_rules(
         else _set_rule(model, prediction.coverage, by_class=prediction.by_class)
     )
     if prediction.min_precision is not None:
-        thresholds = thresholds_of(
+        thresholds = find_precision_thresholds(
             prediction.min_precision, model, rule, by_class=prediction.by_class
         )
         rule = _precise_rule(rule, thresholds)
@@ -167,14 +172,16 @@ def prediction_rules(
 
 def _set_rule(model: TextClassifier, coverage: float, *, by_class: bool) -> SetRule:
     """Return the rule of sets that hold the true class with a probability; warn of classes that every set has."""
-    from nbtext.guarantees.prediction_sets import least_documents, set_rule
-    from nbtext.model.training import left_out_posteriors
+    from nbtext.guarantees.prediction_sets import count_needed_held_out, fit_set_rule
+    from nbtext.model.training import compute_held_out_posteriors
 
-    sets = set_rule(left_out_posteriors(model.fitted), model.classes, coverage, by_class=by_class)
-    if sets.always:
-        few = f"fewer than {least_documents(coverage):,} of their training documents were left out"
+    sets = fit_set_rule(
+        compute_held_out_posteriors(model.fitted), model.classes, coverage, by_class=by_class
+    )
+    if sets.unconditional_classes:
+        few = f"fewer than {count_needed_held_out(coverage):,} of their training documents were left out"
         messages.warn(
-            f"every set contains {quantity(len(sets.always), 'class')}, such as {sets.always[0]}: "
+            f"every set contains {format_quantity(len(sets.unconditional_classes), 'class')}, such as {sets.unconditional_classes[0]}: "
             f"{few}"
         )
     return sets
@@ -182,34 +189,40 @@ def _set_rule(model: TextClassifier, coverage: float, *, by_class: bool) -> SetR
 
 def _precise_rule(rule: DecisionRule, thresholds: Sequence[PrecisionThreshold]) -> DecisionRule:
     """Return the rule that answers from these thresholds on; warn of classes that are never the answer."""
-    from nbtext.guarantees.precision import precise_from
+    from nbtext.guarantees.precision import list_min_probabilities
 
     never = [each.label for each in thresholds if each.probability is None]
     if never:
         some = (
-            never[0] if len(never) == 1 else f"{quantity(len(never), 'class')}, such as {never[0]}"
+            never[0]
+            if len(never) == 1
+            else f"{format_quantity(len(never), 'class')}, such as {never[0]}"
         )
         which = "no answers" if len(never) == len(thresholds) else f"no answers with {some}"
         messages.warn(
             f"{which}: the documents left out in training do not show that precision; see nbtext "
             "inspect --thresholds"
         )
-    return replace(rule, precise_from=precise_from(thresholds))
+    return replace(rule, precise_from=list_min_probabilities(thresholds))
 
 
-def thresholds_of(
-    asked: float | dict[str, float], model: TextClassifier, rule: DecisionRule, *, by_class: bool
+def find_precision_thresholds(
+    min_precision: float | dict[str, float],
+    model: TextClassifier,
+    rule: DecisionRule,
+    *,
+    by_class: bool,
 ) -> tuple[PrecisionThreshold, ...]:
     """Return the thresholds of a precision for all answers, or of those for single classes; raise `UsageError` for an unknown class."""
-    from nbtext.guarantees.precision import precision_thresholds
-    from nbtext.model.training import left_out_posteriors
-    from nbtext.prediction.rule import per_class
+    from nbtext.guarantees.precision import fit_precision_thresholds
+    from nbtext.model.training import compute_held_out_posteriors
+    from nbtext.prediction.rule import expand_class_values
 
     wanted = (
-        asked
-        if isinstance(asked, float)
-        else per_class(asked, model.classes, "--min-precision", None)
+        min_precision
+        if isinstance(min_precision, float)
+        else expand_class_values(min_precision, model.classes, "--min-precision", None)
     )
-    return precision_thresholds(
-        left_out_posteriors(model.fitted), model.classes, rule, wanted, by_class=by_class
+    return fit_precision_thresholds(
+        compute_held_out_posteriors(model.fitted), model.classes, rule, wanted, by_class=by_class
     )

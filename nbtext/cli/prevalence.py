@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from nbtext.cli import declarations, messages, shared_options
-from nbtext.cli.shared_options import Documents, RunningOptions
+from nbtext.cli.shared_options import DocumentOptions, JobOptions
 from nbtext.fast_dataclasses import dataclass
 
 
@@ -26,7 +26,7 @@ class PrevalenceOptions:
 
 
 @declarations.command("prevalence")
-def command(documents: Documents, options: PrevalenceOptions, running: RunningOptions) -> None:
+def command(documents: DocumentOptions, options: PrevalenceOptions, running: JobOptions) -> None:
     """Estimate how many of the documents are of each class, with 95 % intervals.
 
     Counting the answers of classify leans towards the shares of training, because mistakes do not cancel out. Here the shares are those under which the
@@ -44,38 +44,38 @@ def command(documents: Documents, options: PrevalenceOptions, running: RunningOp
     """
     from itertools import chain, islice
 
-    from nbtext.cli.corpus import documents_for, located
-    from nbtext.cli.proportions import likelihoods_of
-    from nbtext.errors import quantity
-    from nbtext.evaluation.drift_log import DriftWatch, beyond_prior_shift
+    from nbtext.cli.corpus import locate_documents, open_documents
+    from nbtext.cli.proportions import choose_likelihoods
+    from nbtext.errors import format_quantity
+    from nbtext.evaluation.drift_log import DriftRecorder, find_text_drift
     from nbtext.guarantees.class_proportions import estimate_prevalence
     from nbtext.model.parallel_corpus import score_corpus
-    from nbtext.report.comparisons import DRIFT_FIGURES, write_prevalence
+    from nbtext.report.comparisons import DRIFT_METRIC_TITLES, write_prevalence
 
     model = shared_options.load_model(options.model_path)
     documents = replace(
-        located(documents), on_error=documents.on_error or "skip"
+        locate_documents(documents), on_error=documents.on_error or "skip"
     )  # reported, and with no part in the shares
-    source = documents_for(
+    source = open_documents(
         model, documents, labelled=False, columns=[] if options.by is None else [options.by]
     )
     blocks = score_corpus(model.fitted, source, running.jobs)
     blocks = chain(
         tuple(islice(blocks, 1)), blocks
     )  # a path that is not there is reported before what the model lacks
-    likelihoods = likelihoods_of(model)
-    watch = None if model.fitted.learnt.profile is None else DriftWatch(model)
+    likelihoods = choose_likelihoods(model)
+    watch = None if model.fitted.parameters.profile is None else DriftRecorder(model)
     result = estimate_prevalence(
-        blocks if watch is None else watch.watched(blocks), model.classes, likelihoods
+        blocks if watch is None else watch.observe(blocks), model.classes, likelihoods
     )
-    drift = None if watch is None else watch.drift()
-    source.say_notices()
+    drift = None if watch is None else watch.compute_drift()
+    source.report_notices()
     if result.impossible:
         messages.warn(
-            f"left out, because no class is possible: {quantity(result.impossible, 'document')}"
+            f"left out, because no class is possible: {format_quantity(result.impossible, 'document')}"
         )
-    if drift and (moved := beyond_prior_shift(drift)):
-        titles = " and ".join(DRIFT_FIGURES[name] for name in moved)
+    if drift and (moved := find_text_drift(drift)):
+        titles = " and ".join(DRIFT_METRIC_TITLES[name] for name in moved)
         messages.warn(
             f"the documents differ from those of training by more than class shares ({titles}), so "
             "these shares may be off"

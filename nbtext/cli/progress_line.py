@@ -8,24 +8,24 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nbtext.cli.messages import clear_progress, draw_progress
-from nbtext.errors import quantity
+from nbtext.errors import format_quantity
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from nbtext.progress import Step
 
-WAIT = 1.0
+SHOW_AFTER_SECONDS = 1.0
 """Seconds before anything is shown."""
 
-INTERVAL = 0.2
+DRAW_INTERVAL_SECONDS = 0.2
 """Seconds between two drawings."""
 
 _BAR = 30
 
 
-class ProgressBar:
-    """Shows the steps that `nbtext.progress.watching` hears of in one line, and erases it when the outermost work is over.
+class ProgressLine:
+    """Shows the steps that `nbtext.progress.observe_progress` hears of in one line, and erases it when the outermost work is over.
 
     It is drawn with rich, which is imported with the first line.
     """
@@ -40,20 +40,23 @@ class ProgressBar:
         if not steps:
             self._work_begin = now
             clear_progress()
-        elif now - self._begin > WAIT and not 0 <= now - self._shown < INTERVAL:
+        elif (
+            now - self._begin > SHOW_AFTER_SECONDS
+            and not 0 <= now - self._shown < DRAW_INTERVAL_SECONDS
+        ):
             self._shown = now
-            self.show(steps, now - self._work_begin)
+            self.draw(steps, now - self._work_begin)
 
-    def show(self, steps: tuple[Step, ...], seconds: float) -> None:
+    def draw(self, steps: tuple[Step, ...], seconds: float) -> None:
         """Draw steps over the last line, after a bar if the share that is done is known and there is room; the outermost work has taken so many seconds."""
         share = None
         for step in reversed(steps):
-            of_counted = (step.done + (share or 0.0)) / step.total if step.total else None
-            share = of_counted if step.share is None else step.share()
+            of_counted = (step.n_done + (share or 0.0)) / step.total if step.total else None
+            share = of_counted if step.estimate_proportion is None else step.estimate_proportion()
         first = steps[0]
         parts = [part for step in steps for part in (_counted(step), step.detail) if part]
-        if first.total is None and first.done and seconds:
-            parts.insert(1, f"{first.done / seconds:,.0f} per second")
+        if first.total is None and first.n_done and seconds:
+            parts.insert(1, f"{first.n_done / seconds:,.0f} per second")
         if share:
             minutes, rest = divmod(round(seconds * (1 - share) / share), 60)
             parts.append(f"{minutes // 60}:{minutes % 60:02}:{rest:02} left")
@@ -82,7 +85,7 @@ class ProgressBar:
 def _counted(step: Step) -> str:
     """Return how many are done, of how many if that is known."""
     return (
-        quantity(step.done, step.noun)
+        format_quantity(step.n_done, step.noun)
         if step.total is None
-        else f"{step.done:,} of {quantity(step.total, step.noun)}"
+        else f"{step.n_done:,} of {format_quantity(step.total, step.noun)}"
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from nbtext.cli import declarations, shared_options
-from nbtext.cli.parameters import PATH
-from nbtext.cli.writing import WritingOptions, say_model
+from nbtext.cli.parameters import INPUT_PATH
+from nbtext.cli.writing import WritingOptions, report_model
 from nbtext.fast_dataclasses import dataclass
 
 
@@ -12,7 +12,7 @@ from nbtext.fast_dataclasses import dataclass
 class PromoteOptions:
     """The options of this command alone."""
 
-    new: str = declarations.argument(type=PATH)
+    new: str = declarations.argument(type=INPUT_PATH)
     model_path: str = shared_options.model_field()
 
 
@@ -33,5 +33,5 @@ def command(options: PromoteOptions, writing: WritingOptions) -> None:
     """
     from nbtext.model.locked_model import promote
 
-    model = promote(options.new, options.model_path, **writing.lock)
-    say_model(model, options.model_path, model)
+    model = promote(options.new, options.model_path, **writing.lock_settings)
+    report_model(model, options.model_path, model)

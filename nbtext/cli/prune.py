@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from nbtext.cli import declarations, messages, shared_options
-from nbtext.cli.writing import WritingOptions, say_model
-from nbtext.errors import UsageError, quantity
+from nbtext.cli.writing import WritingOptions, report_model
+from nbtext.errors import UsageError, format_quantity
 from nbtext.fast_dataclasses import dataclass
 
 
@@ -23,7 +23,7 @@ class PruneOptions:
         "--max-df",
         "words",
         "Remove terms that occur in a larger share of documents.",
-        type=shared_options.Number(0, 1),
+        type=shared_options.NumberInRange(0, 1),
         metavar="SHARE",
     )
     ledger: bool = declarations.option(
@@ -48,8 +48,8 @@ def command(options: PruneOptions, writing: WritingOptions) -> None:
       nbtext prune --min-df 2 --backup
       nbtext prune --ledger
     """
-    from nbtext.model.locked_model import locked_model
-    from nbtext.model.operations import pruned
+    from nbtext.model.locked_model import lock_model
+    from nbtext.model.operations import prune_terms
     from nbtext.store.atomic import check_replaceable
 
     model_path = options.model_path
@@ -59,14 +59,14 @@ def command(options: PruneOptions, writing: WritingOptions) -> None:
             "there is no limit to prune by", hint="give --min-df, --max-df or --ledger"
         )
     check_replaceable(model_path)
-    with locked_model(model_path, **writing.lock) as file:
+    with lock_model(model_path, **writing.lock_settings) as file:
         before = file.load()
         after = before
         if drops_terms:
-            after = pruned(
+            after = prune_terms(
                 before, options.min_df or 1, 1.0 if options.max_df is None else options.max_df
             )
-        file.replace(after, None if options.ledger else file.ledger())
+        file.replace(after, None if options.ledger else file.read_ledger())
     terms, left = (int(model.fitted.text_terms.sum()) for model in (before, after))
-    messages.notice(f"removed {terms - left:,} of {quantity(terms, 'term')}")
-    say_model(after, model_path, before)
+    messages.notify(f"removed {terms - left:,} of {format_quantity(terms, 'term')}")
+    report_model(after, model_path, before)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from nbtext.cli import declarations, shared_options
-from nbtext.cli.writing import WritingOptions, say_model
+from nbtext.cli.writing import WritingOptions, report_model
 from nbtext.fast_dataclasses import dataclass
 
 
@@ -30,21 +30,23 @@ def command(options: RelabelOptions, writing: WritingOptions) -> None:
       nbtext relabel taxes-and-fees money
       nbtext relabel money citizen-services
     """
-    from nbtext.model.locked_model import locked_model
-    from nbtext.model.operations import relabelled
-    from nbtext.prediction.labels import renamed_text
+    from nbtext.model.locked_model import lock_model
+    from nbtext.model.operations import relabel_class
+    from nbtext.prediction.labels import rename_encoded_label
     from nbtext.store.atomic import check_replaceable
 
     old = options.old
     new = options.new
     model_path = options.model_path
     check_replaceable(model_path)
-    with locked_model(model_path, **writing.lock) as file:
+    with lock_model(model_path, **writing.lock_settings) as file:
         before = file.load()
-        ledger = file.ledger()
-        after = relabelled(before, old, new)
+        ledger = file.read_ledger()
+        after = relabel_class(before, old, new)
         file.replace(
             after,
-            None if ledger is None else ledger.relabelled(partial(renamed_text, old=old, new=new)),
+            None
+            if ledger is None
+            else ledger.relabel(partial(rename_encoded_label, old=old, new=new)),
         )
-    say_model(after, model_path, before)
+    report_model(after, model_path, before)

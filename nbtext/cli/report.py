@@ -6,12 +6,12 @@ import shlex
 import sys
 
 from nbtext.cli import declarations, messages, shared_options
-from nbtext.cli.config import PAGE
-from nbtext.cli.parameters import PATH
-from nbtext.cli.shared_options import Documents
+from nbtext.cli.config import PAGE_START
+from nbtext.cli.parameters import INPUT_PATH
+from nbtext.cli.shared_options import DocumentOptions
 from nbtext.errors import UsageError
 from nbtext.fast_dataclasses import dataclass
-from nbtext.settings import CARD_RECIPE
+from nbtext.settings import MODEL_CARD_HINT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +20,7 @@ class ReportOptions:
 
     model_path: str = shared_options.model_field()
     to: str = shared_options.to_field(
-        "Write the page to FILE.", PAGE, old_names="-o --output", default="report.html"
+        "Write the page to FILE.", PAGE_START, old_names="-o --output", default="report.html"
     )
     title: str | None = declarations.common_option(
         "--title", "output", "Heading of the page.", metavar="TEXT", shown_default="Report on MODEL"
@@ -33,12 +33,12 @@ class ReportOptions:
         "read as it was in training. The option can be given several times.",
         multiple=True,
         metavar="CORPUS",
-        type=PATH,
+        type=INPUT_PATH,
     )
 
 
 @declarations.command("report")
-def command(documents: Documents, options: ReportOptions) -> None:
+def command(documents: DocumentOptions, options: ReportOptions) -> None:
     """Judge the model on documents whose classes are known and write a page: how good it is, where it errs and why.
 
     The page is one file of HTML that any browser opens, without network or scripts, and that can be printed. It quotes parts of the documents
@@ -53,56 +53,59 @@ def command(documents: Documents, options: ReportOptions) -> None:
     if options.to.endswith(".md"):
         raise UsageError(
             f"--to {options.to} would not be Markdown: report writes a page of HTML",
-            hint=CARD_RECIPE,
+            hint=MODEL_CARD_HINT,
         )
     from nbtext.cli.corpus import (
         check_output_file,
-        documents_for,
-        leak_watch,
-        located,
-        rows_of_training,
+        choose_training_rows,
+        locate_documents,
+        make_leak_watch,
+        open_documents,
     )
     from nbtext.corpus.collection import Corpus
-    from nbtext.evaluation.learning_curves import curve_of_documents
-    from nbtext.evaluation.report_data import gather
-    from nbtext.report.models import provenance
+    from nbtext.evaluation.learning_curves import compute_document_curve
+    from nbtext.evaluation.report_data import gather_report_data
+    from nbtext.report.models import build_provenance
     from nbtext.report.page.markup import write_html
-    from nbtext.report.page.sections import html_page
+    from nbtext.report.page.sections import build_report_page
 
     model_path = options.model_path
     training = options.training
     model = shared_options.load_model(model_path)
-    documents = located(documents)
+    documents = locate_documents(documents)
     check_output_file(
         options.to, "--to", [model_path, *documents.paths, *training, documents.files_from]
     )
     if "-" in training:
         raise UsageError("--training is read twice and cannot be standard input", hint="give files")
-    leaks = leak_watch(model, documents, training)
-    source = documents_for(model, documents, labelled=True)
+    leaks = make_leak_watch(model, documents, training)
+    source = open_documents(model, documents, labelled=True)
     curve = None
     if training:
         try:
             again = Corpus(
-                training, model.reading, labelled=True, where=rows_of_training(training, documents)
+                training,
+                model.reading,
+                labelled=True,
+                condition=choose_training_rows(training, documents),
             )  # problems are reported already
-            curve = curve_of_documents(model, again.readable())
+            curve = compute_document_curve(model, again.iter_readable())
         except UsageError as problem:
             messages.warn(f"no learning curve: {problem.message}")
-    data = gather(
+    data = gather_report_data(
         model,
-        source.readable(),
+        source.iter_readable(),
         title=options.title or f"Report on {model_path}",
-        provenance=provenance(
+        provenance=build_provenance(
             model,
             model_path,
-            corpus=documents.corpus,
+            corpus_paths=documents.corpus,
             command=shlex.join(["nbtext", *sys.argv[1:]]),
         ),
         curve=curve,
         leaks=leaks,
     )
-    source.say_notices()
-    write_html(options.to, html_page(data))
-    messages.notice(f"wrote {options.to}; open it in a browser")
-    messages.warn_of_unknown("the model", data.evaluation.unknown_labels)
+    source.report_notices()
+    write_html(options.to, build_report_page(data))
+    messages.notify(f"wrote {options.to}; open it in a browser")
+    messages.warn_unknown_labels("the model", data.evaluation.unknown_labels)

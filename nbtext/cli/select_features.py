@@ -39,23 +39,23 @@ def command(options: SelectFeaturesOptions) -> None:
       nbtext select-features --limit 500
       nbtext select-features --by chi2 --output csv
     """
-    safe = shared_options.safe_cells(options.output, is_wanted=options.excel_safe)
-    from nbtext.inspection.terms import as_words, ranking, term_name
-    from nbtext.metrics.results import json_values
-    from nbtext.report.output_formats import Column, write
+    safe = shared_options.make_cell_formatter(options.output, is_excel_safe=options.excel_safe)
+    from nbtext.inspection.terms import format_term_name, rank_model_terms, replace_stems
+    from nbtext.metrics.results import to_json_values
+    from nbtext.report.output_formats import Column, write_records
 
     model = shared_options.load_model(options.model_path)
     terms, scores, labels = (
-        column.tolist() for column in ranking(model, options.by, options.limit)
+        column.tolist() for column in rank_model_terms(model, options.by, options.limit)
     )
     columns = [
         range(1, 1 + len(terms)),
-        [term_name(model, term) for term in terms],
+        [format_term_name(model, term) for term in terms],
         scores,
         [model.classes[label] for label in labels],
     ]
     if words := model.settings.surface_forms:
-        columns.append(as_words(model, terms))
+        columns.append(replace_stems(model, terms))
     shown = [
         Column("rank", itemgetter(0), "d"),
         Column("term", itemgetter(1)),
@@ -64,12 +64,12 @@ def command(options: SelectFeaturesOptions) -> None:
     ]
     if words:
         shown.append(Column("word", itemgetter(4)))
-    heads = [column.head for column in shown]
+    heads = [column.heading for column in shown]
     rows = zip(*columns, strict=True)
-    write(
+    write_records(
         rows,
         options.output,
         shown,
-        record=lambda row: json_values(dict(zip(heads, row, strict=True))),
-        safe=safe,
+        to_record=lambda row: to_json_values(dict(zip(heads, row, strict=True))),
+        escape=safe,
     )

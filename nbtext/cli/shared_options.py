@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nbtext.cli import declarations
-from nbtext.cli.config import JUDGED, MODEL, Address, InputPath, OutputPath
-from nbtext.cli.declarations import Option, wrong_value
-from nbtext.cli.parameters import PATH, Given, parameter_field, parameters_field
+from nbtext.cli.config import MODEL_START, SCORED_DOCUMENTS_START, Address, InputPath, OutputPath
+from nbtext.cli.declarations import Option, wrong_value_error
+from nbtext.cli.parameters import INPUT_PATH, ExplicitSettings, parameter_field, parameters_field
 from nbtext.errors import NbtextError, UsageError
 from nbtext.fast_dataclasses import dataclass
-from nbtext.report.output_formats import excel_safe
+from nbtext.report.output_formats import escape_formula
 from nbtext.settings import (
     ALLOW_UNREADABLE,
-    ANALYSIS,
+    ANALYSIS_NAMES,
     FILES_FROM,
     NULL,
     ON_ERROR,
@@ -42,18 +42,23 @@ def default_model() -> str:
     return os.environ.get("NBTEXT_MODEL") or DEFAULT_MODEL
 
 
-class Number(click.types.StringParamType):
+class NumberInRange(click.types.StringParamType):
     """A number in a range, ends included unless they are open; refuses others with the message of `nbtext.settings.Parameter.checked`."""
 
     kind: type[int | float] = float
-    described = "a number"
+    noun = "a number"
 
     def __init__(
-        self, least: float, most: float = inf, *, open_ends: bool = False, words: Sequence[str] = ()
+        self,
+        minimum: float,
+        maximum: float = inf,
+        *,
+        open_ends: bool = False,
+        words: Sequence[str] = (),
     ) -> None:
         """``words`` are values besides the numbers."""
-        self.least = least
-        self.most = most
+        self.least = minimum
+        self.most = maximum
         self.open_ends = open_ends
         self.words = words
 
@@ -69,28 +74,28 @@ class Number(click.types.StringParamType):
             found in (self.least, self.most) and not self.open_ends
         ):
             return found
-        raise wrong_value(self._wanted(), repr(str(value)), param, ctx)
+        raise wrong_value_error(self._wanted(), repr(str(value)), param, ctx)
 
     def _wanted(self) -> str:
         """Return in words what is taken."""
         if self.open_ends:
-            number = f"{self.described} above {self.least:,} and below {self.most:,}"
+            number = f"{self.noun} above {self.least:,} and below {self.most:,}"
         elif self.most == inf:
-            number = f"{self.described} from {self.least:,}"
+            number = f"{self.noun} from {self.least:,}"
         else:
-            number = f"{self.described} from {self.least:,} to {self.most:,}"
+            number = f"{self.noun} from {self.least:,} to {self.most:,}"
         return f"{', '.join(self.words)} or {number}" if self.words else number
 
 
-class WholeNumber(Number):
+class WholeNumber(NumberInRange):
     """A whole number in a range, ends included."""
 
     name = "n"
     kind = int
-    described = "a whole number"
+    noun = "a whole number"
 
 
-class NumberPerClass(Number):
+class NumberPerClass(NumberInRange):
     """A number in a range, or CLASS=NUMBER with commas between several, as a dictionary."""
 
     name = "p|class=p,..."
@@ -139,7 +144,7 @@ class OutputForm(declarations.Choice):
             ) from None
 
 
-JUDGED_FILE = OutputPath(JUDGED)
+SCORED_DOCUMENTS_PATH = OutputPath(SCORED_DOCUMENTS_START)
 """The type of a file of judged documents to be written."""
 
 
@@ -152,7 +157,7 @@ def model_field() -> Any:
         metavar="PATH",
         default=default_model,
         shown_default=f"$NBTEXT_MODEL, else {DEFAULT_MODEL}",
-        type=OutputPath(MODEL),
+        type=OutputPath(MODEL_START),
     )
 
 
@@ -189,10 +194,17 @@ def all_field() -> Any:
     )
 
 
-def limit_field(text: str, default: int | None = None, least: int = 1, old_names: str = "") -> Any:
+def limit_field(
+    text: str, default: int | None = None, minimum: int = 1, old_names: str = ""
+) -> Any:
     """Declare the field of ``--limit``, how many are printed at most."""
     return declarations.common_option(
-        "-n --limit", "output", text, type=WholeNumber(least), default=default, old_names=old_names
+        "-n --limit",
+        "output",
+        text,
+        type=WholeNumber(minimum),
+        default=default,
+        old_names=old_names,
     )
 
 
@@ -201,12 +213,14 @@ def seed_field(group: str, text: str, *, common: bool = False) -> Any:
     return declarations.option("--seed", group, text, common=common, type=WholeNumber(0), default=0)
 
 
-def to_field(text: str, own: bytes = b"", **attributes: Any) -> Any:
+def to_field(text: str, own_start: bytes = b"", **attributes: Any) -> Any:
     """Declare the field of ``--to``, the file to be written. A file that a found file of defaults names is replaced only if it begins with the pattern ``own``."""
-    return declarations.common_option("--to", "output", text, type=OutputPath(own), **attributes)
+    return declarations.common_option(
+        "--to", "output", text, type=OutputPath(own_start), **attributes
+    )
 
 
-def by_class_field() -> Any:
+def per_class_field() -> Any:
     """Declare the field of ``--by-class``."""
     return declarations.option(
         "--by-class",
@@ -217,7 +231,7 @@ def by_class_field() -> Any:
 
 
 def excel_safe_field() -> Any:
-    """Declare the field of ``--excel-safe``, for `safe_cells`."""
+    """Declare the field of ``--excel-safe``, for `make_cell_formatter`."""
     return declarations.option(
         "--excel-safe",
         "output",
@@ -226,35 +240,35 @@ def excel_safe_field() -> Any:
     )
 
 
-def safe_cells(output: str, *, is_wanted: bool) -> Callable[[str], str]:
+def make_cell_formatter(output: str, *, is_excel_safe: bool) -> Callable[[str], str]:
     """Return the function that is applied to the text of each cell, for ``--excel-safe`` one against formulas; raise `UsageError` if the output has no cells."""
-    if not is_wanted:
+    if not is_excel_safe:
         return str
     if output != "csv":
         raise UsageError("--excel-safe goes with --output csv")
-    return excel_safe
+    return escape_formula
 
 
 def corpus_field() -> Any:
     """Declare the field of the arguments CORPUS."""
-    return declarations.argument(nargs=-1, metavar="[CORPUS]...", type=PATH)
+    return declarations.argument(nargs=-1, metavar="[CORPUS]...", type=INPUT_PATH)
 
 
-ANALYSIS_PARAMETERS = tuple(each for each in TRAINING if each.name in ANALYSIS)
-"""The parameters of `ANALYSIS`."""
+ANALYSIS_PARAMETERS = tuple(each for each in TRAINING if each.name in ANALYSIS_NAMES)
+"""The parameters of `ANALYSIS_NAMES`."""
 
-LANGUAGE = next(each for each in ANALYSIS_PARAMETERS if each.name == "language")
+LANGUAGE_PARAMETER = next(each for each in ANALYSIS_PARAMETERS if each.name == "language")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Documents:
+class DocumentOptions:
     """Which documents a command reads, and how. A command has one of the kinds below."""
 
     corpus: tuple[str, ...] = corpus_field()
     text: tuple[str, ...] = ()
-    """Documents themselves; only `AskedDocuments` has the option."""
+    """Documents themselves; only `QueryDocumentOptions` has the option."""
     folders: tuple[str, ...] = ()
-    """LABEL=PATH; only `LabelledDocuments` has the option."""
+    """LABEL=PATH; only `LabelledDocumentOptions` has the option."""
     relabel: str | None = None
     """A file of corrected labels."""
     files_from: str | None = parameter_field(FILES_FROM, is_late=True)
@@ -262,7 +276,7 @@ class Documents:
     where: str | None = parameter_field(WHERE, is_late=True)
     on_error: str | None = parameter_field(ON_ERROR, is_late=True)
     allow_unreadable: str | None = parameter_field(ALLOW_UNREADABLE, is_late=True)
-    reading: Given[Reading] = parameters_field(Reading, shows_defaults=False)
+    reading: ExplicitSettings[Reading] = parameters_field(Reading, shows_defaults=False)
     paths: tuple[str, ...] = ()
     """The paths to read; `nbtext.cli.corpus.located` returns documents that have them."""
 
@@ -273,7 +287,7 @@ class Documents:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RelabelledDocuments(Documents):
+class RelabelledDocumentOptions(DocumentOptions):
     """Labelled documents, under corrected labels."""
 
     relabel: str | None = declarations.option(
@@ -281,12 +295,12 @@ class RelabelledDocuments(Documents):
         "documents",
         "Read documents under the labels that nbtext label --review wrote into FILE. The corpus "
         "stays as it is.",
-        type=PATH,
+        type=INPUT_PATH,
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelledDocuments(RelabelledDocuments):
+class LabelledDocumentOptions(RelabelledDocumentOptions):
     """Labelled documents, in folders of mail too."""
 
     folders: tuple[str, ...] = declarations.option(
@@ -301,21 +315,21 @@ class LabelledDocuments(RelabelledDocuments):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingDocuments(LabelledDocuments):
+class TrainingDocumentOptions(LabelledDocumentOptions):
     """Labelled documents that a model is trained on; the help has the defaults of reading."""
 
-    reading: Given[Reading] = parameters_field(Reading)
+    reading: ExplicitSettings[Reading] = parameters_field(Reading)
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingCorpus(Documents):
+class TrainingCorpusOptions(DocumentOptions):
     """Labelled documents that a model is trained on, for commands without ``--from-folder`` and ``--relabel``."""
 
-    reading: Given[Reading] = parameters_field(Reading)
+    reading: ExplicitSettings[Reading] = parameters_field(Reading)
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskedDocuments(Documents):
+class QueryDocumentOptions(DocumentOptions):
     """Documents that a model is asked about."""
 
     text: tuple[str, ...] = declarations.common_option(
@@ -342,11 +356,11 @@ _COMBINE = Option(
 class TrainingOptions:
     """How a model is trained."""
 
-    settings: Given[Settings] = parameters_field(Settings, old_options=(_COMBINE,))
+    settings: ExplicitSettings[Settings] = parameters_field(Settings, old_options=(_COMBINE,))
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunningOptions:
+class JobOptions:
     """How the work is shared out."""
 
     jobs: int = declarations.common_option(
@@ -359,7 +373,7 @@ class RunningOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClusterOptions(RunningOptions):
+class ClusterOptions(JobOptions):
     """How the work is shared out, to a cluster too."""
 
     scheduler: str | None = declarations.option(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from nbtext.cli import declarations, messages, shared_options
-from nbtext.cli.shared_options import RunningOptions, TrainingCorpus, TrainingOptions
-from nbtext.errors import quantity
+from nbtext.cli.shared_options import JobOptions, TrainingCorpusOptions, TrainingOptions
+from nbtext.errors import format_quantity
 from nbtext.fast_dataclasses import dataclass
 
 ON_SCREEN = 20
@@ -38,7 +38,7 @@ class SuspectsOptions:
         "--min-log-odds",
         "answer",
         "Print only documents with log odds above X, in nats. 2.3 is ten to one.",
-        type=shared_options.Number(0),
+        type=shared_options.NumberInRange(0),
         default=0.0,
         show_default=False,
         metavar="X",
@@ -47,9 +47,9 @@ class SuspectsOptions:
 
 @declarations.command("suspects")
 def command(
-    documents: TrainingCorpus,
+    documents: TrainingCorpusOptions,
     options: SuspectsOptions,
-    running: RunningOptions,
+    running: JobOptions,
     training: TrainingOptions,
 ) -> None:
     """Print the documents of a labelled corpus that look more like another class, the most suspicious first.
@@ -64,30 +64,34 @@ def command(
       nbtext suspects corpora/service-desk/train --min-log-odds 2.3 --paths
       nbtext suspects corpora/service-desk/train -n 5 --paths -0 | xargs -0 head
     """
-    from nbtext.cli.corpus import located, read_and_count
-    from nbtext.evaluation.label_errors import suspects
-    from nbtext.model.parallel_corpus import beginning_of
+    from nbtext.cli.corpus import locate_documents, read_and_count
+    from nbtext.evaluation.label_errors import find_suspects
+    from nbtext.model.parallel_corpus import note_excerpt
     from nbtext.report.comparisons import write_suspects
 
     if "top" in training.settings:
         messages.warn("--top saw all labels, so wrong labels look right; leave it out")
     form = _form(options, documents)
-    safe = shared_options.safe_cells(form, is_wanted=options.excel_safe)
+    safe = shared_options.make_cell_formatter(form, is_excel_safe=options.excel_safe)
     limit = options.limit or (ON_SCREEN if form == "table" else None)
-    counted = read_and_count(located(documents), training.settings, running.jobs, note=beginning_of)
+    counted = read_and_count(
+        locate_documents(documents), training.settings, running.jobs, note=note_excerpt
+    )
     counts, names, texts = counted.corpus
-    found = suspects(
+    found = find_suspects(
         counts.table, counts.documents, counted.settings, options.min_log_odds, running.jobs
     )
-    counted.source.say_notices()
-    write_suspects(found.named(names, texts, counts.labelled.classes, limit), form, safe)
-    messages.notice(
+    counted.source.report_notices()
+    write_suspects(
+        found.iterate_named(names, texts, counts.labelled_statistics.classes, limit), form, safe
+    )
+    messages.notify(
         "more probable in another class than in their own: "
-        f"{quantity(found.rows.size, 'document')} of {len(names):,}"
+        f"{format_quantity(found.rows.size, 'document')} of {len(names):,}"
     )
 
 
-def _form(options: SuspectsOptions, documents: TrainingCorpus) -> str:
+def _form(options: SuspectsOptions, documents: TrainingCorpusOptions) -> str:
     """Return the form of the output: that of ``--output``, or paths, perhaps each followed by NUL."""
     if options.print0 or (options.paths and documents.null):
         return "print0"

@@ -8,7 +8,7 @@ import click
 
 from nbtext.errors import did_you_mean
 
-COMMANDS = {
+COMMAND_SYNONYMS = {
     "--version": "version",
     "classify": "predict score run infer ask",
     "compare": "diff",
@@ -35,7 +35,7 @@ COMMANDS = {
 }
 """Names of commands in other tools."""
 
-OPTIONS = {
+OPTION_SYNONYMS = {
     "--all": "--confusion --confusion-matrix --matrix",
     "--class-prior": "--prior --priors",
     "--class-weight": "--balanced",
@@ -60,14 +60,16 @@ OPTIONS = {
 """Names of options in other tools, by what is meant where a command has it."""
 
 
-def command_meant(given: str, known: Sequence[str]) -> str:
+def suggest_command(given: str, known: Sequence[str]) -> str:
     """Return a question as `did_you_mean` does, about the command that other tools call so if there is one."""
     return _question(
-        name for name in _meant(given.lower(), COMMANDS) if name in known or name.startswith("--")
+        name
+        for name in _meant(given.lower(), COMMAND_SYNONYMS)
+        if name in known or name.startswith("--")
     ) or did_you_mean(given, known)
 
 
-def option_meant(given: str, command: click.Command, near: Sequence[str]) -> str:
+def suggest_option(given: str, command: click.Command, near: Sequence[str]) -> str:
     """Return a question about the options of a command that other tools call so, or about those with names that are near."""
     taken = {
         name: each
@@ -82,7 +84,7 @@ def option_meant(given: str, command: click.Command, near: Sequence[str]) -> str
             not value or value in getattr(taken[option].type, "choices", ())
         )
 
-    return _question(filter(is_taken, _meant(given, OPTIONS))) or did_you_mean(given, near)
+    return _question(filter(is_taken, _meant(given, OPTION_SYNONYMS))) or did_you_mean(given, near)
 
 
 def _meant(given: str, table: Mapping[str, str]) -> Iterator[str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from nbtext.cli import declarations, shared_options
-from nbtext.cli.parameters import Given, parameters_field
-from nbtext.cli.shared_options import ANALYSIS_PARAMETERS, AskedDocuments
+from nbtext.cli.parameters import ExplicitSettings, parameters_field
+from nbtext.cli.shared_options import ANALYSIS_PARAMETERS, QueryDocumentOptions
 from nbtext.fast_dataclasses import dataclass
 from nbtext.settings import Settings
 
@@ -22,11 +22,11 @@ class TokensOptions:
         hidden=True,
     )
     output: str = shared_options.rows_field()
-    analysis: Given[Settings] = parameters_field(Settings, only=ANALYSIS_PARAMETERS)
+    analysis: ExplicitSettings[Settings] = parameters_field(Settings, only=ANALYSIS_PARAMETERS)
 
 
 @declarations.command("tokens")
-def command(options: TokensOptions, documents: AskedDocuments) -> None:
+def command(options: TokensOptions, documents: QueryDocumentOptions) -> None:
     """Print how each word of a document becomes a term, or why it is ignored.
 
     For each word there are its place, the word as written, the word that was analysed, its stem, the id of that term in the model, and the reason
@@ -44,22 +44,30 @@ def command(options: TokensOptions, documents: AskedDocuments) -> None:
       nbtext tokens --text "my bin is full"
       nbtext tokens --model none --ngrams 2 --output jsonl - < letter.txt
     """
-    from nbtext.cli.corpus import CommandCorpus, analysis_of, located, reading_of
-    from nbtext.corpus.reading import resolved
-    from nbtext.explain.token_trace import WordWalker
+    from nbtext.cli.corpus import (
+        CommandCorpus,
+        choose_document_reading,
+        locate_documents,
+        make_analysis,
+    )
+    from nbtext.corpus.reading import resolve_reading
+    from nbtext.explain.token_trace import TokenTracer
     from nbtext.report.explanations import write_tokens
 
-    documents = located(documents)
+    documents = locate_documents(documents)
     if options.no_model or options.model_path == "none":
-        reading = resolved(documents.reading.checked, documents.paths, labelled=False)
-        walker = WordWalker(analysis_of(options.analysis, reading))
+        reading = resolve_reading(
+            documents.reading.complete_settings, documents.paths, labelled=False
+        )
+        walker = TokenTracer(make_analysis(options.analysis, reading))
     else:
         model = shared_options.load_model(options.model_path)
-        reading = reading_of(model, documents)
-        walker = WordWalker.of_model(model.fitted)
+        reading = choose_document_reading(model, documents)
+        walker = TokenTracer.from_model(model.fitted)
     source = CommandCorpus(documents, reading, labelled=False, progress=False)
     tokens = (
-        (each.id, walker.tokens(each.text, each.fields, each.values)) for each in source.readable()
+        (each.id, walker.trace_tokens(each.text, each.fields, each.values))
+        for each in source.iter_readable()
     )
     write_tokens(tokens, options.output)
-    source.say_notices()
+    source.report_notices()

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbtext.cli import declarations, shared_options
-from nbtext.cli.shared_options import ClusterOptions, TrainingDocuments, TrainingOptions
+from nbtext.cli.shared_options import ClusterOptions, TrainingDocumentOptions, TrainingOptions
 from nbtext.cli.writing import (
-    TeachingOptions,
+    SemiSupervisionOptions,
     WritingOptions,
-    read_pool,
-    say_model,
-    say_overruled,
+    read_unlabelled,
+    report_model,
+    report_overruled_labels,
     write_new_model,
 )
 from nbtext.fast_dataclasses import dataclass
@@ -41,12 +41,12 @@ class TrainOptions:
 
 @declarations.command("train")
 def command(
-    documents: TrainingDocuments,
+    documents: TrainingDocumentOptions,
     options: TrainOptions,
     writing: WritingOptions,
     running: ClusterOptions,
     training: TrainingOptions,
-    teaching: TeachingOptions,
+    teaching: SemiSupervisionOptions,
 ) -> None:
     """Learn the classes of labelled documents and write a model.
 
@@ -58,7 +58,12 @@ def command(
       nbtext train corpora/service-desk/train
       nbtext train messages.csv --label-column topic --model topics.joblib
     """
-    from nbtext.cli.corpus import CommandCorpus, located, require_distinct, untrained
+    from nbtext.cli.corpus import (
+        CommandCorpus,
+        locate_documents,
+        make_untrained_model,
+        require_distinct_output,
+    )
     from nbtext.cli.option_files import read_seeds
     from nbtext.counts.statistics import require_seeded_classes
     from nbtext.store.atomic import check_replaceable
@@ -66,25 +71,29 @@ def command(
     started = time.monotonic()
     has_labels = documents.has_corpus or not teaching.unlabelled
     seeds = (
-        read_seeds(teaching.seeds, fewest=1 if has_labels else 2)
+        read_seeds(teaching.seeds, min_classes=1 if has_labels else 2)
         if teaching.seeds is not None
         else []
     )
     from_seeds_alone = bool(seeds) and not has_labels
     documents = (
-        replace(documents, paths=teaching.unlabelled) if from_seeds_alone else located(documents)
+        replace(documents, paths=teaching.unlabelled)
+        if from_seeds_alone
+        else locate_documents(documents)
     )
     check_replaceable(options.model_path)
-    require_distinct(options.model_path, documents.paths)
+    require_distinct_output(options.model_path, documents.paths)
     is_model_given = "weighting" in training.settings or "classifier" in training.settings
     chooses_weighting = bool(teaching.unlabelled) and not is_model_given
     settings = (
-        training.settings.updated(weighting="log") if chooses_weighting else training.settings
+        training.settings.with_raw_values(weighting="log")
+        if chooses_weighting
+        else training.settings
     )
-    model, _ = untrained(documents, settings, labelled=not from_seeds_alone)
+    model, _ = make_untrained_model(documents, settings, labelled=not from_seeds_alone)
     if seeds:
         model.begin_with(seeds)
-    pool = read_pool(model, options.model_path, teaching.unlabelled, documents)
+    pool = read_unlabelled(model, options.model_path, teaching.unlabelled, documents)
     if from_seeds_alone:
         model.learn(None, pool)
         write_new_model(model, options.model_path, writing)
@@ -94,8 +103,8 @@ def command(
         model = _learnt(model, counts, pool, chooses_weighting=chooses_weighting)
         require_seeded_classes(seeds, model.classes)
         write_new_model(model, options.model_path, writing, ledger)
-        source.say_notices()
-    say_model(model, options.model_path, more=f", {time.monotonic() - started:.1f} s")
+        source.report_notices()
+    report_model(model, options.model_path, details=f", {time.monotonic() - started:.1f} s")
 
 
 def _counted(
@@ -103,11 +112,11 @@ def _counted(
 ) -> tuple[CorpusCounts, Ledger | None]:
     """Return the counts of the documents; with ``once`` equal documents count once, and there is a ledger of them."""
     if once:
-        from nbtext.model.operations import count_batch, distinct_documents
+        from nbtext.model.operations import count_batch, remove_duplicates
 
         batch = count_batch(model, source, running.jobs)
-        say_overruled(batch)
-        return distinct_documents(batch)
+        report_overruled_labels(batch)
+        return remove_duplicates(batch)
     from nbtext.model.parallel_corpus import count_corpus
 
     return count_corpus(model.analysis, source, running.jobs, running.scheduler).counts, None
@@ -122,8 +131,8 @@ def _learnt(
 ) -> TextClassifier:
     """Return the model that learnt from the counts and the pool; with a pool left-out documents may choose the weighting."""
     if pool is not None and chooses_weighting:
-        from nbtext.model.operations import learnt_with_best_weighting
+        from nbtext.model.operations import train_with_best_weighting
 
-        return learnt_with_best_weighting(model, counts, pool)
+        return train_with_best_weighting(model, counts, pool)
     model.learn(counts, pool)
     return model

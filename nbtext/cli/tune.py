@@ -8,12 +8,12 @@ from math import inf
 from typing import TYPE_CHECKING, cast
 
 from nbtext.cli import declarations, messages, shared_options
-from nbtext.cli.parameters import arguments_of, parameter_field
-from nbtext.cli.shared_options import RunningOptions, TrainingCorpus, TrainingOptions
-from nbtext.cli.writing import WritingOptions, say_model, write_new_model
-from nbtext.errors import listed
+from nbtext.cli.parameters import format_arguments, parameter_field
+from nbtext.cli.shared_options import JobOptions, TrainingCorpusOptions, TrainingOptions
+from nbtext.cli.writing import WritingOptions, report_model, write_new_model
+from nbtext.errors import join_names
 from nbtext.fast_dataclasses import dataclass
-from nbtext.settings import GOALS, INPUT, READING, TRAINING, WITHIN
+from nbtext.settings import INPUT, READING, TRAINING, TUNING_METRICS, WITHIN
 
 if TYPE_CHECKING:
     import click
@@ -53,7 +53,7 @@ class TuneOptions:
         "--for",
         "answer",
         "Figure to be best in.",
-        type=declarations.Choice(GOALS),
+        type=declarations.Choice(TUNING_METRICS),
         default="accuracy",
     )
     updatable: bool = declarations.option(
@@ -75,10 +75,10 @@ class TuneOptions:
 
 @declarations.command("tune")
 def command(
-    documents: TrainingCorpus,
+    documents: TrainingCorpusOptions,
     options: TuneOptions,
     writing: WritingOptions,
-    running: RunningOptions,
+    running: JobOptions,
     training: TrainingOptions,
 ) -> None:
     """Try settings, print how good each is, and write the model that `nbtext train` makes with the best.
@@ -93,12 +93,17 @@ def command(
       nbtext tune corpora/service-desk/train --try smoothing=0.01,0.1,1
       nbtext tune corpora/service-desk/train --try ngrams=1,2 --try top=500,none
     """
-    from nbtext.cli.corpus import located, read_and_count, require_distinct, warn_of_small_classes
-    from nbtext.cli.option_files import from_file
-    from nbtext.corpus.reading import resolved
-    from nbtext.evaluation.candidates import candidates_for, possible
+    from nbtext.cli.corpus import (
+        locate_documents,
+        read_and_count,
+        require_distinct_output,
+        warn_small_classes,
+    )
+    from nbtext.cli.option_files import read_parameter_value
+    from nbtext.corpus.reading import resolve_reading
+    from nbtext.evaluation.candidates import make_candidates, select_trainable
     from nbtext.evaluation.tuning import Clock, Search
-    from nbtext.parallel.processes import cores
+    from nbtext.parallel.processes import count_cores
     from nbtext.report.comparisons import write_trials
     from nbtext.store.atomic import check_replaceable
 
@@ -107,33 +112,33 @@ def command(
     model_path = options.model_path
     seconds = inf if tries else SECONDS
     if options.within is not None:
-        seconds = cast("float", WITHIN.checked(options.within))
+        seconds = cast("float", WITHIN.validate(options.within))
     in_stages = options.within is not None or not tries
-    documents = located(documents)
-    reading = resolved(documents.reading.checked, documents.paths, labelled=True)
-    candidates, left_out = possible(
-        candidates_for(tries, training.settings.values, reading, from_file),
+    documents = locate_documents(documents)
+    reading = resolve_reading(documents.reading.complete_settings, documents.paths, labelled=True)
+    candidates, left_out = select_trainable(
+        make_candidates(tries, training.settings.values, reading, read_parameter_value),
         updatable=options.updatable,
     )
     check_replaceable(model_path)
-    require_distinct(model_path, documents.paths)
-    settings = training.settings.updated(**candidates[0].texts)
+    require_distinct_output(model_path, documents.paths)
+    settings = training.settings.with_raw_values(**candidates[0].texts)
     corpus, _, _, source = read_and_count(documents, settings, running.jobs, note=_whole)
     n_folds = options.folds or FOLDS
     if in_stages and options.folds is None:
         n_folds = max(min(FOLDS_IN_STAGES, len(corpus.notes)), 2)
     if not in_stages:
-        warn_of_small_classes(corpus.counts.table, n_folds)
+        warn_small_classes(corpus.counts.table, n_folds)
     search = Search(
         candidates,
         corpus.notes,
         corpus.counts,
-        GOALS[options.goal],
+        TUNING_METRICS[options.goal],
         n_folds,
         options.seed,
-        growing=in_stages,
+        is_staged=in_stages,
         clock=Clock(seconds, begin),
-        jobs=running.jobs or cores(),
+        jobs=running.jobs or count_cores(),
     )
     train = [
         "nbtext",
@@ -147,7 +152,7 @@ def command(
         for _ in search.run():
             pass
         chosen = search.require_chosen()
-        model = search.model(chosen.candidate)
+        model = search.train_model(chosen.candidate)
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # another one would cut the table
         if search.chosen is not None:
@@ -157,23 +162,23 @@ def command(
             )
         raise
     write_new_model(model, model_path, writing)
-    say_model(model, model_path)
+    report_model(model, model_path)
     problems = list(map(str, left_out + search.problems))
     if problems:
-        tell = messages.warn if tries else messages.notice
-        tell(f"left out: {listed(problems, messages.SHOWN)}")
+        tell = messages.warn if tries else messages.notify
+        tell(f"left out: {join_names(problems, messages.MAX_LISTED)}")
     write_trials(
         options.output,
         {"for": options.goal, "model": model_path, **search.to_dict(train), "left_out": problems},
     )
-    source.say_notices()
+    source.report_notices()
 
 
-def _arguments(documents: TrainingCorpus, training: TrainingOptions) -> list[str]:
+def _arguments(documents: TrainingCorpusOptions, training: TrainingOptions) -> list[str]:
     """Return the parameters that the user gave, as arguments of `nbtext train`."""
     where_and_how = {each.name: getattr(documents, each.name) or None for each in INPUT}
     return [
-        *arguments_of(INPUT, where_and_how),
-        *arguments_of(READING, documents.reading.raw),
-        *arguments_of(TRAINING, training.settings.raw),
+        *format_arguments(INPUT, where_and_how),
+        *format_arguments(READING, documents.reading.raw_values),
+        *format_arguments(TRAINING, training.settings.raw_values),
     ]

@@ -5,23 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbtext.cli import declarations, messages, shared_options
-from nbtext.cli.shared_options import ClusterOptions, LabelledDocuments
+from nbtext.cli.shared_options import ClusterOptions, LabelledDocumentOptions
 from nbtext.cli.writing import (
-    RelearningOptions,
+    ModelChangeOptions,
     WritingOptions,
-    corpus_to_change,
-    say_model,
-    say_overruled,
-    what_becomes_of_unlabelled,
+    open_corpus_for_change,
+    read_unlabelled_change,
+    report_model,
+    report_overruled_labels,
 )
-from nbtext.errors import NoDocumentsError, listed, plural, quantity
+from nbtext.errors import NoDocumentsError, format_quantity, join_names, pluralize
 from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.model import TextClassifier
-    from nbtext.model.locked_model import Updated
-    from nbtext.model.operations import Batch
+    from nbtext.model.locked_model import UpdateResult
+    from nbtext.model.operations import DocumentBatch
     from nbtext.model.parallel_corpus import CountedCorpus
 
 
@@ -39,7 +39,7 @@ class UpdateOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearningOptions(RelearningOptions):
+class LearningOptions(ModelChangeOptions):
     """What the model learns or forgets, new classes included."""
 
     new_class: bool = declarations.option(
@@ -49,7 +49,7 @@ class LearningOptions(RelearningOptions):
 
 @declarations.command("update")
 def command(
-    documents: LabelledDocuments,
+    documents: LabelledDocumentOptions,
     options: UpdateOptions,
     learning: LearningOptions,
     writing: WritingOptions,
@@ -71,64 +71,66 @@ def command(
       nbtext update corpora/service-desk/test --once --backup
       nbtext update --label waste-collection letter.txt
     """
-    from nbtext.cli.corpus import located
+    from nbtext.cli.corpus import locate_documents
     from nbtext.document_fields import NO_TEXT
     from nbtext.model.locked_model import update
-    from nbtext.model.operations import Batch, count_batch
+    from nbtext.model.operations import DocumentBatch, count_batch
     from nbtext.model.parallel_corpus import count_corpus
 
     model_path = options.model_path
     without_corpus = not documents.has_corpus and (learning.unlabelled or learning.drop_unlabelled)
     if not without_corpus:
-        documents = located(documents)
+        documents = locate_documents(documents)
     model = shared_options.load_model(model_path)
-    unlabelled = what_becomes_of_unlabelled(model, model_path, learning, documents)
+    unlabelled = read_unlabelled_change(model, model_path, learning, documents)
     if without_corpus:
-        updated = update(model_path, model, None, unlabelled, **writing.lock)
-        say_model(updated.model, model_path, model)
+        updated = update(model_path, model, None, unlabelled, **writing.lock_settings)
+        report_model(updated.model, model_path, model)
         return
-    source = corpus_to_change(
-        model, model_path, documents, learning.label, may_be_new=learning.new_class
+    source = open_corpus_for_change(
+        model, model_path, documents, learning.label, allows_new_class=learning.new_class
     )
-    counted: Batch | CountedCorpus
+    counted: DocumentBatch | CountedCorpus
     try:
         if options.once:
             counted = count_batch(model, source, running.jobs)
         else:
             counted = count_corpus(model.analysis, source, running.jobs, running.scheduler)
     except NoDocumentsError:
-        messages.notice("there is nothing to learn")
-        source.say_notices()
+        messages.notify("there is nothing to learn")
+        source.report_notices()
         return
-    updated = update(model_path, model, counted, unlabelled, **writing.lock)
+    updated = update(model_path, model, counted, unlabelled, **writing.lock_settings)
     _say_learnt(updated, counted)
     if new := sorted({*map(str, updated.model.classes)} - {*map(str, model.classes)}):
-        messages.notice(f"new {plural(len(new), 'class')}: {listed(new, messages.SHOWN)}")
-    if isinstance(counted, Batch):
-        say_overruled(counted)
+        messages.notify(
+            f"new {pluralize(len(new), 'class')}: {join_names(new, messages.MAX_LISTED)}"
+        )
+    if isinstance(counted, DocumentBatch):
+        report_overruled_labels(counted)
     elif (
         model.reading.text_column != NO_TEXT and messages.shows_notices()
     ):  # values without a text come again anyway
         _say_learnt_before(model, counted.counts)
-    say_model(updated.model, model_path, model)
-    source.say_notices()
+    report_model(updated.model, model_path, model)
+    source.report_notices()
 
 
-def _say_learnt(updated: Updated, counted: Batch | CountedCorpus) -> None:
+def _say_learnt(updated: UpdateResult, counted: DocumentBatch | CountedCorpus) -> None:
     """Say what was learnt with ``--once``, or that the ledger does not know what was learnt without it."""
-    if (learnt := updated.learnt) is not None:
+    if (learnt := updated.ledger_update) is not None:
         if not updated.had_ledger:
-            before = quantity(updated.documents_before, "document")
+            before = format_quantity(updated.n_documents_before, "document")
             messages.warn(
                 f"the model had no ledger, so {before} that it learnt before may be learnt again"
             )
-        messages.notice(
-            f"learnt {quantity(learnt.new, 'document')}; moved from another class: "
-            f"{learnt.moved:,}, "
-            f"known already: {learnt.known:,}, repeated: {learnt.repeated:,}"
+        messages.notify(
+            f"learnt {format_quantity(learnt.n_new, 'document')}; moved from another class: "
+            f"{learnt.n_moved:,}, "
+            f"known already: {learnt.n_known:,}, repeated: {learnt.n_repeated:,}"
         )
     elif updated.had_ledger:
-        added = quantity(counted.counts.table.n_documents, "document")
+        added = format_quantity(counted.counts.table.n_documents, "document")
         messages.warn(
             "learnt without --once, so the ledger does not know them and nbtext update --once "
             f"would learn them again: {added}"
@@ -137,13 +139,13 @@ def _say_learnt(updated: Updated, counted: Batch | CountedCorpus) -> None:
 
 def _say_learnt_before(model: TextClassifier, more: CorpusCounts) -> None:
     """Say if the sample of the model has documents that were learnt now."""
-    from nbtext.evaluation.leakage import sampled_leaks
+    from nbtext.evaluation.leakage import count_sampled_leaks
 
     sample = model.counts.sample
-    found = sampled_leaks(more.sample.documents.hashes, sample.documents.hashes, sample.bound)
+    found = count_sampled_leaks(more.sample.documents.hashes, sample.documents.hashes, sample.bound)
     if not found.is_accidental:
-        documents = found.of(more.labelled.n_documents)
-        messages.notice(
+        documents = found.describe(more.labelled_statistics.n_documents)
+        messages.notify(
             f"learnt before, and counted twice now: {documents}; use --once, here and in training, "
             "to skip them"
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nbtext.cli import declarations, shared_options
 from nbtext.cli.explain import ExplainOptions, explain
-from nbtext.cli.shared_options import AskedDocuments
+from nbtext.cli.shared_options import QueryDocumentOptions
 from nbtext.fast_dataclasses import dataclass
 
 
@@ -20,7 +20,7 @@ class WhyNotOptions:
 
 
 @declarations.command("why-not", hidden=True)
-def command(options: WhyNotOptions, documents: AskedDocuments) -> None:
+def command(options: WhyNotOptions, documents: QueryDocumentOptions) -> None:
     """Print which words to remove from a document to make LABEL its answer: the old name of nbtext explain --why-not LABEL."""
     explain(
         documents,

@@ -9,28 +9,28 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from nbtext.cli import declarations, messages
-from nbtext.cli.parameters import PATH
-from nbtext.cli.shared_options import Number, default_model
-from nbtext.compatibility import POOL, require_fitting
-from nbtext.errors import quantity, sizes_in_words, unknown_class
+from nbtext.cli.parameters import INPUT_PATH
+from nbtext.cli.shared_options import NumberInRange, default_model
+from nbtext.compatibility import UNLABELLED_POOL, require_compatible_settings
+from nbtext.errors import format_quantity, format_sizes, unknown_class_error
 from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nbtext.cli.corpus import CommandCorpus
-    from nbtext.cli.shared_options import Documents
+    from nbtext.cli.shared_options import DocumentOptions
     from nbtext.corpus.document import Document, Notices
     from nbtext.model import TextClassifier
-    from nbtext.model.locked_model import Unlabelled
-    from nbtext.model.operations import Batch
+    from nbtext.model.locked_model import UnlabelledAction
+    from nbtext.model.operations import DocumentBatch
     from nbtext.model.unlabelled import UnlabelledDocuments
     from nbtext.prediction.labels import Label
     from nbtext.store.ledger import Ledger
 
 
 class LockSettings(TypedDict):
-    """Settings of lock and replacement, arguments of the functions of `nbtext.model.locked_model`."""
+    """Settings of lock and replacement, arguments of the functions of `nbtext.model.lock_model`."""
 
     lock_timeout: float
     backup: bool
@@ -48,19 +48,19 @@ class WritingOptions:
         "process",
         "Wait at most so long while another process writes the model. After that the exit status "
         "is 5.",
-        type=Number(0),
+        type=NumberInRange(0),
         default=60.0,
         metavar="SECONDS",
     )
 
     @property
-    def lock(self) -> LockSettings:
-        """The settings as the functions of `nbtext.model.locked_model` take them."""
+    def lock_settings(self) -> LockSettings:
+        """The settings as the functions of `nbtext.model.lock_model` take them."""
         return {"lock_timeout": self.lock_timeout, "backup": self.backup}
 
 
 def unlabelled_field(**attributes: Any) -> Any:
-    """Declare the field of ``--unlabelled``, for `read_pool`."""
+    """Declare the field of ``--unlabelled``, for `read_unlabelled`."""
     return declarations.common_option(
         "--unlabelled",
         "documents",
@@ -69,13 +69,13 @@ def unlabelled_field(**attributes: Any) -> Any:
         "Unless --weighting is given, left-out documents also choose between counts and log.",
         multiple=True,
         metavar="PATH",
-        type=PATH,
+        type=INPUT_PATH,
         **attributes,
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class TeachingOptions:
+class SemiSupervisionOptions:
     """What a model learns from besides labelled documents."""
 
     unlabelled: tuple[str, ...] = unlabelled_field(is_late=True)
@@ -85,14 +85,14 @@ class TeachingOptions:
         "Give classes words. A line of FILE has a class, a tab and a word, and optionally a tab "
         "and its pseudo-count, by default 10. A word after ! speaks against "
         "the class. With --unlabelled, CORPUS may be left out.",
-        type=PATH,
+        type=INPUT_PATH,
         is_late=True,
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class RelearningOptions:
-    """What a model that is there learns or forgets, for `corpus_to_change` and `what_becomes_of_unlabelled`."""
+class ModelChangeOptions:
+    """What a model that is there learns or forgets, for `open_corpus_for_change` and `read_unlabelled_change`."""
 
     label: str | None = declarations.common_option(
         "--label",
@@ -109,45 +109,45 @@ class RelearningOptions:
     )
 
 
-def read_pool(
-    model: TextClassifier, model_path: str, paths: tuple[str, ...], documents: Documents
+def read_unlabelled(
+    model: TextClassifier, model_path: str, paths: tuple[str, ...], documents: DocumentOptions
 ) -> UnlabelledDocuments | None:
     """Return the documents of ``--unlabelled``, read as the training documents were, counted as the model counts; None if there are none."""
     if not paths:
         return None
-    from nbtext.cli.corpus import CommandCorpus, require_distinct
-    from nbtext.corpus.reading import reading_like, resolve_format
+    from nbtext.cli.corpus import CommandCorpus, require_distinct_output
+    from nbtext.corpus.reading import choose_reading, resolve_format
     from nbtext.model.unlabelled import UnlabelledDocuments
-    from nbtext.settings import BY_NAME
+    from nbtext.settings import KIND_BY_NAME
 
-    require_fitting(model.settings, POOL)
-    require_distinct(model_path, paths)
-    reading = reading_like(model.reading, paths, {}).unweighted
+    require_compatible_settings(model.settings, UNLABELLED_POOL)
+    require_distinct_output(model_path, paths)
+    reading = choose_reading(model.reading, paths, {}).unweighted
     if (
         resolve_format(paths, reading.format) == "dir"
-        and reading.document in ("text", BY_NAME)
+        and reading.document in ("text", KIND_BY_NAME)
         and not any(map(os.path.isdir, paths))
     ):
         reading = replace(reading, format="lines")
-        messages.notice(
+        messages.notify(
             f"{paths[0]}: read as lines, a document each; for files that are one document each, "
             "give their folder"
         )
     source = CommandCorpus(replace(documents, paths=paths), reading, labelled=False)
-    pool = UnlabelledDocuments.of(model.analysis, source.readable())
-    source.say_notices()
+    pool = UnlabelledDocuments.from_documents(model.analysis, source.iter_readable())
+    source.report_notices()
     return pool
 
 
-def what_becomes_of_unlabelled(
-    model: TextClassifier, model_path: str, relearning: RelearningOptions, documents: Documents
-) -> Unlabelled:
+def read_unlabelled_change(
+    model: TextClassifier, model_path: str, change: ModelChangeOptions, documents: DocumentOptions
+) -> UnlabelledAction:
     """Read ``--unlabelled``, and let the model forget what it learnt from others before if the options say so."""
-    from nbtext.model.locked_model import Unlabelled
+    from nbtext.model.locked_model import UnlabelledAction
 
-    paths = relearning.unlabelled
-    pool = read_pool(model, model_path, paths, documents)
-    unlabelled = Unlabelled(pool, bool(paths or relearning.drop_unlabelled))
+    paths = change.unlabelled
+    pool = read_unlabelled(model, model_path, paths, documents)
+    unlabelled = UnlabelledAction(pool, bool(paths or change.drop_unlabelled))
     unlabelled.drop_from(model)
     return unlabelled
 
@@ -156,52 +156,52 @@ def write_new_model(
     model: TextClassifier, path: str, writing: WritingOptions, ledger: Ledger | None = None
 ) -> None:
     """Write a model that does not go on from the one which may be there."""
-    from nbtext.model.locked_model import locked_model
+    from nbtext.model.locked_model import lock_model
 
-    with locked_model(path, is_new=True, **writing.lock) as file:
+    with lock_model(path, is_new=True, **writing.lock_settings) as file:
         file.replace(model, ledger)
 
 
-def corpus_to_change(
+def open_corpus_for_change(
     model: TextClassifier,
     model_path: str,
-    documents: Documents,
+    documents: DocumentOptions,
     label: str | None,
     *,
-    may_be_new: bool,
+    allows_new_class: bool,
 ) -> CommandCorpus:
     """Return labelled documents to change a model by, read as its training documents were unless the options say otherwise, or those of ``--label``.
 
     Raises `UsageError` for a model that cannot be changed exactly, for documents that it cannot have learnt, or for a label that it does not have, unless
     it ``may_be_new``.
     """
-    from nbtext.cli.corpus import CommandCorpus, recognised, require_distinct
-    from nbtext.corpus.reading import reading_like
+    from nbtext.cli.corpus import CommandCorpus, detect_reading, require_distinct_output
+    from nbtext.corpus.reading import choose_reading
     from nbtext.counts.counting import check_label
     from nbtext.fitted_model import require_additive
-    from nbtext.model.operations import require_changeable, stemmer_difference
-    from nbtext.prediction.labels import labels_in, separated
+    from nbtext.model.operations import compare_stemmer_versions, require_changeable
+    from nbtext.prediction.labels import list_labels, split_label
     from nbtext.store.atomic import check_replaceable
 
     require_additive(model.settings, model.counts)
     paths = documents.paths
     labelled = label is None
-    reading = recognised(
-        reading_like(model.reading, paths, documents.reading.values), paths, labelled=labelled
+    reading = detect_reading(
+        choose_reading(model.reading, paths, documents.reading.values), paths, labelled=labelled
     )
     require_changeable(model, reading)
     check_replaceable(model_path)
-    require_distinct(model_path, paths)
-    if changed := stemmer_difference(model):
+    require_distinct_output(model_path, paths)
+    if changed := compare_stemmer_versions(model):
         messages.warn(changed)
     source = CommandCorpus(documents, reading, labelled=labelled)
     if label is not None:
         if label:
             check_label(label)
-        given = separated(label, model.fitted.kind.separator)
-        if label and not may_be_new:
-            _require_known(labels_in(given), model)
-        source.patch = partial(_under_label, given)
+        given = split_label(label, model.fitted.posterior_type.separator)
+        if label and not allows_new_class:
+            _require_known(list_labels(given), model)
+        source.relabel = partial(_under_label, given)
     return source
 
 
@@ -210,7 +210,7 @@ def _require_known(labels: Sequence[str], model: TextClassifier) -> None:
     known = [str(label) for label in model.classes]
     for label in labels:
         if label not in known:
-            problem = unknown_class(label, known, where="--label")
+            problem = unknown_class_error(label, known, where="--label")
             problem.hint = f"{problem.hint}; nbtext update --new-class adds one"
             raise problem
 
@@ -219,42 +219,42 @@ def _under_label(label: Label, document: Document, _: Notices) -> Document:
     return document._replace(label=label)
 
 
-def say_overruled(batch: Batch) -> None:
+def report_overruled_labels(batch: DocumentBatch) -> None:
     """Say which documents of ``--once`` have the text of others under another label."""
-    for found in batch.overruled():
-        messages.notice(found.line)
+    for found in batch.check_contradictions():
+        messages.notify(found.line)
 
 
 NAMED_CLASSES = 5
 """Classes that are named when a model is learnt, with the number of their documents."""
 
 
-def say_model(
-    model: TextClassifier, path: str, before: TextClassifier | None = None, more: str = ""
+def report_model(
+    model: TextClassifier, path: str, old_model: TextClassifier | None = None, details: str = ""
 ) -> None:
     """Say what a new model learnt and what to do next, or what it is after a change, and what makes it less useful than it might be, or was before."""
-    from nbtext.model.description import class_sizes, describe, warnings
+    from nbtext.model.description import count_class_documents, describe_model, list_warnings
 
-    known = () if before is None else warnings(before.fitted)
-    for warning in warnings(model.fitted):
+    known = () if old_model is None else list_warnings(old_model.fitted)
+    for warning in list_warnings(model.fitted):
         if warning not in known:
             messages.warn(warning)
-    n = model.counts.labelled.n_documents
+    n = model.counts.labelled_statistics.n_documents
     noun = "document"
-    pool = model.fitted.learnt.unlabelled
+    pool = model.fitted.parameters.unlabelled_summary
     if pool is not None and not model.counts.uses_unlabelled:
-        messages.notice(
-            f"{quantity(pool.documents, 'unlabelled document')} not used: left-out documents are "
+        messages.notify(
+            f"{format_quantity(pool.documents, 'unlabelled document')} not used: left-out documents are "
             "answered best without them, so the model is that "
             "of the labelled documents alone"
         )
     if not n and pool is not None:
         n = pool.documents
         noun = "unlabelled document"
-    size = f"{quantity(n, noun)} of {quantity(len(model.classes), model.fitted.kind.noun)}"
-    if before is None:
+    size = f"{format_quantity(n, noun)} of {format_quantity(len(model.classes), model.fitted.posterior_type.noun)}"
+    if old_model is None:
         size += (
-            f" ({sizes_in_words(class_sizes(model.fitted), NAMED_CLASSES)})"
+            f" ({format_sizes(count_class_documents(model.fitted), NAMED_CLASSES)})"
             if noun == "document"
             else ""
         )
@@ -264,8 +264,8 @@ def say_model(
             "TEST",
             *(["--model", path] if path != default_model() else []),
         ]
-        messages.notice(f"Learnt {size}: {path}. Next: {shlex.join(evaluate)}")
+        messages.notify(f"Learnt {size}: {path}. Next: {shlex.join(evaluate)}")
     elif not messages.is_verbose():
-        messages.notice(f"{path} has {size}")
+        messages.notify(f"{path} has {size}")
     if messages.is_verbose():
-        messages.notice(f"{path}: {describe(model.fitted)}{more}")
+        messages.notify(f"{path}: {describe_model(model.fitted)}{details}")

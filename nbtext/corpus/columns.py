@@ -15,10 +15,10 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbtext.corpus.decoding import decoded_name
+from nbtext.corpus.decoding import decode_name
 from nbtext.document_fields import NO_TEXT, Attributes
-from nbtext.errors import DocumentError, UsageError, listed
-from nbtext.prediction.label_lists import is_marks
+from nbtext.errors import DocumentError, UsageError, join_names
+from nbtext.prediction.label_lists import is_label_marks
 from nbtext.settings import FORMATS
 
 if TYPE_CHECKING:
@@ -88,10 +88,10 @@ TEXT_NAMES = (
 )
 """Names of a column of texts; likewise."""
 
-PARTS = {"train", "test", "dev", "valid", "validation", "val", "unsup"}
+CORPUS_PART_NAMES = {"train", "test", "dev", "valid", "validation", "val", "unsup"}
 """Names of parts of a corpus, which are hardly classes."""
 
-VERDICTS = {"accept", "reject", "ignore"}
+ANNOTATOR_VERDICTS = {"accept", "reject", "ignore"}
 """Values of a column that says what annotators made of a row, as in Prodigy."""
 
 _MARKS = {"0", "1", "0.0", "1.0", "false", "true"}
@@ -100,7 +100,7 @@ _MARKS = {"0", "1", "0.0", "1.0", "false", "true"}
 _FEWEST_MARKED = 3
 """Columns of marks from which each is a label."""
 
-MOST_ROWS = 1000
+MAX_INSPECTED_ROWS = 1000
 """Rows that are looked at."""
 
 _FEW_ROWS = 5
@@ -156,11 +156,13 @@ class _Column(NamedTuple):
         return not self.is_classes and not self.is_number
 
 
-def split_rows(start: bytes, delimiter: str, *, quoted: bool, complete: bool) -> list[list[str]]:
+def split_rows(
+    start: bytes, delimiter: str, *, is_quoted: bool, is_complete: bool
+) -> list[list[str]]:
     """Return the first rows of a table, given its first bytes; unless that is all of it, without the last row, which may be cut."""
     text = start.decode("utf-8-sig", "surrogateescape")
-    if not quoted:
-        lines = (line.removesuffix("\r") for line in text.split("\n")[: MOST_ROWS + 1])
+    if not is_quoted:
+        lines = (line.removesuffix("\r") for line in text.split("\n")[: MAX_INSPECTED_ROWS + 1])
         rows = [line.split(delimiter) for line in lines if line]
     else:
         import csv
@@ -170,30 +172,31 @@ def split_rows(start: bytes, delimiter: str, *, quoted: bool, complete: bool) ->
             rows += (
                 row
                 for row in islice(
-                    csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), MOST_ROWS + 1
+                    csv.reader(io.StringIO(text, newline=""), delimiter=delimiter),
+                    MAX_INSPECTED_ROWS + 1,
                 )
                 if row
             )
-    return rows if complete or len(rows) > MOST_ROWS else rows[:-1]
+    return rows if is_complete or len(rows) > MAX_INSPECTED_ROWS else rows[:-1]
 
 
-def as_tsv(delimiter: str) -> str:
+def format_tsv_options(delimiter: str) -> str:
     """Return the options that read a table in which a quote is a character."""
     name = "tab" if delimiter == "\t" else repr(delimiter)
     return f"--format tsv --delimiter {name}"
 
 
-def find_delimiter(start: bytes, *, complete: bool) -> str | None:
+def find_delimiter(start: bytes, *, is_complete: bool) -> str | None:
     """Return the delimiter of quoted rows if it is not the comma; None also if nothing fits."""
     for delimiter in DELIMITERS:
-        rows = split_rows(start, delimiter, quoted=True, complete=complete)
+        rows = split_rows(start, delimiter, is_quoted=True, is_complete=is_complete)
         width = len(rows[0]) if rows else 0
         if width > 1 and sum(len(row) == width for row in rows) >= _SAME_WIDTH * len(rows):
             return None if delimiter == "," else delimiter
     return None
 
 
-def holds_quoted_cells(start: bytes) -> bool:
+def has_quoted_cells(start: bytes) -> bool:
     """Return whether lines of a tsv hold cells that a writer has quoted: one with doubled quotes inside, or all of a column."""
     rows = [line.split(b"\t") for line in start.splitlines()]
     columns = (
@@ -207,12 +210,12 @@ def holds_quoted_cells(start: bytes) -> bool:
     )
 
 
-def table_format(start: bytes, *, complete: bool) -> str | None:
+def detect_table_format(start: bytes, *, is_complete: bool) -> str | None:
     """Return the format of a table without a telling name: tsv if all lines have as many tabs, csv if there is a header of known names."""
-    rows = split_rows(start, "\t", quoted=False, complete=complete)
+    rows = split_rows(start, "\t", is_quoted=False, is_complete=is_complete)
     if len(rows) > 1 and len(rows[0]) > 1 and all(len(row) == len(rows[0]) for row in rows):
         return "tsv"
-    rows = split_rows(start, ",", quoted=True, complete=complete)
+    rows = split_rows(start, ",", is_quoted=True, is_complete=is_complete)
     names = {cell.strip().casefold() for cell in rows[0]} if rows else set()
     return "csv" if names & set(LABEL_NAMES) and names & set(TEXT_NAMES) else None
 
@@ -220,7 +223,7 @@ def table_format(start: bytes, *, complete: bool) -> str | None:
 def is_table(rows: Rows, trained: Reading) -> bool:
     """Return whether rows are those of a table like the one of training, and not of a text in which there is a delimiter."""
     first = rows[0]
-    if names_a_column(trained):
+    if implies_header(trained):
         return bool({*(trained.text_column or "").split(",")}.intersection(first)) or (
             len(first) > 1 and all(map(_PLAIN_NAME.fullmatch, first))
         )
@@ -232,7 +235,7 @@ def is_table(rows: Rows, trained: Reading) -> bool:
     )
 
 
-def refuse_lines_above_header(rows: Rows, reading: Reading) -> None:
+def check_lines_above_header(rows: Rows, reading: Reading) -> None:
     """Raise `UsageError` for lines above the header of a table, such as a title: rows with a value in the first cell alone."""
     above = next((number for number, row in enumerate(rows[:_MOST_ABOVE]) if any(row[1:])), 0)
     if not above:
@@ -241,18 +244,17 @@ def refuse_lines_above_header(rows: Rows, reading: Reading) -> None:
     below = [row for row in rows[above:] if len(row) == width]
     if below[:1] != rows[above : above + 1]:
         return
-    is_expected = names_a_column(reading) and all(len(row) == 1 for row in rows[:above])
+    is_expected = implies_header(reading) and all(len(row) == 1 for row in rows[:above])
     if (
         is_expected or _begins_with_header(below) or rows[0][0].casefold().startswith("sep=")
     ):  # a note of a spreadsheet
         raise UsageError(
-            f"the first line is no part of the table: {cut_short(rows[0][0], 40)!r}",
-            hint="remove what is above the header, which begins with "
-            f"{cut_short(below[0][0], 40)!r}",
+            f"the first line is no part of the table: {shorten(rows[0][0], 40)!r}",
+            hint=f"remove what is above the header, which begins with {shorten(below[0][0], 40)!r}",
         )
 
 
-def recognise(rows: Rows, reading: Reading, *, labelled: bool) -> Reading:
+def recognise_columns(rows: Rows, reading: Reading, *, labelled: bool) -> Reading:
     """Return the settings with the columns that the first rows of a table show, where they do not say them.
 
     Nothing changes where a table is as documented: label in column 1, text in column 2, no header. Raise `UsageError` if neither the settings nor
@@ -272,12 +274,12 @@ def recognise(rows: Rows, reading: Reading, *, labelled: bool) -> Reading:
     says_header = reading.header is not None or any(
         column not in (None, NO_TEXT) for column in (reading.label_column, reading.text_column)
     )
-    has_header = names_a_column(reading) or (
+    has_header = implies_header(reading) or (
         not says_header and first is rows[0] and _begins_with_header(rows)
     )
     if has_header and first is not rows[0]:
         return reading
-    names = header_names(first, reading.encoding) if has_header else []
+    names = decode_header_row(first, reading.encoding) if has_header else []
     columns = _columns(rows[has_header:], names)
     is_odd = not has_header and _contradicts(columns, reading, labelled=labelled)
     if len(columns) == 1:
@@ -297,16 +299,16 @@ def recognise(rows: Rows, reading: Reading, *, labelled: bool) -> Reading:
     written = {name: _written(place, names) for name, place in found.items()}
     # The names are those of columns.
     named = replace(reading, **written)  # type: ignore[arg-type]
-    adds_header = has_header and not names_a_column(named)
+    adds_header = has_header and not implies_header(named)
     return replace(named, header=True if adds_header else reading.header)
 
 
-def keys_of(record: Mapping[str, object], before: str = "") -> Iterator[str]:
+def list_record_keys(record: Mapping[str, object], before: str = "") -> Iterator[str]:
     """Yield the keys of a JSON object, with dots those of objects inside it, and of the first object in a list."""
     for key, value in record.items():
         inside = value[0] if isinstance(value, list) and value else value
-        if isinstance(inside, dict) and not is_marks(inside):
-            yield from keys_of(inside, f"{before}{key}.")
+        if isinstance(inside, dict) and not is_label_marks(inside):
+            yield from list_record_keys(inside, f"{before}{key}.")
         else:
             yield before + key
 
@@ -319,7 +321,7 @@ def recognise_keys(
     Nothing changes where the record with the most and longest keys has the usual ones; an empty list shows none inside.
     """
     keys = max(
-        ([key for key in keys_of(record) if "," not in key] for record in records),
+        ([key for key in list_record_keys(record) if "," not in key] for record in records),
         key=lambda keys: len("".join(keys)),
         default=[],
     )
@@ -345,16 +347,16 @@ def _known_key(keys: Names, known: Names) -> str | None:
     return None
 
 
-def first_records(start: bytes) -> list[dict[str, object]]:
+def parse_first_records(start: bytes) -> list[dict[str, object]]:
     """Return the first objects of JSON lines or of an array of objects, given its first bytes; the last one may be cut, and is left out."""
-    from nbtext.strict_json import DECODER
+    from nbtext.strict_json import STRICT_DECODER
 
     text = start.decode("utf-8-sig", "replace").lstrip("[ \t\r\n")
     records: list[dict[str, object]] = []
     place = 0
     try:
-        while place < len(text) and len(records) < MOST_ROWS:
-            record, place = DECODER.raw_decode(text, place)
+        while place < len(text) and len(records) < MAX_INSPECTED_ROWS:
+            record, place = STRICT_DECODER.raw_decode(text, place)
             if not isinstance(record, dict):
                 break
             records.append(record)
@@ -365,7 +367,7 @@ def first_records(start: bytes) -> list[dict[str, object]]:
     return records
 
 
-def described(before: Reading, after: Reading, *, labelled: bool) -> str | None:
+def describe_detection(before: Reading, after: Reading, *, labelled: bool) -> str | None:
     """Return in words what was recognised, and how to say otherwise; None if nothing was."""
     given = (
         before if before.file_column is None else replace(before, text_column=before.file_column)
@@ -376,22 +378,22 @@ def described(before: Reading, after: Reading, *, labelled: bool) -> str | None:
     if not names:
         return None
     options = [f"--{name.replace('_', '-')}" for name in names]
-    if not FORMATS[after.format].decoded:
-        options.append("--no-header" if names_a_column(after) else "--header")
+    if not FORMATS[after.format].is_decoded:
+        options.append("--no-header" if implies_header(after) else "--header")
     return (
-        f"{columns_in_words(after, labelled=labelled)}; if not, give "
+        f"{describe_columns(after, labelled=labelled)}; if not, give "
         f"{' or '.join(filter(None, (', '.join(options[:-1]), options[-1])))}"
     )
 
 
-def columns_in_words(reading: Reading, *, labelled: bool = True) -> str:
+def describe_columns(reading: Reading, *, labelled: bool = True) -> str:
     """Return which columns of a table, or keys of JSON, are read.
 
     >>> from nbtext.settings import Reading
     >>> columns_in_words(Reading(format="csv", text_column="body"))
     "class in column 1, text in column 'body', the first line is a header"
     """
-    has_keys = FORMATS[reading.format].decoded
+    has_keys = FORMATS[reading.format].is_decoded
     place, (label, text) = (
         ("at the key", ("label", "text")) if has_keys else ("in column", ("1", "2"))
     )
@@ -406,7 +408,7 @@ def columns_in_words(reading: Reading, *, labelled: bool = True) -> str:
     ]
     parts += ["no text"] if reading.text_column == NO_TEXT else []
     if not has_keys:
-        parts.append("the first line is a header" if names_a_column(reading) else "no header")
+        parts.append("the first line is a header" if implies_header(reading) else "no header")
         parts += [] if reading.delimiter is None else [f"delimiter {reading.delimiter!r}"]
     return ", ".join(parts)
 
@@ -431,7 +433,7 @@ def _last_word(name: str) -> str:
     return words[-1].casefold() if words else ""
 
 
-def names_a_column(reading: Reading, others: Names = ()) -> bool:
+def implies_header(reading: Reading, others: Names = ()) -> bool:
     """Return whether the settings imply a header line: as set, else if any column is given by name, even if it is not needed now."""
     if reading.header is not None:
         return bool(reading.header)
@@ -447,39 +449,44 @@ def _given_columns(reading: Reading) -> list[str]:
         if names
         for name in names.split(",")
     )
-    given = (*several, reading.id_column, reading.weight_column, *Attributes.of(reading).names)
+    given = (
+        *several,
+        reading.id_column,
+        reading.weight_column,
+        *Attributes.from_settings(reading).names,
+    )
     return [column for column in given if column not in (None, NO_TEXT)]
 
 
-def refuse_header(rows: Rows, reading: Reading, others: Names = ()) -> None:
+def check_header(rows: Rows, reading: Reading, others: Names = ()) -> None:
     """Raise `UsageError` if columns are given by number and the first row looks like a header, unless the settings say whether it is one."""
-    if reading.header is not None or names_a_column(reading, others) or not _given_columns(reading):
+    if reading.header is not None or implies_header(reading, others) or not _given_columns(reading):
         return
     alike = [row for row in rows if len(row) == len(rows[0])]
     if alike and _begins_with_header(alike):
-        shown = listed([cut_short(cell, 30) for cell in rows[0]], 3)
+        shown = join_names([shorten(cell, 30) for cell in rows[0]], 3)
         raise UsageError(
             f"columns are given by number, and the first row looks like a header: {shown}",
             hint="give --header or --no-header",
         )
 
 
-def doubts(
-    rows: Rows, reading: Reading, folder: str, *, all_learnt: bool
+def find_table_warnings(
+    rows: Rows, reading: Reading, folder: str, *, uses_all_rows: bool
 ) -> Iterator[tuple[str, str]]:
     """Yield what may be wrong with how a table is read, and what to do.
 
     Texts may be paths, of files seen from its folder or from here. If all rows are to be learnt, another column may have longer texts, or name rows
     for tests.
     """
-    has_header = names_a_column(reading)
+    has_header = implies_header(reading)
     text = reading.text_column or "2"
     below = [row for row in rows[has_header:] if len(row) == len(rows[0])]
     columns = _columns(below, rows[0] if has_header else [])
     place = _place(text, columns)
     texts = [] if place is None else [row[place] for row in below[:_MANY_ROWS] if place < len(row)]
     if (
-        not reading.of_files
+        not reading.has_whole_files
         and len(texts) > 1
         and all(len(path) <= _LONGEST_PATH and _is_path(path, folder) for path in texts)
     ):
@@ -487,7 +494,7 @@ def doubts(
             "the texts are names of files, and the names are counted, not the files",
             f"give --file-column {text}",
         )
-    if not all_learnt:
+    if not uses_all_rows:
         return
     if (
         len(columns) > 1
@@ -498,10 +505,10 @@ def doubts(
             f"column {longer.place + 1} has longer texts than column 2, which is read",
             f"give --text-column {longer.place + 1}",
         )
-    yield from column_doubts(_values(below, columns), reading)
+    yield from find_column_warnings(_values(below, columns), reading)
 
 
-def record_doubts(
+def find_record_warnings(
     records: Sequence[Mapping[str, object]], reading: Reading
 ) -> Iterator[tuple[str, str]]:
     """Yield what may be wrong with how objects of JSON are read, and what to do."""
@@ -512,28 +519,30 @@ def record_doubts(
                 value if isinstance(value, str) else json.dumps(value)
             )
     whole = {key: of_key for key, of_key in values.items() if len(of_key) == len(records)}
-    yield from column_doubts(whole, reading)
+    yield from find_column_warnings(whole, reading)
 
 
-def column_doubts(values: Mapping[str, Names], reading: Reading) -> Iterator[tuple[str, str]]:
+def find_column_warnings(
+    values: Mapping[str, Names], reading: Reading
+) -> Iterator[tuple[str, str]]:
     """Yield which columns, or keys, say that some rows should not be read, or have labels, given the values of each."""
     given = set(_given_columns(reading))
     others = {name: of_column for name, of_column in values.items() if name not in given}
     for name, of_column in others.items():
         found = set(of_column)
-        if len(found) > 1 and PARTS.issuperset(map(str.casefold, found)):
+        if len(found) > 1 and CORPUS_PART_NAMES.issuperset(map(str.casefold, found)):
             yield (
                 f"column {name} names parts of a corpus, and all are read",
                 f"give --where {name}={max(found, key='train'.__eq__)}",
             )
-        if "reject" in found and VERDICTS.issuperset(found):
+        if "reject" in found and ANNOTATOR_VERDICTS.issuperset(found):
             yield (
                 f"column {name} says that annotators rejected some rows, and all are read",
                 f"give --where {name}=accept",
             )
     marked = _columns_of_marks(others)
     if len(marked) >= _FEWEST_MARKED and "," not in (reading.label_column or ""):
-        shown = listed(marked, 5)
+        shown = join_names(marked, 5)
         yield (
             f"columns {shown} have a mark for each row, 0 or 1, as if each were a label",
             f"if so, give --label-column {','.join(marked)}",
@@ -561,17 +570,17 @@ def _is_path(text: str, folder: str) -> bool:
     )
 
 
-def column_name(cell: bytes, encoding: str) -> str:
+def decode_column_name(cell: bytes, encoding: str) -> str:
     """Return a cell of a header as text, whatever it holds."""
     try:
-        return decoded_name(cell, encoding)
+        return decode_name(cell, encoding)
     except DocumentError:
         return cell.decode("utf-8", "replace")
 
 
-def header_names(row: Names, encoding: str) -> list[str]:
+def decode_header_row(row: Names, encoding: str) -> list[str]:
     """Return the names of columns, given the first row as `split_rows` returns it."""
-    return [column_name(cell.encode("utf-8", "surrogateescape"), encoding) for cell in row]
+    return [decode_column_name(cell.encode("utf-8", "surrogateescape"), encoding) for cell in row]
 
 
 def _written(place: int, names: Names) -> str:
@@ -737,8 +746,7 @@ def _place(name: str, columns: Sequence[_Column]) -> int | None:
 def _doubtful(columns: Sequence[_Column], lacking: Names, marked: Names) -> UsageError:
     """Return the error that it is not clear which column is which; those ``marked`` hold 0 and 1."""
     shown = ", ".join(
-        f"{cut_short(column.name, 30)} ({cut_short(column.example, 30)!r})"
-        for column in columns[:12]
+        f"{shorten(column.name, 30)} ({shorten(column.example, 30)!r})" for column in columns[:12]
     )
     which = " and which ".join(
         {"label_column": "the class", "text_column": "the text"}[name] for name in lacking
@@ -749,7 +757,7 @@ def _doubtful(columns: Sequence[_Column], lacking: Names, marked: Names) -> Usag
     return UsageError(f"it is not clear which column is {which}: {shown}", hint=f"give {options}")
 
 
-def cut_short(value: str, most: int) -> str:
+def shorten(value: str, most: int) -> str:
     """Return a value on one line, cut if it has more characters than ``most``."""
     text = " ".join(value.split())
     return text if len(text) <= most else f"{text[: most - 3]}..."

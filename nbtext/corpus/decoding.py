@@ -6,10 +6,10 @@ import codecs
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbtext.charsets import UNDEFINED_AS_CONTROLS, codec_of
-from nbtext.document_fields import holds_separators
+from nbtext.charsets import UNDEFINED_AS_CONTROLS, find_codec
+from nbtext.document_fields import contains_separators
 from nbtext.errors import DocumentError, UsageError
-from nbtext.prediction.labels import one_label
+from nbtext.prediction.labels import clean_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -62,25 +62,25 @@ _SIGNATURES = {
 }
 """Kinds of binary files by their beginning. Texts may begin with some of these, but hold none of `_NO_TEXT_BYTES` besides."""
 
-LONGEST_WIDE = 256
-"""Bytes of a file that `is_wide` looks at."""
+WIDE_ENCODING_PROBE_BYTES = 256
+"""Bytes of a file that `is_wide_encoding` looks at."""
 
 
-class Doubts(NamedTuple):
+class DecodingIssues(NamedTuple):
     """What is doubtful about a text that was decoded."""
 
-    transcoded: bool = False
+    is_transcoded: bool = False
     """It was not valid UTF-8, and was read as Windows-1252."""
-    replaced: bool = False
+    has_replacements: bool = False
     """Bytes that do not fit the charset became replacement characters."""
 
 
-NO_DOUBTS = Doubts()
+NO_DECODING_ISSUES = DecodingIssues()
 
 
-def joined_doubts(doubts: Iterable[Doubts]) -> Doubts:
+def merge_decoding_issues(doubts: Iterable[DecodingIssues]) -> DecodingIssues:
     """Return what is doubtful about the whole, from that of its parts."""
-    return Doubts(*map(any, zip(*doubts, strict=True)))
+    return DecodingIssues(*map(any, zip(*doubts, strict=True)))
 
 
 def to_utf8(body: bytes, encoding: str) -> tuple[bytes, bool]:
@@ -106,23 +106,23 @@ def to_utf8(body: bytes, encoding: str) -> tuple[bytes, bool]:
         raise UsageError(f"{encoding} is not a text encoding", hint="see --encoding") from None
 
 
-def decoded_text(body: bytes, encoding: str) -> tuple[bytes, Doubts]:
+def decode_text(body: bytes, encoding: str) -> tuple[bytes, DecodingIssues]:
     """Return the text as `to_utf8` does, and what is doubtful about it."""
     text, transcoded = to_utf8(body, encoding)
-    return text, Doubts(transcoded) if transcoded else NO_DOUBTS
+    return text, DecodingIssues(transcoded) if transcoded else NO_DECODING_ISSUES
 
 
-def whole_characters(piece: bytes) -> bytes:
+def drop_partial_characters(piece: bytes) -> bytes:
     """Return a piece of UTF-8 without the parts of characters at its ends."""
     return piece if piece.isascii() else piece.decode("utf-8", "ignore").encode()
 
 
 def is_plain(body: bytes) -> bool:
     """Return whether bytes are valid UTF-8 without the separators of documents, so that no document in them needs a closer look."""
-    return _is_utf8(body) and not holds_separators(body)
+    return _is_utf8(body) and not contains_separators(body)
 
 
-def plain_lines(content: bytes) -> bytes | None:
+def normalize_plain_lines(content: bytes) -> bytes | None:
     r"""Return whole lines with only LF between them, as they are read; None if they are not plain.
 
     >>> plain_lines(b"one\r\ntwo\n")
@@ -144,7 +144,7 @@ def _is_utf8(body: bytes) -> bool:
     return True
 
 
-def refuse_binary(body: bytes, *, whole_file: bool = False) -> None:
+def check_not_binary(body: bytes, *, whole_file: bool = False) -> None:
     """Raise `DocumentError` for bytes of no named encoding that are no text, by the share of their control bytes.
 
     A ``whole_file`` is also known by its first bytes.
@@ -165,11 +165,11 @@ def refuse_binary(body: bytes, *, whole_file: bool = False) -> None:
         raise DocumentError(f"binary, not text (control bytes, the first at {first})")
 
 
-def decoded_name(name: bytes, encoding: str = "auto") -> str:
+def decode_name(name: bytes, encoding: str = "auto") -> str:
     """Return a label, or the name of a file or column, as text; see `to_utf8`. Raise `DocumentError` also for a NUL byte in it."""
     if b"\0" in name:
         raise DocumentError(f"a name with a NUL byte: {name[:40].decode('utf-8', 'replace')!r}")
-    return one_label(to_utf8(name, encoding)[0].decode())
+    return clean_label(to_utf8(name, encoding)[0].decode())
 
 
 def detect_encoding(body: bytes, encoding: str) -> tuple[bytes, str]:
@@ -190,10 +190,10 @@ def _unmarked_utf16(start: bytes) -> str | None:
 
     That is Latin, Greek, Cyrillic, Hebrew and Arabic script: every second byte is one that no text in another encoding has.
     """
-    if b"\0" not in start[:LONGEST_WIDE]:
+    if b"\0" not in start[:WIDE_ENCODING_PROBE_BYTES]:
         return None
-    first = start[:LONGEST_WIDE:2]
-    second = start[1:LONGEST_WIDE:2]
+    first = start[:WIDE_ENCODING_PROBE_BYTES:2]
+    second = start[1:WIDE_ENCODING_PROBE_BYTES:2]
     if len(second) < _FEW:
         return None
     for high, low, name in ((second, first, "utf-16-le"), (first, second, "utf-16-be")):
@@ -202,22 +202,24 @@ def _unmarked_utf16(start: bytes) -> str | None:
     return None
 
 
-def from_charset(body: bytes, charset: str | None, encoding: str) -> tuple[bytes, Doubts]:
+def decode_with_charset(
+    body: bytes, charset: str | None, encoding: str
+) -> tuple[bytes, DecodingIssues]:
     """Decode by the charset that a text declares, and replace bytes that do not fit; if the label is unknown or says nothing, decode as `to_utf8`.
 
     A mark of UTF-16 decides nothing here: two bytes before a text would hide it.
     """
-    declared = codec_of(charset) if charset and charset.lower() not in _ASCII else None
+    declared = find_codec(charset) if charset and charset.lower() not in _ASCII else None
     codec = declared or encoding
     if codec == "auto":
         codec = _unmarked_utf16(body) or codec
     try:
-        text, doubts = decoded_text(body, codec)
+        text, doubts = decode_text(body, codec)
     except DocumentError:
         if declared is None and codec == encoding:  # the user names it
             raise
         is_mislabelled = _is_mislabelled(body, codec)
-        text, doubts = decoded_text(body, "auto") if is_mislabelled else _replaced(body, codec)
+        text, doubts = decode_text(body, "auto") if is_mislabelled else _replaced(body, codec)
     return text.removeprefix(codecs.BOM_UTF8), doubts
 
 
@@ -228,13 +230,13 @@ def _is_mislabelled(body: bytes, codec: str) -> bool:
     return not body.isascii() and _is_utf8(body)
 
 
-def _replaced(body: bytes, codec: str) -> tuple[bytes, Doubts]:
+def _replaced(body: bytes, codec: str) -> tuple[bytes, DecodingIssues]:
     """Decode bytes of which some do not fit; in ISO-2022-JP that may be circled digits, which are characters of its newest version."""
     if codec == "iso2022_jp_ext":
         body = body.replace(b"\x1b$B", b"\x1b$(Q")
         codec = "iso2022_jp_2004"
     text = body.decode(codec, "replace")
-    return text.encode("utf-8", "replace"), Doubts(replaced="\ufffd" in text)
+    return text.encode("utf-8", "replace"), DecodingIssues(has_replacements="\ufffd" in text)
 
 
 def is_ascii_compatible(encoding: str) -> bool:
@@ -245,6 +247,6 @@ def is_ascii_compatible(encoding: str) -> bool:
         return False
 
 
-def is_wide(start: bytes) -> bool:
+def is_wide_encoding(start: bytes) -> bool:
     """Return whether a file with this beginning is in UTF-16 or UTF-32."""
     return detect_encoding(start, "auto")[1] not in ("auto", "utf-8")

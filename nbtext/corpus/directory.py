@@ -7,19 +7,25 @@ import stat
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from nbtext.corpus.decoding import decoded_name
-from nbtext.corpus.document import Document, Notices, Source, problem_of, too_large
-from nbtext.corpus.streams import (
-    beginning,
-    can_be_read_here_only,
-    must_exist,
-    open_stream,
-    opened,
-    uncompressed_name,
-    unpacked_document,
+from nbtext.corpus.decoding import decode_name
+from nbtext.corpus.document import (
+    Document,
+    Notices,
+    ReaderOptions,
+    create_size_error,
+    to_document_error,
 )
-from nbtext.errors import WARNING, DocumentError, Finding, PathError, UsageError, reason
-from nbtext.prediction.labels import label_set, labels_in
+from nbtext.corpus.streams import (
+    is_bound_to_process,
+    open_stored,
+    open_stream,
+    peek_start,
+    stat_path,
+    strip_compression_suffix,
+    unpack_document,
+)
+from nbtext.errors import WARNING, DocumentError, Finding, PathError, UsageError, describe_os_error
+from nbtext.prediction.labels import list_labels, make_label_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -34,18 +40,18 @@ _LONGEST_SIZE = 1 << 5
 """Bytes of the line that has the size of a message, at most."""
 
 
-def files(path: str, source: Source) -> Iterator[ListedFile]:
+def files(path: str, source: ReaderOptions) -> Iterator[ListedFile]:
     """Yield the files of class directories, labelled with the directory's name; if labels are not wanted, of any file or directory."""
-    if not source.labelled or source.reading.label_of_document:
-        yield from unlabelled_files(path)
+    if not source.labelled or source.reading.label_source:
+        yield from list_unlabelled_files(path)
         return
-    if path == "-" or not stat.S_ISDIR(must_exist(path).st_mode):
-        if not beginning(path, 1, of_pipe=1):
+    if path == "-" or not stat.S_ISDIR(stat_path(path).st_mode):
+        if not peek_start(path, 1, pipe_bytes=1):
             with open_stream(path):  # or it cannot be read
                 raise UsageError(f"{path} is empty", hint="a corpus needs documents of each class")
-        from nbtext.corpus.format_hints import how_to_read
+        from nbtext.corpus.format_hints import suggest_reading_options
 
-        if (hint := how_to_read(path)) is not None:
+        if (hint := suggest_reading_options(path)) is not None:
             raise UsageError(
                 f"{path} is in no format that its name or its first line shows", hint=hint
             )
@@ -55,9 +61,11 @@ def files(path: str, source: Source) -> Iterator[ListedFile]:
             "--format csv or tsv, for a class in each file lines, and see --format for others",
         )
     try:
-        inside = visible_paths(path)
+        inside = list_visible_paths(path)
     except OSError as problem:
-        raise PathError(f"cannot read the directory: {reason(problem)}", where=path) from None
+        raise PathError(
+            f"cannot read the directory: {describe_os_error(problem)}", where=path
+        ) from None
     folders = [file for file, is_folder in inside if is_folder]
     source.notices.unlabelled.extend(sorted({file for file, is_folder in inside if not is_folder}))
     if not folders:
@@ -70,21 +78,21 @@ def files(path: str, source: Source) -> Iterator[ListedFile]:
             hint=f"{hint}--label-pattern if its name shows the class",
         )
     found = (
-        labelled_files(
+        list_labelled_files(
             [folder],
-            decoded_name(os.fsencode(os.path.basename(folder))),
+            decode_name(os.fsencode(os.path.basename(folder))),
             source.notices,
             f"{folder}: no documents in this class",
         )
         for folder in folders
     )
-    yield from with_all_labels(chain.from_iterable(found), folders)
+    yield from merge_labels(chain.from_iterable(found), folders)
 
 
-def with_all_labels(files: Iterable[ListedFile], folders: Iterable[str]) -> Iterator[ListedFile]:
+def merge_labels(files: Iterable[ListedFile], folders: Iterable[str]) -> Iterator[ListedFile]:
     """Yield the files of class folders; one that is in several, as a link or under several names, once, with the set of its labels."""
     inodes = [
-        inode for _, inode, _ in names_below(folders, labelled=False)
+        inode for _, inode, _ in scan_files(folders, labelled=False)
     ]  # the status of each file would take five times as long
     if None not in inodes and len(set(inodes)) == len(inodes):
         yield from files
@@ -92,11 +100,11 @@ def with_all_labels(files: Iterable[ListedFile], folders: Iterable[str]) -> Iter
     listed = [(file, file[0] if file[2] else _identity(file[0])) for file in files]
     labels: dict[object, set[str]] = {}
     for (_, label, _), identity in listed:
-        labels.setdefault(identity, set()).update(labels_in(label or ""))
+        labels.setdefault(identity, set()).update(list_labels(label or ""))
     for file, identity in listed:
         several = labels[identity]
         if len(several) > 1:
-            yield file[0], label_set(several), None
+            yield file[0], make_label_set(several), None
             labels[identity] = set()
         elif several:
             yield file
@@ -110,29 +118,31 @@ def _identity(path: str) -> object:
     return status.st_ino << 64 | status.st_dev
 
 
-def labelled_files(
+def list_labelled_files(
     folders: Iterable[str], label: str, notices: Notices, warning: str
 ) -> Iterator[ListedFile]:
     """Yield the files below folders, all of one class; if there are none, add the warning to the notices."""
     empty = True
     for folder in folders:
-        for file, problem in files_below(folder):
+        for file, problem in walk_files(folder):
             empty = False
             yield file, label, problem
     if empty:
         notices.warnings.append(Finding("classes", WARNING, warning, "add some, or leave it out"))
 
 
-def unlabelled_files(path: str) -> Iterator[ListedFile]:
+def list_unlabelled_files(path: str) -> Iterator[ListedFile]:
     """Yield a file given, every file below a directory given, or ``-`` for standard input."""
     if path != "-" and os.path.isdir(path):
-        for file, problem in files_below(path, linked=True):
+        for file, problem in walk_files(path, follow_links=True):
             yield file, None, problem
     else:
         yield path, None, None
 
 
-def files_below(folder: str, *, linked: bool = False) -> Iterator[tuple[str, DocumentError | None]]:
+def walk_files(
+    folder: str, *, follow_links: bool = False
+) -> Iterator[tuple[str, DocumentError | None]]:
     """Yield the paths of the files at any depth, in the order of their names' bytes, without names that begin with a dot.
 
     A problem comes with what is neither file nor directory, and with a symbolic link to a directory: it is not followed, since it may lead
@@ -158,16 +168,19 @@ def files_below(folder: str, *, linked: bool = False) -> Iterator[tuple[str, Doc
             )
         else:
             try:
-                inside = visible_paths(path)
+                inside = list_visible_paths(path)
             except OSError as problem:
-                yield path, DocumentError(f"cannot read the directory: {reason(problem)}")
+                yield (
+                    path,
+                    DocumentError(f"cannot read the directory: {describe_os_error(problem)}"),
+                )
                 continue
             pending.extend(reversed(inside))
-            if linked and path == folder:
+            if follow_links and path == folder:
                 followed.update(each for each, is_folder in inside if is_folder)
 
 
-def names_below(paths: Iterable[str], *, labelled: bool) -> Iterator[tuple[str, int | None, str]]:
+def scan_files(paths: Iterable[str], *, labelled: bool) -> Iterator[tuple[str, int | None, str]]:
     """Yield the names of the files in and below some paths, in no order, their inodes, None for links, and paths; of a labelled corpus those in its folders."""
     pending = [(path, True) for path in paths]
     while pending:
@@ -185,7 +198,7 @@ def names_below(paths: Iterable[str], *, labelled: bool) -> Iterator[tuple[str, 
             yield path, None, path
 
 
-def visible_paths(folder: str) -> list[tuple[str, bool | None]]:
+def list_visible_paths(folder: str) -> list[tuple[str, bool | None]]:
     """Return the paths in a folder whose names do not begin with a dot, in the order of the names' bytes: whether each is a directory, None for neither it nor a file."""
     with os.scandir(folder) as entries:
         visible = {entry.name: entry for entry in entries if not entry.name.startswith(".")}
@@ -211,28 +224,30 @@ def _is_irregular(path: str) -> bool:
         return False  # reading it reports the reason
 
 
-def read_listed(file: ListedFile, source: Source) -> Document:
+def read_listed_file(file: ListedFile, source: ReaderOptions) -> Document:
     """Read a listed file, or standard input for ``-``: the document, unpacked if it is compressed, or why it cannot be read."""
     path, label, problem = file
     if problem is None:
         try:
             content = (
-                _read_begun(path, source.limit)
-                if can_be_read_here_only(path)
-                else _read_file(path, source.limit)
+                _read_begun(path, source.max_document_bytes)
+                if is_bound_to_process(path)
+                else _read_file(path, source.max_document_bytes)
             )
             return Document(
-                path, label, _message_in(path, unpacked_document(path, content, source.limit))
+                path,
+                label,
+                _message_in(path, unpack_document(path, content, source.max_document_bytes)),
             )
         except Exception as raised:  # noqa: BLE001 - one file never ends a run
-            problem = problem_of(raised)
+            problem = to_document_error(raised)
     return Document(path, label, problem=problem)
 
 
 def _message_in(path: str, content: bytes) -> bytes:
     """Return the content of a file; of a message of Apple Mail without the line before it, which has its size, and the property list after it."""
     size, end, _ = content[:_LONGEST_SIZE].partition(b"\n")
-    if end and size.strip().isdigit() and uncompressed_name(path).lower().endswith(".emlx"):
+    if end and size.strip().isdigit() and strip_compression_suffix(path).lower().endswith(".emlx"):
         begin = len(size) + 1
         return content[begin : begin + int(size)]
     return content
@@ -240,11 +255,12 @@ def _message_in(path: str, content: bytes) -> bytes:
 
 def _read_begun(path: str, limit: int) -> bytes:
     try:
-        with opened(path) as stream:
+        with open_stored(path) as stream:
             return stream.read(limit + 1)
     except OSError as problem:
         raise PathError(
-            f"cannot read: {reason(problem)}", where="standard input" if path == "-" else path
+            f"cannot read: {describe_os_error(problem)}",
+            where="standard input" if path == "-" else path,
         ) from None
 
 
@@ -257,7 +273,7 @@ def _read_file(path: str, limit: int) -> bytes:
             if not stat.S_ISREG(status.st_mode):
                 _wait_for_writer(descriptor)
             if status.st_size > limit:
-                raise too_large(limit)
+                raise create_size_error(limit)
             wanted = (
                 status.st_size or limit + 1
             )  # pipes, and files of /proc and the like, claim to be empty
@@ -270,7 +286,7 @@ def _read_file(path: str, limit: int) -> bytes:
         finally:
             os.close(descriptor)
     except OSError as problem:
-        raise DocumentError(f"cannot read: {reason(problem)}") from None
+        raise DocumentError(f"cannot read: {describe_os_error(problem)}") from None
 
 
 def _wait_for_writer(descriptor: int) -> None:

@@ -12,8 +12,8 @@ from nbtext.document_fields import (
     NO_TEXT,
     WEIGHT_UNIT,
     Attributes,
-    joined_parts,
-    shown,
+    render_document,
+    serialise_document,
 )
 from nbtext.errors import (
     PASSED,
@@ -22,11 +22,11 @@ from nbtext.errors import (
     Finding,
     NbtextError,
     PathError,
-    listed,
-    quantity,
+    format_quantity,
+    join_names,
 )
 from nbtext.fast_dataclasses import dataclass
-from nbtext.settings import Reading, in_bytes
+from nbtext.settings import Reading, parse_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from nbtext.prediction.labels import Label
     from nbtext.type_names import Fields
 
-WHOLE_RECORD = "\0"
+RECORD_COLUMN = "\0"
 """The name of a column that is all of a record, as JSON."""
 
 _LONGEST_MESSAGE = 300
@@ -57,22 +57,22 @@ class Document(NamedTuple):
     """As how many documents it counts, in units of 1 / `WEIGHT_UNIT`."""
 
     @property
-    def joined(self) -> bytes:
+    def digest_bytes(self) -> bytes:
         """Text, fields and values as one value of bytes, of which digests are made."""
-        return joined_parts(self.text, self.fields, self.values)
+        return serialise_document(self.text, self.fields, self.values)
 
     @property
-    def shown(self) -> str:
+    def display_text(self) -> str:
         """The document as people read it: without values, its fields as lines."""
-        return shown(self.text, self.fields).decode()
+        return render_document(self.text, self.fields).decode()
 
 
-def size_of(document: Document) -> int:
+def count_document_bytes(document: Document) -> int:
     """Return the bytes of a document, with its fields and values and without what stands between them."""
     return len(document.text) + sum(map(len, chain(*document.fields, document.values)))
 
 
-def contents(
+def collect_contents(
     documents: Sequence[Document],
 ) -> tuple[list[bytes], list[Fields], list[tuple[str, ...]]]:
     """Return texts, fields and values of documents, as they are counted."""
@@ -94,28 +94,26 @@ class Notices:
     unlabelled: list[str] = field(default_factory=list)
     """Files that are of no class and were left out of training."""
     warnings: list[Finding] = field(default_factory=list)
-    unnamed: int = 0
+    n_unnamed: int = 0
     """Documents that could not be read and are not named, because many of the same shard are."""
-    relabelled: list[str] = field(default_factory=list)
-    """Documents that `Source.patch` gave another label."""
+    relabelled_ids: list[str] = field(default_factory=list)
+    """Documents that `ReaderOptions.relabel` gave another label."""
 
     @property
     def findings(self) -> Iterator[Finding]:
         """What mostly needs no action."""
         if self.transcoded:
-            detail = (
-                f"not valid UTF-8 and read as Windows-1252: {quantity(self.transcoded, 'document')}"
-            )
+            detail = f"not valid UTF-8 and read as Windows-1252: {format_quantity(self.transcoded, 'document')}"
             yield Finding("encoding", WARNING, detail, "if letters look wrong, see --encoding")
         if self.replaced:
             detail = (
                 "with bytes that do not fit their charset, read as U+FFFD: "
-                f"{quantity(self.replaced, 'document')}"
+                f"{format_quantity(self.replaced, 'document')}"
             )
             yield Finding("encoding", WARNING, detail)
         if self.unlabelled:
             yield Finding(
-                "documents", PASSED, f"{listed(self.unlabelled, 1)}: of no class, left out"
+                "documents", PASSED, f"{join_names(self.unlabelled, 1)}: of no class, left out"
             )
 
     def add(self, other: Notices) -> None:
@@ -124,8 +122,8 @@ class Notices:
         self.replaced += other.replaced
         self.unlabelled += other.unlabelled
         self.warnings += other.warnings
-        self.unnamed += other.unnamed
-        self.relabelled += other.relabelled
+        self.n_unnamed += other.n_unnamed
+        self.relabelled_ids += other.relabelled_ids
 
 
 class LabelledFolder(str):
@@ -141,7 +139,7 @@ class LabelledFolder(str):
         return folder
 
 
-class FilePart(NamedTuple):
+class ByteRange(NamedTuple):
     """Whole records of a file: bytes from ``start`` to ``end``, None for the end of the file, of what it unpacks to if it is compressed."""
 
     start: int
@@ -150,19 +148,19 @@ class FilePart(NamedTuple):
     records_before: int
     content: bytes | None = None
     """The bytes themselves, if the file is compressed."""
-    read: int = 0
+    n_compressed_bytes: int = 0
     """Bytes of the compressed file that were read for them."""
     failure: PathError | None = None
     """Why no more than the content can be read."""
-    from_beginning: bool = False
+    reads_from_start: bool = False
     """True if the file is read and unpacked from its beginning to find the part, not as it stands."""
 
 
-WHOLE_FILE = FilePart(0, None, 0, 0, from_beginning=True)
+WHOLE_FILE = ByteRange(0, None, 0, 0, reads_from_start=True)
 
 
-class ColumnPlaces(NamedTuple):
-    """Which columns of a document, in the order of `Source.columns`, are what."""
+class ColumnPositions(NamedTuple):
+    """Which columns of a document, in the order of `ReaderOptions.columns`, are what."""
 
     attributes: slice
     fields: slice
@@ -170,11 +168,11 @@ class ColumnPlaces(NamedTuple):
     """If weights are read."""
     condition: int
     """If documents are chosen by a column."""
-    others: slice
+    extra: slice
 
 
 @dataclass(frozen=True)
-class Source:
+class ReaderOptions:
     """What a reader is given: how to read, and what its caller wants."""
 
     reading: Reading
@@ -184,29 +182,29 @@ class Source:
     columns: tuple[str, ...] = ()
     """Further columns to read: first the attributes and those that are fields, which may be missing, then the weight and the others."""
     attributes: Attributes = NO_ATTRIBUTES
-    tagged: tuple[str, ...] = ()
+    tag_columns: tuple[str, ...] = ()
     """The columns that are fields; they follow the attributes."""
     weight_column: str | None = None
     """The column of weights, which follows these, if they are to be read."""
-    part: FilePart = WHOLE_FILE
+    byte_range: ByteRange = WHOLE_FILE
     """The part of a file of lines to read."""
-    blocks: bool = False
+    accepts_blocks: bool = False
     """Whether the caller takes labelled texts without names, many in a block."""
     on_error: str = "record"
     """What to do with documents that cannot be read: ``record`` yields them with their problem, ``skip`` passes them to ``leave_out``, ``fail`` raises."""
-    leave_out: Callable[[str, DocumentError], object] | None = None
-    patch: Callable[[Document, Notices], Document] | None = None
+    on_unreadable: Callable[[str, DocumentError], object] | None = None
+    relabel: Callable[[Document, Notices], Document] | None = None
     """Gives documents other labels."""
-    where: tuple[str, bool] | None = None
+    row_condition: tuple[str, bool] | None = None
     """The value of the column before the others, and whether documents that have it are chosen, or the others; None for all."""
-    header: str = ""
+    condition_header: str = ""
     """The header that has this value in mail."""
-    alone: bool = False
+    is_only_path: bool = False
     """Whether the corpus is a single path."""
-    files_within: str | None = None
+    allowed_folder: str | None = None
     """The folder, without links, in which the files that a table names must be; None if they may be anywhere."""
 
-    def text_columns(self, usual: str) -> list[str]:
+    def list_text_columns(self, usual: str) -> list[str]:
         """Return the columns that are joined to the text, without those that are fields; the ``usual`` one if none is named."""
         named = self.reading.text_column
         if named is None:
@@ -214,55 +212,55 @@ class Source:
         return (
             []
             if named == NO_TEXT
-            else [name for name in named.split(",") if name not in self.tagged]
+            else [name for name in named.split(",") if name not in self.tag_columns]
         )
 
     @cached_property
-    def places(self) -> ColumnPlaces:
+    def column_positions(self) -> ColumnPositions:
         """Where the values of the columns are that a document carries."""
         fields = len(self.attributes.names)
-        weight = fields + len(self.tagged)
+        weight = fields + len(self.tag_columns)
         condition = weight
         if self.weight_column is not None:
             condition += 1
         others = condition
-        if self.where is not None and not self.header:
+        if self.row_condition is not None and not self.condition_header:
             others += 1
-        return ColumnPlaces(
+        return ColumnPositions(
             slice(0, fields), slice(fields, weight), weight, condition, slice(others, None)
         )
 
     @cached_property
-    def in_blocks(self) -> bool:
+    def can_yield_blocks(self) -> bool:
         """Whether there may be blocks in place of documents: wanted, and documents are nothing but labels and texts in UTF-8."""
         reading = self.reading
         return (
-            self.blocks
+            self.accepts_blocks
             and self.labelled
             and not self.columns
-            and self.patch is None
+            and self.relabel is None
             and reading.document == "text"
             and reading.encoding in ("auto", "utf-8")
-            and not (reading.file_column or reading.label_of_document)
+            and not (reading.file_column or reading.label_source)
         )
 
     @cached_property
-    def limit(self) -> int:
+    def max_document_bytes(self) -> int:
         """The most bytes of a document."""
-        return in_bytes(self.reading.max_document_size)
+        return parse_size(self.reading.max_document_size)
 
     @cached_property
-    def unpacked_limit(self) -> int:
+    def max_unpacked_bytes(self) -> int:
         """The most bytes that a compressed file of documents may unpack to."""
-        return in_bytes(self.reading.max_unpacked_size)
+        return parse_size(self.reading.max_unpacked_size)
 
 
-def delimiter_of(reading: Reading) -> str:
+def get_delimiter(reading: Reading) -> str:
     """Return what stands between two cells of a table."""
     return reading.delimiter or ("," if reading.format == "csv" else "\t")
 
 
-def problem_of(raised: Exception) -> DocumentError:
+def to_document_error(raised: Exception) -> DocumentError:
     """Return why one document cannot be read, given what reading or decoding it raised.
 
     Re-raise what concerns the whole run: wrong settings, a path that cannot be read, too little memory. Any other exception is a defect of
@@ -278,14 +276,14 @@ def problem_of(raised: Exception) -> DocumentError:
     )
 
 
-def size_in_words(size: int) -> str:
+def format_byte_size(size: int) -> str:
     """Return a number of bytes in the largest unit in which it is whole."""
     unit = next((unit for unit in (30, 20, 10) if size % (1 << unit) == 0), 0)
     return f"{size >> unit:,} {'KMG'[unit // 10 - 1] + 'iB' if unit else 'bytes'}"
 
 
-def too_large(limit: int) -> DocumentError:
+def create_size_error(limit: int) -> DocumentError:
     """Return the problem of a document of more bytes than the limit."""
     return DocumentError(
-        f"larger than {size_in_words(limit)}", hint="give --set max-document-size=SIZE"
+        f"larger than {format_byte_size(limit)}", hint="give --set max-document-size=SIZE"
     )

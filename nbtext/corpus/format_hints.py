@@ -8,9 +8,9 @@ import shlex
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from nbtext.corpus.columns import DELIMITERS, MOST_ROWS, as_tsv, split_rows
+from nbtext.corpus.columns import DELIMITERS, MAX_INSPECTED_ROWS, format_tsv_options, split_rows
 from nbtext.corpus.decoding import is_plain
-from nbtext.corpus.streams import LOOKED_AT, beginning
+from nbtext.corpus.streams import DETECTION_BYTES, peek_start
 from nbtext.errors import WARNING, Finding
 from nbtext.settings import FORMATS
 
@@ -30,22 +30,22 @@ MOST_NAMES = 1000
 
 _LABELS_FILE = re.compile(r"(|.*[_.-])(?:labels?|targets?|classes|y)", re.IGNORECASE)
 _TABLES = tuple(
-    suffix for layout in FORMATS.values() for suffix in layout.suffixes if not layout.mail
+    suffix for layout in FORMATS.values() for suffix in layout.suffixes if not layout.is_mail
 )
 
 
-def how_to_read(path: str) -> str | None:
+def suggest_reading_options(path: str) -> str | None:
     """Return the options that may read a file as a corpus, by what its first lines look like; None if they show nothing."""
-    start = beginning(path)
+    start = peek_start(path)
     if not is_plain(start[: start.rfind(b"\n") + 1]):
         return None
-    complete = len(start) < LOOKED_AT
+    complete = len(start) < DETECTION_BYTES
     for delimiter in DELIMITERS:
-        rows = split_rows(start, delimiter, quoted=False, complete=complete)
+        rows = split_rows(start, delimiter, is_quoted=False, is_complete=complete)
         width = len(rows[0]) if rows else 0
         if width > 1 and len(rows) >= FEWEST_LINES and all(len(row) == width for row in rows):
-            return f"each line has {width} columns, so give {as_tsv(delimiter)}"
-    lines = start.decode("utf-8", "replace").splitlines()[:MOST_ROWS]
+            return f"each line has {width} columns, so give {format_tsv_options(delimiter)}"
+    lines = start.decode("utf-8", "replace").splitlines()[:MAX_INSPECTED_ROWS]
     first_words = [line.split(maxsplit=1)[0] for line in lines if " " in line.strip()]
     if (
         len(lines) >= FEWEST_LINES
@@ -84,7 +84,7 @@ def _parallel_files(files: Sequence[str]) -> Iterator[Finding]:
             )
 
 
-def folder_findings(files: Iterable[str], reading: Reading) -> Iterator[Finding]:
+def find_misread_files(files: Iterable[str], reading: Reading) -> Iterator[Finding]:
     """Yield the finding that files are tables, or labels of other files, and are read as texts of the class that their folder or name is."""
     if reading.format == "lines":
         yield from _parallel_files(sorted(files))

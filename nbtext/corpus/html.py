@@ -1,4 +1,4 @@
-"""Document kind ``html``: the text that a browser shows, and the tags around it."""
+"""Document kind ``format_html``: the text that a browser shows, and the tags around it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,17 @@ from collections.abc import Iterable
 from html import unescape
 from typing import Any, NamedTuple
 
-from nbtext.charsets import codec_of
-from nbtext.corpus.decoding import Doubts, decoded_text, from_charset, is_ascii_compatible
+from nbtext.charsets import find_codec
+from nbtext.corpus.decoding import (
+    DecodingIssues,
+    decode_text,
+    decode_with_charset,
+    is_ascii_compatible,
+)
 
-_INLINE = frozenset(b"a abbr b big em font i mark s small span strong sub sup tt u wbr".split())
+_INLINE_TAGS = frozenset(
+    b"a abbr b big em font i mark s small span strong sub sup tt u wbr".split()
+)
 """Tags that do not end a word."""
 
 _UNSEEN = frozenset({b"template", b"noscript"})
@@ -49,7 +56,7 @@ class _Gaps(dict[bytes | None, bytes]):
     """What stands in the text in place of a tag; nothing for a comment."""
 
     def __missing__(self, tag: bytes | None) -> bytes:
-        gap = b"" if tag is None or tag.lower().removeprefix(b"/") in _INLINE else b" "
+        gap = b"" if tag is None or tag.lower().removeprefix(b"/") in _INLINE_TAGS else b" "
         if len(self) < _REMEMBERED and len(tag or b"") < _LONGEST_TAG:
             self[tag] = gap
         return gap
@@ -73,12 +80,12 @@ class HtmlDocument(NamedTuple):
     """None for a comment, and for a tag that has none."""
 
     @classmethod
-    def of(cls, markup: bytes) -> HtmlDocument:
+    def from_markup(cls, markup: bytes) -> HtmlDocument:
         """Split a document at its tags."""
         pieces: list[Any] = _MARKUP.split(markup)
         return cls(pieces[::4], pieces[2::4], pieces[3::4])
 
-    def text(self, *, drop_quotes: bool = False) -> bytes:
+    def extract_text(self, *, drop_quotes: bool = False) -> bytes:
         """Return the text without tags, comments, and elements that are not shown; ``drop_quotes`` drops block quotations."""
         dropped = _UNSEEN | {_QUOTED} if drop_quotes else _UNSEEN
         texts: Iterable[bytes] = self.texts
@@ -112,16 +119,16 @@ class HtmlDocument(NamedTuple):
                     break
 
 
-def declared_charset(markup: bytes) -> str | None:
+def find_meta_charset(markup: bytes) -> str | None:
     """Return the charset that a meta element declares, if any; it is none that could not be found in this way."""
     found = _DECLARED.search(markup, 0, _DECLARED_WITHIN)
     if not found or b"\0" in markup[:_DECLARED_WITHIN]:
         return None
     label = found[1].decode("ascii", "replace")
-    return label if is_ascii_compatible(codec_of(label) or "") else None
+    return label if is_ascii_compatible(find_codec(label) or "") else None
 
 
-def text_of_html_document(body: bytes, encoding: str) -> tuple[bytes, Doubts]:
+def decode_html(body: bytes, encoding: str) -> tuple[bytes, DecodingIssues]:
     """Return the text that a browser shows as UTF-8, and what is doubtful about it; an inline tag does not end a word.
 
     >>> text_of_html_document(b"<p>caf<b>&eacute;</b><br>au lait<script>x()</script>", "auto")[0].decode().split()
@@ -129,8 +136,8 @@ def text_of_html_document(body: bytes, encoding: str) -> tuple[bytes, Doubts]:
 
     ``auto`` is the encoding that a meta element declares, else as for any text. Raise `DocumentError` for bytes that are no text.
     """
-    if encoding == "auto" and (charset := declared_charset(body)):
-        markup, doubts = from_charset(body, charset, encoding)
+    if encoding == "auto" and (charset := find_meta_charset(body)):
+        markup, doubts = decode_with_charset(body, charset, encoding)
     else:
-        markup, doubts = decoded_text(body, encoding)
-    return HtmlDocument.of(markup).text(), doubts
+        markup, doubts = decode_text(body, encoding)
+    return HtmlDocument.from_markup(markup).extract_text(), doubts

@@ -11,30 +11,35 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, cast
 
-from nbtext.corpus.decoding import decoded_name, plain_lines, to_utf8
+from nbtext.corpus.decoding import decode_name, normalize_plain_lines, to_utf8
 from nbtext.corpus.document import (
-    WHOLE_RECORD,
+    RECORD_COLUMN,
     Document,
     LabelledFolder,
-    Source,
-    problem_of,
-    too_large,
+    ReaderOptions,
+    create_size_error,
+    to_document_error,
 )
-from nbtext.corpus.shards import ARRAY
+from nbtext.corpus.shards import JSON_ARRAY_START
 from nbtext.corpus.streams import (
-    LONGEST_FIRST_LINE,
-    beginning,
-    line_blocks,
-    numbered_lines,
+    MAX_FIRST_LINE_BYTES,
+    enumerate_lines,
     open_stream,
+    peek_start,
+    read_line_blocks,
 )
-from nbtext.document_fields import FIELDS_KEY, fields_of_pairs, holds_separators, with_spaces
-from nbtext.errors import DocumentError, PathError, listed
-from nbtext.prediction.label_lists import is_marks, marked_labels
-from nbtext.prediction.labels import MARK, label_set, one_label
+from nbtext.document_fields import (
+    FIELDS_KEY,
+    contains_separators,
+    parse_field_pairs,
+    replace_separators,
+)
+from nbtext.errors import DocumentError, PathError, join_names
+from nbtext.prediction.label_lists import is_label_marks, select_marked_labels
+from nbtext.prediction.labels import LABEL_MARK, clean_label, make_label_set
 from nbtext.ragged import LabelledBlock
 from nbtext.settings import FORMATS
-from nbtext.strict_json import DECODER
+from nbtext.strict_json import STRICT_DECODER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,7 +48,7 @@ if TYPE_CHECKING:
     from nbtext.settings import Reading
     from nbtext.type_names import Fields, Names
 
-PREFIX = FORMATS["fasttext"].beginning
+LABEL_PREFIX = FORMATS["fasttext"].first_bytes
 
 _ABSENT = object()
 """In place of the value at a key that a record does not have."""
@@ -57,21 +62,21 @@ _ITEM = re.compile(rb"\S+")
 _COUNTED = re.compile(rb"[^\s:][^\s]*:0*[1-9][0-9]{0,8}")
 
 
-def each_line(
+def read_each_line(
     path: str,
-    source: Source,
+    source: ReaderOptions,
     document: Callable[[str, bytes], Document | None],
     block_of: Callable[[bytes], LabelledBlock | None] | None = None,
 ) -> Iterator[Document | LabelledBlock]:
     """Yield the document made of each line and its name ``path:line``, if any; report what making it raises as the document's problem.
 
-    Lines end at LF alone. Where blocks may be yielded, ``block_of`` makes one of lines that are plain (`plain_lines`), or returns None if one of them
+    Lines end at LF alone. Where blocks may be yielded, ``block_of`` makes one of lines that are plain (`normalize_plain_lines`), or returns None if one of them
     needs a closer look.
     """
-    limit = source.limit
+    limit = source.max_document_bytes
     with open_stream(path, source) as stream:
-        for lines_before, content, again in line_blocks(stream, source):
-            plain = None if content is None or block_of is None else plain_lines(content)
+        for lines_before, content, again in read_line_blocks(stream, source):
+            plain = None if content is None or block_of is None else normalize_plain_lines(content)
             if (
                 plain is not None
                 and block_of is not None
@@ -79,28 +84,28 @@ def each_line(
             ):
                 yield block
                 continue
-            for number, line in numbered_lines(again, limit, lines_before):
+            for number, line in enumerate_lines(again, limit, lines_before):
                 name = f"{path}:{number}"
                 try:
                     if line is None:
                         # A problem of the document, as all that making it raises.
-                        raise too_large(limit)  # noqa: TRY301
+                        raise create_size_error(limit)  # noqa: TRY301
                     found = document(name, line.removeprefix(BOM_UTF8) if number == 1 else line)
                 except Exception as raised:  # noqa: BLE001 - one line never ends a run
-                    found = Document(name, problem=problem_of(raised))
+                    found = Document(name, problem=to_document_error(raised))
                 if found is not None:
                     yield found
 
 
-def lines(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
+def lines(path: str, source: ReaderOptions) -> Iterator[Document | LabelledBlock]:
     """Yield a document for each line of a file, or of the files in a folder.
 
     If labels are wanted, the class is the name of the file, and an empty line is no document.
     """
     if os.path.isdir(path):
-        from nbtext.corpus.directory import files_below
+        from nbtext.corpus.directory import walk_files
 
-        below = [file for file, problem in files_below(path) if problem is None]
+        below = [file for file, problem in walk_files(path) if problem is None]
         named = (
             [LabelledFolder(file, path.label) for file in below]
             if isinstance(path, LabelledFolder)
@@ -108,16 +113,16 @@ def lines(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
         )
         return chain.from_iterable(lines(file, source) for file in named)
     if not source.labelled:
-        return each_line(path, source, lambda name, line: Document(name, None, line))
-    from nbtext.corpus.mailboxes import class_of
+        return read_each_line(path, source, lambda name, line: Document(name, None, line))
+    from nbtext.corpus.mailboxes import get_path_class
 
-    label = class_of(path, source, ".txt", ".text")
-    return each_line(
+    label = get_path_class(path, source, ".txt", ".text")
+    return read_each_line(
         path, source, lambda name, line: Document(name, label, line) if line.strip() else None
     )
 
 
-def fasttext(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
+def fasttext(path: str, source: ReaderOptions) -> Iterator[Document | LabelledBlock]:
     """Yield a document for each line of ``__label__x text``; labels are not part of the text.
 
     If labels are wanted, skip empty lines, and report lines without one.
@@ -132,23 +137,23 @@ def fasttext(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
             return None
         if not labels:
             raise DocumentError("no label: the line does not begin with __label__")
-        decoded = [decoded_name(label, encoding) for label in labels]
+        decoded = [decode_name(label, encoding) for label in labels]
         return Document(name, _set_of(decoded) if len(decoded) > 1 else decoded[0], text)
 
-    return each_line(path, source, document, _block_of_fasttext)
+    return read_each_line(path, source, document, _block_of_fasttext)
 
 
 def _block_of_fasttext(content: bytes) -> LabelledBlock | None:
     """Return the documents of plain lines if each has one label, at its beginning."""
     parts = [line.partition(b" ") for line in content.split(b"\n")]
     labels = [label for label, _, _ in parts]
-    if content.count(PREFIX) != len(parts) or not all(
-        label.startswith(PREFIX) and b"\t" not in label and label != PREFIX
+    if content.count(LABEL_PREFIX) != len(parts) or not all(
+        label.startswith(LABEL_PREFIX) and b"\t" not in label and label != LABEL_PREFIX
         for label in dict.fromkeys(labels)
     ):
         return None
-    return LabelledBlock.of(
-        labels, [text for _, _, text in parts], lambda label: label[len(PREFIX) :].decode()
+    return LabelledBlock.from_labels(
+        labels, [text for _, _, text in parts], lambda label: label[len(LABEL_PREFIX) :].decode()
     )
 
 
@@ -158,17 +163,19 @@ def _split_labels(line: bytes) -> tuple[list[bytes], bytes]:
     >>> _split_labels(b"__label__spam win a prize")
     ([b'spam'], b'win a prize')
     """
-    if PREFIX not in line:
+    if LABEL_PREFIX not in line:
         return [], line
     label, _, text = line.partition(b" ")
-    if line.startswith(PREFIX) and PREFIX not in text and b"\t" not in label:  # nearly all lines
-        return [label[len(PREFIX) :]], text
+    if (
+        line.startswith(LABEL_PREFIX) and LABEL_PREFIX not in text and b"\t" not in label
+    ):  # nearly all lines
+        return [label[len(LABEL_PREFIX) :]], text
     tokens = line.split()
-    labels = [token[len(PREFIX) :] for token in tokens if token.startswith(PREFIX)]
-    return labels, b" ".join(token for token in tokens if not token.startswith(PREFIX))
+    labels = [token[len(LABEL_PREFIX) :] for token in tokens if token.startswith(LABEL_PREFIX)]
+    return labels, b" ".join(token for token in tokens if not token.startswith(LABEL_PREFIX))
 
 
-def svmlight(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
+def svmlight(path: str, source: ReaderOptions) -> Iterator[Document | LabelledBlock]:
     """Yield a document for each line of ``label name:count name:count # comment``; its text is ``name:count name:count``.
 
     Skip lines that are empty or only a comment. A name is the text before the last colon. If labels are not wanted, drop a first item that
@@ -177,13 +184,13 @@ def svmlight(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
     encoding = source.reading.encoding
 
     def document(name: str, line: bytes) -> Document | None:
-        features = with_spaces(line.partition(b"#")[0]).strip()
+        features = replace_separators(line.partition(b"#")[0]).strip()
         if not features:
             return None
         label = None
         first, *rest = features.split(None, 1)
         if not _COUNTED.fullmatch(first):
-            label = decoded_name(first, encoding)
+            label = decode_name(first, encoding)
             features = b"".join(rest)
         for item in _ITEM.finditer(
             features
@@ -197,10 +204,10 @@ def svmlight(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
             raise DocumentError("no label: the line begins with a count")
         return Document(name, label if source.labelled else None, features)
 
-    return each_line(path, source, document)
+    return read_each_line(path, source, document)
 
 
-def jsonl(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
+def jsonl(path: str, source: ReaderOptions) -> Iterator[Document | LabelledBlock]:
     """Yield a document for each line of one JSON object, named by its id or else ``path:line``; skip empty lines.
 
     Label, text, id and columns are at keys; ``a.b`` is the key b of the object at a. A file may also be an array of objects.
@@ -208,28 +215,28 @@ def jsonl(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
     reading = source.reading
     of_record = _record_reader(source)
     if reading.records is not None or (
-        not source.part.start and ARRAY.match(beginning(path, _LONGEST_MARGIN))
+        not source.byte_range.start and JSON_ARRAY_START.match(peek_start(path, _LONGEST_MARGIN))
     ):
         return _each_element(path, source, of_record)
 
     def document(name: str, line: bytes) -> Document | None:
         if not line.strip():
             return None
-        record, transcoded = parsed_record(line, reading.encoding)
+        record, transcoded = parse_record(line, reading.encoding)
         source.notices.transcoded += transcoded
         return of_record(name, record)
 
-    text_keys = source.text_columns("text")
+    text_keys = source.list_text_columns("text")
     block = (
         partial(_block_of_records, label_key=reading.label_column or "label", text_key=text_keys[0])
         if len(text_keys) == 1
         else None
     )
-    return each_line(path, source, document, block)
+    return read_each_line(path, source, document, block)
 
 
 def _each_element(
-    path: str, source: Source, of_record: Callable[[str, dict[str, object]], Document]
+    path: str, source: ReaderOptions, of_record: Callable[[str, dict[str, object]], Document]
 ) -> Iterator[Document]:
     """Yield a document for each element of an array, named by its id or else ``path:number``; the whole array is in memory."""
     with open_stream(path, source) as stream:
@@ -240,7 +247,7 @@ def _each_element(
     source.notices.transcoded += transcoded
     if (key := source.reading.records) is not None:
         elements = _array_at(elements, key, path)
-    text_keys = source.text_columns("text")
+    text_keys = source.list_text_columns("text")
     for number, element in enumerate(cast("list[object]", elements), 1):
         name = f"{path}:{number}"
         if not isinstance(element, dict):
@@ -261,12 +268,12 @@ def _array_at(value: object, key: str, path: str) -> list[object]:
         raise PathError(
             f"no array at the key {key!r}",
             where=path,
-            hint=arrays_hint(value) or "give --set records=KEY",
+            hint=suggest_records_key(value) or "give --set records=KEY",
         )
     return found
 
 
-def arrays_hint(value: object) -> str | None:
+def suggest_records_key(value: object) -> str | None:
     """Return how to read the arrays of objects inside a JSON object; None if there are none."""
     arrays = [
         key
@@ -274,28 +281,28 @@ def arrays_hint(value: object) -> str | None:
         if isinstance(inside, list) and inside and isinstance(inside[0], dict)
     ]
     return (
-        f"give --set records=KEY with the key of the documents: {listed(arrays, 10)}"
+        f"give --set records=KEY with the key of the documents: {join_names(arrays, 10)}"
         if arrays
         else None
     )
 
 
-def how_to_read_json(path: str) -> str:
+def suggest_json_options(path: str) -> str:
     """Return how to read a file that is JSON, but neither an object a line nor an array of objects; or where it is not valid."""
-    content = beginning(path, LONGEST_FIRST_LINE)
+    content = peek_start(path, MAX_FIRST_LINE_BYTES)
     hint = None
-    if len(content) < LONGEST_FIRST_LINE:
+    if len(content) < MAX_FIRST_LINE_BYTES:
         try:
-            hint = arrays_hint(_parsed(content, "auto")[0])
+            hint = suggest_records_key(_parsed(content, "auto")[0])
         except DocumentError as problem:
             return f"it begins like JSON and is {problem.message}"
     return hint or "make it an array of objects, as with jq .data FILE, or an object a line"
 
 
-def records_in_file(path: str, reading: Reading) -> list[dict[str, object]]:
+def peek_array_records(path: str, reading: Reading) -> list[dict[str, object]]:
     """Return the objects of the array that ``reading.records`` names, as far as there are any; reading them reports what is wrong."""
     with suppress(DocumentError, PathError):
-        value, _ = _parsed(beginning(path, LONGEST_FIRST_LINE), reading.encoding)
+        value, _ = _parsed(peek_start(path, MAX_FIRST_LINE_BYTES), reading.encoding)
         return [
             each for each in _array_at(value, reading.records or "", path) if isinstance(each, dict)
         ]
@@ -309,13 +316,13 @@ def _members(value: object, before: str = "") -> Iterator[tuple[str, object]]:
         yield from _members(inside, f"{before}{key}.")
 
 
-def _record_reader(source: Source) -> Callable[[str, dict[str, object]], Document]:
+def _record_reader(source: ReaderOptions) -> Callable[[str, dict[str, object]], Document]:
     """Return a function from a name and a JSON object to the document that it is."""
     reading = source.reading
     label_key = reading.label_column or "label"
-    text_keys = source.text_columns("text")
+    text_keys = source.list_text_columns("text")
     label_keys = label_key.split(",")
-    n_attributes = len(source.attributes.names) + len(source.tagged)
+    n_attributes = len(source.attributes.names) + len(source.tag_columns)
     attributes = source.columns[:n_attributes]
     others = source.columns[n_attributes:]
 
@@ -325,7 +332,9 @@ def _record_reader(source: Source) -> Callable[[str, dict[str, object]], Documen
         try:
             label: Label | None = None
             if source.labelled and len(label_keys) > 1 and label_key not in record:
-                label = label_set(marked_labels((key, _column(record, key)) for key in label_keys))
+                label = make_label_set(
+                    select_marked_labels((key, _column(record, key)) for key in label_keys)
+                )
             elif source.labelled:
                 label = _label(record, label_key)
             if source.labelled and label is None:
@@ -354,14 +363,14 @@ def _block_of_records(content: bytes, label_key: str, text_key: str) -> Labelled
     texts = []
     try:
         for line in content.decode().split("\n"):
-            record, end = DECODER.raw_decode(line)
+            record, end = STRICT_DECODER.raw_decode(line)
             label = record[label_key]
             text = record[text_key]
             if (
                 end != len(line)
                 or not label
                 or type(label) is not str
-                or MARK in label
+                or LABEL_MARK in label
                 or FIELDS_KEY in record
             ):
                 return None
@@ -370,7 +379,9 @@ def _block_of_records(content: bytes, label_key: str, text_key: str) -> Labelled
         "".join(set(labels)).encode()
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         return None  # no such record, or one with a surrogate
-    return None if holds_separators(b" ".join(texts)) else LabelledBlock.of(labels, texts)
+    return (
+        None if contains_separators(b" ".join(texts)) else LabelledBlock.from_labels(labels, texts)
+    )
 
 
 def _fields_of(record: dict[str, object]) -> Fields:
@@ -378,7 +389,7 @@ def _fields_of(record: dict[str, object]) -> Fields:
     if FIELDS_KEY not in record:
         return ()
     try:
-        return fields_of_pairs(record[FIELDS_KEY])
+        return parse_field_pairs(record[FIELDS_KEY])
     except ValueError:
         raise DocumentError(
             f"the value at the key {FIELDS_KEY!r} is not a list of names and contents"
@@ -387,7 +398,7 @@ def _fields_of(record: dict[str, object]) -> Fields:
 
 def _column(record: dict[str, object], key: str) -> str:
     """Return the value of a column: null is empty, like a cell of a table; a missing key may be a mistake in the name."""
-    if key == WHOLE_RECORD:
+    if key == RECORD_COLUMN:
         return json.dumps(record)
     if _value_at(record, key) is _ABSENT:
         raise DocumentError(f"no value at the key {key!r}")
@@ -401,14 +412,15 @@ def _text_at(record: dict[str, object], key: str) -> bytes:
     if text is None or text is _ABSENT or text == []:
         raise _without_value(record, key, "--text-column")
     raise DocumentError(
-        f"the value at the key {key!r} is not text", hint=arrays_hint(record) or "see --text-column"
+        f"the value at the key {key!r} is not text",
+        hint=suggest_records_key(record) or "see --text-column",
     )
 
 
 def _without_value(record: dict[str, object], key: str, option: str) -> DocumentError:
     if _value_at(record, key) is not _ABSENT:
         return DocumentError(f"no value at the key {key!r}", hint=f"see {option}")
-    hint = arrays_hint(record) or f"see {option}"
+    hint = suggest_records_key(record) or f"see {option}"
     return DocumentError(
         f"no value at the key {key!r}", hint=f"the keys are {_keys_in(record)}; {hint}"
     )
@@ -416,12 +428,12 @@ def _without_value(record: dict[str, object], key: str, option: str) -> Document
 
 def _keys_in(record: dict[str, object]) -> str:
     """Return the keys of an object as a message shows them: half a character as its code."""
-    from nbtext.corpus.columns import cut_short, keys_of
+    from nbtext.corpus.columns import list_record_keys, shorten
 
-    return listed(
+    return join_names(
         [
-            cut_short(each.encode("utf-8", "backslashreplace").decode(), 30)
-            for each in keys_of(record)
+            shorten(each.encode("utf-8", "backslashreplace").decode(), 30)
+            for each in list_record_keys(record)
         ],
         10,
     )
@@ -457,20 +469,20 @@ def _label(record: dict[str, object], key: str) -> Label | None:
     value = _value_at(record, key)
     if isinstance(value, dict):
         value = value.get("choices", value)  # as Label Studio writes several
-    if is_marks(value):
-        return label_set(
+    if is_label_marks(value):
+        return make_label_set(
             label for label, mark in cast("dict[str, float]", value).items() if mark >= 0.5
         )
     if not isinstance(value, list):
         label = _as_text(value, key)
-        return label and one_label(label)
+        return label and clean_label(label)
     return _set_of([_as_text(each, key) or "" for each in value])
 
 
 def _set_of(labels: Names) -> Label:
     if "" in labels:
         raise DocumentError("one of the labels is empty")
-    return label_set(labels)
+    return make_label_set(labels)
 
 
 def _scalar(record: dict[str, object], key: str) -> str | None:
@@ -495,7 +507,7 @@ def _as_text(value: object, key: str) -> str | None:
         raise DocumentError(f"the number at the key {key!r} is too large") from None
 
 
-def parsed_record(line: bytes, encoding: str) -> tuple[dict[str, object], bool]:
+def parse_record(line: bytes, encoding: str) -> tuple[dict[str, object], bool]:
     """Return the object on a line, and whether the line was read as Windows-1252; raise `DocumentError` if there is none."""
     record, transcoded = _parsed(line, encoding)
     if not isinstance(record, dict):
@@ -509,7 +521,7 @@ def _parsed(content: bytes, encoding: str) -> tuple[object, bool]:
         body, transcoded = to_utf8(
             content.removeprefix(BOM_UTF8), encoding
         )  # each line is a JSON text; RFC 8259 (8.1) allows a mark
-        return DECODER.decode(body.decode()), transcoded
+        return STRICT_DECODER.decode(body.decode()), transcoded
     except RecursionError:
         raise DocumentError("JSON nested too deeply") from None
     except json.JSONDecodeError as problem:

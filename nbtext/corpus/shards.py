@@ -15,11 +15,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.corpus.decoding import LONGEST_WIDE, is_wide
-from nbtext.corpus.document import WHOLE_FILE, FilePart, LabelledFolder, Source, delimiter_of
-from nbtext.corpus.streams import BUFFER, LONGEST_BEGINNING, compression, line_ends, readable_stream
+from nbtext.corpus.decoding import WIDE_ENCODING_PROBE_BYTES, is_wide_encoding
+from nbtext.corpus.document import (
+    WHOLE_FILE,
+    ByteRange,
+    LabelledFolder,
+    ReaderOptions,
+    get_delimiter,
+)
+from nbtext.corpus.streams import (
+    BUFFER_BYTES,
+    COMPRESSION_PROBE_BYTES,
+    count_line_ends,
+    detect_compression,
+    unpack_stream,
+)
 from nbtext.errors import NbtextError, PathError
-from nbtext.ragged import blocks
+from nbtext.ragged import split_into_blocks
 from nbtext.settings import FORMATS, Format
 
 if TYPE_CHECKING:
@@ -32,20 +44,20 @@ if TYPE_CHECKING:
     """From content that begins with a record, and its place in the file, to the end of the last record before others, 0 if there is none, and the
     line ends and records up to there; None if the content is not of the format, or ends of records are not known in it."""
 
-BYTES = 1 << 22
-FILES = 1 << 10
+SHARD_BYTES = 1 << 22
+SHARD_FILES = 1 << 10
 """About the most that a shard holds, unless a single document is larger."""
 
-BYTES_HERE = BYTES >> 2
+SCORING_SHARD_BYTES = SHARD_BYTES >> 2
 """About what a shard to be scored by a process of this machine holds: scores take more memory than counts, and processes end together."""
 
-SMALL_FILE = 1 << 12
+MIN_FILE_COST_BYTES = 1 << 12
 """Bytes that a smaller file of a directory counts for: opening it takes as long as counting so many."""
 
-LONGEST_RECORD = 1 << 22
+MAX_RECORD_SEARCH_BYTES = 1 << 22
 """Bytes after which no end of a record is looked for: the rest of the file is one part."""
 
-ARRAY = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:\{|\]?\s*\Z)")
+JSON_ARRAY_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:\{|\]?\s*\Z)")
 """Beginning of an array of JSON objects, in place of one a line."""
 
 
@@ -57,10 +69,10 @@ class Shard(NamedTuple):
     """
 
     path: str
-    part: FilePart = WHOLE_FILE
+    byte_range: ByteRange = WHOLE_FILE
     files: tuple[ListedFile, ...] | None = None
 
-    def absolute(self) -> Shard:
+    def with_absolute_paths(self) -> Shard:
         """Return the shard for a process in another directory that finds the corpus at the same place."""
         files = self.files and tuple(
             (os.path.abspath(file), label, problem) for file, label, problem in self.files
@@ -70,19 +82,19 @@ class Shard(NamedTuple):
             LabelledFolder(path, self.path.label)
             if isinstance(self.path, LabelledFolder)
             else path,
-            self.part,
+            self.byte_range,
             files,
         )
 
 
-def reader(layout: Format) -> Callable[[str, Source], Iterator[Any]]:
+def load_reader(layout: Format) -> Callable[[str, ReaderOptions], Iterator[Any]]:
     """Return the reader of a format: from a path to its documents, or to its files if there is a document in each."""
     module, _, function = layout.reader.partition(".")
     return getattr(import_module(f"nbtext.corpus.{module}"), function)
 
 
-def shards(
-    paths: Sequence[str], source: Source, size: int = BYTES, *, here: bool = True
+def split_corpus(
+    paths: Sequence[str], source: ReaderOptions, size: int = SHARD_BYTES, *, is_local: bool = True
 ) -> Iterator[Shard]:
     """Yield all of the paths in shards of about ``size`` bytes, in order, without overlap; add notices to those of the source.
 
@@ -91,15 +103,17 @@ def shards(
     """
     layout = FORMATS[source.reading.format]
     if source.reading.format == "mbox":
-        from nbtext.corpus.mailboxes import mboxes
+        from nbtext.corpus.mailboxes import list_mboxes
 
-        paths = [file for path in paths for file in mboxes(path, source)]
+        paths = [file for path in paths for file in list_mboxes(path, source)]
     for path in paths:
-        if layout.file_per_document:
+        if layout.has_file_per_document:
             try:
                 yield from (
                     Shard(path, files=tuple(files))
-                    for files in blocks(reader(layout)(path, source), _bytes_of, FILES, size)
+                    for files in split_into_blocks(
+                        load_reader(layout)(path, source), _bytes_of, SHARD_FILES, size
+                    )
                 )
             except NbtextError:
                 yield Shard(path)
@@ -107,17 +121,21 @@ def shards(
         elif path == "-":
             yield Shard(path)
         else:
-            yield from (Shard(path, part) for part in parts(path, size, source, here=here))
+            yield from (
+                Shard(path, part) for part in split_file(path, size, source, is_local=is_local)
+            )
 
 
 def _bytes_of(file: ListedFile) -> int:
     try:
-        return max(os.stat(file[0]).st_size, SMALL_FILE)
+        return max(os.stat(file[0]).st_size, MIN_FILE_COST_BYTES)
     except (OSError, ValueError):
-        return SMALL_FILE
+        return MIN_FILE_COST_BYTES
 
 
-def parts(path: str, size: int, source: Source, *, here: bool = True) -> Iterator[FilePart]:
+def split_file(
+    path: str, size: int, source: ReaderOptions, *, is_local: bool = True
+) -> Iterator[ByteRange]:
     """Cut a file between records into parts of at most ``size`` bytes, unless a record has more; yield `WHOLE_FILE` alone if it is to be read as a whole.
 
     That is so for what is no regular file or cannot be read, and for wide encodings. The file is read once more for that, to count the records
@@ -129,14 +147,15 @@ def parts(path: str, size: int, source: Source, *, here: bool = True) -> Iterato
         status = os.stat(path)
         if records is not None and stat.S_ISREG(status.st_mode):
             with open(path, "rb") as file:
-                is_packed = compression(path, file.peek(LONGEST_BEGINNING)) is not None
+                is_packed = detect_compression(path, file.peek(COMPRESSION_PROBE_BYTES)) is not None
                 is_worth_it = (
-                    here
+                    is_local
                     if is_packed
-                    else status.st_size > size and not is_wide(file.peek(LONGEST_WIDE))
+                    else status.st_size > size
+                    and not is_wide_encoding(file.peek(WIDE_ENCODING_PROBE_BYTES))
                 )
                 if is_worth_it:
-                    stream = readable_stream(file, path, source.unpacked_limit)
+                    stream = unpack_stream(file, path, source.max_unpacked_bytes)
                     last = yield from _cut(stream, size, records, file if is_packed else None)
     except (OSError, ValueError, PathError):
         pass  # reading it reports the reason
@@ -145,7 +164,7 @@ def parts(path: str, size: int, source: Source, *, here: bool = True) -> Iterato
 
 def _cut(
     stream: BufferedReader, size: int, records: _Records, packed: BufferedReader | None
-) -> Generator[FilePart, None, FilePart]:
+) -> Generator[ByteRange, None, ByteRange]:
     upcoming = _Upcoming(stream)
     content = upcoming.content
     wanted = size
@@ -155,7 +174,7 @@ def _cut(
         if found is None:
             break
         end, n_lines, n_records = found
-        if not end and wanted <= size + LONGEST_RECORD:
+        if not end and wanted <= size + MAX_RECORD_SEARCH_BYTES:
             wanted *= 2
             continue
         if not end or not (
@@ -164,7 +183,7 @@ def _cut(
             break
         read_before = read
         read = packed.tell() if packed else 0
-        yield FilePart(
+        yield ByteRange(
             start,
             start + end,
             lines,
@@ -180,10 +199,10 @@ def _cut(
     if not start:
         return WHOLE_FILE
     if packed and upcoming.is_all:
-        return FilePart(
+        return ByteRange(
             start, None, lines, before, bytes(content), packed.tell() - read, upcoming.failure
         )
-    return FilePart(start, None, lines, before, from_beginning=packed is not None)
+    return ByteRange(start, None, lines, before, reads_from_start=packed is not None)
 
 
 class _Upcoming:
@@ -200,9 +219,9 @@ class _Upcoming:
         """Read on until there are more bytes than that; return whether there are."""
         try:
             while (
-                missing := max(size, LONGEST_BEGINNING) + 1 - len(self.content)
+                missing := max(size, COMPRESSION_PROBE_BYTES) + 1 - len(self.content)
             ) > 0 and not self.is_all:
-                piece = self._stream.read1(min(missing, BUFFER))
+                piece = self._stream.read1(min(missing, BUFFER_BYTES))
                 self.content += piece
                 self.is_all = not piece
         except PathError as problem:
@@ -213,35 +232,37 @@ class _Upcoming:
         return len(self.content) > size
 
 
-def _records_of(source: Source) -> _Records | None:
+def _records_of(source: ReaderOptions) -> _Records | None:
     name = source.reading.format
     if name == "mbox":
         return _messages_in
     if name == "csv":
-        delimiter = delimiter_of(source.reading).encode("utf-8", "surrogateescape")
+        delimiter = get_delimiter(source.reading).encode("utf-8", "surrogateescape")
         return partial(_records_in, delimiter=delimiter) if len(delimiter) == 1 else None
     layout = FORMATS[name]
-    return partial(_lines_in, may_be_array=layout.decoded) if layout.line_per_document else None
+    return (
+        partial(_lines_in, may_be_array=layout.is_decoded) if layout.has_line_per_document else None
+    )
 
 
 def _lines_in(content: bytearray, start: int, *, may_be_array: bool) -> tuple[int, int, int] | None:
-    if may_be_array and not start and ARRAY.match(content[:LONGEST_BEGINNING]):
+    if may_be_array and not start and JSON_ARRAY_START.match(content[:COMPRESSION_PROBE_BYTES]):
         return None
     end = content.rfind(b"\n", 0, -1) + 1
-    n = line_ends(content, 0, end)
+    n = count_line_ends(content, 0, end)
     return end, n, n
 
 
 def _messages_in(content: bytearray, start: int) -> tuple[int, int, int] | None:
-    if not start and not content.startswith(FORMATS["mbox"].beginning):
+    if not start and not content.startswith(FORMATS["mbox"].first_bytes):
         return None
-    from nbtext.corpus.mailboxes import MESSAGE
+    from nbtext.corpus.mailboxes import MESSAGE_START
 
-    ends = [found.start() + 1 for found in MESSAGE.finditer(content, 1)]
+    ends = [found.start() + 1 for found in MESSAGE_START.finditer(content, 1)]
     return ends[-1] if ends else 0, 0, len(ends)
 
 
-def size_of_records(content: bytes) -> int:
+def measure_complete_records(content: bytes) -> int:
     """Return the size of the whole records at the beginning of lines of csv: up to the last end of a line after an even number of quotes."""
     quotes = content.count(b'"')
     end = len(content)
@@ -255,8 +276,8 @@ def size_of_records(content: bytes) -> int:
 def _records_in(content: bytearray, start: int, *, delimiter: bytes) -> tuple[int, int, int] | None:
     """Return the same of csv; None if a quote is not where a field begins or ends, or a line ends at CR alone."""
     lines = bytes(content[: content.rfind(b"\n", 0, -1) + 1])
-    whole = lines[: size_of_records(lines)]
-    n_lines = line_ends(whole)
+    whole = lines[: measure_complete_records(lines)]
+    n_lines = count_line_ends(whole)
     if whole.count(b"\r") != whole.count(b"\r\n"):
         return None
     if b'"' not in whole:

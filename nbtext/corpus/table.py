@@ -1,4 +1,4 @@
-"""Formats ``csv`` and ``tsv``: one document a row, label and text in columns. csv is quoted; in tsv a quote is a character."""
+"""Formats ``csv`` and ``format_tsv_line``: one document a row, label and text in columns. csv is quoted; in tsv a quote is a character."""
 
 from __future__ import annotations
 
@@ -13,17 +13,24 @@ from typing import TYPE_CHECKING, AnyStr, NamedTuple
 
 import numpy as np
 
-from nbtext.corpus.columns import as_tsv, column_name, cut_short, names_a_column
-from nbtext.corpus.decoding import decoded_name, is_plain, plain_lines, to_utf8
-from nbtext.corpus.document import WHOLE_FILE, Document, Source, delimiter_of, problem_of, too_large
-from nbtext.corpus.shards import size_of_records
+from nbtext.corpus.columns import decode_column_name, format_tsv_options, implies_header, shorten
+from nbtext.corpus.decoding import decode_name, is_plain, normalize_plain_lines, to_utf8
+from nbtext.corpus.document import (
+    WHOLE_FILE,
+    Document,
+    ReaderOptions,
+    create_size_error,
+    get_delimiter,
+    to_document_error,
+)
+from nbtext.corpus.shards import measure_complete_records
 from nbtext.corpus.streams import (
-    BUFFER,
-    LINES_AT_ONCE,
-    line_blocks,
-    numbered_lines,
+    BUFFER_BYTES,
+    LINE_BLOCK_BYTES,
+    enumerate_lines,
     open_stream,
-    rejoined,
+    prepend_bytes,
+    read_line_blocks,
 )
 from nbtext.errors import (
     WARNING,
@@ -32,9 +39,9 @@ from nbtext.errors import (
     PathError,
     UsageError,
     did_you_mean,
-    quantity,
+    format_quantity,
 )
-from nbtext.prediction.labels import label_set
+from nbtext.prediction.labels import make_label_set
 from nbtext.ragged import LabelledBlock
 
 if TYPE_CHECKING:
@@ -44,10 +51,10 @@ if TYPE_CHECKING:
     from nbtext.prediction.labels import Label
 
 
-LONGEST_NAME = 30
+MAX_COLUMN_NAME_CHARS = 30
 """Characters of a column's name in a message."""
 
-FEWEST_SWALLOWED = 3
+MIN_SWALLOWED_LINES = 3
 """Lines in a cell, at least, that all look like rows, for the cell to be a mistake."""
 
 Row = tuple[int, list[bytes] | None]
@@ -64,20 +71,20 @@ def _skip_record(text: TextIOWrapper, line: str, quotes: int) -> int:
     n_lines = 0
     while line and (line[-1] not in "\r\n" or quotes % 2):
         n_lines += line[-1] in "\r\n"
-        line = text.readline(BUFFER)
+        line = text.readline(BUFFER_BYTES)
         quotes += line.count('"')
     return n_lines
 
 
-def _rows_of_csv(
-    stream: BufferedReader, source: Source, rows_before: int, lines_before: int
+def _read_csv_rows(
+    stream: BufferedReader, source: ReaderOptions, rows_before: int, lines_before: int
 ) -> Generator[Row]:
     """Yield the records of quoted fields, which may hold line ends, numbered as a spreadsheet numbers its rows.
 
     Bytes that are not UTF-8 pass through the text layer as surrogates, so that each document's encoding is found by itself.
     """
-    limit = source.limit
-    delimiter = delimiter_of(source.reading)
+    limit = source.max_document_bytes
+    delimiter = get_delimiter(source.reading)
     text = io.TextIOWrapper(
         stream,
         encoding="utf-8" if rows_before else "utf-8-sig",
@@ -122,16 +129,16 @@ def _rows_of_csv(
                 return
     except csv.Error as problem:
         where = f"line {lines_before + before + 1}"
-        hint = f"if a quote is only a character, give {as_tsv(delimiter)}"
+        hint = f"if a quote is only a character, give {format_tsv_options(delimiter)}"
         raise PathError(f"{where}: not valid csv ({problem})", hint=hint) from None
     finally:
         text.detach()
 
 
-def holds_rows(record: Sequence[AnyStr], delimiter: AnyStr, line_end: AnyStr) -> bool:
+def contains_rows(record: Sequence[AnyStr], delimiter: AnyStr, line_end: AnyStr) -> bool:
     """Return whether a cell holds lines that look like rows: two stray quotes make one cell of all that stands between them."""
     for cell in record:
-        if cell.count(line_end) <= FEWEST_SWALLOWED:
+        if cell.count(line_end) <= MIN_SWALLOWED_LINES:
             continue
         inner = cell.split(line_end)[1:-1]
         if all(line.count(delimiter) == len(record) - 1 for line in inner):
@@ -151,12 +158,12 @@ class _RowBlock(NamedTuple):
     """Returns the cells of some columns, given the number of columns; None if one of the rows needs a closer look."""
 
 
-def _blocks_of_tsv(stream: BufferedReader, source: Source) -> Generator[_RowBlock]:
+def _blocks_of_tsv(stream: BufferedReader, source: ReaderOptions) -> Generator[_RowBlock]:
     """Yield blocks of lines split at the delimiter; quotes are characters."""
-    separator = delimiter_of(source.reading).encode("utf-8", "surrogateescape")
+    separator = get_delimiter(source.reading).encode("utf-8", "surrogateescape")
 
     def rows(lines: BufferedReader, lines_before: int) -> Iterator[Row]:
-        for number, line in numbered_lines(lines, source.limit, lines_before):
+        for number, line in enumerate_lines(lines, source.max_document_bytes, lines_before):
             yield (
                 number,
                 None
@@ -164,37 +171,37 @@ def _blocks_of_tsv(stream: BufferedReader, source: Source) -> Generator[_RowBloc
                 else (line.removeprefix(BOM_UTF8) if number == 1 else line).split(separator),
             )
 
-    for before, content, one_by_one in line_blocks(stream, source):
+    for before, content, one_by_one in read_line_blocks(stream, source):
         yield _RowBlock(
             rows(one_by_one, before),
             None if content is None else partial(_columns_of_lines, content, separator),
         )
 
 
-def _blocks_of_csv(stream: BufferedReader, source: Source) -> Generator[_RowBlock]:
+def _blocks_of_csv(stream: BufferedReader, source: ReaderOptions) -> Generator[_RowBlock]:
     """Yield blocks that end where a record ends; from where no such end is found, or csv is not valid, the rest as one block."""
-    csv.field_size_limit(max(source.limit, 1 << 17))
+    csv.field_size_limit(max(source.max_document_bytes, 1 << 17))
     rest = b""
-    rows_before = source.part.records_before
-    lines_before = source.part.lines_before
-    line_wise = line_blocks(stream, source)
+    rows_before = source.byte_range.records_before
+    lines_before = source.byte_range.lines_before
+    line_wise = read_line_blocks(stream, source)
     for _, content, one_by_one in line_wise:
         if content is None:
             stream = one_by_one
             break
         rest += content
-        size = size_of_records(rest)
+        size = measure_complete_records(rest)
         records = None
-        if not size and len(rest) < LINES_AT_ONCE:
+        if not size and len(rest) < LINE_BLOCK_BYTES:
             continue
         done = rest[:size]
-        if 0 < size <= source.limit:
+        if 0 < size <= source.max_document_bytes:
             text = io.StringIO(
                 done.decode("utf-8" if rows_before else "utf-8-sig", "surrogateescape"), newline=""
             )
             with suppress(csv.Error):  # reading the rest row by row reports it
                 records = list(
-                    csv.reader(text, delimiter=delimiter_of(source.reading), strict=True)
+                    csv.reader(text, delimiter=get_delimiter(source.reading), strict=True)
                 )
         if records is None:
             break
@@ -210,12 +217,14 @@ def _blocks_of_csv(stream: BufferedReader, source: Source) -> Generator[_RowBloc
                     _columns_of_records,
                     done,
                     [record for _, record in filled],
-                    delimiter_of(source.reading),
+                    get_delimiter(source.reading),
                 ),
             )
         lines_before += done.count(b"\n") + done.count(b"\r") - done.count(b"\r\n")
         rows_before += len(records)
-    with closing(_rows_of_csv(rejoined(rest, stream), source, rows_before, lines_before)) as later:
+    with closing(
+        _read_csv_rows(prepend_bytes(rest, stream), source, rows_before, lines_before)
+    ) as later:
         yield _RowBlock(later)
     next(line_wise, None)  # raises what reading raised
 
@@ -224,7 +233,7 @@ def _columns_of_records(
     content: bytes, records: list[list[str]], delimiter: str, width: int, wanted: Sequence[int]
 ) -> list[list[bytes]] | None:
     if content.count(b"\n") > len(records) and any(
-        holds_rows(record, delimiter, "\n") for record in records
+        contains_rows(record, delimiter, "\n") for record in records
     ):
         return None
     if any(len(record) != width for record in records) or not is_plain(content):
@@ -235,7 +244,7 @@ def _columns_of_records(
 def _columns_of_lines(
     content: bytes, separator: bytes, width: int, wanted: Sequence[int]
 ) -> list[list[bytes]] | None:
-    plain = plain_lines(content)
+    plain = normalize_plain_lines(content)
     if plain is None or len(separator) != 1 or separator in b"\r\n":
         return None
     text = np.frombuffer(plain + b"\n", np.uint8)
@@ -263,7 +272,7 @@ class _Places(NamedTuple):
     """Of each label, the column that says which rows have it, if there is one for each."""
 
     @classmethod
-    def of(cls, source: Source, header: Sequence[str] | None, path: str) -> _Places:
+    def of(cls, source: ReaderOptions, header: Sequence[str] | None, path: str) -> _Places:
         """Find the columns that the settings name; raise `UsageError` or `PathError` if they do not fit."""
         reading = source.reading
         places: dict[str, list[int]] = {}
@@ -285,7 +294,7 @@ class _Places(NamedTuple):
             found = places.get(name, ())
             if len(found) != 1:
                 how_often = "no column is" if not found else "several columns are"
-                shown = [cut_short(column, LONGEST_NAME) for column in header]
+                shown = [shorten(column, MAX_COLUMN_NAME_CHARS) for column in header]
                 listed = (
                     f"the header has {', '.join(shown[:20])}" if header else "the table is empty"
                 )
@@ -296,7 +305,7 @@ class _Places(NamedTuple):
                 )
             return found[0]
 
-        texts = list(map(position, source.text_columns("2")))
+        texts = list(map(position, source.list_text_columns("2")))
         label_column = (reading.label_column or "1") if source.labelled else None
         has_marks = label_column is not None and "," in label_column and label_column not in places
         marks = (
@@ -330,12 +339,10 @@ class _Places(NamedTuple):
 
     def labels(self, fields: Sequence[bytes], encoding: str) -> Label:
         """Return the set of the labels that a row has a mark for."""
-        from nbtext.prediction.label_lists import marked_labels
+        from nbtext.prediction.label_lists import select_marked_labels
 
-        marks = (
-            (name, decoded_name(fields[place], encoding)) for name, place in self.marks.items()
-        )
-        return label_set(marked_labels(marks))
+        marks = ((name, decode_name(fields[place], encoding)) for name, place in self.marks.items())
+        return make_label_set(select_marked_labels(marks))
 
     def block(self, rows: _RowBlock, width: int) -> LabelledBlock | None:
         """Return the documents of rows, given the number of columns; None if one of them needs a closer look."""
@@ -346,10 +353,10 @@ class _Places(NamedTuple):
             return None
         labels, *texts = columns
         joined = texts[0] if len(texts) == 1 else list(map(b"\n".join, zip(*texts, strict=True)))
-        return LabelledBlock.of(labels, joined, bytes.decode)
+        return LabelledBlock.from_labels(labels, joined, bytes.decode)
 
 
-def delimited(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
+def delimited(path: str, source: ReaderOptions) -> Iterator[Document | LabelledBlock]:
     """Yield a document for each row, named by its id column or else ``path:row``; the header is row 1."""
     blocks_of = _blocks_of_csv if source.reading.format == "csv" else _blocks_of_tsv
     with open_stream(path, source) as stream, ExitStack() as also:
@@ -357,17 +364,17 @@ def delimited(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
         rest: Iterable[_RowBlock] = blocks
         header = None
         beginning = blocks
-        if source.part.start:
-            from_beginning = replace(source, part=WHOLE_FILE, blocks=False)
+        if source.byte_range.start:
+            from_beginning = replace(source, byte_range=WHOLE_FILE, accepts_blocks=False)
             whole = also.enter_context(open_stream(path, from_beginning))
             beginning = also.enter_context(closing(blocks_of(whole, from_beginning)))
-        if names_a_column(source.reading, source.columns):
+        if implies_header(source.reading, source.columns):
             names, after = _first_row(beginning)
-            header = [column_name(field, source.reading.encoding) for field in names]
-            rest = blocks if source.part.start else chain([after], blocks)
+            header = [decode_column_name(field, source.reading.encoding) for field in names]
+            rest = blocks if source.byte_range.start else chain([after], blocks)
         places = _Places.of(source, header, path)
         width = len(header or ())
-        if source.part.start and not width:
+        if source.byte_range.start and not width:
             rows = chain.from_iterable(block.rows for block in beginning)
             width = next(
                 (
@@ -390,12 +397,12 @@ def _first_row(blocks: Iterable[_RowBlock]) -> tuple[list[bytes], _RowBlock]:
 
 
 def _documents(
-    path: str, blocks: Iterable[_RowBlock], places: _Places, width: int, source: Source
+    path: str, blocks: Iterable[_RowBlock], places: _Places, width: int, source: ReaderOptions
 ) -> Iterator[Document | LabelledBlock]:
     """Yield the documents of rows, given the number of columns, 0 if the first row tells it."""
     last = places.last
     encoding = source.reading.encoding
-    label_of = lru_cache(1 << 10)(decoded_name)
+    label_of = lru_cache(1 << 10)(decode_name)
     for rows in blocks:
         block = places.block(rows, width)
         if block is not None:
@@ -409,7 +416,7 @@ def _documents(
             try:
                 if fields is None:
                     # A problem of the document, as all that making it raises.
-                    raise too_large(source.limit)  # noqa: TRY301
+                    raise create_size_error(source.max_document_bytes)  # noqa: TRY301
                 if len(fields) <= last or len(fields) != width > last:
                     raise _wrong_width(len(fields), width, last)  # noqa: TRY301 - likewise
                 if places.identity is not None:
@@ -424,17 +431,17 @@ def _documents(
                 )
                 document = Document(name, label, places.text(fields), columns=columns)
             except Exception as raised:  # noqa: BLE001 - one row never ends a run
-                document = Document(name, problem=problem_of(raised))
+                document = Document(name, problem=to_document_error(raised))
             yield document
 
 
-def _noting_swallowed_rows(rows: Iterable[Row], path: str, source: Source) -> Iterator[Row]:
+def _noting_swallowed_rows(rows: Iterable[Row], path: str, source: ReaderOptions) -> Iterator[Row]:
     """Yield rows, and note the first with a cell that seems to have swallowed others."""
-    delimiter = delimiter_of(source.reading)
+    delimiter = get_delimiter(source.reading)
     encoded = delimiter.encode("utf-8", "surrogateescape")
     is_sought = source.reading.format == "csv"
     for number, fields in rows:
-        if is_sought and fields is not None and holds_rows(fields, encoded, b"\n"):
+        if is_sought and fields is not None and contains_rows(fields, encoded, b"\n"):
             is_sought = False
             what = (
                 f"{path}:{number}: a cell in quotes holds lines that look like rows, and is "
@@ -445,7 +452,7 @@ def _noting_swallowed_rows(rows: Iterable[Row], path: str, source: Source) -> It
                     "columns",
                     WARNING,
                     what,
-                    f"if a quote is only a character, give {as_tsv(delimiter)}",
+                    f"if a quote is only a character, give {format_tsv_options(delimiter)}",
                 )
             )
         yield number, fields
@@ -455,9 +462,9 @@ def _wrong_width(found: int, width: int, last: int) -> DocumentError:
     """Return the problem of a row with another number of columns than the first row, or, if that has too few, than are needed."""
     if width > last:
         return DocumentError(
-            f"expected {quantity(width, 'column')}, found {found}", hint="check --delimiter"
+            f"expected {format_quantity(width, 'column')}, found {found}", hint="check --delimiter"
         )
     return DocumentError(
-        f"expected at least {quantity(last + 1, 'column')}, found {found}",
+        f"expected at least {format_quantity(last + 1, 'column')}, found {found}",
         hint="check --delimiter and --text-column",
     )

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from nbtext.counts.matrix import DocumentTermMatrix, add_weighted_sums
-from nbtext.counts.weighting import weighted
+from nbtext.counts.weighting import weigh_matrix
 from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.type_names import Floats, Mask, Whole
+    from nbtext.type_names import Floats, Ints, Mask
 
-ITERATIONS = 4
+SUBSPACE_ITERATIONS = 4
 """Multiplications by AAᵀ. On 20 Newsgroups, classifiers of the features are no better with more."""
 
 MORE_DIRECTIONS = 10
@@ -38,13 +38,13 @@ class LatentSpace:
     """The projection from selected terms to latent features, with the idf of some statistics."""
 
     statistics: ClassStatistics
-    known: Mask
-    """Mask of the terms in use, from `latent_terms`, shape (n_terms,)."""
+    used_terms: Mask
+    """Mask of the terms in use, from `select_latent_terms`, shape (n_terms,)."""
     projection: NDArray[np.float32]
     """V, shape (n_known, n_features)."""
 
     @classmethod
-    def of(
+    def from_documents(
         cls,
         statistics: ClassStatistics,
         selected: Mask,
@@ -52,38 +52,38 @@ class LatentSpace:
         dimensions: int,
     ) -> Self:
         """Return the space of all documents of the statistics, of ``dimensions`` dimensions or as many as they span."""
-        known = latent_terms(statistics, selected, dimensions)
-        matrix = weighted(documents.of_terms(known), "tfidf", statistics)
+        known = select_latent_terms(statistics, selected, dimensions)
+        matrix = weigh_matrix(documents.select_terms(known), "tfidf", statistics)
         number = np.cumsum(known) - 1
-        projection = right_singular_vectors(
+        projection = compute_right_singular_vectors(
             matrix._replace(terms=number[matrix.terms]), int(np.count_nonzero(known)), dimensions
         )
         return cls(statistics, known, projection.astype(np.float32))
 
-    def features(self, matrix: DocumentTermMatrix) -> tuple[Floats, Whole]:
+    def project(self, matrix: DocumentTermMatrix) -> tuple[Floats, Ints]:
         """Return latent features of documents at unit length, shape (n_docs, n_features), and the numbers of their tokens in use, shape (n_docs,).
 
         The features of a document whose projection vanishes, such as one without a term in use, are zeros.
         """
-        matrix = matrix.of_terms(self.known)
+        matrix = matrix.select_terms(self.used_terms)
         features = np.zeros((matrix.n_documents, self.projection.shape[1]))
         if features.size:
-            number = np.cumsum(self.known) - 1
-            vectors = weighted(matrix, "tfidf", self.statistics)
+            number = np.cumsum(self.used_terms) - 1
+            vectors = weigh_matrix(matrix, "tfidf", self.statistics)
             add_weighted_sums(
                 features,
                 vectors,
-                self.known.size,
+                self.used_terms.size,
                 lambda terms: self.projection[number[terms]].astype(np.float64),
             )
         length = np.sqrt((features**2).sum(axis=1))[:, np.newaxis]
         scaled: Floats = np.divide(
             features, length, out=np.zeros_like(features), where=length > VANISHING
         )
-        return scaled, matrix.lengths
+        return scaled, matrix.known_tokens
 
 
-def latent_terms(statistics: ClassStatistics, selected: Mask, dimensions: int) -> Mask:
+def select_latent_terms(statistics: ClassStatistics, selected: Mask, dimensions: int) -> Mask:
     """Return a mask of the selected terms in at least two documents, shape (n_terms,): a term of one document connects it with no other.
 
     If they are fewer than the dimensions wanted, return all selected terms that occur.
@@ -93,7 +93,7 @@ def latent_terms(statistics: ClassStatistics, selected: Mask, dimensions: int) -
     return repeated if np.count_nonzero(repeated) >= dimensions else selected & (holding >= 1)
 
 
-def right_singular_vectors(matrix: DocumentTermMatrix, n_terms: int, most: int) -> Floats:
+def compute_right_singular_vectors(matrix: DocumentTermMatrix, n_terms: int, most: int) -> Floats:
     """Return V of the at most ``most`` largest singular values, largest first, shape (n_terms, n).
 
     Subspace iteration from random directions with a fixed seed. The largest component of each vector is positive.
@@ -106,7 +106,7 @@ def right_singular_vectors(matrix: DocumentTermMatrix, n_terms: int, most: int) 
     columns: Any = rows.T.tocsr()
     wanted = min(most + MORE_DIRECTIONS, matrix.n_documents, n_terms)
     directions = np.random.default_rng(SEED).standard_normal((matrix.n_documents, wanted))
-    for _ in range(ITERATIONS):
+    for _ in range(SUBSPACE_ITERATIONS):
         directions = rows @ (columns @ _orthonormal(directions))
     vectors = _orthonormal(columns @ _orthonormal(directions))[:, :most]
     largest = (

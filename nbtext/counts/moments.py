@@ -13,7 +13,7 @@ import numpy as np
 from nbtext.errors import UsageError
 
 if TYPE_CHECKING:
-    from nbtext.type_names import AnyArray, Floats, Whole
+    from nbtext.type_names import AnyArray, Floats, Ints
 
 MANTISSA = 53
 """Bits of a float's significand."""
@@ -28,7 +28,7 @@ SPLITTER = 2.0**27 + 1
 class Moments(NamedTuple):
     """Moments of every class and column of numbers, shapes (n_classes, n_columns)."""
 
-    documents: Whole
+    documents: Ints
     """Documents of the class with a number."""
     sums: AnyArray
     """Σ x, as fractions."""
@@ -42,7 +42,7 @@ class Moments(NamedTuple):
         return cls(np.zeros((n_classes, n_columns), np.int64), sums, squares)
 
     @classmethod
-    def of(cls, values: Floats, classes: Whole, n_classes: int) -> Self:
+    def from_values(cls, values: Floats, classes: Ints, n_classes: int) -> Self:
         """Return the moments of documents with values, shape (n_docs, n_columns), nan if missing, and class numbers, shape (n_docs,)."""
         found = cls.zero(n_classes, values.shape[1])
         for column in range(values.shape[1]):
@@ -57,18 +57,18 @@ class Moments(NamedTuple):
             found.squares[:, column] = _exact_sums(parts, np.tile(groups, 3), n_classes)
         return found
 
-    def plus(self, other: Moments) -> Moments:
+    def add(self, other: Moments) -> Moments:
         """Return the moments of both corpora together, with the same classes and columns."""
         return Moments(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
-    def minus(self, other: Moments) -> Moments:
+    def subtract(self, other: Moments) -> Moments:
         """Return the moments without another corpus, with the same classes and columns; raises `UsageError` if the result is impossible."""
         rest = Moments(*(mine - theirs for mine, theirs in zip(self, other, strict=True)))
-        if not rest.are_possible():
+        if not rest.is_possible():
             raise UsageError("cannot take away documents that were never counted")
         return rest
 
-    def are_possible(self) -> bool:
+    def is_possible(self) -> bool:
         """Return whether some numbers can have these moments: n ≥ 0, (Σ x)² ≤ n Σ x², and no sums where n = 0."""
         some = self.documents > 0
         spread = self.documents * self.squares - self.sums * self.sums
@@ -79,13 +79,13 @@ class Moments(NamedTuple):
             and not np.any(self.squares[~some])
         )
 
-    def and_of(self, values: Floats, classes: Whole, n_classes: int) -> Moments:
+    def add_values(self, values: Floats, classes: Ints, n_classes: int) -> Moments:
         """Add the moments of further documents, given as in `of`; new classes are numbered after these."""
-        return self.scattered(np.arange(len(self.documents)), n_classes).plus(
-            self.of(values, classes, n_classes)
+        return self.reindex_classes(np.arange(len(self.documents)), n_classes).add(
+            self.from_values(values, classes, n_classes)
         )
 
-    def without_each(self, column: int, values: Floats, classes: Whole) -> Moments:
+    def leave_one_out(self, column: int, values: Floats, classes: Ints) -> Moments:
         """Return the moments of a column without each of its documents in turn, shapes (n_classes, n_docs), given as in `of`."""
         rest = Moments(*(np.tile(part[:, column, np.newaxis], values.size) for part in self))
         here = np.flatnonzero(~np.isnan(values))
@@ -94,29 +94,29 @@ class Moments(NamedTuple):
             part[classes[here], here] -= own
         return rest
 
-    def parted(self, n_columns: int) -> tuple[Moments, Moments]:
+    def split_columns(self, n_columns: int) -> tuple[Moments, Moments]:
         """Return the moments of the first ``n_columns`` columns, and those of the others."""
         return Moments(*(part[:, :n_columns] for part in self)), Moments(
             *(part[:, n_columns:] for part in self)
         )
 
-    def of_classes(self, numbers: Whole) -> Moments:
+    def take_classes(self, numbers: Ints) -> Moments:
         """Return the moments of some classes, by number, in the order given."""
         return Moments(*(part[numbers] for part in self))
 
-    def scattered(self, numbers: Whole, n_classes: int) -> Moments:
+    def reindex_classes(self, numbers: Ints, n_classes: int) -> Moments:
         """Renumber the classes, given the new number of each, of ``n_classes``; add up classes with the same number."""
         wider = Moments.zero(n_classes, self.documents.shape[1])
         for new, old in zip(wider, self, strict=True):
             np.add.at(new, numbers, old)
         return wider
 
-    def total(self) -> Moments:
+    def sum_classes(self) -> Moments:
         """Return the moments of all classes together, shapes (1, n_columns)."""
         return Moments(*(part.sum(axis=0, keepdims=True) for part in self))
 
 
-def _exact_sums(values: Floats, groups: Whole, n_groups: int) -> AnyArray:
+def _exact_sums(values: Floats, groups: Ints, n_groups: int) -> AnyArray:
     """Return the sum of each group's values as a fraction, shape (n_groups,); exact for fewer than 2³⁶ values.
 
     Significands are summed as whole numbers by group and power of two.

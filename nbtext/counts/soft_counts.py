@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic
 import numpy as np
 
 from nbtext.counts.count_table import Counts, log_units
-from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE
+from nbtext.counts.matrix import MAX_BLOCK_TERM_WEIGHTS
 from nbtext.text.hashing import pair
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from nbtext.counts.matrix import DocumentTermMatrix
-    from nbtext.type_names import AnyArray, Floats, Integers, Keys, Mask, Numbers, OfTerms, Whole
+    from nbtext.type_names import AnyArray, AnyInts, Floats, Ints, Keys, Mask, Numbers, TermFunction
 
 
 class SoftCounter(Generic[Counts]):
@@ -34,7 +34,7 @@ class SoftCounter(Generic[Counts]):
         )
         self._by_term = by_document.T.tocsr()
 
-    def scores(self, known: Mask, weights: OfTerms) -> Floats:
+    def score(self, known: Mask, weights: TermFunction) -> Floats:
         """Return Σ_j n_jd w_jk over known terms, a mask of shape (n_terms,); shape (n_docs, n_classes). ``weights`` returns w of some terms."""
         scores = np.zeros((self._by_term.shape[1], self._labelled.n_classes))
         for terms, part in self._blocks():
@@ -44,16 +44,16 @@ class SoftCounter(Generic[Counts]):
             scores += part.T @ table
         return scores
 
-    def counts(self, shares: Floats) -> Counts:
+    def sum_counts(self, shares: Floats) -> Counts:
         """Return Σ_d r_dk n_jd as the only column of the statistics, given shares r, shape (n_docs, n_classes), in thousandths."""
         keys, [counts] = self._sums(shares, lambda counts: [counts])
         return self._labelled.with_cells(shares.sum(axis=0), keys, counts, counts)
 
-    def statistics(self, shares: Floats) -> Counts:
+    def sum_statistics(self, shares: Floats) -> Counts:
         """Return all columns that the labelled statistics have, in whole thousandths."""
         logs = self._labelled.cell_logs is not None
 
-        def columns(counts: Numbers) -> list[Whole]:
+        def columns(counts: Numbers) -> list[Ints]:
             return [
                 counts.astype(np.int64),
                 np.ones(counts.size, np.int64),
@@ -65,8 +65,8 @@ class SoftCounter(Generic[Counts]):
         return self._labelled.with_cells(shares.sum(axis=0), keys, *sums)
 
     def _sums(
-        self, shares: Numbers, columns: Callable[[AnyArray], list[Whole]]
-    ) -> tuple[Keys, list[Whole]]:
+        self, shares: Numbers, columns: Callable[[AnyArray], list[Ints]]
+    ) -> tuple[Keys, list[Ints]]:
         """Return the keys (term, class) of the cells in which documents with the term have a share, and the sums of each column there.
 
         ``columns`` makes them of counts.
@@ -82,17 +82,17 @@ class SoftCounter(Generic[Counts]):
         keys, *found = (np.concatenate(each) for each in zip(*parts, strict=True))
         return keys, found
 
-    def _blocks(self) -> Iterator[tuple[Whole, csr_array]]:
-        """Yield terms, so many that a table with the classes has at most `TERM_WEIGHTS_AT_ONCE` cells, and their counts by document."""
+    def _blocks(self) -> Iterator[tuple[Ints, csr_array]]:
+        """Yield terms, so many that a table with the classes has at most `MAX_BLOCK_TERM_WEIGHTS` cells, and their counts by document."""
         n_terms = self._labelled.n_terms
-        step = max(TERM_WEIGHTS_AT_ONCE // self._labelled.n_classes, 1)
+        step = max(MAX_BLOCK_TERM_WEIGHTS // self._labelled.n_classes, 1)
         for begin in range(0, max(n_terms, 1), step):
             rows = np.arange(begin, min(begin + step, n_terms))
             yield rows, self._by_term[begin : begin + step]
 
 
 def _sparse(
-    elements: Numbers, columns: Integers, bounds: Integers, shape: tuple[int, int]
+    elements: Numbers, columns: AnyInts, bounds: AnyInts, shape: tuple[int, int]
 ) -> csr_array:
     from scipy.sparse import csr_array
 

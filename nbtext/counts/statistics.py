@@ -21,8 +21,8 @@ from nbtext.counts.count_table import (
     Counts,
     CountTable,
     Number,
-    fields_of,
-    regrouped,
+    collect_fields,
+    regroup_counts,
     sum_cells,
     sum_over_classes,
 )
@@ -31,8 +31,8 @@ from nbtext.document_fields import WEIGHT_UNIT
 from nbtext.errors import UsageError
 from nbtext.fast_dataclasses import dataclass
 from nbtext.prediction.posterior import LabelPosterior
-from nbtext.ragged import find_sorted, flat_indices
-from nbtext.text.analyzer import UNKNOWN
+from nbtext.ragged import compute_flat_indices, find_sorted
+from nbtext.text.analyzer import UNKNOWN_TERM
 from nbtext.text.hashing import pair
 
 if TYPE_CHECKING:
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
     from nbtext.prediction.posterior import Posterior
     from nbtext.settings import Settings
-    from nbtext.type_names import Integers, Keys, Mask, Names, Numbers, Whole
+    from nbtext.type_names import AnyInts, Ints, Keys, Mask, Names, Numbers
 
 
-class Seed(NamedTuple):
+class SeedTerm(NamedTuple):
     """A term that speaks for a class, or against it."""
 
     label: str
@@ -53,18 +53,18 @@ class Seed(NamedTuple):
     """In the class; of a term against it, as a negative number, in every other class."""
 
 
-Seeds = Sequence[Seed]
+SeedTerms = Sequence[SeedTerm]
 
 
-class Weights(NamedTuple):
+class CountWeights(NamedTuple):
     """What the documents of a class weigh beside their own weights, and the seed words that join their counts."""
 
-    classes: Whole | None = None
+    class_factors: Ints | None = None
     """In units of 1 / `WEIGHT_UNIT`, shape (n_classes,); None if all are 1."""
-    seeds: Seeds = ()
+    seeds: SeedTerms = ()
 
 
-COUNTED_ALONE = Weights()
+UNWEIGHTED = CountWeights()
 
 ALL_DOCUMENTS = "all documents"
 """The class of `ClassStatistics.all_documents`; not the reserved label, which says that there are other labels."""
@@ -77,11 +77,11 @@ SUM_DIGITS = 9
 
 @dataclass(frozen=True, eq=False)
 class ClassStatistics(CellCounts):
-    """The sum of the layers of a table by class, in documents and tokens, with weights of classes and seed words; `estimated` makes it."""
+    """The sum of the layers of a table by class, in documents and tokens, with weights of classes and seed words; `estimate_statistics` makes it."""
 
     table: CountTable = field(kw_only=True)
     """The whole numbers that documents are subtracted from."""
-    weights: Weights = COUNTED_ALONE
+    weights: CountWeights = UNWEIGHTED
     seeds: CellCounts = field(kw_only=True)
     """The pseudo-counts of seed words in the sum, which are a part of the prior; without cells if there are none."""
 
@@ -93,12 +93,12 @@ class ClassStatistics(CellCounts):
     @property
     def weight_unit(self) -> int:
         """The weights of single documents are multiples of 1 / `weight_unit`."""
-        if self.weights.classes is None:
+        if self.weights.class_factors is None:
             return self.table.unit
         return self.table.unit * WEIGHT_UNIT
 
     @property
-    def observed(self) -> Self:
+    def observed_counts(self) -> Self:
         """The counts without seed words, in the same cells: those of documents, labelled or not."""
         return self._observed if self.weights.seeds else self
 
@@ -119,7 +119,7 @@ class ClassStatistics(CellCounts):
         )
 
     @cached_property
-    def cell_terms(self) -> Whole:
+    def cell_terms(self) -> Ints:
         """Term id of each cell, shape (n_cells,)."""
         if self.term_offsets is self.table.term_offsets:
             return self.table.cell_terms
@@ -128,14 +128,14 @@ class ClassStatistics(CellCounts):
     @cached_property
     def class_tokens(self) -> Numbers:
         """N_k, tokens of the texts of each class, shape (n_classes,)."""
-        return self.tokens_of(~is_category(self.vocabulary))
+        return self.count_tokens(~is_category(self.vocabulary))
 
     @cached_property
     def term_counts(self) -> Numbers:
         """Occurrences of each term in the whole corpus, shape (n_terms,)."""
         return sum_over_classes(self, self.cell_counts)
 
-    def tokens_of(self, selected: Mask) -> Numbers:
+    def count_tokens(self, selected: Mask) -> Numbers:
         """Return the occurrences of the selected terms, a mask of shape (n_terms,), in each class, shape (n_classes,)."""
         counts = self.cell_counts
         if not selected.all():
@@ -143,25 +143,25 @@ class ClassStatistics(CellCounts):
         sums = np.bincount(self.cell_classes, counts, self.n_classes)
         return sums.astype(counts.dtype)  # exact, since all sums are below 2**53
 
-    def tokens_of_all(self, selected: Mask) -> float:
+    def count_all_tokens(self, selected: Mask) -> float:
         """Return the occurrences of the selected terms, a mask of shape (n_terms,), in all documents."""
-        return float(self.tokens_of(selected).sum())
+        return float(self.count_tokens(selected).sum())
 
-    def counts_of(self, terms: Whole) -> Numbers:
+    def get_dense_counts(self, terms: Ints) -> Numbers:
         """Return m_jk of some terms, dense, shape (n, n_classes)."""
         return _dense(self, terms, self.cell_counts)
 
-    def documents_of(self, terms: Whole) -> Whole:
+    def get_dense_documents(self, terms: Ints) -> Ints:
         """Return d_jk of some terms, dense, shape (n, n_classes)."""
         return _dense(self, terms, self.cell_documents)
 
-    def cells_of(self, terms: Whole) -> tuple[Whole, Whole]:
+    def find_cells(self, terms: Ints) -> tuple[Ints, Ints]:
         """Return the numbers of the cells of some terms, and the place of each cell's term among ``terms``, both of shape (n,)."""
         starts = self.term_offsets[terms]
         sizes = self.term_offsets[terms + 1] - starts
-        return flat_indices(starts, sizes), np.repeat(np.arange(terms.size), sizes)
+        return compute_flat_indices(starts, sizes), np.repeat(np.arange(terms.size), sizes)
 
-    def counts_in(self, terms: Whole, classes: Whole) -> Numbers:
+    def look_up_counts(self, terms: Ints, classes: Ints) -> Numbers:
         """Return m_jk of pairs of a term and a class in which it occurs, shape (n,)."""
         if self.n_classes <= WORD_BITS:  # a fifth of the time of bisection
             bits = np.left_shift(np.uint64(1), np.arange(self.n_classes, dtype=np.uint64))
@@ -171,7 +171,7 @@ class ClassStatistics(CellCounts):
         narrow: type[np.int32 | np.int64] = (
             np.int32 if self.cell_counts.size < 1 << 31 else np.int64
         )
-        bounds: Integers = self.term_offsets.astype(narrow)
+        bounds: AnyInts = self.term_offsets.astype(narrow)
         low = bounds[terms]
         high = bounds[terms + 1]
         cell_classes = self.cell_classes.astype(narrow)
@@ -196,67 +196,65 @@ class ClassStatistics(CellCounts):
 class LabelStatistics(ClassStatistics):
     """The sum where documents have several labels: each label counts its own documents, so that labels share documents."""
 
-    everything: ClassStatistics = field(kw_only=True)
+    overall: ClassStatistics = field(kw_only=True)
     """The counts of all documents, each document once."""
 
     @property
-    def kind(self) -> type[Posterior]:
+    def posterior_type(self) -> type[Posterior]:
         """Labels do not exclude each other."""
         return LabelPosterior
 
     @property
     def all_documents(self) -> ClassStatistics:
         """The counts of all documents, as one class."""
-        return self.everything
+        return self.overall
 
     @property
     def n_documents(self) -> float:
         """D, an int; of weighted documents the sum of the weights."""
-        return self.everything.n_documents
+        return self.overall.n_documents
 
     @property
-    def held(self) -> Mask:
+    def term_occurs(self) -> Mask:
         """Whether a document holds each term, shape (n_terms,)."""
-        return self.everything.held
+        return self.overall.term_occurs
 
     @property
     def term_counts(self) -> Numbers:
         """Occurrences of each term in the whole corpus, shape (n_terms,)."""
-        return self.everything.term_counts
+        return self.overall.term_counts
 
     @property
-    def term_documents(self) -> Whole:
+    def term_documents(self) -> Ints:
         """Documents with each term, shape (n_terms,)."""
-        return self.everything.term_documents
+        return self.overall.term_documents
 
-    def tokens_of_all(self, selected: Mask) -> float:
+    def count_all_tokens(self, selected: Mask) -> float:
         """Return the occurrences of the selected terms, a mask of shape (n_terms,), in all documents."""
-        return self.everything.tokens_of_all(selected)
+        return self.overall.count_all_tokens(selected)
 
 
-def _dense(statistics: ClassStatistics, terms: Whole, column: NDArray[Number]) -> NDArray[Number]:
-    cells, places = statistics.cells_of(terms)
+def _dense(statistics: ClassStatistics, terms: Ints, column: NDArray[Number]) -> NDArray[Number]:
+    cells, places = statistics.find_cells(terms)
     table = np.zeros((terms.size, statistics.n_classes), column.dtype)
     table[places, statistics.cell_classes[cells]] = column[cells]
     return table
 
 
-def _regrouped(
-    summed: ClassStatistics, numbers: Whole, classes: tuple[str, ...]
-) -> ClassStatistics:
+def _regrouped(summed: ClassStatistics, numbers: Ints, classes: tuple[str, ...]) -> ClassStatistics:
     """Return the counts of other classes, given the new number of each class, or −1 to leave it out; table and weights stay."""
-    seeds = regrouped(summed.seeds, numbers, classes, len(classes))
-    return replace(regrouped(summed, numbers, classes, len(classes)), seeds=seeds)
+    seeds = regroup_counts(summed.seeds, numbers, classes, len(classes))
+    return replace(regroup_counts(summed, numbers, classes, len(classes)), seeds=seeds)
 
 
-PSEUDO_COUNT = 10.0
+DEFAULT_SEED_PSEUDO_COUNT = 10.0
 """Of a seed word by default. On 20 Newsgroups without labels, 1 to 1,000 do about equally well."""
 
-MOST_OF_SEEDS = 1e6
+MAX_SEED_PSEUDO_COUNT = 1e6
 """The largest pseudo-count of a seed word."""
 
 
-def by_class(seeds: Seeds, classes: Names) -> list[Seed]:
+def expand_negative_seeds(seeds: SeedTerms, classes: Names) -> list[SeedTerm]:
     """Return the seeds of some classes: a term against a class becomes one for each of the others."""
     known = set(classes)
     found = []
@@ -267,12 +265,12 @@ def by_class(seeds: Seeds, classes: Names) -> list[Seed]:
             else [label for label in classes if label != seed.label]
         )
         found += [
-            Seed(label, seed.term, abs(seed.pseudo_count)) for label in labels if label in known
+            SeedTerm(label, seed.term, abs(seed.pseudo_count)) for label in labels if label in known
         ]
     return sorted(found)
 
 
-def require_seeded_classes(seeds: Seeds, classes: Names) -> None:
+def require_seeded_classes(seeds: SeedTerms, classes: Names) -> None:
     """Raise `UsageError` for a seed of a class that no labelled document has."""
     if others := sorted({seed.label for seed in seeds} - set(classes)):
         raise UsageError(
@@ -281,7 +279,7 @@ def require_seeded_classes(seeds: Seeds, classes: Names) -> None:
         )
 
 
-def seed_vocabulary(seeds: Seeds) -> Vocabulary:
+def build_seed_vocabulary(seeds: SeedTerms) -> Vocabulary:
     """Return the terms of seeds."""
     vocabulary = GrowingVocabulary()
     for seed in seeds:
@@ -291,17 +289,19 @@ def seed_vocabulary(seeds: Seeds) -> Vocabulary:
     return vocabulary.freeze()[0]
 
 
-def weights_of(table: CountTable, settings: Settings, seeds: Seeds = ()) -> Weights:
+def build_count_weights(
+    table: CountTable, settings: Settings, seeds: SeedTerms = ()
+) -> CountWeights:
     """Return the weights of a model that is trained on the documents of a table."""
     if isinstance(settings.class_weight, dict):
         factors = [settings.class_weight.get(label, 1.0) for label in table.classes]
-        return Weights(np.rint(WEIGHT_UNIT * np.array(factors)).astype(np.int64), seeds)
+        return CountWeights(np.rint(WEIGHT_UNIT * np.array(factors)).astype(np.int64), seeds)
     if settings.class_weight is None:
-        return Weights(seeds=seeds)
-    return Weights(balancing_factors(table.counted), seeds)
+        return CountWeights(seeds=seeds)
+    return CountWeights(compute_balancing_factors(table.labelled_table), seeds)
 
 
-def balancing_factors(counted: CountTable) -> Whole:
+def compute_balancing_factors(counted: CountTable) -> Ints:
     """Return D / (K·D_k), by which all classes weigh the same, shape (n_classes,), in whole units of 1 / `WEIGHT_UNIT`, at least one.
 
     K counts the classes with documents. Source: G. King, L. Zeng, Logistic regression in rare events data (2001).
@@ -314,24 +314,28 @@ def balancing_factors(counted: CountTable) -> Whole:
     return np.maximum(np.rint(factors), 1).astype(np.int64)
 
 
-def estimated(table: CountTable, weights: Weights = COUNTED_ALONE) -> ClassStatistics:
+def estimate_statistics(table: CountTable, weights: CountWeights = UNWEIGHTED) -> ClassStatistics:
     """Return the statistics that everything is estimated from: the sum of the table's layers and of seed words by class.
 
     The order of the floats matters: quotients by the unit, plus seeds, plus the weights of derived layers times their counts.
     """
-    counted = table.counted
+    counted = table.labelled_table
     seeds = no_seeds(counted)
-    summed = ClassStatistics(**fields_of(counted), table=table, weights=weights, seeds=seeds)
+    summed = ClassStatistics(**collect_fields(counted), table=table, weights=weights, seeds=seeds)
     if summed.weight_unit != 1:
-        numbers = counted.numbers if weights.classes is None else counted.scaled(weights.classes)
+        numbers = (
+            counted.counts_by_field
+            if weights.class_factors is None
+            else counted.scale_columns(weights.class_factors)
+        )
         quotients = {name: array / summed.weight_unit for name, array in numbers.items()}
         summed = replace(summed, **quotients)
     if weights.seeds:
-        seeds = seed_counts(weights.seeds, summed)
-        summed = replace(added(summed, seeds, 1.0), seeds=seeds)
-    for weight, derived in table.derived():
-        summed = added(summed, derived, weight / derived.unit)
-    return summed if table.kind.is_exclusive else _split_labels(summed)
+        seeds = count_seeds(weights.seeds, summed)
+        summed = replace(add_counts(summed, seeds, 1.0), seeds=seeds)
+    for weight, derived in table.iter_derived_layers():
+        summed = add_counts(summed, derived, weight / derived.unit)
+    return summed if table.posterior_type.is_exclusive else _split_labels(summed)
 
 
 def _split_labels(summed: ClassStatistics) -> LabelStatistics:
@@ -340,15 +344,15 @@ def _split_labels(summed: ClassStatistics) -> LabelStatistics:
     everything = _regrouped(summed, np.where(is_first, 0, -1), (ALL_DOCUMENTS,))
     labels = _regrouped(summed, np.arange(summed.n_classes) - 1, summed.classes[1:])
     return LabelStatistics(
-        **fields_of(labels),
+        **collect_fields(labels),
         table=labels.table,
         weights=labels.weights,
         seeds=labels.seeds,
-        everything=everything,
+        overall=everything,
     )
 
 
-def added(labelled: Counts, soft: CellCounts, factor: float) -> Counts:
+def add_counts(labelled: Counts, soft: CellCounts, factor: float) -> Counts:
     """Return the first counts plus ``factor`` times the second, which have the same vocabulary and columns."""
     keys = pair(labelled.cell_terms, labelled.cell_classes)
     soft_keys = pair(soft.cell_terms, soft.cell_classes)
@@ -359,17 +363,17 @@ def added(labelled: Counts, soft: CellCounts, factor: float) -> Counts:
     return labelled.with_cells(documents, keys, *cells)
 
 
-def seed_counts(seeds: Seeds, labelled: CellCounts) -> CellCounts:
+def count_seeds(seeds: SeedTerms, labelled: CellCounts) -> CellCounts:
     """Return the pseudo-counts of the terms and classes of ``labelled``, float64; other terms and classes are left out.
 
     A class without documents has one pseudo-document, so that a prior is possible.
     """
-    seeds = by_class(seeds, labelled.classes)
+    seeds = expand_negative_seeds(seeds, labelled.classes)
     number = {label: place for place, label in enumerate(labelled.classes)}
     terms = labelled.vocabulary.find_terms([seed.term for seed in seeds])
     classes = np.array([number[seed.label] for seed in seeds], np.int64)
     amounts = np.array([seed.pseudo_count for seed in seeds], np.float64)
-    known = terms != UNKNOWN
+    known = terms != UNKNOWN_TERM
     keys, [counts] = sum_cells(pair(terms[known], classes[known]), amounts[known])
     logs = () if labelled.cell_logs is None else (counts * LOG_UNITS,)
     documents = (labelled.class_documents == 0).astype(np.int64)

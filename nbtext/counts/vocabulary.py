@@ -18,53 +18,53 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from nbtext.counts.matrix import run_starts
-from nbtext.document_fields import BETWEEN_VALUES
-from nbtext.ragged import find_sorted, flat_indices, offsets
-from nbtext.text.analyzer import UNKNOWN
+from nbtext.counts.matrix import find_run_starts
+from nbtext.document_fields import VALUE_SEPARATOR
+from nbtext.ragged import compute_flat_indices, compute_offsets, find_sorted
+from nbtext.text.analyzer import UNKNOWN_TERM
 from nbtext.text.hashing import KeyTable, pair, unpair
 from nbtext.text.surface_forms import PAIRS, WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.type_names import Keys, Mask, Names, Whole
+    from nbtext.type_names import Ints, Keys, Mask, Names
 
 TERMS_AT_ONCE = 1 << 16
 """Terms copied at once: indexing takes 8 bytes of memory for each byte of text."""
 
-COMPARED = 16
+COMPARED_BYTES = 16
 """Bytes of a term that are compared as an array; few terms have more."""
 
 WORTH_A_TABLE = 16
 """Bisecting for one term in so many costs as much as making a table of all."""
 
-FORMS = ""
+INFLECTED_WORDS_ATTRIBUTE = ""
 """Name of the attribute whose values are inflected words."""
 
-ENCODED_LINES = "\n"
+ENCODED_LINES_ATTRIBUTE = "\n"
 """Name of the attribute, which no column can have, whose only value, an empty one, counts the encoded lines that were dropped."""
 
-_MARK = BETWEEN_VALUES
+_MARK = VALUE_SEPARATOR
 """First character of the term of a category, last character of that of a stop word."""
 
-SIDES = {PAIRS: "\x1d", WORDS: "\x1e"}
+SEGMENTATION_MARKS = {PAIRS: "\x1d", WORDS: "\x1e"}
 """Last character of the terms of surface forms with characters of scripts without spaces, where these are counted as pairs and as words."""
 
-_ENDS = _MARK + "".join(SIDES.values())
+_ENDS = _MARK + "".join(SEGMENTATION_MARKS.values())
 
 
-def category_term(name: str, value: str) -> str:
+def make_category_term(name: str, value: str) -> str:
     """Return the term of a value of a categorical attribute."""
     return f"{_MARK}{name}{_MARK}{value}"
 
 
-def displayed_term(term: str) -> str:
+def display_term(term: str) -> str:
     """Return a term as people read it: that of a category as ``name=value``, that of a stop word as the word, any other as it is."""
     return "=".join(term[1:].split(_MARK, 1)) if term.startswith(_MARK) else term.rstrip(_ENDS)
 
 
-def stop_word_term(word: str) -> str:
+def make_stop_word_term(word: str) -> str:
     """Return the term of a stop word, which is no stem of another word."""
     return word + _MARK
 
@@ -74,12 +74,12 @@ def is_stop_word(vocabulary: Vocabulary) -> Mask:
     return _has_mark(vocabulary, vocabulary.bounds[1:] - 1, _MARK)
 
 
-def is_of_side(vocabulary: Vocabulary, side: str) -> Mask:
-    """Return a mask of the terms of one of `SIDES`, shape (n_terms,)."""
-    return _has_mark(vocabulary, vocabulary.bounds[1:] - 1, SIDES[side])
+def has_segmentation(vocabulary: Vocabulary, side: str) -> Mask:
+    """Return a mask of the terms of one of `SEGMENTATION_MARKS`, shape (n_terms,)."""
+    return _has_mark(vocabulary, vocabulary.bounds[1:] - 1, SEGMENTATION_MARKS[side])
 
 
-def _has_mark(vocabulary: Vocabulary, places: Whole, mark: str) -> Mask:
+def _has_mark(vocabulary: Vocabulary, places: Ints, mark: str) -> Mask:
     """Return a mask of the terms that have a mark at their place in the text, shape (n_terms,); n-grams have none."""
     found = np.frombuffer(vocabulary.text, np.uint8)[places] == ord(mark)
     return np.append(found, np.zeros(vocabulary.pairs.size, np.bool_))
@@ -90,18 +90,18 @@ def is_category(vocabulary: Vocabulary) -> Mask:
     return _has_mark(vocabulary, vocabulary.bounds[:-1], _MARK)
 
 
-def is_category_of(vocabulary: Vocabulary, name: str) -> Mask:
+def is_attribute_category(vocabulary: Vocabulary, name: str) -> Mask:
     """Return a mask of the terms that are categories of one attribute, shape (n_terms,)."""
-    prefix = category_term(name, "")
+    prefix = make_category_term(name, "")
     found = np.zeros(len(vocabulary), np.bool_)
     candidates = np.flatnonzero(is_category(vocabulary))
     found[candidates] = [
-        vocabulary.term(number).startswith(prefix) for number in candidates.tolist()
+        vocabulary.get_term(number).startswith(prefix) for number in candidates.tolist()
     ]
     return found
 
 
-def is_of_field(vocabulary: Vocabulary) -> Mask:
+def is_field_term(vocabulary: Vocabulary) -> Mask:
     """Return a mask of the single terms of fields, which alone hold a colon, shape (n_terms,). Names of counted features may hold one too."""
     colons = np.flatnonzero(np.frombuffer(vocabulary.text, np.uint8) == ord(":"))
     found = np.zeros(len(vocabulary), np.bool_)
@@ -116,21 +116,21 @@ class Vocabulary:
     as keys of `nbtext.text.hashing.pair`.
     """
 
-    def __init__(self, text: bytes, bounds: Whole, pairs: Keys) -> None:
+    def __init__(self, text: bytes, bounds: Ints, ngram_keys: Keys) -> None:
         self.text = text
         self.bounds = bounds
-        self.pairs = pairs
-        self.n_single = len(bounds) - 1
+        self.pairs = ngram_keys
+        self.n_single_terms = len(bounds) - 1
         self._looked_up = 0
         self._ids: dict[str, int] | None = None
 
     @classmethod
-    def of(cls, terms: Names) -> Vocabulary:
+    def from_terms(cls, terms: Names) -> Vocabulary:
         """Return a vocabulary of single terms, given sorted and distinct."""
         return cls(*_joined(terms), np.empty(0, np.uint64))
 
     def __len__(self) -> int:
-        return self.n_single + len(self.pairs)
+        return self.n_single_terms + len(self.pairs)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -142,14 +142,16 @@ class Vocabulary:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def term(self, number: int) -> str:
+    def get_term(self, number: int) -> str:
         """Return one term, the parts of an n-gram separated by spaces."""
-        if number < self.n_single:
+        if number < self.n_single_terms:
             return self._bytes(number).decode()
-        left, last = unpair(self.pairs[number - self.n_single : number - self.n_single + 1])
-        return f"{self.term(int(left[0]))} {self.term(int(last[0]))}"
+        left, last = unpair(
+            self.pairs[number - self.n_single_terms : number - self.n_single_terms + 1]
+        )
+        return f"{self.get_term(int(left[0]))} {self.get_term(int(last[0]))}"
 
-    def single_terms(self) -> list[str]:
+    def list_single_terms(self) -> list[str]:
         """Return all terms that are not n-grams, by id."""
         return [self.text[start:end].decode() for start, end in pairwise(self.bounds.tolist())]
 
@@ -159,21 +161,21 @@ class Vocabulary:
         Bisect for a few terms, so that loading a model makes no dictionary; make one for many.
         """
         self._looked_up += len(terms)
-        if self._ids is None and self._looked_up * WORTH_A_TABLE > self.n_single:
-            self._ids = {term: number for number, term in enumerate(self.single_terms())}
+        if self._ids is None and self._looked_up * WORTH_A_TABLE > self.n_single_terms:
+            self._ids = {term: number for number, term in enumerate(self.list_single_terms())}
         if self._ids is not None:
             ids = self._ids
-            return [ids.get(term, UNKNOWN) for term in terms]
+            return [ids.get(term, UNKNOWN_TERM) for term in terms]
         return [self._bisect(term.encode()) for term in terms]
 
-    def find_pairs(self, left: Whole, last: Whole) -> Whole:
+    def find_pairs(self, left: Ints, last: Ints) -> Ints:
         """Return the id of each n-gram, given the ids of its parts; `UNKNOWN` for n-grams not in the vocabulary. Shape (n,)."""
         place = find_sorted(self.pairs, pair(left, last))
-        return np.where(place >= 0, self.n_single + place, UNKNOWN)
+        return np.where(place >= 0, self.n_single_terms + place, UNKNOWN_TERM)
 
-    def find_terms(self, terms: Sequence[tuple[str, ...]]) -> Whole:
+    def find_terms(self, terms: Sequence[tuple[str, ...]]) -> Ints:
         """Return the id of each term, given as a tuple of its single terms; `UNKNOWN` for those not in the vocabulary. Shape (n,)."""
-        found = np.full(len(terms), UNKNOWN, np.int64)
+        found = np.full(len(terms), UNKNOWN_TERM, np.int64)
         sizes = np.array([len(term) for term in terms], np.int64)
         for size in sorted(
             {*map(len, terms)}
@@ -184,22 +186,24 @@ class Vocabulary:
             ).reshape(-1, size)
             prefix = parts[:, 0]
             for last in parts.T[1:]:
-                known = (prefix != UNKNOWN) & (last != UNKNOWN)
-                longer = np.full(prefix.size, UNKNOWN, np.int64)
+                known = (prefix != UNKNOWN_TERM) & (last != UNKNOWN_TERM)
+                longer = np.full(prefix.size, UNKNOWN_TERM, np.int64)
                 longer[known] = self.find_pairs(prefix[known], last[known])
                 prefix = longer
             found[rows] = prefix
         return found
 
-    def union(self, other: Vocabulary) -> tuple[Vocabulary, Whole, Whole]:
+    def union(self, other: Vocabulary) -> tuple[Vocabulary, Ints, Ints]:
         """Return the union, and the new ids of the terms of each vocabulary, shapes (len(self),) and (len(other),)."""
         text = self.text + other.text
         bounds = np.append(self.bounds, len(self.text) + other.bounds[1:])
-        order, is_repeated = sorted_order(text, bounds)
+        order, is_repeated = argsort_terms(text, bounds)
         ids = np.full(
-            len(self) + len(other), UNKNOWN, np.int64
+            len(self) + len(other), UNKNOWN_TERM, np.int64
         )  # of all terms of these, then of the other
-        is_single = np.concatenate([np.arange(len(side)) < side.n_single for side in (self, other)])
+        is_single = np.concatenate(
+            [np.arange(len(side)) < side.n_single_terms for side in (self, other)]
+        )
         ids[np.flatnonzero(is_single)[order]] = np.cumsum(~is_repeated) - 1
         parts = (
             np.concatenate(both)
@@ -218,17 +222,17 @@ class Vocabulary:
         """Return the terms with ``kept`` (shape (n_terms,)) true, in the same order. ``kept`` must include the parts of the n-grams in it."""
         if kept.all():
             return self
-        text, bounds = _rows(self.text, self.bounds, np.flatnonzero(kept[: self.n_single]))
+        text, bounds = _rows(self.text, self.bounds, np.flatnonzero(kept[: self.n_single_terms]))
         new = np.cumsum(kept) - 1
-        left, last = unpair(self.pairs[kept[self.n_single :]])
+        left, last = unpair(self.pairs[kept[self.n_single_terms :]])
         return Vocabulary(text, bounds, pair(new[left], new[last]))
 
     def _bytes(self, number: int) -> bytes:
         return self.text[int(self.bounds[number]) : int(self.bounds[number + 1])]
 
     def _bisect(self, term: bytes) -> int:
-        place = bisect_left(range(self.n_single), term, key=self._bytes)
-        return place if place < self.n_single and self._bytes(place) == term else UNKNOWN
+        place = bisect_left(range(self.n_single_terms), term, key=self._bytes)
+        return place if place < self.n_single_terms and self._bytes(place) == term else UNKNOWN_TERM
 
 
 class GrowingVocabulary:
@@ -242,17 +246,17 @@ class GrowingVocabulary:
         """Return the id of each single term; add new terms."""
         return list(map(self._ids.__getitem__, terms))
 
-    def find_pairs(self, left: Whole, last: Whole) -> Whole:
+    def find_pairs(self, left: Ints, last: Ints) -> Ints:
         """Return the id of each n-gram, given the ids of its parts; add new n-grams."""
         return 2 * self._pairs.intern(pair(left, last)).astype(np.int64) + 1
 
-    def freeze(self) -> tuple[Vocabulary, Whole]:
+    def freeze(self) -> tuple[Vocabulary, Ints]:
         """Return the sorted vocabulary, and the id there of every id here, shape (highest id + 2,). This vocabulary is emptied."""
         terms = list(self._ids)  # the term with id 2n is the n-th
         self._ids.clear()
         text, bounds = _joined(terms)
-        order, _ = sorted_order(text, bounds)
-        final = np.full(2 * max(len(terms), len(self._pairs)) + 2, UNKNOWN, np.int64)
+        order, _ = argsort_terms(text, bounds)
+        final = np.full(2 * max(len(terms), len(self._pairs)) + 2, UNKNOWN_TERM, np.int64)
         final[2 * order] = np.arange(len(terms))
         pairs = _numbered_pairs(
             final, 2 * np.arange(len(self._pairs)) + 3, *unpair(self._pairs.keys)
@@ -260,12 +264,12 @@ class GrowingVocabulary:
         return Vocabulary(*_rows(text, bounds, order), pairs), final
 
 
-def _numbered_pairs(ids: Whole, places: Whole, left: Whole, last: Whole) -> Keys:
+def _numbered_pairs(ids: Ints, places: Ints, left: Ints, last: Ints) -> Keys:
     """Return distinct n-grams, sorted, given the places in ``ids`` of each and of its parts; write their ids there, after those of single terms."""
     found = [np.empty(0, np.uint64)]
     begin = int(ids.max(initial=-1)) + 1
     while places.size:
-        ready = ids[left] != UNKNOWN
+        ready = ids[left] != UNKNOWN_TERM
         keys, number = np.unique(pair(ids[left[ready]], ids[last[ready]]), return_inverse=True)
         ids[places[ready]] = begin + number
         found.append(keys)
@@ -274,37 +278,37 @@ def _numbered_pairs(ids: Whole, places: Whole, left: Whole, last: Whole) -> Keys
     return np.concatenate(found)
 
 
-def _joined(terms: Names) -> tuple[bytes, Whole]:
+def _joined(terms: Names) -> tuple[bytes, Ints]:
     """Return the concatenated UTF-8 of the terms, and their bounds."""
     text = "".join(terms)
     encoded = text.encode()
-    bounds = offsets(np.fromiter(map(len, terms), np.int64, len(terms)))
+    bounds = compute_offsets(np.fromiter(map(len, terms), np.int64, len(terms)))
     if len(encoded) != len(text):
         begins_character = (np.frombuffer(encoded, np.uint8) & 0xC0) != 0x80
         bounds = np.append(np.flatnonzero(begins_character), len(encoded))[bounds]
     return encoded, bounds
 
 
-def sorted_order(text: bytes, bounds: Whole) -> tuple[Whole, Mask]:
+def argsort_terms(text: bytes, bounds: Ints) -> tuple[Ints, Mask]:
     """Return the order of terms by their bytes, and a mask of those, in that order, that equal the term before; shapes (n_terms,).
 
     They are compared by their first `COMPARED` bytes; a stable sort only merges terms given in few sorted runs. Only terms that these do not tell
     apart become objects.
     """
     sizes = np.diff(bounds)
-    windows = sliding_window_view(np.frombuffer(text + bytes(COMPARED), np.uint8), COMPARED)[
-        bounds[:-1]
-    ]
-    windows *= np.arange(COMPARED) < sizes[:, np.newaxis]
-    begins = windows.view(f"S{COMPARED}").ravel()
+    windows = sliding_window_view(
+        np.frombuffer(text + bytes(COMPARED_BYTES), np.uint8), COMPARED_BYTES
+    )[bounds[:-1]]
+    windows *= np.arange(COMPARED_BYTES) < sizes[:, np.newaxis]
+    begins = windows.view(f"S{COMPARED_BYTES}").ravel()
     order = np.argsort(begins, kind="stable")
     begins = begins.take(order)
     sizes = sizes.take(order)
     is_alike = np.append(False, begins[1:] == begins[:-1])[: order.size]
-    unsure = np.flatnonzero(is_alike & ((sizes != np.roll(sizes, 1)) | (sizes > COMPARED)))
+    unsure = np.flatnonzero(is_alike & ((sizes != np.roll(sizes, 1)) | (sizes > COMPARED_BYTES)))
     run_of_each = np.cumsum(~is_alike)
     runs = run_of_each[unsure]
-    runs = runs[run_starts(runs)]
+    runs = runs[find_run_starts(runs)]
     first, last = (
         np.searchsorted(run_of_each, runs, side=side).tolist() for side in ("left", "right")
     )
@@ -318,12 +322,15 @@ def sorted_order(text: bytes, bounds: Whole) -> tuple[Whole, Mask]:
     return order, is_alike
 
 
-def _rows(text: bytes, bounds: Whole, chosen: Whole) -> tuple[bytes, Whole]:
+def _rows(text: bytes, bounds: Ints, chosen: Ints) -> tuple[bytes, Ints]:
     """Return text and bounds of the chosen terms, in the order given."""
     octets = np.frombuffer(text, np.uint8)
     sizes = np.diff(bounds)[chosen]
     parts = (slice(begin, begin + TERMS_AT_ONCE) for begin in range(0, chosen.size, TERMS_AT_ONCE))
     rows = b"".join(
-        [octets.take(flat_indices(bounds[chosen[part]], sizes[part])).tobytes() for part in parts]
+        [
+            octets.take(compute_flat_indices(bounds[chosen[part]], sizes[part])).tobytes()
+            for part in parts
+        ]
     )
-    return rows, offsets(sizes)
+    return rows, compute_offsets(sizes)

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.counts.corpus_counts import cells_of_entries
+from nbtext.counts.corpus_counts import find_entry_cells
 from nbtext.counts.count_table import LOG_UNITS, log_units
 
 if TYPE_CHECKING:
     from nbtext.counts.count_table import CellCounts
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
-    from nbtext.type_names import Floats, Mask, Numbers, Whole
+    from nbtext.type_names import Floats, Ints, Mask, Numbers
 
 
 def log_counts(counts: Numbers) -> Floats:
@@ -31,13 +31,13 @@ def inverse_document_frequency(statistics: CellCounts, terms: Numbers) -> Floats
     return np.log(statistics.n_documents / statistics.term_documents[terms])
 
 
-def unit_length(weights: Floats, documents: Whole, n_documents: int) -> Floats:
+def scale_to_unit_length(weights: Floats, documents: Ints, n_documents: int) -> Floats:
     """Scale the weights of each document to Euclidean length 1, shape (n_entries,); a document of zeros stays so."""
     length = np.sqrt(np.bincount(documents, weights**2, n_documents))[documents]
     return np.divide(weights, length, out=np.zeros_like(weights), where=length > 0)
 
 
-def weighted(
+def weigh_matrix(
     matrix: DocumentTermMatrix, weighting: str, statistics: CellCounts
 ) -> DocumentTermMatrix:
     """Replace counts by weights: ``counts`` n, ``binary`` 1, ``log`` log(1 + n), ``tfidf`` log(1 + n) · log(D / df) at unit length.
@@ -51,11 +51,11 @@ def weighted(
         return matrix._replace(counts=np.ones_like(matrix.counts))
     weights = log_counts(matrix.counts) if weighting == "log" else tfidf(matrix, statistics)
     found = matrix._replace(counts=weights)
-    return found if weights.all() else found.of_entries(weights > 0)
+    return found if weights.all() else found.select_entries(weights > 0)
 
 
-def as_summed(documents: CountedDocuments, weighting: str) -> CountedDocuments:
-    """Return the documents with what each term adds to its sum in `weighted_cells`, for a weighting whose sums add."""
+def apply_additive_weighting(documents: CountedDocuments, weighting: str) -> CountedDocuments:
+    """Return the documents with what each term adds to its sum in `weigh_cells`, for a weighting whose sums add."""
     if weighting == "counts":
         return documents
     counts = documents.matrix.counts
@@ -66,10 +66,10 @@ def as_summed(documents: CountedDocuments, weighting: str) -> CountedDocuments:
 def tfidf(matrix: DocumentTermMatrix, statistics: CellCounts) -> Floats:
     """Return log(1 + n) · log(D / df) at unit length, shape (n_entries,), 0 for terms in all documents."""
     weights = log_counts(matrix.counts) * inverse_document_frequency(statistics, matrix.terms)
-    return unit_length(weights, matrix.entry_documents, matrix.n_documents)
+    return scale_to_unit_length(weights, matrix.entry_documents, matrix.n_documents)
 
 
-def weighted_cells(
+def weigh_cells(
     weighting: str, statistics: CellCounts, selected: Mask, documents: CountedDocuments | None
 ) -> Numbers:
     """Return the sum of the weights of each cell's term in the documents of its class, shape (n_cells,).
@@ -88,7 +88,7 @@ def weighted_cells(
     if documents is None:
         raise ValueError(f"--weighting {weighting} needs the documents")
     kept = selected[documents.matrix.terms]
-    cells = cells_of_entries(statistics, documents)[kept]
-    matrix = documents.matrix.of_entries(kept)
+    cells = find_entry_cells(statistics, documents)[kept]
+    matrix = documents.matrix.select_entries(kept)
     units = np.rint(tfidf(matrix, statistics) * LOG_UNITS)
     return np.bincount(cells, units, statistics.cell_classes.size) / LOG_UNITS

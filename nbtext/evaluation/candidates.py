@@ -9,10 +9,10 @@ from itertools import product
 from math import prod
 from typing import NamedTuple
 
-from nbtext.compatibility import EXACT_CHANGE, require_fitting
-from nbtext.counts.counting import Analysis, require_words
+from nbtext.compatibility import EXACT_CHANGE, require_compatible_settings
+from nbtext.counts.counting import Analysis, check_word_settings
 from nbtext.errors import UsageError, did_you_mean
-from nbtext.settings import COUNTING, TRAINING, Reading, Settings
+from nbtext.settings import COUNTING_NAMES, TRAINING, Reading, Settings
 
 BIGRAMS = {"ngrams": "2", "min_df": "2", "stop_words": "none"}
 CHARACTERS = {"char_ngrams": "2-5", "min_df": "2", "stop_words": "none"}
@@ -48,11 +48,11 @@ PORTFOLIO: tuple[Mapping[str, str], ...] = (
 Each is the best of all on one of the corpora in docs/models.md, or is nearly as good as the best and cheaper, smaller or updatable.
 """
 
-MOST_SETTINGS = 1000
+MAX_SETTINGS = 1000
 
 PARAMETERS = {parameter.name: parameter for parameter in TRAINING}
 
-COUNTED_ALIKE = tuple(name for name in COUNTING if name != "sample")
+COUNTING_PARAMETERS = tuple(name for name in COUNTING_NAMES if name != "sample")
 """Settings that agree in these parameters have the same statistics and documents."""
 
 Texts = Mapping[str, str | None]
@@ -67,7 +67,7 @@ class Candidate(NamedTuple):
     is_default: bool = False
     """True for the settings that training takes if nothing is tried."""
 
-    def spelt(self) -> dict[str, str]:
+    def to_options(self) -> dict[str, str]:
         """Return what is tried as on the command line, by the names there."""
         return {
             name.replace("_", "-"): "none" if text is None else text
@@ -77,12 +77,14 @@ class Candidate(NamedTuple):
     @property
     def name(self) -> str:
         """What is tried on one line, empty for nothing; no two candidates have the same name."""
-        return " ".join(f"{name}={text}" for name, text in self.spelt().items())
+        return " ".join(f"{name}={text}" for name, text in self.to_options().items())
 
-    def arguments(self) -> list[str]:
+    def to_arguments(self) -> list[str]:
         """Return what is tried as arguments of a command line."""
         options = {name: text for name, text in self.texts.items() if text is not None}
-        return [part for name, text in options.items() for part in PARAMETERS[name].arguments(text)]
+        return [
+            part for name, text in options.items() for part in PARAMETERS[name].to_arguments(text)
+        ]
 
     @property
     def settings(self) -> Settings:
@@ -90,18 +92,18 @@ class Candidate(NamedTuple):
         return self.analysis.settings
 
     @property
-    def counting(self) -> str:
+    def counting_key(self) -> str:
         """What decides the statistics and documents of the corpus."""
-        return repr([self.settings[name] for name in COUNTED_ALIKE])
+        return repr([self.settings[name] for name in COUNTING_PARAMETERS])
 
-    def named(self, problem: UsageError) -> UsageError:
+    def locate_problem(self, problem: UsageError) -> UsageError:
         """Return the reason why it cannot be tried, with its values."""
         if self.texts and problem.where is None:
             problem.where = f"with {self.name}"
         return problem
 
 
-def candidates_for(
+def make_candidates(
     tries: Sequence[str],
     given: Mapping[str, object],
     reading: Reading,
@@ -112,21 +114,21 @@ def candidates_for(
     These are the combinations of ``tries``, such as ``smoothing=0.1,1``, or if there are none the
     `PORTFOLIO`. The settings ``given`` hold for all.
     ``value_of`` returns the value that a text means for a parameter. Raises `UsageError` for a
-    wrong value, and as `combinations` does.
+    wrong value, and as `expand_combinations` does.
     """
 
     @cache
     def checked(name: str, text: str | None) -> object:
         parameter = PARAMETERS[name]
-        return parameter.checked(parameter.default if text is None else value_of(name, text))
+        return parameter.validate(parameter.default if text is None else value_of(name, text))
 
     def candidate(texts: Texts) -> Candidate:
         tried = {name: checked(name, text) for name, text in texts.items()}
-        settings = replace(Settings.of({**given, **tried}), reading=reading)
-        return Candidate(texts, Analysis.of(settings), is_default=settings == default)
+        settings = replace(Settings.from_values({**given, **tried}), reading=reading)
+        return Candidate(texts, Analysis.from_settings(settings), is_default=settings == default)
 
-    default = replace(Settings.of(given), reading=reading)
-    rows: Iterable[Texts] = combinations(tries, given)
+    default = replace(Settings.from_values(given), reading=reading)
+    rows: Iterable[Texts] = expand_combinations(tries, given)
     if not tries:
         rows = [{name: row[name] for name in row if name not in given} for row in PORTFOLIO]
     found: dict[str, Candidate] = {}
@@ -135,11 +137,11 @@ def candidates_for(
     return sorted(found.values(), key=lambda each: not each.is_default)
 
 
-def combinations(tries: Sequence[str], given: Mapping[str, object]) -> list[Texts]:
+def expand_combinations(tries: Sequence[str], given: Mapping[str, object]) -> list[Texts]:
     """Return all combinations of ``tries``; the last parameter changes fastest.
 
     Raises `UsageError` for an unknown parameter, one that is both given and tried, or more than
-    `MOST_SETTINGS`.
+    `MAX_SETTINGS`.
     """
     ranges: dict[str, list[str | None]] = {}
     for each in tries:
@@ -156,20 +158,22 @@ def combinations(tries: Sequence[str], given: Mapping[str, object]) -> list[Text
                 f"--try {parameter.key} is given twice", hint="put all its values into one"
             )
         if parameter.name in given:
-            raise UsageError(f"{parameter.shown} and --try {parameter.key} exclude each other")
+            raise UsageError(
+                f"{parameter.display_name} and --try {parameter.key} exclude each other"
+            )
         is_nothing = parameter.default is None
         values = [None if text == "none" and is_nothing else text for text in texts.split(",")]
         ranges[parameter.name] = list(dict.fromkeys(values))
     number = prod(map(len, ranges.values()))
-    if number > MOST_SETTINGS:
+    if number > MAX_SETTINGS:
         raise UsageError(
-            f"these are {number:,} settings, more than {MOST_SETTINGS:,}",
+            f"these are {number:,} settings, more than {MAX_SETTINGS:,}",
             hint="try fewer values at once",
         )
     return [dict(zip(ranges, texts, strict=True)) for texts in product(*ranges.values())]
 
 
-def possible(
+def select_trainable(
     candidates: Iterable[Candidate], *, updatable: bool = False
 ) -> tuple[list[Candidate], list[UsageError]]:
     """Return the candidates that can be trained, and why the others cannot.
@@ -181,12 +185,12 @@ def possible(
     problems: list[UsageError] = []
     for candidate in candidates:
         try:
-            require_words(candidate.settings)
-            require_fitting(candidate.settings)
+            check_word_settings(candidate.settings)
+            require_compatible_settings(candidate.settings)
             if updatable:
-                require_fitting(candidate.settings, EXACT_CHANGE)
+                require_compatible_settings(candidate.settings, EXACT_CHANGE)
         except UsageError as problem:
-            problems.append(candidate.named(problem))
+            problems.append(candidate.locate_problem(problem))
         else:
             left.append(candidate)
     if not left:

@@ -13,16 +13,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.corpus.document import Document, size_of
+from nbtext.corpus.document import Document, count_document_bytes
 from nbtext.errors import NoDocumentsError, UsageError
-from nbtext.metrics.evaluation import evaluation_of
+from nbtext.metrics.evaluation import make_evaluation
 from nbtext.metrics.intervals import Bootstrap, Interval, percentile_interval
-from nbtext.metrics.outcomes import Cells, f1, macro
-from nbtext.prediction.labels import DocumentLabels, LabelTable, mask_order, shown_label, shown_set
+from nbtext.metrics.outcomes import ConfusionCells, f1, macro
+from nbtext.prediction.labels import (
+    DocumentLabels,
+    LabelTable,
+    format_label,
+    format_label_indices,
+    mask_sort_key,
+)
 from nbtext.prediction.rule import DecisionRule
-from nbtext.ragged import blocks
-from nbtext.scoring import scored
-from nbtext.settings import DECLARED, OF_MAIL
+from nbtext.ragged import split_into_blocks
+from nbtext.scoring import score_documents
+from nbtext.settings import MAIL_PARAMETERS, PARAMETERS_BY_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
@@ -30,22 +36,22 @@ if TYPE_CHECKING:
     from nbtext.metrics.evaluation import Evaluation
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.settings import Reading
-    from nbtext.type_names import Floats, Names, Whole
+    from nbtext.type_names import Floats, Ints, Names
 
 BINS_PER_DEVIATION = 64
 """Bins of a standard deviation within which redrawn values count as equal; this leaves out 1/(12 · 64²) of their variance."""
 
 SIGNIFICANCE = 0.05
 
-FEWEST = 6
+MIN_DIFFERING_DOCUMENTS = 6
 """Documents that must differ before a difference is beyond chance: five fair coins all fall the same way in more than one case of 20."""
 
-FIGURES = ("accuracy", "macro_f1", "log_loss", "brier", "ece")
+COMPARED_METRICS = ("accuracy", "macro_f1", "log_loss", "brier", "ece")
 
 
 def require_same_kind(a: TextClassifier, b: TextClassifier) -> None:
     """Raise `UsageError` if one model is of texts and the other of counted features."""
-    a.fitted.kind.require_like(b.fitted.kind)
+    a.fitted.posterior_type.require_same_label_kind(b.fitted.posterior_type)
     if a.reading.is_counted != b.reading.is_counted:
         counted = (a if a.reading.is_counted else b).reading.format
         raise UsageError(
@@ -54,7 +60,9 @@ def require_same_kind(a: TextClassifier, b: TextClassifier) -> None:
         )
 
 
-def differences_of_texts(reading: Reading, of_b: Reading, given: Container[str]) -> list[str]:
+def list_reading_differences(
+    reading: Reading, reading_b: Reading, explicit: Container[str]
+) -> list[str]:
     """Return a warning for each setting, unless it is given, by which B's texts were made from documents in another way than A's."""
 
     def text(value: object) -> str:
@@ -63,14 +71,14 @@ def differences_of_texts(reading: Reading, of_b: Reading, given: Container[str])
         return str(value).lower() if isinstance(value, bool) else str(value)
 
     return [
-        f"B was trained with {' '.join(DECLARED[name].arguments(text(of_b[name])))}, but documents "
+        f"B was trained with {' '.join(PARAMETERS_BY_NAME[name].to_arguments(text(reading_b[name])))}, but documents "
         f"are read with {text(reading[name])}, as for A"
-        for name in ("document", *(OF_MAIL if reading.document == "mail" else ()))
-        if name not in given and reading[name] != of_b[name]
+        for name in ("document", *(MAIL_PARAMETERS if reading.document == "mail" else ()))
+        if name not in explicit and reading[name] != reading_b[name]
     ]
 
 
-class Changed(NamedTuple):
+class Disagreement(NamedTuple):
     """A document with different answers, and the probability that each model gives its own; None where all classes are impossible."""
 
     id: str
@@ -81,13 +89,13 @@ class Changed(NamedTuple):
     probability_b: float | None
 
 
-class _AnswerCells(NamedTuple):
+class _PredictionCells(NamedTuple):
     """Documents counted by truth and both answers, all of shape (n_cells,); an answer is negative where there is none."""
 
-    truth: Whole
-    a: Whole
-    b: Whole
-    documents: Whole
+    truth: Ints
+    a: Ints
+    b: Ints
+    documents: Ints
 
 
 @dataclass(frozen=True)
@@ -129,7 +137,7 @@ class McNemar(NamedTuple):
     p_value: float
 
 
-class ChangedAnswer(NamedTuple):
+class DisagreementCount(NamedTuple):
     """Documents of a class with the same pair of different answers; None is no answer."""
 
     truth: str
@@ -153,7 +161,7 @@ class ComparisonResult:
     """True if all answers and probabilities are the same."""
     changed: int
     """Documents with different answers."""
-    changes: tuple[ChangedAnswer, ...]
+    changes: tuple[DisagreementCount, ...]
     """The most frequent first."""
 
     @property
@@ -171,43 +179,42 @@ class _Comparison:
 
     a: Evaluation
     b: Evaluation
-    changed: list[Changed] = field(default_factory=list)
+    disagreements: list[Disagreement] = field(default_factory=list)
     """The documents with different answers, in order, if they were to be kept."""
 
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> ComparisonResult:
         """Return all figures, with 95 % intervals from as many replicates as ``bootstrap`` has."""
-        index = self.a.kind.index(sorted({*self.a.classes, *self.b.classes}))
+        index = self.a.kind.make_label_index(sorted({*self.a.classes, *self.b.classes}))
         sides = (
-            (self.a, self.a.judged.truth),
-            (self.a, self.a.judged.answer),
-            (self.b, self.b.judged.answer),
+            (self.a, self.a.documents.truth),
+            (self.a, self.a.documents.predicted),
+            (self.b, self.b.documents.predicted),
         )
         of_documents = [_by_name(labels, side.classes, index.labels) for side, labels in sides]
         sets = sorted(
-            {labels for each in of_documents for labels in each.table.sets()}, key=mask_order
+            {labels for each in of_documents for labels in each.table.to_tuples()},
+            key=mask_sort_key,
         )
-        index.renumbered(
-            DocumentLabels.of_sets(sets, len(index.labels))
+        index.renumber(
+            DocumentLabels.from_sets(sets, len(index.labels))
         )  # in the order of labels, not in which they came
-        truth, of_a, of_b = (
-            index.renumbered(each).numbers.astype(np.int64) for each in of_documents
-        )
-        names = [shown_set(labels, index.labels) for labels in index.table.sets()]
-        cells = _answer_cells((truth, of_a, of_b), len(names))
+        truth, of_a, of_b = (index.renumber(each).indices.astype(np.int64) for each in of_documents)
+        names = [format_label_indices(labels, index.labels) for labels in index.table.to_tuples()]
+        cells = _count_prediction_cells((truth, of_a, of_b), len(names))
         right_a = cells.truth == cells.a
         right_b = cells.truth == cells.b
         groups = (right_a & right_b, right_a & ~right_b, right_b & ~right_a, ~right_a & ~right_b)
         table = _RightAnswers(*(int(cells.documents[chosen].sum()) for chosen in groups))
-        p_value = mcnemar(table.only_a_right, table.only_b_right)
+        p_value = compute_mcnemar_p_value(table.only_a_right, table.only_b_right)
         side_a, side_b = (_side(evaluation) for evaluation in (self.a, self.b))
         with np.errstate(invalid="ignore"):  # ∞ − ∞ is nan, and the difference undefined
             losses = {
-                name: getattr(self.b.judged, name) - getattr(self.a.judged, name)
+                name: getattr(self.b.documents, name) - getattr(self.a.documents, name)
                 for name in ("log_loss", "brier")
             }
         replicates = {
-            **answer_differences(cells, bootstrap, index.table),
-            **{name: mean_replicates(loss, bootstrap) for name, loss in losses.items()},
+            **bootstrap_differences(cells, bootstrap, index.table),
+            **{name: bootstrap_mean(loss, bootstrap) for name, loss in losses.items()},
         }
         changes = _changes(cells, names)
         n_changed = sum(change.documents for change in changes)
@@ -222,7 +229,7 @@ class _Comparison:
                 replicates.get(name),
                 differing.get(name, 0),
             )
-            for name in FIGURES
+            for name in COMPARED_METRICS
         }
         differences["accuracy"] = replace(
             differences["accuracy"], beyond_chance=p_value < SIGNIFICANCE
@@ -240,31 +247,33 @@ class _Comparison:
         )
 
 
-def compare(
+def compare_on_documents(
     a: TextClassifier,
     b: TextClassifier,
     documents: Iterable[Document],
     *,
-    keep_changed: bool = False,
+    keep_disagreements: bool = False,
 ) -> _Comparison:
     """Compare two models on a stream of labelled documents, read once; each analyses them with its own settings.
 
     A document that is impossible under every class has no answer, and counts as if all classes were equally probable. Raises `UsageError` if
     there is no document.
     """
-    first, second = (evaluation_of(model.fitted.statistics, scores_kept=0) for model in (a, b))
+    first, second = (make_evaluation(model.fitted.statistics, max_scores=0) for model in (a, b))
     comparison = _Comparison(first, second)
-    for block in blocks(
-        documents, size_of, min(a.fitted.documents_at_once, b.fitted.documents_at_once)
+    for block in split_into_blocks(
+        documents,
+        count_document_bytes,
+        min(a.fitted.max_block_documents, b.fitted.max_block_documents),
     ):
         of_a, of_b = (
             _judged(model, evaluation, block)
             for model, evaluation in ((a, comparison.a), (b, comparison.b))
         )
-        if keep_changed:
+        if keep_disagreements:
             rows = zip(block, of_a, of_b, strict=True)
-            comparison.changed.extend(
-                Changed(document.id, shown_label(document.label or ""), *x, *y)
+            comparison.disagreements.extend(
+                Disagreement(document.id, format_label(document.label or ""), *x, *y)
                 for document, x, y in rows
                 if x[0] != y[0]
             )
@@ -277,21 +286,21 @@ def _by_name(labels: DocumentLabels, classes: Names, names: Names) -> DocumentLa
     """Return labels that are numbered as in ``classes`` with the numbers that they have in ``names``."""
     place = {name: number for number, name in enumerate(names)}
     places = [place[name] for name in classes]
-    sets = [sorted(places[label] for label in members) for members in labels.table.sets()]
-    return DocumentLabels(labels.numbers, LabelTable.of_sets(sets, len(place)))
+    sets = [sorted(places[label] for label in members) for members in labels.table.to_tuples()]
+    return DocumentLabels(labels.indices, LabelTable.from_sets(sets, len(place)))
 
 
-def _answer_cells(numbers: Sequence[Whole], n_names: int) -> _AnswerCells:
+def _count_prediction_cells(numbers: Sequence[Ints], n_names: int) -> _PredictionCells:
     """Count documents by truth and both answers."""
     (truth, a, b), shape = numbers, (n_names, n_names + 1, n_names + 1)
     keys, documents = np.unique(
         np.ravel_multi_index((truth, a + 1, b + 1), shape), return_counts=True
     )
     truth, a, b = np.unravel_index(keys, shape)
-    return _AnswerCells(truth, a - 1, b - 1, documents)
+    return _PredictionCells(truth, a - 1, b - 1, documents)
 
 
-def mcnemar(only_a: int, only_b: int) -> float:
+def compute_mcnemar_p_value(only_a: int, only_b: int) -> float:
     """Return the probability that n = only_a + only_b fair coins fall at least as unevenly, min(1, 2 Σ_{i ≤ min(only_a, only_b)} C(n, i) / 2ⁿ).
 
     McNemar's test in the exact binomial form, which Dietterich (1998, section 3.1) approximates. Relative error about 1e-9 for a million
@@ -307,12 +316,14 @@ def mcnemar(only_a: int, only_b: int) -> float:
     return min(1.0, 2 * largest * (1 + float(others)))
 
 
-def answer_differences(
-    cells: _AnswerCells, bootstrap: Bootstrap, table: LabelTable
+def bootstrap_differences(
+    cells: _PredictionCells, bootstrap: Bootstrap, table: LabelTable
 ) -> dict[str, Floats]:
     """Return replicates of the differences of accuracy and of macro F1, each of shape (n_replicates,); ``table`` has the labels of each set."""
     sides = [
-        Cells.of_counts(cells.truth, answer, cells.documents, table).with_present_labels()
+        ConfusionCells.from_counts(
+            cells.truth, answer, cells.documents, table
+        ).renumber_present_labels()
         for answer in (cells.a, cells.b)
     ]
     right_a = cells.truth == cells.a
@@ -320,8 +331,8 @@ def answer_differences(
     n = cells.documents.sum()
     n_labels = sum(present for _, present in sides)
     parts = []
-    for drawn in bootstrap.drawn_cells(cells.documents, cells.documents.size + 3 * n_labels):
-        of_a, of_b = (side.outcomes(present, drawn) for side, present in sides)
+    for drawn in bootstrap.draw_cells(cells.documents, cells.documents.size + 3 * n_labels):
+        of_a, of_b = (side.sum_margins(present, drawn) for side, present in sides)
         parts.append(
             (
                 drawn @ right_b / n - drawn @ right_a / n,
@@ -333,7 +344,7 @@ def answer_differences(
     )
 
 
-def mean_replicates(values: Floats, bootstrap: Bootstrap) -> Floats | None:
+def bootstrap_mean(values: Floats, bootstrap: Bootstrap) -> Floats | None:
     """Return replicates of the mean of values, shape (n_docs,); None if one is not finite."""
     if not np.isfinite(values).all():
         return None
@@ -344,20 +355,20 @@ def mean_replicates(values: Floats, bootstrap: Bootstrap) -> Floats | None:
     )
     means = np.bincount(which, values) / documents
     return np.concatenate(
-        [drawn @ means / values.size for drawn in bootstrap.drawn_cells(documents, documents.size)]
+        [drawn @ means / values.size for drawn in bootstrap.draw_cells(documents, documents.size)]
     )
 
 
 def _judged(
     model: TextClassifier, evaluation: Evaluation, documents: Sequence[Document]
 ) -> list[tuple[str | None, float | None]]:
-    """Judge some documents; return their answers with their probabilities, as `nbtext.evaluation.evaluate.judge_scored` takes them."""
+    """Judge some documents; return their answers with their probabilities, as `nbtext.evaluation.evaluate.evaluate_scored_blocks` takes them."""
     found: list[tuple[str | None, float | None]] = []
-    for block in scored(model.fitted, documents):
+    for block in score_documents(model.fitted, documents):
         probabilities = block.posterior.decide(DecisionRule()).probabilities.tolist()
-        answers = block.posterior.predicted(DecisionRule())
+        answers = block.posterior.predict(DecisionRule())
         evaluation.add(block.labels, block.posterior, answers)
-        labels = answers.shown(model.classes)
+        labels = answers.to_texts(model.classes)
         found += [
             (label, p) if label else (None, None)
             for label, p in zip(labels, probabilities, strict=True)
@@ -369,18 +380,18 @@ def _side(evaluation: Evaluation) -> SideResult:
     result = evaluation.result(Bootstrap(0))
     intervals = {"accuracy": result.intervals["accuracy"]}
     return SideResult(
-        **{name: getattr(result, name) for name in FIGURES},
+        **{name: getattr(result, name) for name in COMPARED_METRICS},
         intervals=intervals,
         unknown_labels=result.unknown_labels,
     )
 
 
-def _changes(cells: _AnswerCells, names: Names) -> tuple[ChangedAnswer, ...]:
+def _changes(cells: _PredictionCells, names: Names) -> tuple[DisagreementCount, ...]:
     differ = np.flatnonzero(cells.a != cells.b)
     rows = zip(*(column[differ].tolist() for column in cells), strict=True)
     labels = [*names, None]  # −1, no answer, is the last
     changes = (
-        ChangedAnswer(names[truth], labels[a] or None, labels[b] or None, documents)
+        DisagreementCount(names[truth], labels[a] or None, labels[b] or None, documents)
         for truth, a, b, documents in rows
     )
     return tuple(sorted(changes, key=lambda change: -change.documents))
@@ -395,4 +406,6 @@ def _difference(
     if replicates is None:
         return Difference(b - a)
     low, high = percentile_interval(replicates, b - a)
-    return Difference(b - a, (low, high), differing >= FEWEST and (low > 0 or high < 0))
+    return Difference(
+        b - a, (low, high), differing >= MIN_DIFFERING_DOCUMENTS and (low > 0 or high < 0)
+    )

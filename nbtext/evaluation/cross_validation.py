@@ -19,23 +19,31 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.classifiers.base import declared_prior
-from nbtext.compatibility import LEAVE_ONE_OUT, needs_documents, require_fitting
+from nbtext.classifiers.base import compute_declared_prior
+from nbtext.compatibility import (
+    LEAVE_ONE_OUT_EVALUATION,
+    needs_documents,
+    require_compatible_settings,
+)
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets
 from nbtext.counts.documents import CountedDocuments, DocumentSample
-from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
-from nbtext.counts.statistics import estimated, weights_of
-from nbtext.errors import UsageError, quantity
-from nbtext.fitted_model import Choices, Learnt, classifier
-from nbtext.metrics.evaluation import accuracy_and_macro_f1, evaluation_of, known_result
+from nbtext.counts.matrix import MAX_BLOCK_TERM_WEIGHTS, iter_blocks
+from nbtext.counts.statistics import build_count_weights, estimate_statistics
+from nbtext.errors import UsageError, format_quantity
+from nbtext.fitted_model import Choices, FittedParameters, restore_classifier
+from nbtext.metrics.evaluation import (
+    compute_accuracy_and_macro_f1,
+    make_evaluation,
+    summarize_known_documents,
+)
 from nbtext.metrics.intervals import Bootstrap, Interval
-from nbtext.metrics.ranking import SCORES_KEPT
-from nbtext.metrics.results import IF_KNOWN, EvaluationResult, json_values
-from nbtext.model.auto_settings import has_choice
-from nbtext.model.training import choices_of, learn, needs_sample
-from nbtext.parallel.processes import in_order
+from nbtext.metrics.ranking import MAX_RANKING_SCORES
+from nbtext.metrics.results import JSON_UNLESS_EMPTY, EvaluationResult, to_json_values
+from nbtext.model.auto_settings import has_auto_settings
+from nbtext.model.training import fit_parameters, needs_sample, resolve_auto_settings
+from nbtext.parallel.processes import run_in_order
 from nbtext.prediction.rule import DecisionRule
-from nbtext.progress import stepped
+from nbtext.progress import track_progress
 from nbtext.ragged import BLOCK_DOCUMENTS
 
 if TYPE_CHECKING:
@@ -46,9 +54,9 @@ if TYPE_CHECKING:
     from nbtext.prediction.labels import DocumentLabels
     from nbtext.prediction.posterior import Posterior
     from nbtext.settings import Settings
-    from nbtext.type_names import Floats, Mask, Names, Parsed, Whole
+    from nbtext.type_names import Floats, Ints, Mask, Names, ParsedJson
 
-WORTH_PROCESSES = 1 << 22
+MIN_PARALLEL_ENTRIES = 1 << 22
 """Entries of the document-term matrix times folds, or probabilities; with fewer, folds take less time than the start of processes saves."""
 
 NEVER_TESTED = -1
@@ -59,38 +67,40 @@ NEVER_TESTED = -1
 class Folds:
     """The fold of every document, shape (n_docs,), 0 to n_folds − 1 or `NEVER_TESTED`."""
 
-    numbers: Whole
+    fold_indices: Ints
     n_folds: int
-    ordered: bool = False
+    is_ordered: bool = False
     """A fold is tested on models of the folds before it only, not of all others."""
 
     def __iter__(self) -> Iterator[tuple[Mask, Mask]]:
         """Yield the `masks` of each fold."""
-        return map(self.masks, range(self.n_folds))
+        return map(self.get_masks, range(self.n_folds))
 
-    def masks(self, fold: int) -> tuple[Mask, Mask]:
+    def get_masks(self, fold: int) -> tuple[Mask, Mask]:
         """Return the training documents and the test documents of a fold, masks of shape (n_docs,)."""
-        return (self.numbers < fold if self.ordered else self.numbers != fold), self.numbers == fold
+        return (
+            self.fold_indices < fold if self.is_ordered else self.fold_indices != fold
+        ), self.fold_indices == fold
 
 
-def shuffled_by_class(classes: Whole, generator: np.random.Generator) -> Whole:
+def shuffle_by_class(classes: Ints, generator: np.random.Generator) -> Ints:
     """Return the numbers of documents class by class, in random order within each, shape (n_docs,)."""
     shuffled = generator.permutation(classes.size)
     return shuffled[np.argsort(classes[shuffled], kind="stable")]
 
 
-def stratified_folds(classes: Whole, n_folds: int, generator: np.random.Generator) -> Folds:
+def draw_stratified_folds(classes: Ints, n_folds: int, generator: np.random.Generator) -> Folds:
     """Draw folds that spread every class evenly: sizes of folds differ by at most 1, in total and in each class.
 
     Raise `UsageError` if there are fewer documents than folds.
     """
     _check_folds(n_folds, classes.size, "document")
     numbers = np.empty(classes.size, np.int64)
-    numbers[shuffled_by_class(classes, generator)] = np.arange(classes.size) % n_folds
+    numbers[shuffle_by_class(classes, generator)] = np.arange(classes.size) % n_folds
     return Folds(numbers, n_folds)
 
 
-def grouped_folds(groups: Whole, n_folds: int, generator: np.random.Generator) -> Folds:
+def draw_grouped_folds(groups: Ints, n_folds: int, generator: np.random.Generator) -> Folds:
     """Draw folds that split no group of documents: the largest group first, each goes to the fold with fewest documents so far.
 
     ``groups`` are numbers from 0, shape (n_docs,); equally large ones come in random order. Raise `UsageError` if there are fewer groups
@@ -108,7 +118,7 @@ def grouped_folds(groups: Whole, n_folds: int, generator: np.random.Generator) -
     return Folds(fold_of_group[groups], n_folds)
 
 
-def ordered_folds(times: Whole | Floats, n_folds: int) -> Folds:
+def make_ordered_folds(times: Ints | Floats, n_folds: int) -> Folds:
     """Divide documents into periods of about equal size: the first only trains models, each other is tested on models of all before it.
 
     ``times`` has shape (n_docs,). Documents of the same time are never on both sides. Raise `UsageError` if there are not at least
@@ -123,10 +133,12 @@ def ordered_folds(times: Whole | Floats, n_folds: int) -> Folds:
         wanted = times.size * (fold + 1) / (n_folds + 1)
         nearest = int(np.abs(before - wanted).argmin())
         begins[fold] = begin = min(max(nearest, begin + 1), distinct.size - (n_folds - fold))
-    return Folds(np.searchsorted(begins, place, side="right") + NEVER_TESTED, n_folds, ordered=True)
+    return Folds(
+        np.searchsorted(begins, place, side="right") + NEVER_TESTED, n_folds, is_ordered=True
+    )
 
 
-def _times_of(values: Sequence[str], names: Names) -> Whole:
+def _rank_times(values: Sequence[str], names: Names) -> Ints:
     """Return the rank in time of each value of a column: as numbers if all of them are, else as text, as ISO 8601 dates and times in one zone sort.
 
     ``names`` are those of the documents. Raise `UsageError` for a document without a value.
@@ -143,11 +155,11 @@ def _times_of(values: Sequence[str], names: Names) -> Whole:
         except ValueError:
             continue
         if all(abs(number) < inf for number in numbers):  # nan is not
-            return ranks(numbers)
-    return ranks(stripped)
+            return rank_values(numbers)
+    return rank_values(stripped)
 
 
-def ranks(values: Sequence[str] | Sequence[float]) -> Whole:
+def rank_values(values: Sequence[str] | Sequence[float]) -> Ints:
     """Return the place of each value among the distinct ones in ascending order, shape (n,)."""
     return np.unique(np.array(values, object), return_inverse=True)[1]
 
@@ -155,8 +167,8 @@ def ranks(values: Sequence[str] | Sequence[float]) -> Whole:
 def _check_folds(n_folds: int, most: int, noun: str, rest: str = "") -> None:
     if n_folds > most:
         raise UsageError(
-            f"there {'is' if most == 1 else 'are'} only {quantity(most, noun)}{rest}, too few for "
-            f"{quantity(n_folds, 'fold')}",
+            f"there {'is' if most == 1 else 'are'} only {format_quantity(most, noun)}{rest}, too few for "
+            f"{format_quantity(n_folds, 'fold')}",
             hint="lower --folds",
         )
 
@@ -164,11 +176,11 @@ def _check_folds(n_folds: int, most: int, noun: str, rest: str = "") -> None:
 class HeldOutBlock(NamedTuple):
     """Documents scored by a model that was trained without them."""
 
-    rows: Whole
+    rows: Ints
     """Their numbers in the corpus, shape (n_docs,)."""
     truth: DocumentLabels
     posterior: Posterior
-    known: Mask
+    has_known_label: Mask
     """Their labels had documents in training, shape (n_docs,)."""
 
 
@@ -177,7 +189,7 @@ class Prediction(NamedTuple):
 
     row: int
     truth: tuple[str, ...]
-    answer: tuple[str, ...]
+    predicted: tuple[str, ...]
     """Empty where no class was predicted."""
     probability: float
     """Of the best answer, given or not; nan where no class is possible."""
@@ -195,80 +207,86 @@ class HeldOutEvaluation:
         table: CountTable,
         rule: DecisionRule = DecisionRule(),
         blocks: Iterable[HeldOutBlock] = (),
-        scores_kept: int = SCORES_KEPT,
+        max_scores: int = MAX_RANKING_SCORES,
         settings: Settings | None = None,
     ) -> None:
         """Begin with the documents of some blocks. ``settings`` are those of the models."""
         self._rule = rule
-        self._parts: list[tuple[Whole, Mask, Floats]] = []
+        self._parts: list[tuple[Ints, Mask, Floats]] = []
         """The number in the corpus of each document judged, whether its class had others in training, and the probability of its answer."""
         prior = (
             None
             if settings is None
-            else declared_prior(settings, estimated(table, weights_of(table, settings)))
+            else compute_declared_prior(
+                settings, estimate_statistics(table, build_count_weights(table, settings))
+            )
         )
-        self.evaluation = evaluation_of(table, rule.costs, scores_kept=scores_kept, prior=prior)
+        self.evaluation = make_evaluation(table, rule.costs, max_scores=max_scores, prior=prior)
         for block in blocks:
             self.add(block)
 
     @property
-    def rows(self) -> Whole:
+    def rows(self) -> Ints:
         """The number in the corpus of each document judged, shape (n_docs,)."""
         return np.concatenate([rows for rows, *_ in self._parts])
 
     @property
-    def known(self) -> Mask:
+    def has_known_label(self) -> Mask:
         """The documents whose class had others in training, shape (n_docs,)."""
         return np.concatenate([known for _, known, _ in self._parts])
 
     def add(self, block: HeldOutBlock) -> None:
         """Judge documents."""
         probabilities = block.posterior.decide(self._rule).probabilities
-        self._parts.append((block.rows, block.known, probabilities))
-        self.evaluation.judge(block.truth, block.posterior, block.posterior.predicted(self._rule))
+        self._parts.append((block.rows, block.has_known_label, probabilities))
+        self.evaluation.add_indexed(
+            block.truth, block.posterior, block.posterior.predict(self._rule)
+        )
 
-    def join(self, other: HeldOutEvaluation) -> None:
+    def merge(self, other: HeldOutEvaluation) -> None:
         """Add the documents that another one of the same corpus judged."""
         self._parts += other._parts
-        self.evaluation.join(other.evaluation)
+        self.evaluation.merge(other.evaluation)
 
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:
         """Return the figures; ``unknown_documents`` are those of a class without training documents."""
         result = self.evaluation.result(bootstrap)
-        judged = self.evaluation.judged
-        known = self.known
-        unknown = self.evaluation.documents_of_lost_classes(known)
+        judged = self.evaluation.documents
+        known = self.has_known_label
+        unknown = self.evaluation.count_lost_class_documents(known)
         return replace(
             result,
-            known=known_result(judged.of(known)),
+            known=summarize_known_documents(judged.take(known)),
             unknown_labels=tuple(unknown),
             unknown_documents=unknown,
         )
 
-    def predictions(self) -> list[Prediction]:
+    def to_predictions(self) -> list[Prediction]:
         """Return the answers to all documents, in the order of the corpus."""
         probabilities = np.concatenate([part for *_, part in self._parts])
-        judged = self.evaluation.judged
+        judged = self.evaluation.documents
         order = np.argsort(self.rows, kind="stable")
-        truth = judged.truth[order].named(self.evaluation.classes)
-        answers = judged.answer[order].named(self.evaluation.classes)
+        truth = judged.truth[order].to_names(self.evaluation.classes)
+        answers = judged.predicted[order].to_names(self.evaluation.classes)
         columns = zip(
             self.rows[order].tolist(), truth, answers, probabilities[order].tolist(), strict=True
         )
         return [Prediction(*values) for values in columns]
 
 
-def leave_one_out_blocks(
+def score_leave_one_out(
     table: CountTable, documents: CountedDocuments, parameters: Settings
 ) -> Iterator[HeldOutBlock]:
     """Score every document by the model of all others, in order, a block at a time.
 
     Raise `UsageError` if no term or no class is left, or settings exclude it.
     """
-    require_fitting(parameters, LEAVE_ONE_OUT)
+    require_compatible_settings(parameters, LEAVE_ONE_OUT_EVALUATION)
     needed = documents if needs_documents(parameters) else None
-    learnt = learn(
-        CorpusCounts(table, DocumentSample.of(documents, parameters["sample"])), parameters, needed
+    learnt = fit_parameters(
+        CorpusCounts(table, DocumentSample.from_documents(documents, parameters["sample"])),
+        parameters,
+        needed,
     )
     return _scored(table, learnt, parameters, documents, None)
 
@@ -279,18 +297,18 @@ def evaluate_leave_one_out(
     parameters: Settings,
     rule: DecisionRule = DecisionRule(),
 ) -> HeldOutEvaluation:
-    """Judge every document by the model of all others; raise as `leave_one_out_blocks`."""
+    """Judge every document by the model of all others; raise as `score_leave_one_out`."""
     return HeldOutEvaluation(
-        table, rule, leave_one_out_blocks(table, documents, parameters), settings=parameters
+        table, rule, score_leave_one_out(table, documents, parameters), settings=parameters
     )
 
 
-def choices_of_corpus(subsets: Subsets, parameters: Settings) -> Choices:
+def choose_corpus_settings(subsets: Subsets, parameters: Settings) -> Choices:
     """Choose for ``auto`` once, on all documents; choosing in each fold would double the time of cross-validation."""
-    size = parameters.sample if has_choice(parameters) else 0
+    size = parameters.sample if has_auto_settings(parameters) else 0
     documents = subsets.documents if needs_documents(parameters) else None
-    return choices_of(
-        CorpusCounts(subsets.table, DocumentSample.of(subsets.documents, size)),
+    return resolve_auto_settings(
+        CorpusCounts(subsets.table, DocumentSample.from_documents(subsets.documents, size)),
         parameters,
         documents,
     )
@@ -302,20 +320,20 @@ def train_and_score(
     training: Mask,
     test: Mask,
     choices: Choices | None = None,
-) -> tuple[Learnt, Iterator[HeldOutBlock]]:
+) -> tuple[FittedParameters, Iterator[HeldOutBlock]]:
     """Learn from the training documents alone, and score the test documents, a block at a time; both masks of shape (n_docs,).
 
     Without ``choices`` the same as training a model on those documents and nothing else. Raise `UsageError` if that does.
     """
-    if parameters.sums_logs:
-        subsets = subsets.with_logs()
-    counts = subsets.counts(
+    if parameters.needs_log_sums:
+        subsets = subsets.with_log_sums()
+    counts = subsets.select_counts(
         training, parameters["sample"] if needs_sample(parameters, choices) else 0
     )
     needed = (
-        subsets.documents.rows(np.flatnonzero(training)) if needs_documents(parameters) else None
+        subsets.documents.take(np.flatnonzero(training)) if needs_documents(parameters) else None
     )
-    learnt = learn(counts, parameters, needed, choices)
+    learnt = fit_parameters(counts, parameters, needed, choices)
     return learnt, _scored(
         counts.table, learnt, parameters, subsets.documents, np.flatnonzero(test)
     )
@@ -323,38 +341,38 @@ def train_and_score(
 
 def _scored(
     table: CountTable,
-    learnt: Learnt,
+    learnt: FittedParameters,
     parameters: Settings,
     documents: CountedDocuments,
-    test: Whole | None,
+    test: Ints | None,
 ) -> Iterator[HeldOutBlock]:
     """Score the documents ``test`` by a model of others, or without ``test`` each one by the model of all others."""
-    fitted = classifier(estimated(table, learnt.weights), learnt, parameters)
+    fitted = restore_classifier(estimate_statistics(table, learnt.weights), learnt, parameters)
     n_classes = table.n_classes
     tested = np.arange(len(documents)) if test is None else test
-    for rows in in_blocks(
-        tested, n_classes, min(BLOCK_DOCUMENTS * n_classes, TERM_WEIGHTS_AT_ONCE)
+    for rows in iter_blocks(
+        tested, n_classes, min(BLOCK_DOCUMENTS * n_classes, MAX_BLOCK_TERM_WEIGHTS)
     ):
-        block = documents.rows(rows)
+        block = documents.take(rows)
         if test is None:
             scores, lengths = fitted.leave_one_out(block)[:2]
         else:
             scores, lengths = fitted.joint_log_likelihood(block.matrix)
-        posterior = fitted.training.statistics.kind(
-            learnt.calibration.log_posterior(fitted.log_scale(scores, lengths), lengths)
+        posterior = fitted.training.statistics.posterior_type(
+            learnt.calibration.compute_log_posterior(fitted.to_log_scale(scores, lengths), lengths)
         )
         n_labels = posterior.logs.shape[1]
-        truth = block.truth(n_labels)
-        own = block.in_units(table.unit) if test is None else np.zeros(len(block))
+        truth = block.to_document_labels(n_labels)
+        own = block.fill_weights(table.unit) if test is None else np.zeros(len(block))
         of_labels = table.class_documents[-n_labels:]  # without the reserved one
-        holders, labels = truth.pairs()
+        holders, labels = truth.to_pairs()
         known = np.ones(len(block), np.bool_)
         known[holders[of_labels[labels] <= own[holders]]] = False
         yield HeldOutBlock(rows, truth, posterior, known)
 
 
 @dataclass(frozen=True)
-class FoldFigures:
+class FoldMetrics:
     """One fold of one repeat, both numbered from 1."""
 
     repeat: int
@@ -380,16 +398,16 @@ class _FoldSpread(NamedTuple):
 class FoldsResult:
     """The division of a corpus, and the figures of each fold."""
 
-    method: str | None = field(metadata=IF_KNOWN)
-    column: str | None = field(metadata=IF_KNOWN)
+    method: str | None = field(metadata=JSON_UNLESS_EMPTY)
+    column: str | None = field(metadata=JSON_UNLESS_EMPTY)
     """Of groups or times."""
-    seed: int | None = field(metadata=IF_KNOWN)
+    seed: int | None = field(metadata=JSON_UNLESS_EMPTY)
     repeats: int
     n: int
     """Folds of one repeat."""
     accuracy: _FoldSpread
     macro_f1: _FoldSpread
-    each: tuple[FoldFigures, ...]
+    each: tuple[FoldMetrics, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -398,11 +416,14 @@ class _CrossValidation:
 
     pooled: HeldOutEvaluation
     repeats: list[HeldOutEvaluation]
-    folds: list[FoldFigures]
+    folds: list[FoldMetrics]
 
-    def summary(self, bootstrap: Bootstrap = Bootstrap()) -> dict[str, Parsed]:
+    def summary(self, bootstrap: Bootstrap = Bootstrap()) -> dict[str, ParsedJson]:
         """Return `result` as JSON has it, with `folds_result` under ``folds``."""
-        return {**json_values(self.result(bootstrap)), "folds": json_values(self.folds_result())}
+        return {
+            **to_json_values(self.result(bootstrap)),
+            "folds": to_json_values(self.folds_result()),
+        }
 
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:
         """Return the figures pooled over folds and repeats.
@@ -470,26 +491,26 @@ class _FoldTraining(NamedTuple):
     judge: Callable[[Iterable[HeldOutBlock]], object]
 
 
-class _JudgedFold(NamedTuple):
+class _FoldOutcome(NamedTuple):
     """The result of a fold."""
 
     n_terms: int
     """Selected terms of the model."""
     smoothing: float
-    judgement: Any
+    test_result: Any
     """What comes of its test documents."""
 
 
-def judge_folds(
+def evaluate_folds(
     subsets: Subsets,
     parameters: Settings,
     folds_of_repeats: Sequence[Folds],
     judge: Callable[[Iterable[HeldOutBlock]], object],
     jobs: int = 1,
-) -> Iterator[tuple[_FoldTask, _JudgedFold]]:
+) -> Iterator[tuple[_FoldTask, _FoldOutcome]]:
     """Yield what ``judge`` makes of the test documents of each fold of each repeat, in order, in ``jobs`` processes if that is faster."""
     training = _FoldTraining(
-        subsets, parameters, folds_of_repeats, choices_of_corpus(subsets, parameters), judge
+        subsets, parameters, folds_of_repeats, choose_corpus_settings(subsets, parameters), judge
     )
     tasks = [
         _FoldTask(repeat, fold)
@@ -499,22 +520,22 @@ def judge_folds(
     work = max(
         subsets.documents.matrix.terms.size * len(tasks), len(subsets) * subsets.table.n_classes
     )
-    for task, found in stepped(
-        in_order(_judge, training, tasks, jobs if work >= WORTH_PROCESSES else 1),
+    for task, found in track_progress(
+        run_in_order(_judge, training, tasks, jobs if work >= MIN_PARALLEL_ENTRIES else 1),
         "fold",
         len(tasks),
     ):
         yield task, found or _judge(training, task)
 
 
-def _judge(training: _FoldTraining, task: _FoldTask) -> _JudgedFold:
+def _judge(training: _FoldTraining, task: _FoldTask) -> _FoldOutcome:
     """Learn from the training documents of a fold, and judge its test documents."""
-    masks = training.folds_of_repeats[task.repeat].masks(task.fold)
+    masks = training.folds_of_repeats[task.repeat].get_masks(task.fold)
     learnt, blocks = train_and_score(
         training.subsets, training.parameters, *masks, training.choices
     )
-    return _JudgedFold(
-        int(np.count_nonzero(learnt.selected)), learnt.smoothing, training.judge(blocks)
+    return _FoldOutcome(
+        int(np.count_nonzero(learnt.selected_terms)), learnt.smoothing, training.judge(blocks)
     )
 
 
@@ -534,25 +555,28 @@ def cross_validate(
     pooled = (
         repeats[0] if len(repeats) == 1 else HeldOutEvaluation(table, rule, settings=parameters)
     )
-    tested = max(int(np.count_nonzero(folds.numbers != NEVER_TESTED)) for folds in folds_of_repeats)
-    kept = SCORES_KEPT if tested * table.n_classes <= SCORES_KEPT else 0
+    tested = max(
+        int(np.count_nonzero(folds.fold_indices != NEVER_TESTED)) for folds in folds_of_repeats
+    )
+    kept = MAX_RANKING_SCORES if tested * table.n_classes <= MAX_RANKING_SCORES else 0
     figures = []
-    for task, fold in judge_folds(
+    for task, fold in evaluate_folds(
         subsets,
         parameters,
         folds_of_repeats,
-        partial(HeldOutEvaluation, table, rule, scores_kept=kept),
+        partial(HeldOutEvaluation, table, rule, max_scores=kept),
         jobs,
     ):
         for pool in {repeats[task.repeat], pooled}:
-            pool.join(fold.judgement)
-        rates = accuracy_and_macro_f1(fold.judgement.evaluation.judged)
+            pool.merge(fold.test_result)
+        rates = compute_accuracy_and_macro_f1(fold.test_result.evaluation.documents)
         n_training, n_test = (
-            int(np.count_nonzero(mask)) for mask in folds_of_repeats[task.repeat].masks(task.fold)
+            int(np.count_nonzero(mask))
+            for mask in folds_of_repeats[task.repeat].get_masks(task.fold)
         )
         smoothing = float(f"{fold.smoothing:.6g}")
         figures.append(
-            FoldFigures(
+            FoldMetrics(
                 task.repeat + 1, task.fold + 1, n_training, n_test, fold.n_terms, smoothing, *rates
             )
         )
@@ -602,9 +626,13 @@ def validate_corpus(
     values = [columns[0] for columns in notes if columns]
     generators = np.random.default_rng(seed).spawn(repeats)
     if method == "time":
-        folds = [ordered_folds(_times_of(values, names), n_folds)]
+        folds = [make_ordered_folds(_rank_times(values, names), n_folds)]
     elif method == "grouped":
-        folds = [grouped_folds(ranks(values), n_folds, generator) for generator in generators]
+        folds = [
+            draw_grouped_folds(rank_values(values), n_folds, generator) for generator in generators
+        ]
     else:
-        folds = [stratified_folds(documents.strata, n_folds, generator) for generator in generators]
+        folds = [
+            draw_stratified_folds(documents.strata, n_folds, generator) for generator in generators
+        ]
     return cross_validate(Subsets(table, documents), settings, folds, rule, jobs)

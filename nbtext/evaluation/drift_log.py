@@ -14,78 +14,78 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.classifiers.base import likelihood_per_token
-from nbtext.corpus.streams import file_content
+from nbtext.classifiers.base import compute_log_likelihood_per_token
+from nbtext.corpus.streams import read_option_file
 from nbtext.errors import PathError, UsageError
 from nbtext.prediction.rule import DecisionRule
 from nbtext.prediction.typicality import (
-    ANSWERS,
-    FARTHEST,
-    FIGURES,
+    DRIFT_METRICS,
     LIKELIHOOD,
+    MAX_DISTANCE,
+    PREDICTIONS,
     UNKNOWN,
+    MeanStd,
     Profile,
-    Spread,
-    chance_of_shares,
-    shares_apart,
+    compute_chi2_p_value,
+    compute_total_variation,
 )
-from nbtext.strict_json import parsed_json
+from nbtext.strict_json import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.scoring import ScoredBlock
-    from nbtext.type_names import Floats, Parsed, Whole
+    from nbtext.type_names import Floats, Ints, ParsedJson
 
-MORE_THAN_CHANCE = 0.001
+DRIFT_SIGNIFICANCE = 0.001
 """A difference less probable than this counts as real; one in a thousand runs without a difference is then reported."""
 
-MORE_THAN_SHARES = 0.3
+MIN_TEXT_DRIFT_DEVIATIONS = 0.3
 """Distance in standard deviations of training that a different class mix alone does not reach (20 Newsgroups: 0.25 in 99 of
 100 samples of 500 documents; test documents of a later time: 0.45)."""
 
-EXACT = 2**53
+MAX_EXACT_COUNT = 2**53
 """Numbers of documents are below it, as counts in a model are."""
 
 
-class DriftWatch:
+class DriftRecorder:
     """Record the documents of a run. Raise `UsageError` for a model that does not know what its training documents looked like.
 
     ``path`` is where the model is; it tells runs of different models in one log apart.
     """
 
     def __init__(self, model: TextClassifier, path: str | None = None) -> None:
-        if model.fitted.learnt.profile is None:
+        if model.fitted.parameters.profile is None:
             raise UsageError(
                 "the model does not know what training looked like",
                 hint="train with calibration and --set sample=N above 0",
             )
         self._model = model
-        self._training = model.fitted.learnt.profile
+        self._training = model.fitted.parameters.profile
         self._path = None if path is None else os.path.abspath(path)
-        self._parts: list[tuple[Whole, Whole, Floats, Whole]] = []
+        self._parts: list[tuple[Ints, Ints, Floats, Ints]] = []
 
-    def watched(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
+    def observe(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
         """Yield the scored documents as they are; record those that could be read."""
         for block in blocks:
             read = np.array([document.problem is None for document in block.documents], np.bool_)
-            tokens = block.lengths + block.unknown
-            per_token = likelihood_per_token(
-                self._model.fitted.classifier, block.scores, block.lengths, block.unknown
+            tokens = block.lengths + block.unknown_tokens
+            per_token = compute_log_likelihood_per_token(
+                self._model.fitted.classifier, block.scores, block.lengths, block.unknown_tokens
             )
             likelihood = np.full(len(tokens), np.nan) if per_token is None else per_token[0]
             self._parts.append(
                 (
                     tokens[read],
-                    block.unknown[read],
+                    block.unknown_tokens[read],
                     likelihood[read],
-                    block.posterior.decide(DecisionRule()).answers[read],
+                    block.posterior.decide(DecisionRule()).predictions[read],
                 )
             )
             yield block
 
-    def line(self) -> dict[str, Parsed] | None:
+    def to_record(self) -> dict[str, ParsedJson] | None:
         """Return the line of the log; None if no document could be read."""
         classes = self._model.classes
         training = self._training
@@ -94,33 +94,33 @@ class DriftWatch:
         tokens, unknown, likelihood, answers = (
             np.concatenate(column) for column in zip(*self._parts, strict=True)
         )
-        run = Profile.of(tokens, unknown, likelihood, answers, len(classes))
-        counts = zip(classes, run.answers.tolist(), training.answers.tolist(), strict=True)
+        run = Profile.from_documents(tokens, unknown, likelihood, answers, len(classes))
+        counts = zip(classes, run.predictions.tolist(), training.predictions.tolist(), strict=True)
         figures = {}
-        for name in FIGURES:
-            spread = run.figures[name]
-            before = training.figures[name]
+        for name in DRIFT_METRICS:
+            spread = run.metrics[name]
+            before = training.metrics[name]
             figures[name] = {
                 "run": list(spread),
                 "training": list(before),
-                "distance": spread.distance(before),
+                "distance": spread.compute_distance(before),
             }
         return {
             "time": datetime.now(UTC).isoformat(timespec="seconds"),
             "model": self._path,
             "documents": len(tokens),
             **figures,
-            ANSWERS: {
+            PREDICTIONS: {
                 "counts": {
                     label: [here, before] for label, here, before in counts if here or before
                 },
-                "distance": shares_apart(run.answers, training.answers),
+                "distance": compute_total_variation(run.predictions, training.predictions),
             },
         }
 
-    def drift(self) -> DriftRun | None:
+    def compute_drift(self) -> DriftRun | None:
         """Return the drift of the documents; None if no document could be read."""
-        return None if (line := self.line()) is None else pool_runs([_run_of(line)])
+        return None if (line := self.to_record()) is None else pool_runs([_run_of(line)])
 
 
 class _LoggedRun(NamedTuple):
@@ -130,7 +130,7 @@ class _LoggedRun(NamedTuple):
     model: str | None
     """Where the model is; None in a line of an older nbtext."""
     documents: int
-    figures: Mapping[str, tuple[Spread, Spread]]
+    figures: Mapping[str, tuple[MeanStd, MeanStd]]
     """Of the run and of training, by name."""
     answers: Mapping[str, tuple[int, int]]
     """In the run and in training, by class."""
@@ -141,13 +141,13 @@ def read_history(path: str) -> tuple[list[_LoggedRun], list[PathError]]:
 
     Raise `PathError` if the log cannot be read or has no such run.
     """
-    lines = file_content(path).split(b"\n")
+    lines = read_option_file(path).split(b"\n")
     runs: list[_LoggedRun] = []
     unreadable: list[PathError] = []
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
-                runs.append(_run_of(parsed_json(line.decode())))
+                runs.append(_run_of(parse_json(line.decode())))
             except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
                 unreadable.append(
                     PathError("not a line of classify --drift", where=f"{path}:{number}")
@@ -163,15 +163,16 @@ def read_history(path: str) -> tuple[list[_LoggedRun], list[PathError]]:
     return runs, unreadable
 
 
-def _run_of(record: Parsed) -> _LoggedRun:
+def _run_of(record: ParsedJson) -> _LoggedRun:
     if datetime.fromisoformat(record["time"]).tzinfo is None:
         raise ValueError(record["time"])
     figures = {
-        name: (_spread(record[name]["run"]), _spread(record[name]["training"])) for name in FIGURES
+        name: (_spread(record[name]["run"]), _spread(record[name]["training"]))
+        for name in DRIFT_METRICS
     }
     answers = {
         str(label): (_whole(run), _whole(training))
-        for label, (run, training) in record[ANSWERS]["counts"].items()
+        for label, (run, training) in record[PREDICTIONS]["counts"].items()
     }
     model = record.get("model")
     return _LoggedRun(
@@ -183,20 +184,20 @@ def _run_of(record: Parsed) -> _LoggedRun:
     )
 
 
-def _spread(values: Sequence[float]) -> Spread:
+def _spread(values: Sequence[float]) -> MeanStd:
     documents, mean, deviation = values
-    if not (abs(mean) <= FARTHEST and 0 <= deviation <= FARTHEST):
+    if not (abs(mean) <= MAX_DISTANCE and 0 <= deviation <= MAX_DISTANCE):
         raise ValueError(values)
-    return Spread(_whole(documents), float(mean), float(deviation))
+    return MeanStd(_whole(documents), float(mean), float(deviation))
 
 
 def _whole(value: float) -> int:
-    if not 0 <= value < EXACT:
+    if not 0 <= value < MAX_EXACT_COUNT:
         raise ValueError(value)
     return int(value)
 
 
-def runs_since(runs: Sequence[_LoggedRun], begin: datetime, path: str) -> list[_LoggedRun]:
+def take_runs_since(runs: Sequence[_LoggedRun], begin: datetime, path: str) -> list[_LoggedRun]:
     """Return the runs from a time on, in UTC where it names no zone; raise `PathError` if there are none."""
     begin = begin if begin.tzinfo else begin.replace(tzinfo=UTC)
     later = [run for run in runs if datetime.fromisoformat(run.time) >= begin]
@@ -207,7 +208,7 @@ def runs_since(runs: Sequence[_LoggedRun], begin: datetime, path: str) -> list[_
     return later
 
 
-def newest_of_model(runs: Sequence[_LoggedRun], most: int) -> tuple[list[_LoggedRun], int]:
+def take_newest_runs(runs: Sequence[_LoggedRun], most: int) -> tuple[list[_LoggedRun], int]:
     """Return at most ``most`` of the last runs of the newest run's model file, oldest first, and how many runs of other files were skipped."""
     newest: list[_LoggedRun] = []
     others = 0
@@ -221,7 +222,7 @@ def newest_of_model(runs: Sequence[_LoggedRun], most: int) -> tuple[list[_Logged
     return newest[::-1], others
 
 
-class FigureDrift(NamedTuple):
+class MetricDrift(NamedTuple):
     """A figure of a run beside that of training."""
 
     run: float | None
@@ -233,12 +234,12 @@ class FigureDrift(NamedTuple):
     """Probability of such a distance by chance."""
 
     @property
-    def beyond_chance(self) -> bool:
+    def is_significant(self) -> bool:
         """True if the difference is taken for real."""
-        return self.chance < MORE_THAN_CHANCE
+        return self.chance < DRIFT_SIGNIFICANCE
 
 
-NOT_KNOWN = FigureDrift(None, None, None, 1.0)
+UNKNOWN_DRIFT = MetricDrift(None, None, None, 1.0)
 
 
 class DriftRun(NamedTuple):
@@ -251,23 +252,23 @@ class DriftRun(NamedTuple):
     runs: int
     model: str | None
     documents: int
-    figures: Mapping[str, FigureDrift]
+    figures: Mapping[str, MetricDrift]
 
 
-def beyond_prior_shift(run: DriftRun) -> list[str]:
+def find_text_drift(run: DriftRun) -> list[str]:
     """Return the figures of texts that differ from training by more than chance, and by more than other shares of the classes explain."""
     texts = ((name, run.figures[name]) for name in (UNKNOWN, LIKELIHOOD))
     return [
         name
         for name, drift in texts
-        if drift.beyond_chance and (drift.distance or 0.0) > MORE_THAN_SHARES
+        if drift.is_significant and (drift.distance or 0.0) > MIN_TEXT_DRIFT_DEVIATIONS
     ]
 
 
 def pool_runs(runs: Sequence[_LoggedRun]) -> DriftRun:
     """Compare runs with the training of their models, taken together as if they had been one."""
-    figures = {name: _figure_drift([run.figures[name] for run in runs]) for name in FIGURES}
-    figures[ANSWERS] = _answers_drift(runs)
+    figures = {name: _figure_drift([run.figures[name] for run in runs]) for name in DRIFT_METRICS}
+    figures[PREDICTIONS] = _answers_drift(runs)
     return DriftRun(
         runs[-1].time,
         runs[0].time,
@@ -278,28 +279,34 @@ def pool_runs(runs: Sequence[_LoggedRun]) -> DriftRun:
     )
 
 
-def _figure_drift(spreads: Sequence[tuple[Spread, Spread]]) -> FigureDrift:
+def _figure_drift(spreads: Sequence[tuple[MeanStd, MeanStd]]) -> MetricDrift:
     """Return the drift of a figure, given its spread in each run and in the training of the run's model."""
     known = [(run, training) for run, training in spreads if run.documents and training.documents]
     if not known:
-        return NOT_KNOWN
-    together = Spread.together([run for run, _ in known])
+        return UNKNOWN_DRIFT
+    together = MeanStd.pool([run for run, _ in known])
     training = known[0][1]
     if all(other == training for _, other in known):
-        return FigureDrift(
-            together.mean, training.mean, together.distance(training), together.chance(training)
+        return MetricDrift(
+            together.mean,
+            training.mean,
+            together.compute_distance(training),
+            together.compute_p_value(training),
         )
-    moved = Spread.together([run.in_deviations_of(training) for run, training in known])
-    standard = Spread(_training_documents(known), 0.0, 1.0)
+    moved = MeanStd.pool([run.standardize(training) for run, training in known])
+    standard = MeanStd(_training_documents(known), 0.0, 1.0)
     mean_of_training = (
         sum(run.documents * training.mean for run, training in known) / together.documents
     )
-    return FigureDrift(
-        together.mean, mean_of_training, moved.distance(standard), moved.chance(standard)
+    return MetricDrift(
+        together.mean,
+        mean_of_training,
+        moved.compute_distance(standard),
+        moved.compute_p_value(standard),
     )
 
 
-def _training_documents(spreads: Sequence[tuple[Spread, Spread]]) -> int:
+def _training_documents(spreads: Sequence[tuple[MeanStd, MeanStd]]) -> int:
     """Return the number of training documents whose mean is as uncertain as the means of several trainings together.
 
     These share documents, so their errors are taken to be the same in direction: 1 / √n is the mean of 1 / √n_t by documents of the runs.
@@ -309,7 +316,7 @@ def _training_documents(spreads: Sequence[tuple[Spread, Spread]]) -> int:
     return max(int(1 / error**2), 1)
 
 
-def _answers_drift(runs: Sequence[_LoggedRun]) -> FigureDrift:
+def _answers_drift(runs: Sequence[_LoggedRun]) -> MetricDrift:
     """Return the drift of the answers; those of several trainings are a mixture, of as many documents as the smallest training."""
     labels = sorted({label for run in runs for label in run.answers})
     counts = np.array(
@@ -319,7 +326,7 @@ def _answers_drift(runs: Sequence[_LoggedRun]) -> FigureDrift:
     training = counts[..., 1]
     known = answered.any(axis=1) & training.any(axis=1)
     if not known.any():
-        return NOT_KNOWN
+        return UNKNOWN_DRIFT
     answered = answered[known]
     training = training[known]
     sizes = training.sum(axis=1)
@@ -327,4 +334,6 @@ def _answers_drift(runs: Sequence[_LoggedRun]) -> FigureDrift:
     mixture = np.average(shares, axis=0, weights=answered.sum(axis=1))
     before = np.rint(mixture * sizes.min()).astype(np.int64)
     here = answered.sum(axis=0)
-    return FigureDrift(None, None, shares_apart(here, before), chance_of_shares(here, before))
+    return MetricDrift(
+        None, None, compute_total_variation(here, before), compute_chi2_p_value(here, before)
+    )

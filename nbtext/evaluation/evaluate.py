@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbtext.classifiers.base import declared_prior
+from nbtext.classifiers.base import compute_declared_prior
 from nbtext.errors import NoDocumentsError
-from nbtext.metrics.evaluation import evaluation_of
+from nbtext.metrics.evaluation import make_evaluation
 from nbtext.prediction.rule import DecisionRule
-from nbtext.scoring import ScoredBlock, scored
+from nbtext.scoring import ScoredBlock, score_documents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -19,37 +19,40 @@ if TYPE_CHECKING:
     from nbtext.type_names import Names
 
 
-def judge(
+def evaluate_documents(
     model: TextClassifier, documents: Iterable[Document], rule: DecisionRule = DecisionRule()
 ) -> Evaluation:
     """Evaluate a stream of labelled documents under a decision rule; raise `UsageError` if there are none.
 
     A document that is impossible under every class has no answer.
     """
-    return judge_scored(scored(model.fitted, documents), model, rule)
+    return evaluate_scored_blocks(score_documents(model.fitted, documents), model, rule)
 
 
-def judge_scored(
+def evaluate_scored_blocks(
     scored_blocks: Iterable[ScoredBlock],
     model: TextClassifier,
     rule: DecisionRule,
     *,
-    by: Names = (),
-    look: Callable[[ScoredBlock], object] | None = None,
+    group_columns: Names = (),
+    on_block: Callable[[ScoredBlock], object] | None = None,
 ) -> Evaluation:
     """Evaluate documents that the model has scored, as `judge` does; ``by`` names the columns that they carry, to slice by.
 
     ``look`` is called with each block.
     """
     statistics = model.fitted.statistics
-    evaluation = evaluation_of(
-        statistics, rule.costs, by, prior=declared_prior(model.settings, statistics)
+    evaluation = make_evaluation(
+        statistics,
+        rule.costs,
+        group_columns,
+        prior=compute_declared_prior(model.settings, statistics),
     )
     for block in scored_blocks:
-        if look is not None:
-            look(block)
-        columns = [document.columns for document in block.documents] if by else ()
-        evaluation.add(block.labels, block.posterior, block.posterior.predicted(rule), columns)
+        if on_block is not None:
+            on_block(block)
+        columns = [document.columns for document in block.documents] if group_columns else ()
+        evaluation.add(block.labels, block.posterior, block.posterior.predict(rule), columns)
     if not evaluation.n:
         raise NoDocumentsError
     return evaluation

@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.classifiers.base import class_for
+from nbtext.classifiers.base import select_classifier_class
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.evaluation.cross_validation import judge_folds, leave_one_out_blocks, stratified_folds
+from nbtext.evaluation.cross_validation import (
+    draw_stratified_folds,
+    evaluate_folds,
+    score_leave_one_out,
+)
 from nbtext.prediction.labels import DocumentLabels
 
 if TYPE_CHECKING:
@@ -22,9 +26,9 @@ if TYPE_CHECKING:
     from nbtext.counts.documents import CountedDocuments
     from nbtext.evaluation.cross_validation import HeldOutBlock
     from nbtext.settings import Settings
-    from nbtext.type_names import Floats, Mask, Names, Whole
+    from nbtext.type_names import Floats, Ints, Mask, Names
 
-FOLDS_OF_OTHERS = 10
+FALLBACK_FOLDS = 10
 """For classifiers that cannot leave out one document at a time."""
 
 
@@ -46,7 +50,7 @@ class Suspect(NamedTuple):
 class Suspects(NamedTuple):
     """Documents by falling log odds, equal ones in the order of the corpus; all of shape (n,)."""
 
-    rows: Whole
+    rows: Ints
     """Numbers of the documents in the corpus."""
     labels: DocumentLabels
     suggested: DocumentLabels
@@ -56,12 +60,12 @@ class Suspects(NamedTuple):
     probabilities: Floats
     """p(suggested | d)."""
 
-    def named(
+    def iterate_named(
         self, names: Names, texts: Names, classes: Names, limit: int | None = None
     ) -> Iterator[Suspect]:
         """Yield the documents, at most ``limit``, by their names and the names of their classes, with their texts."""
-        first = self.at(slice(limit))
-        labels = (each.shown(classes) for each in (first.labels, first.suggested))
+        first = self.take(slice(limit))
+        labels = (each.to_texts(classes) for each in (first.labels, first.suggested))
         figures = (first.log_odds.tolist(), first.probabilities.tolist())
         for row, label, suggested, log_odds, probability in zip(
             first.rows.tolist(), *labels, *figures, strict=True
@@ -69,23 +73,23 @@ class Suspects(NamedTuple):
             yield Suspect(names[row], label, suggested, log_odds, probability, texts[row])
 
     @classmethod
-    def joined(cls, parts: Iterable[Suspects]) -> Suspects:
+    def concatenate(cls, parts: Iterable[Suspects]) -> Suspects:
         """Return those of all parts, in order."""
         rows, labels, suggested, log_odds, probabilities = zip(*parts, strict=True)
         return cls(
             np.concatenate(rows),
-            DocumentLabels.joined(labels),
-            DocumentLabels.joined(suggested),
+            DocumentLabels.concatenate(labels),
+            DocumentLabels.concatenate(suggested),
             np.concatenate(log_odds),
             np.concatenate(probabilities),
         )
 
-    def at(self, places: Mask | Whole | slice) -> Suspects:
+    def take(self, places: Mask | Ints | slice) -> Suspects:
         """Return some of the documents."""
         return Suspects._make(column[places] for column in self)
 
 
-def suspects(
+def find_suspects(
     table: CountTable,
     documents: CountedDocuments,
     parameters: Settings,
@@ -98,29 +102,29 @@ def suspects(
     The only document of a class is never among them: without it there is no model of the class. The odds are calibrated: raw ones grow with
     the length of a document, so that long documents would come first.
     """
-    if class_for(table, parameters).subtracts_exactly(parameters, table.unit):
-        found = _suspects_among(min_log_odds, leave_one_out_blocks(table, documents, parameters))
+    if select_classifier_class(table, parameters).is_leave_one_out_exact(parameters, table.unit):
+        found = _suspects_among(min_log_odds, score_leave_one_out(table, documents, parameters))
     else:
-        folds = stratified_folds(
-            documents.strata, min(FOLDS_OF_OTHERS, len(documents)), np.random.default_rng(0)
+        folds = draw_stratified_folds(
+            documents.strata, min(FALLBACK_FOLDS, len(documents)), np.random.default_rng(0)
         )
-        judged = judge_folds(
+        judged = evaluate_folds(
             Subsets(table, documents),
             parameters,
             [folds],
             partial(_suspects_among, min_log_odds),
             jobs,
         )
-        found = Suspects.joined(fold.judgement for _, fold in judged)
-    return found.at(np.lexsort((found.rows, -found.log_odds)))
+        found = Suspects.concatenate(fold.test_result for _, fold in judged)
+    return found.take(np.lexsort((found.rows, -found.log_odds)))
 
 
 def _suspects_among(min_log_odds: float, blocks: Iterable[HeldOutBlock]) -> Suspects:
     parts = []
     for block in blocks:
-        suggested, of_suggested, log_odds = block.posterior.doubts(block.truth)
-        kept = block.known & (log_odds > min_log_odds)
+        suggested, of_suggested, log_odds = block.posterior.find_alternatives(block.truth)
+        kept = block.has_known_label & (log_odds > min_log_odds)
         parts.append(
-            Suspects(block.rows, block.truth, suggested, log_odds, np.exp(of_suggested)).at(kept)
+            Suspects(block.rows, block.truth, suggested, log_odds, np.exp(of_suggested)).take(kept)
         )
-    return Suspects.joined(parts)
+    return Suspects.concatenate(parts)

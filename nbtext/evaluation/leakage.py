@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.corpus.document import Document, contents, size_of
-from nbtext.counts.counting import Analysis, DocumentCounter, content_hashes
-from nbtext.counts.documents import LARGEST_HASH
+from nbtext.corpus.document import Document, collect_contents, count_document_bytes
+from nbtext.counts.counting import Analysis, DocumentCounter, hash_contents
+from nbtext.counts.documents import MAX_HASH
 from nbtext.counts.vocabulary import GrowingVocabulary
 from nbtext.document_fields import NO_TEXT
-from nbtext.errors import NoDocumentsError, quantity
-from nbtext.metrics.evaluation import Evaluation, probability_result, slice_result
+from nbtext.errors import NoDocumentsError, format_quantity
+from nbtext.metrics.evaluation import Evaluation, summarize_probabilities, summarize_slice
 from nbtext.metrics.results import SliceResult
-from nbtext.ragged import blocks, find_sorted
+from nbtext.ragged import find_sorted, split_into_blocks
 from nbtext.text.hashing import pair
 
 if TYPE_CHECKING:
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.scoring import ScoredBlock
-    from nbtext.type_names import Keys, Whole
+    from nbtext.type_names import Ints, Keys
 
-EXAMPLES = 20
+MAX_LEAK_EXAMPLES = 20
 """Leaked documents that the figures name."""
 
 WORDLESS = np.uint64(0)
 """The hash of a document without words."""
 
-ACCIDENTAL = 0.01
+MAX_ACCIDENTAL_PROPORTION = 0.01
 """Share of test documents that may recur from training without a warning: short texts and form letters do."""
 
 
@@ -60,7 +60,7 @@ class LeakResult:
     without: _OthersResult | None
     """Figures of the other documents; None if there are none."""
 
-    def warning(self, n: int) -> str | None:
+    def make_warning(self, n: int) -> str | None:
         """Return a warning after ``n`` test documents; None if there is no leak."""
         if not self.found:
             return None
@@ -69,7 +69,7 @@ class LeakResult:
             if self.without is None
             else f"accuracy without them {self.without.accuracy:.4f}"
         )
-        return f"in the training corpus too: {self.found:,} of {quantity(n, 'document')}; {without}"
+        return f"in the training corpus too: {self.found:,} of {format_quantity(n, 'document')}; {without}"
 
 
 class SampledLeakResult(NamedTuple):
@@ -78,23 +78,23 @@ class SampledLeakResult(NamedTuple):
     checked: int
     found: int
 
-    def warning(self, n: int) -> str | None:
+    def make_warning(self, n: int) -> str | None:
         """Return a warning after ``n`` test documents; None if no more leaked than recur by accident."""
         return (
             None
             if self.is_accidental
-            else f"in the training corpus too: {self.of(n)}; use --training CORPUS for the figures "
+            else f"in the training corpus too: {self.describe(n)}; use --training CORPUS for the figures "
             "without them"
         )
 
     @property
     def is_accidental(self) -> bool:
         """True if no more of them leaked than recur by accident."""
-        return self.found <= self.checked * ACCIDENTAL
+        return self.found <= self.checked * MAX_ACCIDENTAL_PROPORTION
 
-    def of(self, n: float) -> str:
+    def describe(self, n: float) -> str:
         """Describe their number, out of ``n`` documents or of those that could be checked."""
-        return f"{self.found:,} of {quantity(self.checked, 'document')}" + (
+        return f"{self.found:,} of {format_quantity(self.checked, 'document')}" + (
             "" if self.checked == n else " that the model's sample can check"
         )
 
@@ -119,21 +119,23 @@ class _LeakCheck:
         self._counter = DocumentCounter(Analysis(settings), GrowingVocabulary())
         self._training = _Hashed([], [])
         self._test = _Hashed([], [])
-        for block in blocks(training, size_of):
+        for block in split_into_blocks(training, count_document_bytes):
             self._count(block, self._training)
         if not self._training.ids:
             raise NoDocumentsError("the training corpus has no documents that can be read")
 
-    def look(self, documents: Sequence[Document]) -> None:
+    def add(self, documents: Sequence[Document]) -> None:
         """Count test documents."""
         self._count(documents, self._test)
 
     def _count(self, documents: Sequence[Document], side: _Hashed) -> None:
-        matrix = self._counter.count(*contents(list(map(_compared, documents)))).matrix()
+        matrix = self._counter.count(
+            *collect_contents(list(map(_drop_fields, documents)))
+        ).to_matrix()
         side.hashes.append(_hashes_of_words(matrix))
         side.ids.extend(document.id for document in documents)
 
-    def leaks(self) -> tuple[Whole, Whole]:
+    def find_leaks(self) -> tuple[Ints, Ints]:
         """Return the test documents so far that are also among the training documents, and the first of these with the same words.
 
         Documents without words are never the same.
@@ -146,17 +148,19 @@ class _LeakCheck:
 
     def result(self, evaluation: Evaluation) -> LeakResult:
         """Return their number, the first of them, and the figures of the other documents from the evaluation of all."""
-        leaked, partners = self.leaks()
-        left = np.ones(evaluation.judged.n, np.bool_)
+        leaked, partners = self.find_leaks()
+        left = np.ones(evaluation.documents.n, np.bool_)
         left[leaked] = False
-        others = evaluation.judged.of(left)
+        others = evaluation.documents.take(left)
         without = None
         if others.n:
-            scores = probability_result(others)
+            scores = summarize_probabilities(others)
             without = _OthersResult(
-                **vars(slice_result(others)), log_loss=scores.log_loss, brier=scores.brier
+                **vars(summarize_slice(others)), log_loss=scores.log_loss, brier=scores.brier
             )
-        pairs = zip(leaked[:EXAMPLES].tolist(), partners[:EXAMPLES].tolist(), strict=True)
+        pairs = zip(
+            leaked[:MAX_LEAK_EXAMPLES].tolist(), partners[:MAX_LEAK_EXAMPLES].tolist(), strict=True
+        )
         examples = tuple(
             _LeakExample(self._test.ids[test], self._training.ids[training])
             for test, training in pairs
@@ -180,12 +184,12 @@ def _mixed(keys: Keys) -> Keys:
     return keys ^ (keys >> np.uint64(31))
 
 
-def _compared(document: Document) -> Document:
+def _drop_fields(document: Document) -> Document:
     without = document._replace(fields=())
-    return without if without.joined.strip() else document
+    return without if without.digest_bytes.strip() else document
 
 
-class LeakWatch:
+class LeakChecker:
     """Check test documents as they go by, against the training corpus if that is given, else against the model's sample of it."""
 
     def __init__(self, model: TextClassifier, training: Iterable[Document] | None = None) -> None:
@@ -196,13 +200,13 @@ class LeakWatch:
         )  # values come again without a leak
         self._hashes = [np.empty(0, np.uint64)]
 
-    def watched(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
+    def observe(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
         """Yield blocks of test documents as they are; check each document."""
         for block in blocks:
             if self._check is not None:
-                self._check.look(block.documents)
+                self._check.add(block.documents)
             elif self._sample is not None:
-                self._hashes.append(content_hashes(*contents(block.documents)))
+                self._hashes.append(hash_contents(*collect_contents(block.documents)))
             yield block
 
     def result(self, evaluation: Evaluation) -> LeakResult | SampledLeakResult | None:
@@ -211,18 +215,18 @@ class LeakWatch:
             return self._check.result(evaluation)
         if self._sample is None:
             return None
-        return sampled_leaks(
+        return count_sampled_leaks(
             np.concatenate(self._hashes), self._sample.documents.hashes, self._sample.bound
         )
 
 
-def sampled_leaks(test_hashes: Keys, sample_hashes: Keys, bound: int) -> SampledLeakResult:
+def count_sampled_leaks(test_hashes: Keys, sample_hashes: Keys, bound: int) -> SampledLeakResult:
     """Count the test documents that a bottom-k sample can check, and those of them that are in its corpus.
 
-    ``sample_hashes`` hold the hash of every document of the corpus below ``bound``; all there are if that is `LARGEST_HASH`. The share
+    ``sample_hashes`` hold the hash of every document of the corpus below ``bound``; all there are if that is `MAX_HASH`. The share
     estimates that of all test documents, since a hash does not depend on what its document is about (E. Cohen, H. Kaplan, 2007).
     """
-    checked = test_hashes if bound == LARGEST_HASH else test_hashes[test_hashes < np.uint64(bound)]
+    checked = test_hashes if bound == MAX_HASH else test_hashes[test_hashes < np.uint64(bound)]
     found = np.isin(
         checked, sample_hashes, kind="sort"
     )  # numpy 2.0 fails where it tries a table for 64 bits

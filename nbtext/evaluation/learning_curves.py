@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.counts.counting import count
-from nbtext.errors import UsageError, quantity
+from nbtext.counts.counting import count_labelled_documents
+from nbtext.errors import UsageError, format_quantity
 from nbtext.evaluation.cross_validation import (
-    WORTH_PROCESSES,
+    MIN_PARALLEL_ENTRIES,
     HeldOutEvaluation,
-    shuffled_by_class,
-    stratified_folds,
+    draw_stratified_folds,
+    shuffle_by_class,
     train_and_score,
 )
-from nbtext.metrics.evaluation import accuracy_and_macro_f1
+from nbtext.metrics.evaluation import compute_accuracy_and_macro_f1
 from nbtext.metrics.intervals import (
     NORMAL_95,
     Bootstrap,
@@ -36,9 +36,9 @@ from nbtext.metrics.intervals import (
     percentile_interval,
     wilson_interval,
 )
-from nbtext.model.training import looked_up
-from nbtext.parallel.processes import in_order
-from nbtext.progress import stepped
+from nbtext.model.training import resolve_smoothing_terms
+from nbtext.parallel.processes import run_in_order
+from nbtext.progress import track_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from nbtext.fitted_model import Choices
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.settings import Settings
-    from nbtext.type_names import Floats, Mask, Whole
+    from nbtext.type_names import Floats, Ints, Mask
 
     _Judged = tuple[tuple[float, float, float], Choices]
     """Figures of a model, and what it chose."""
@@ -104,12 +104,12 @@ class Resampling(NamedTuple):
     seed: int = 0
 
 
-def learning_curve(
+def compute_learning_curve(
     subsets: Subsets,
     parameters: Settings,
     resampling: Resampling = Resampling(),
     jobs: int = 1,
-    more: int | None = None,
+    n_more_documents: int | None = None,
 ) -> LearningCurve:
     """Return the curve of a corpus for models with these parameters of training, trained by ``jobs`` processes, and the forecast for so many ``more``.
 
@@ -122,19 +122,19 @@ def learning_curve(
     n = len(subsets)
     if n < 2 * resampling.folds:
         raise UsageError(
-            f"{quantity(n, 'document')} {'is' if n == 1 else 'are'} too few for "
-            f"{quantity(resampling.folds, 'fold')}",
+            f"{format_quantity(n, 'document')} {'is' if n == 1 else 'are'} too few for "
+            f"{format_quantity(resampling.folds, 'fold')}",
             hint="lower --folds",
         )
-    sizes = _training_sizes(
+    sizes = _choose_training_sizes(
         n - -(-n // resampling.folds), subsets.table.n_classes, resampling.steps
     )
-    if not subsets.table.kind.needs_calibration:
+    if not subsets.table.posterior_type.needs_calibration:
         parameters = replace(parameters, calibration="none")
     work = _CurveTraining(subsets, parameters, list(_runs(classes, resampling)), sizes, {})
     figures = np.full((len(work.runs), sizes.size, 3), np.nan)
     problem = None
-    for task, found in stepped(_trained(work, jobs), "model", len(work.runs) * sizes.size):
+    for task, found in track_progress(_trained(work, jobs), "model", len(work.runs) * sizes.size):
         if isinstance(found, UsageError):
             problem = found
         else:
@@ -149,41 +149,43 @@ def learning_curve(
         CurvePoint(size, mean[0], (low[0], high[0]), mean[1], (low[1], high[1]), mean[2])
         for size, mean, low, high in zip(*(column.tolist() for column in columns), strict=True)
     )
-    accuracy = forecast(
+    accuracy = fit_forecast(
         sizes,
         figures[..., 0],
         resampling.folds,
         n,
-        n + (more or n),
+        n + (n_more_documents or n),
         Bootstrap(seed=resampling.seed),
     )
     return LearningCurve(n, len(figures), points, _Forecasts(accuracy))
 
 
-WIDEST_RANGE = 128
+MAX_SIZE_RATIO = 128
 """The largest size is at most so many times the smallest."""
 
-FEWEST_OF_A_CLASS = 2
+MIN_MEAN_DOCUMENTS_PER_CLASS = 2
 """Documents of a class at the smallest size, on average over classes."""
 
 
-def curve_of_documents(model: TextClassifier, documents: Iterable[Document]) -> LearningCurve:
+def compute_document_curve(model: TextClassifier, documents: Iterable[Document]) -> LearningCurve:
     """Return the curve of labelled documents under the model's settings, folds drawn once; raise `UsageError` if they are too few."""
-    counts = count(documents, model.analysis, keep_all=True)
-    return learning_curve(
-        Subsets(counts.table, counts.documents), looked_up(model.analysis), Resampling(repeats=1)
+    counts = count_labelled_documents(documents, model.analysis, keep_all=True)
+    return compute_learning_curve(
+        Subsets(counts.table, counts.documents),
+        resolve_smoothing_terms(model.analysis),
+        Resampling(repeats=1),
     )
 
 
-def _training_sizes(most: int, n_classes: int, steps: int) -> Whole:
+def _choose_training_sizes(most: int, n_classes: int, steps: int) -> Ints:
     """Return at most ``steps`` distinct sizes in geometric progression, the last one ``most``."""
-    fewest = min(max(most / WIDEST_RANGE, FEWEST_OF_A_CLASS * n_classes), most)
+    fewest = min(max(most / MAX_SIZE_RATIO, MIN_MEAN_DOCUMENTS_PER_CLASS * n_classes), most)
     return np.unique(np.round(np.geomspace(most, fewest, steps)).astype(np.int64))
 
 
-def _stratified_order(classes: Whole, generator: np.random.Generator) -> Whole:
+def _order_by_stratum(classes: Ints, generator: np.random.Generator) -> Ints:
     """Return the documents in a random order in which every beginning holds each class in its share, to one document; shape (n_docs,)."""
-    dealt = shuffled_by_class(classes, generator)
+    dealt = shuffle_by_class(classes, generator)
     sizes = np.bincount(classes)
     begins = np.cumsum(sizes) - sizes
     of_dealt = classes[dealt]
@@ -193,13 +195,13 @@ def _stratified_order(classes: Whole, generator: np.random.Generator) -> Whole:
     return dealt[np.argsort(place, kind="stable")]
 
 
-def _runs(classes: Whole, resampling: Resampling) -> Iterator[tuple[Mask, Whole]]:
+def _runs(classes: Ints, resampling: Resampling) -> Iterator[tuple[Mask, Ints]]:
     """Yield for each run the documents held out, a mask of shape (n_docs,), and the others in the order in which they are added."""
     for repeat in range(resampling.repeats):
         generator = np.random.default_rng([resampling.seed, repeat])
-        for training, test in stratified_folds(classes, resampling.folds, generator):
+        for training, test in draw_stratified_folds(classes, resampling.folds, generator):
             rest = np.flatnonzero(training)
-            yield test, rest[_stratified_order(classes[rest], generator)]
+            yield test, rest[_order_by_stratum(classes[rest], generator)]
 
 
 class _CurveTraining(NamedTuple):
@@ -207,9 +209,9 @@ class _CurveTraining(NamedTuple):
 
     subsets: Subsets
     parameters: Settings
-    runs: Sequence[tuple[Mask, Whole]]
+    runs: Sequence[tuple[Mask, Ints]]
     """As `_runs` yields them."""
-    sizes: Whole
+    sizes: Ints
     choices: dict[int, Choices]
     """Those made already, by the number of the size."""
 
@@ -219,10 +221,12 @@ def _trained(
 ) -> Iterator[tuple[tuple[int, int], _Judged | UsageError]]:
     """Yield what comes of each run and size, by their numbers, in order: the first run's before others begin, since it makes the choices."""
     jobs = (
-        jobs if work.subsets.documents.matrix.terms.size * len(work.runs) >= WORTH_PROCESSES else 1
+        jobs
+        if work.subsets.documents.matrix.terms.size * len(work.runs) >= MIN_PARALLEL_ENTRIES
+        else 1
     )
     for runs in (range(1), range(1, len(work.runs))):
-        for (run, place), elsewhere in in_order(
+        for (run, place), elsewhere in run_in_order(
             _judge, work, product(runs, range(work.sizes.size)), jobs
         ):
             found = elsewhere or _judge(work, (run, place))
@@ -247,45 +251,45 @@ def _judge(work: _CurveTraining, task: tuple[int, int]) -> _Judged | UsageError:
         held_out = HeldOutEvaluation(subsets.table, blocks=blocks)
     except UsageError as none_left:
         return none_left
-    judged = held_out.evaluation.judged
+    judged = held_out.evaluation.documents
     in_test = test[held_out.rows]
-    figures = accuracy_and_macro_f1(judged.of(in_test))
-    return (*figures, float(judged.of(~in_test).right.mean())), learnt.choices
+    figures = compute_accuracy_and_macro_f1(judged.take(in_test))
+    return (*figures, float(judged.take(~in_test).is_correct.mean())), learnt.choices
 
 
-STEEPEST_EXPONENT = 2.0
+MAX_EXPONENT = 2.0
 """Curves of classifiers have exponents between about 0.1 and 1."""
 
-EXPONENTS = np.linspace(STEEPEST_EXPONENT / 100, STEEPEST_EXPONENT, 100)
+EXPONENTS = np.linspace(MAX_EXPONENT / 100, MAX_EXPONENT, 100)
 """Tried first; the best is then refined between its neighbours."""
 
 REFINEMENTS = 40
 """Each shortens the bracket around the best exponent by the golden ratio: to 1e-9 of a grid step."""
 
-FEWEST_SIZES = 4
+MIN_FORECAST_SIZES = 4
 """With fewer points a law of three parameters fits any curve."""
 
-WIDEST_INTERVAL = 0.2
+MAX_INTERVAL_WIDTH = 0.2
 """A forecast with a wider interval is withheld."""
 
 _GOLDEN = (np.sqrt(5) - 1) / 2
 
 
 class _PowerLaws(NamedTuple):
-    """error(n) = a + b (n / unit)^(−c): a law for each curve, all of shape (n_curves,); a, b ≥ 0 and 0 < c ≤ `STEEPEST_EXPONENT`."""
+    """error(n) = a + b (n / unit)^(−c): a law for each curve, all of shape (n_curves,); a, b ≥ 0 and 0 < c ≤ `MAX_EXPONENT`."""
 
     a: Floats
     b: Floats
     c: Floats
     unit: float
 
-    def error(self, n: float) -> Floats:
+    def predict_errors(self, n: float) -> Floats:
         """Return the error of a model of n training documents by each law, from 0 to 1, shape (n_curves,)."""
         return np.clip(self.a + self.b * (n / self.unit) ** -self.c, 0, 1)
 
 
-def forecast(
-    sizes: Whole, accuracies: Floats, at_once: int, now: int, later: int, bootstrap: Bootstrap
+def fit_forecast(
+    sizes: Ints, accuracies: Floats, at_once: int, now: int, later: int, bootstrap: Bootstrap
 ) -> Forecast:
     """Forecast the accuracy at ``later`` training documents from sizes, shape (n_sizes,); ``now`` is how many documents there are.
 
@@ -294,10 +298,10 @@ def forecast(
     largest distance of the law from the upper half of the curve: where the law bends otherwise than the curve, it will do so beyond. Where all
     answers are right at the largest size it reaches down to Wilson's limit for ``now`` documents.
     """
-    if sizes.size < FEWEST_SIZES:
+    if sizes.size < MIN_FORECAST_SIZES:
         return Forecast(
             later,
-            withheld=f"a curve of fewer than {FEWEST_SIZES} points is too short for a forecast",
+            withheld=f"a curve of fewer than {MIN_FORECAST_SIZES} points is too short for a forecast",
         )
     errors = 1 - accuracies
     places = sizes.astype(np.float64)
@@ -305,16 +309,16 @@ def forecast(
     drawn = np.random.default_rng(bootstrap.seed).integers(
         len(errors), size=(bootstrap.replicates, at_once)
     )
-    curves = mean + _small_sample_factor(len(errors)) * (errors[drawn].mean(axis=1) - mean)
+    curves = mean + _compute_small_sample_factor(len(errors)) * (errors[drawn].mean(axis=1) - mean)
     laws = fit_power_laws(
         places,
         np.concatenate((mean[np.newaxis], np.clip(curves, 0, 1))),
-        _weights_of_sizes(places, errors),
+        _weight_sizes(places, errors),
     )
-    value = 1 - float(laws.error(later)[0])
-    low, high = percentile_interval(1 - laws.error(later)[1:], value)
+    value = 1 - float(laws.predict_errors(later)[0])
+    low, high = percentile_interval(1 - laws.predict_errors(later)[1:], value)
     missed = max(
-        abs(float(laws.error(n)[0]) - mean[k])
+        abs(float(laws.predict_errors(n)[0]) - mean[k])
         for k, n in enumerate(places.tolist())
         if k >= sizes.size // 2
     )
@@ -322,22 +326,22 @@ def forecast(
     high = min(high + missed, 1.0)
     if not errors[:, -1].any():  # redrawn runs know nothing of errors that did not occur
         low = min(low, wilson_interval(now, now)[0])
-    if high - low > WIDEST_INTERVAL:
+    if high - low > MAX_INTERVAL_WIDTH:
         return Forecast(
             later,
             withheld=f"the curve is too noisy: the forecast lies between {low:.2f} and {high:.2f}",
         )
-    return Forecast(later, value, (low, high), 1 - float(laws.error(now)[0]))
+    return Forecast(later, value, (low, high), 1 - float(laws.predict_errors(now)[0]))
 
 
-def _small_sample_factor(n: int) -> float:
+def _compute_small_sample_factor(n: int) -> float:
     """Return how much wider redrawn means of n values must spread for their percentiles to be Student's interval (W. Gosset, 1908)."""
     from scipy.special import stdtrit
 
     return float(np.sqrt(n / (n - 1)) * stdtrit(n - 1, 0.975) / NORMAL_95)
 
 
-def _weights_of_sizes(sizes: Floats, errors: Floats) -> Floats:
+def _weight_sizes(sizes: Floats, errors: Floats) -> Floats:
     """Return the weight of each size, n over the variance between runs, shape (n_sizes,), from the errors of runs, shape (n_runs, n_sizes).
 
     The variance of few runs is not well known, so half of it is the size's own and half the mean of all. The factor n: laws of small samples

@@ -15,8 +15,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.metrics.evaluation import cells_of, number_or_none
-from nbtext.metrics.outcomes import METRICS, Judged, join_judged, mean_or_nan, rates
+from nbtext.metrics.evaluation import count_cells, finite_or_none
+from nbtext.metrics.outcomes import (
+    METRICS,
+    ScoredDocuments,
+    compute_rates,
+    concatenate_scored_documents,
+    mean_or_nan,
+)
 from nbtext.prediction.labels import DocumentLabels
 from nbtext.prediction.posterior import ClassPosterior
 
@@ -26,17 +32,17 @@ if TYPE_CHECKING:
     from nbtext.errors import UsageError
     from nbtext.evaluation.candidates import Candidate
     from nbtext.prediction.posterior import Posterior
-    from nbtext.type_names import Floats, Mask, Whole
+    from nbtext.type_names import Floats, Ints, Mask
 
     Figures = Mapping[str, float | None]
 
-LEVEL = 0.05
+SIGNIFICANCE_LEVEL = 0.05
 """Probability at most that a setting is taken although none is better than the default."""
 
-LARGEST_LOSS = 745.0
+MAX_LOSS_NATS = 745.0
 """In nats, of the smallest probability above 0: an impossible class is only one document."""
 
-PARTS = 5
+REPEATED_CHOICE_PARTS = 5
 """Parts of the documents without which the choice is repeated."""
 
 
@@ -49,40 +55,42 @@ class Stage(NamedTuple):
     """How many are tried: the default, and the best others of the stage before."""
 
 
-class Answers(NamedTuple):
+class HeldOutPredictions(NamedTuple):
     """The answers of a setting to documents that were held out."""
 
-    documents: Whole
+    documents: Ints
     """Their numbers in the corpus, shape (n_docs,)."""
-    judged: Judged
-    known: Mask
+    scored: ScoredDocuments
+    has_known_label: Mask
     """Documents whose class had others in training, shape (n_docs,)."""
     kind: type[Posterior] = ClassPosterior
 
-    def of(self, rows: Mask) -> Answers:
+    def take(self, rows: Mask) -> HeldOutPredictions:
         """Return the answers to some of the documents."""
-        return Answers(self.documents[rows], self.judged.of(rows), self.known[rows], self.kind)
+        return HeldOutPredictions(
+            self.documents[rows], self.scored.take(rows), self.has_known_label[rows], self.kind
+        )
 
-    def figures(self, figure: str) -> Figures:
+    def compute_metrics(self, figure: str) -> Figures:
         """Return accuracy, macro F1, the figure asked for and log loss.
 
         Log loss is that of documents whose class had others in training: for a class without any
         that of every model is infinite.
         """
-        n_labels = self.judged.truth.table.n_labels
+        n_labels = self.scored.truth.table.n_labels
         found = {
             **{
                 name: float(value)
-                for name, value in rates(
-                    cells_of(self.judged).outcomes(n_labels), self.kind
+                for name, value in compute_rates(
+                    count_cells(self.scored).sum_margins(n_labels), self.kind
                 ).items()
             },
-            "log_loss": mean_or_nan(self.judged.log_loss[self.known]),
+            "log_loss": mean_or_nan(self.scored.log_loss[self.has_known_label]),
         }
         names = dict.fromkeys(("accuracy", "macro_f1", figure, "log_loss"))
-        return {name: number_or_none(found[name]) for name in names}
+        return {name: finite_or_none(found[name]) for name in names}
 
-    def losses(self, figure: str) -> Floats:
+    def compute_losses(self, figure: str) -> Floats:
         """Return what each document adds to a loss that falls as the figure gets better, shape (n_docs,).
 
         Documents of classes without others in training add nothing to log loss: their own is infinite.
@@ -90,11 +98,15 @@ class Answers(NamedTuple):
         of_metric = METRICS[figure].losses
         if of_metric is None:
             raise ValueError(f"{figure} is no mean over documents")
-        losses = of_metric(self.judged, self.kind)
-        return np.minimum(np.where(np.isfinite(losses) | self.known, losses, 0.0), LARGEST_LOSS)
+        losses = of_metric(self.scored, self.kind)
+        return np.minimum(
+            np.where(np.isfinite(losses) | self.has_known_label, losses, 0.0), MAX_LOSS_NATS
+        )
 
 
-NO_ANSWERS = Answers(np.empty(0, np.int64), join_judged([]), np.empty(0, np.bool_))
+NO_PREDICTIONS = HeldOutPredictions(
+    np.empty(0, np.int64), concatenate_scored_documents([]), np.empty(0, np.bool_)
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +116,8 @@ class Trial:
     candidate: Candidate
     stage: Stage
     problem: UsageError | None = None
-    answers: Answers = NO_ANSWERS
-    figures: Figures = field(default_factory=dict)
+    predictions: HeldOutPredictions = NO_PREDICTIONS
+    metrics: Figures = field(default_factory=dict)
     p_value: float | None = None
     """By `p_value`; None for the default, and if that was not tried."""
     seconds: float = 0.0
@@ -118,10 +130,12 @@ class Trial:
     @property
     def is_better(self) -> bool | None:
         """Whether it is significantly better than the default, None if they were not compared."""
-        return None if self.p_value is None else self.p_value < LEVEL
+        return None if self.p_value is None else self.p_value < SIGNIFICANCE_LEVEL
 
 
-def p_value(figure: str, setting: Answers, default: Answers, n_settings: int) -> float:
+def compute_trial_p_value(
+    figure: str, setting: HeldOutPredictions, default: HeldOutPredictions, n_settings: int
+) -> float:
     """Return how probable it is that one of so many settings looks so much better than the default, if none is.
 
     d_i is by how much the loss of document i is smaller than with the default. If each d_i could as
@@ -130,43 +144,43 @@ def p_value(figure: str, setting: Answers, default: Answers, n_settings: int) ->
     any populations, 1937). For accuracy z² is McNemar's statistic (1947). The test is one-sided. The
     probability is multiplied by the number of settings, at most to 1 (Bonferroni's correction).
     """
-    gains = default.losses(figure) - setting.losses(figure)
+    gains = default.compute_losses(figure) - setting.compute_losses(figure)
     spread = sqrt(gains @ gains)
     z = gains.sum() / spread if spread else 0.0
     return min(erfc(z / sqrt(2)) / 2 * n_settings, 1.0)
 
 
-def compared(figure: str, trials: Sequence[Trial], n_settings: int) -> list[Trial]:
+def compare_trials(figure: str, trials: Sequence[Trial], n_settings: int) -> list[Trial]:
     """Return trials of a stage with their figures, each compared with the default as one of so many."""
-    default = next((trial.answers for trial in trials if trial.candidate.is_default), None)
+    default = next((trial.predictions for trial in trials if trial.candidate.is_default), None)
     found = []
     for trial in trials:
         p = None
         if default is not None and not trial.candidate.is_default:
-            p = p_value(figure, trial.answers, default, n_settings)
-        found.append(replace(trial, figures=trial.answers.figures(figure), p_value=p))
+            p = compute_trial_p_value(figure, trial.predictions, default, n_settings)
+        found.append(replace(trial, metrics=trial.predictions.compute_metrics(figure), p_value=p))
     return found
 
 
-def best_first(figure: str, trials: Sequence[Trial]) -> list[Trial]:
+def rank_trials(figure: str, trials: Sequence[Trial]) -> list[Trial]:
     """Return the last trial of each setting that could be tried.
 
     Those of more documents and folds come first, then those of a better figure, of a better macro
     F1, and the default before others.
     """
     last = {trial.candidate.name: trial for trial in trials}
-    sign = -1 if METRICS[figure].more_is_better else 1
+    sign = -1 if METRICS[figure].higher_is_better else 1
 
     def order(trial: Trial) -> tuple[float, ...]:
-        value = trial.figures[figure]
+        value = trial.metrics[figure]
         size = trial.stage.documents * trial.stage.folds
         worth = inf if value is None else sign * value
-        return -size, worth, -(trial.figures["macro_f1"] or 0.0), not trial.candidate.is_default
+        return -size, worth, -(trial.metrics["macro_f1"] or 0.0), not trial.candidate.is_default
 
     return sorted((trial for trial in last.values() if trial.problem is None), key=order)
 
 
-def kept(ranked: Sequence[Trial]) -> Trial | None:
+def choose_trial(ranked: Sequence[Trial]) -> Trial | None:
     """Return the setting to keep of some, which come best first; None if there are none.
 
     That is the first that is significantly better than the default, else the default, or if that
@@ -177,7 +191,7 @@ def kept(ranked: Sequence[Trial]) -> Trial | None:
     return next(iter([*better, *default, *ranked]), None)
 
 
-def corrected_figure(
+def correct_metric(
     figure: str, trials: Sequence[Trial], chosen: Trial, n_settings: int
 ) -> float | None:
     """Return the figure of the choice by documents that had no part in it; None if there was no choice.
@@ -186,29 +200,33 @@ def corrected_figure(
     Documents of earlier stages do not count: some settings were dropped by them.
     """
     rivals = [trial for trial in trials if trial.stage == chosen.stage and trial.problem is None]
-    documents = chosen.answers.documents
-    before = [trial.answers.documents for trial in trials if trial.stage < chosen.stage]
-    fresh = ~np.isin(documents, np.concatenate([NO_ANSWERS.documents, *before]))
-    parts = np.arange(documents.size) % PARTS
-    if len(rivals) < 2 or documents.size < PARTS or not fresh.any():
+    documents = chosen.predictions.documents
+    before = [trial.predictions.documents for trial in trials if trial.stage < chosen.stage]
+    fresh = ~np.isin(documents, np.concatenate([NO_PREDICTIONS.documents, *before]))
+    parts = np.arange(documents.size) % REPEATED_CHOICE_PARTS
+    if len(rivals) < 2 or documents.size < REPEATED_CHOICE_PARTS or not fresh.any():
         return None
     answers = []
-    for part in range(PARTS):
-        rest = [replace(trial, answers=trial.answers.of(parts != part)) for trial in rivals]
-        choice = kept(best_first(figure, compared(figure, rest, n_settings)))
+    for part in range(REPEATED_CHOICE_PARTS):
+        rest = [
+            replace(trial, predictions=trial.predictions.take(parts != part)) for trial in rivals
+        ]
+        choice = choose_trial(rank_trials(figure, compare_trials(figure, rest, n_settings)))
         again = next(
             trial for trial in rivals if choice is not None and trial.candidate == choice.candidate
         )
-        answers.append(again.answers.of((parts == part) & fresh))
-    judged = _in_one_table([each.judged for each in answers])
-    known = np.concatenate([each.known for each in answers])
-    return chosen.answers._replace(judged=judged, known=known).figures(figure)[figure]
+        answers.append(again.predictions.take((parts == part) & fresh))
+    judged = _in_one_table([each.scored for each in answers])
+    known = np.concatenate([each.has_known_label for each in answers])
+    return chosen.predictions._replace(scored=judged, has_known_label=known).compute_metrics(
+        figure
+    )[figure]
 
 
-def _in_one_table(parts: Sequence[Judged]) -> Judged:
+def _in_one_table(parts: Sequence[ScoredDocuments]) -> ScoredDocuments:
     """Return the documents of several evaluations, in order; each of these numbers sets of labels in the order in which they came."""
-    joined = join_judged(parts)
+    joined = concatenate_scored_documents(parts)
     truths = [part.truth for part in parts]
-    answers = [part.answer for part in parts]
-    labels = DocumentLabels.joined([*truths, *answers])
-    return replace(joined, truth=labels[: joined.n], answer=labels[joined.n :])
+    answers = [part.predicted for part in parts]
+    labels = DocumentLabels.concatenate([*truths, *answers])
+    return replace(joined, truth=labels[: joined.n], predicted=labels[joined.n :])

@@ -20,27 +20,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets
-from nbtext.counts.counting import count
+from nbtext.counts.counting import count_labelled_documents
 from nbtext.errors import UsageError
 from nbtext.evaluation.cross_validation import (
     Folds,
     HeldOutEvaluation,
-    stratified_folds,
+    draw_stratified_folds,
     train_and_score,
 )
 from nbtext.evaluation.trials import (
-    Answers,
+    HeldOutPredictions,
     Stage,
     Trial,
-    best_first,
-    compared,
-    corrected_figure,
-    kept,
+    choose_trial,
+    compare_trials,
+    correct_metric,
+    rank_trials,
 )
 from nbtext.model import TextClassifier
-from nbtext.model.training import looked_up
-from nbtext.parallel.processes import in_order
-from nbtext.progress import reporting
+from nbtext.model.training import resolve_smoothing_terms
+from nbtext.parallel.processes import run_in_order
+from nbtext.progress import start_progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -48,44 +48,44 @@ if TYPE_CHECKING:
 
     from nbtext.corpus.document import Document
     from nbtext.evaluation.candidates import Candidate
-    from nbtext.type_names import Whole
+    from nbtext.type_names import Ints
 
-LEAST_JUDGED = 400
+MIN_HELD_OUT_DOCUMENTS = 400
 """Held-out documents by which settings are dropped, at least."""
 
-GROWTH = 3
+STAGE_GROWTH = 3
 """How many times as many documents the next stage has, and how many times as few settings."""
 
-PUNCTUAL = 0.95
+TIME_BUDGET_FRACTION = 0.95
 """Share of the time that is planned."""
 
-CAUTION = 1.3
+TRAINING_TIME_MARGIN = 1.3
 """How many times as long as its trial tells the training of the model may take; nothing can stop that."""
 
-SHARE = 0.5
+STAGE_TIME_FRACTION = 0.5
 """Of the time that is left, for a stage that others are to follow."""
 
-MOST_ENTRIES = 1 << 24
+MAX_MATRIX_ENTRIES = 1 << 24
 """Of a document-term matrix, 84 bytes each while it is counted, for settings that the user did not name."""
 
 
-def stages(n_documents: int, n_folds: int, n_settings: int, *, growing: bool) -> list[Stage]:
+def plan_stages(n_documents: int, n_folds: int, n_settings: int, *, growing: bool) -> list[Stage]:
     """Return the stages: one fold of a growing sample of the corpus, and in the end all folds of all of it.
 
     A corpus with too few documents for that has one stage; so has a search without ``growing``.
     """
     found = []
     settings = n_settings
-    documents = LEAST_JUDGED * n_folds
+    documents = MIN_HELD_OUT_DOCUMENTS * n_folds
     while (
         growing
         and n_settings > 1
-        and documents < GROWTH * n_documents
-        and n_documents > LEAST_JUDGED * n_folds
+        and documents < STAGE_GROWTH * n_documents
+        and n_documents > MIN_HELD_OUT_DOCUMENTS * n_folds
     ):
         found.append(Stage(min(documents, n_documents), 1, settings))
-        documents *= GROWTH
-        settings = max(ceil(settings / GROWTH), 2)
+        documents *= STAGE_GROWTH
+        settings = max(ceil(settings / STAGE_GROWTH), 2)
     return [*found, Stage(n_documents, n_folds, settings)]
 
 
@@ -94,7 +94,7 @@ class TimeIsUpError(BaseException):
 
 
 @contextmanager
-def alarm(seconds: float) -> Iterator[None]:
+def raise_after(seconds: float) -> Iterator[None]:
     """Raise `TimeIsUpError` in the block, whatever it does, once so many seconds are over."""
     is_over = False
 
@@ -117,18 +117,18 @@ class Clock:
     """The time from the beginning until the model is written."""
 
     seconds: float = inf
-    begin: float = 0.0
+    start: float = 0.0
     now: Callable[[], float] = time.monotonic
-    alarm: Callable[[float], AbstractContextManager[None]] = alarm
+    alarm: Callable[[float], AbstractContextManager[None]] = raise_after
 
     @property
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Seconds that may still be planned."""
-        return PUNCTUAL * self.seconds - (self.now() - self.begin)
+        return TIME_BUDGET_FRACTION * self.seconds - (self.now() - self.start)
 
-    def share(self) -> float | None:
+    def compute_elapsed_fraction(self) -> float | None:
         """Return the share of the time that has passed, None without a limit."""
-        return None if self.seconds == inf else (self.now() - self.begin) / self.seconds
+        return None if self.seconds == inf else (self.now() - self.start) / self.seconds
 
 
 class _Counted(NamedTuple):
@@ -136,7 +136,7 @@ class _Counted(NamedTuple):
 
     trial: Trial
     """What is known of each of their trials: stage, time and memory."""
-    numbers: Whole
+    numbers: Ints
     """Those of the documents in the corpus, shape (n_docs,)."""
     folds: Folds
     """Those that are held out."""
@@ -144,28 +144,28 @@ class _Counted(NamedTuple):
     now: Callable[[], float]
 
 
-def trial_of(counted: _Counted, candidate: Candidate) -> Trial:
+def run_trial(counted: _Counted, candidate: Candidate) -> Trial:
     """Return the answers of a setting in the folds that are held out, by models of all other documents of the stage."""
     begin = counted.now()
     trial = replace(counted.trial, candidate=candidate)
     table = counted.subsets.table
     held_out = HeldOutEvaluation(table)
     try:
-        settings = looked_up(candidate.analysis)
+        settings = resolve_smoothing_terms(candidate.analysis)
         for training, test in counted.folds:
             _, blocks = train_and_score(counted.subsets, settings, training, test)
             for block in blocks:
                 held_out.add(block)
     except UsageError as problem:
-        return replace(trial, problem=candidate.named(problem))
-    answers = Answers(
+        return replace(trial, problem=candidate.locate_problem(problem))
+    answers = HeldOutPredictions(
         counted.numbers[held_out.rows],
-        held_out.evaluation.judged,
-        held_out.known,
+        held_out.evaluation.documents,
+        held_out.has_known_label,
         held_out.evaluation.kind,
     )
     seconds = (counted.now() - begin) / trial.stage.folds
-    return replace(trial, answers=answers, seconds=seconds)
+    return replace(trial, predictions=answers, seconds=seconds)
 
 
 @dataclass
@@ -176,10 +176,10 @@ class Search:
     """The default first, unless it cannot be tried."""
     documents: Sequence[Document]
     counts: CorpusCounts
-    figure: str = "accuracy"
+    metric: str = "accuracy"
     n_folds: int = 10
     seed: int = 0
-    growing: bool = False
+    is_staged: bool = False
     """Try settings in stages."""
     clock: Clock = field(default_factory=Clock)
     jobs: int = 1
@@ -187,7 +187,7 @@ class Search:
     def __post_init__(self) -> None:
         of_folds, of_samples = np.random.default_rng(self.seed).spawn(2)
         strata = self.counts.documents.strata
-        self.folds = stratified_folds(strata, self.n_folds, of_folds).numbers
+        self.folds = draw_stratified_folds(strata, self.n_folds, of_folds).fold_indices
         self._order = of_samples.permutation(strata.size)
         """The documents in random order; a sample is the beginning of it, shape (n_docs,)."""
         self.trials: list[Trial] = []
@@ -197,30 +197,34 @@ class Search:
     def run(self) -> Iterator[Trial]:
         """Yield trials as they end, until there are no more or the clock is out."""
         going_on = list(self.candidates)
-        with reporting("setting", len(going_on)) as report:
-            for stage in stages(
-                len(self.documents), self.n_folds, len(going_on), growing=self.growing
+        with start_progress("setting", len(going_on)) as report:
+            for stage in plan_stages(
+                len(self.documents), self.n_folds, len(going_on), growing=self.is_staged
             ):
                 able = [candidate for candidate in going_on if self._fits_memory(candidate, stage)]
                 able = able[: stage.settings]
                 if self.trials and len(able) < 2:
                     return
-                later = 0.0 if stage.folds == self.n_folds else (1 - SHARE) * self.clock.left
+                later = (
+                    0.0
+                    if stage.folds == self.n_folds
+                    else (1 - STAGE_TIME_FRACTION) * self.clock.seconds_left
+                )
                 for trial in self._in_time(self._try(stage, able), later):
                     self.trials.append(trial)
                     self.chosen = self._choice()
                     report(
                         len({each.candidate.name for each in self.trials}),
                         self._best(),
-                        self.clock.share,
+                        self.clock.compute_elapsed_fraction,
                     )
                     yield trial
                 finished = [trial for trial in self.trials if trial.stage == stage]
-                going_on = [trial.candidate for trial in best_first(self.figure, finished)]
+                going_on = [trial.candidate for trial in rank_trials(self.metric, finished)]
                 going_on.sort(key=lambda candidate: not candidate.is_default)
 
     @property
-    def n_others(self) -> int:
+    def n_alternatives(self) -> int:
         """How many settings are compared with the default."""
         return sum(not candidate.is_default for candidate in self.candidates)
 
@@ -235,12 +239,14 @@ class Search:
         """Why settings could not be tried."""
         return [trial.problem for trial in self.trials if trial.problem is not None]
 
-    def model(self, candidate: Candidate) -> TextClassifier:
+    def train_model(self, candidate: Candidate) -> TextClassifier:
         """Return the model that training on the whole corpus makes."""
         model = TextClassifier(**candidate.settings)
         model.reading = candidate.settings.reading
         counts = self._count(candidate, np.arange(len(self.documents)))
-        return model.learn(CorpusCounts.of(counts.table, counts.documents, model.settings.sample))
+        return model.learn(
+            CorpusCounts.from_documents(counts.table, counts.documents, model.settings.sample)
+        )
 
     def _in_time(self, trials: Iterator[Trial], later: float) -> Iterator[Trial]:
         """Yield trials as they end, while more is left than ``later`` seconds and the time to train the setting to keep.
@@ -256,17 +262,17 @@ class Search:
                 return
             yield trial
             if self.chosen is not None and self.clock.seconds < inf:
-                seconds = self.clock.left - max(later, self._training_seconds(self.chosen))
+                seconds = self.clock.seconds_left - max(later, self._training_seconds(self.chosen))
 
     def _try(self, stage: Stage, candidates: Sequence[Candidate]) -> Iterator[Trial]:
         """Yield the trials of candidates, those that count alike one after the other."""
         alike: dict[str, list[Candidate]] = {}
         for candidate in candidates:
-            alike.setdefault(candidate.counting, []).append(candidate)
+            alike.setdefault(candidate.counting_key, []).append(candidate)
         for group in alike.values():
             counted = self._counted(stage, group[0])
-            for candidate, done in in_order(trial_of, counted, group, self.jobs):
-                trial = done or trial_of(counted, candidate)
+            for candidate, done in run_in_order(run_trial, counted, group, self.jobs):
+                trial = done or run_trial(counted, candidate)
                 default = [
                     each
                     for each in self.trials
@@ -275,7 +281,7 @@ class Search:
                 yield (
                     trial
                     if trial.problem
-                    else compared(self.figure, [*default, trial], self.n_others)[-1]
+                    else compare_trials(self.metric, [*default, trial], self.n_alternatives)[-1]
                 )
 
     def _counted(self, stage: Stage, candidate: Candidate) -> _Counted:
@@ -291,16 +297,16 @@ class Search:
             trial, numbers, folds, Subsets(counts.table, counts.documents), self.clock.now
         )
 
-    def _count(self, candidate: Candidate, numbers: Whole) -> CorpusCounts:
+    def _count(self, candidate: Candidate, numbers: Ints) -> CorpusCounts:
         """Return documents as a candidate counts them."""
         if numbers.size == len(self.documents) and self._is_counted(candidate):
             return self.counts
         documents = [self.documents[number] for number in numbers]
-        return count(documents, candidate.analysis, keep_all=True)
+        return count_labelled_documents(documents, candidate.analysis, keep_all=True)
 
     def _is_counted(self, candidate: Candidate) -> bool:
         """Return whether the whole corpus is counted as the candidate counts it."""
-        return candidate.counting == self.candidates[0].counting
+        return candidate.counting_key == self.candidates[0].counting_key
 
     def _fits_memory(self, candidate: Candidate, stage: Stage) -> bool:
         """Return whether there is memory to count the documents of a stage, as the last trial of the candidate tells."""
@@ -308,43 +314,45 @@ class Search:
         if not before or self._is_counted(candidate):
             return True
         entries = before[-1].entries * stage.documents / before[-1].stage.documents
-        return entries <= MOST_ENTRIES
+        return entries <= MAX_MATRIX_ENTRIES
 
     def _choice(self) -> Trial | None:
         """Return the trial of the setting to keep, of those that there is time to train if there is any."""
-        ranked = best_first(self.figure, self.trials)
-        left = self.clock.left
+        ranked = rank_trials(self.metric, self.trials)
+        left = self.clock.seconds_left
         able = [
             trial
             for trial in ranked
             if trial.candidate.is_default or self._training_seconds(trial) <= left
         ]
-        return kept(able or ranked)
+        return choose_trial(able or ranked)
 
     def _training_seconds(self, trial: Trial) -> float:
         """Return about how long it takes to train the model of a trial on the whole corpus."""
         seconds = trial.seconds
         if not self._is_counted(trial.candidate):
             seconds += trial.count_seconds
-        return CAUTION * seconds * len(self.documents) / trial.stage.documents
+        return TRAINING_TIME_MARGIN * seconds * len(self.documents) / trial.stage.documents
 
     def _best(self) -> str:
         """Return the setting to keep so far and its figure, to show while the search goes on."""
         if self.chosen is None:
             return ""
-        value = self.chosen.figures[self.figure]
+        value = self.chosen.metrics[self.metric]
         shown = "infinite" if value is None else f"{value:.4f}"
-        return " ".join([self.figure.replace("_", " "), shown, *self.chosen.candidate.arguments()])
+        return " ".join(
+            [self.metric.replace("_", " "), shown, *self.chosen.candidate.to_arguments()]
+        )
 
     def to_dict(self, train: Sequence[str]) -> dict[str, Any]:
         """Return what was found as JSON has it, settings best first; ``train`` begins the command line of each."""
         settings = []
-        for rank, trial in enumerate(best_first(self.figure, self.trials), 1):
+        for rank, trial in enumerate(rank_trials(self.metric, self.trials), 1):
             row: dict[str, Any] = {
                 "rank": rank,
-                "setting": trial.candidate.spelt(),
+                "setting": trial.candidate.to_options(),
                 "chosen": trial is self.chosen,
-                **trial.figures,
+                **trial.metrics,
                 "p_value": trial.p_value,
                 "better": trial.is_better,
                 "documents": trial.stage.documents,
@@ -354,11 +362,11 @@ class Search:
             }
             if self.clock.seconds < inf:  # the result depends on time anyway
                 row["seconds"] = round(trial.seconds * trial.stage.folds, 3)
-            row["command"] = shlex.join([*train, *trial.candidate.arguments()])
+            row["command"] = shlex.join([*train, *trial.candidate.to_arguments()])
             settings.append(row)
         corrected = None
         if self.chosen is not None:
-            corrected = corrected_figure(self.figure, self.trials, self.chosen, self.n_others)
+            corrected = correct_metric(self.metric, self.trials, self.chosen, self.n_alternatives)
         return {
             "documents": len(self.documents),
             "folds": self.n_folds,

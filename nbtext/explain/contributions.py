@@ -12,85 +12,96 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.classifiers.base import Classifier, additive, attribute_summands, difference
-from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, in_blocks
-from nbtext.ragged import offsets
+from nbtext.classifiers.base import (
+    Classifier,
+    get_additive_classifier,
+    iter_attribute_scores,
+    subtract_scores,
+)
+from nbtext.counts.matrix import MAX_BLOCK_TERM_WEIGHTS, DocumentTermMatrix, iter_blocks
+from nbtext.ragged import compute_offsets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from nbtext.explain.token_trace import LocatedWords
     from nbtext.fitted_model import FittedModel
-    from nbtext.type_names import Floats, Whole
+    from nbtext.type_names import Floats, Ints
 
 CELLS_AT_ONCE = 1 << 21
 """Counts of changed documents that are held in memory at once."""
 
 
-def bias(classifier: Classifier, matrix: DocumentTermMatrix) -> Floats | None:
+def compute_bias(classifier: Classifier, matrix: DocumentTermMatrix) -> Floats | None:
     """Return what the document that ``matrix`` holds alone gets beside its terms, shape (n_classes,), in nats; None if scores are no sums over terms.
 
     The log class prior; with Bernoulli also what the absence of every term adds. What is the same in every class is left out.
     """
-    summed = additive(classifier)
-    return None if summed is None else summed.biases(matrix.of_terms(summed.known()))[0]
+    summed = get_additive_classifier(classifier)
+    return (
+        None
+        if summed is None
+        else summed.compute_document_biases(matrix.select_terms(summed.get_scored_terms()))[0]
+    )
 
 
-def term_contributions(
-    classifier: Classifier, matrix: DocumentTermMatrix, answers: Whole, rivals: Whole
+def compute_term_contributions(
+    classifier: Classifier, matrix: DocumentTermMatrix, answers: Ints, rivals: Ints
 ) -> tuple[DocumentTermMatrix, Floats] | None:
     """Return the terms that count, and what all occurrences of each add to the score of the answer over the rival, shape (n_entries,), in nats.
 
     ``answers`` and ``rivals`` are class numbers, shape (n_docs,). With the `bias` the contributions of a document sum to the difference of its
     scores, before any calibration. nan where a term rules out both classes. None if scores are no sums over terms.
     """
-    summed = additive(classifier)
+    summed = get_additive_classifier(classifier)
     if summed is None:
         return None
-    matrix = summed.features(matrix.of_terms(summed.known()))
+    matrix = summed.compute_features(matrix.select_terms(summed.get_scored_terms()))
     documents = matrix.entry_documents
-    return matrix, summed.advantages(matrix, answers[documents], rivals[documents])
+    return matrix, summed.compute_score_differences(matrix, answers[documents], rivals[documents])
 
 
-def ruling_out(classifier: Classifier, terms: Whole, n_classes: int) -> Whole:
+def find_impossible_terms(classifier: Classifier, terms: Ints, n_classes: int) -> Ints:
     """Return for each class the place of the first of ``terms`` that has no probability in it, shape (n_classes,); −1 if there is none.
 
     All −1 if scores are no sums over terms.
     """
     first = np.full(n_classes, -1)
-    summed = additive(classifier)
+    summed = get_additive_classifier(classifier)
     if summed is None:
         return first
-    for places in in_blocks(np.flatnonzero(summed.known()[terms]), n_classes, TERM_WEIGHTS_AT_ONCE):
-        impossible = np.isneginf(summed.term_scores(terms[places], np.ones(places.size, np.int64)))
+    for places in iter_blocks(
+        np.flatnonzero(summed.get_scored_terms()[terms]), n_classes, MAX_BLOCK_TERM_WEIGHTS
+    ):
+        impossible = np.isneginf(summed.score_terms(terms[places], np.ones(places.size, np.int64)))
         new = impossible.any(axis=0) & (first < 0)
         first[new] = places[impossible.argmax(axis=0)[new]]
     return first
 
 
-def shared_out(located: LocatedWords, matrix: DocumentTermMatrix, nats: Floats) -> Floats:
-    """Return the contributions of the terms of one document, as of `term_contributions`, shared out to its words, shape (n_words,)."""
+def distribute_to_words(located: LocatedWords, matrix: DocumentTermMatrix, nats: Floats) -> Floats:
+    """Return the contributions of the terms of one document, as of `compute_term_contributions`, shared out to its words, shape (n_words,)."""
     if not matrix.terms.size:
-        return np.zeros(located.begins.size)
+        return np.zeros(located.starts.size)
     order = np.argsort(matrix.terms)
     entries = order[
-        np.minimum(np.searchsorted(matrix.terms, located.terms, sorter=order), order.size - 1)
+        np.minimum(np.searchsorted(matrix.terms, located.term_ids, sorter=order), order.size - 1)
     ]
-    here = np.flatnonzero(matrix.terms[entries] == located.terms)
+    here = np.flatnonzero(matrix.terms[entries] == located.term_ids)
     entries = entries[here]
-    shares = located.shares[here]
+    shares = located.weights[here]
     occurrences = np.bincount(entries, shares, order.size)
     parts = shares / occurrences[entries] * nats[entries]
-    return np.bincount(located.words[here], parts, located.begins.size).astype(np.float64)
+    return np.bincount(located.word_indices[here], parts, located.starts.size).astype(np.float64)
 
 
-def weighed_pieces(
-    text: str, places: Iterable[tuple[int, int, float]]
+def split_weighted_text(
+    text: str, weighted_spans: Iterable[tuple[int, int, float]]
 ) -> Iterator[tuple[str, float]]:
     """Yield a text in pieces: the text between words with 0 nats, and words with theirs, given where each begins and ends in bytes, in order."""
     content = text.encode()
     done = 0
-    for begin, end, nats in places:
+    for begin, end, nats in weighted_spans:
         if nats and begin >= done:
             yield content[done:begin].decode(), 0.0
             yield content[begin:end].decode(), nats
@@ -98,7 +109,7 @@ def weighed_pieces(
     yield content[done:].decode(), 0.0
 
 
-def word_contributions(
+def compute_word_contributions(
     model: FittedModel, located: LocatedWords, matrix: DocumentTermMatrix, pair: tuple[int, int]
 ) -> tuple[Floats, float, bool]:
     """Return what each word adds to the score of the first class of ``pair`` over the second, what comes without any, and if these are exact.
@@ -106,15 +117,17 @@ def word_contributions(
     ``matrix`` holds the document alone; the words have shape (n_words,). Where scores are no sums over terms, a word has what is lost without it.
     """
     classifier = model.text_classifier
-    found = term_contributions(classifier, matrix, np.array(pair[:1]), np.array(pair[1:]))
-    prior = bias(classifier, matrix)
-    prior = np.append(model.classifier.log_prior if prior is None else prior, 0.0)  # of `REST`
+    found = compute_term_contributions(classifier, matrix, np.array(pair[:1]), np.array(pair[1:]))
+    prior = compute_bias(classifier, matrix)
+    prior = np.append(
+        model.classifier.log_prior if prior is None else prior, 0.0
+    )  # of `REST_INDEX`
     words = (
         _left_out_contributions(model, located, matrix, pair)
         if found is None
-        else shared_out(located, *found)
+        else distribute_to_words(located, *found)
     )
-    return words, float(difference(prior[pair[0]], prior[pair[1]])), found is not None
+    return words, float(subtract_scores(prior[pair[0]], prior[pair[1]])), found is not None
 
 
 def _left_out_contributions(
@@ -125,30 +138,32 @@ def _left_out_contributions(
     All occurrences of a surface word are left out together, with their n-grams, and share the difference equally.
     """
     classifier = model.text_classifier
-    names, word_of = located.surface_words()
+    names, word_of = located.group_surface_words()
     if not matrix.terms.size:
         return np.zeros(word_of.size)
-    here = np.flatnonzero(np.isin(located.terms, matrix.terms))
-    gone = -np.ceil(located.shares[here]).astype(np.int64)
+    here = np.flatnonzero(np.isin(located.term_ids, matrix.terms))
+    gone = -np.ceil(located.weights[here]).astype(np.int64)
     copies = _changed_counts(
-        matrix, len(names), word_of[located.words[here]], located.terms[here], gone
+        matrix, len(names), word_of[located.word_indices[here]], located.term_ids[here], gone
     )
     left = np.concatenate(
         [
             np.empty(0),
             *(
-                log_odds_of_pair(classifier.joint_log_likelihood(without)[0], pair)
+                compute_pair_log_odds(classifier.joint_log_likelihood(without)[0], pair)
                 for without in copies
             ),
         ]
     )
-    gained = difference(log_odds_of_pair(classifier.joint_log_likelihood(matrix)[0], pair)[0], left)
+    gained = subtract_scores(
+        compute_pair_log_odds(classifier.joint_log_likelihood(matrix)[0], pair)[0], left
+    )
     gained[np.isnan(gained)] = 0.0  # both infinite: the prior rules a class out, whatever the words
     return (gained / np.bincount(word_of, minlength=len(names)))[word_of]
 
 
 def _changed_counts(
-    matrix: DocumentTermMatrix, n_documents: int, rows: Whole, terms: Whole, amounts: Whole
+    matrix: DocumentTermMatrix, n_documents: int, rows: Ints, terms: Ints, amounts: Ints
 ) -> Iterator[DocumentTermMatrix]:
     """Yield ``n_documents`` changed copies of the document that ``matrix`` holds alone, in blocks.
 
@@ -166,22 +181,25 @@ def _changed_counts(
         np.add.at(changed, (rows[here] - begin, places[here]), amounts[here])
         documents, columns = np.nonzero(changed > 0)
         yield DocumentTermMatrix(
-            offsets(np.bincount(documents, minlength=len(changed))),
+            compute_offsets(np.bincount(documents, minlength=len(changed))),
             distinct[columns],
             changed[documents, columns],
-            np.repeat(matrix.unknown, len(changed)),
+            np.repeat(matrix.unknown_tokens, len(changed)),
             None if matrix.values is None else np.repeat(matrix.values, len(changed), axis=0),
         )
 
 
-def log_odds_of_pair(scores: Floats, pair: tuple[int, int]) -> Floats:
+def compute_pair_log_odds(scores: Floats, pair: tuple[int, int]) -> Floats:
     """Return the score of the first class of ``pair`` less that of the second for each document, shape (n_docs,); 0 where both are impossible."""
     return np.nan_to_num(
-        difference(scores[:, pair[0]], scores[:, pair[1]]), nan=0.0, posinf=np.inf, neginf=-np.inf
+        subtract_scores(scores[:, pair[0]], scores[:, pair[1]]),
+        nan=0.0,
+        posinf=np.inf,
+        neginf=-np.inf,
     )
 
 
-def attribute_scores(
+def score_attributes(
     model: FittedModel, matrix: DocumentTermMatrix, values: Sequence[str]
 ) -> list[tuple[str, str, Floats]]:
     """Return name and value of each attribute that a document has, given its values, and what it adds to the scores, shape (n_classes,).
@@ -193,7 +211,7 @@ def attribute_scores(
     named = zip(
         model.statistics.attributes.names,
         values,
-        attribute_summands(model.classifier, matrix),
+        iter_attribute_scores(model.classifier, matrix),
         strict=False,
     )
     return [(name, value, scores) for name, value, scores in named if value]

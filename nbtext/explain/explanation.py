@@ -13,28 +13,28 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.corpus.document import Document, contents
-from nbtext.counts.vocabulary import displayed_term
-from nbtext.errors import DocumentError, UsageError, unknown_class
+from nbtext.corpus.document import Document, collect_contents
+from nbtext.counts.vocabulary import display_term
+from nbtext.errors import DocumentError, UsageError, unknown_class_error
 from nbtext.explain.contributions import (
-    attribute_scores,
-    log_odds_of_pair,
-    ruling_out,
-    word_contributions,
+    compute_pair_log_odds,
+    compute_word_contributions,
+    find_impossible_terms,
+    score_attributes,
 )
-from nbtext.explain.token_trace import LocatedWords, WordWalker
-from nbtext.prediction.labels import REST, THE_REST, DocumentLabels, single_labels
-from nbtext.prediction.rule import NO_ANSWER, DecisionRule
-from nbtext.ragged import offsets
-from nbtext.scoring import IMPOSSIBLE, ScoredBlock, lacking, scored
-from nbtext.text.analyzer import UNKNOWN
+from nbtext.explain.token_trace import LocatedWords, TokenTracer
+from nbtext.prediction.labels import REST_INDEX, REST_NAME, DocumentLabels, single_label_table
+from nbtext.prediction.rule import NO_PREDICTION, DecisionRule
+from nbtext.ragged import compute_offsets
+from nbtext.scoring import IMPOSSIBLE, ScoredBlock, explain_missing_terms, score_documents
+from nbtext.text.analyzer import UNKNOWN_TERM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.fitted_model import FittedModel
-    from nbtext.type_names import Floats, Whole
+    from nbtext.type_names import Floats, Ints
 
 WORD = "word"
 ATTRIBUTE = "attribute"
@@ -44,11 +44,11 @@ LACKING = "lacking"
 
 
 @dataclass(frozen=True, slots=True)
-class RuledOut:
+class RuledOutClass:
     """A class, and one thing that rules it out; there may be others."""
 
     label: str
-    by: str
+    cause: str
     """`WORD`, `ATTRIBUTE`, `PRIOR` or `LACKING`."""
     name: str | None = None
     """The first such word or words of the text, case-folded, or the name of the attribute."""
@@ -63,15 +63,15 @@ class WordContribution(NamedTuple):
     nats: float
     """Its part of the log odds; inf if it rules the other class out."""
     occurrences: int
-    places: Whole
+    spans: Ints
     """Where each occurrence begins and ends, in bytes of the text after reading, shape (n, 2)."""
     terms: tuple[str, ...]
     """The terms of the model that it becomes by itself."""
-    note: str | None
+    drop_reason: str | None
     """Why it does not count by itself, as a constant of `nbtext.explain.token_trace`."""
-    unlabelled: float | None = None
+    unlabelled_proportion: float | None = None
     """The share of the counts of its terms that unlabelled documents added; None if the model learnt from none, or has no such term."""
-    seeds: float | None = None
+    seed_proportion: float | None = None
     """The share that is from seed words; None if the model has none, or has no such term."""
 
 
@@ -113,88 +113,90 @@ class Explanation:
     """Without any term: the log class priors; with Bernoulli also what the absence of every term adds, with logistic regression the intercepts."""
     words: tuple[WordContribution, ...]
     attributes: tuple[_AttributeContribution, ...]
-    rest: float | None
+    remainder: float | None
     """The difference if the parts do not add up; None if they do."""
     calibration: _CalibrationSteps
 
 
 @dataclass(frozen=True, slots=True)
-class Explained:
+class ExplainedDocument:
     """A document with the explanation of its answer, or why there is none."""
 
     id: str
     explanation: Explanation | None
-    abstained: str | None = None
+    abstention: str | None = None
     problem: DocumentError | None = None
     notice: str | None = None
     """Why the answer is that to an empty document, None where it is not."""
-    ruled_out: tuple[RuledOut, ...] = ()
+    ruled_out_classes: tuple[RuledOutClass, ...] = ()
     """For a document that is impossible in every class: for each class one thing that rules it out."""
 
     @property
-    def why_none(self) -> str:
+    def missing_reason(self) -> str:
         """Why there is no answer."""
-        return self.problem.line if self.problem else str(self.abstained)
+        return self.problem.line if self.problem else str(self.abstention)
 
 
 class Explainer:
     """Explains the answers of a model, against their runners-up or against one class; raises `UsageError` if there is no such class."""
 
-    def __init__(self, model: FittedModel, against: str | None = None) -> None:
+    def __init__(self, model: FittedModel, compared_class: str | None = None) -> None:
         self._model = model
-        self._classes = [*model.classes, THE_REST]
-        if len(model.classes) < model.kind.fewest:
+        self._classes = [*model.classes, REST_NAME]
+        if len(model.classes) < model.posterior_type.min_labels:
             raise UsageError("the model has a single class: there is nothing to compare it with")
-        self._against = None if against is None else class_number(model, against)
-        self._walker = WordWalker.of_model(model)
+        self._against = None if compared_class is None else find_class_index(model, compared_class)
+        self._walker = TokenTracer.from_model(model)
 
-    def explain(self, documents: Iterable[Document]) -> Iterator[Explained]:
+    def explain(self, documents: Iterable[Document]) -> Iterator[ExplainedDocument]:
         """Yield one for each document, in order, or of several labels one for each label of its answer, against the rest.
 
         If the class to compare with is the answer itself, its runner-up takes its place, or the rest.
         """
-        for block in scored(self._model, documents):
-            answers = block.posterior.decide(DecisionRule()).answers
-            predicted = block.posterior.predicted(DecisionRule())
-            rivals = block.posterior.rivals(np.maximum(answers, 0))
+        for block in score_documents(self._model, documents):
+            answers = block.posterior.decide(DecisionRule()).predictions
+            predicted = block.posterior.predict(DecisionRule())
+            rivals = block.posterior.find_rivals(np.maximum(answers, 0))
             if self._against is not None:
-                predicted = DocumentLabels(answers, single_labels(len(self._model.classes)))
+                predicted = DocumentLabels(answers, single_label_table(len(self._model.classes)))
                 rivals = np.where(answers == self._against, rivals, self._against)
-            matrix = self._model.counted(*contents(block.documents))
+            matrix = self._model.count_texts(*collect_contents(block.documents))
             for row, document in enumerate(block.documents):
                 if document.problem is not None:
-                    yield Explained(document.id, None, problem=document.problem)
+                    yield ExplainedDocument(document.id, None, problem=document.problem)
                     continue
-                _, labels = predicted[row : row + 1].pairs()
+                _, labels = predicted[row : row + 1].to_pairs()
                 for label in labels.tolist() or answers[[row]].tolist():
                     yield self._explained(
-                        block, row, matrix.rows(np.array([row])), (label, int(rivals[row]))
+                        block, row, matrix.take(np.array([row])), (label, int(rivals[row]))
                     )
 
     def _explained(
         self, block: ScoredBlock, row: int, matrix: DocumentTermMatrix, pair: tuple[int, int]
-    ) -> Explained:
+    ) -> ExplainedDocument:
         model, document, (answer, rival) = self._model, block.documents[row], pair
-        located = self._walker.locate(document.text, document.fields, pairs=True)
-        if answer == NO_ANSWER:
-            return Explained(
+        located = self._walker.locate_words(document.text, document.fields, splits_pairs=True)
+        if answer == NO_PREDICTION:
+            return ExplainedDocument(
                 document.id,
                 None,
                 IMPOSSIBLE,
-                ruled_out=ruled_out(model, located, matrix, document.values),
+                ruled_out_classes=ruled_out(model, located, matrix, document.values),
             )
-        nats, prior, exact = word_contributions(model, located, matrix, pair)
+        nats, prior, exact = compute_word_contributions(model, located, matrix, pair)
         words = self._words(located, nats)
         del located, nats  # of a long text they take more memory than all that follows
         attributes = tuple(
-            _AttributeContribution(name, value, float(log_odds_of_pair(added[np.newaxis], pair)[0]))
-            for name, value, added in attribute_scores(model, matrix, document.values)
+            _AttributeContribution(
+                name, value, float(compute_pair_log_odds(added[np.newaxis], pair)[0])
+            )
+            for name, value, added in score_attributes(model, matrix, document.values)
         )
         scores, posterior = (
             np.append(nats[row], 0.0) for nats in (block.scores, block.log_posterior)
         )
         with np.errstate(divide="ignore"):
-            posterior[REST] = np.log(-np.expm1(posterior[answer]))
+            posterior[REST_INDEX] = np.log(-np.expm1(posterior[answer]))
         known = [
             prior,
             *(word.nats for word in words),
@@ -214,7 +216,7 @@ class Explainer:
         steps = self._calibration(block, row, pair, posterior)
         found = Explanation(
             document.id,
-            document.shown,
+            document.display_text,
             *of_answer,
             *of_rival,
             total,
@@ -224,26 +226,30 @@ class Explainer:
             rest,
             steps,
         )
-        return Explained(
-            document.id, found, notice=None if block.lengths[row] else lacking(document)
+        return ExplainedDocument(
+            document.id,
+            found,
+            notice=None if block.lengths[row] else explain_missing_terms(document),
         )
 
     def _words(self, located: LocatedWords, nats: Floats) -> tuple[WordContribution, ...]:
         """Return the surface words with all their occurrences, in the order of the first."""
-        names, name_of = located.surface_words()
+        names, name_of = located.group_surface_words()
         order = np.argsort(name_of, kind="stable")
-        bounds = offsets(np.bincount(name_of, minlength=len(names)))
-        occurrences = np.bincount(name_of, located.counts, len(names)).astype(np.int64).tolist()
-        spans = np.stack((located.begins.take(order), located.ends.take(order)), axis=1)
+        bounds = compute_offsets(np.bincount(name_of, minlength=len(names)))
+        occurrences = (
+            np.bincount(name_of, located.word_counts, len(names)).astype(np.int64).tolist()
+        )
+        spans = np.stack((located.starts.take(order), located.ends.take(order)), axis=1)
         ordered = nats[order]
-        forms = located.form_of[order[bounds[:-1]]].tolist()
+        forms = located.form_indices[order[bounds[:-1]]].tolist()
         found = []
         for name, form, times, begin, end in zip(
             names, forms, occurrences, bounds.tolist(), bounds[1:].tolist(), strict=False
         ):
-            known = [number for number in located.forms[form].own if number != UNKNOWN]
+            known = [number for number in located.forms[form].term_ids if number != UNKNOWN_TERM]
             terms = tuple(
-                displayed_term(self._model.statistics.vocabulary.term(number)) for number in known
+                display_term(self._model.statistics.vocabulary.get_term(number)) for number in known
             )
             total = fsum(ordered[begin:end].tolist())
             found.append(
@@ -253,7 +259,7 @@ class Explainer:
                     times,
                     spans[begin:end],
                     terms,
-                    located.forms[form].note,
+                    located.forms[form].drop_reason,
                     *self._shares(known),
                 )
             )
@@ -265,8 +271,10 @@ class Explainer:
         counts = self._model.counts
         if not terms:
             return None, None
-        layers = statistics, statistics.observed, counts.labelled
-        whole, observed, labelled = (each.counts_of(np.array(terms)).sum() for each in layers)
+        layers = statistics, statistics.observed_counts, counts.labelled_statistics
+        whole, observed, labelled = (
+            each.get_dense_counts(np.array(terms)).sum() for each in layers
+        )
         seeds, unlabelled = (
             float((one - other) / whole) if whole else 0.0
             for one, other in ((whole, observed), (observed, labelled))
@@ -279,38 +287,38 @@ class Explainer:
     def _calibration(
         self, block: ScoredBlock, row: int, pair: tuple[int, int], posterior: Floats
     ) -> _CalibrationSteps:
-        calibration = self._model.learnt.calibration
+        calibration = self._model.parameters.calibration
         lengths = block.lengths[row : row + 1]
-        on_scale = self._model.classifier.log_scale(block.scores[row : row + 1], lengths)[0]
+        on_scale = self._model.classifier.to_log_scale(block.scores[row : row + 1], lengths)[0]
         before, after = (
             float(nats[pair[0]] - nats[pair[1]]) for nats in (np.append(on_scale, 0.0), posterior)
         )
-        return _CalibrationSteps(before, calibration.common_temperature(lengths), after)
+        return _CalibrationSteps(before, calibration.get_common_temperature(lengths), after)
 
 
-def class_number(model: FittedModel, label: str) -> int:
+def find_class_index(model: FittedModel, label: str) -> int:
     """Return the number of a class; raise `UsageError` if the model has none of that name."""
     if label not in model.classes:
-        raise unknown_class(label, model.classes)
+        raise unknown_class_error(label, model.classes)
     return model.classes.index(label)
 
 
 def ruled_out(
     model: FittedModel, located: LocatedWords, matrix: DocumentTermMatrix, given: Sequence[str]
-) -> tuple[RuledOut, ...]:
+) -> tuple[RuledOutClass, ...]:
     """Return for each class, in order, what rules it out: the first such word of the text if there is one, else one of the values given.
 
     ``matrix`` holds the document alone.
     """
     distinct, first = np.unique(
-        located.terms[np.argsort(located.words, kind="stable")], return_index=True
+        located.term_ids[np.argsort(located.word_indices, kind="stable")], return_index=True
     )
     terms = distinct[np.argsort(first)]
     terms = terms[np.isin(terms, matrix.terms)]
-    places = ruling_out(model.text_classifier, terms, len(model.classes)).tolist()
+    places = find_impossible_terms(model.text_classifier, terms, len(model.classes)).tolist()
     values = [
         (name, value, np.isneginf(scores))
-        for name, value, scores in attribute_scores(model, matrix, given)
+        for name, value, scores in score_attributes(model, matrix, given)
     ]
     found = []
     for number, (label, place) in enumerate(zip(model.classes, places, strict=True)):
@@ -318,24 +326,26 @@ def ruled_out(
             ((name, value) for name, value, impossible in values if impossible[number]), None
         )
         if place >= 0:
-            first_part = int(np.flatnonzero(located.terms == terms[place])[0])
-            n_words = max(round(1 / float(located.shares[first_part])), 1)
+            first_part = int(np.flatnonzero(located.term_ids == terms[place])[0])
+            n_words = max(round(1 / float(located.weights[first_part])), 1)
             words = " ".join(
                 located.forms[form].name
-                for form in located.form_of[
-                    located.words[first_part : first_part + n_words]
+                for form in located.form_indices[
+                    located.word_indices[first_part : first_part + n_words]
                 ].tolist()
             )
             found.append(
-                RuledOut(
+                RuledOutClass(
                     label,
                     WORD,
                     words,
-                    displayed_term(model.statistics.vocabulary.term(int(terms[place]))),
+                    display_term(model.statistics.vocabulary.get_term(int(terms[place]))),
                 )
             )
         elif named is not None:
-            found.append(RuledOut(label, ATTRIBUTE, named[0], value=named[1]))
+            found.append(RuledOutClass(label, ATTRIBUTE, named[0], value=named[1]))
         else:
-            found.append(RuledOut(label, LACKING if model.classifier.prior[number] > 0 else PRIOR))
+            found.append(
+                RuledOutClass(label, LACKING if model.classifier.prior[number] > 0 else PRIOR)
+            )
     return tuple(found)

@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.corpus.document import Document, contents
-from nbtext.counts.vocabulary import displayed_term
-from nbtext.document_fields import shown
-from nbtext.explain.contributions import shared_out, term_contributions, weighed_pieces
-from nbtext.explain.token_trace import WordWalker
-from nbtext.metrics.results import IF_KNOWN, NOT_IN_JSON
-from nbtext.prediction.labels import shown_label
-from nbtext.prediction.posterior import runner_up
+from nbtext.corpus.document import Document, collect_contents
+from nbtext.counts.vocabulary import display_term
+from nbtext.document_fields import render_document
+from nbtext.explain.contributions import (
+    compute_term_contributions,
+    distribute_to_words,
+    split_weighted_text,
+)
+from nbtext.explain.token_trace import TokenTracer
+from nbtext.metrics.results import JSON_UNLESS_EMPTY, NOT_IN_JSON
+from nbtext.prediction.labels import format_label
+from nbtext.prediction.posterior import find_runner_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,18 +30,18 @@ if TYPE_CHECKING:
     from nbtext.prediction.labels import Label
     from nbtext.prediction.rule import Decision
     from nbtext.scoring import ScoredBlock
-    from nbtext.type_names import Floats, Whole
+    from nbtext.type_names import Floats, Ints
 
-LONGEST = 420
+MAX_EXCERPT_BYTES = 420
 """Bytes of an excerpt, about."""
 
-LOOKED_AT = 1 << 16
+MAX_EXCERPT_SEARCH_BYTES = 1 << 16
 """Bytes of a text, and of each field, that are searched for an excerpt."""
 
-AUDIBLE = 1.0986122886681098
+HIGHLIGHT_NATS = 1.0986122886681098
 """Nats from which on a word is marked, log 3: it triples the odds."""
 
-TERMS_SHOWN = 10
+MAX_TIPPING_TERMS = 10
 """Terms listed for each wrong answer."""
 
 
@@ -68,38 +72,40 @@ class Misclassification:
     """log p(answer | d) − log p(truth | d), in nats; below 0 where costs made the answer. With an unknown truth, over ``against``."""
     terms: tuple[_TippingTerm, ...]
     """The `TERMS_SHOWN` terms that speak most for the answer, strongest first, none if scores are no sums over terms; inf nats if the term rules the true class out."""
-    against: str | None = field(default=None, metadata=IF_KNOWN)
+    against: str | None = field(default=None, metadata=JSON_UNLESS_EMPTY)
     """If the model does not know the true class: the most probable class but the answer, to which the terms compare it."""
 
 
-class Excerpts:
+class ExcerptFinder:
     """Excerpts of documents, their words weighed by a model as `nbtext.explain.explanation` does."""
 
     def __init__(self, model: FittedModel) -> None:
         self._model = model
-        self._walker = WordWalker.of_model(model)
+        self._walker = TokenTracer.from_model(model)
 
-    def excerpt(self, document: Document, answer: int, rival: int) -> tuple[ExcerptPiece, ...]:
+    def find_excerpt(self, document: Document, answer: int, rival: int) -> tuple[ExcerptPiece, ...]:
         """Return about `LONGEST` bytes of a document's text and fields, white space as single spaces, where most speaks for class ``answer`` against ``rival``.
 
         Attributes follow. Words speak for neither where both classes are ruled out, or scores are no sums over terms.
         """
         text = _squeezed(document.text)
         fields = [(name, _squeezed(content)) for name, content in document.fields]
-        located = self._walker.locate(text, fields, pairs=True)
-        matrix = self._model.counted([text], [fields])
+        located = self._walker.locate_words(text, fields, splits_pairs=True)
+        matrix = self._model.count_texts([text], [fields])
         pair = (np.array([answer]), np.array([rival]))
-        found = term_contributions(self._model.text_classifier, matrix, *pair)
+        found = compute_term_contributions(self._model.text_classifier, matrix, *pair)
         nats = (
-            np.zeros(located.begins.size)
+            np.zeros(located.starts.size)
             if found is None
-            else np.nan_to_num(shared_out(located, *found), posinf=inf, neginf=-inf)
+            else np.nan_to_num(distribute_to_words(located, *found), posinf=inf, neginf=-inf)
         )
-        text = shown(text, fields)
-        first, last = _loudest(located.begins, located.ends, np.maximum(nats, 0), len(text))
-        heard = (located.begins >= first) & (located.ends <= last) & (np.abs(nats) >= AUDIBLE)
+        text = render_document(text, fields)
+        first, last = _loudest(located.starts, located.ends, np.maximum(nats, 0), len(text))
+        heard = (
+            (located.starts >= first) & (located.ends <= last) & (np.abs(nats) >= HIGHLIGHT_NATS)
+        )
         places = zip(
-            (located.begins[heard] - first).tolist(),
+            (located.starts[heard] - first).tolist(),
             (located.ends[heard] - first).tolist(),
             nats[heard].tolist(),
             strict=True,
@@ -109,7 +115,7 @@ class Excerpts:
         )  # the cut may be within a character
         pieces = [
             ExcerptPiece("… " if first else ""),
-            *(ExcerptPiece(*piece) for piece in weighed_pieces(quoted, places)),
+            *(ExcerptPiece(*piece) for piece in split_weighted_text(quoted, places)),
         ]
         pieces += [
             ExcerptPiece(" …" if last < len(text) else ""),
@@ -124,24 +130,24 @@ class Excerpts:
         return tuple(piece for piece in pieces if piece.text)
 
 
-def _loudest(begins: Whole, ends: Whole, loudness: Floats, end: int) -> tuple[int, int]:
+def _loudest(begins: Ints, ends: Ints, loudness: Floats, end: int) -> tuple[int, int]:
     """Return begin and end of the run of whole words in about `LONGEST` bytes that is loudest in sum, the first of equals."""
-    if end <= LONGEST:
+    if end <= MAX_EXCERPT_BYTES:
         return 0, end
     if not begins.size:
-        return 0, LONGEST
+        return 0, MAX_EXCERPT_BYTES
     beyond = np.maximum(
-        np.searchsorted(ends, begins + LONGEST, side="right"), np.arange(begins.size) + 1
+        np.searchsorted(ends, begins + MAX_EXCERPT_BYTES, side="right"), np.arange(begins.size) + 1
     )
     running = np.concatenate((np.zeros(1), np.cumsum(np.minimum(loudness, 1e6))))
     best = int((running[beyond] - running[:-1]).argmax())
     first = int(begins[best]) if best else 0
     last = end if beyond[best] == begins.size else int(ends[beyond[best] - 1])
-    return first, min(last, first + 2 * LONGEST)
+    return first, min(last, first + 2 * MAX_EXCERPT_BYTES)
 
 
 def _squeezed(text: bytes) -> bytes:
-    return b" ".join(text[:LOOKED_AT].decode("utf-8", "ignore").encode().split())
+    return b" ".join(text[:MAX_EXCERPT_SEARCH_BYTES].decode("utf-8", "ignore").encode().split())
 
 
 class MistakeFinder:
@@ -154,21 +160,25 @@ class MistakeFinder:
             label: number for number, label in enumerate(self._classes)
         }
 
-    def truth(self, block: ScoredBlock) -> Whole:
+    def get_class_indices(self, block: ScoredBlock) -> Ints:
         """Return the number of each document's label, −1 for one that the model does not know, shape (n_docs,)."""
         return np.array([self._number.get(label, -1) for label in block.labels], np.int64)
 
-    def mistakes(self, block: ScoredBlock, decision: Decision) -> Iterator[Misclassification]:
+    def find_mistakes(self, block: ScoredBlock, decision: Decision) -> Iterator[Misclassification]:
         """Yield the documents whose answer is not their label, in order; those without an answer are left out. Counts them once more."""
-        truth = self.truth(block)
-        wrong = np.flatnonzero((decision.answers >= 0) & (decision.answers != truth))
+        truth = self.get_class_indices(block)
+        wrong = np.flatnonzero((decision.predictions >= 0) & (decision.predictions != truth))
         if not wrong.size:
             return
-        answers = decision.answers[wrong]
+        answers = decision.predictions[wrong]
         posterior = block.log_posterior[wrong]
-        rivals = np.where(truth[wrong] >= 0, truth[wrong], runner_up(posterior, answers))
-        matrix = self._model.counted(*contents([block.documents[row] for row in wrong.tolist()]))
-        contributions = term_contributions(self._model.text_classifier, matrix, answers, rivals)
+        rivals = np.where(truth[wrong] >= 0, truth[wrong], find_runner_up(posterior, answers))
+        matrix = self._model.count_texts(
+            *collect_contents([block.documents[row] for row in wrong.tolist()])
+        )
+        contributions = compute_term_contributions(
+            self._model.text_classifier, matrix, answers, rivals
+        )
         tipping = (
             [()] * wrong.size if contributions is None else self._tipping_terms(*contributions)
         )
@@ -179,7 +189,7 @@ class MistakeFinder:
             document = block.documents[row]
             yield Misclassification(
                 document.id,
-                shown_label(document.label or ""),
+                format_label(document.label or ""),
                 self._classes[answers[place]],
                 float(decision.probabilities[row]),
                 float(margins[place]),
@@ -196,11 +206,13 @@ class MistakeFinder:
             speaking = begin + np.flatnonzero(
                 nats[begin:end] > 0
             )  # nan, where a term rules out both classes, is not
-            best = speaking[np.lexsort((matrix.terms[speaking], -nats[speaking]))[:TERMS_SHOWN]]
+            best = speaking[
+                np.lexsort((matrix.terms[speaking], -nats[speaking]))[:MAX_TIPPING_TERMS]
+            ]
             pairs = zip(matrix.terms[best].tolist(), nats[best].tolist(), strict=True)
             found.append(
                 tuple(
-                    _TippingTerm(displayed_term(vocabulary.term(term)), gain)
+                    _TippingTerm(display_term(vocabulary.get_term(term)), gain)
                     for term, gain in pairs
                 )
             )

@@ -1,6 +1,6 @@
 """The words of a document: where each stands, the terms and n-grams it becomes, and why it is dropped.
 
-Counting (`nbtext.counts.counting`) works on whole arrays and keeps the counts only. `WordWalker` analyses the same text one surface form after
+Counting (`nbtext.counts.counting`) works on whole arrays and keeps the counts only. `TokenTracer` analyses the same text one surface form after
 the other and keeps everything; a property test holds both equal. `nbtext tokens` prints its tokens; explain, why-not and excerpts take its words
 as arrays.
 """
@@ -17,22 +17,22 @@ from unicodedata import category as unicode_category
 
 import numpy as np
 
-from nbtext.counts.counting import Analysis, name_and_count
-from nbtext.counts.vocabulary import Vocabulary, category_term, displayed_term
-from nbtext.document_fields import Attributes, field_places, shown
-from nbtext.ragged import flat_indices, offsets
-from nbtext.text.analyzer import UNKNOWN, TermSequence
-from nbtext.text.encoded_lines import encoded_lines
-from nbtext.text.ngrams import char_ngrams, ngram_sizes, with_ngrams
+from nbtext.counts.counting import Analysis, split_name_and_count
+from nbtext.counts.vocabulary import Vocabulary, display_term, make_category_term
+from nbtext.document_fields import Attributes, iter_content_offsets, render_document
+from nbtext.ragged import compute_flat_indices, compute_offsets
+from nbtext.text.analyzer import UNKNOWN_TERM, TermSequence
+from nbtext.text.encoded_lines import find_encoded_lines
+from nbtext.text.ngrams import add_ngrams, make_char_ngrams, parse_ngram_sizes
 from nbtext.text.surface_forms import (
-    FORM_BETWEEN_STOPS,
     PAIRS,
-    SURFACE,
+    STOP_DELIMITED_FORM,
+    SURFACE_FORM,
     WORDS,
+    find_unspaced_runs,
     is_unspaced,
-    unspaced_runs,
 )
-from nbtext.text.words import MIN_CHARACTERS, candidates, is_word, words
+from nbtext.text.words import MIN_WORD_CHARS, is_word, split_candidates, split_words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.fitted_model import FittedModel
     from nbtext.text.surface_forms import UnspacedRuns
-    from nbtext.type_names import AnyArray, Fields, Floats, Ids, Mask, Whole
+    from nbtext.type_names import AnyArray, Fields, Floats, Ids, Ints, Mask
 
     _Found = tuple[str, int | None, str | None]
     """A term, its id in the model, and why it does not count."""
@@ -61,7 +61,7 @@ MISSING = "missing"
 MOST_REMEMBERED = 1 << 18
 """Surface forms whose words are kept, so that each form is analysed once."""
 
-BYTES_AT_ONCE = 1 << 17
+SEARCH_BLOCK_BYTES = 1 << 17
 """Bytes of a text whose surface forms are found at once; each form takes a hundred bytes meanwhile."""
 
 _SPACE = re.compile(rb"[ \n]")
@@ -80,7 +80,7 @@ _PART = re.compile("w(?:[wi]*w)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class NgramTerm:
     """A term that a document holds beside its words: an n-gram or a character n-gram."""
 
     term: str
@@ -109,9 +109,9 @@ class Token:
     """The stem; None if the word has none."""
     term_id: int | None
     dropped: str | None
-    ngrams: tuple[Term, ...] = ()
+    ngrams: tuple[NgramTerm, ...] = ()
     """The n-grams that begin with this word."""
-    char_ngrams: tuple[Term, ...] = ()
+    char_ngrams: tuple[NgramTerm, ...] = ()
 
 
 class LocatedForm(NamedTuple):
@@ -119,64 +119,66 @@ class LocatedForm(NamedTuple):
 
     name: str
     """Case-folded, with the name of its field in front: forms of the same name are one surface word."""
-    occurrences: int
+    n_occurrences: int
     """Occurrences at each place: one, or the count of a counted feature."""
-    own: tuple[int, ...]
+    term_ids: tuple[int, ...]
     """Ids of the terms that it becomes by itself, `UNKNOWN` for terms not in the vocabulary."""
-    char_ngrams: tuple[int, ...]
+    char_ngram_ids: tuple[int, ...]
     """Ids of its character n-grams, likewise."""
-    note: str | None
+    drop_reason: str | None
     """Why it does not count by itself; None if it does."""
 
 
 class LocatedWords(NamedTuple):
     """The words of a text in order, and the occurrences of terms that they form."""
 
-    begins: Whole
+    starts: Ints
     """The byte at which each word begins, shape (n_words,)."""
-    ends: Whole
+    ends: Ints
     """The byte after its end, shape (n_words,)."""
-    part_of: Whole
+    part_indices: Ints
     """The number of the text, the field of words or the item where each word stands, shape (n_words,)."""
     forms: list[LocatedForm]
     """The distinct forms, in the order in which they first occur."""
-    form_of: Ids
+    form_indices: Ids
     """The number of each word's form, shape (n_words,)."""
-    words: Whole
+    word_indices: Ints
     """The word of each part of an occurrence of a term, shape (n_parts,)."""
-    terms: AnyArray
+    term_ids: AnyArray
     """The term, a whole number, `UNKNOWN` for one not in the vocabulary, shape (n_parts,)."""
-    shares: Floats
+    weights: Floats
     """The part of the occurrence: an n-gram belongs to its n words in equal parts. They sum to the occurrences of each term; shape (n_parts,)."""
 
-    def surface_words(self) -> tuple[list[str], Whole]:
+    def group_surface_words(self) -> tuple[list[str], Ints]:
         """Return the distinct words in the order in which they first occur, and the number of each word among them, shape (n_words,)."""
         numbers: dict[str, int] = {}
         name_of = np.array(
             [numbers.setdefault(form.name, len(numbers)) for form in self.forms], np.int64
         )
-        return list(numbers), name_of[self.form_of]
+        return list(numbers), name_of[self.form_indices]
 
     @property
-    def counts(self) -> Whole:
+    def word_counts(self) -> Ints:
         """The occurrences of each word at its place, shape (n_words,)."""
-        return np.array([form.occurrences for form in self.forms], np.int64)[self.form_of]
+        return np.array([form.n_occurrences for form in self.forms], np.int64)[self.form_indices]
 
-    def occurrences(self, chosen: Iterable[str]) -> dict[str, int]:
+    def count_occurrences(self, chosen: Iterable[str]) -> dict[str, int]:
         """Return how often some of the distinct words occur."""
-        names, name_of = self.surface_words()
-        times = np.bincount(name_of, self.counts).astype(np.int64).tolist()
+        names, name_of = self.group_surface_words()
+        times = np.bincount(name_of, self.word_counts).astype(np.int64).tolist()
         of_name = dict(zip(names, times, strict=True))
         return {name: of_name[name] for name in chosen}
 
-    def matrix(self, beside: DocumentTermMatrix) -> DocumentTermMatrix:
+    def to_matrix(self, empty_document: DocumentTermMatrix) -> DocumentTermMatrix:
         """Return the document of these words as counting has it, and of what ``beside``, an empty document, has beside its text."""
-        terms, places = np.unique(self.terms, return_inverse=True)
-        counts = np.rint(np.bincount(places, self.shares)).astype(np.int64)
-        known = terms != UNKNOWN
-        terms = np.concatenate((terms[known], beside.terms))
-        counts = np.concatenate((counts[known], beside.counts))
-        return beside._replace(offsets=np.array([0, terms.size]), terms=terms, counts=counts)
+        terms, places = np.unique(self.term_ids, return_inverse=True)
+        counts = np.rint(np.bincount(places, self.weights)).astype(np.int64)
+        known = terms != UNKNOWN_TERM
+        terms = np.concatenate((terms[known], empty_document.terms))
+        counts = np.concatenate((counts[known], empty_document.counts))
+        return empty_document._replace(
+            offsets=np.array([0, terms.size]), terms=terms, counts=counts
+        )
 
 
 class _Word(NamedTuple):
@@ -207,24 +209,27 @@ class _Piece(NamedTuple):
     end: int
     is_run: bool
     side: str | None
-    """The one of `SIDES` whose terms it has."""
+    """The one of `SEGMENTATION_MARKS` whose terms it has."""
     spans: list[tuple[int, int, list[_Word]]]
     """Where what is analysed begins and ends, itself or the pairs of the run, and its words."""
 
 
-class WordWalker:
+class TokenTracer:
     """Walks the words of documents as an analysis takes them, with the ids of a vocabulary if there is one.
 
     Terms that are not in the vocabulary or not ``selected``, a mask of shape (n_terms,), are marked.
     """
 
     def __init__(
-        self, analysis: Analysis, vocabulary: Vocabulary | None = None, selected: Mask | None = None
+        self,
+        analysis: Analysis,
+        vocabulary: Vocabulary | None = None,
+        is_selected: Mask | None = None,
     ) -> None:
         settings = analysis.settings
-        self._attributes = Attributes.of(settings.reading)
+        self._attributes = Attributes.from_settings(settings.reading)
         self._counted = settings.reading.is_counted
-        self._sides = analysis.sides if settings.counts_both else ()
+        self._sides = analysis.segmentations if settings.counts_pairs_and_words else ()
         self._pairs = (
             PAIRS in self._sides if self._sides else settings.unspaced != WORDS
         ) and not self._counted
@@ -232,28 +237,29 @@ class WordWalker:
         self._stop_words: dict[str | None, frozenset[str]] = dict.fromkeys(
             (None, *self._sides), frozenset(analysis.stop_list)
         )
-        self._stop_words[None] = frozenset(analysis.dropped)
+        self._stop_words[None] = frozenset(analysis.dropped_words)
         self._stem = {
-            side: list if self._counted else analysis.stemmer(side) for side in self._stop_words
+            side: list if self._counted else analysis.build_stemmer(side)
+            for side in self._stop_words
         }
         self._order = 1 if self._counted else settings.ngrams
         self._sizes = (
             range(0)
             if settings.char_ngrams is None or self._counted
-            else ngram_sizes(settings.char_ngrams)
+            else parse_ngram_sizes(settings.char_ngrams)
         )
         self._has_model = vocabulary is not None
-        self._vocabulary = vocabulary or Vocabulary.of([])
-        self._selected = b"" if selected is None else selected.tobytes()
+        self._vocabulary = vocabulary or Vocabulary.from_terms([])
+        self._selected = b"" if is_selected is None else is_selected.tobytes()
         self._pieces = lru_cache(MOST_REMEMBERED)(self._in_pieces)
         self._located = lru_cache(MOST_REMEMBERED)(self._words_at)
 
     @classmethod
-    def of_model(cls, model: FittedModel) -> WordWalker:
+    def from_model(cls, model: FittedModel) -> TokenTracer:
         """Return the walker that finds the ids of a model's terms, and marks terms that the model does not know or did not select."""
-        return cls(model.analysis, model.statistics.vocabulary, model.learnt.selected)
+        return cls(model.analysis, model.statistics.vocabulary, model.parameters.selected_terms)
 
-    def tokens(
+    def trace_tokens(
         self, text: bytes, fields: Fields = (), values: Sequence[str] = ()
     ) -> Iterator[Token]:
         """Yield the tokens of a document in valid UTF-8, in order: text, fields, values of attributes."""
@@ -301,11 +307,13 @@ class WordWalker:
                     term_id,
                     dropped,
                     joined,
-                    tuple(Term(*piece, end) for piece in pieces),
+                    tuple(NgramTerm(*piece, end) for piece in pieces),
                 )
         yield from self._values(values)
 
-    def locate(self, text: bytes, fields: Fields = (), *, pairs: bool = False) -> LocatedWords:
+    def locate_words(
+        self, text: bytes, fields: Fields = (), *, splits_pairs: bool = False
+    ) -> LocatedWords:
         """Return the words of a text in valid UTF-8 and of its fields as arrays, by their places in what is shown; needs a model.
 
         Beyond ASCII a surface form may hold several words with signs between them; each of them is a word of its own here. Encoded lines
@@ -313,23 +321,23 @@ class WordWalker:
         is a word, which stands where its first character stands, the last pair where both stand.
         """
         _, parts, document = self._opened(text, fields)
-        return self._with_terms(*self._located_forms(document, parts, pairs=pairs))
+        return self._with_terms(*self._located_forms(document, parts, pairs=splits_pairs))
 
-    def without(self, located: LocatedWords, names: Collection[str]) -> LocatedWords:
+    def clear_words(self, located: LocatedWords, names: Collection[str]) -> LocatedWords:
         """Return the same words, those of some names without terms: the words on both sides of them form n-grams."""
         forms = [
-            form._replace(own=(), char_ngrams=()) if form.name in names else form
+            form._replace(term_ids=(), char_ngram_ids=()) if form.name in names else form
             for form in located.forms
         ]
         return self._with_terms(
-            located.begins, located.ends, located.part_of, located.form_of, forms
+            located.starts, located.ends, located.part_indices, located.form_indices, forms
         )
 
     def _with_terms(
-        self, begins: Whole, ends: Whole, part_of: Whole, form_of: Ids, forms: list[LocatedForm]
+        self, begins: Ints, ends: Ints, part_of: Ints, form_of: Ids, forms: list[LocatedForm]
     ) -> LocatedWords:
         """Return words with the occurrences of terms that they form."""
-        owners, (terms,) = _gathered([form.own for form in forms], form_of)
+        owners, (terms,) = _gathered([form.term_ids for form in forms], form_of)
         shares = np.ones(terms.size)
         if self._order > 1:
             of_terms = part_of.take(owners)
@@ -339,24 +347,22 @@ class WordWalker:
                 firsts
             )
             firsts = firsts[within]
-            sizes = sizes[
-                within
-            ]  # of the n-grams inside their parts, in the order of `with_ngrams`
+            sizes = sizes[within]  # of the n-grams inside their parts, in the order of `add_ngrams`
             terms = np.repeat(self._with_ngrams(terms, of_terms), sizes)
-            owners = owners.take(flat_indices(firsts, sizes))
+            owners = owners.take(compute_flat_indices(firsts, sizes))
             shares = np.repeat(1 / sizes, sizes)
-        if any(form.char_ngrams for form in forms):
-            in_pieces, (pieces,) = _gathered([form.char_ngrams for form in forms], form_of)
+        if any(form.char_ngram_ids for form in forms):
+            in_pieces, (pieces,) = _gathered([form.char_ngram_ids for form in forms], form_of)
             terms = np.concatenate((terms, pieces))
             owners = np.concatenate((owners, in_pieces))
             shares = np.concatenate((shares, np.ones(pieces.size)))
         located = LocatedWords(begins, ends, part_of, forms, form_of, owners, terms, shares)
-        shares *= located.counts.take(owners)
+        shares *= located.word_counts.take(owners)
         return located
 
     def _located_forms(
         self, document: bytes, parts: Sequence[_Part], *, pairs: bool
-    ) -> tuple[Whole, Whole, Whole, Ids, list[LocatedForm]]:
+    ) -> tuple[Ints, Ints, Ints, Ids, list[LocatedForm]]:
         """Return where each word begins and ends, its part and the number of its form, shapes (n_words,), and the forms."""
         places = [np.empty(0, np.int64)]
         numbers = [np.empty(0, np.int64)]
@@ -368,7 +374,7 @@ class WordWalker:
             begin = part.begin
             split = re.compile(b"(%b)" % part.pattern.pattern).split
             while begin < part.end:
-                space = _SPACE.search(document, begin + BYTES_AT_ONCE, part.end)
+                space = _SPACE.search(document, begin + SEARCH_BLOCK_BYTES, part.end)
                 end = space.start() if space else part.end
                 between = split(
                     document[begin:end]
@@ -433,7 +439,7 @@ class WordWalker:
         name = of_form[0].word
         count = 1
         if self._counted:
-            count = name_and_count(written)[1]
+            count = split_name_and_count(written)[1]
         else:
             name = _in_part(prefix, written.decode(), written.decode().casefold())
         terms = [word for word in of_form if word.term is not None]
@@ -448,14 +454,16 @@ class WordWalker:
 
     def _opened(self, text: bytes, fields: Fields) -> tuple[bytes, list[_Part], bytes]:
         """Return what is shown of a document, its parts, an item each of fields without a name, and the first with zeros in place of encoded lines."""
-        document = shown(text, fields)
+        document = render_document(text, fields)
         if self._counted:
             return document, [_Part(0, len(document), _FEATURE)], document
         pattern = (
-            FORM_BETWEEN_STOPS if self._sides and unspaced_runs(document) is not None else SURFACE
+            STOP_DELIMITED_FORM
+            if self._sides and find_unspaced_runs(document) is not None
+            else SURFACE_FORM
         )
         parts = [_Part(0, len(text), pattern)]
-        for (name, content), begin in zip(fields, field_places(text, fields), strict=True):
+        for (name, content), begin in zip(fields, iter_content_offsets(text, fields), strict=True):
             if name:
                 parts.append(_Part(begin, begin + len(content), pattern, f"{name.decode()}:"))
             else:
@@ -463,7 +471,7 @@ class WordWalker:
                     _Part(begin + item.start(), begin + item.end(), _ITEM, _AS_IT_STANDS)
                     for item in _ITEM.finditer(content)
                 ]
-        lines = encoded_lines([text]).get(0) if self._drops_lines else None
+        lines = find_encoded_lines([text]).get(0) if self._drops_lines else None
         if not lines:
             return document, parts, document
         readable = bytearray(document)
@@ -477,7 +485,7 @@ class WordWalker:
         Of a form that holds a run may count its pairs, its words, or both: then the words belong to the first word of the first run. The character
         n-grams of a run belong to its first word.
         """
-        runs = None if prefix == _AS_IT_STANDS or form.isascii() else unspaced_runs(form)
+        runs = None if prefix == _AS_IT_STANDS or form.isascii() else find_unspaced_runs(form)
         side = None
         if runs is not None and self._sides:
             side = PAIRS if self._pairs else WORDS
@@ -501,11 +509,11 @@ class WordWalker:
             if pairs and self._sizes and not prefix:
                 kept = [
                     word
-                    for word in words(form[begin:end].decode(), unspaced=True)
+                    for word in split_words(form[begin:end].decode(), unspaced=True)
                     if word not in self._stop_words[None]
                 ]
                 beside = self._looked_up(
-                    [gram for word in kept for gram in char_ngrams(word, self._sizes)]
+                    [gram for word in kept for gram in make_char_ngrams(word, self._sizes)]
                 )
             if pairs and beside:
                 first, last, (word, *others) = spans[0]
@@ -518,8 +526,8 @@ class WordWalker:
         """Return the words of a surface form, given with the prefix of its part and its side: at least one, with the reason if it is dropped."""
         as_it_stands = self._counted or prefix == _AS_IT_STANDS
         found = []
-        text = (name_and_count(form)[0] if self._counted else form).decode()
-        for word in [text] if as_it_stands else candidates(text) or [""]:
+        text = (split_name_and_count(form)[0] if self._counted else form).decode()
+        for word in [text] if as_it_stands else split_candidates(text) or [""]:
             dropped = None if as_it_stands else self._dropped(word, side)
             if dropped is not None:
                 found.append(_Word(word and prefix + word, None, None, dropped))
@@ -527,7 +535,7 @@ class WordWalker:
             grams = (
                 []
                 if prefix or (self._pairs and is_unspaced(text))
-                else char_ngrams(word, self._sizes)
+                else make_char_ngrams(word, self._sizes)
             )
             term, *pieces = self._looked_up(
                 [_in_part(prefix, word, self._stem[side]([word])[0]), *grams]
@@ -539,31 +547,31 @@ class WordWalker:
         if not word:
             return NO_LETTERS
         if not is_word(word, unspaced=side == PAIRS if self._sides else self._pairs):
-            return TOO_SHORT if len(word) < MIN_CHARACTERS else TOO_LONG
+            return TOO_SHORT if len(word) < MIN_WORD_CHARS else TOO_LONG
         return STOP_WORD if word in self._stop_words[side] else None
 
     def _looked_up(self, terms: list[str]) -> list[_Found]:
         """Return single terms, each with its id in the model and the reason if it does not count."""
         ids = self._vocabulary.find(terms)
         return [
-            (displayed_term(term), *self._status(term_id))
+            (display_term(term), *self._status(term_id))
             for term, term_id in zip(terms, ids, strict=True)
         ]
 
     def _status(self, term_id: int) -> tuple[int | None, str | None]:
         if not self._has_model:
             return None, None
-        if term_id == UNKNOWN:
+        if term_id == UNKNOWN_TERM:
             return None, NOT_IN_MODEL
         return term_id, None if self._selected[term_id] else NOT_SELECTED
 
-    def _with_ngrams(self, terms: Whole, parts: Whole) -> Whole:
+    def _with_ngrams(self, terms: Ints, parts: Ints) -> Ints:
         """Return the ids of the 1- to N-grams of a sequence of terms inside their parts, those that begin with one term together."""
-        return with_ngrams(
+        return add_ngrams(
             TermSequence(parts, terms), self._order, self._vocabulary.find_pairs
         ).terms
 
-    def _ngrams(self, kept: Sequence[tuple[_Word, int, _Part]]) -> Iterator[tuple[Term, ...]]:
+    def _ngrams(self, kept: Sequence[tuple[_Word, int, _Part]]) -> Iterator[tuple[NgramTerm, ...]]:
         """Yield for each word that became a term, given with its end and its part, the 2- to N-grams that begin with it."""
         parts = np.array([part.begin for *_, part in kept], np.int64)
         ids = iter(
@@ -577,7 +585,7 @@ class WordWalker:
             ]
             next(ids)  # of the word itself
             yield tuple(
-                Term(
+                NgramTerm(
                     " ".join(word.term or "" for word, _ in here[:n]),
                     *self._status(next(ids)),
                     here[n - 1][1],
@@ -595,7 +603,7 @@ class WordWalker:
             if term or not value:
                 yield Token(kind, None, None, value, "", term, None, None if value else MISSING)
             else:
-                [(term, term_id, dropped)] = self._looked_up([category_term(name, value)])
+                [(term, term_id, dropped)] = self._looked_up([make_category_term(name, value)])
                 # Terms are selected among those of texts: a category that the model knows counts.
                 yield Token(
                     kind, None, None, value, "", term, term_id, dropped if term_id is None else None
@@ -608,23 +616,23 @@ def _in_part(prefix: str, word: str, term: str) -> str:
 
 
 def _ids(term_ids: Iterable[int | None]) -> tuple[int, ...]:
-    return tuple(UNKNOWN if term_id is None else term_id for term_id in term_ids)
+    return tuple(UNKNOWN_TERM if term_id is None else term_id for term_id in term_ids)
 
 
 def _gathered(
     rows: Sequence[Sequence[int]], row_of: AnyArray, width: int = 1
-) -> tuple[Whole, list[AnyArray]]:
+) -> tuple[Ints, list[AnyArray]]:
     """Return for the items of one row after the other, chosen by ``row_of``, the place of the row there, and the columns of the items."""
     sizes = np.array([len(row) for row in rows], np.int64) // width
     columns = np.array(list(chain.from_iterable(rows)), np.int32).reshape(-1, width).T
     here = sizes.take(row_of)
-    places = flat_indices(offsets(sizes).take(row_of), here)
+    places = compute_flat_indices(compute_offsets(sizes).take(row_of), here)
     return np.repeat(np.arange(row_of.size), here), [column.take(places) for column in columns]
 
 
 def _with_runs(form: bytes, runs: UnspacedRuns) -> list[tuple[int, int, list[tuple[int, int]]]]:
     """Return where the runs of scripts without spaces in a surface form begin and end, with their pairs, and what stands between them, without."""
-    (begins, ends), pairs = runs.runs, np.stack(runs.pairs, axis=1)
+    (begins, ends), pairs = runs.run_bounds, np.stack(runs.pair_bounds, axis=1)
     of_runs = dict(
         zip(begins.tolist(), np.split(pairs, np.searchsorted(pairs[:, 0], begins))[1:], strict=True)
     )
@@ -643,8 +651,8 @@ def _parts(form: bytes, begin: int, end: int) -> list[tuple[int, int]]:
     decoded = form[begin:end].decode()
     found = [match.span() for match in _PART.finditer("".join(map(_kind, decoded)))]
     if [
-        word for first, last in found for word in words(decoded[first:last], unspaced=True)
-    ] != words(decoded, unspaced=True):
+        word for first, last in found for word in split_words(decoded[first:last], unspaced=True)
+    ] != split_words(decoded, unspaced=True):
         return [(begin, end)]
     bounds = list(accumulate((len(character.encode()) for character in decoded), initial=begin))
     return [(bounds[first], bounds[last]) for first, last in found]

@@ -26,77 +26,77 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from nbtext.errors import NoDocumentsError, UsageError, quantity
+from nbtext.errors import NoDocumentsError, UsageError, format_quantity
 from nbtext.guarantees.label_proportions import LabelOdds
-from nbtext.model.training import left_out_posteriors
-from nbtext.prediction.calibration import newton_minimum
-from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, Posterior, of_kind
-from nbtext.prediction.posterior import log_posterior as normalised
+from nbtext.model.training import compute_held_out_posteriors
+from nbtext.prediction.calibration import minimize_by_newton
+from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, Posterior, look_up_kind
+from nbtext.prediction.posterior import normalize_log_joint as normalised
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from nbtext.model.text_classifier import TextClassifier
-    from nbtext.prediction.calibration import LeftOutPosteriors
+    from nbtext.prediction.calibration import HeldOutPosteriors
     from nbtext.scoring import ScoredBlock
-    from nbtext.type_names import Floats, Whole
+    from nbtext.type_names import Floats, Ints
 
-LEAST_LOG = -40.0
+MIN_LOG_PROBABILITY = -40.0
 """Less probable classes count as if they had this log probability, so that one document cannot decide alone."""
 
-MOST_CLASSES = 256
+MAX_CORRECTED_CLASSES = 256
 """With more classes the sample has too few documents of each, and slopes and offsets would take seconds."""
 
-COMMON_SLOPE = 1.5
-OWN_SLOPE = 0.7
-OFFSET = 1.5
+COMMON_SLOPE_STD = 1.5
+CLASS_SLOPE_STD = 0.7
+CLASS_OFFSET_STD = 1.5
 """Standard deviations of normal priors: of what all slopes have in common, around 1; of what each has of its own, and of offsets, around 0."""
 
-WIDER = 1.5
-MISFIT = 0.3
+DRAW_WIDENING = 1.5
+MISFIT_STD = 0.3
 """Factor of the draws' distance from the fit, and standard deviation of a class's log-likelihood around slope and offset, however many documents are left out.
 
 It is less where log-likelihoods themselves hardly vary: of a class of which scores know the part r (`_known_part`), √r of it.
 
-Chosen, as is `MOST_RARE`, by coverage on halves of the training parts of 20 Newsgroups and Reuters; the factor and `LEAST_LABELS` were first picked with test
+Chosen, as is `MAX_RARE_CLASS_PROPORTION`, by coverage on halves of the training parts of 20 Newsgroups and Reuters; the factor and `MIN_MEAN_CLASS_DOCUMENTS` were first picked with test
 parts in view and only confirmed there, so coverage measured on those may be a little high."""
 
-LEAST_SLOPE = 0.1
+MIN_SLOPE = 0.1
 """A slope of 0 or less would turn what the model says round."""
 
-LEAST_LABELS = 25
+MIN_MEAN_CLASS_DOCUMENTS = 25
 """Labelled documents for each class, on average. With fewer the documents of a class are not yet like those that were left out, and intervals hold less."""
 
-RARE = 3
-MOST_RARE = 0.25
+MIN_COMMON_CLASS_DOCUMENTS = 3
+MAX_RARE_CLASS_PROPORTION = 0.25
 """A class is rare with fewer labelled documents, and at most this part of the classes may be: with 20 % of 51 classes intervals hold 94 %, with 31 % 87 %."""
 
 DRAWS = 200
-SWEEPS = 4
-MOST_SWEEPS = 50
+MIN_SWEEPS = 4
+MAX_SWEEPS = 50
 """Draws for an interval, and how often at least and at most classes and shares are drawn in turn for each."""
 
-MOST_SWEPT = 1 << 18
-"""Documents times classes times sweeps that are not exceeded for more than `SWEEPS`: 4 seconds. With fewer than it takes, intervals are wider."""
+MAX_SWEPT_SCORES = 1 << 18
+"""Documents times classes times sweeps that are not exceeded for more than `MIN_SWEEPS`: 4 seconds. With fewer than it takes, intervals are wider."""
 
-LEFT_OF_START = 0.05
+MAX_START_WEIGHT = 0.05
 """Part of where a draw began that may be left."""
 
 PSEUDO_DOCUMENTS = 0.5
 """Of each class, on average, before any document is seen: H. Jeffreys' prior of shares if the classes of training are of one size."""
 
-SCORES_AT_ONCE = 1 << 20
+MAX_SCORES_AT_ONCE = 1 << 20
 """Scores by draw, document and class that are in memory together."""
 
-MOST_STEPS = 1000
-LEAST_CHANGE = 1e-7
+MAX_EM_STEPS = 1000
+MIN_PROPORTION_CHANGE = 1e-7
 """Of a share, in a step of EM that is the last."""
 
-LEAST_SHARE = 1e-15
+MIN_PROPORTION = 1e-15
 """Of more than `MOST_CLASSES`, EM leaves out those that fall below it: all together have less than 1e-10 of 100,000 classes, and most fall in some ten steps."""
 
 
-class ClassShare(NamedTuple):
+class ClassProportion(NamedTuple):
     """The share of a class among documents."""
 
     share: float
@@ -112,7 +112,7 @@ class _Prevalence(NamedTuple):
 
     documents: int
     """Those that could be read, and for which any class is possible."""
-    prevalence: Mapping[str, ClassShare]
+    prevalence: Mapping[str, ClassProportion]
 
 
 class PrevalenceResult(NamedTuple):
@@ -130,29 +130,31 @@ class ClassLikelihoods(NamedTuple):
 
     scaling: Floats
     """Slopes and offsets that turn log posteriors into log-likelihoods, shape (2, n_classes)."""
-    drawn: Floats
+    scaling_draws: Floats
     """Draws of them, as uncertain as they are, shape (DRAWS, 2, n_classes), or one if that is not known."""
     pseudo_documents: Floats
     """Of each class before any document is seen, shape (n_classes,): `PSEUDO_DOCUMENTS` on average, with the class shares of training."""
 
     @classmethod
-    def uncorrected(cls, prior: Floats) -> ClassLikelihoods:
+    def from_prior(cls, prior: Floats) -> ClassLikelihoods:
         """Return those of posteriors as they are, which hold for class shares ``prior``, shape (n_classes,)."""
         with np.errstate(divide="ignore"):
-            scaling = np.stack((np.ones_like(prior), -np.maximum(np.log(prior), LEAST_LOG)))
+            scaling = np.stack(
+                (np.ones_like(prior), -np.maximum(np.log(prior), MIN_LOG_PROBABILITY))
+            )
         return cls(scaling, scaling[np.newaxis], PSEUDO_DOCUMENTS * len(prior) * prior)
 
     @classmethod
-    def corrected(cls, left_out: LeftOutPosteriors) -> ClassLikelihoods:
+    def fit(cls, left_out: HeldOutPosteriors) -> ClassLikelihoods:
         """Fit slopes and offsets to left-out documents by Newton steps."""
         n_documents, n_classes = left_out.log_posterior.shape
-        classes = left_out.truth.numbers
+        classes = left_out.truth.indices
         known = left_out.log_posterior[np.arange(n_documents), classes] > -np.inf
-        x = np.maximum(left_out.log_posterior[known], LEAST_LOG)
+        x = np.maximum(left_out.log_posterior[known], MIN_LOG_PROBABILITY)
         truth = classes[known]
         is_true = truth[:, np.newaxis] == np.arange(n_classes)
-        covariance = np.diag(np.repeat((OWN_SLOPE**2, OFFSET**2), n_classes))
-        covariance[:n_classes, :n_classes] += COMMON_SLOPE**2
+        covariance = np.diag(np.repeat((CLASS_SLOPE_STD**2, CLASS_OFFSET_STD**2), n_classes))
+        covariance[:n_classes, :n_classes] += COMMON_SLOPE_STD**2
         centre = np.repeat((1.0, 0.0), n_classes)
         spread = np.linalg.cholesky(covariance)
         precision = np.linalg.inv(spread @ spread.T)
@@ -171,16 +173,16 @@ class ClassLikelihoods(NamedTuple):
                 _curvature(np.exp(log_p), x) + precision,
             )
 
-        scaling = newton_minimum(loss, centre, LEAST_CHANGE, lambda _: 1.0)
-        scaling[:n_classes] = np.maximum(scaling[:n_classes], LEAST_SLOPE)
+        scaling = minimize_by_newton(loss, centre, MIN_PROPORTION_CHANGE, lambda _: 1.0)
+        scaling[:n_classes] = np.maximum(scaling[:n_classes], MIN_SLOPE)
         gradients = gradients_of(scaling)[1]
         curvature = loss(scaling)[2]
         random = np.random.default_rng(0)
         weights = random.standard_exponential((DRAWS, len(x)))
         elsewhere = random.standard_normal((DRAWS, 2 * n_classes)) @ spread.T
         gradient_of_draws = weights @ gradients + (scaling - centre - elsewhere) @ precision
-        drawn = scaling - WIDER * np.linalg.solve(curvature, gradient_of_draws.T).T
-        drawn[:, :n_classes] = np.maximum(drawn[:, :n_classes], LEAST_SLOPE)
+        drawn = scaling - DRAW_WIDENING * np.linalg.solve(curvature, gradient_of_draws.T).T
+        drawn[:, :n_classes] = np.maximum(drawn[:, :n_classes], MIN_SLOPE)
 
         def likelihoods(scaling: Floats, weights: Floats) -> Floats:
             """Divide by the shares of classes, `PSEUDO_DOCUMENTS` added, since of a class that is hardly ever likely next to nothing is known."""
@@ -192,7 +194,7 @@ class ClassLikelihoods(NamedTuple):
 
         draws = np.stack([likelihoods(*draw) for draw in zip(drawn, weights, strict=True)])
         known_part = _known_part(np.exp(gradients_of(scaling)[0]))
-        draws[:, 1] += MISFIT * np.sqrt(known_part) * random.standard_normal((DRAWS, n_classes))
+        draws[:, 1] += MISFIT_STD * np.sqrt(known_part) * random.standard_normal((DRAWS, n_classes))
         sizes = is_true.sum(axis=0) + PSEUDO_DOCUMENTS
         return cls(
             likelihoods(scaling, np.ones(len(x))),
@@ -200,56 +202,57 @@ class ClassLikelihoods(NamedTuple):
             PSEUDO_DOCUMENTS * n_classes * sizes / sizes.sum(),
         )
 
-    def given(self, log_posterior: Floats, scaling: Floats | None = None) -> Floats:
+    def compute_likelihoods(self, log_posterior: Floats, scaling: Floats | None = None) -> Floats:
         """Return likelihoods from log p(C_k | d), shape (n_docs, n_classes), the largest of a document 1; of several scalings with a first axis of these."""
         scaling = self.scaling if scaling is None else scaling
         log_likelihood = (
-            scaling[..., :1, :] * np.maximum(log_posterior, LEAST_LOG) + scaling[..., 1:, :]
+            scaling[..., :1, :] * np.maximum(log_posterior, MIN_LOG_PROBABILITY)
+            + scaling[..., 1:, :]
         )
         log_likelihood -= log_likelihood.max(axis=-1, keepdims=True)
         return np.exp(log_likelihood, out=log_likelihood)
 
     @staticmethod
-    def require_few(n_classes: int) -> None:
+    def require_correctable(n_classes: int) -> None:
         """Raise `UsageError` for more than `MOST_CLASSES`."""
-        if n_classes > MOST_CLASSES:
-            raise UsageError(f"there are more than {MOST_CLASSES} classes")
+        if n_classes > MAX_CORRECTED_CLASSES:
+            raise UsageError(f"there are more than {MAX_CORRECTED_CLASSES} classes")
 
     @staticmethod
-    def require_documents(of_classes: Whole) -> None:
+    def require_documents(class_documents: Ints) -> None:
         """Raise `UsageError` for fewer labelled documents than shares take, given those of each class; more than `MOST_CLASSES` take none."""
-        n_classes = len(of_classes)
-        if n_classes > MOST_CLASSES:
+        n_classes = len(class_documents)
+        if n_classes > MAX_CORRECTED_CLASSES:
             return
-        labelled = of_classes.sum()
+        labelled = class_documents.sum()
         hint = "label more, or count the answers of nbtext classify"
-        subject = f"shares of {quantity(n_classes, 'class')} take at least"
-        least = LEAST_LABELS * n_classes
+        subject = f"shares of {format_quantity(n_classes, 'class')} take at least"
+        least = MIN_MEAN_CLASS_DOCUMENTS * n_classes
         if labelled < least:
             raise UsageError(
-                f"{subject} {quantity(least, 'labelled document')}, and the model has {labelled:,}",
+                f"{subject} {format_quantity(least, 'labelled document')}, and the model has {labelled:,}",
                 hint=hint,
             )
-        rare = np.count_nonzero(of_classes < RARE)
-        most = int(MOST_RARE * n_classes)
+        rare = np.count_nonzero(class_documents < MIN_COMMON_CLASS_DOCUMENTS)
+        most = int(MAX_RARE_CLASS_PROPORTION * n_classes)
         if rare > most:
             hint = f"label more of {rare - most} of these, or count the answers of nbtext classify"
             raise UsageError(
-                f"{subject} {RARE} labelled documents of all but {most} of them, and {rare} have "
+                f"{subject} {MIN_COMMON_CLASS_DOCUMENTS} labelled documents of all but {most} of them, and {rare} have "
                 "fewer",
                 hint=hint,
             )
 
-    def shares(self, log_posterior: Floats) -> Floats:
+    def estimate_proportions(self, log_posterior: Floats) -> Floats:
         """Return the share of each class, both ends of its 95 % interval and the share of the answers with it, shape (4, n_classes).
 
         ``log_posterior`` of the documents has shape (n_docs, n_classes).
         """
-        of_fit = self.given(log_posterior)
-        most_likely = most_likely_shares(of_fit)
-        drawn = _drawn(log_posterior, self, most_likely, sweeps_needed(of_fit))
+        of_fit = self.compute_likelihoods(log_posterior)
+        most_likely = fit_proportions(of_fit)
+        drawn = _draw_proportions(log_posterior, self, most_likely, count_sweeps(of_fit))
         low, middle, high = np.quantile(drawn, (0.025, 0.5, 0.975), axis=0)
-        shares = middle + LEAST_SHARE * most_likely  # which count alone if all medians are 0
+        shares = middle + MIN_PROPORTION * most_likely  # which count alone if all medians are 0
         shares /= shares.sum()
         counted = np.bincount(log_posterior.argmax(axis=1), minlength=log_posterior.shape[1]) / len(
             log_posterior
@@ -257,19 +260,21 @@ class ClassLikelihoods(NamedTuple):
         return np.stack((shares, np.minimum(low, shares), np.maximum(high, shares), counted))
 
 
-Likelihoods: TypeAlias = ClassLikelihoods | LabelOdds
+ProportionEstimator: TypeAlias = ClassLikelihoods | LabelOdds
 """What shares are estimated from."""
 
-ESTIMATORS: dict[type[Posterior], type[Likelihoods]] = {
+PROPORTION_ESTIMATORS: dict[type[Posterior], type[ProportionEstimator]] = {
     ClassPosterior: ClassLikelihoods,
     LabelPosterior: LabelOdds,
 }
 """By the kind of labels."""
 
 
-def uncorrected_likelihoods(model: TextClassifier) -> Likelihoods:
+def make_uncorrected_estimator(model: TextClassifier) -> ProportionEstimator:
     """Return the likelihoods of posteriors as they are."""
-    return of_kind(ESTIMATORS, model.fitted.kind).uncorrected(model.fitted.classifier.prior)
+    return look_up_kind(PROPORTION_ESTIMATORS, model.fitted.posterior_type).from_prior(
+        model.fitted.classifier.prior
+    )
 
 
 def _curvature(p: Floats, x: Floats) -> Floats:
@@ -281,48 +286,48 @@ def _curvature(p: Floats, x: Floats) -> Floats:
     return np.block([[of_slopes, mixed], [mixed, of_offsets]]) - both.T @ both
 
 
-def _information(posterior: Floats) -> Floats:
+def _compute_information(posterior: Floats) -> Floats:
     """Return Σ_d p_dk p_dl / (n √(π_k π_l)), shape (n_classes, n_classes), π the means of p: the part that p knows of what the true classes say of shares."""
-    means = np.maximum(posterior.mean(axis=0), LEAST_SHARE)
+    means = np.maximum(posterior.mean(axis=0), MIN_PROPORTION)
     return posterior.T @ posterior / (len(posterior) * np.sqrt(np.outer(means, means)))
 
 
 def _known_part(posterior: Floats) -> Floats:
     """Return Var(p_k) / π_k(1 − π_k), shape (n_classes,): the part of the variance of whether documents are of a class that its probability explains."""
     means = posterior.mean(axis=0)
-    return posterior.var(axis=0) / np.maximum(means * (1 - means), LEAST_SHARE)
+    return posterior.var(axis=0) / np.maximum(means * (1 - means), MIN_PROPORTION)
 
 
-def sweeps_needed(likelihood: Floats) -> int:
-    """Return how often classes and shares are to be drawn in turn, until `LEFT_OF_START` is left, within the limits; ``likelihood`` as in `most_likely_shares`.
+def count_sweeps(likelihood: Floats) -> int:
+    """Return how often classes and shares are to be drawn in turn, until `MAX_START_WEIGHT` is left, within the limits; ``likelihood`` as in `fit_proportions`.
 
     A turn keeps the missing part of the information, at most 1 less the least eigenvalue (J. Liu, W. Wong, A. Kong, Covariance structure of the Gibbs
     sampler, 1994), as a step of EM does. It is taken at equal shares, where it is less than that at others.
     """
     n_classes = likelihood.shape[1]
-    if n_classes > MOST_CLASSES:
-        return SWEEPS
+    if n_classes > MAX_CORRECTED_CLASSES:
+        return MIN_SWEEPS
     posterior = likelihood / likelihood.sum(axis=1, keepdims=True)
     kept = 1 - max(
-        float(np.linalg.eigvalsh(_information(posterior))[0]), LEFT_OF_START / MOST_SWEEPS
+        float(np.linalg.eigvalsh(_compute_information(posterior))[0]), MAX_START_WEIGHT / MAX_SWEEPS
     )
-    needed = int(np.ceil(np.log(LEFT_OF_START) / np.log(max(kept, LEFT_OF_START))))
-    return max(SWEEPS, min(needed, MOST_SWEEPS, MOST_SWEPT // likelihood.size))
+    needed = int(np.ceil(np.log(MAX_START_WEIGHT) / np.log(max(kept, MAX_START_WEIGHT))))
+    return max(MIN_SWEEPS, min(needed, MAX_SWEEPS, MAX_SWEPT_SCORES // likelihood.size))
 
 
-def most_likely_shares(likelihood: Floats) -> Floats:
+def fit_proportions(likelihood: Floats) -> Floats:
     """Return the class shares of greatest likelihood, shape (n_classes,), by EM from equal ones; ``likelihood`` has shape (n_docs, n_classes)."""
     n_documents, n_classes = likelihood.shape
     shares = np.full(n_classes, 1 / n_classes)
     left = np.arange(n_classes)
     found = np.zeros(n_classes)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_EM_STEPS):
         before = shares
         shares = before * (likelihood.T @ (1 / (likelihood @ before))) / n_documents
-        if np.abs(shares - before).max() < LEAST_CHANGE:
+        if np.abs(shares - before).max() < MIN_PROPORTION_CHANGE:
             break
-        kept = np.flatnonzero(shares >= LEAST_SHARE)
-        if n_classes > MOST_CLASSES and 2 * len(kept) < len(
+        kept = np.flatnonzero(shares >= MIN_PROPORTION)
+        if n_classes > MAX_CORRECTED_CLASSES and 2 * len(kept) < len(
             left
         ):  # half of them, since to copy the others takes as long as a step
             likelihood = likelihood[:, kept]
@@ -332,26 +337,28 @@ def most_likely_shares(likelihood: Floats) -> Floats:
     return found
 
 
-def class_likelihoods(model: TextClassifier) -> Likelihoods:
+def fit_proportion_estimator(model: TextClassifier) -> ProportionEstimator:
     """Return the likelihoods of a model, corrected by its left-out documents.
 
-    Raise `UsageError` if it has none, or more than `MOST_CLASSES`; `uncorrected_likelihoods` then goes without.
+    Raise `UsageError` if it has none, or more than `MOST_CLASSES`; `make_uncorrected_estimator` then goes without.
     """
-    estimator = of_kind(ESTIMATORS, model.fitted.kind)
-    estimator.require_few(len(model.classes))
-    return estimator.corrected(left_out_posteriors(model.fitted))
+    estimator = look_up_kind(PROPORTION_ESTIMATORS, model.fitted.posterior_type)
+    estimator.require_correctable(len(model.classes))
+    return estimator.fit(compute_held_out_posteriors(model.fitted))
 
 
-def require_labels(model: TextClassifier) -> None:
+def require_labelled_documents(model: TextClassifier) -> None:
     """Raise `UsageError` if the model has fewer labelled documents than shares take, unless there are more than `MOST_CLASSES` classes or several labels.
 
-    They take `LEAST_LABELS` for each class on average, and at most `MOST_RARE` of the classes may be rare.
+    They take `MIN_MEAN_CLASS_DOCUMENTS` for each class on average, and at most `MAX_RARE_CLASS_PROPORTION` of the classes may be rare.
     """
-    of_kind(ESTIMATORS, model.fitted.kind).require_documents(model.counts.labelled.class_documents)
+    look_up_kind(PROPORTION_ESTIMATORS, model.fitted.posterior_type).require_documents(
+        model.counts.labelled_statistics.class_documents
+    )
 
 
 def estimate_prevalence(
-    blocks: Iterable[ScoredBlock], classes: list[str], likelihoods: Likelihoods
+    blocks: Iterable[ScoredBlock], classes: list[str], likelihoods: ProportionEstimator
 ) -> PrevalenceResult:
     """Estimate the shares of the classes among scored documents, and by their first column, if they have one.
 
@@ -374,24 +381,28 @@ def estimate_prevalence(
     log_posterior = np.concatenate(parts)
     of_value = np.array(values, object)
     by = {
-        value: class_shares(log_posterior[of_value == value], classes, likelihoods)
+        value: estimate_class_proportions(log_posterior[of_value == value], classes, likelihoods)
         for value in sorted(set(values))
     }
-    return PrevalenceResult(class_shares(log_posterior, classes, likelihoods), by, impossible)
+    return PrevalenceResult(
+        estimate_class_proportions(log_posterior, classes, likelihoods), by, impossible
+    )
 
 
-def class_shares(
-    log_posterior: Floats, classes: list[str], likelihoods: Likelihoods
+def estimate_class_proportions(
+    log_posterior: Floats, classes: list[str], likelihoods: ProportionEstimator
 ) -> _Prevalence:
     """Return the shares of the classes among documents with log p(C_k | d), shape (n_docs, n_classes), at least one.
 
     Those of several labels need not sum to 1.
     """
-    of_classes = (ClassShare(*row) for row in likelihoods.shares(log_posterior).T.tolist())
+    of_classes = (
+        ClassProportion(*row) for row in likelihoods.estimate_proportions(log_posterior).T.tolist()
+    )
     return _Prevalence(len(log_posterior), dict(zip(classes, of_classes, strict=True)))
 
 
-def with_prior_of(
+def replace_prior(
     blocks: Iterable[ScoredBlock], prevalence: _Prevalence, likelihoods: ClassLikelihoods
 ) -> Iterator[ScoredBlock]:
     """Yield scored documents with posteriors for a class prior of these shares, each class with `PSEUDO_DOCUMENTS` more documents."""
@@ -402,11 +413,13 @@ def with_prior_of(
     log_prior = np.log(found / found.sum())
     for block in blocks:
         with np.errstate(divide="ignore"):
-            log_posterior = normalised(np.log(likelihoods.given(block.log_posterior)) + log_prior)
+            log_posterior = normalised(
+                np.log(likelihoods.compute_likelihoods(block.log_posterior)) + log_prior
+            )
         yield block._replace(posterior=type(block.posterior)(log_posterior))
 
 
-def _drawn(
+def _draw_proportions(
     log_posterior: Floats, likelihoods: ClassLikelihoods, shares: Floats, n_sweeps: int
 ) -> Floats:
     """Return `DRAWS` draws of the shares among these documents, shape (DRAWS, n_classes).
@@ -415,17 +428,19 @@ def _drawn(
     """
     pseudo_documents = likelihoods.pseudo_documents
     n_documents, n_classes = log_posterior.shape
-    n_runs = -(-n_classes // MOST_CLASSES)
-    width = min(n_classes, MOST_CLASSES)
-    at_once = max(SCORES_AT_ONCE // (n_documents * max(n_runs, width)), 1)
+    n_runs = -(-n_classes // MAX_CORRECTED_CLASSES)
+    width = min(n_classes, MAX_CORRECTED_CLASSES)
+    at_once = max(MAX_SCORES_AT_ONCE // (n_documents * max(n_runs, width)), 1)
     random = np.random.default_rng(0)
     drawn = []
     likelihood = np.empty(0)
     for begin in range(0, DRAWS, at_once):
         n_draws = min(at_once, DRAWS - begin)
-        if not likelihood.size or len(likelihoods.drawn) > 1:
+        if not likelihood.size or len(likelihoods.scaling_draws) > 1:
             likelihood = _in_runs(
-                likelihoods.given(log_posterior, likelihoods.drawn[begin : begin + n_draws]),
+                likelihoods.compute_likelihoods(
+                    log_posterior, likelihoods.scaling_draws[begin : begin + n_draws]
+                ),
                 n_runs,
                 width,
             )
@@ -452,7 +467,7 @@ def _in_runs(values: Floats, n_runs: int, width: int) -> Floats:
     return np.pad(values, padding).reshape(*values.shape[:-1], n_runs, width)
 
 
-def _drawn_classes(likelihood: Floats, prior: Floats, random: np.random.Generator) -> Whole:
+def _drawn_classes(likelihood: Floats, prior: Floats, random: np.random.Generator) -> Ints:
     """Draw the class of each document, shape (n_draws, n_docs): first the run, whose sums are products of matrices, then a class of it.
 
     ``likelihood`` has shape (n_draws or 1, n_docs, n_runs, width), ``prior`` (n_draws, n_runs, width); there is one likelihood if there are several runs.
@@ -468,7 +483,7 @@ def _drawn_classes(likelihood: Floats, prior: Floats, random: np.random.Generato
     return prior.shape[2] * run + _chosen(of_run, random)
 
 
-def _chosen(weights: Floats, random: np.random.Generator) -> Whole:
+def _chosen(weights: Floats, random: np.random.Generator) -> Ints:
     """Draw a place of the last axis, with probabilities in proportion to the weights."""
     cumulated = weights.cumsum(axis=-1)
     places = random.random(cumulated.shape[:-1]) * cumulated[..., -1]

@@ -16,34 +16,34 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.prediction.calibration import LeftOutPosteriors
+from nbtext.prediction.calibration import HeldOutPosteriors
 from nbtext.prediction.labels import DocumentLabels
 from nbtext.prediction.posterior import LabelPosterior
 from nbtext.prediction.rule import DecisionRule
 
 if TYPE_CHECKING:
-    from nbtext.type_names import Floats, Whole
+    from nbtext.type_names import Floats, Ints
 
-SPREAD = 0.3
+OFFSET_PRIOR_STD = 0.3
 """Standard deviation of the normal prior of offsets, around 0."""
 
-WIDER = 3.0
-MISFIT = 0.3
+OFFSET_STD_FACTOR = 3.0
+OFFSET_MISFIT_STD = 0.3
 """Factor of an offset's standard deviation in draws, and what is added however many documents are left out.
 
-Chosen, as are `SPREAD` and `BEYOND_CHANCE`, on halves of the training part of Reuters, with pools drawn at random and with more or fewer documents of a label."""
+Chosen, as are `SPREAD` and `SIGNIFICANT_SQUARED_DEVIATION`, on halves of the training part of Reuters, with pools drawn at random and with more or fewer documents of a label."""
 
-BEYOND_CHANCE = 10.0
+SIGNIFICANT_SQUARED_DEVIATION = 10.0
 """Squared standard deviations from which a change of the mean is more than chance; what is above counts."""
 
-MOST_FURTHER = 1.0
-MOST_FURTHER_DRAWN = 3.0
+MAX_CHANGE_FACTOR = 1.0
+MAX_DRAWN_CHANGE_FACTOR = 3.0
 """How many times the change of the mean a share may change further, and in draws."""
 
-DOUBT = 1.5
+CHANGE_STD = 1.5
 """Standard deviation of the part of a change that is no chance, in draws.
 
-Chosen, as is `MOST_FURTHER_DRAWN`, on halves of the training parts of Reuters and of newsgroups with cross-posts, and in drawn documents of 20 labels. Of labels
+Chosen, as is `MAX_DRAWN_CHANGE_FACTOR`, on halves of the training parts of Reuters and of newsgroups with cross-posts, and in drawn documents of 20 labels. Of labels
 2.5 to 6 times more or less frequent than in training, intervals hold .98, .98 and .95 of the shares; with 3, at most once further and without chance in the mean
 they held .97, .97 and .90. Reported once, on the test part of Reuters and in other drawn documents: .98 and .94, before .97 and .89. Intervals of labels that
 did not change are 15 % and 9 % wider there."""
@@ -51,11 +51,11 @@ did not change are 15 % and 9 % wider there."""
 DRAWS = 200
 """For an interval."""
 
-LARGEST_LOG_ODDS = 40.0
-LEAST = 1e-30
+MAX_ABS_LOG_ODDS = 40.0
+MIN_DIVISOR = 1e-30
 
 
-def label_shares(log_posterior: Floats, left_out: LeftOutPosteriors) -> Floats:
+def estimate_label_proportions(log_posterior: Floats, left_out: HeldOutPosteriors) -> Floats:
     """Return the share of each label, both ends of its 95 % interval and the share of the answers with it, shape (4, n_labels).
 
     ``log_posterior`` of the documents has shape (n_docs, n_labels).
@@ -65,32 +65,34 @@ def label_shares(log_posterior: Floats, left_out: LeftOutPosteriors) -> Floats:
     weights = left_out.weights
     p = _probability(before)
     total = max(float(weights.sum()), 1.0)
-    precision = weights @ (p * (1 - p)) + SPREAD**-2
-    offset = weights @ (left_out.truth.mask(p.shape[1]) - p) / precision
+    precision = weights @ (p * (1 - p)) + OFFSET_PRIOR_STD**-2
+    offset = weights @ (left_out.truth.to_mask(p.shape[1]) - p) / precision
     p = _probability(before + offset)
     mean = _probability(odds + offset).mean(axis=0)
     expected = weights @ p / total
     variance = weights @ (p - expected) ** 2 / total
     moved = mean - expected
     chance = np.sqrt(variance * (1 / len(odds) + 1 / total))
-    part = np.maximum(1 - BEYOND_CHANCE * chance**2 / np.maximum(moved**2, LEAST), 0)
-    hidden = weights @ (p * (1 - p)) / total / np.maximum(variance, LEAST)
+    part = np.maximum(
+        1 - SIGNIFICANT_SQUARED_DEVIATION * chance**2 / np.maximum(moved**2, MIN_DIVISOR), 0
+    )
+    hidden = weights @ (p * (1 - p)) / total / np.maximum(variance, MIN_DIVISOR)
     random = np.random.default_rng(0)
-    spread = np.sqrt(WIDER**2 / precision + MISFIT**2)
+    spread = np.sqrt(OFFSET_STD_FACTOR**2 / precision + OFFSET_MISFIT_STD**2)
     drawn = []
     for _ in range(DRAWS):
         moves, parts, chances = random.standard_normal((3, len(mean)))
         labelled = random.random(odds.shape) < _probability(odds + offset + spread * moves)
-        change = moved * np.maximum(part + DOUBT * parts, 0) + chance * chances
-        drawn.append(labelled.mean(axis=0) + np.minimum(hidden, MOST_FURTHER_DRAWN) * change)
-    further = part * moved * np.minimum(hidden, MOST_FURTHER)
+        change = moved * np.maximum(part + CHANGE_STD * parts, 0) + chance * chances
+        drawn.append(labelled.mean(axis=0) + np.minimum(hidden, MAX_DRAWN_CHANGE_FACTOR) * change)
+    further = part * moved * np.minimum(hidden, MAX_CHANGE_FACTOR)
     share, low, high = np.clip((mean + further, *np.quantile(drawn, (0.025, 0.975), axis=0)), 0, 1)
     return np.stack(
         (
             share,
             np.minimum(low, share),
             np.maximum(high, share),
-            DecisionRule().members(log_posterior).mean(axis=0),
+            DecisionRule().predict_mask(log_posterior).mean(axis=0),
         )
     )
 
@@ -98,38 +100,40 @@ def label_shares(log_posterior: Floats, left_out: LeftOutPosteriors) -> Floats:
 class LabelOdds(NamedTuple):
     """Documents left out in training, by which the log odds of labels are corrected."""
 
-    left_out: LeftOutPosteriors
+    held_out: HeldOutPosteriors
 
     @classmethod
-    def uncorrected(cls, prior: Floats) -> LabelOdds:
+    def from_prior(cls, prior: Floats) -> LabelOdds:
         """Return no left-out documents, given a number for each label."""
         none = np.empty((0, prior.size))
         return cls(
-            LeftOutPosteriors(
-                LabelPosterior(none), DocumentLabels.of_sets([], prior.size), none[:, 0]
+            HeldOutPosteriors(
+                LabelPosterior(none), DocumentLabels.from_sets([], prior.size), none[:, 0]
             )
         )
 
     @classmethod
-    def corrected(cls, left_out: LeftOutPosteriors) -> LabelOdds:
+    def fit(cls, left_out: HeldOutPosteriors) -> LabelOdds:
         """Keep left-out documents."""
         return cls(left_out)
 
     @staticmethod
-    def require_few(n_classes: int) -> None:
+    def require_correctable(n_classes: int) -> None:
         """Take any number of labels."""
 
     @staticmethod
-    def require_documents(of_classes: Whole) -> None:
+    def require_documents(class_documents: Ints) -> None:
         """Take any number of labelled documents."""
 
-    def shares(self, log_posterior: Floats) -> Floats:
-        """Return `label_shares`."""
-        return label_shares(log_posterior, self.left_out)
+    def estimate_proportions(self, log_posterior: Floats) -> Floats:
+        """Return `estimate_label_proportions`."""
+        return estimate_label_proportions(log_posterior, self.held_out)
 
 
 def _odds(log_posterior: Floats) -> Floats:
-    return np.clip(LabelPosterior(log_posterior).log_odds(), -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+    return np.clip(
+        LabelPosterior(log_posterior).compute_log_odds(), -MAX_ABS_LOG_ODDS, MAX_ABS_LOG_ODDS
+    )
 
 
 def _probability(log_odds: Floats) -> Floats:

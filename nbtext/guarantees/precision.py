@@ -25,26 +25,26 @@ from nbtext.metrics.intervals import Interval, wilson_interval
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.metrics.outcomes import JudgedPosterior
-    from nbtext.prediction.calibration import LeftOutPosteriors
+    from nbtext.metrics.outcomes import PosteriorScores
+    from nbtext.prediction.calibration import HeldOutPosteriors
     from nbtext.prediction.rule import DecisionRule
-    from nbtext.type_names import Floats, Mask, Names, Whole
+    from nbtext.type_names import Floats, Ints, Mask, Names
 
-ERROR = 0.05
+MAX_ERROR_PROBABILITY = 0.05
 """Probability that the promise does not hold."""
 
-STEPS = 50
+MAX_TESTED_THRESHOLDS = 50
 """Thresholds that are tested; each adds as many answers as the others."""
 
-SLOPES = (1.0, 0.7, 0.5, 0.35, 0.25, 0.1)
+CANDIDATE_SLOPES = (1.0, 0.7, 0.5, 0.35, 0.25, 0.1)
 """The share of the log odds of a class that is believed."""
 
 BISECTIONS = 40
 
-MOST_ODDS = 36.0
+MAX_ABS_ODDS_NATS = 36.0
 """Log odds of a probability that is 1 but for rounding."""
 
-MOST_DOCUMENTS = 1 << 40
+MAX_NEEDED_DOCUMENTS = 1 << 40
 """Above this number of further documents none is named."""
 
 
@@ -65,11 +65,11 @@ class PrecisionThreshold(NamedTuple):
     """Without a threshold: how many more answers it would take if they are right as often as these; None if more would not help."""
 
 
-def precision_thresholds(
-    posteriors: LeftOutPosteriors,
+def fit_precision_thresholds(
+    posteriors: HeldOutPosteriors,
     classes: Names,
     rule: DecisionRule,
-    asked: float | Sequence[float | None],
+    precisions: float | Sequence[float | None],
     *,
     by_class: bool = False,
 ) -> tuple[PrecisionThreshold, ...]:
@@ -78,11 +78,13 @@ def precision_thresholds(
     One number is for all answers together, or ``by_class`` for those with each class; several are for the classes, None for no promise.
     """
     posterior = posteriors.posterior
-    owners, answers = posterior.predicted(rule).pairs()
+    owners, answers = posterior.predict(rule).to_pairs()
     right = posteriors.truth.contains(owners, answers)
     probabilities = np.exp(posterior.logs[owners, answers])
     weights = posteriors.weights[owners]
-    odds = np.clip(posterior.log_odds()[owners, answers], -MOST_ODDS, MOST_ODDS)
+    odds = np.clip(
+        posterior.compute_log_odds()[owners, answers], -MAX_ABS_ODDS_NATS, MAX_ABS_ODDS_NATS
+    )
     n_classes = len(classes)
     predicted = np.empty(answers.size)
     owners = np.unique(owners, return_inverse=True)[1]
@@ -90,10 +92,16 @@ def precision_thresholds(
     for here in (halves, ~halves):  # an answer has no part in its own curve
         slopes, shifts = _class_curves(odds[~here], answers[~here], right[~here], n_classes)
         predicted[here] = slopes[answers[here]] * odds[here] + shifts[answers[here]]
-    wanted = [asked] * n_classes if isinstance(asked, float) else asked
-    if isinstance(asked, float) and not by_class:
-        threshold, more = _lowest(
-            predicted, predicted, right, weights, owners, precision=asked, error=ERROR
+    wanted = [precisions] * n_classes if isinstance(precisions, float) else precisions
+    if isinstance(precisions, float) and not by_class:
+        threshold, more = _find_lowest_threshold(
+            predicted,
+            predicted,
+            right,
+            weights,
+            owners,
+            precision=precisions,
+            error=MAX_ERROR_PROBABILITY,
         )
         slopes, shifts = _class_curves(odds, answers, right, n_classes)
         least = (
@@ -103,11 +111,11 @@ def precision_thresholds(
         )
         lowest = [(probability, more) for probability in least.tolist()]
     else:
-        error = ERROR / max(sum(each is not None for each in wanted), 1)
+        error = MAX_ERROR_PROBABILITY / max(sum(each is not None for each in wanted), 1)
         lowest = [
             (0.0, None)
             if precision is None
-            else _lowest(
+            else _find_lowest_threshold(
                 *(
                     column[answers == number]
                     for column in (probabilities, predicted, right, weights)
@@ -140,15 +148,15 @@ def precision_thresholds(
     return tuple(rows)
 
 
-def precise_from(thresholds: Sequence[PrecisionThreshold]) -> tuple[float, ...]:
+def list_min_probabilities(thresholds: Sequence[PrecisionThreshold]) -> tuple[float, ...]:
     """Return the least probability of an answer with each class, as `DecisionRule` takes it; inf for a class that is never the answer."""
     return tuple(inf if each.probability is None else each.probability for each in thresholds)
 
 
 def _class_curves(
-    odds: Floats, answers: Whole, right: Mask, n_classes: int
+    odds: Floats, answers: Ints, right: Mask, n_classes: int
 ) -> tuple[Floats, Floats]:
-    """Return a_k of `SLOPES` and b_k that make p(right) = σ(a_k log odds + b_k) most probable for answers with class k, both of shape (n_classes,).
+    """Return a_k of `CANDIDATE_SLOPES` and b_k that make p(right) = σ(a_k log odds + b_k) most probable for answers with class k, both of shape (n_classes,).
 
     Answers with some classes are wrong more often than their probabilities say, such as where two newsgroups share their posts. log a_k and b_k
     have standard normal priors, so that a class with few answers is taken at its word.
@@ -156,9 +164,9 @@ def _class_curves(
     best = np.full(n_classes, -inf)
     slopes = np.ones(n_classes)
     shifts = np.zeros(n_classes)
-    for slope in SLOPES:
-        low = np.full(n_classes, -MOST_ODDS)
-        high = np.full(n_classes, MOST_ODDS)
+    for slope in CANDIDATE_SLOPES:
+        low = np.full(n_classes, -MAX_ABS_ODDS_NATS)
+        high = np.full(n_classes, MAX_ABS_ODDS_NATS)
         middle = np.zeros(n_classes)
         for _ in range(BISECTIONS):
             rising = (
@@ -182,12 +190,12 @@ def _class_curves(
     return slopes, shifts
 
 
-def _lowest(
+def _find_lowest_threshold(
     keys: Floats,
     predicted: Floats,
     right: Mask,
     weights: Floats,
-    owners: Whole | None = None,
+    owners: Ints | None = None,
     *,
     precision: float,
     error: float,
@@ -198,14 +206,14 @@ def _lowest(
     ``owners`` are the numbers of documents of which there may be several answers: these count as one, since they are right or wrong together.
     """
     if not keys.size:
-        return inf, _documents_needed(0, 1, precision, error)
+        return inf, _count_needed_documents(0, 1, precision, error)
     order = np.argsort(-keys, kind="stable")
     of_documents = weights if owners is None else np.bincount(owners, weights)
     keys = keys[order]
     weights = weights[order] * (
         weights.sum() / (of_documents**2).sum()
     )  # L. Kish's effective number of documents
-    steps = -(-keys.size * np.arange(1, STEPS + 1) // STEPS) - 1
+    steps = -(-keys.size * np.arange(1, MAX_TESTED_THRESHOLDS + 1) // MAX_TESTED_THRESHOLDS) - 1
     ends = np.unique(
         np.searchsorted(-keys, -keys[steps], side="right") - 1
     )  # equal keys share a threshold
@@ -215,7 +223,10 @@ def _lowest(
         for share in (right.astype(np.float64), 1 / (1 + np.exp(-predicted)))
     )
     by_chance, found = (
-        [_binomial_tail(bad, n, 1 - precision) for bad, n in zip(column, sizes, strict=True)]
+        [
+            _compute_binomial_tail(bad, n, 1 - precision)
+            for bad, n in zip(column, sizes, strict=True)
+        ]
         for column in (expected, wrong)
     )
     start = by_chance.index(min(by_chance))
@@ -225,12 +236,12 @@ def _lowest(
     needed = [
         (-(-total * keys.size // round(n)) - keys.size)
         for bad, n in zip(wrong.tolist(), sizes.tolist(), strict=True)
-        if round(n) and (total := _documents_needed(bad, n, precision, error)) is not None
+        if round(n) and (total := _count_needed_documents(bad, n, precision, error)) is not None
     ]
     return inf, max(min(needed), 1) if needed else None
 
 
-def _binomial_tail(wrong: float, documents: float, share: float) -> float:
+def _compute_binomial_tail(wrong: float, documents: float, share: float) -> float:
     """Return P(X ≤ wrong) of a binomial distribution; the numbers of documents are rounded so that it is not too small.
 
     >>> round(_binomial_tail(1, 10, 0.5), 6)
@@ -245,24 +256,26 @@ def _binomial_tail(wrong: float, documents: float, share: float) -> float:
     return float(np.exp(np.append(0.0, logs) + n * np.log1p(-share)).sum())
 
 
-def _documents_needed(wrong: float, documents: float, precision: float, error: float) -> int | None:
+def _count_needed_documents(
+    wrong: float, documents: float, precision: float, error: float
+) -> int | None:
     """Return how many answers, wrong as often as these, would pass the test; None if too many of these are wrong, or that is not known."""
     share = wrong / documents
     if share >= 1 - precision:
         return None
 
     def passes(n: int) -> bool:
-        return _binomial_tail(share * n, n, 1 - precision) <= error
+        return _compute_binomial_tail(share * n, n, 1 - precision) <= error
 
     high = 1
     while not passes(high):
         high *= 2
-        if high * share > MOST_ERRORS or high > MOST_DOCUMENTS:
+        if high * share > MAX_SUMMED_ERRORS or high > MAX_NEEDED_DOCUMENTS:
             return None
     return bisect_left(range(high), True, high // 2 + 1, key=passes)
 
 
-MOST_ERRORS = 1 << 16
+MAX_SUMMED_ERRORS = 1 << 16
 """Most wrong answers whose probability is summed."""
 
 
@@ -276,11 +289,11 @@ class RiskPoint(NamedTuple):
     """Of the precision."""
 
 
-RISK_STEPS = 20
+MAX_RISK_POINTS = 20
 """Points of a `risk_curve`."""
 
 
-def risk_curve(judged: JudgedPosterior) -> tuple[RiskPoint, ...]:
+def compute_risk_curve(judged: PosteriorScores) -> tuple[RiskPoint, ...]:
     """Return precision against share answered, each document answered with its most probable class, the surest first.
 
     Source: Y. Geifman, R. El-Yaniv, Selective classification for deep neural networks (2017).
@@ -288,7 +301,7 @@ def risk_curve(judged: JudgedPosterior) -> tuple[RiskPoint, ...]:
     order = np.argsort(-judged.confidence, kind="stable")
     confidence = judged.confidence[order]
     hits = np.cumsum(judged.rank[order] == 0)
-    ends = np.unique(-(-judged.n * np.arange(1, RISK_STEPS + 1) // RISK_STEPS))
+    ends = np.unique(-(-judged.n * np.arange(1, MAX_RISK_POINTS + 1) // MAX_RISK_POINTS))
     return tuple(
         RiskPoint(
             n / judged.n,

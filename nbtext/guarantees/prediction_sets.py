@@ -18,18 +18,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.errors import UsageError, quantity
+from nbtext.errors import UsageError, format_quantity
 from nbtext.metrics.intervals import NORMAL_95, Interval, wilson_interval
-from nbtext.prediction.labels import LabelSets, labels_in
+from nbtext.prediction.labels import LabelSets, list_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from nbtext.metrics.results import EvaluationResult
-    from nbtext.prediction.calibration import LeftOutPosteriors
+    from nbtext.prediction.calibration import HeldOutPosteriors
     from nbtext.prediction.labels import Labels
     from nbtext.scoring import ScoredBlock
-    from nbtext.type_names import Floats, Mask, Names, Whole
+    from nbtext.type_names import Floats, Ints, Mask, Names
 
 
 class SetRule(NamedTuple):
@@ -37,19 +37,19 @@ class SetRule(NamedTuple):
 
     coverage: float
     """Promised share of sets that hold the true class, or of the labels of a document that its set holds."""
-    least: tuple[float, ...]
+    min_log_posteriors: tuple[float, ...]
     """Least log p(C_k | d) in a set, for each class, in nats; −inf for a class that every set has."""
     by_class: bool = False
     """The promise is for the documents of each class, not of all classes together."""
-    always: tuple[str, ...] = ()
+    unconditional_classes: tuple[str, ...] = ()
     """Classes that every set has, because too few of their documents were left out for a threshold."""
 
-    def members(self, log_posterior: Floats) -> Mask:
+    def predict_mask(self, log_posterior: Floats) -> Mask:
         """Return which classes are in the sets of documents, both of shape (n_docs, n_classes)."""
-        return log_posterior >= np.array(self.least)
+        return log_posterior >= np.array(self.min_log_posteriors)
 
 
-def least_documents(coverage: float) -> int:
+def count_needed_held_out(coverage: float) -> int:
     """Return the least number of left-out documents from which a threshold follows.
 
     >>> least_documents(0.95)
@@ -58,11 +58,11 @@ def least_documents(coverage: float) -> int:
     return max(ceil(round(1 / (1 - coverage), 9)) - 1, 1)
 
 
-def set_rule(
-    posteriors: LeftOutPosteriors, classes: Names, coverage: float, *, by_class: bool = False
+def fit_set_rule(
+    posteriors: HeldOutPosteriors, classes: Names, coverage: float, *, by_class: bool = False
 ) -> SetRule:
     """Return the rule that keeps a coverage; raise `UsageError` if too few documents were left out."""
-    (documents, labels), needed = posteriors.truth.pairs(), least_documents(coverage)
+    (documents, labels), needed = posteriors.truth.to_pairs(), count_needed_held_out(coverage)
     of_truth = posteriors.log_posterior[documents, labels]
     weights = posteriors.weights[documents]
     n_labels = np.bincount(documents)
@@ -80,9 +80,11 @@ def set_rule(
     bound = _threshold(of_truth, weights / n_labels[documents], coverage)
     n = int(np.count_nonzero(n_labels))
     if n < needed:
-        found = f"{quantity(n, 'document')} of training {'was' if n == 1 else 'were'} left out"
+        found = (
+            f"{format_quantity(n, 'document')} of training {'was' if n == 1 else 'were'} left out"
+        )
         raise UsageError(
-            f"a coverage of {coverage:g} takes at least {quantity(needed, 'document')}, and "
+            f"a coverage of {coverage:g} takes at least {format_quantity(needed, 'document')}, and "
             f"{found}",
             hint="train on more documents",
         )
@@ -143,21 +145,21 @@ class SetTally:
 
     rule: SetRule
     classes: Names
-    _parts: list[tuple[Whole, Whole, Whole, Mask]] = field(default_factory=list)
+    _parts: list[tuple[Ints, Ints, Ints, Mask]] = field(default_factory=list)
 
     def add(self, log_posterior: Floats, labels: Labels) -> None:
         """Count documents by log p(C_k | d), shape (n_docs, n_classes), and their true classes or sets of labels; an unknown one is in no set."""
         number = {label: place for place, label in enumerate(self.classes)}
-        truth = LabelSets.of(
-            [[number.get(each, -1) for each in labels_in(label)] for label in labels]
+        truth = LabelSets.from_rows(
+            [[number.get(each, -1) for each in list_labels(label)] for label in labels]
         )
-        members = self.rule.members(log_posterior)
+        members = self.rule.predict_mask(log_posterior)
         held = members[np.repeat(np.arange(len(labels)), truth.sizes), truth.columns] & (
             truth.columns >= 0
         )
         self._parts.append((members.sum(axis=1), *truth, held))
 
-    def watched(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
+    def observe(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
         """Yield scored documents, counted."""
         for block in blocks:
             self.add(block.log_posterior, block.labels)
@@ -195,14 +197,14 @@ class SetTally:
         )
 
 
-def with_figures(result: EvaluationResult, sets: SetsResult | None) -> EvaluationResult:
+def add_set_metrics(result: EvaluationResult, sets: SetsResult | None) -> EvaluationResult:
     """Return an evaluation that has the coverage and the mean size of sets, if there are any, among its figures, for gates."""
     if sets is None:
         return result
-    others = {**result.others, "set_coverage": sets.coverage, "set_size": sets.size}
+    others = {**result.other_metrics, "set_coverage": sets.coverage, "set_size": sets.size}
     return replace(
         result,
-        others=others,
+        other_metrics=others,
         intervals={
             **result.intervals,
             "set_coverage": sets.interval,
@@ -211,7 +213,7 @@ def with_figures(result: EvaluationResult, sets: SetsResult | None) -> Evaluatio
     )
 
 
-def _group(sizes: Whole, held: Mask | Floats) -> SetGroup:
+def _group(sizes: Ints, held: Mask | Floats) -> SetGroup:
     hits = float(held.sum())
     n = max(held.size, 1)
     return SetGroup(held.size, hits / n, wilson_interval(hits, held.size), float(sizes.sum() / n))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.counts.vocabulary import category_term
+from nbtext.counts.vocabulary import make_category_term
 from nbtext.language_model.sampling import Categorical
 
 if TYPE_CHECKING:
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     )
     from nbtext.classifiers.base import Classifier
     from nbtext.fitted_model import FittedModel
-    from nbtext.language_model.sampling import DrawValues
+    from nbtext.language_model.sampling import ValueSampler
 
 
-def attribute_drawing(model: FittedModel, label: int) -> DrawValues:
+def make_attribute_sampler(model: FittedModel, label: int) -> ValueSampler:
     """Return a function that draws the attributes of a document of a class, in the order of their names.
 
     None stands for a value without a distribution.
@@ -31,55 +31,55 @@ def attribute_drawing(model: FittedModel, label: int) -> DrawValues:
     return lambda random: [value for draw in parts for value in draw(random)]
 
 
-def _drawings(model: FittedModel, label: int) -> Iterator[DrawValues]:
+def _drawings(model: FittedModel, label: int) -> Iterator[ValueSampler]:
     distributions = model.attributes
     if distributions is None:
         return
     for attribute in distributions.categorical:
-        yield drawing_of_categories(attribute, label)
+        yield make_category_sampler(attribute, label)
     if distributions.counts is not None:
-        yield drawing_of_counts(distributions.counts, label)
+        yield make_count_sampler(distributions.counts, label)
     if distributions.numbers is not None:
-        yield drawing_of_numbers(distributions.numbers, label)
-    if model.text_classifier.TAKES_NUMBERS:
-        yield drawing_of_features(model.text_classifier, label)
+        yield make_number_sampler(distributions.numbers, label)
+    if model.text_classifier.HAS_NUMBER_FEATURES:
+        yield make_feature_sampler(model.text_classifier, label)
 
 
-def drawing_of_categories(attribute: CategoricalAttribute, label: int) -> DrawValues:
+def make_category_sampler(attribute: CategoricalAttribute, label: int) -> ValueSampler:
     """Return a function that draws a ~ φ_k; those never seen are numbered, and a class without a distribution has None."""
-    distribution = attribute.values
+    distribution = attribute.language_models
     vocabulary = distribution.statistics.vocabulary
-    n_unseen = distribution.n_unseen
+    n_unseen = distribution.n_unseen_outcomes
     terms = np.flatnonzero(distribution.selected)
-    of_unseen = distribution.probability_of_unseen()[label] if n_unseen else 0.0
-    weights = np.append(distribution.probability(terms)[:, label], of_unseen)
+    of_unseen = distribution.estimate_unseen_outcome_probability()[label] if n_unseen else 0.0
+    weights = np.append(distribution.compute_probability(terms)[:, label], of_unseen)
     if not np.any(weights > 0):
         return lambda _: [None]
     urn = Categorical(weights)
-    prefix = len(category_term(attribute.name, ""))
+    prefix = len(make_category_term(attribute.name, ""))
 
     def draw(random: np.random.Generator) -> list[str]:
         place = int(urn.draw(1, random)[0])
         if place < terms.size:
-            return [vocabulary.term(int(terms[place]))[prefix:]]
+            return [vocabulary.get_term(int(terms[place]))[prefix:]]
         return [f"unseen {random.integers(n_unseen) + 1}"]
 
     return draw
 
 
-def drawing_of_counts(counts: PoissonAttributes, label: int) -> DrawValues:
+def make_count_sampler(counts: PoissonAttributes, label: int) -> ValueSampler:
     """Return a function that draws x ~ Poisson(λ_k)."""
     return lambda random: random.poisson(counts.rates[label]).tolist()
 
 
-def drawing_of_numbers(numbers: NormalAttributes, label: int) -> DrawValues:
+def make_number_sampler(numbers: NormalAttributes, label: int) -> ValueSampler:
     """Return a function that draws x ~ N(μ_k, σ²_k)."""
     means = numbers.means[label]
     deviations = np.sqrt(numbers.variances[label])
     return lambda random: random.normal(means, deviations).tolist()
 
 
-def drawing_of_features(classifier: Classifier, label: int) -> DrawValues:
+def make_feature_sampler(classifier: Classifier, label: int) -> ValueSampler:
     """Return a function that draws the numbers that a classifier has among its features.
 
     Gaussian classes draw all features together; no other classifier has a distribution of numbers.
@@ -89,8 +89,8 @@ def drawing_of_features(classifier: Classifier, label: int) -> DrawValues:
     if not isinstance(classifier, GaussianDiscriminantAnalysis):
         n_numbers = len(classifier.training.statistics.attributes.numeric)
         return lambda _: [None] * n_numbers
-    n_latent = classifier.space.projection.shape[1]
-    numbers = classifier.numbers
+    n_latent = classifier.latent_space.projection.shape[1]
+    numbers = classifier.number_standardizer
     gaussians = classifier.gaussians
 
     def draw(random: np.random.Generator) -> list[float]:

@@ -12,27 +12,32 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.corpus.collection import Corpus
-from nbtext.corpus.columns import columns_in_words
-from nbtext.corpus.reading import corpus_doubts, kinds_of_text, read_as_text, resolved
-from nbtext.counts.counting import Analysis, count
-from nbtext.errors import PASSED, WARNING, Finding, NoDocumentsError, quantity, sizes_in_words
-from nbtext.model.description import corpus_findings
-from nbtext.model.operations import contradictions, last_equal
-from nbtext.prediction.labels import Label, labels_in
-from nbtext.settings import BY_NAME, LANGUAGES, Reading, Settings
-from nbtext.store.ledger import fingerprint
-from nbtext.text.words import stop_words
+from nbtext.corpus.columns import describe_columns
+from nbtext.corpus.reading import (
+    detect_text_kinds,
+    find_corpus_warnings,
+    find_text_kind_warnings,
+    resolve_reading,
+)
+from nbtext.counts.counting import Analysis, count_labelled_documents
+from nbtext.errors import PASSED, WARNING, Finding, NoDocumentsError, format_quantity, format_sizes
+from nbtext.model.description import check_corpus_statistics
+from nbtext.model.operations import find_contradictions, find_last_equal
+from nbtext.prediction.labels import Label, list_labels
+from nbtext.settings import KIND_BY_NAME, LANGUAGES, Reading, Settings
+from nbtext.store.ledger import compute_fingerprint
+from nbtext.text.words import load_stop_words
 
 if TYPE_CHECKING:
     from nbtext.corpus.document import Document
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.type_names import Names, Whole
+    from nbtext.type_names import Ints, Names
 
 NAMED = 10
 LONGEST = 50
 """Classes and documents that are named, the others are counted; characters of a class that are shown."""
 
-FEW = 5
+MIN_CLASS_DOCUMENTS = 5
 """A class of fewer documents is small."""
 
 REPEATED = 0.01
@@ -59,7 +64,7 @@ class CorpusOverview:
 
     format: str
     kind: str
-    """``text``, ``html`` or ``mail``."""
+    """``text``, ``format_html`` or ``mail``."""
     columns: str | None
     """The columns of a table, or keys of JSON, that are read."""
     class_sizes: dict[str, int]
@@ -77,7 +82,7 @@ class CorpusOverview:
     """Documents that were not valid UTF-8 and were read as Windows-1252."""
 
 
-def look_at_corpus(
+def inspect_corpus(
     paths: Sequence[str],
     reading: Reading,
     language: str,
@@ -85,7 +90,7 @@ def look_at_corpus(
     files_within: str | None = None,
 ) -> tuple[CorpusOverview, list[Finding]]:
     """Return sizes of a corpus, and what was found in it; raise `PathError` or `UsageError` if training could not read it."""
-    found = resolved(reading, paths, labelled=True)
+    found = resolve_reading(reading, paths, labelled=True)
     layout = found.layout
     settings = Settings(
         reading=found,
@@ -95,7 +100,7 @@ def look_at_corpus(
         unspaced="words",
         sample=0,
     )
-    corpus = Corpus(paths, found, labelled=True, where=where, files_within=files_within)
+    corpus = Corpus(paths, found, labelled=True, condition=where, allowed_folder=files_within)
     sizes = array("q")
     digests = bytearray()
     names = list[str]()
@@ -114,38 +119,38 @@ def look_at_corpus(
                     [_Unreadable(document.id, document.problem.line)][: NAMED - len(unreadable)]
                 )
                 continue
-            content = document.joined
+            content = document.digest_bytes
             label = document.label or ""
             label = seen.setdefault(label, label)  # one object for all documents of a label
             sizes.append(len(content))
-            classes.update(labels_in(label))
+            classes.update(list_labels(label))
             if content:  # empty texts are all equal
-                digests.extend(fingerprint(content)[:8])
+                digests.extend(compute_fingerprint(content)[:8])
                 names.append(document.id)
                 labels.append(label)
-            kinds.update(kinds_of_text(document.text))
+            kinds.update(detect_text_kinds(document.text))
             yield document
 
     findings: list[Finding] = []
     with suppress(NoDocumentsError):
-        statistics = count(readable(), Analysis(settings)).labelled
-        findings += corpus_findings(statistics, found, n_terms=statistics.n_terms)
+        statistics = count_labelled_documents(readable(), Analysis(settings)).labelled_statistics
+        findings += check_corpus_statistics(statistics, found, n_terms=statistics.n_terms)
         if all(each.check != "columns" for each in findings):
             findings += _small_classes(classes)
-        last = last_equal(np.frombuffer(digests, "<u8"))
+        last = find_last_equal(np.frombuffer(digests, "<u8"))
         findings += _repeated_texts(last, names)
-        if statistics.kind.is_exclusive:
-            findings += contradictions(last, labels, names)
-        if found.document in ("text", BY_NAME):
-            findings += read_as_text(kinds, len(sizes))
+        if statistics.posterior_type.is_exclusive:
+            findings += find_contradictions(last, labels, names)
+        if found.document in ("text", KIND_BY_NAME):
+            findings += find_text_kind_warnings(kinds, len(sizes))
         if not found.is_counted:
             findings += _language(statistics, settings.language)
-    corpus.finish()
+    corpus.raise_deferred()
     lengths = np.array(sizes)
     overview = CorpusOverview(
         format=found.format,
         kind=found.document,
-        columns=columns_in_words(found) if layout.columns else None,
+        columns=describe_columns(found) if layout.has_columns else None,
         class_sizes=dict(classes.most_common()),
         documents=lengths.size,
         empty=int((lengths == 0).sum()),
@@ -156,30 +161,33 @@ def look_at_corpus(
         not_utf8=corpus.notices.transcoded,
     )
     of_reading = [*corpus.notices.warnings, *corpus.notices.findings]
-    of_layout = [*_sizes(overview, corpus.notices.replaced), *corpus_doubts(paths, reading, found)]
+    of_layout = [
+        *_sizes(overview, corpus.notices.replaced),
+        *find_corpus_warnings(paths, reading, found),
+    ]
     return overview, [*of_layout, *of_reading, *findings]
 
 
 def _small_classes(classes: Counter[str]) -> Iterator[Finding]:
     """Yield a warning of classes with fewer than `FEW` documents."""
-    few = {label: size for label, size in classes.items() if size < FEW}
+    few = {label: size for label, size in classes.items() if size < MIN_CLASS_DOCUMENTS}
     if few:
         detail = (
-            f"{quantity(len(few), 'class')} with fewer than {FEW} documents: "
-            f"{sizes_in_words(few, NAMED)}"
+            f"{format_quantity(len(few), 'class')} with fewer than {MIN_CLASS_DOCUMENTS} documents: "
+            f"{format_sizes(few, NAMED)}"
         )
         remedy = "add documents, join such classes, or leave them out"
         yield Finding("classes", WARNING, detail, remedy)
 
 
-def _repeated_texts(last: Whole, names: Names) -> Iterator[Finding]:
+def _repeated_texts(last: Ints, names: Names) -> Iterator[Finding]:
     """Yield a warning if many documents have the text of another, given the last document with the text of each."""
     repeated = np.flatnonzero(last != np.arange(last.size))
     if repeated.size > REPEATED * last.size:
         first = names[repeated[0]]
         other = names[last[repeated[0]]]
         detail = (
-            f"with the text of another: {quantity(repeated.size, 'document')}; first "
+            f"with the text of another: {format_quantity(repeated.size, 'document')}; first "
             f"{first}, like {other}"
         )
         remedy = "to count each text once, give --once to train"
@@ -192,12 +200,12 @@ def _sizes(corpus: CorpusOverview, n_replaced: int) -> Iterator[Finding]:
     if corpus.columns is not None:
         yield Finding("columns", PASSED, corpus.columns)
     lengths = (
-        f"{quantity(corpus.documents, 'document')}, bytes of text: median "
+        f"{format_quantity(corpus.documents, 'document')}, bytes of text: median "
         f"{corpus.median_bytes:,}, most {corpus.most_bytes:,}"
     )
     yield Finding("documents", PASSED if corpus.documents else WARNING, lengths)
     if sizes := corpus.class_sizes:
-        detail = f"{quantity(len(sizes), 'class')}: {sizes_in_words(sizes, NAMED)}"
+        detail = f"{format_quantity(len(sizes), 'class')}: {format_sizes(sizes, NAMED)}"
         if (n_labels := sum(sizes.values())) != corpus.documents:
             mean = f"{n_labels / corpus.documents:.2f}"
             detail += f"; {mean} labels a document"
@@ -208,7 +216,7 @@ def _sizes(corpus: CorpusOverview, n_replaced: int) -> Iterator[Finding]:
         yield Finding(
             "documents",
             WARNING,
-            f"without text: {quantity(corpus.empty, 'document')}",
+            f"without text: {format_quantity(corpus.empty, 'document')}",
             "see --text-column and --document",
         )
     if corpus.unreadable:
@@ -216,7 +224,7 @@ def _sizes(corpus: CorpusOverview, n_replaced: int) -> Iterator[Finding]:
         yield Finding(
             "documents",
             WARNING,
-            f"could not be read: {quantity(corpus.unreadable, 'document')}; first {identity}: "
+            f"could not be read: {format_quantity(corpus.unreadable, 'document')}; first {identity}: "
             f"{why}",
             "mend or remove them; train leaves them out",
         )
@@ -226,7 +234,7 @@ def _language(statistics: ClassStatistics, language: str) -> Iterator[Finding]:
     """Yield the finding that the texts are of another language, if their stop words show it clearly."""
     counts = np.append(statistics.term_counts, 0)
     words = statistics.vocabulary  # a word that is not there has the last number, −1
-    found = {each: counts[words.find(stop_words(each, each))].sum() for each in LANGUAGES}
+    found = {each: counts[words.find(load_stop_words(each, each))].sum() for each in LANGUAGES}
     most = max(found.values())
     if most >= max(FEWEST_WORDS, LIKELY * counts.sum(), 2 * found.get(language, 0)):
         likely = " or ".join(each for each, n in found.items() if n >= NEARLY * most)

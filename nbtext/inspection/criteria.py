@@ -8,18 +8,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.classifiers.base import part_fits
-from nbtext.compatibility import CRITERIA, require_fitting, rows_of
-from nbtext.counts.count_table import whole_or_float
-from nbtext.counts.statistics import estimated
-from nbtext.errors import UsageError, listed
-from nbtext.fitted_model import classifier
-from nbtext.language_model.dirichlet import NO_OWN
+from nbtext.classifiers.base import compute_component_fits
+from nbtext.compatibility import (
+    INFORMATION_CRITERIA,
+    list_label_requests,
+    require_compatible_settings,
+)
+from nbtext.counts.count_table import to_int_or_float
+from nbtext.counts.statistics import estimate_statistics
+from nbtext.errors import UsageError, join_names
+from nbtext.fitted_model import restore_classifier
+from nbtext.language_model.dirichlet import NO_TERM_PSEUDO_COUNTS
 from nbtext.language_model.measures import (
-    PartFit,
-    fit_of_labels,
-    log_evidence_of_labels,
-    model_posteriors,
+    ComponentFit,
+    compute_label_log_evidence,
+    compute_model_posteriors,
+    measure_label_fit,
 )
 
 if TYPE_CHECKING:
@@ -63,33 +67,35 @@ class Criteria:
     parts: list[PartCriteria]
 
 
-def criteria(model: Classifier) -> Criteria:
-    """Return the criteria of a model; raise `UsageError` for kinds that have none, and as `part_fits`.
+def compute_criteria(model: Classifier) -> Criteria:
+    """Return the criteria of a model; raise `UsageError` for kinds that have none, and as `compute_component_fits`.
 
     Each part has its own n in the BIC. That of the class prior is the number of documents, or beside a text alone that of its tokens.
     """
     statistics = model.training.statistics
     settings = model.training.settings
-    require_fitting(settings, CRITERIA, *rows_of(statistics.kind))
-    fits = part_fits(model)
+    require_compatible_settings(
+        settings, INFORMATION_CRITERIA, *list_label_requests(statistics.posterior_type)
+    )
+    fits = compute_component_fits(model)
     kind = settings.class_prior
-    if impossible := [fit.part for fit in fits if not np.isfinite(fit.fit.log_likelihood)]:
+    if impossible := [fit.component for fit in fits if not np.isfinite(fit.fit.log_likelihood)]:
         raise UsageError(
-            f"AIC and BIC are not defined for {listed(impossible, 3)}: in a class all documents "
+            f"AIC and BIC are not defined for {join_names(impossible, 3)}: in a class all documents "
             "have the same number"
         )
-    documents = statistics.observed.class_documents
-    of_labels = log_evidence_of_labels(kind, model.prior, documents)
+    documents = statistics.observed_counts.class_documents
+    of_labels = compute_label_log_evidence(kind, model.prior, documents)
     of_classes = _evidence(fits)
-    labels = fit_of_labels(kind, model.prior, documents)
+    labels = measure_label_fit(kind, model.prior, documents)
     if not statistics.attributes.names:
-        labels = labels._replace(tokens=fits[0].fit.tokens)
+        labels = labels._replace(n_observations=fits[0].fit.n_observations)
     found = [
         PartCriteria(
             part, None if evidence is None else float(np.sum(evidence)), *fit, fit.aic, fit.bic
         )
-        for part, evidence, fit in (PartFit(CLASS_PRIOR, None, labels), *fits)
-        if part == CLASS_PRIOR or fit.tokens
+        for part, evidence, fit in (ComponentFit(CLASS_PRIOR, None, labels), *fits)
+        if part == CLASS_PRIOR or fit.n_observations
     ]
     found[0] = found[0]._replace(evidence=of_labels)
     log_likelihood, parameters, aic, bic = (
@@ -101,23 +107,26 @@ def criteria(model: Classifier) -> Criteria:
     if of_classes is not None:
         evidence = float(of_classes.sum()) + (of_labels or 0.0)
         by_class = dict(zip(statistics.classes, of_classes.tolist(), strict=True))
-    tokens = whole_or_float(statistics.observed.tokens_of(model.training.selected).sum())
+    tokens = to_int_or_float(statistics.observed_counts.count_tokens(model.training.selected).sum())
     return Criteria(
         evidence, of_labels, by_class, log_likelihood, parameters, tokens, aic, bic, found
     )
 
 
-def classifier_of(model: TextClassifier) -> Classifier:
+def estimate_labelled_classifier(model: TextClassifier) -> Classifier:
     """Return the classifier of the labelled documents of a model, estimated from those that it keeps if these are all."""
     fitted = model.fitted
     sample = model.counts.sample
-    labelled = estimated(model.counts.table.counted, fitted.learnt.weights)
-    return classifier(
-        labelled, fitted.learnt, model.settings, sample.documents if sample.is_complete else None
+    labelled = estimate_statistics(model.counts.table.labelled_table, fitted.parameters.weights)
+    return restore_classifier(
+        labelled,
+        fitted.parameters,
+        model.settings,
+        sample.documents if sample.is_complete else None,
     )
 
 
-def _evidence(fits: list[PartFit]) -> Floats | None:
+def _evidence(fits: list[ComponentFit]) -> Floats | None:
     """Return the log evidence of each class, shape (n_classes,), all parts together; None if one has no prior."""
     known = [fit.evidence for fit in fits if fit.evidence is not None]
     return np.sum(known, axis=0) if len(known) == len(fits) else None
@@ -147,20 +156,20 @@ class ComparedModel:
     """This and the two before are those of `nbtext.language_model.measures.ModelPosterior`."""
 
 
-def compared_models(model: Classifier) -> list[ComparedModel]:
+def compare_models(model: Classifier) -> list[ComparedModel]:
     """Return the model and others of the same data, most probable first; none if they have no evidence.
 
     The others have the pseudo-counts of `COMPARED`, or the same distributions for all classes, as if labels said nothing of documents.
     """
     training = model.training
-    fits = part_fits(model)
+    fits = compute_component_fits(model)
     own = _evidence(fits)
-    data = ", ".join(fit.part for fit in fits if fit.fit.tokens)
+    data = ", ".join(fit.component for fit in fits if fit.fit.n_observations)
     if own is None:
         return []
-    models = training.language_models(training.statistics)
-    scale = models.n_selected if models.prior_shape == "background" else 1
-    of_all = model.estimate_again(replace(training, statistics=training.statistics.all_documents))
+    models = training.estimate_language_models(training.statistics)
+    scale = models.n_outcomes if models.prior_shape == "background" else 1
+    of_all = model.refit(replace(training, statistics=training.statistics.all_documents))
     by_file = (
         ""
         if isinstance(training.settings.smoothing, str | float | int | tuple)
@@ -168,16 +177,21 @@ def compared_models(model: Classifier) -> list[ComparedModel]:
     )
     tried = [
         (FOR_EACH_CLASS + by_file, training.smoothing, own),
-        (FOR_ALL_CLASSES + by_file, training.smoothing, _evidence(part_fits(of_all))),
+        (FOR_ALL_CLASSES + by_file, training.smoothing, _evidence(compute_component_fits(of_all))),
     ]
     for smoothing in (
         scale * each for each in COMPARED if by_file or scale * each != training.smoothing
     ):
         settings = replace(training.settings, smoothing=smoothing)
         other = type(model).estimate(
-            replace(training, settings=settings, smoothing=smoothing, own=NO_OWN)
+            replace(
+                training,
+                settings=settings,
+                smoothing=smoothing,
+                term_pseudo_counts=NO_TERM_PSEUDO_COUNTS,
+            )
         )
-        tried.append((FOR_EACH_CLASS, smoothing, _evidence(part_fits(other))))
+        tried.append((FOR_EACH_CLASS, smoothing, _evidence(compute_component_fits(other))))
     found = [
         (name, smoothing, float(evidence.sum()))
         for name, smoothing, evidence in tried
@@ -185,7 +199,7 @@ def compared_models(model: Classifier) -> list[ComparedModel]:
     ]
     if not any(isfinite(evidence) for *_, evidence in found):
         return []
-    posteriors = model_posteriors([evidence for *_, evidence in found])
+    posteriors = compute_model_posteriors([evidence for *_, evidence in found])
     return sorted(
         (
             ComparedModel(data, *each, *posterior)

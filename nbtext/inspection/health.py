@@ -16,20 +16,20 @@ from pathlib import Path
 from nbtext.errors import (
     FAILED,
     PASSED,
-    RESTORE,
+    RESTORE_HINT,
     WARNING,
     Finding,
     LockedError,
     ModelError,
     NbtextError,
     PathError,
-    reason,
+    describe_os_error,
 )
 from nbtext.fast_dataclasses import dataclass
 from nbtext.metrics.results import NOT_IN_JSON
-from nbtext.model.description import describe
+from nbtext.model.description import describe_model
 from nbtext.model.text_classifier import TextClassifier
-from nbtext.store.atomic import LOCK_SUFFIX, check_replaceable, locked
+from nbtext.store.atomic import LOCK_SUFFIX, check_replaceable, lock_path
 from nbtext.store.model_file import read_model_bytes
 from nbtext.version import __version__
 
@@ -47,22 +47,22 @@ SPARE = 3
 
 
 @dataclass(frozen=True)
-class Failure(Finding):
+class FailedCheck(Finding):
     """A check that failed."""
 
     problem: NbtextError | None = field(default=None, metadata=NOT_IN_JSON)
     """The error that commands would end with."""
 
 
-def health(path: str, *, named: bool) -> Iterator[Finding]:
+def check_installation(path: str, *, path_is_explicit: bool) -> Iterator[Finding]:
     """Check this installation and the model at ``path``; a missing one is a failure only if somebody ``named`` it.
 
     Raise nothing: whatever is wrong is a finding.
     """
     yield _python()
-    yield from _packages()
+    yield from _check_packages()
     for name, (purpose, get) in OPTIONAL.items():
-        number = _version(name)
+        number = _find_version(name)
         yield Finding(
             "optional",
             PASSED,
@@ -70,16 +70,16 @@ def health(path: str, *, named: bool) -> Iterator[Finding]:
             if number
             else f"{name} is not installed; only {purpose} needs it ({get})",
         )
-    yield from _model(path, named=named)
-    yield from _folder(path)
+    yield from _check_model(path, named=path_is_explicit)
+    yield from _check_folder(path)
 
 
-def installed_versions() -> dict[str, str | None]:
+def get_installed_versions() -> dict[str, str | None]:
     """Return the versions of nbtext, Python and all packages; None for one that is not installed."""
     return {
         "nbtext": __version__,
         "python": sys.version.split()[0],
-        **{name: _version(name) for name in (*PACKAGES, *OPTIONAL)},
+        **{name: _find_version(name) for name in (*PACKAGES, *OPTIONAL)},
     }
 
 
@@ -103,8 +103,8 @@ def _python() -> Finding:
     return Finding("python", PASSED, detail)
 
 
-def _packages() -> Iterator[Finding]:
-    installed = {name: _version(name) for name in PACKAGES}
+def _check_packages() -> Iterator[Finding]:
+    installed = {name: _find_version(name) for name in PACKAGES}
     needed = _least_versions()
     yield Finding(
         "packages",
@@ -139,14 +139,14 @@ def _parts(number: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", number))
 
 
-def _version(name: str) -> str | None:
+def _find_version(name: str) -> str | None:
     try:
         return version(name)
     except PackageNotFoundError:
         return None
 
 
-def _model(path: str, *, named: bool) -> Iterator[Finding]:
+def _check_model(path: str, *, named: bool) -> Iterator[Finding]:
     if not os.path.lexists(path) and not named:
         yield Finding(
             "model",
@@ -159,23 +159,25 @@ def _model(path: str, *, named: bool) -> Iterator[Finding]:
         size = len(read_model_bytes(path))  # with the ledger, which loading does not read
     except (ModelError, OSError) as problem:
         failure = (
-            problem if isinstance(problem, ModelError) else ModelError(reason(problem), where=path)
+            problem
+            if isinstance(problem, ModelError)
+            else ModelError(describe_os_error(problem), where=path)
         )
         fix = failure.hint or "check its permissions, or name another with --model"
-        yield Failure("model", FAILED, f"{path}: {failure.message}", fix, failure)
+        yield FailedCheck("model", FAILED, f"{path}: {failure.message}", fix, failure)
         return
     try:
         fitted = TextClassifier.load(path).fitted
     except ModelError as damaged:
-        yield Failure(
-            "model", FAILED, f"{path}: {damaged.message}", damaged.hint or RESTORE, damaged
+        yield FailedCheck(
+            "model", FAILED, f"{path}: {damaged.message}", damaged.hint or RESTORE_HINT, damaged
         )
         return
-    yield Finding("model", PASSED, f"{path}: {size:,} bytes, loaded: {describe(fitted)}")
+    yield Finding("model", PASSED, f"{path}: {size:,} bytes, loaded: {describe_model(fitted)}")
     for name, number in fitted.written_by.items():
-        if name in PACKAGES and _version(name) not in (None, number):
+        if name in PACKAGES and _find_version(name) not in (None, number):
             detail = (
-                f"its stems are those of {name} {number}, and {name} {_version(name)} is "
+                f"its stems are those of {name} {number}, and {name} {_find_version(name)} is "
                 "installed: some may differ"
             )
             yield Finding(
@@ -183,7 +185,7 @@ def _model(path: str, *, named: bool) -> Iterator[Finding]:
             )
 
 
-def _folder(path: str) -> Iterator[Finding]:
+def _check_folder(path: str) -> Iterator[Finding]:
     """Check that a model can be written to ``path`` now: the folder, its room, and the lock."""
     try:
         target = check_replaceable(path)
@@ -196,13 +198,15 @@ def _folder(path: str) -> Iterator[Finding]:
         failure = (
             problem
             if isinstance(problem, PathError)
-            else PathError(f"cannot write: {reason(problem)}", where=str(Path(path).parent))
+            else PathError(
+                f"cannot write: {describe_os_error(problem)}", where=str(Path(path).parent)
+            )
         )
         fix = (
             f"{failure.hint or 'make room, or check permissions'}; commands that only read a "
             "model work"
         )
-        yield Failure(
+        yield FailedCheck(
             "folder", FAILED, str(PathError(failure.message, where=failure.where)), fix, failure
         )
         return
@@ -215,8 +219,10 @@ def _folder(path: str) -> Iterator[Finding]:
     else:
         yield Finding("folder", PASSED, detail)
     try:
-        with locked(path, 0):
+        with lock_path(path, 0):
             yield Finding("lock", PASSED, "free: no other process is writing the model")
     except (LockedError, PathError) as failure:
         todo = "wait for it to end" if isinstance(failure, LockedError) else failure.hint
-        yield Failure("lock", FAILED, f"{target}{LOCK_SUFFIX}: {failure.message}", todo, failure)
+        yield FailedCheck(
+            "lock", FAILED, f"{target}{LOCK_SUFFIX}: {failure.message}", todo, failure
+        )

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.classifiers.base import LinearClassifier, own_parameters
-from nbtext.corpus.document import Document, contents, size_of
-from nbtext.counts.statistics import by_class
-from nbtext.counts.vocabulary import displayed_term, is_of_field
+from nbtext.classifiers.base import LinearClassifier, get_classifier_parameters
+from nbtext.corpus.document import Document, collect_contents, count_document_bytes
+from nbtext.counts.statistics import expand_negative_seeds
+from nbtext.counts.vocabulary import display_term, is_field_term
 from nbtext.errors import UsageError
-from nbtext.inspection.terms import ClassSize, class_size, ranking, term_name
-from nbtext.language_model.measures import HeldOutText, held_out
-from nbtext.metrics.results import IF_KNOWN
-from nbtext.model.description import n_encoded_lines
-from nbtext.prediction.labels import labels_in
-from nbtext.ragged import blocks
+from nbtext.inspection.terms import ClassSize, format_term_name, get_class_size, rank_model_terms
+from nbtext.language_model.measures import HeldOutText, measure_held_out_text
+from nbtext.metrics.results import JSON_UNLESS_EMPTY
+from nbtext.model.description import count_encoded_lines
+from nbtext.prediction.labels import list_labels
+from nbtext.ragged import split_into_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nbtext.classifiers.inspection import Boundary, TwoClassBoundary
     from nbtext.fitted_model import Choices
     from nbtext.model.text_classifier import TextClassifier
-    from nbtext.type_names import Floats, Parsed
+    from nbtext.type_names import Floats, ParsedJson
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Perplexities:
     """Documents by label, of labels that the model has no class of."""
 
 
-def perplexities(model: TextClassifier, documents: Iterable[Document]) -> Perplexities:
+def compute_perplexities(model: TextClassifier, documents: Iterable[Document]) -> Perplexities:
     """Return the perplexities on a stream of labelled documents as the model was trained on.
 
     Each counts under the language model of its own class, of several labels under each, whatever the classifier. Raise `UsageError` if none has a class of the model.
@@ -63,17 +63,19 @@ def perplexities(model: TextClassifier, documents: Iterable[Document]) -> Perple
     number = {label: place for place, label in enumerate(model.classes)}
     sums = HeldOutText.empty(len(number))
     others = Counter[str]()
-    for block in blocks(documents, size_of):
+    for block in split_into_blocks(documents, count_document_bytes):
         labelled = [
-            (document, label) for document in block for label in labels_in(document.label or "")
+            (document, label) for document in block for label in list_labels(document.label or "")
         ]
         others.update(label for _, label in labelled if label not in number)
         known = [document for document, label in labelled if label in number]
         if known:
             labels = np.array([number[label] for _, label in labelled if label in number])
-            sums = sums.and_of(
-                held_out(
-                    model.fitted.language_models, model.fitted.counted(*contents(known)), labels
+            sums = sums.merge(
+                measure_held_out_text(
+                    model.fitted.language_models,
+                    model.fitted.count_texts(*collect_contents(known)),
+                    labels,
                 )
             )
     if not sums.documents.any():
@@ -165,19 +167,19 @@ def attributes_overview(model: TextClassifier, weights: Floats | None) -> Attrib
 
 
 def _categories(model: TextClassifier, attribute: CategoricalAttribute) -> CategoriesOverview:
-    values = attribute.values
-    documents = model.fitted.statistics.observed.term_documents
+    values = attribute.language_models
+    documents = model.fitted.statistics.observed_counts.term_documents
     terms = np.flatnonzero(values.selected)
     listed = np.sort(terms[np.argsort(-documents[terms], kind="stable")[:MOST_CATEGORIES]])
-    names = [term_name(model, term).split("=", 1)[1] for term in listed.tolist()]
-    probability = values.probability(listed)
+    names = [format_term_name(model, term).split("=", 1)[1] for term in listed.tolist()]
+    probability = values.compute_probability(listed)
     classifier = model.fitted.classifier
-    if values.n_unseen:
-        names.append(f"({values.n_unseen:,} never seen)")
-        probability = np.vstack((probability, values.probability_of_unseen()))
+    if values.n_unseen_outcomes:
+        names.append(f"({values.n_unseen_outcomes:,} never seen)")
+        probability = np.vstack((probability, values.estimate_unseen_outcome_probability()))
     tables = {"probability": probability}
     if isinstance(classifier, LinearClassifier):
-        tables["weight"] = classifier.weights(listed)
+        tables["weight"] = classifier.compute_weights(listed)
     classes = {
         label: {
             key: dict(zip(names, table[:, k].tolist(), strict=False))
@@ -220,11 +222,11 @@ class ClassBoundary:
     """None for a class that the prior rules out."""
     w: list[float]
     """One weight for each latent feature, then for each numeric attribute."""
-    matrix: list[list[float]] | None = field(default=None, metadata=IF_KNOWN)
+    matrix: list[list[float]] | None = field(default=None, metadata=JSON_UNLESS_EMPTY)
     """W_k; None where boundaries are linear."""
-    mean: list[float] | None = field(default=None, metadata=IF_KNOWN)
+    mean: list[float] | None = field(default=None, metadata=JSON_UNLESS_EMPTY)
     """None, like the covariance, where there are latent features."""
-    covariance: list[list[float]] | None = field(default=None, metadata=IF_KNOWN)
+    covariance: list[list[float]] | None = field(default=None, metadata=JSON_UNLESS_EMPTY)
 
 
 @dataclass(frozen=True)
@@ -271,7 +273,7 @@ class Overview:
     """Sizes, settings and classes of a model."""
 
     documents: float
-    several_labels: bool | None = field(metadata=IF_KNOWN)
+    several_labels: bool | None = field(metadata=JSON_UNLESS_EMPTY)
     """True if documents may have several labels; None if they have one."""
     tokens: float
     encoded_lines: float
@@ -280,59 +282,61 @@ class Overview:
     closed_vocabulary: bool
     selected_terms: int
     ngrams: int
-    fields: dict[str, int] | None = field(metadata=IF_KNOWN)
+    fields: dict[str, int] | None = field(metadata=JSON_UNLESS_EMPTY)
     """Number of single terms by field, most first; None if there are no fields."""
     smoothing: float
     terms_with_own_smoothing: int
     choices: Choices
     calibration: CalibrationOverview | None
-    l2: float | None = field(metadata=IF_KNOWN)
+    l2: float | None = field(metadata=JSON_UNLESS_EMPTY)
     """Strength of the penalty of a logistic model."""
     boundary: dict[str, ClassBoundary] | None
-    linear: TwoClassWeights | None = field(metadata=IF_KNOWN)
+    linear: TwoClassWeights | None = field(metadata=JSON_UNLESS_EMPTY)
     members: dict[str, _LengthPower]
     """Of an average, by name; else empty."""
     attributes: AttributeOverviews
     sample: _SampleOverview
-    seeds: dict[str, dict[str, float]] | None = field(metadata=IF_KNOWN)
+    seeds: dict[str, dict[str, float]] | None = field(metadata=JSON_UNLESS_EMPTY)
     """The pseudo-counts of seed words by class, as terms; None if there are none."""
-    unlabelled: UnlabelledOverview | None = field(metadata=IF_KNOWN)
-    training: Mapping[str, Parsed]
-    reading: Mapping[str, Parsed]
+    unlabelled: UnlabelledOverview | None = field(metadata=JSON_UNLESS_EMPTY)
+    training: Mapping[str, ParsedJson]
+    reading: Mapping[str, ParsedJson]
     stop_words: int
     written_by: Mapping[str, str]
     classes: dict[str, ClassOverview]
 
 
-def overview(model: TextClassifier, top: int) -> Overview:
+def build_overview(model: TextClassifier, top: int) -> Overview:
     """Return what is in a model, with up to ``top`` terms of each class: those that add most mutual information to it."""
-    statistics = model.counts.labelled
+    statistics = model.counts.labelled_statistics
     sample = model.counts.sample
     fitted = model.fitted
-    learnt = model.fitted.learnt
+    learnt = model.fitted.parameters
     calibration = learnt.calibration
-    judgement = learnt.judgement
-    own = own_parameters(fitted.text_classifier)
+    judgement = learnt.calibration_quality
+    own = get_classifier_parameters(fitted.text_classifier)
     top_terms = _top_terms(model, top)
     temperature = _LengthPower(calibration.scale, calibration.exponent)
     return Overview(
         documents=statistics.n_documents,
-        several_labels=None if fitted.kind.is_exclusive else True,
+        several_labels=None if fitted.posterior_type.is_exclusive else True,
         tokens=fitted.n_tokens,
-        encoded_lines=n_encoded_lines(statistics),
+        encoded_lines=count_encoded_lines(statistics),
         terms=int(np.count_nonzero(fitted.text_terms)),
         closed_vocabulary=model.counts.is_closed,
-        selected_terms=fitted.language_models.n_selected,
+        selected_terms=fitted.language_models.n_outcomes,
         ngrams=int(statistics.vocabulary.pairs.size),
         fields=_fields(model),
         smoothing=learnt.smoothing,
-        terms_with_own_smoothing=len(learnt.own),
+        terms_with_own_smoothing=len(learnt.own_pseudo_counts),
         choices=learnt.choices,
         calibration=None if judgement is None else CalibrationOverview(temperature, **judgement),
         l2=own.l2,
         boundary=None if own.boundary is None else _boundary(model, own.boundary),
-        linear=None if own.two_classes is None else _linear(model, own.two_classes, top),
-        members={name: _LengthPower(*weight) for name, weight in own.members.items()},
+        linear=None
+        if own.two_class_boundary is None
+        else _linear(model, own.two_class_boundary, top),
+        members={name: _LengthPower(*weight) for name, weight in own.member_weights.items()},
         attributes=attributes_overview(model, own.number_weights),
         sample=_SampleOverview(len(sample.documents), sample.is_complete),
         seeds=_seeds(model),
@@ -342,33 +346,33 @@ def overview(model: TextClassifier, top: int) -> Overview:
         stop_words=len(model.analysis.stop_list),
         written_by=fitted.written_by,
         classes={
-            label: ClassOverview(*class_size(model, k), top_terms[k])
+            label: ClassOverview(*get_class_size(model, k), top_terms[k])
             for k, label in enumerate(statistics.classes)
         },
     )
 
 
 def _unlabelled(model: TextClassifier) -> UnlabelledOverview | None:
-    figures = model.fitted.learnt.unlabelled
-    labelled = model.counts.labelled
+    figures = model.fitted.parameters.unlabelled_summary
+    labelled = model.counts.labelled_statistics
     if figures is None:
         return None
     weight = 0.0
     classes = dict.fromkeys(labelled.classes, 0.0)
-    for of_layer, derived in model.counts.table.derived():
+    for of_layer, derived in model.counts.table.iter_derived_layers():
         weight = of_layer
         classes = dict(
             zip(derived.classes, (derived.class_documents / derived.unit).tolist(), strict=True)
         )
-    n_terms = int(np.count_nonzero(~labelled.held))
+    n_terms = int(np.count_nonzero(~labelled.term_occurs))
     return UnlabelledOverview(figures.documents, weight, n_terms, dict(figures.losses), classes)
 
 
 def _seeds(model: TextClassifier) -> dict[str, dict[str, float]] | None:
     found: dict[str, dict[str, float]] = {}
-    for seed in by_class(model.fitted.learnt.weights.seeds, model.classes):
+    for seed in expand_negative_seeds(model.fitted.parameters.weights.seeds, model.classes):
         of_class = found.setdefault(seed.label, {})
-        term = displayed_term(" ".join(seed.term))
+        term = display_term(" ".join(seed.term))
         of_class[term] = of_class.get(term, 0.0) + seed.pseudo_count
     return found or None
 
@@ -378,9 +382,9 @@ def _fields(model: TextClassifier) -> dict[str, int] | None:
     terms = (
         []
         if model.reading.is_counted
-        else np.flatnonzero(is_of_field(vocabulary) & model.fitted.text_terms).tolist()
+        else np.flatnonzero(is_field_term(vocabulary) & model.fitted.text_terms).tolist()
     )
-    counted = Counter(vocabulary.term(number).partition(":")[0] for number in terms)
+    counted = Counter(vocabulary.get_term(number).partition(":")[0] for number in terms)
     return dict(sorted(counted.items(), key=lambda of_field: (-of_field[1], of_field[0]))) or None
 
 
@@ -407,17 +411,21 @@ def _linear(model: TextClassifier, boundary: TwoClassBoundary, top: int) -> TwoC
         order if order.size <= 2 * top else np.concatenate((order[:top], order[order.size - top :]))
     )
     return TwoClassWeights(
-        b, {term_name(model, int(terms[place])): float(weights[place]) for place in shown.tolist()}
+        b,
+        {
+            format_term_name(model, int(terms[place])): float(weights[place])
+            for place in shown.tolist()
+        },
     )
 
 
 def _top_terms(model: TextClassifier, top: int) -> list[list[str]]:
     if not top:
         return [[] for _ in model.classes]
-    ranked = ranking(model, "mutual-information")
+    ranked = rank_model_terms(model, "mutual-information")
     by_class = np.argsort(ranked.classes, kind="stable")
     ends = np.cumsum(np.bincount(ranked.classes, minlength=len(model.classes)))
     return [
-        [term_name(model, term) for term in terms[:top].tolist()]
+        [format_term_name(model, term) for term in terms[:top].tolist()]
         for terms in np.split(ranked.terms[by_class], ends[:-1])
     ]

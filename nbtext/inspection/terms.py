@@ -8,24 +8,29 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.classifiers.base import class_conditionals
-from nbtext.classifiers.inspection import OF_TOKENS, TermProbabilities
-from nbtext.counts.count_table import whole_or_float
-from nbtext.counts.matrix import in_blocks
-from nbtext.counts.vocabulary import FORMS, category_term, displayed_term, is_category_of
-from nbtext.document_fields import checked_fields, field_name, without_separators
-from nbtext.explain.explanation import class_number
-from nbtext.explain.token_trace import WordWalker
-from nbtext.language_model.dirichlet import beta_intervals
-from nbtext.selection import (
-    PROBABILITIES_AT_ONCE,
-    Ranking,
-    goes_by_cells,
-    mutual_information,
-    rank,
-    summands_of_cells,
+from nbtext.classifiers.base import get_term_probabilities
+from nbtext.classifiers.inspection import MEANING_OF_TOKENS, TermProbabilities
+from nbtext.counts.count_table import to_int_or_float
+from nbtext.counts.matrix import iter_blocks
+from nbtext.counts.vocabulary import (
+    INFLECTED_WORDS_ATTRIBUTE,
+    display_term,
+    is_attribute_category,
+    make_category_term,
 )
-from nbtext.text.analyzer import UNKNOWN
+from nbtext.document_fields import clean_fields, clean_text, normalise_field_name
+from nbtext.explain.explanation import find_class_index
+from nbtext.explain.token_trace import TokenTracer
+from nbtext.language_model.dirichlet import compute_beta_intervals
+from nbtext.selection import (
+    MAX_PROBABILITIES_IN_MEMORY,
+    Ranking,
+    compute_sparse_summands,
+    mutual_information,
+    rank_terms,
+    uses_sparse_sum,
+)
+from nbtext.text.analyzer import UNKNOWN_TERM
 from nbtext.text.hashing import unpair
 from nbtext.text.ngrams import WILDCARD
 
@@ -34,26 +39,29 @@ if TYPE_CHECKING:
 
     from nbtext.classifiers.attribute_likelihoods import CategoricalAttribute
     from nbtext.model.text_classifier import TextClassifier
-    from nbtext.type_names import Fields, Floats, Names, Whole
+    from nbtext.type_names import Fields, Floats, Ints, Names
 
     Forms = list[tuple[str, int]]
 
 
-def ranking(model: TextClassifier, by: str, top: int | None = None) -> Ranking:
+def rank_model_terms(model: TextClassifier, criterion: str, top: int | None = None) -> Ranking:
     """Return the ``top`` best terms of the texts and categories, each in its own distribution, by a criterion of `nbtext.selection`."""
     distributions = [
         model.fitted.language_models,
-        *(attribute.values for attribute in _categorical(model)),
+        *(attribute.language_models for attribute in _categorical(model)),
     ]
-    rankings = [rank(models, model.fitted.classifier.prior, by, top) for models in distributions]
+    rankings = [
+        rank_terms(models, model.fitted.classifier.prior, criterion, top)
+        for models in distributions
+    ]
     terms, scores, classes = (np.concatenate(column) for column in zip(*rankings, strict=True))
     best = np.lexsort((terms, -scores))[:top]
     return Ranking(terms[best], scores[best], classes[best])
 
 
-def term_name(model: TextClassifier, term: int) -> str:
+def format_term_name(model: TextClassifier, term: int) -> str:
     """Return a term as it is shown to people; a category as ``name=value``."""
-    return displayed_term(model.fitted.statistics.vocabulary.term(term))
+    return display_term(model.fitted.statistics.vocabulary.get_term(term))
 
 
 def _categorical(model: TextClassifier) -> tuple[CategoricalAttribute, ...]:
@@ -61,19 +69,22 @@ def _categorical(model: TextClassifier) -> tuple[CategoricalAttribute, ...]:
     return () if attributes is None else attributes.categorical
 
 
-def surface_forms(model: TextClassifier) -> dict[int, Forms]:
+def count_surface_forms(model: TextClassifier) -> dict[int, Forms]:
     """Return the words that each stemmed term stands for, with their counts, most frequent first, by number of the term.
 
     The term itself occurs as often as it was counted without an inflection. Empty for a model trained without ``--set surface-forms=true``.
     """
-    statistics = model.fitted.statistics.observed
+    statistics = model.fitted.statistics.observed_counts
     if not model.settings.surface_forms:
         return {}
     vocabulary = statistics.vocabulary
     counts = statistics.term_counts
-    numbers = np.flatnonzero(is_category_of(vocabulary, FORMS)).tolist()
-    words = [vocabulary.term(number).removeprefix(category_term(FORMS, "")) for number in numbers]
-    terms = vocabulary.find(model.analysis.stemmer()(words))
+    numbers = np.flatnonzero(is_attribute_category(vocabulary, INFLECTED_WORDS_ATTRIBUTE)).tolist()
+    words = [
+        vocabulary.get_term(number).removeprefix(make_category_term(INFLECTED_WORDS_ATTRIBUTE, ""))
+        for number in numbers
+    ]
+    terms = vocabulary.find(model.analysis.build_stemmer()(words))
     found: dict[int, Forms] = defaultdict(list)
     for number, word, term in zip(numbers, words, terms, strict=True):
         if term >= 0:  # a pruned model may keep an inflection of a term that is gone
@@ -81,26 +92,28 @@ def surface_forms(model: TextClassifier) -> dict[int, Forms]:
     for term, forms in found.items():
         itself = int(counts[term]) - sum(count for _, count in forms)
         if itself > 0:
-            forms.append((vocabulary.term(term), itself))
+            forms.append((vocabulary.get_term(term), itself))
         forms.sort(key=lambda form: (-form[1], form[0]))
     return found
 
 
-def most_frequent_forms(model: TextClassifier) -> dict[int, str]:
+def find_most_frequent_forms(model: TextClassifier) -> dict[int, str]:
     """Return the most frequent word of each stemmed term, by number of the term; of equally frequent ones the first in the alphabet."""
-    return {term: forms[0][0] for term, forms in surface_forms(model).items()}
+    return {term: forms[0][0] for term, forms in count_surface_forms(model).items()}
 
 
-def as_words(model: TextClassifier, terms: Sequence[int]) -> list[str]:
-    """Return the names of terms with the most frequent word in place of each stem, also inside n-grams; other terms as `term_name`."""
+def replace_stems(model: TextClassifier, terms: Sequence[int]) -> list[str]:
+    """Return the names of terms with the most frequent word in place of each stem, also inside n-grams; other terms as `format_term_name`."""
     vocabulary = model.fitted.statistics.vocabulary
-    words = most_frequent_forms(model)
+    words = find_most_frequent_forms(model)
 
     def as_word(number: int) -> str:
-        if number < vocabulary.n_single:
-            return words.get(number) or term_name(model, number)
+        if number < vocabulary.n_single_terms:
+            return words.get(number) or format_term_name(model, number)
         left, last = unpair(
-            vocabulary.pairs[number - vocabulary.n_single : number - vocabulary.n_single + 1]
+            vocabulary.pairs[
+                number - vocabulary.n_single_terms : number - vocabulary.n_single_terms + 1
+            ]
         )
         return f"{as_word(int(left[0]))} {as_word(int(last[0]))}"
 
@@ -154,10 +167,10 @@ class WordDetails:
     terms: list[TermDetails]
 
 
-def term_details(model: TextClassifier, words: Sequence[str]) -> list[WordDetails]:
+def collect_word_details(model: TextClassifier, words: Sequence[str]) -> list[WordDetails]:
     """Return the details of each word, or of each text of several words with the n-grams that they make."""
-    forms = surface_forms(model)
-    of_texts = term_probabilities(model)
+    forms = count_surface_forms(model)
+    of_texts = choose_term_probabilities(model)
     found = []
     for word in words:
         probabilities = of_texts
@@ -165,16 +178,16 @@ def term_details(model: TextClassifier, words: Sequence[str]) -> list[WordDetail
         never_seen = False
         for attribute in _categorical(model):
             if word.startswith(f"{attribute.name}="):
-                own = attribute.never_seen([word.split("=", 1)[1]])[:, np.newaxis]
+                own = attribute.get_unseen_pseudo_counts([word.split("=", 1)[1]])[:, np.newaxis]
                 never_seen = not np.isnan(own).any()
-                probabilities = TermProbabilities.of_models(
-                    attribute.values,
+                probabilities = TermProbabilities.from_models(
+                    attribute.language_models,
                     f"of the values of {attribute.name!r}",
                     own if never_seen else None,
                 )
                 terms = {
                     word: model.fitted.statistics.vocabulary.find(
-                        [category_term(*word.split("=", 1))]
+                        [make_category_term(*word.split("=", 1))]
                     )[0]
                 }
         details = [
@@ -196,14 +209,14 @@ def term_details(model: TextClassifier, words: Sequence[str]) -> list[WordDetail
     return found
 
 
-def term_probabilities(model: TextClassifier) -> TermProbabilities:
+def choose_term_probabilities(model: TextClassifier) -> TermProbabilities:
     """Return the probabilities by which the classifier scores terms; for one that has none of the class itself, those of the language models."""
-    found = class_conditionals(model.fitted.text_classifier)
+    found = get_term_probabilities(model.fitted.text_classifier)
     if found is not None:
         return found
-    return TermProbabilities.of_models(
+    return TermProbabilities.from_models(
         model.fitted.language_models,
-        f"{OF_TOKENS}; {model.settings.classifier} does not score by it",
+        f"{MEANING_OF_TOKENS}; {model.settings.classifier} does not score by it",
     )
 
 
@@ -218,7 +231,7 @@ def _details(
 ) -> TermDetails:
     if not known:
         return TermDetails(name, forms, known=False, selected=False, classes={})
-    statistics = model.fitted.statistics.observed
+    statistics = model.fitted.statistics.observed_counts
     terms = np.array([term] if term >= 0 else [], np.int64)
     selected = bool(probabilities.selected[term])
     probability: list[float | None] = [None] * statistics.n_classes
@@ -227,15 +240,18 @@ def _details(
         probability = probabilities.probability(terms)[0].tolist()
         if probabilities.posteriors is not None:
             posteriors = np.concatenate(probabilities.posteriors(terms))
-    pairs = (_where_finite(beta_intervals(*posteriors)), _where_finite(posteriors.T))
+    pairs = (_where_finite(compute_beta_intervals(*posteriors)), _where_finite(posteriors.T))
     columns = (
-        *(each(terms).sum(axis=0) for each in (statistics.counts_of, statistics.documents_of)),
+        *(
+            each(terms).sum(axis=0)
+            for each in (statistics.get_dense_counts, statistics.get_dense_documents)
+        ),
         probability,
         *pairs,
     )
     classes = {
         label: TermInClass(
-            whole_or_float(count), whole_or_float(documents), value, interval, posterior
+            to_int_or_float(count), to_int_or_float(documents), value, interval, posterior
         )
         for label, count, documents, value, interval, posterior in zip(
             statistics.classes, *columns, strict=True
@@ -265,28 +281,28 @@ def _terms_of(model: TextClassifier, word: str) -> dict[str, int]:
         return {word: vocabulary.find([word])[0]}
     name, colon, content = word.partition(":")
     of_field = (
-        _analysed(model, b"", checked_fields([(field_name(name), content.encode())]))
+        _analysed(model, b"", clean_fields([(normalise_field_name(name), content.encode())]))
         if colon
         else {}
     )
     analysed = (
         of_field
-        if max(of_field.values(), default=UNKNOWN) >= 0
-        else _analysed(model, without_separators(word.encode()))
+        if max(of_field.values(), default=UNKNOWN_TERM) >= 0
+        else _analysed(model, clean_text(word.encode()))
     )
     as_it_stands = int(vocabulary.find_terms([tuple(word.split(" "))])[0])
-    if as_it_stands == UNKNOWN or as_it_stands in analysed.values():
+    if as_it_stands == UNKNOWN_TERM or as_it_stands in analysed.values():
         return analysed
     return {
         word: as_it_stands,
-        **{name: number for name, number in analysed.items() if number != UNKNOWN},
+        **{name: number for name, number in analysed.items() if number != UNKNOWN_TERM},
     }
 
 
 def _analysed(model: TextClassifier, text: bytes, fields: Fields = ()) -> dict[str, int]:
     tokens = [
         token
-        for token in WordWalker.of_model(model.fitted).tokens(text, fields)
+        for token in TokenTracer.from_model(model.fitted).trace_tokens(text, fields)
         if token.kind == "word" and token.term is not None
     ]
     found = [
@@ -297,7 +313,7 @@ def _analysed(model: TextClassifier, text: bytes, fields: Fields = ()) -> dict[s
             *((term.term, term.term_id) for term in token.ngrams),
         )
     ]
-    return {name: UNKNOWN if number is None else number for name, number in found}
+    return {name: UNKNOWN_TERM if number is None else number for name, number in found}
 
 
 class TermValue(NamedTuple):
@@ -336,52 +352,54 @@ class ClassDetails(ClassSize):
     """By the summand of the mutual information of the language models, in nats, whatever the classifier: tells it apart."""
 
 
-MEASURES = ("probability", "lift", "mutual_information")
+TERM_MEASURES = ("probability", "lift", "mutual_information")
 
 
-def class_size(model: TextClassifier, number: int) -> tuple[float, float, float]:
+def get_class_size(model: TextClassifier, number: int) -> tuple[float, float, float]:
     """Return the documents, tokens and prior of a class."""
-    documents = model.counts.labelled.class_documents[number]
+    documents = model.counts.labelled_statistics.class_documents[number]
     return (
-        whole_or_float(documents),
-        whole_or_float(model.fitted.class_tokens[number]),
+        to_int_or_float(documents),
+        to_int_or_float(model.fitted.class_tokens[number]),
         float(model.fitted.classifier.prior[number]),
     )
 
 
-def class_details(model: TextClassifier, labels: Names, top: int) -> dict[str, ClassDetails]:
-    """Return each class with its ``top`` terms by each of `MEASURES`; raise `UsageError` for a class that the model does not have."""
-    classes = np.array([class_number(model.fitted, label) for label in labels], np.int64)
+def collect_class_details(
+    model: TextClassifier, labels: Names, top: int
+) -> dict[str, ClassDetails]:
+    """Return each class with its ``top`` terms by each of `TERM_MEASURES`; raise `UsageError` for a class that the model does not have."""
+    classes = np.array([find_class_index(model.fitted, label) for label in labels], np.int64)
     models = model.fitted.language_models
     prior = model.fitted.classifier.prior
-    probabilities = term_probabilities(model)
+    probabilities = choose_term_probabilities(model)
     meaning = _ProbabilityMeaning(probabilities.symbol, probabilities.meaning)
 
-    def tables(terms: Whole) -> dict[str, Floats]:
+    def tables(terms: Ints) -> dict[str, Floats]:
         probability = probabilities.probability(terms)
         corpus = (
             (probability * prior).sum(axis=1, keepdims=True)
-            if probabilities.corpus is None
-            else probabilities.corpus(terms)
+            if probabilities.corpus_probability is None
+            else probabilities.corpus_probability(terms)
         )
         values = (
             probability,
-            lift(probability, corpus),
+            compute_lift(probability, corpus),
             mutual_information(models, prior, terms)[0],
         )
         return {
-            **dict(zip(MEASURES, (value[:, classes] for value in values), strict=True)),
+            **dict(zip(TERM_MEASURES, (value[:, classes] for value in values), strict=True)),
             "": probability[:, classes],
         }
 
-    best = _best_terms(model, classes, top, MEASURES, tables, prior.size)
+    best = _best_terms(model, classes, top, TERM_MEASURES, tables, prior.size)
     return {
-        label: ClassDetails(*class_size(model, number), meaning, *best[column])
+        label: ClassDetails(*get_class_size(model, number), meaning, *best[column])
         for column, (label, number) in enumerate(zip(labels, classes.tolist(), strict=True))
     }
 
 
-def class_terms(model: TextClassifier, top: int, most_classes: int) -> tuple[ClassTerms, ...]:
+def find_class_terms(model: TextClassifier, top: int, most_classes: int) -> tuple[ClassTerms, ...]:
     """Return the ``top`` terms with the largest summand φ_jk π_k log(φ_jk / Σ_l φ_jl π_l) for each class, in nats, as far as they are above 0.
 
     Only for the ``most_classes`` classes with most documents, in the model's order.
@@ -391,11 +409,11 @@ def class_terms(model: TextClassifier, top: int, most_classes: int) -> tuple[Cla
     classes = np.sort(
         np.argsort(-model.fitted.statistics.class_documents, kind="stable")[:most_classes]
     )
-    by_cells = goes_by_cells(models, prior)
+    by_cells = uses_sparse_sum(models, prior)
 
-    def tables(terms: Whole) -> dict[str, Floats]:
+    def tables(terms: Ints) -> dict[str, Floats]:
         summands = (
-            summands_of_cells(models, prior, terms, classes)
+            compute_sparse_summands(models, prior, terms, classes)
             if by_cells
             else mutual_information(models, prior, terms)[0][:, classes]
         )
@@ -410,7 +428,7 @@ def class_terms(model: TextClassifier, top: int, most_classes: int) -> tuple[Cla
     )
 
 
-def lift(probability: Floats, corpus: Floats) -> Floats:
+def compute_lift(probability: Floats, corpus: Floats) -> Floats:
     """Return φ_jk / Σ_l φ_jl π_l, how much more probable a term is in a class than in the whole corpus, shape (n, n_classes); 1 if equally.
 
     ``probability`` holds φ_jk, shape (n, n_classes), ``corpus`` the sum, shape (n, 1). The probability in the corpus is the model's own, not the share of the counts:
@@ -424,10 +442,10 @@ def lift(probability: Floats, corpus: Floats) -> Floats:
 
 def _best_terms(
     model: TextClassifier,
-    classes: Whole,
+    classes: Ints,
     top: int,
     measures: Names,
-    tables: Callable[[Whole], Mapping[str, Floats]],
+    tables: Callable[[Ints], Mapping[str, Floats]],
     width: int,
 ) -> list[list[list[TermValue]]]:
     """Return for each class, by each measure, the ``top`` selected terms with the largest values above 0.
@@ -437,8 +455,8 @@ def _best_terms(
     """
     nothing = (np.empty(0, np.int64), np.empty((2, 0)))
     best = {(column, name): nothing for column in range(classes.size) for name in measures}
-    for terms in in_blocks(
-        np.flatnonzero(model.fitted.language_models.selected), width, PROBABILITIES_AT_ONCE
+    for terms in iter_blocks(
+        np.flatnonzero(model.fitted.language_models.selected), width, MAX_PROBABILITIES_IN_MEMORY
     ):
         columns = tables(terms)
         for (column, name), so_far in best.items():
@@ -448,9 +466,9 @@ def _best_terms(
             values = np.concatenate((so_far[1], new[:, above]), axis=1)
             order = np.lexsort((numbers, -values[1], -values[0]))[:top]
             best[column, name] = numbers[order], values[:, order]
-    term = model.fitted.statistics.vocabulary.term
+    term = model.fitted.statistics.vocabulary.get_term
 
-    def listed(numbers: Whole, values: Floats) -> list[TermValue]:
+    def listed(numbers: Ints, values: Floats) -> list[TermValue]:
         return [
             TermValue(term(number), value)
             for number, value in zip(numbers.tolist(), values[0].tolist(), strict=True)

@@ -18,27 +18,27 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from nbtext.corpus.streams import file_content
-from nbtext.document_fields import FIELDS_KEY, fields_of_pairs
+from nbtext.corpus.streams import read_option_file
+from nbtext.document_fields import FIELDS_KEY, parse_field_pairs
 from nbtext.errors import (
     WARNING,
     Finding,
     LockedError,
     PathError,
     UsageError,
-    listed,
-    quantity,
-    reason,
+    describe_os_error,
+    format_quantity,
+    join_names,
 )
 from nbtext.prediction.labels import (
-    json_label,
-    label_set,
-    separated,
-    separator_between,
-    written_label,
+    find_label_separator,
+    format_label_cell,
+    make_label_set,
+    split_label,
+    to_json_label,
 )
 from nbtext.store.atomic import sync_folder
-from nbtext.strict_json import parsed_json
+from nbtext.strict_json import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,10 +49,10 @@ if TYPE_CHECKING:
 _ENCODING = "utf-8", "surrogateescape"
 
 _BEGINNING = b'{"id": "'
-"""Of each line of `Labelled`."""
+"""Of each line of `LabelAnswer`."""
 
 
-class Labelled(NamedTuple):
+class LabelAnswer(NamedTuple):
     """A document with its label, as a line of JSON that `nbtext train` reads."""
 
     id: str
@@ -68,35 +68,35 @@ class Labelled(NamedTuple):
     def line(self) -> str:
         """The line, without its end."""
         record = {name: value for name, value in self._asdict().items() if value is not None}
-        return json.dumps(record | {"label": json_label(self.label)}, ensure_ascii=False)
+        return json.dumps(record | {"label": to_json_label(self.label)}, ensure_ascii=False)
 
     @classmethod
-    def of_line(cls, line: str) -> Labelled:
+    def from_line(cls, line: str) -> LabelAnswer:
         """Return the document of a line; raise `ValueError` if it is none."""
-        record = parsed_json(line)
+        record = parse_json(line)
         if not isinstance(record, dict) or not all(
             isinstance(record.get(name), str) for name in ("id", "text")
         ):
             raise ValueError
         label = record.get("label")
         if isinstance(label, list) and all(isinstance(each, str) for each in label):
-            label = label_set(label)
+            label = make_label_set(label)
         elif not isinstance(label, str) or not label:
             raise ValueError
         fields = record.get(FIELDS_KEY)
         if fields is not None:
-            fields_of_pairs(fields)
+            parse_field_pairs(fields)
         return cls(
             record["id"], label, record["text"], record.get("who"), record.get("time"), fields
         )  # who and time as they are
 
 
-class Reviewed(NamedTuple):
+class ReviewAnswer(NamedTuple):
     """A document with its old and its new label, as a line of TSV."""
 
     id: str
-    before: str
-    after: str
+    old_label: str
+    new_label: str
 
     @property
     def line(self) -> str:
@@ -104,7 +104,7 @@ class Reviewed(NamedTuple):
         return "\t".join(field.translate(_ESCAPES) for field in self)
 
     @classmethod
-    def of_line(cls, line: str) -> Reviewed:
+    def from_line(cls, line: str) -> ReviewAnswer:
         """Return the document of a line; raise `ValueError` if it is none."""
         identity, before, after = line.split("\t")
         if not before or not after:
@@ -117,7 +117,7 @@ class Reviewed(NamedTuple):
         )
 
 
-Answer = Labelled | Reviewed
+LabellingAnswer = LabelAnswer | ReviewAnswer
 
 _ESCAPED = {"\\\\": "\\", "\\t": "\t", "\\n": "\n", "\\r": "\r"}
 _ESCAPES = str.maketrans({character: escape for escape, character in _ESCAPED.items()})
@@ -127,10 +127,10 @@ _ESCAPE = re.compile(r"\\([\\tnr])")
 class AnswerFile:
     """Answers in a file that this process alone writes to."""
 
-    def __init__(self, path: str, of_line: Callable[[str], Answer]) -> None:
+    def __init__(self, path: str, parse_line: Callable[[str], LabellingAnswer]) -> None:
         """Open the file, or make it; raise `LockedError` if another process has it, `PathError` if it is no such file."""
         self.path = path
-        self.repaired = False
+        self.was_repaired = False
         """True if a half-written line was cut off."""
         try:
             is_new = not os.path.lexists(path)
@@ -139,7 +139,7 @@ class AnswerFile:
             )
             try:
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                self.answers = self._read(of_line)
+                self.answers = self._read(parse_line)
             except BaseException:
                 os.close(self._descriptor)
                 raise
@@ -152,7 +152,7 @@ class AnswerFile:
                 hint="end it, or give another file",
             ) from None
         except OSError as problem:
-            raise PathError(f"cannot write ({reason(problem)})", where=path) from None
+            raise PathError(f"cannot write ({describe_os_error(problem)})", where=path) from None
 
     def __enter__(self) -> Self:
         return self
@@ -160,7 +160,7 @@ class AnswerFile:
     def __exit__(self, *_: object) -> None:
         os.close(self._descriptor)
 
-    def append(self, answer: Answer) -> None:
+    def append(self, answer: LabellingAnswer) -> None:
         """Write an answer; when this returns it is on the disk. Raise `PathError` if that fails, and then the file is as before."""
         self._require_unchanged()
         line = f"{answer.line}\n".encode(*_ENCODING)
@@ -176,7 +176,7 @@ class AnswerFile:
                     os.ftruncate(self._descriptor, begin)
             if isinstance(problem, OSError):
                 raise PathError(
-                    f"cannot write ({reason(problem)})",
+                    f"cannot write ({describe_os_error(problem)})",
                     where=self.path,
                     hint="the answers before are in it",
                 ) from None
@@ -184,7 +184,7 @@ class AnswerFile:
         self._ends.append(begin + len(line))
         self.answers.append(answer)
 
-    def take_back(self) -> None:
+    def remove_last(self) -> None:
         """Cut off the last answer; raise `PathError` as `append` does."""
         self._require_unchanged()
         self._ends.pop()
@@ -193,7 +193,9 @@ class AnswerFile:
             os.ftruncate(self._descriptor, self._ends[-1])
             os.fsync(self._descriptor)
         except OSError as problem:
-            raise PathError(f"cannot write ({reason(problem)})", where=self.path) from None
+            raise PathError(
+                f"cannot write ({describe_os_error(problem)})", where=self.path
+            ) from None
 
     def _require_unchanged(self) -> None:
         """Raise `PathError` if the path leads to another file by now, or another program wrote to this one."""
@@ -215,27 +217,29 @@ class AnswerFile:
                 hint="begin again, to go on from what it holds",
             )
 
-    def _read(self, of_line: Callable[[str], Answer]) -> list[Answer]:
+    def _read(self, of_line: Callable[[str], LabellingAnswer]) -> list[LabellingAnswer]:
         """Return the answers; end a last line that is whole, cut it off if it is not."""
         with open(self._descriptor, "rb", closefd=False) as file:
             content = file.read()
-        answers = read_session(self.path, content, of_line)
+        answers = read_session_answers(self.path, content, of_line)
         self._ends = [0, *accumulate(map(len, content.splitlines(keepends=True)[: len(answers)]))]
         """Where each line ends, after 0."""
         if self._ends[-1] < len(content):
             os.ftruncate(self._descriptor, self._ends[-1])
-            self.repaired = True
+            self.was_repaired = True
         elif content and not content.endswith(b"\n"):
             self._ends[-1] += os.write(self._descriptor, b"\n")
         return answers
 
 
-def read_session(path: str, content: bytes, of_line: Callable[[str], Answer]) -> list[Answer]:
+def read_session_answers(
+    path: str, content: bytes, parse_line: Callable[[str], LabellingAnswer]
+) -> list[LabellingAnswer]:
     """Return what `read_answers` does; the last line may lack its end, or be half-written if a session can have begun it."""
     rest = content[content.rfind(b"\n") + 1 :]
     if _is_object(rest):
-        return read_answers(path, content + b"\n", of_line)
-    answers = read_answers(path, content, of_line)
+        return read_answers(path, content + b"\n", parse_line)
+    answers = read_answers(path, content, parse_line)
     if rest and not answers and not _BEGINNING.startswith(rest[: len(_BEGINNING)]):
         raise PathError(
             "is no file of answers of nbtext label", where=path, hint="give another file with --to"
@@ -246,7 +250,7 @@ def read_session(path: str, content: bytes, of_line: Callable[[str], Answer]) ->
 def _is_object(line: bytes) -> bool:
     """Return True if a line is a JSON object. A half-written one is not; a line of TSV may have lost the end of its class."""
     try:
-        return line.startswith(b"{") and isinstance(parsed_json(line.decode(*_ENCODING)), dict)
+        return line.startswith(b"{") and isinstance(parse_json(line.decode(*_ENCODING)), dict)
     except ValueError:
         return False
 
@@ -254,15 +258,15 @@ def _is_object(line: bytes) -> bool:
 def read_answers(
     path: str,
     content: bytes,
-    of_line: Callable[[str], Answer],
+    parse_line: Callable[[str], LabellingAnswer],
     hint: str = "give another file with --to",
-) -> list[Answer]:
+) -> list[LabellingAnswer]:
     """Return the answers of whole lines; raise `PathError` for a line that is none or a document that is there twice."""
-    answers: list[Answer] = []
+    answers: list[LabellingAnswer] = []
     first: dict[str, int] = {}
     for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines(), 1):
         try:
-            answer = of_line(line.decode(*_ENCODING))
+            answer = parse_line(line.decode(*_ENCODING))
         except ValueError:
             raise PathError(
                 "is no answer of nbtext label", where=f"{path}:{number}", hint=hint
@@ -286,7 +290,7 @@ class LabelPatch:
 
     def __init__(self, path: str) -> None:
         """Read a patch; raise `PathError` for a file that cannot be read, or is none."""
-        content = file_content(path)
+        content = read_option_file(path)
         if content and not content.endswith(b"\n"):
             raise PathError(
                 "the last line has no end, as after a power cut",
@@ -296,12 +300,14 @@ class LabelPatch:
         rows = read_answers(
             path,
             content,
-            Reviewed.of_line,
+            ReviewAnswer.from_line,
             hint="lines have a document, its old and its new label, with tabs between them",
         )
         self.path = path
         self._rows = {
-            row.id: (number, row) for number, row in enumerate(rows, 1) if isinstance(row, Reviewed)
+            row.id: (number, row)
+            for number, row in enumerate(rows, 1)
+            if isinstance(row, ReviewAnswer)
         }
 
     def __call__(self, document: Document, notices: Notices) -> Document:
@@ -309,19 +315,19 @@ class LabelPatch:
         if (found := self._rows.get(document.id)) is None:
             return document
         number, row = found
-        label = written_label(document.label or "")
-        if label not in (row.before, row.after):
-            message = f"{row.id} has the label {label!r}, not {row.before!r}"
+        label = format_label_cell(document.label or "")
+        if label not in (row.old_label, row.new_label):
+            message = f"{row.id} has the label {label!r}, not {row.old_label!r}"
             raise UsageError(
                 message, where=f"{self.path}:{number}", hint="review it again, or remove the line"
             )
-        notices.relabelled.append(row.id)
-        after = separated(row.after, separator_between([document.label]))
+        notices.relabelled_ids.append(row.id)
+        after = split_label(row.new_label, find_label_separator([document.label]))
         return document._replace(label=after)
 
-    def warnings(self, notices: Notices) -> list[Finding]:
+    def find_warnings(self, notices: Notices) -> list[Finding]:
         """List the finding that documents are not in the corpus."""
-        met = set(notices.relabelled)
+        met = set(notices.relabelled_ids)
         unmet = [name for name in self._rows if name not in met]
         if not unmet:
             return []
@@ -329,7 +335,7 @@ class LabelPatch:
             Finding(
                 "labels",
                 WARNING,
-                f"{self.path}: {quantity(len(unmet), 'document')} not in the corpus: "
-                f"{listed(unmet, SHOWN)}",
+                f"{self.path}: {format_quantity(len(unmet), 'document')} not in the corpus: "
+                f"{join_names(unmet, SHOWN)}",
             )
         ]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.counts.counting import Analysis, count
-from nbtext.counts.matrix import DocumentTermMatrix, stable_order
+from nbtext.counts.counting import Analysis, count_labelled_documents
+from nbtext.counts.matrix import DocumentTermMatrix, argsort_stable
 from nbtext.errors import UsageError
-from nbtext.ragged import offsets
+from nbtext.ragged import compute_offsets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from nbtext.counts.count_table import CountTable
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.vocabulary import Vocabulary
-    from nbtext.type_names import Floats, Ids, Keys, Whole
+    from nbtext.type_names import Floats, Ids, Ints, Keys
 
-COUNTS = 1 << 10
+LOG_COUNT_SCALE = 1 << 10
 """Log counts are whole numbers of 1 / `COUNTS`, so that their sums are exact."""
 
 ENTRIES_AT_ONCE = 1 << 17
@@ -32,16 +32,16 @@ ENTRIES_AT_ONCE = 1 << 17
 _NO_CLASS = "pool"
 
 
-class Reach(NamedTuple):
+class DocumentNeighbours(NamedTuple):
     """The terms of a document, and where in the order by term the entries of all documents are that hold one of them."""
 
     terms: Ids
     """Shape (n_terms,)."""
     log_counts: Ids
     """Shape (n_terms,)."""
-    starts: Whole
+    starts: Ints
     """The first entry of each term, shape (n_terms,)."""
-    sizes: Whole
+    sizes: Ints
     """Documents of each term, shape (n_terms,)."""
 
 
@@ -66,50 +66,56 @@ class DocumentPool:
         return len(self.vocabulary)
 
     @cached_property
-    def rows(self) -> dict[str, int]:
+    def rows_by_id(self) -> dict[str, int]:
         """The number of each document by its name; of several with one name the first."""
         return {document.id: row for row, document in reversed([*enumerate(self.documents)])}
 
     @cached_property
     def log_counts(self) -> Ids:
         """log(1 + n_jd) in units of 1 / `COUNTS`, by document, shape (n_entries,)."""
-        return np.rint(np.log1p(self.matrix.counts, dtype=np.float64) * COUNTS).astype(np.int32)
+        return np.rint(np.log1p(self.matrix.counts, dtype=np.float64) * LOG_COUNT_SCALE).astype(
+            np.int32
+        )
 
     @cached_property
     def lengths(self) -> Floats:
         """X_d, the sum of the log counts of each document, shape (n_docs,)."""
-        return self.sums(self.log_counts.astype(np.int64)) / COUNTS
+        return self.sum_by_document(self.log_counts.astype(np.int64)) / LOG_COUNT_SCALE
 
-    def sums(self, of_entries: Whole) -> Whole:
+    def sum_by_document(self, entry_values: Ints) -> Ints:
         """Return the sum of the numbers of each document's entries, shape (n_docs,)."""
-        running = offsets(of_entries)
+        running = compute_offsets(entry_values)
         return running[self.matrix.offsets[1:]] - running[self.matrix.offsets[:-1]]
 
     @cached_property
-    def order_by_term(self) -> Whole:
+    def entries_by_term(self) -> Ints:
         """The entries of the matrix sorted by term, shape (n_entries,)."""
-        return stable_order(self.matrix.terms.astype(np.int64))
+        return argsort_stable(self.matrix.terms.astype(np.int64))
 
     @cached_property
-    def term_offsets(self) -> Whole:
+    def term_offsets(self) -> Ints:
         """Bounds of the entries of each term in that order, shape (n_terms + 1,)."""
-        return offsets(np.bincount(self.matrix.terms, minlength=self.n_terms))
+        return compute_offsets(np.bincount(self.matrix.terms, minlength=self.n_terms))
 
     @cached_property
     def documents_by_term(self) -> Ids:
         """The document of each entry in that order, shape (n_entries,)."""
-        return self.matrix.entry_documents.astype(np.int32)[self.order_by_term]
+        return self.matrix.entry_documents.astype(np.int32)[self.entries_by_term]
 
-    def reach(self, row: int) -> Reach:
+    def find_neighbours(self, row: int) -> DocumentNeighbours:
         """Return the terms of a document, and all documents that hold one of them."""
         here = slice(int(self.matrix.offsets[row]), int(self.matrix.offsets[row + 1]))
         terms = self.matrix.terms[here]
         starts = self.term_offsets[terms]
-        return Reach(terms, self.log_counts[here], starts, self.term_offsets[terms + 1] - starts)
+        return DocumentNeighbours(
+            terms, self.log_counts[here], starts, self.term_offsets[terms + 1] - starts
+        )
 
-    def spread(self, document: Reach, of_terms: Whole, by_term: Ids, sums: Whole) -> None:
+    def propagate(
+        self, document: DocumentNeighbours, of_terms: Ints, by_term: Ids, sums: Ints
+    ) -> None:
         """Add to the sums of all documents, shape (n_docs,), for each term of one ``of_terms`` times what they hold of it, as entries in ``by_term``."""
-        block = offsets(document.sizes)[:-1] // ENTRIES_AT_ONCE
+        block = compute_offsets(document.sizes)[:-1] // ENTRIES_AT_ONCE
         bounds = [*np.flatnonzero(np.diff(block, prepend=-1)).tolist(), block.size]
         entries = [
             slice(start, start + size)
@@ -126,9 +132,9 @@ class DocumentPool:
                 np.repeat(of_terms[begin:end], document.sizes[begin:end]) * held,
             )
 
-    def text(self, row: int) -> str:
+    def get_text(self, row: int) -> str:
         """Return a document as people read it."""
-        return self.documents[row].shown
+        return self.documents[row].display_text
 
 
 class CountedPool(NamedTuple):
@@ -148,7 +154,7 @@ def count_pool(documents: Iterable[Document], analysis: Analysis) -> CountedPool
             kept.append(document)
             yield document._replace(label=document.label or _NO_CLASS)
 
-    counts = count(labelled(), analysis, keep_all=True)
+    counts = count_labelled_documents(labelled(), analysis, keep_all=True)
     table = counts.table
     counted = counts.documents
     if not table.n_terms:

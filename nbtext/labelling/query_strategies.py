@@ -1,6 +1,6 @@
 """Choice of the document to ask about next.
 
-`uncertain` is one less the margin between the two most probable classes, or of documents with several labels Σ p(1 − p) over the labels; `typical` is coverage; `mixed` is their product, and measures best
+`measure_pool_uncertainty` is one less the margin between the two most probable classes, or of documents with several labels Σ p(1 − p) over the labels; `typical` is coverage; `mixed` is their product, and measures best
 (bench/labelling.py). Sources: D. Lewis, W. Gale, A sequential algorithm for training text classifiers (1994), for uncertainty; T. Scheffer, C. Decomain,
 S. Wrobel, Active hidden Markov models for information extraction (2001), for the margin; B. Settles, Active learning literature survey (2009).
 
@@ -20,28 +20,28 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.ragged import flat_indices
+from nbtext.ragged import compute_flat_indices
 
 if TYPE_CHECKING:
-    from nbtext.labelling.pool import DocumentPool, Reach
+    from nbtext.labelling.pool import DocumentNeighbours, DocumentPool
     from nbtext.labelling.running_model import RunningModel
-    from nbtext.type_names import Floats, Ids, Whole
+    from nbtext.type_names import Floats, Ids, Ints
 
-MOST_TOKENS = 10.0
+MAX_EVIDENCE_TOKENS = 10.0
 """A longer document counts as one of so many tokens. The evidence of a long document is too extreme, and none would ever be uncertain."""
 
 DOCUMENTS_AT_ONCE = 1 << 13
 """Documents whose scores by class are in memory at once: they fit into the cache."""
 
 
-VECTORS = 1 << 15
+VECTOR_SCALE = 1 << 15
 """Elements of the vectors are whole numbers of 1 / `VECTORS`."""
 
-MEANS = 1 << 30
-"""Elements of the mean are whole numbers of 1 / `MEANS`, so that the sums are exact."""
+MEAN_SCALE = 1 << 30
+"""Elements of the mean are whole numbers of 1 / `MEAN_SCALE`, so that the sums are exact."""
 
 
-class Coverage:
+class Representativeness:
     """c(d) of all documents of a pool, exact after each label."""
 
     def __init__(self, pool: DocumentPool) -> None:
@@ -53,52 +53,61 @@ class Coverage:
         )
         of_entry = matrix.entry_documents
         norms = np.sqrt(np.bincount(of_entry, weights**2, len(pool)))
-        vectors = np.rint(weights / np.where(norms > 0, norms, 1)[of_entry] * VECTORS).astype(
+        vectors = np.rint(weights / np.where(norms > 0, norms, 1)[of_entry] * VECTOR_SCALE).astype(
             np.int32
         )
         self._vectors = vectors
-        self._by_term = vectors[pool.order_by_term]
-        self._mean = np.bincount(matrix.terms, vectors, pool.n_terms) / (VECTORS * len(pool))
+        self._by_term = vectors[pool.entries_by_term]
+        self._mean = np.bincount(matrix.terms, vectors, pool.n_terms) / (VECTOR_SCALE * len(pool))
         self._labelled = np.zeros(pool.n_terms, np.int64)
-        self.of_documents = np.zeros(len(pool), np.int64)
-        """c(d) in units of 1 / (`VECTORS` · `MEANS`), shape (n_docs,)."""
-        self.load(np.empty(0, np.int64))
+        self.document_scores = np.zeros(len(pool), np.int64)
+        """c(d) in units of 1 / (`VECTORS` · `MEAN_SCALE`), shape (n_docs,)."""
+        self.add_rows(np.empty(0, np.int64))
 
-    def load(self, rows: Whole) -> None:
+    def add_rows(self, rows: Ints) -> None:
         """Count many documents as labelled at once; the result is that of `add` for each."""
         matrix = self._pool.matrix
-        entries = flat_indices(matrix.offsets[rows], matrix.entries[rows])
+        entries = compute_flat_indices(matrix.offsets[rows], matrix.row_sizes[rows])
         self._labelled += np.bincount(matrix.terms[entries], minlength=self._pool.n_terms)
-        self.of_documents = self._pool.sums(self._vectors * self._worth(slice(None))[matrix.terms])
+        self.document_scores = self._pool.sum_by_document(
+            self._vectors * self._worth(slice(None))[matrix.terms]
+        )
 
-    def add(self, document: Reach, sign: int = 1) -> None:
+    def add(self, document: DocumentNeighbours, sign: int = 1) -> None:
         """Count a document as labelled, or with ``sign`` −1 as not."""
         before = self._worth(document.terms)
         self._labelled[document.terms] += sign
         change = self._worth(document.terms) - before
-        self._pool.spread(document, change, self._by_term, self.of_documents)
+        self._pool.propagate(document, change, self._by_term, self.document_scores)
 
-    def _worth(self, terms: Ids | slice) -> Whole:
+    def _worth(self, terms: Ids | slice) -> Ints:
         """Return t_j / (1 + l_j) of terms, shape (n,)."""
-        return np.rint(self._mean[terms] / (1 + self._labelled[terms]) * MEANS).astype(np.int64)
+        return np.rint(self._mean[terms] / (1 + self._labelled[terms]) * MEAN_SCALE).astype(
+            np.int64
+        )
 
 
-def tempered(scores: Floats, lengths: Floats) -> Floats:
-    """Return scores, shape (n_classes, n_docs), of documents longer than `MOST_TOKENS` as if they were that long; ``lengths`` of shape (n_docs,)."""
-    return scores * (MOST_TOKENS / np.maximum(lengths, MOST_TOKENS))
+def cap_length(scores: Floats, lengths: Floats) -> Floats:
+    """Return scores, shape (n_classes, n_docs), of documents longer than `MAX_EVIDENCE_TOKENS` as if they were that long; ``lengths`` of shape (n_docs,)."""
+    return scores * (MAX_EVIDENCE_TOKENS / np.maximum(lengths, MAX_EVIDENCE_TOKENS))
 
 
-def uncertain(pool: DocumentPool, model: RunningModel) -> Floats:
+def measure_pool_uncertainty(pool: DocumentPool, model: RunningModel) -> Floats:
     """Return how uncertain the model is of each document, shape (n_docs,)."""
     blocks = [
         slice(begin, begin + DOCUMENTS_AT_ONCE) for begin in range(0, len(pool), DOCUMENTS_AT_ONCE)
     ]
     return np.concatenate(
-        [model.doubts(tempered(model.scores(block), pool.lengths[block])) for block in blocks]
+        [
+            model.measure_uncertainty(cap_length(model.compute_scores(block), pool.lengths[block]))
+            for block in blocks
+        ]
     )
 
 
-def worth(strategy: str, pool: DocumentPool, model: RunningModel, coverage: Coverage) -> Floats:
+def compute_acquisition_scores(
+    strategy: str, pool: DocumentPool, model: RunningModel, coverage: Representativeness
+) -> Floats:
     """Return what the document asked about has most of, shape (n_docs,), by a strategy that does not draw at random."""
-    found = np.ones(len(pool)) if strategy == "typical" else uncertain(pool, model)
-    return found if strategy == "uncertain" else found * coverage.of_documents
+    found = np.ones(len(pool)) if strategy == "typical" else measure_pool_uncertainty(pool, model)
+    return found if strategy == "uncertain" else found * coverage.document_scores

@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.evaluation.label_errors import suspects
-from nbtext.labelling.answer_file import AnswerFile, Reviewed
-from nbtext.labelling.query_strategies import tempered
-from nbtext.labelling.session import Estimate, Plan, Session
-from nbtext.prediction.labels import EVERYTHING, labels_in, separated, written_label
+from nbtext.evaluation.label_errors import find_suspects
+from nbtext.labelling.answer_file import AnswerFile, ReviewAnswer
+from nbtext.labelling.query_strategies import cap_length
+from nbtext.labelling.session import AccuracyEstimate, QueryPlan, Session
+from nbtext.prediction.labels import (
+    ALL_DOCUMENTS_LABEL,
+    format_label_cell,
+    list_labels,
+    split_label,
+)
 
 if TYPE_CHECKING:
     from nbtext.labelling.pool import CountedPool
@@ -24,24 +29,26 @@ LARGEST_ODDS = 1e6
 NO_LABEL = "without a label"
 
 
-class Review(Session):
+class ReviewSession(Session):
     """A session that asks about the suspects among labelled documents. The corpus and the labels of the session stay as they are."""
 
     def __init__(self, counted: CountedPool, settings: Settings, file: AnswerFile) -> None:
         """Find the suspects that the file does not have yet; ``settings`` are those of training."""
-        super().__init__(counted.pool, Plan(separator=counted.table.kind.separator))
+        super().__init__(counted.pool, QueryPlan(separator=counted.table.posterior_type.separator))
         for name in counted.table.classes:
-            if name != EVERYTHING:
+            if name != ALL_DOCUMENTS_LABEL:
                 self.add_class(name)
-        self.load((row, document.label or "") for row, document in enumerate(self.pool.documents))
+        self.load_answers(
+            (row, document.label or "") for row, document in enumerate(self.pool.documents)
+        )
         self._reviews = file
-        found = suspects(counted.table, counted.documents, settings)
+        found = find_suspects(counted.table, counted.documents, settings)
         decided = {answer.id for answer in file.answers}
         ids = [document.id for document in self.pool.documents]
         self._suspects = {
             row: suspect
             for row, suspect in zip(
-                found.rows.tolist(), found.named(ids, ids, self.classes), strict=True
+                found.rows.tolist(), found.iterate_named(ids, ids, self.classes), strict=True
             )  # the screen shows the texts
             if suspect.id not in decided
         }
@@ -53,12 +60,12 @@ class Review(Session):
         return len(self._queue)
 
     @property
-    def done(self) -> str:
+    def progress_text(self) -> str:
         """The number of reviewed documents, and of those with another label now, in words."""
         changed = sum(
-            answer.before != answer.after
+            answer.old_label != answer.new_label
             for answer in self._reviews.answers
-            if isinstance(answer, Reviewed)
+            if isinstance(answer, ReviewAnswer)
         )
         return f"{len(self._reviews.answers):,} reviewed, {changed:,} changed"
 
@@ -78,7 +85,7 @@ class Review(Session):
         suspect = self._suspects[row]
         return [
             (label, suspect.probability)
-            for label in labels_in(separated(suspect.suggested, self.plan.separator))
+            for label in list_labels(split_label(suspect.suggested, self.plan.separator))
         ]
 
     def kept_label(self, row: int) -> Label | None:
@@ -96,8 +103,10 @@ class Review(Session):
         del who, time
         self.require_label(label)
         self._reviews.append(
-            Reviewed(
-                self.pool.documents[row].id, written_label(self.labels[row]), written_label(label)
+            ReviewAnswer(
+                self.pool.documents[row].id,
+                format_label_cell(self.labels[row]),
+                format_label_cell(label),
             )
         )
         self._queue.remove(row)
@@ -107,10 +116,10 @@ class Review(Session):
         if self._skipped and self._skipped[-1][1] == len(self._reviews.answers):
             row, _ = self._skipped.pop()
         elif (
-            self._reviews.answers and self._reviews.answers[-1].id in self.pool.rows
+            self._reviews.answers and self._reviews.answers[-1].id in self.pool.rows_by_id
         ):  # and not of a review of other documents
-            row = self.pool.rows[self._reviews.answers[-1].id]
-            self._reviews.take_back()
+            row = self.pool.rows_by_id[self._reviews.answers[-1].id]
+            self._reviews.remove_last()
         else:
             return None
         self._queue.insert(0, row)
@@ -128,10 +137,12 @@ class Review(Session):
     def probabilities(self, row: int) -> list[tuple[str, float]]:
         """Return the classes and their probabilities by the model of all other documents."""
         rows = np.array([row])
-        scores = self.model.left_out(rows, self.truth(rows))
-        posterior = np.exp(self.model.log_posterior(tempered(scores, self.pool.lengths[rows]))[0])
+        scores = self.model.score_leave_one_out(rows, self.encode_truth(rows))
+        posterior = np.exp(
+            self.model.compute_log_posterior(cap_length(scores, self.pool.lengths[rows]))[0]
+        )
         return list(zip(self.classes, posterior.tolist(), strict=True))
 
-    def estimate(self) -> Estimate:
+    def estimate(self) -> AccuracyEstimate:
         """Return that of no documents: suspects are no random sample."""
-        return Estimate(0, 0)
+        return AccuracyEstimate(0, 0)

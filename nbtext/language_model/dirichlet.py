@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.type_names import Floats, Mask, Numbers, Whole
+    from nbtext.type_names import Floats, Ints, Mask, Numbers
 
 
 @dataclass(frozen=True, eq=False)
-class OwnPseudoCounts:
+class TermPseudoCounts:
     """A_j of terms that have a pseudo-count of their own; ``others``, an argument of the methods, is A of all other terms."""
 
-    terms: Whole
+    terms: Ints
     """Ascending, shape (n,)."""
-    numbers: Floats
+    pseudo_counts: Floats
     """Shape (n,), at least 0."""
 
     @classmethod
-    def of_terms(cls, numbers: Mapping[int, float], others: float) -> OwnPseudoCounts:
+    def from_mapping(cls, numbers: Mapping[int, float], others: float) -> TermPseudoCounts:
         """Return the pseudo-counts of ``numbers`` by term id, without those equal to ``others``."""
         own = sorted((term, number) for term, number in numbers.items() if number != others)
         return cls(
@@ -49,43 +49,47 @@ class OwnPseudoCounts:
     def __len__(self) -> int:
         return self.terms.size
 
-    def find(self, terms: Whole) -> tuple[Mask, Floats]:
+    def find(self, terms: Ints) -> tuple[Mask, Floats]:
         """Return which of n terms have one of their own, shape (n,), and the pseudo-counts of those, in the order given."""
         place = find_sorted(self.terms, terms)
         here = place >= 0
-        return here, self.numbers[place[here]]
+        return here, self.pseudo_counts[place[here]]
 
-    def of(self, terms: Whole, others: float) -> Floats:
+    def look_up(self, terms: Ints, others: float) -> Floats:
         """Return A_j of terms, shape (n,)."""
         found = np.full(terms.size, float(others))
         here, numbers = self.find(terms)
         found[here] = numbers
         return found
 
-    def among(self, selected: Mask) -> OwnPseudoCounts:
+    def restrict_to(self, selected: Mask) -> TermPseudoCounts:
         """Return those of the selected terms; ``selected`` has the shape (n_terms,)."""
         here = selected[self.terms]
-        return OwnPseudoCounts(self.terms[here], self.numbers[here])
+        return TermPseudoCounts(self.terms[here], self.pseudo_counts[here])
 
-    def least(self, others: float) -> float:
+    def minimum(self, others: float) -> float:
         """Return the smallest A_j."""
-        return float(self.numbers.min(initial=others))
+        return float(self.pseudo_counts.min(initial=others))
 
 
-WEAKEST = 1e-6
+MIN_STRENGTH_PER_TERM = 1e-6
 """Least strength of the prior per term that smoothing chooses."""
 
-MOST_SMOOTHING = 1.0
+MAX_SMOOTHING_PER_TERM = 1.0
 """Most pseudo-counts per term, on average. The prior that makes few documents most probable may give every class nearly the same language
 model, and every document would get the same answer."""
 
 
-def could_be_chosen(smoothing: float, n_terms: int) -> bool:
+def is_valid_auto_smoothing(smoothing: float, n_terms: int) -> bool:
     """Return whether automatic smoothing of at most ``n_terms`` terms can choose this pseudo-count or μ, which it rounds to six digits."""
-    return WEAKEST * (1 - 1e-5) <= smoothing <= MOST_SMOOTHING * max(n_terms, 1) * (1 + 1e-5)
+    return (
+        MIN_STRENGTH_PER_TERM * (1 - 1e-5)
+        <= smoothing
+        <= MAX_SMOOTHING_PER_TERM * max(n_terms, 1) * (1 + 1e-5)
+    )
 
 
-NO_OWN = OwnPseudoCounts(np.empty(0, np.int64), np.empty(0))
+NO_TERM_PSEUDO_COUNTS = TermPseudoCounts(np.empty(0, np.int64), np.empty(0))
 """All terms have the same pseudo-count."""
 
 
@@ -94,7 +98,7 @@ def maximum_likelihood(counts: Numbers, tokens: Floats) -> Floats:
 
     ``counts`` m_jk and ``tokens`` N_k have shapes that broadcast to that of φ, such as (n_terms, n_classes) and (n_classes,).
     """
-    return share(counts, tokens)
+    return divide_or_zero(counts, tokens)
 
 
 def maximum_a_posteriori(
@@ -105,7 +109,7 @@ def maximum_a_posteriori(
     Shapes as in `maximum_likelihood`; ``alpha`` is of shape (n_terms, 1), or one number for all terms. With α_j − 1 as pseudo-count it is the
     `posterior_mean` of these, and computed so.
     """
-    return share(counts + (alpha - 1), tokens + (alpha_0 - n_terms))
+    return divide_or_zero(counts + (alpha - 1), tokens + (alpha_0 - n_terms))
 
 
 def posterior_mean(
@@ -118,10 +122,10 @@ def posterior_mean(
     >>> float(posterior_mean(np.array(5.0), np.array(8.0), 1, 6)) == (5 + 1) / (8 + 6)  # IIR example 13.1, P(Chinese | yes)
     True
     """
-    return share(counts + alpha, tokens + alpha_0)
+    return divide_or_zero(counts + alpha, tokens + alpha_0)
 
 
-def share(part: Numbers, whole: Numbers) -> Floats:
+def divide_or_zero(part: Numbers, whole: Numbers) -> Floats:
     """Return part / whole, 0 where the whole is 0: in a class without tokens and pseudo-counts."""
     return np.divide(
         part, whole, out=np.zeros(np.broadcast_shapes(part.shape, whole.shape)), where=whole > 0
@@ -143,10 +147,10 @@ def times_log(number: Numbers, log_probability: Floats) -> Floats:
 SPARSE = 8
 """Classes for each that a term occurs in, from which probabilities of those it occurs in are computed apart."""
 
-MANY_CLASSES = 1 << 12
+MIN_CLASSES_FOR_CELL_SUMS = 1 << 12
 """Classes from which scores may be summed over those alone that hold each term: with fewer, going through all of them takes less time."""
 
-MOST_HOLDING = 1 / 4
+MAX_CELL_PROPORTION = 1 / 4
 """Largest share of the classes that hold the term of a token, on average, for scores to be summed so."""
 
 
@@ -164,113 +168,130 @@ class LanguageModels:
     smoothing: float
     prior_shape: str
     estimate: str
-    own: OwnPseudoCounts = NO_OWN
+    term_pseudo_counts: TermPseudoCounts = NO_TERM_PSEUDO_COUNTS
     """Empty with the prior shape ``background``."""
-    n_unseen: int = 0
+    n_unseen_outcomes: int = 0
     """Outcomes that are possible and that nothing was counted of; each has the pseudo-count A, none with the prior shape ``background``."""
-    more_for_unseen: float = 0.0
+    extra_unseen_pseudo_counts: float = 0.0
     """The pseudo-counts of these outcomes beyond A each, in all."""
-    declared: bool = False
+    has_declared_outcomes: bool = False
     """True if the outcomes are declared: each stays possible where no document has it."""
 
     @property
-    def n_selected(self) -> int:
+    def n_outcomes(self) -> int:
         """V, the number of selected terms, and of outcomes never seen."""
-        return int(np.count_nonzero(self.selected)) + self.n_unseen
+        return int(np.count_nonzero(self.selected)) + self.n_unseen_outcomes
 
     @cached_property
     def class_tokens(self) -> Floats:
         """N_k, tokens of selected terms in each class, shape (n_classes,)."""
-        return self.statistics.tokens_of(self.selected).astype(np.float64)
+        return self.statistics.count_tokens(self.selected).astype(np.float64)
 
     @cached_property
     def corpus_tokens(self) -> float:
         """Tokens of selected terms in the whole corpus."""
-        return self.statistics.tokens_of_all(self.selected)
+        return self.statistics.count_all_tokens(self.selected)
 
     @cached_property
     def pseudo_tokens(self) -> float:
         """The sum of the pseudo-counts of all selected terms, which the prior adds to the tokens of a class."""
         if self.prior_shape == "background":
             return self.smoothing
-        own = self.own.among(self.selected)
+        own = self.term_pseudo_counts.restrict_to(self.selected)
         return (
-            self.smoothing * (self.n_selected - len(own))
-            + float(own.numbers.sum())
-            + self.more_for_unseen
+            self.smoothing * (self.n_outcomes - len(own))
+            + float(own.pseudo_counts.sum())
+            + self.extra_unseen_pseudo_counts
         )
 
-    def pseudo_tokens_without(self, gone: DocumentTermMatrix) -> Floats:
+    def compute_leave_one_out_pseudo_tokens(self, gone: DocumentTermMatrix) -> Floats:
         """Return `pseudo_tokens` without the selected terms of each document, shape (n_docs,); not for the prior shape ``background``."""
-        own, (here, numbers) = self.own.among(self.selected), self.own.find(gone.terms)
+        own, (here, numbers) = (
+            self.term_pseudo_counts.restrict_to(self.selected),
+            self.term_pseudo_counts.find(gone.terms),
+        )
         of_entry = gone.entry_documents
         own_gone = np.bincount(of_entry[here], minlength=gone.n_documents)
         own_sums = np.bincount(of_entry[here], numbers, gone.n_documents)
-        of_own = np.maximum(own.numbers.sum() - own_sums, 0.0)  # rounding may go below 0
-        return self.smoothing * (self.n_selected - len(own) - (gone.entries - own_gone)) + of_own
+        of_own = np.maximum(own.pseudo_counts.sum() - own_sums, 0.0)  # rounding may go below 0
+        return self.smoothing * (self.n_outcomes - len(own) - (gone.row_sizes - own_gone)) + of_own
 
-    def pseudo_counts(self, terms: Whole) -> tuple[Floats, float]:
+    def compute_pseudo_counts(self, terms: Ints) -> tuple[Floats, float]:
         """Return the pseudo-counts of terms, shape (n, 1), and their sum over all selected terms."""
         if self.prior_shape == "symmetric":
-            return self.own.of(terms, self.smoothing)[:, np.newaxis], self.pseudo_tokens
-        background = share(self.statistics.term_counts[terms], np.array(self.corpus_tokens))
+            return self.term_pseudo_counts.look_up(terms, self.smoothing)[
+                :, np.newaxis
+            ], self.pseudo_tokens
+        background = divide_or_zero(
+            self.statistics.term_counts[terms], np.array(self.corpus_tokens)
+        )
         return self.smoothing * background[:, np.newaxis], self.pseudo_tokens
 
-    def probability(self, terms: Whole) -> Floats:
+    def compute_probability(self, terms: Ints) -> Floats:
         """Return φ_jk of selected terms, shape (n, n_classes)."""
-        return self.estimated(terms, self.statistics.counts_of(terms), self.class_tokens)
+        return self.estimate_probability(
+            terms, self.statistics.get_dense_counts(terms), self.class_tokens
+        )
 
-    def estimated(self, terms: Whole, counts: Numbers, tokens: Floats) -> Floats:
+    def estimate_probability(self, terms: Ints, counts: Numbers, tokens: Floats) -> Floats:
         """Return φ of selected terms with these counts m, shape (n, n_classes) or (n,), in classes with these tokens, of a shape that broadcasts."""
-        pseudo_counts, total = self.pseudo_counts(terms)
+        pseudo_counts, total = self.compute_pseudo_counts(terms)
         added = pseudo_counts if counts.ndim == 2 else pseudo_counts[:, 0]
         if self.estimate == "ml":
             return maximum_likelihood(counts, tokens)
         # Of MAP too: α_j − 1 is the pseudo-count; adding 1 and taking it away would cost digits.
         return posterior_mean(counts, tokens, added, total)
 
-    def of_rest(self, everything: LanguageModels, terms: Whole) -> Floats:
+    def estimate_rest_probability(self, everything: LanguageModels, terms: Ints) -> Floats:
         """Return φ of selected terms in the documents without each class, shape (n, n_classes), by the counts of all documents less those of the class."""
-        counts = everything.statistics.counts_of(terms) - self.statistics.counts_of(terms)
-        return self.estimated(
+        counts = everything.statistics.get_dense_counts(terms) - self.statistics.get_dense_counts(
+            terms
+        )
+        return self.estimate_probability(
             terms,
             np.maximum(counts, 0),
             np.maximum(everything.class_tokens - self.class_tokens, 0.0),
         )
 
-    def log_unseen(self) -> Floats:
+    def estimate_log_unseen_probability(self) -> Floats:
         """Return log φ_jk of a term that no document held, as if a single one did, shape (n_classes,); −inf under maximum likelihood."""
         tokens = self.class_tokens
         total = self.pseudo_tokens
         of_corpus = 1.0 if self.prior_shape == "symmetric" else 1 / max(self.corpus_tokens, 1.0)
-        return log(share(np.full_like(tokens, self.smoothing * of_corpus), tokens + total))
+        return log(divide_or_zero(np.full_like(tokens, self.smoothing * of_corpus), tokens + total))
 
-    def probability_of_unseen(self, own: Numbers | None = None) -> Floats:
+    def estimate_unseen_outcome_probability(self, own: Numbers | None = None) -> Floats:
         """Return the probability of all outcomes that nothing was counted of, shape (n_classes,).
 
         With the pseudo-counts of some of them, ``own`` of shape (n, 1), return that of each, shape (n, n_classes).
         """
         pseudo_counts = (
-            np.array(self.n_unseen * self.smoothing + self.more_for_unseen) if own is None else own
+            np.array(self.n_unseen_outcomes * self.smoothing + self.extra_unseen_pseudo_counts)
+            if own is None
+            else own
         )
-        return share(pseudo_counts, self.class_tokens + self.pseudo_tokens)
+        return divide_or_zero(pseudo_counts, self.class_tokens + self.pseudo_tokens)
 
     @property
-    def same_where_unseen(self) -> bool:
+    def has_equal_unseen_probability(self) -> bool:
         """True if all terms have the same probability in a class without them."""
-        return self.prior_shape == "symmetric" and not len(self.own)
+        return self.prior_shape == "symmetric" and not len(self.term_pseudo_counts)
 
     @cached_property
-    def log_gains(self) -> Floats | None:
+    def cell_log_gains(self) -> Floats | None:
         """log(m_jk + A) − log A of each cell, shape (n_cells,); None where scores are not summed so, as `MANY_CLASSES` says."""
         of_terms = self.statistics.term_counts
         n_classes = self.statistics.n_classes
-        if n_classes < MANY_CLASSES or not self.same_where_unseen or not self.pseudo_tokens:
+        if (
+            n_classes < MIN_CLASSES_FOR_CELL_SUMS
+            or not self.has_equal_unseen_probability
+            or not self.pseudo_tokens
+        ):
             return None
         holding = of_terms @ np.diff(self.statistics.term_offsets)
         return (
             np.log(self.statistics.cell_counts / self.smoothing + 1)
-            if MOST_HOLDING * n_classes * of_terms.sum() >= holding
+            if MAX_CELL_PROPORTION * n_classes * of_terms.sum() >= holding
             else None
         )
 
@@ -282,61 +303,70 @@ class LanguageModels:
     def add_log_counts(self, scores: Floats, matrix: DocumentTermMatrix) -> None:
         """Add Σ_j n_jd log(m_jk + A_j) to the scores, shape (n_docs, n_classes), in nats."""
         counts = self.statistics
-        if self.log_gains is None:
+        if self.cell_log_gains is None:
             add_weighted_sums(
                 scores,
                 matrix,
                 counts.n_terms,
-                lambda terms: log(counts.counts_of(terms) + self.pseudo_counts(terms)[0]),
+                lambda terms: log(
+                    counts.get_dense_counts(terms) + self.compute_pseudo_counts(terms)[0]
+                ),
             )
         else:
-            scores += matrix.sums[:, np.newaxis] * np.log(self.smoothing)
-            add_cell_sums(scores, matrix, counts.term_offsets, counts.cell_classes, self.log_gains)
+            scores += matrix.row_sums[:, np.newaxis] * np.log(self.smoothing)
+            add_cell_sums(
+                scores, matrix, counts.term_offsets, counts.cell_classes, self.cell_log_gains
+            )
 
     def add_log_probabilities(self, scores: Floats, matrix: DocumentTermMatrix) -> None:
         """Add Σ_j n_jd log φ_jk to the scores, shape (n_docs, n_classes), in nats."""
-        if self.log_gains is None:
-            add_weighted_sums(scores, matrix, self.statistics.n_terms, self.log_probability)
+        if self.cell_log_gains is None:
+            add_weighted_sums(scores, matrix, self.statistics.n_terms, self.compute_log_probability)
         else:
             self.add_log_counts(scores, matrix)
-            scores -= matrix.sums[:, np.newaxis] * self.log_totals
+            scores -= matrix.row_sums[:, np.newaxis] * self.log_totals
 
-    def log_probability(self, terms: Whole) -> Floats:
+    def compute_log_probability(self, terms: Ints) -> Floats:
         """Return log φ_jk in nats, shape (n, n_classes); −inf where maximum likelihood is 0.
 
         Where terms occur in few of many classes, those in the others have the same probability under a symmetric prior: its logarithm is taken once.
         """
         offsets = self.statistics.term_offsets
         n_cells = int((offsets[terms + 1] - offsets[terms]).sum())
-        if SPARSE * n_cells >= terms.size * self.statistics.n_classes or not self.same_where_unseen:
-            return log(self.probability(terms))
-        places, classes, probability, unseen = self.in_cells(terms)
+        if (
+            SPARSE * n_cells >= terms.size * self.statistics.n_classes
+            or not self.has_equal_unseen_probability
+        ):
+            return log(self.compute_probability(terms))
+        places, classes, probability, unseen = self.estimate_cell_probabilities(terms)
         logs = np.tile(log(unseen), (terms.size, 1))
         logs[places, classes] = log(probability)
         return logs
 
-    def in_cells(self, terms: Whole) -> tuple[Whole, Whole, Floats, Floats]:
+    def estimate_cell_probabilities(self, terms: Ints) -> tuple[Ints, Ints, Floats, Floats]:
         """Return the place among some terms, the class and φ of each term and class that has it, all of shape (n_cells,), and φ in a class without the term.
 
         The last, of shape (n_classes,), is the same for all terms: only where `same_where_unseen`.
         """
-        cells, places = self.statistics.cells_of(terms)
+        cells, places = self.statistics.find_cells(terms)
         classes = self.statistics.cell_classes[cells]
-        probability = self.estimated(
+        probability = self.estimate_probability(
             terms[places], self.statistics.cell_counts[cells], self.class_tokens[classes]
         )
         return (
             places,
             classes,
             probability,
-            self.estimated(terms[:1], np.zeros((1, self.class_tokens.size)), self.class_tokens)[0],
+            self.estimate_probability(
+                terms[:1], np.zeros((1, self.class_tokens.size)), self.class_tokens
+            )[0],
         )
 
 
 CREDIBLE = 0.95
 
 
-def beta_intervals(a: Floats, b: Floats, credible: float = CREDIBLE) -> Floats:
+def compute_beta_intervals(a: Floats, b: Floats, credible: float = CREDIBLE) -> Floats:
     """Return the central intervals that hold a probability of ``credible`` under Beta(a, b), of the shape of ``a`` with 2 behind it.
 
     ``a`` and ``b`` have the same shape; nan where one of them is not above 0, for then there is no such distribution.
@@ -349,30 +379,33 @@ def beta_intervals(a: Floats, b: Floats, credible: float = CREDIBLE) -> Floats:
     return np.stack(ends, axis=-1)
 
 
-def beta_shares(a: float, b: float, edges: Floats) -> Floats:
+def compute_beta_bin_probabilities(a: float, b: float, edges: Floats) -> Floats:
     """Return the probability of Beta(a, b) between each two neighbours of ``edges``, shape (n_edges − 1,): its density in steps."""
     from scipy.special import betainc
 
     return np.diff(betainc(a, b, edges))
 
 
-def beta_posteriors(
-    models: LanguageModels, terms: Whole, own: Floats | None = None
+def compute_beta_posteriors(
+    models: LanguageModels, terms: Ints, unseen_pseudo_counts: Floats | None = None
 ) -> tuple[Floats, Floats]:
     """Return a and b of the posterior Beta(a, b) of φ_jk of selected terms, both of shape (n, n_classes).
 
     With ``own`` that of outcomes that nothing was counted of, with these pseudo-counts, shape (n, 1). nan where there is no such posterior: under
     maximum likelihood, and without pseudo-counts for a term that the class has not seen, or that is the only one it has seen.
     """
-    shape = (terms.size if own is None else own.size, models.statistics.n_classes)
+    shape = (
+        terms.size if unseen_pseudo_counts is None else unseen_pseudo_counts.size,
+        models.statistics.n_classes,
+    )
     if models.estimate == "ml":
         return np.full(shape, np.nan), np.full(shape, np.nan)
     more = float(models.estimate == "map")
     counted = (
-        models.statistics.counts_of(terms) + models.pseudo_counts(terms)[0]
-        if own is None
-        else np.broadcast_to(own, shape)
+        models.statistics.get_dense_counts(terms) + models.compute_pseudo_counts(terms)[0]
+        if unseen_pseudo_counts is None
+        else np.broadcast_to(unseen_pseudo_counts, shape)
     )
     a = counted + more
-    b = models.class_tokens + models.pseudo_tokens + more * models.n_selected - a
+    b = models.class_tokens + models.pseudo_tokens + more * models.n_outcomes - a
     return np.where(b > 0, a, np.nan), np.where(a > 0, b, np.nan)

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.counts.count_table import whole_or_float
+from nbtext.counts.count_table import to_int_or_float
 from nbtext.counts.vocabulary import is_category
-from nbtext.language_model.dirichlet import log, share, times_log
-from nbtext.language_model.smoothing import gamma_rise
+from nbtext.language_model.dirichlet import divide_or_zero, log, times_log
+from nbtext.language_model.smoothing import log_rising_factorial
 from nbtext.ragged import find_sorted
 from nbtext.text.hashing import pair
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.language_model.dirichlet import LanguageModels
-    from nbtext.type_names import Floats, Numbers, Whole
+    from nbtext.type_names import Floats, Ints, Numbers
 
 
 class HeldOutText(NamedTuple):
     """Sums over held-out documents by their class, all of shape (n_classes,)."""
 
-    documents: Whole
-    tokens: Whole
+    documents: Ints
+    tokens: Ints
     """Unknown ones included."""
-    unknown: Whole
+    unknown: Ints
     """Tokens of terms that the language models are not over."""
     log_likelihood: Floats
     """Σ log φ_jk of all tokens, in nats; −inf where maximum likelihood rules one out."""
@@ -47,7 +47,7 @@ class HeldOutText(NamedTuple):
         nothing = np.zeros(n_classes, np.int64)
         return cls(nothing, nothing, nothing, np.zeros(n_classes))
 
-    def and_of(self, other: HeldOutText) -> HeldOutText:
+    def merge(self, other: HeldOutText) -> HeldOutText:
         """Return the sums over both."""
         return HeldOutText._make(mine + theirs for mine, theirs in zip(self, other, strict=True))
 
@@ -57,21 +57,23 @@ class HeldOutText(NamedTuple):
         return perplexity(self.log_likelihood, self.tokens)
 
 
-def perplexity(log_likelihood: Floats, tokens: Whole) -> Floats:
+def perplexity(log_likelihood: Floats, tokens: Ints) -> Floats:
     """Return exp(−log L / n) for n tokens with the likelihood L; nan for no tokens, inf if L is 0."""
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         return np.exp(-log_likelihood / tokens)
 
 
-def held_out(models: LanguageModels, matrix: DocumentTermMatrix, classes: Whole) -> HeldOutText:
+def measure_held_out_text(
+    models: LanguageModels, matrix: DocumentTermMatrix, classes: Ints
+) -> HeldOutText:
     """Return the sums over documents with class numbers, shape (n_docs,), each under the language model of its class.
 
-    An unknown token counts as one of a term that no document held, as in `LanguageModels.log_unseen`.
+    An unknown token counts as one of a term that no document held, as in `LanguageModels.estimate_log_unseen_probability`.
     """
     n_classes = models.statistics.n_classes
-    matrix = matrix.of_terms(~is_category(models.statistics.vocabulary))
-    known = matrix.of_terms(models.selected)
-    unknown = matrix.lengths - known.lengths + matrix.unknown
+    matrix = matrix.select_terms(~is_category(models.statistics.vocabulary))
+    known = matrix.select_terms(models.selected)
+    unknown = matrix.known_tokens - known.known_tokens + matrix.unknown_tokens
     of_entry = classes[known.entry_documents]
     statistics = models.statistics
     cells = find_sorted(
@@ -80,50 +82,54 @@ def held_out(models: LanguageModels, matrix: DocumentTermMatrix, classes: Whole)
     counts = np.append(statistics.cell_counts, 0)[
         cells
     ]  # the last, 0, where the class has not the term
-    log_probability = log(models.estimated(known.terms, counts, models.class_tokens[of_entry]))
+    log_probability = log(
+        models.estimate_probability(known.terms, counts, models.class_tokens[of_entry])
+    )
     log_likelihood = np.bincount(of_entry, known.counts * log_probability, n_classes).astype(
         np.float64
     )
     tokens_of, unknown_of = (
         np.bincount(classes, each, n_classes).astype(np.int64)
-        for each in (known.lengths + unknown, unknown)
+        for each in (known.known_tokens + unknown, unknown)
     )
-    log_likelihood += times_log(unknown_of, models.log_unseen())
+    log_likelihood += times_log(unknown_of, models.estimate_log_unseen_probability())
     return HeldOutText(
         np.bincount(classes, minlength=n_classes), tokens_of, unknown_of, log_likelihood
     )
 
 
-class Fit(NamedTuple):
+class MaximumLikelihoodFit(NamedTuple):
     """A model of maximum likelihood, with AIC and BIC."""
 
     log_likelihood: float
-    parameters: int
+    n_parameters: int
     """|θ|, free parameters."""
-    tokens: float
+    n_observations: float
     """n of the BIC: tokens of a text, documents of anything else."""
 
     @property
     def aic(self) -> float:
         """AIC = 2 |θ| − 2 log L; lower is better."""
-        return 2 * self.parameters - 2 * self.log_likelihood
+        return 2 * self.n_parameters - 2 * self.log_likelihood
 
     @property
     def bic(self) -> float:
         """BIC = |θ| log n − 2 log L, n tokens; lower is better."""
-        return self.parameters * float(np.log(max(self.tokens, 1))) - 2 * self.log_likelihood
+        return (
+            self.n_parameters * float(np.log(max(self.n_observations, 1))) - 2 * self.log_likelihood
+        )
 
 
-class PartFit(NamedTuple):
+class ComponentFit(NamedTuple):
     """How well a part of a model fits its data."""
 
-    part: str
+    component: str
     evidence: Floats | None
     """Of each class, in nats, shape (n_classes,); None without a prior."""
-    fit: Fit
+    fit: MaximumLikelihoodFit
 
 
-def log_evidence_of_classes(models: LanguageModels) -> Floats | None:
+def compute_class_log_evidence(models: LanguageModels) -> Floats | None:
     """Return log p(counts_k | α) = log Γ(α_0) − log Γ(N_k + α_0) + Σ_j [log Γ(m_jk + α_j) − log Γ(α_j)] of each class, shape (n_classes,).
 
     α is that of the models, with the seed words of the class, and under MAP one more than the pseudo-counts. None if there is no prior: maximum likelihood, or no pseudo-counts.
@@ -131,26 +137,29 @@ def log_evidence_of_classes(models: LanguageModels) -> Floats | None:
     """
     statistics = models.statistics
     more = float(models.estimate == "map")
-    if models.estimate == "ml" or models.smoothing + models.own.numbers.sum() + more <= 0:
+    if (
+        models.estimate == "ml"
+        or models.smoothing + models.term_pseudo_counts.pseudo_counts.sum() + more <= 0
+    ):
         return None
     cells = models.selected[statistics.cell_terms]
     terms = statistics.cell_terms[cells]
     classes = statistics.cell_classes[cells]
-    counts = statistics.observed.cell_counts[cells]
-    of_terms, total = models.pseudo_counts(terms)
-    tokens = statistics.observed.tokens_of(models.selected)
+    counts = statistics.observed_counts.cell_counts[cells]
+    of_terms, total = models.compute_pseudo_counts(terms)
+    tokens = statistics.observed_counts.count_tokens(models.selected)
     alpha = of_terms[:, 0] + more
-    alpha_0 = total + more * models.n_selected + (models.class_tokens - tokens)
+    alpha_0 = total + more * models.n_outcomes + (models.class_tokens - tokens)
     alpha += statistics.cell_counts[cells] - counts
-    of_cells = np.bincount(classes, gamma_rise(alpha, counts), statistics.n_classes).astype(
-        np.float64
-    )
-    if not models.n_selected:
+    of_cells = np.bincount(
+        classes, log_rising_factorial(alpha, counts), statistics.n_classes
+    ).astype(np.float64)
+    if not models.n_outcomes:
         return of_cells
-    return of_cells - gamma_rise(alpha_0, tokens)
+    return of_cells - log_rising_factorial(alpha_0, tokens)
 
 
-def log_evidence_of_labels(kind: object, prior: Floats, class_documents: Whole) -> float | None:
+def compute_label_log_evidence(kind: object, prior: Floats, class_documents: Ints) -> float | None:
     """Return log p(labels) of all documents: for ``smoothed:A`` with a Dirichlet prior of A for each class, else Σ_k D_k log π_k of fixed π.
 
     None for ``empirical``, which is maximum likelihood and has no prior.
@@ -159,8 +168,8 @@ def log_evidence_of_labels(kind: object, prior: Floats, class_documents: Whole) 
         added = float(kind.partition(":")[2])
         n_classes = class_documents.size
         return float(
-            gamma_rise(added, class_documents).sum()
-            - gamma_rise(added * n_classes, class_documents.sum())
+            log_rising_factorial(added, class_documents).sum()
+            - log_rising_factorial(added * n_classes, class_documents.sum())
         )
     if isinstance(kind, str) and kind != "uniform":
         return None
@@ -187,7 +196,7 @@ class ModelPosterior(NamedTuple):
     """In the words of `BAYES_FACTORS_IN_WORDS`; nothing for the best."""
 
 
-def model_posteriors(log_evidences: Sequence[float]) -> list[ModelPosterior]:
+def compute_model_posteriors(log_evidences: Sequence[float]) -> list[ModelPosterior]:
     """Return p(m | data) = p(data | m) / Σ_l p(data | l) and the Bayes factor of the best model against each, from log evidences in nats.
 
     A model with the log evidence −inf has the probability 0; raise `ValueError` if all have.
@@ -207,28 +216,30 @@ def model_posteriors(log_evidences: Sequence[float]) -> list[ModelPosterior]:
     ]
 
 
-def fit_of_terms(models: LanguageModels) -> Fit:
+def measure_term_fit(models: LanguageModels) -> MaximumLikelihoodFit:
     """Return log L = Σ_k Σ_j m_jk log(m_jk / N_k) and |θ| = K (V − 1), over the selected terms; smoothing has no part in it."""
-    statistics = models.statistics.observed
+    statistics = models.statistics.observed_counts
     cells = models.selected[statistics.cell_terms]
     counts = statistics.cell_counts[cells]
-    tokens = statistics.tokens_of(models.selected)[statistics.cell_classes[cells]]
-    log_likelihood = _log_likelihood(counts, share(counts, tokens))
-    return Fit(
+    tokens = statistics.count_tokens(models.selected)[statistics.cell_classes[cells]]
+    log_likelihood = _log_likelihood(counts, divide_or_zero(counts, tokens))
+    return MaximumLikelihoodFit(
         log_likelihood,
-        statistics.n_classes * max(models.n_selected - 1, 0),
-        whole_or_float(counts.sum()),
+        statistics.n_classes * max(models.n_outcomes - 1, 0),
+        to_int_or_float(counts.sum()),
     )
 
 
-def fit_of_labels(kind: object, prior: Floats, class_documents: Whole) -> Fit:
+def measure_label_fit(kind: object, prior: Floats, class_documents: Ints) -> MaximumLikelihoodFit:
     """Return log L = Σ_k D_k log π_k and |θ| = K − 1, or 0 for a class prior that is ``uniform`` or given and thereby fixed."""
     free = isinstance(kind, str) and kind != "uniform"
     n_documents = class_documents.sum()
     log_likelihood = _log_likelihood(
         class_documents, class_documents / max(n_documents, 1) if free else prior
     )
-    return Fit(log_likelihood, (class_documents.size - 1) * free, whole_or_float(n_documents))
+    return MaximumLikelihoodFit(
+        log_likelihood, (class_documents.size - 1) * free, to_int_or_float(n_documents)
+    )
 
 
 def _log_likelihood(counts: Numbers, probabilities: Floats) -> float:

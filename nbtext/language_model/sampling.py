@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.settings import MOST_DRAWN
+from nbtext.settings import MAX_DRAWN_WORDS
 
 if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.dirichlet import LanguageModels
-    from nbtext.type_names import Floats, Numbers, Whole
+    from nbtext.type_names import Floats, Ints, Numbers
 
-DrawValues = Callable[[np.random.Generator], Sequence[str | float | None]]
+ValueSampler = Callable[[np.random.Generator], Sequence[str | float | None]]
 """Draws values of one document, None for one without a distribution."""
 
 
-def random_source(seed: int, *stream: int) -> np.random.Generator:
+def make_random_generator(seed: int, *stream: int) -> np.random.Generator:
     """Return a source of random numbers; streams with different numbers are independent of each other."""
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=stream)))
 
@@ -35,7 +35,7 @@ class Categorical:
         self._cumulative = np.cumsum(weights)
         self._last = int(np.flatnonzero(weights)[-1])
 
-    def draw(self, size: int, random: np.random.Generator) -> Whole:
+    def draw(self, size: int, random: np.random.Generator) -> Ints:
         """Return independent draws, shape (size,), by inversion: one random number each."""
         found = np.searchsorted(
             self._cumulative, random.random(size) * self._cumulative[-1], side="right"
@@ -43,14 +43,14 @@ class Categorical:
         return np.minimum(found, self._last)  # a product may be rounded up to the end
 
 
-def draw_coins(probability: Floats, random: np.random.Generator) -> Whole:
+def draw_coins(probability: Floats, random: np.random.Generator) -> Ints:
     """Toss a coin for each probability, and return the numbers of those that show heads, ascending."""
     return np.flatnonzero(random.random(probability.size) < probability)
 
 
 def draw_length(mean: float, random: np.random.Generator) -> int:
-    """Return a Poisson number of tokens, at least 1 and at most `MOST_DRAWN`: a model from elsewhere may claim any mean."""
-    return min(max(int(random.poisson(min(mean, MOST_DRAWN))), 1), MOST_DRAWN)
+    """Return a Poisson number of tokens, at least 1 and at most `MAX_DRAWN_WORDS`: a model from elsewhere may claim any mean."""
+    return min(max(int(random.poisson(min(mean, MAX_DRAWN_WORDS))), 1), MAX_DRAWN_WORDS)
 
 
 def draw_dirichlet(alpha: Floats, random: np.random.Generator) -> Floats:
@@ -82,22 +82,22 @@ def _log_gamma_variates(shape: Floats, random: np.random.Generator) -> Floats:
     return logs
 
 
-def predictive(models: LanguageModels, terms: Whole, label: int) -> Floats:
+def compute_predictive_probabilities(models: LanguageModels, terms: Ints, label: int) -> Floats:
     """Return φ_jk of selected terms in one class, shape (n,), as estimated."""
-    counts = cells_of_class(models.statistics, models.statistics.cell_counts, label)[terms]
-    return models.estimated(terms, counts, models.class_tokens[label])
+    counts = expand_class_cells(models.statistics, models.statistics.cell_counts, label)[terms]
+    return models.estimate_probability(terms, counts, models.class_tokens[label])
 
 
-def posterior(models: LanguageModels, terms: Whole, label: int) -> Floats:
+def compute_dirichlet_posterior(models: LanguageModels, terms: Ints, label: int) -> Floats:
     """Return m_jk + α_j of selected terms in one class, shape (n,): the parameters of the posterior Dirichlet.
 
     Not for maximum likelihood, which has no prior. For some of the terms they are the parameters of φ restricted to these.
     """
-    counts = cells_of_class(models.statistics, models.statistics.cell_counts, label)[terms]
-    return counts + models.pseudo_counts(terms)[0][:, 0] + float(models.estimate == "map")
+    counts = expand_class_cells(models.statistics, models.statistics.cell_counts, label)[terms]
+    return counts + models.compute_pseudo_counts(terms)[0][:, 0] + float(models.estimate == "map")
 
 
-def cells_of_class(statistics: ClassStatistics, cells: Numbers, label: int) -> Floats:
+def expand_class_cells(statistics: ClassStatistics, cells: Numbers, label: int) -> Floats:
     """Return the cells of one class, dense, shape (n_terms,)."""
     here = np.flatnonzero(statistics.cell_classes == label)
     column = np.zeros(statistics.n_terms)

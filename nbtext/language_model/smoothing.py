@@ -22,35 +22,41 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.counts.matrix import (
-    TERM_WEIGHTS_AT_ONCE,
+    MAX_BLOCK_TERM_WEIGHTS,
     DocumentTermMatrix,
     add_weighted_sums,
-    in_blocks,
+    iter_blocks,
 )
-from nbtext.language_model.dirichlet import MOST_SMOOTHING, WEAKEST, LanguageModels, log, times_log
+from nbtext.language_model.dirichlet import (
+    MAX_SMOOTHING_PER_TERM,
+    MIN_STRENGTH_PER_TERM,
+    LanguageModels,
+    log,
+    times_log,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.type_names import AnyArray, Floats, Mask, Numbers, Whole
+    from nbtext.type_names import AnyArray, Floats, Ints, Mask, Numbers
 
-STRONGEST = 1e6
-"""Largest strength per term, as `WEAKEST` is the least: the evidence can grow without end towards no prior or a prior alone."""
+MAX_STRENGTH_PER_TERM = 1e6
+"""Largest strength per term, as `MIN_STRENGTH_PER_TERM` is the least: the evidence can grow without end towards no prior or a prior alone."""
 
 
 STRENGTH_PRECISION = 1e-8
 """Relative precision of the strength."""
 
-SUMMED = 1 << 10
+MAX_SUMMED_TERMS = 1 << 10
 """Terms of ψ(x + n) − ψ(x) = Σ 1/(x + i) that are summed: a difference of two values of ψ has fewer exact digits."""
 
-LARGE = 16.0
+MIN_ASYMPTOTIC_ARGUMENT = 16.0
 """Where asymptotic series of log Γ begin to be exact."""
 
 CACHED = 1 << 14
-"""Numbers that `psi` takes at once: what it makes of them stays in the processor's cache, which is four times as fast."""
+"""Numbers that `digamma` takes at once: what it makes of them stays in the processor's cache, which is four times as fast."""
 
 FLAT = 1e-12
 """Nats per token: a difference of likelihoods that is rounding alone."""
@@ -83,7 +89,7 @@ class CountHistogram(NamedTuple):
     """What they add to the strength for each size, shape (n_sizes,)."""
 
 
-def count_histogram(
+def build_count_histogram(
     statistics: ClassStatistics, selected: Mask, prior_shape: str
 ) -> CountHistogram:
     """Return the histogram of the selected terms' counts, whole or weighted, with a draw for each class.
@@ -92,11 +98,11 @@ def count_histogram(
     """
     cells = np.flatnonzero(selected[statistics.cell_terms])
     terms = statistics.cell_terms[cells]
-    counts = statistics.observed.cell_counts[cells]
+    counts = statistics.observed_counts.cell_counts[cells]
     if not statistics.weights.seeds:
         return _histogram(statistics, selected, prior_shape, terms, counts)
     seeds = statistics.cell_counts[cells] - counts
-    tokens = statistics.observed.tokens_of(selected)
+    tokens = statistics.observed_counts.count_tokens(selected)
     found = _histogram(
         statistics, selected, prior_shape, terms, counts + 1j * seeds
     )  # a complex number is a pair of both
@@ -111,10 +117,10 @@ def count_histogram(
     )
 
 
-def complement_histogram(
+def build_complement_histogram(
     statistics: ClassStatistics, selected: Mask, prior_shape: str
 ) -> CountHistogram:
-    """Return the histogram of the counts of each class's complement, Σ_{l≠k} m_jl; as `count_histogram` otherwise.
+    """Return the histogram of the counts of each class's complement, Σ_{l≠k} m_jl; as `build_count_histogram` otherwise.
 
     A term has the same count, that of the corpus, in the complements of all classes that do not hold it.
     """
@@ -128,11 +134,11 @@ def complement_histogram(
     number = np.concatenate((np.ones(cells.size, np.int64), not_holding))
     some = (counts > 0) & (number > 0)
     found = _histogram(statistics, selected, prior_shape, holders[some], counts[some], number[some])
-    tokens = statistics.tokens_of(selected)[statistics.class_documents > 0]
+    tokens = statistics.count_tokens(selected)[statistics.class_documents > 0]
     return found._replace(sizes=tokens.sum() - tokens, draws=np.ones(n_classes))
 
 
-def coin_histogram(statistics: ClassStatistics, selected: Mask) -> CountHistogram:
+def build_coin_histogram(statistics: ClassStatistics, selected: Mask) -> CountHistogram:
     """Return the histogram of presences and absences, with a draw for each selected term of each class: its D_k documents.
 
     The base measure is 1/2: α is both parameters of a Beta distribution.
@@ -156,7 +162,7 @@ def coin_histogram(statistics: ClassStatistics, selected: Mask) -> CountHistogra
     )
 
 
-def _summed(values: Numbers, number: Whole) -> tuple[Numbers, Numbers]:
+def _summed(values: Numbers, number: Ints) -> tuple[Numbers, Numbers]:
     """Return the distinct values above 0, and the sum of the numbers of each, where it is above 0."""
     some = (values > 0) & (number > 0)
     values = values[some]
@@ -169,12 +175,12 @@ def _histogram(
     statistics: ClassStatistics,
     selected: Mask,
     prior_shape: str,
-    terms: Whole,
+    terms: Ints,
     counts: Numbers,
-    number: Whole | None = None,
+    number: Ints | None = None,
 ) -> CountHistogram:
     """Return the histogram of counts of selected terms, each as often as ``number`` says, or once; a draw for each class."""
-    tokens = statistics.tokens_of(selected)
+    tokens = statistics.count_tokens(selected)
     n_terms = int(np.count_nonzero(selected))
     if prior_shape == "symmetric":
         base_measure = np.full(1, 1 / max(n_terms, 1))
@@ -198,12 +204,12 @@ def log_evidence(histogram: CountHistogram, strength: float) -> float:
     """Return the sum of log p(counts | α = strength · base measure) over all draws, in nats, for a ``strength`` above 0 (Minka 2000, section 3)."""
     counts, base, cells, sizes, draws, _, seeds, all_seeds = histogram
     return float(
-        cells @ gamma_rise(strength * base + seeds, counts)
-        - draws @ gamma_rise(strength + all_seeds, sizes)
+        cells @ log_rising_factorial(strength * base + seeds, counts)
+        - draws @ log_rising_factorial(strength + all_seeds, sizes)
     )
 
 
-def gamma_rise(start: Floats | float, steps: Numbers) -> Floats:
+def log_rising_factorial(start: Floats | float, steps: Numbers) -> Floats:
     """Return log Γ(x + n) − log Γ(x), x ≥ 0, of any shapes that broadcast, with as many digits for large x as for small.
 
     From `LARGE` on it is (x − ½) log(1 + n/x) + n log(x + n) − n and a difference of two short series: that of two values of log Γ loses its digits, as
@@ -211,7 +217,7 @@ def gamma_rise(start: Floats | float, steps: Numbers) -> Floats:
     """
     from scipy.special import gammaln
 
-    low: Floats = np.maximum(start, LARGE)
+    low: Floats = np.maximum(start, MIN_ASYMPTOTIC_ARGUMENT)
     high: Floats = low + steps
     of_large = (
         (low - 0.5) * np.log1p(steps / low)
@@ -220,7 +226,9 @@ def gamma_rise(start: Floats | float, steps: Numbers) -> Floats:
         + _stirling_series(high)
         - _stirling_series(low)
     )
-    return np.where(np.less(start, LARGE), gammaln(start + steps) - gammaln(start), of_large)
+    return np.where(
+        np.less(start, MIN_ASYMPTOTIC_ARGUMENT), gammaln(start + steps) - gammaln(start), of_large
+    )
 
 
 def _stirling_series(x: Floats) -> Floats:
@@ -231,8 +239,8 @@ def _stirling_series(x: Floats) -> Floats:
     ) / x
 
 
-def most_evident_strength(histogram: CountHistogram) -> float:
-    """Return the strength s that maximises `log_evidence`, between `WEAKEST` and `STRONGEST` per term.
+def maximise_evidence(histogram: CountHistogram) -> float:
+    """Return the strength s that maximises `log_evidence`, between `MIN_STRENGTH_PER_TERM` and `MAX_STRENGTH_PER_TERM` per term.
 
     d/ds = Σ_cells b [ψ(m + s·b) − ψ(s·b)] − Σ_draws [ψ(N + s) − ψ(s)] changes its sign at most once: the evidence has a single maximum
     (B. Levin, J. Reeds, Compound multinomial likelihood functions are unimodal, 1977). Minka's fixed point (his eq. 55) converges to the
@@ -244,10 +252,10 @@ def most_evident_strength(histogram: CountHistogram) -> float:
         return 0.1 * max(n_terms, 1)
 
     def slope(strength: float) -> float:
-        gained = float(cells @ (base * psi_rise(strength * base + seeds, counts)))
-        return gained - float(draws @ psi_rise(strength + all_seeds, sizes))
+        gained = float(cells @ (base * digamma_difference(strength * base + seeds, counts)))
+        return gained - float(draws @ digamma_difference(strength + all_seeds, sizes))
 
-    return where_it_turns(slope, WEAKEST * n_terms, STRONGEST * n_terms)
+    return where_it_turns(slope, MIN_STRENGTH_PER_TERM * n_terms, MAX_STRENGTH_PER_TERM * n_terms)
 
 
 def where_it_turns(slope: Callable[[float], float], low: float, high: float) -> float:
@@ -258,29 +266,29 @@ def where_it_turns(slope: Callable[[float], float], low: float, high: float) -> 
     return high
 
 
-def psi_rise(start: Floats, steps: Numbers) -> Floats:
+def digamma_difference(start: Floats, steps: Numbers) -> Floats:
     """Return ψ(x + n) − ψ(x), for whole n Σ_{i < n} 1/(x + i); ``start`` x > 0 has the shape (1,) or (n,), ``steps`` n and the result (n,).
 
-    The first `SUMMED` terms of the sum, the recurrence of ψ, are shared by all whole n; beyond them, x is large and the difference of two
+    The first `MAX_SUMMED_TERMS` terms of the sum, the recurrence of ψ, are shared by all whole n; beyond them, x is large and the difference of two
     asymptotic series is short and loses no digits. Source of the recurrence: H. Wallach, Structured topic models for language (2008), section 2.3.
     """
     if start.size != 1 or not np.array_equal(steps, np.floor(steps)):
-        return psi(start + steps) - psi(start)
-    most = int(min(steps.max(initial=0), SUMMED))
+        return digamma(start + steps) - digamma(start)
+    most = int(min(steps.max(initial=0), MAX_SUMMED_TERMS))
     sums = np.zeros(most + 1)
     np.cumsum(1 / (start + np.arange(most)), out=sums[1:])
     found: Floats = sums[np.minimum(steps, most).astype(np.int64)]
     far = np.flatnonzero(steps > most)
     if not far.size:
         return found
-    low = start + SUMMED
+    low = start + MAX_SUMMED_TERMS
     high = start + steps[far]
     first, second, fourth = (1 / low**power - 1 / high**power for power in (1, 2, 4))
     found[far] += np.log1p((high - low) / low) + first / 2 + second / 12 - fourth / 120
     return found
 
 
-def psi(x: Floats) -> Floats:
+def digamma(x: Floats) -> Floats:
     """Return the digamma function ψ for x > 0, shape (n,): its recurrence ten steps up, and its asymptotic series there, to the last digits.
 
     Source: M. Abramowitz, I. Stegun, Handbook of mathematical functions (1964), 6.3.6 and 6.3.18. Importing `scipy.special` for it takes
@@ -308,13 +316,13 @@ def psi(x: Floats) -> Floats:
     return found
 
 
-def smoothing_by_evidence(histogram: CountHistogram, prior_shape: str) -> float:
+def choose_smoothing_by_evidence(histogram: CountHistogram, prior_shape: str) -> float:
     """Return the pseudo-count per term (``symmetric``) or μ (``background``) that makes the counts most probable.
 
-    At most `MOST_SMOOTHING` per term, with six digits: more would depend on the platform's arithmetic.
+    At most `MAX_SMOOTHING_PER_TERM` per term, with six digits: more would depend on the platform's arithmetic.
     """
     n_terms = max(histogram.n_terms, 1)
-    strength = min(most_evident_strength(histogram), MOST_SMOOTHING * n_terms)
+    strength = min(maximise_evidence(histogram), MAX_SMOOTHING_PER_TERM * n_terms)
     return float(f"{strength / n_terms if prior_shape == 'symmetric' else strength:.6g}")
 
 
@@ -338,15 +346,15 @@ class _LeftOutTokens(NamedTuple):
         return self.counts + strength * self.base, self.class_tokens + strength * self.base_sums
 
 
-def left_out_tokens(
+def collect_leave_one_out_tokens(
     statistics: ClassStatistics, selected: Mask, prior_shape: str, documents: CountedDocuments
 ) -> _LeftOutTokens:
-    """Return what `left_out_log_likelihood` needs of documents of the statistics, over the selected terms."""
-    left = without_themselves(statistics, selected, documents)
+    """Return what `leave_one_out_log_likelihood` needs of documents of the statistics, over the selected terms."""
+    left = subtract_each_document(statistics, selected, documents)
     matrix = left.matrix
     own = documents.classes[left.matrix.entry_documents]
-    counts: Numbers = statistics.counts_in(matrix.terms, own) - left.own
-    tokens = statistics.tokens_of(selected)
+    counts: Numbers = statistics.look_up_counts(matrix.terms, own) - left.own
+    tokens = statistics.count_tokens(selected)
     class_tokens = tokens[documents.classes] - left.lengths
     if statistics.weight_unit != 1:
         class_tokens = np.round(class_tokens, 6)
@@ -354,7 +362,7 @@ def left_out_tokens(
     if prior_shape == "symmetric":
         counts, inverse = np.unique(counts, return_inverse=True)
         weights: Numbers = np.bincount(inverse, left.own, counts.size)
-        base_sums: Numbers = n_terms - left.vanishing.entries
+        base_sums: Numbers = n_terms - left.vanishing.row_sizes
         base = np.ones(counts.size)
     else:
         in_others = np.where(tokens.sum() > left.lengths, tokens.sum() - left.lengths, 1)
@@ -368,14 +376,14 @@ def left_out_tokens(
     )
 
 
-def left_out_log_likelihood(tokens: _LeftOutTokens, strength: float) -> float:
+def leave_one_out_log_likelihood(tokens: _LeftOutTokens, strength: float) -> float:
     """Return Σ n log(r + s·b) − Σ n log(T + s·w), in nats, for a ``strength`` s above 0."""
     numerators, denominators = tokens.parts(strength)
     return float(tokens.tokens @ np.log(numerators) - tokens.lengths @ np.log(denominators))
 
 
 def _slope(tokens: _LeftOutTokens, strength: float) -> float:
-    """Return d/ds of `left_out_log_likelihood`."""
+    """Return d/ds of `leave_one_out_log_likelihood`."""
     numerators, denominators = tokens.parts(strength)
     return float(
         tokens.tokens @ (tokens.base / numerators)
@@ -383,11 +391,13 @@ def _slope(tokens: _LeftOutTokens, strength: float) -> float:
     )
 
 
-def _likeliest_strength(tokens: _LeftOutTokens, weakest: float, strongest: float) -> float | None:
-    """Return the strength between two that maximises `left_out_log_likelihood`, None if all do: the best of a grid, refined by bisection of the derivative."""
+def _maximise_leave_one_out(
+    tokens: _LeftOutTokens, weakest: float, strongest: float
+) -> float | None:
+    """Return the strength between two that maximises `leave_one_out_log_likelihood`, None if all do: the best of a grid, refined by bisection of the derivative."""
     grid = np.geomspace(weakest, strongest, GRID)
     likelihoods = np.array(
-        [left_out_log_likelihood(tokens, strength) for strength in grid.tolist()]
+        [leave_one_out_log_likelihood(tokens, strength) for strength in grid.tolist()]
     )
     if np.ptp(likelihoods) <= FLAT * tokens.tokens.sum():
         return None
@@ -399,17 +409,19 @@ def _likeliest_strength(tokens: _LeftOutTokens, weakest: float, strongest: float
     return where_it_turns(lambda strength: _slope(tokens, strength), low, high)
 
 
-def smoothing_by_leave_one_out(
+def choose_smoothing_by_leave_one_out(
     statistics: ClassStatistics, selected: Mask, prior_shape: str, documents: CountedDocuments
 ) -> float:
     """Return the pseudo-count per term (``symmetric``) or μ (``background``) that makes left-out documents most probable.
 
-    Between `WEAKEST` and `MOST_SMOOTHING` per term, with six digits; 0.1 per term if the likelihood does not depend on it, as with one term.
+    Between `MIN_STRENGTH_PER_TERM` and `MAX_SMOOTHING_PER_TERM` per term, with six digits; 0.1 per term if the likelihood does not depend on it, as with one term.
     """
-    tokens = left_out_tokens(statistics, selected, prior_shape, documents)
+    tokens = collect_leave_one_out_tokens(statistics, selected, prior_shape, documents)
     per_term = 1.0 if prior_shape == "symmetric" else float(max(tokens.n_terms, 1))
     likeliest = (
-        _likeliest_strength(tokens, WEAKEST * per_term, MOST_SMOOTHING * per_term)
+        _maximise_leave_one_out(
+            tokens, MIN_STRENGTH_PER_TERM * per_term, MAX_SMOOTHING_PER_TERM * per_term
+        )
         if tokens.class_tokens.any()
         else None
     )
@@ -433,7 +445,7 @@ class _WithoutThemselves(NamedTuple):
     """Which of their entries of selected terms are in `matrix`."""
 
 
-def without_themselves(
+def subtract_each_document(
     statistics: ClassStatistics,
     selected: Mask,
     documents: CountedDocuments,
@@ -441,25 +453,25 @@ def without_themselves(
     declared: bool = False,
 ) -> _WithoutThemselves:
     """Return what is left of documents of the corpus when each is subtracted from its statistics; no term vanishes of outcomes that are declared."""
-    matrix = documents.matrix.of_terms(selected)
+    matrix = documents.matrix.select_terms(selected)
     own: Numbers = matrix.counts
-    lengths = matrix.sums
+    lengths = matrix.row_sums
     unit = statistics.weight_unit
     if unit != 1:
-        weights = documents.weights_in(statistics)
+        weights = documents.apply_class_weights(statistics)
         own = own * weights[matrix.entry_documents] / unit
         lengths = lengths * weights / unit
     remaining = statistics.term_counts.take(matrix.terms) - own
     others = (remaining > 0) | declared
-    vanishing = matrix.of_entries(~others)
+    vanishing = matrix.select_entries(~others)
     return _WithoutThemselves(
-        matrix.of_entries(others), own[others], remaining[others], vanishing, lengths, others
+        matrix.select_entries(others), own[others], remaining[others], vanishing, lengths, others
     )
 
 
-def leave_one_out(
+def compute_leave_one_out_scores(
     models: LanguageModels, documents: CountedDocuments, tokens: DocumentTermMatrix | None = None
-) -> tuple[Floats, Whole, Whole]:
+) -> tuple[Floats, Ints, Ints]:
     """Return Σ_j n_jd log φ_jk of documents of the corpus, each under the models estimated from all others, shape (n_docs, n_classes), in nats.
 
     And of each document the tokens of terms that still count, and other tokens: of terms that no other document holds or that did not count before.
@@ -468,15 +480,17 @@ def leave_one_out(
     statistics = models.statistics
     tokens = tokens or documents.matrix
     own_class = (np.arange(len(documents)), documents.classes)
-    left = without_themselves(statistics, models.selected, documents, declared=models.declared)
+    left = subtract_each_document(
+        statistics, models.selected, documents, declared=models.has_declared_outcomes
+    )
     matrix, in_class, remaining, vanishing, selected_tokens, others = left
 
     of_entry = matrix.entry_documents
     scores = np.zeros((len(documents), statistics.n_classes))
 
     if models.prior_shape == "symmetric":
-        added = models.pseudo_counts(matrix.terms)[0][:, 0]
-        total = models.pseudo_tokens_without(vanishing)
+        added = models.compute_pseudo_counts(matrix.terms)[0][:, 0]
+        total = models.compute_leave_one_out_pseudo_tokens(vanishing)
         models.add_log_counts(scores, matrix)
     else:  # the background depends on the document, so each entry has weights of its own
         added = (
@@ -489,14 +503,14 @@ def leave_one_out(
             each,
             each.terms.size,
             lambda entries: log(
-                statistics.counts_of(matrix.terms[entries]) + added[entries, np.newaxis]
+                statistics.get_dense_counts(matrix.terms[entries]) + added[entries, np.newaxis]
             ),
         )
-    counts = statistics.counts_in(matrix.terms, documents.classes[of_entry])
+    counts = statistics.look_up_counts(matrix.terms, documents.classes[of_entry])
     change = matrix.counts * (log(counts - in_class + added) - log(counts + added))
     scores[own_class] += np.bincount(of_entry, change, minlength=len(documents))
-    sums = matrix.sums
-    for rows in in_blocks(own_class[0], statistics.n_classes, TERM_WEIGHTS_AT_ONCE):
+    sums = matrix.row_sums
+    for rows in iter_blocks(own_class[0], statistics.n_classes, MAX_BLOCK_TERM_WEIGHTS):
         class_tokens = np.tile(models.class_tokens, (rows.size, 1))
         class_tokens[np.arange(rows.size), documents.classes[rows]] -= selected_tokens[rows]
         if statistics.weight_unit != 1:
@@ -510,6 +524,6 @@ def leave_one_out(
     ] = -np.inf  # 0/0: a class of no tokens and no pseudo-counts has seen no term
     are_weights = tokens.counts is not documents.matrix.counts
     lengths = (
-        tokens.of_terms(models.selected).of_entries(others) if are_weights else matrix
-    ).lengths
-    return scores, lengths, tokens.lengths - lengths
+        tokens.select_terms(models.selected).select_entries(others) if are_weights else matrix
+    ).known_tokens
+    return scores, lengths, tokens.known_tokens - lengths

@@ -14,35 +14,41 @@ from nbtext.errors import UsageError
 from nbtext.metrics.intervals import (
     Bootstrap,
     Interval,
+    bootstrap_rates,
+    bootstrap_scores,
     percentile_interval,
-    replicated_rates,
-    replicated_scores,
     wilson_interval,
 )
 from nbtext.metrics.outcomes import (
-    BINS,
+    CONFIDENCE_BINS,
     METRICS,
-    TOP,
-    Cells,
-    Judged,
-    JudgedPosterior,
-    Outcomes,
+    TOP_K,
+    ConfusionCells,
+    ConfusionMargins,
+    PosteriorScores,
+    ScoredDocuments,
     accuracy,
-    confidence_bins,
+    compute_rates,
+    concatenate_scored_documents,
+    count_confidence_bins,
     expected_calibration_error,
     f1,
-    join_judged,
-    judge_posterior,
     macro,
     mean_or_nan,
     precision,
     proper_scores,
-    rates,
     recall,
+    score_posterior,
 )
-from nbtext.metrics.ranking import RANKING, SCORES_KEPT, RankingFigures, rank_labels, ranked_figures
+from nbtext.metrics.ranking import (
+    LABEL_RANKING_METRICS,
+    MAX_RANKING_SCORES,
+    RankingMetrics,
+    compute_ranking_metrics,
+    score_label_rankings,
+)
 from nbtext.metrics.results import (
-    FIGURES,
+    METRIC_FIELDS,
     Baselines,
     ClassPrior,
     ClassResult,
@@ -52,9 +58,9 @@ from nbtext.metrics.results import (
     ProbabilityResult,
     ReliabilityBin,
     SliceResult,
-    json_values,
+    to_json_values,
 )
-from nbtext.prediction.labels import EVERYTHING, DocumentLabels, shown_set
+from nbtext.prediction.labels import ALL_DOCUMENTS_LABEL, DocumentLabels, format_label_indices
 from nbtext.prediction.posterior import ClassPosterior
 from nbtext.prediction.rule import DecisionRule
 
@@ -63,20 +69,20 @@ if TYPE_CHECKING:
     from nbtext.prediction.labels import Labels
     from nbtext.prediction.posterior import Posterior
     from nbtext.prediction.rule import Costs
-    from nbtext.type_names import Floats, Mask, Names, Values
+    from nbtext.type_names import AttributeValues, Floats, Mask, Names
 
-MOST_VALUES = 1000
+MAX_COLUMN_VALUES = 1000
 """Different values of a column to slice by; a column with more identifies documents."""
 
 
-def slice_result(judged: Judged) -> SliceResult:
+def summarize_slice(judged: ScoredDocuments) -> SliceResult:
     """Return the figures of some documents, at least one."""
-    share, macro_f1 = accuracy_and_macro_f1(judged)
-    interval = wilson_interval(int(judged.right.sum()), judged.n)
+    share, macro_f1 = compute_accuracy_and_macro_f1(judged)
+    interval = wilson_interval(int(judged.is_correct.sum()), judged.n)
     return SliceResult(judged.n, share, interval, macro_f1, expected_calibration_error(judged))
 
 
-UNPRICED = 1.0
+DEFAULT_MISTAKE_COST = 1.0
 """Cost of a mistake that the costs do not price: any answer to a label that the classifier does not know, and abstaining where it has no
 cost."""
 
@@ -102,23 +108,23 @@ class Evaluation:
         kind: type[Posterior] = ClassPosterior,
         *,
         costs: Costs | None = None,
-        shares: Floats | None = None,
+        label_proportions: Floats | None = None,
         prior: Floats | None = None,
-        by: Names = (),
-        scores_kept: int = SCORES_KEPT,
+        group_columns: Names = (),
+        max_scores: int = MAX_RANKING_SCORES,
     ) -> None:
         self.kind = kind
-        self._index = kind.index(classes)
+        self._index = kind.make_label_index(classes)
         self._n_known = len(classes)
         self._costs = costs
-        self._shares = shares
+        self._shares = label_proportions
         self._prior = prior
-        self._slices: dict[str, dict[str, list[int]]] = {column: {} for column in by}
+        self._slices: dict[str, dict[str, list[int]]] = {column: {} for column in group_columns}
         """Numbers of the documents by column, then by value."""
         self._scores: list[Floats] = []
         """Log posteriors of all documents; none once they are more than there is room for."""
-        self._room = scores_kept
-        self._parts: list[Judged] = []
+        self._room = max_scores
+        self._parts: list[ScoredDocuments] = []
         self.n = 0
         """Documents judged."""
 
@@ -127,30 +133,30 @@ class Evaluation:
         labels: Labels,
         posterior: Posterior,
         answers: DocumentLabels | None = None,
-        columns: Values = (),
+        columns: AttributeValues = (),
     ) -> None:
         """Judge documents by their true labels, one text each, and their posterior.
 
         A row of nan, where no class is possible, counts as if all classes were equally probable.
         ``answers`` are the predicted labels, by default those of the decision rule without options. ``columns`` has for each document its values in the
         columns of ``by``. The arrays are kept and must not change.
-        Raises `UsageError` if a column has more than `MOST_VALUES` values.
+        Raises `UsageError` if a column has more than `MAX_COLUMN_VALUES` values.
         """
         for number, row in enumerate(columns, self.n):
             for (name, documents), value in zip(self._slices.items(), row, strict=True):
                 documents.setdefault(value, []).append(number)
-                if len(documents) > MOST_VALUES:
+                if len(documents) > MAX_COLUMN_VALUES:
                     raise UsageError(
-                        f"column {name} has more than {MOST_VALUES:,} values",
+                        f"column {name} has more than {MAX_COLUMN_VALUES:,} values",
                         hint="choose one that many documents share",
                     )
-        self._judge(self._index.of_labels(labels), posterior, answers)
+        self._judge(self._index.index_labels(labels), posterior, answers)
 
-    def judge(
+    def add_indexed(
         self, truth: DocumentLabels, posterior: Posterior, answers: DocumentLabels | None = None
     ) -> None:
         """Judge documents as `add` does by their labels, which the classifier knows."""
-        self._judge(self._index.renumbered(truth), posterior, answers)
+        self._judge(self._index.renumber(truth), posterior, answers)
 
     def _judge(
         self, truth: DocumentLabels, posterior: Posterior, answers: DocumentLabels | None
@@ -158,37 +164,39 @@ class Evaluation:
         logs = posterior.logs
         if np.isnan(logs[:, 0]).any():
             posterior = self.kind(np.where(np.isnan(logs[:, :1]), -np.log(logs.shape[1]), logs))
-        predicted = self._index.renumbered(
-            posterior.predicted(DecisionRule()) if answers is None else answers
+        predicted = self._index.renumber(
+            posterior.predict(DecisionRule()) if answers is None else answers
         )
-        scores = judge_posterior(posterior, truth)
+        scores = score_posterior(posterior, truth)
         self._parts.append(
-            Judged(
+            ScoredDocuments(
                 scores.rank,
                 scores.log_loss,
                 scores.brier,
                 scores.confidence,
-                ranking=rank_labels(posterior, truth),
+                ranking=score_label_rankings(posterior, truth),
                 truth=truth,
-                answer=predicted,
+                predicted=predicted,
             )
         )
         self.n += len(truth)
         self._room -= posterior.logs.size
         self._scores.append(posterior.logs)
-        if not self.ranked:
+        if not self.keeps_scores:
             self._scores.clear()
 
-    def join(self, other: Self) -> None:
+    def merge(self, other: Self) -> None:
         """Add the documents that another evaluation of the same classes judged; none of them has an unknown label."""
         for part in other._parts:
-            labels = (self._index.renumbered(each) for each in (part.truth, part.answer))
+            labels = (self._index.renumber(each) for each in (part.truth, part.predicted))
             self._parts.append(
-                Judged(part.rank, part.log_loss, part.brier, part.confidence, part.ranking, *labels)
+                ScoredDocuments(
+                    part.rank, part.log_loss, part.brier, part.confidence, part.ranking, *labels
+                )
             )
         self.n += other.n
         self._room -= other.n * self._n_known
-        self._scores = [*self._scores, *other._scores] if self.ranked else []
+        self._scores = [*self._scores, *other._scores] if self.keeps_scores else []
 
     @property
     def classes(self) -> list[str]:
@@ -201,35 +209,35 @@ class Evaluation:
         return self.classes[self._n_known :]
 
     @property
-    def ranked(self) -> bool:
+    def keeps_scores(self) -> bool:
         """True if there were few enough scores for areas under ROC curves and average precisions."""
         return self._room >= 0
 
     @property
-    def judged(self) -> Judged:
+    def documents(self) -> ScoredDocuments:
         """All documents judged, in order, with labels numbered in one table."""
-        joined = join_judged(self._parts)
+        joined = concatenate_scored_documents(self._parts)
         table = self._index.table
         judged = replace(
             joined,
             truth=replace(joined.truth, table=table),
-            answer=replace(joined.answer, table=table),
+            predicted=replace(joined.predicted, table=table),
         )
         self._parts = [judged]
         return judged
 
     def summary(self, bootstrap: Bootstrap = Bootstrap()) -> dict[str, Any]:
         """Return `result` as JSON has it."""
-        return json_values(self.result(bootstrap))
+        return to_json_values(self.result(bootstrap))
 
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:
         """Return all figures, with Wilson's intervals for shares; the others are bootstrapped, unless ``bootstrap`` has no replicates."""
-        everything = self.judged
-        cells = cells_of(everything)
+        everything = self.documents
+        cells = count_cells(everything)
         if not self.kind.is_exclusive:  # else numbers are in the order of labels
-            cells = cells.sorted_by_labels(everything.truth.table)
-        table = cells.outcomes(len(self.classes))
-        ranking = ranked_figures(self._scores, everything.truth, self._n_known)
+            cells = cells.sort_by_labels(everything.truth.table)
+        table = cells.sum_margins(len(self.classes))
+        ranking = compute_ranking_metrics(self._scores, everything.truth, self._n_known)
         figures = self._figures(everything, cells, ranking)
         counts = table.support[self._n_known :].astype(int).tolist()
         return EvaluationResult(
@@ -238,72 +246,76 @@ class Evaluation:
             baselines=self._baselines(everything, self._shares)
             if everything.n and self._shares is not None
             else None,
-            reliability=reliability(everything),
+            reliability=compute_reliability_bins(everything),
             per_class=self._per_class(table, ranking),
             classes=tuple(self.classes),
             confusion=self._confusion(cells),
             has_one_label=self.kind.is_exclusive,
             unknown_labels=tuple(self.unknown_labels),
             unknown_documents=dict(zip(self.unknown_labels, counts, strict=True)),
-            known=known_result(everything.of(self._has_known_labels(everything))),
+            known=summarize_known_documents(everything.take(self._has_known_labels(everything))),
             slices={
                 column: {
-                    value: slice_result(everything.of(np.array(rows)))
+                    value: summarize_slice(everything.take(np.array(rows)))
                     for value, rows in sorted(documents.items())
                 }
                 for column, documents in self._slices.items()
             }
             or None,
-            others={
-                name: number_or_none(value)
+            other_metrics={
+                name: finite_or_none(value)
                 for name, value in figures.items()
-                if name not in FIGURES
+                if name not in METRIC_FIELDS
             },
-            **{name: number_or_none(value) for name, value in figures.items() if name in FIGURES},
+            **{
+                name: finite_or_none(value)
+                for name, value in figures.items()
+                if name in METRIC_FIELDS
+            },
         )
 
-    def documents_of_lost_classes(self, known: Mask) -> dict[str, int]:
+    def count_lost_class_documents(self, known: Mask) -> dict[str, int]:
         """Return how many documents not ``known``, a mask of shape (n_docs,), are of each class; a set of labels has no class that is lost."""
         if not self.kind.is_exclusive:
             return {}
-        counts = np.bincount(self.judged.truth.numbers[~known], minlength=len(self.classes))
+        counts = np.bincount(self.documents.truth.indices[~known], minlength=len(self.classes))
         return {label: n for label, n in zip(self.classes, counts.tolist(), strict=True) if n}
 
-    def _has_known_labels(self, everything: Judged) -> Mask:
+    def _has_known_labels(self, everything: ScoredDocuments) -> Mask:
         """Return which documents have no label that the classifier does not know, shape (n_docs,)."""
-        documents, labels = everything.truth.pairs()
+        documents, labels = everything.truth.to_pairs()
         is_known = np.ones(everything.n, np.bool_)
         is_known[documents[labels >= self._n_known]] = False
         return is_known
 
-    def _baselines(self, everything: Judged, shares: Floats) -> Baselines:
+    def _baselines(self, everything: ScoredDocuments, shares: Floats) -> Baselines:
         """Return the figures of always answering the most frequent label, and of always giving the class prior."""
         largest = int(shares.argmax())
-        answer = self._index.renumbered(DocumentLabels.of_sets([(largest,)], self._n_known))
-        constant = np.full(everything.n, answer.numbers[0])
-        always = Cells.of(everything.truth.numbers, constant, answer.table).outcomes(
-            len(self.classes)
-        )
-        log_loss, brier = self.kind.scores_of_prior(
+        answer = self._index.renumber(DocumentLabels.from_sets([(largest,)], self._n_known))
+        constant = np.full(everything.n, answer.indices[0])
+        always = ConfusionCells.from_documents(
+            everything.truth.indices, constant, answer.table
+        ).sum_margins(len(self.classes))
+        log_loss, brier = self.kind.score_prior(
             shares if self._prior is None else self._prior, everything.truth
         )
         return Baselines(
             LargestClass(
                 self.classes[largest], float(accuracy(always)), float(macro(f1(always), always))
             ),
-            ClassPrior(number_or_none(log_loss), brier),
+            ClassPrior(finite_or_none(log_loss), brier),
         )
 
     def _figures(
-        self, everything: Judged, cells: Cells, ranking: RankingFigures
+        self, everything: ScoredDocuments, cells: ConfusionCells, ranking: RankingMetrics
     ) -> dict[str, float]:
-        table = cells.outcomes(len(self.classes))
-        names = [name for name, metric in METRICS.items() if self.kind in metric.kinds]
-        figures = {name: float(value) for name, value in rates(table, self.kind).items()}
+        table = cells.sum_margins(len(self.classes))
+        names = [name for name, metric in METRICS.items() if self.kind in metric.label_kinds]
+        figures = {name: float(value) for name, value in compute_rates(table, self.kind).items()}
         figures |= proper_scores(everything)
         top = {
             f"top_{k}_accuracy": mean_or_nan(everything.rank < k) if k < self._n_known else np.nan
-            for k in TOP
+            for k in TOP_K
         }
         figures |= {name: figure for name, figure in top.items() if name in names}
         figures |= {
@@ -312,7 +324,7 @@ class Evaluation:
         }
         figures |= dict(
             zip(
-                RANKING,
+                LABEL_RANKING_METRICS,
                 everything.ranking.mean(axis=0).tolist() if everything.n else (),
                 strict=False,
             )
@@ -324,7 +336,11 @@ class Evaluation:
         return figures if everything.n else dict.fromkeys(figures, np.nan)
 
     def _intervals(
-        self, figures: dict[str, float], everything: Judged, cells: Cells, bootstrap: Bootstrap
+        self,
+        figures: dict[str, float],
+        everything: ScoredDocuments,
+        cells: ConfusionCells,
+        bootstrap: Bootstrap,
     ) -> dict[str, Interval]:
         found = {
             name: interval
@@ -333,7 +349,7 @@ class Evaluation:
         }
         if everything.n and bootstrap.replicates:
             costs = None if self._costs is None else self._cell_costs(cells, self._costs)
-            replicates = replicated_rates(cells, costs, bootstrap, self.kind) | replicated_scores(
+            replicates = bootstrap_rates(cells, costs, bootstrap, self.kind) | bootstrap_scores(
                 everything, bootstrap
             )
             others = replicates.keys() - found.keys()
@@ -342,26 +358,26 @@ class Evaluation:
                 for name, figure in figures.items()
                 if name in others
             }
-        if everything.n and self.kind.is_exclusive and (everything.answer.numbers >= 0).all():
+        if everything.n and self.kind.is_exclusive and (everything.predicted.indices >= 0).all():
             found["micro_f1"] = found["accuracy"]  # all answers and all labels are as many
         return found
 
-    def _share_intervals(self, everything: Judged) -> dict[str, Interval]:
+    def _share_intervals(self, everything: ScoredDocuments) -> dict[str, Interval]:
         """Return the intervals of figures that are shares of documents, from the counts alone."""
         n = everything.n
-        hits = int(everything.right.sum())
+        hits = int(everything.is_correct.sum())
         accuracy = wilson_interval(hits, n)
         if not n:
             return {"accuracy": accuracy}
-        has_answer = everything.answer.sizes() > 0
+        has_answer = everything.predicted.count_labels() > 0
         answered = int(has_answer.sum())
-        of_answered = wilson_interval(int((everything.right & has_answer).sum()), answered)
+        of_answered = wilson_interval(int((everything.is_correct & has_answer).sum()), answered)
         of_documents = {"coverage": wilson_interval(answered, n), "answered_accuracy": of_answered}
         if not self.kind.is_exclusive:
             return {"accuracy": accuracy, "subset_accuracy": accuracy, **of_documents}
         top = {
             f"top_{k}_accuracy": wilson_interval(int((everything.rank < k).sum()), n)
-            for k in TOP
+            for k in TOP_K
             if k < self._n_known
         }
         return {
@@ -372,12 +388,14 @@ class Evaluation:
             **top,
         }
 
-    def _per_class(self, table: Outcomes, ranking: RankingFigures) -> dict[str, ClassResult]:
+    def _per_class(
+        self, table: ConfusionMargins, ranking: RankingMetrics
+    ) -> dict[str, ClassResult]:
         padded = (
             np.append(values, np.full(len(self.unknown_labels), np.nan)) for values in ranking
         )
         margins = (
-            margin.astype(np.int64) for margin in (table.hits, table.support, table.answered)
+            margin.astype(np.int64) for margin in (table.hits, table.support, table.predicted)
         )
         columns = (*margins, precision(table), recall(table), f1(table), *padded)
         rows = zip(self.classes, *(column.tolist() for column in columns), strict=True)
@@ -388,8 +406,8 @@ class Evaluation:
                 mean,
                 support,
                 answered,
-                number_or_none(area),
-                number_or_none(average),
+                finite_or_none(area),
+                finite_or_none(average),
                 {
                     "precision": wilson_interval(hits, answered),
                     "recall": wilson_interval(hits, support),
@@ -399,22 +417,27 @@ class Evaluation:
             for label, hits, support, answered, of_answers, of_class, mean, area, average in rows
         }
 
-    def _cell_costs(self, cells: Cells, costs_of: Costs) -> Floats:
+    def _cell_costs(self, cells: ConfusionCells, costs_of: Costs) -> Floats:
         """Return the cost of each document of a cell, shape (n_cells,)."""
-        of_abstaining = costs_of.of_abstaining
+        of_abstaining = costs_of.abstention_costs
         table = np.column_stack(
-            (np.where(np.isfinite(of_abstaining), of_abstaining, UNPRICED), costs_of.of_answers)
+            (
+                np.where(np.isfinite(of_abstaining), of_abstaining, DEFAULT_MISTAKE_COST),
+                costs_of.prediction_costs,
+            )
         )
         known = cells.truth < self._n_known
-        costs = np.full(cells.truth.size, UNPRICED)
-        costs[known] = table[cells.truth[known], cells.answer[known] + 1]
+        costs = np.full(cells.truth.size, DEFAULT_MISTAKE_COST)
+        costs[known] = table[cells.truth[known], cells.predicted[known] + 1]
         return costs
 
-    def _confusion(self, cells: Cells) -> dict[str, dict[str, int]]:
+    def _confusion(self, cells: ConfusionCells) -> dict[str, dict[str, int]]:
         """Return the documents of each cell by true and predicted labels; the empty text is no answer or no label."""
         names = self.classes
         if not self.kind.is_exclusive:
-            names = [shown_set(labels, names) for labels in self._index.table.sets()]
+            names = [
+                format_label_indices(labels, names) for labels in self._index.table.to_tuples()
+            ]
         names = [*names, ""]  # −1, no answer, is the last
         confusion: dict[str, dict[str, int]] = {}
         for truth, answer, documents in zip(
@@ -424,59 +447,63 @@ class Evaluation:
         return confusion
 
 
-def evaluation_of(
+def make_evaluation(
     statistics: CellCounts,
     costs: Costs | None = None,
-    by: Names = (),
-    scores_kept: int = SCORES_KEPT,
+    group_columns: Names = (),
+    max_scores: int = MAX_RANKING_SCORES,
     prior: Floats | None = None,
 ) -> Evaluation:
     """Return the evaluation of a classifier that was trained on these counts; arguments are as `Evaluation` takes them."""
-    labels = [label for label in statistics.classes if label != EVERYTHING]
+    labels = [label for label in statistics.classes if label != ALL_DOCUMENTS_LABEL]
     shares = statistics.class_documents[-len(labels) :] / statistics.n_documents
     return Evaluation(
         labels,
-        statistics.kind,
+        statistics.posterior_type,
         costs=costs,
-        shares=shares,
+        label_proportions=shares,
         prior=prior,
-        by=by,
-        scores_kept=scores_kept,
+        group_columns=group_columns,
+        max_scores=max_scores,
     )
 
 
-def cells_of(judged: Judged) -> Cells:
+def count_cells(judged: ScoredDocuments) -> ConfusionCells:
     """Count documents by true and predicted labels."""
-    return Cells.of(judged.truth.numbers, judged.answer.numbers, judged.truth.table)
+    return ConfusionCells.from_documents(
+        judged.truth.indices, judged.predicted.indices, judged.truth.table
+    )
 
 
-def known_result(known: Judged) -> KnownResult:
+def summarize_known_documents(known: ScoredDocuments) -> KnownResult:
     """Return the main figures of documents whose class the classifier knows."""
     return KnownResult(
         known.n,
-        *map(number_or_none, (*accuracy_and_macro_f1(known), *proper_scores(known).values())),
+        *map(
+            finite_or_none, (*compute_accuracy_and_macro_f1(known), *proper_scores(known).values())
+        ),
     )
 
 
-def accuracy_and_macro_f1(judged: Judged) -> tuple[float, float]:
+def compute_accuracy_and_macro_f1(judged: ScoredDocuments) -> tuple[float, float]:
     """Return the accuracy and the macro F1 of documents."""
-    table = cells_of(judged).outcomes(judged.truth.table.n_labels)
-    return mean_or_nan(judged.right), float(macro(f1(table), table))
+    table = count_cells(judged).sum_margins(judged.truth.table.n_labels)
+    return mean_or_nan(judged.is_correct), float(macro(f1(table), table))
 
 
-def probability_result(documents: JudgedPosterior) -> ProbabilityResult:
+def summarize_probabilities(documents: PosteriorScores) -> ProbabilityResult:
     """Return the reliability of the probabilities, and their proper scores."""
     figures = (*proper_scores(documents).values(), mean_or_nan(documents.confidence))
-    return ProbabilityResult(reliability(documents), *map(number_or_none, figures))
+    return ProbabilityResult(compute_reliability_bins(documents), *map(finite_or_none, figures))
 
 
-def reliability(documents: JudgedPosterior) -> tuple[ReliabilityBin, ...]:
+def compute_reliability_bins(documents: PosteriorScores) -> tuple[ReliabilityBin, ...]:
     """Return the `BINS` bins. The most probable class counts, whether it was the answer or not."""
-    rows = zip(*(column.tolist() for column in confidence_bins(documents)), strict=True)
+    rows = zip(*(column.tolist() for column in count_confidence_bins(documents)), strict=True)
     return tuple(
         ReliabilityBin(
-            k / BINS,
-            (k + 1) / BINS,
+            k / CONFIDENCE_BINS,
+            (k + 1) / CONFIDENCE_BINS,
             n,
             *((sure / n, hits / n, wilson_interval(hits, n)) if n else (None, None, None)),
         )
@@ -484,6 +511,6 @@ def reliability(documents: JudgedPosterior) -> tuple[ReliabilityBin, ...]:
     )
 
 
-def number_or_none(value: float) -> float | None:
+def finite_or_none(value: float) -> float | None:
     """Return the value, or None in place of infinity and nan, which JSON does not have."""
     return value if np.isfinite(value) else None

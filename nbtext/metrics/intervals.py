@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.metrics.outcomes import bin_of, rates
-from nbtext.metrics.ranking import RANKING
+from nbtext.metrics.outcomes import assign_confidence_bins, compute_rates
+from nbtext.metrics.ranking import LABEL_RANKING_METRICS
 from nbtext.prediction.posterior import ClassPosterior
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from nbtext.metrics.outcomes import Cells, Judged
+    from nbtext.metrics.outcomes import ConfusionCells, ScoredDocuments
     from nbtext.prediction.posterior import Posterior
-    from nbtext.type_names import Floats, Whole
+    from nbtext.type_names import Floats, Ints
 
 NORMAL_95 = 1.959963984540054
 """97.5 % quantile of the standard normal distribution."""
@@ -29,16 +29,16 @@ NORMAL_95 = 1.959963984540054
 REPLICATES = 1000
 """Sets of documents drawn for the bootstrap."""
 
-FEWEST_REPLICATES = 200
-"""Least number of sets, where `MOST_DRAWS` would leave fewer: enough for two digits."""
+MIN_REPLICATES = 200
+"""Least number of sets, where `MAX_DRAWS` would leave fewer: enough for two digits."""
 
-MOST_DRAWS = 1 << 26
+MAX_DRAWS = 1 << 26
 """Numbers drawn for all replicates, about a second's work; where more were needed, there are fewer replicates."""
 
-CELL_COSTS = 8
+CELL_DRAW_COST = 8
 """Number of documents whose drawing takes as long as drawing the count of a cell."""
 
-DRAWS_AT_ONCE = 1 << 17
+MAX_DRAWS_AT_ONCE = 1 << 17
 """Numbers drawn at once: 1 MiB."""
 
 Interval = tuple[float, float]
@@ -50,21 +50,21 @@ class Bootstrap(NamedTuple):
     replicates: int = REPLICATES
     seed: int = 0
 
-    def replicates_of(self, size: int) -> int:
+    def limit_replicates(self, size: int) -> int:
         """Return the number of replicates if each draws ``size`` numbers."""
-        return min(self.replicates, max(MOST_DRAWS // max(size, 1), FEWEST_REPLICATES))
+        return min(self.replicates, max(MAX_DRAWS // max(size, 1), MIN_REPLICATES))
 
-    def drawn_cells(self, documents: Whole, size: int) -> Iterator[Whole]:
+    def draw_cells(self, documents: Ints, size: int) -> Iterator[Ints]:
         """Yield the documents of cells in sets drawn with replacement, shape (n_sets, n_cells), as many sets at once as memory allows.
 
         ``documents``, shape (n_cells,), are those judged; a set takes ``size`` numbers of memory in all. To draw n documents, draw the counts of
         the cells from a multinomial distribution.
         """
         n = documents.sum()
-        for generator, n_sets in self._portions(CELL_COSTS * documents.size, size):
+        for generator, n_sets in self._portions(CELL_DRAW_COST * documents.size, size):
             yield generator.multinomial(n, documents / n, n_sets)
 
-    def drawn_documents(self, n: int, draws: int) -> Iterator[Floats]:
+    def draw_documents(self, n: int, draws: int) -> Iterator[Floats]:
         """Yield how often each of n documents is in sets drawn with replacement, shape (n_sets, n): its weight in the figures of a set."""
         for generator, n_sets in self._portions(draws, n):
             yield np.apply_along_axis(
@@ -74,8 +74,8 @@ class Bootstrap(NamedTuple):
     def _portions(self, draws: int, size: int) -> Iterator[tuple[np.random.Generator, int]]:
         """Yield the generator and how many sets to draw at once, until there are as many as `replicates_of` the draws of each."""
         generator = np.random.default_rng(self.seed)
-        n_replicates = self.replicates_of(draws)
-        step = max(DRAWS_AT_ONCE // size, 1)
+        n_replicates = self.limit_replicates(draws)
+        step = max(MAX_DRAWS_AT_ONCE // size, 1)
         for begin in range(0, n_replicates, step):
             yield generator, min(step, n_replicates - begin)
 
@@ -99,14 +99,17 @@ def percentile_interval(replicates: Floats, figure: float) -> Interval:
     return min(float(low), figure), max(float(high), figure)
 
 
-def replicated_rates(
-    cells: Cells, costs: Floats | None, bootstrap: Bootstrap, kind: type[Posterior] = ClassPosterior
+def bootstrap_rates(
+    cells: ConfusionCells,
+    costs: Floats | None,
+    bootstrap: Bootstrap,
+    kind: type[Posterior] = ClassPosterior,
 ) -> dict[str, Floats]:
     """Return replicates of the figures of `rates`, each of shape (n_replicates,); with ``costs``, shape (n_cells,), also of ``mean_cost``."""
-    present, n_labels = cells.with_present_labels()
+    present, n_labels = cells.renumber_present_labels()
     parts: list[Mapping[str, Floats]] = []
-    for drawn in bootstrap.drawn_cells(cells.documents, cells.documents.size + 3 * n_labels):
-        found = rates(present.outcomes(n_labels, drawn), kind)
+    for drawn in bootstrap.draw_cells(cells.documents, cells.documents.size + 3 * n_labels):
+        found = compute_rates(present.sum_margins(n_labels, drawn), kind)
         parts.append(
             found
             if costs is None
@@ -115,20 +118,23 @@ def replicated_rates(
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def replicated_scores(judged: Judged, bootstrap: Bootstrap) -> dict[str, Floats]:
+def bootstrap_scores(judged: ScoredDocuments, bootstrap: Bootstrap) -> dict[str, Floats]:
     """Return replicates of log loss (if finite), Brier score, calibration error and figures of ranking, each of shape (n_replicates,), from the same draws."""
     n = judged.n
-    bins = bin_of(judged.confidence)
+    bins = assign_confidence_bins(judged.confidence)
     order = np.argsort(bins, kind="stable")
     starts = np.flatnonzero(np.diff(bins[order], prepend=-1))
-    judged = judged.of(order)
+    judged = judged.take(order)
     gaps = (judged.rank == 0) - judged.confidence
-    means = {"brier": judged.brier, **dict(zip(RANKING, judged.ranking.T, strict=False))}
+    means = {
+        "brier": judged.brier,
+        **dict(zip(LABEL_RANKING_METRICS, judged.ranking.T, strict=False)),
+    }
     if np.isfinite(judged.log_loss).all():
         means["log_loss"] = judged.log_loss
     values = np.stack(list(means.values()), axis=1)
     parts = []
-    for weights in bootstrap.drawn_documents(n, n):
+    for weights in bootstrap.draw_documents(n, n):
         error = np.abs(np.add.reduceat(weights * gaps, starts, axis=1)).sum(axis=1)
         parts.append(np.column_stack((weights @ values, error)) / n)
     return dict(zip((*means, "ece"), np.concatenate(parts).T, strict=True))

@@ -3,7 +3,7 @@
 Sources: IIR sections 8.3 and 13.6 (precision, recall, F1, averages); J. Gorodkin, Comparing two K-category assignments by a K-category
 correlation coefficient (2004); M. Naeini, G. Cooper, M. Hauskrecht, Obtaining well calibrated probabilities using Bayesian binning (2015).
 
-Figures of the confusion table take `Outcomes` of one table, shape (n_labels,), or of many at once, shape (…, n_labels). A ratio of nothing
+Figures of the confusion table take `ConfusionMargins` of one table, shape (n_labels,), or of many at once, shape (…, n_labels). A ratio of nothing
 to nothing is 0; a mean over nothing is nan.
 """
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from nbtext.prediction.labels import DocumentLabels, mask_order, single_labels
+from nbtext.prediction.labels import DocumentLabels, mask_sort_key, single_label_table
 from nbtext.prediction.posterior import ClassPosterior, LabelPosterior
 
 if TYPE_CHECKING:
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
     from nbtext.prediction.labels import LabelTable
     from nbtext.prediction.posterior import Posterior
-    from nbtext.type_names import AnyArray, Floats, Ids, Integers, Mask, Whole
+    from nbtext.type_names import AnyArray, AnyInts, Floats, Ids, Ints, Mask
 
-    Counts = Whole | Floats
+    Counts = Ints | Floats
 
 
 @dataclass(frozen=True, eq=False)
-class JudgedPosterior:
+class PosteriorScores:
     """How good the posteriors of documents are, all of shape (n_docs,)."""
 
     rank: Ids
@@ -44,56 +44,56 @@ class JudgedPosterior:
         """Number of documents."""
         return len(self.rank)
 
-    def has_scores_of(self, other: JudgedPosterior) -> bool:
+    def has_same_scores(self, other: PosteriorScores) -> bool:
         """Return whether the posteriors of the same documents are worth the same."""
-        names = [field.name for field in fields(JudgedPosterior)]
+        names = [field.name for field in fields(PosteriorScores)]
         return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
 
-    def of(self, rows: Mask | Whole) -> Self:
+    def take(self, rows: Mask | Ints) -> Self:
         """Return some of the documents."""
         return type(self)(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
 @dataclass(frozen=True, eq=False)
-class Judged(JudgedPosterior):
+class ScoredDocuments(PosteriorScores):
     """The true and the predicted labels of documents, as numbers of sets in one table, beside what their posteriors are worth."""
 
     ranking: Floats
     """Figures of the ranking of labels, where a document may have several, shape (n_docs, n_figures)."""
     truth: DocumentLabels
-    answer: DocumentLabels
+    predicted: DocumentLabels
     """Negative where no class was predicted."""
 
     @property
-    def right(self) -> Mask:
+    def is_correct(self) -> Mask:
         """Documents that got exactly their labels, shape (n_docs,)."""
-        return np.equal(self.truth.numbers, self.answer.numbers)
+        return np.equal(self.truth.indices, self.predicted.indices)
 
-    def label_counts(self) -> tuple[Floats, Floats, Floats]:
+    def count_labels(self) -> tuple[Floats, Floats, Floats]:
         """Return how many labels each document has and got, has, and got, all of shape (n_docs,)."""
-        documents, labels = self.answer.pairs()
+        documents, labels = self.predicted.to_pairs()
         hits = np.bincount(documents[self.truth.contains(documents, labels)], minlength=self.n)
-        counts = (hits, self.truth.sizes(), self.answer.sizes())
+        counts = (hits, self.truth.count_labels(), self.predicted.count_labels())
         hits_of, support, answered = (column.astype(np.float64) for column in counts)
         return hits_of, support, answered
 
 
-def judge_posterior(posterior: Posterior, truth: DocumentLabels) -> JudgedPosterior:
+def score_posterior(posterior: Posterior, truth: DocumentLabels) -> PosteriorScores:
     """Judge the posterior of documents by their true labels."""
-    return JudgedPosterior(
-        posterior.ranks(truth).astype(np.int32),
-        posterior.losses(truth),
-        posterior.brier_scores(truth),
+    return PosteriorScores(
+        posterior.rank_true_labels(truth).astype(np.int32),
+        posterior.compute_log_losses(truth),
+        posterior.compute_brier_scores(truth),
         np.exp(posterior.logs.max(axis=1)),
     )
 
 
-def join_judged(parts: Sequence[Judged]) -> Judged:
+def concatenate_scored_documents(parts: Sequence[ScoredDocuments]) -> ScoredDocuments:
     """Return the documents of all parts, in order; their labels are numbers in the table of the last part."""
     if not parts:
         no_figures = np.empty(0)
-        no_labels = DocumentLabels(np.empty(0, np.int32), single_labels(0))
-        return Judged(
+        no_labels = DocumentLabels(np.empty(0, np.int32), single_label_table(0))
+        return ScoredDocuments(
             np.empty(0, np.int32),
             no_figures,
             no_figures,
@@ -109,55 +109,56 @@ def join_judged(parts: Sequence[Judged]) -> Judged:
 
     def labels(name: str) -> DocumentLabels:
         return DocumentLabels(
-            np.concatenate([getattr(part, name).numbers for part in parts]), table
+            np.concatenate([getattr(part, name).indices for part in parts]), table
         )
 
-    return Judged(
+    return ScoredDocuments(
         rank=joined("rank"),
         log_loss=joined("log_loss"),
         brier=joined("brier"),
         confidence=joined("confidence"),
         ranking=joined("ranking"),
         truth=labels("truth"),
-        answer=labels("answer"),
+        predicted=labels("predicted"),
     )
 
 
-BINS = 15
+CONFIDENCE_BINS = 15
 """Bins of equal width, each with its lower end, the last with both."""
 
 
-def bin_of(confidence: Floats) -> Whole:
+def assign_confidence_bins(confidence: Floats) -> Ints:
     """Return the bin of each document, shape (n_docs,)."""
-    return np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
+    return np.minimum((confidence * CONFIDENCE_BINS).astype(np.int64), CONFIDENCE_BINS - 1)
 
 
-def confidence_bins(documents: JudgedPosterior) -> tuple[Whole, Whole, Floats]:
+def count_confidence_bins(documents: PosteriorScores) -> tuple[Ints, Ints, Floats]:
     """Return the documents in each bin, right answers, and the sum of confidences; the most probable class counts, whether it was the answer or not."""
-    places = bin_of(documents.confidence)
-    hits = np.bincount(places[documents.rank == 0], minlength=BINS)
+    places = assign_confidence_bins(documents.confidence)
+    hits = np.bincount(places[documents.rank == 0], minlength=CONFIDENCE_BINS)
     return (
-        np.bincount(places, minlength=BINS),
+        np.bincount(places, minlength=CONFIDENCE_BINS),
         hits,
-        np.bincount(places, documents.confidence, BINS).astype(np.float64),
+        np.bincount(places, documents.confidence, CONFIDENCE_BINS).astype(np.float64),
     )
 
 
-def expected_calibration_error(documents: JudgedPosterior) -> float:
+def expected_calibration_error(documents: PosteriorScores) -> float:
     """Return Σ over bins of (share of documents) × |accuracy − mean confidence|; nan of no documents."""
-    bins = confidence_bins(documents)
+    bins = count_confidence_bins(documents)
     n, hits, confidence = (column[bins[0] > 0] for column in bins)
     return float((n * np.abs(hits / n - confidence / n)).sum() / n.sum()) if n.size else np.nan
 
 
-def proper_scores(documents: JudgedPosterior, weights: Floats | None = None) -> dict[str, float]:
+def proper_scores(documents: PosteriorScores, weights: Floats | None = None) -> dict[str, float]:
     """Return means over documents of log loss (nats) and Brier score, and the calibration error; nan of no documents.
 
     With ``weights``, shape (n_docs,), these are weighted means.
     """
     if weights is not None:
         gaps = np.bincount(
-            bin_of(documents.confidence), weights * ((documents.rank == 0) - documents.confidence)
+            assign_confidence_bins(documents.confidence),
+            weights * ((documents.rank == 0) - documents.confidence),
         )
         figures = {
             "log_loss": weights @ documents.log_loss,
@@ -177,27 +178,27 @@ def mean_or_nan(values: Floats | Mask) -> float:
     return float(values.mean()) if values.size else np.nan
 
 
-class Outcomes(NamedTuple):
+class ConfusionMargins(NamedTuple):
     """Documents counted by label, shape (…, n_labels), and as a whole, shape (…); where each has one label, the confusion table's diagonal and margins."""
 
     hits: Floats
     """Documents that have the label and got it."""
     support: Floats
     """Documents that have the label."""
-    answered: Floats
+    predicted: Floats
     """Documents that got the label."""
     documents: Floats
-    right: Floats
+    correct: Floats
     """Documents that got exactly their labels."""
-    documents_answered: Floats
+    predicted_documents: Floats
     """Documents that got a label."""
-    right_answered: Floats
+    correct_predicted: Floats
     """Documents that got exactly their labels, at least one."""
-    f1_of_documents: Floats
+    document_f1_sum: Floats
     """Sum of the F1 of each document's labels."""
 
     @classmethod
-    def of_margins(cls, hits: Floats, support: Floats, answered: Floats) -> Outcomes:
+    def from_margins(cls, hits: Floats, support: Floats, answered: Floats) -> ConfusionMargins:
         """Return the outcomes of documents with one label each."""
         documents, right, documents_answered = (
             counts.sum(axis=-1) for counts in (support, hits, answered)
@@ -205,84 +206,90 @@ class Outcomes(NamedTuple):
         return cls(hits, support, answered, documents, right, documents_answered, right, right)
 
 
-class Cells(NamedTuple):
+class ConfusionCells(NamedTuple):
     """Documents counted by true set and predicted set of labels; each label of a cell is a pair of cell and label."""
 
-    truth: Whole
+    truth: Ints
     """Number of the set, shape (n_cells,)."""
-    answer: Whole
+    predicted: Ints
     """Negative where no class was predicted."""
-    documents: Whole
-    hits: tuple[Whole, Whole]
+    documents: Ints
+    hit_pairs: tuple[Ints, Ints]
     """Pairs of a cell and a label that is true and predicted."""
-    support: tuple[Whole, Whole]
+    true_pairs: tuple[Ints, Ints]
     """Pairs of a cell and a true label."""
-    answered: tuple[Whole, Whole]
+    predicted_pairs: tuple[Ints, Ints]
     """Pairs of a cell and a predicted label."""
 
     @classmethod
-    def of(cls, truth: Integers, answer: Integers, table: LabelTable) -> Cells:
+    def from_documents(cls, truth: AnyInts, answer: AnyInts, table: LabelTable) -> ConfusionCells:
         """Count documents by the numbers of their sets, both of shape (n_docs,); cells are sorted by these."""
         n_answers = table.sizes.size + 1
         keys = truth.astype(np.int64) * n_answers + (answer + 1)  # −1, no answer, becomes 0
         cells, documents = np.unique(keys, return_counts=True)
         true_set, after_answer = np.divmod(cells, n_answers)
-        return cls.of_counts(true_set, after_answer - 1, documents.astype(np.int64), table)
+        return cls.from_counts(true_set, after_answer - 1, documents.astype(np.int64), table)
 
     @classmethod
-    def of_counts(cls, truth: Whole, answer: Whole, documents: Whole, table: LabelTable) -> Cells:
+    def from_counts(
+        cls, truth: Ints, answer: Ints, documents: Ints, table: LabelTable
+    ) -> ConfusionCells:
         """Return cells that are counted already, all of shape (n_cells,)."""
         true_labels = DocumentLabels(truth, table)
-        cells, labels = DocumentLabels(answer, table).pairs()
+        cells, labels = DocumentLabels(answer, table).to_pairs()
         is_hit = true_labels.contains(cells, labels)
         return cls(
             truth=truth,
-            answer=answer,
+            predicted=answer,
             documents=documents,
-            hits=(cells[is_hit], labels[is_hit]),
-            support=true_labels.pairs(),
-            answered=(cells, labels),
+            hit_pairs=(cells[is_hit], labels[is_hit]),
+            true_pairs=true_labels.to_pairs(),
+            predicted_pairs=(cells, labels),
         )
 
     @property
-    def label_pairs(self) -> tuple[tuple[Whole, Whole], ...]:
+    def label_pairs(self) -> tuple[tuple[Ints, Ints], ...]:
         """The pairs of cells and labels: hits, support, and predicted ones."""
-        return (self.hits, self.support, self.answered)
+        return (self.hit_pairs, self.true_pairs, self.predicted_pairs)
 
-    def sorted_by_labels(self, table: LabelTable) -> Cells:
+    def sort_by_labels(self, table: LabelTable) -> ConfusionCells:
         """Return the cells in the order of their labels in ``table``, as rows of a mask, whatever the numbers of sets."""
-        used = np.unique(np.concatenate((self.truth, self.answer)))
+        used = np.unique(np.concatenate((self.truth, self.predicted)))
         used = used[used >= 0]
-        sets = table.sets(used)
+        sets = table.to_tuples(used)
         rank = np.full(table.sizes.size + 1, -1)
-        in_order = sorted(range(used.size), key=lambda place: mask_order(sets[place]))
+        in_order = sorted(range(used.size), key=lambda place: mask_sort_key(sets[place]))
         rank[used[in_order]] = np.arange(used.size)
-        order = np.lexsort((rank[self.answer], rank[self.truth]))
-        return Cells.of_counts(self.truth[order], self.answer[order], self.documents[order], table)
+        order = np.lexsort((rank[self.predicted], rank[self.truth]))
+        return ConfusionCells.from_counts(
+            self.truth[order], self.predicted[order], self.documents[order], table
+        )
 
-    def with_present_labels(self) -> tuple[Cells, int]:
+    def renumber_present_labels(self) -> tuple[ConfusionCells, int]:
         """Return the cells with the labels that occur numbered from 0, and how many these are."""
         present = np.unique(np.concatenate([labels for _, labels in self.label_pairs]))
         hits, support, answered = (
             (cells, np.searchsorted(present, labels)) for cells, labels in self.label_pairs
         )
-        return self._replace(hits=hits, support=support, answered=answered), present.size
+        return self._replace(
+            hit_pairs=hits, true_pairs=support, predicted_pairs=answered
+        ), present.size
 
-    def label_counts(self) -> tuple[Whole, Whole, Whole]:
+    def count_labels(self) -> tuple[Ints, Ints, Ints]:
         """Return how many labels the documents of each cell have and got, have, and got, all of shape (n_cells,)."""
         hits, support, answered = (
             np.bincount(cells, minlength=self.truth.size) for cells, _ in self.label_pairs
         )
         return hits, support, answered
 
-    def outcomes(self, n_labels: int, documents: Counts | None = None) -> Outcomes:
+    def sum_margins(self, n_labels: int, documents: Counts | None = None) -> ConfusionMargins:
         """Sum the cells by label; ``documents``, shape (…, n_cells), replaces the documents counted in them."""
         counts = self.documents if documents is None else documents
         by_label = (
             _sums(counts[..., cells], labels, n_labels) for cells, labels in self.label_pairs
         )
-        hits, support, answered = self.label_counts()
-        is_right = self.truth == self.answer
+        hits, support, answered = self.count_labels()
+        is_right = self.truth == self.predicted
         has_answer = answered > 0
         f1_of_cells = np.where(
             support + answered > 0, 2 * hits / np.maximum(support + answered, 1), 1.0
@@ -291,149 +298,149 @@ class Cells(NamedTuple):
         totals = counts.astype(np.float64) @ np.stack(
             of_cells, axis=-1, dtype=np.float64, casting="unsafe"
         )
-        return Outcomes(*by_label, *np.moveaxis(totals, -1, 0))
+        return ConfusionMargins(*by_label, *np.moveaxis(totals, -1, 0))
 
 
-def accuracy(table: Outcomes) -> Floats:
+def accuracy(table: ConfusionMargins) -> Floats:
     """Return the share of documents that got exactly their labels; no answer is none of them."""
-    return _ratio(table.right, table.documents, np.nan)
+    return _ratio(table.correct, table.documents, np.nan)
 
 
-def micro_recall(table: Outcomes) -> Floats:
+def micro_recall(table: ConfusionMargins) -> Floats:
     """Return the share of all true labels that are found (IIR 13.6): the accuracy, where every document has one label."""
     return _ratio(table.hits.sum(axis=-1), table.support.sum(axis=-1), np.nan)
 
 
-def coverage(table: Outcomes) -> Floats:
+def coverage(table: ConfusionMargins) -> Floats:
     """Return the share of documents that got a label."""
-    return _ratio(table.documents_answered, table.documents, np.nan)
+    return _ratio(table.predicted_documents, table.documents, np.nan)
 
 
-def answered_accuracy(table: Outcomes) -> Floats:
+def answered_accuracy(table: ConfusionMargins) -> Floats:
     """Return the share of the documents with a label predicted that got exactly their labels."""
-    return _ratio(table.right_answered, table.documents_answered, np.nan)
+    return _ratio(table.correct_predicted, table.predicted_documents, np.nan)
 
 
-def document_f1(table: Outcomes) -> Floats:
+def document_f1(table: ConfusionMargins) -> Floats:
     """Return the mean F1 of the labels of a document, 1 where it has none and got none."""
-    return _ratio(table.f1_of_documents, table.documents, np.nan)
+    return _ratio(table.document_f1_sum, table.documents, np.nan)
 
 
-def labels_per_document(table: Outcomes) -> Floats:
+def labels_per_document(table: ConfusionMargins) -> Floats:
     """Return the mean number of labels of a document."""
     return _ratio(table.support.sum(axis=-1), table.documents, np.nan)
 
 
-def labels_per_answer(table: Outcomes) -> Floats:
+def labels_per_answer(table: ConfusionMargins) -> Floats:
     """Return the mean number of labels that a document got."""
-    return _ratio(table.answered.sum(axis=-1), table.documents, np.nan)
+    return _ratio(table.predicted.sum(axis=-1), table.documents, np.nan)
 
 
-def precision(table: Outcomes) -> Floats:
+def precision(table: ConfusionMargins) -> Floats:
     """Return for each class the share of the answers with it that are right (IIR 8.1)."""
-    return _ratio(table.hits, table.answered)
+    return _ratio(table.hits, table.predicted)
 
 
-def recall(table: Outcomes) -> Floats:
+def recall(table: ConfusionMargins) -> Floats:
     """Return for each class the share of its documents that are found (IIR 8.2)."""
     return _ratio(table.hits, table.support)
 
 
-def f1(table: Outcomes) -> Floats:
+def f1(table: ConfusionMargins) -> Floats:
     """Return 2PR/(P + R) = 2·hits/(support + answers) of each class (IIR 8.6)."""
-    return _ratio(2 * table.hits, table.support + table.answered)
+    return _ratio(2 * table.hits, table.support + table.predicted)
 
 
-def macro(by_class: Floats, table: Outcomes) -> Floats:
+def macro(by_class: Floats, table: ConfusionMargins) -> Floats:
     """Return the mean over the classes that occur among the documents or the answers (IIR 13.6)."""
-    occurs = (table.support + table.answered) > 0
+    occurs = (table.support + table.predicted) > 0
     return _ratio((by_class * occurs).sum(axis=-1), occurs.sum(axis=-1), np.nan)
 
 
-def micro_precision(table: Outcomes) -> Floats:
+def micro_precision(table: ConfusionMargins) -> Floats:
     """Return the share of all answers that are right (IIR 13.6)."""
-    return _ratio(table.hits.sum(axis=-1), table.answered.sum(axis=-1))
+    return _ratio(table.hits.sum(axis=-1), table.predicted.sum(axis=-1))
 
 
-def micro_f1(table: Outcomes) -> Floats:
+def micro_f1(table: ConfusionMargins) -> Floats:
     """Return 2·hits/(documents + answers): the accuracy, where every document has an answer (IIR 13.6)."""
     return _ratio(
         2 * table.hits.sum(axis=-1),
-        table.support.sum(axis=-1) + table.answered.sum(axis=-1),
+        table.support.sum(axis=-1) + table.predicted.sum(axis=-1),
         np.nan,
     )
 
 
-def balanced_accuracy(table: Outcomes) -> Floats:
+def balanced_accuracy(table: ConfusionMargins) -> Floats:
     """Return the mean recall of the classes that occur among the documents (K. Brodersen and others, 2010)."""
     return _ratio(recall(table).sum(axis=-1), (table.support > 0).sum(axis=-1), np.nan)
 
 
-def matthews(table: Outcomes) -> Floats:
+def matthews(table: ConfusionMargins) -> Floats:
     """Return the correlation of truth and answer (Gorodkin 2004, eq. 8), −1 to 1, 0 where either does not vary.
 
     Having no answer counts as one more answer.
     """
     n = table.support.sum(axis=-1)
-    unanswered = n - table.answered.sum(axis=-1)
-    covariance = table.hits.sum(axis=-1) * n - (table.support * table.answered).sum(axis=-1)
+    unanswered = n - table.predicted.sum(axis=-1)
+    covariance = table.hits.sum(axis=-1) * n - (table.support * table.predicted).sum(axis=-1)
     of_truth = n**2 - (table.support**2).sum(axis=-1)
-    of_answers = n**2 - (table.answered**2).sum(axis=-1) - unanswered**2
+    of_answers = n**2 - (table.predicted**2).sum(axis=-1) - unanswered**2
     return np.where(
         n > 0, _ratio(covariance, np.sqrt(np.maximum(of_truth * of_answers, 0))), np.nan
     )
 
 
-def wrong_answers(judged: Judged, kind: type[Posterior]) -> Floats:
+def mark_wrong_documents(judged: ScoredDocuments, kind: type[Posterior]) -> Floats:
     """Return 1 for each document that did not get exactly its labels, shape (n_docs,)."""
     del kind
-    return (~judged.right).astype(np.float64)
+    return (~judged.is_correct).astype(np.float64)
 
 
-def wrong_labels(judged: Judged, kind: type[Posterior]) -> Floats:
+def count_wrong_labels(judged: ScoredDocuments, kind: type[Posterior]) -> Floats:
     """Return how many labels each document lacks or has too many, shape (n_docs,)."""
     del kind
-    hits, support, answered = judged.label_counts()
+    hits, support, answered = judged.count_labels()
     return np.asarray(support + answered - 2 * hits, np.float64)
 
 
-def mistakes_by_label(judged: Judged, kind: type[Posterior]) -> Floats:
+def weight_mistakes_by_label(judged: ScoredDocuments, kind: type[Posterior]) -> Floats:
     """Return the labels that each document lacks or has too many, each divided by the documents of the label, shape (n_docs,).
 
     Where it has one label, a wrong one is one mistake, and counts as one that lacks.
     """
-    documents, labels = judged.truth.pairs()
+    documents, labels = judged.truth.to_pairs()
     support = np.maximum(np.bincount(labels, minlength=judged.truth.table.n_labels), 1)
-    is_missed = ~judged.answer.contains(documents, labels)
+    is_missed = ~judged.predicted.contains(documents, labels)
     missed = np.bincount(documents, is_missed / support[labels], judged.n).astype(np.float64)
     if kind.is_exclusive:
         return missed
-    got, predicted = judged.answer.pairs()
+    got, predicted = judged.predicted.to_pairs()
     is_wrong = ~judged.truth.contains(got, predicted)
     return missed + np.bincount(got, is_wrong / support[predicted], judged.n)
 
 
-DEPTHS = (1, 3, 5)
+RANKING_DEPTHS = (1, 3, 5)
 """The k of the share of the k most probable labels that are right."""
 
-TOP = (2, 3, 5)
+TOP_K = (2, 3, 5)
 """The k for which it is counted how often the true class is among the k most probable."""
 
 
 class Metric(NamedTuple):
     """A figure of an evaluation, as its output, its intervals and the gates of the commands go by it."""
 
-    of_outcomes: Callable[[Outcomes], Floats] | None = None
+    function: Callable[[ConfusionMargins], Floats] | None = None
     """Its function, if it follows from the confusion table; its interval is then bootstrapped."""
     title: str = ""
     """Its row among the further figures that the commands print; none if empty."""
-    least: float = 0.0
-    most: float = 1.0
-    more_is_better: bool = True
+    minimum: float = 0.0
+    maximum: float = 1.0
+    higher_is_better: bool = True
     has_interval: bool = True
-    kinds: tuple[type[Posterior], ...] = (ClassPosterior, LabelPosterior)
+    label_kinds: tuple[type[Posterior], ...] = (ClassPosterior, LabelPosterior)
     """The kinds of labels that it judges."""
-    losses: Callable[[Judged, type[Posterior]], Floats] | None = None
+    losses: Callable[[ScoredDocuments, type[Posterior]], Floats] | None = None
     """What each document adds to a loss that falls as the figure gets better, shape (n_docs,)."""
 
 
@@ -441,54 +448,64 @@ OF_CLASSES = (ClassPosterior,)
 OF_LABELS = (LabelPosterior,)
 
 METRICS = {
-    "n": Metric(most=inf, has_interval=False),
-    "accuracy": Metric(accuracy, losses=wrong_answers),
+    "n": Metric(maximum=inf, has_interval=False),
+    "accuracy": Metric(accuracy, losses=mark_wrong_documents),
     "macro_precision": Metric(lambda table: macro(precision(table), table)),
     "macro_recall": Metric(lambda table: macro(recall(table), table)),
-    "macro_f1": Metric(lambda table: macro(f1(table), table), losses=mistakes_by_label),
+    "macro_f1": Metric(lambda table: macro(f1(table), table), losses=weight_mistakes_by_label),
     "micro_precision": Metric(micro_precision),
     "micro_recall": Metric(micro_recall),
-    "micro_f1": Metric(micro_f1, losses=wrong_labels),
+    "micro_f1": Metric(micro_f1, losses=count_wrong_labels),
     "balanced_accuracy": Metric(balanced_accuracy, "balanced accuracy"),
-    "matthews": Metric(matthews, "Matthews correlation", least=-1, kinds=OF_CLASSES),
-    **{f"top_{k}_accuracy": Metric(title=f"top-{k} accuracy", kinds=OF_CLASSES) for k in TOP},
+    "matthews": Metric(matthews, "Matthews correlation", minimum=-1, label_kinds=OF_CLASSES),
+    **{
+        f"top_{k}_accuracy": Metric(title=f"top-{k} accuracy", label_kinds=OF_CLASSES)
+        for k in TOP_K
+    },
     "macro_roc_auc": Metric(
         title="area under ROC (AUC), macro", has_interval=False
     ),  # an interval would need a ranking for every replicate
     "macro_average_precision": Metric(title="average precision (AP), macro", has_interval=False),
     "coverage": Metric(coverage),
     "answered_accuracy": Metric(answered_accuracy),
-    "log_loss": Metric(most=inf, more_is_better=False, losses=lambda judged, _: judged.log_loss),
-    "brier": Metric(most=inf, more_is_better=False),
-    "ece": Metric(more_is_better=False),
-    "mean_cost": Metric(least=-inf, most=inf, more_is_better=False),
-    **{f"precision_at_{k}": Metric(title=f"precision at {k}", kinds=OF_LABELS) for k in DEPTHS},
-    "ndcg_at_5": Metric(title="nDCG at 5", kinds=OF_LABELS),
-    "lrap": Metric(title="label ranking average precision (LRAP)", kinds=OF_LABELS),
-    "document_f1": Metric(document_f1, "F1 of a document", kinds=OF_LABELS),
-    "subset_accuracy": Metric(accuracy, kinds=OF_LABELS),
+    "log_loss": Metric(
+        maximum=inf, higher_is_better=False, losses=lambda judged, _: judged.log_loss
+    ),
+    "brier": Metric(maximum=inf, higher_is_better=False),
+    "ece": Metric(higher_is_better=False),
+    "mean_cost": Metric(minimum=-inf, maximum=inf, higher_is_better=False),
+    **{
+        f"precision_at_{k}": Metric(title=f"precision at {k}", label_kinds=OF_LABELS)
+        for k in RANKING_DEPTHS
+    },
+    "ndcg_at_5": Metric(title="nDCG at 5", label_kinds=OF_LABELS),
+    "lrap": Metric(title="label ranking average precision (LRAP)", label_kinds=OF_LABELS),
+    "document_f1": Metric(document_f1, "F1 of a document", label_kinds=OF_LABELS),
+    "subset_accuracy": Metric(accuracy, label_kinds=OF_LABELS),
     "labels_per_document": Metric(
-        labels_per_document, "labels of a document", most=inf, kinds=OF_LABELS
+        labels_per_document, "labels of a document", maximum=inf, label_kinds=OF_LABELS
     ),
     "labels_per_answer": Metric(
-        labels_per_answer, "labels of an answer", most=inf, kinds=OF_LABELS
+        labels_per_answer, "labels of an answer", maximum=inf, label_kinds=OF_LABELS
     ),
     "set_coverage": Metric(),
-    "set_size": Metric(most=inf, more_is_better=False),
+    "set_size": Metric(maximum=inf, higher_is_better=False),
 }
-"""The metrics by name. Those without a function of `Outcomes` are computed by `nbtext.metrics.evaluation` and `nbtext.metrics.ranking`, those of sets that
+"""The metrics by name. Those without a function of `ConfusionMargins` are computed by `nbtext.metrics.evaluation` and `nbtext.metrics.ranking`, those of sets that
 hold the true class by `nbtext.guarantees`."""
 
 
-def rates(table: Outcomes, kind: type[Posterior] = ClassPosterior) -> dict[str, Floats]:
+def compute_rates(
+    table: ConfusionMargins, kind: type[Posterior] = ClassPosterior
+) -> dict[str, Floats]:
     """Return the metrics of outcomes by name, each of shape (…), for one kind of labels."""
     functions = {
-        name: metric.of_outcomes for name, metric in METRICS.items() if kind in metric.kinds
+        name: metric.function for name, metric in METRICS.items() if kind in metric.label_kinds
     }
     return {name: function(table) for name, function in functions.items() if function is not None}
 
 
-def _sums(counts: Counts, labels: Whole, n_labels: int) -> Floats:
+def _sums(counts: Counts, labels: Ints, n_labels: int) -> Floats:
     """Sum counts, shape (…, n), by label, shape (n,); return shape (…, n_labels)."""
     return np.apply_along_axis(lambda row: np.bincount(labels, row, n_labels), -1, counts)
 

@@ -1,6 +1,6 @@
 """Rankings: of documents by the score of a label, and of the labels of a document by their probabilities.
 
-Area under the ROC curve and average precision rank documents, one label against the rest. Both need all scores at once. At most `SCORES_KEPT` are kept; of
+Area under the ROC curve and average precision rank documents, one label against the rest. Both need all scores at once. At most `MAX_RANKING_SCORES` are kept; of
 more, there are no such figures.
 
 Sources: M. Zhang, Z. Zhou, A review on multi-label learning algorithms (2014); K. Järvelin, J. Kekäläinen, Cumulated gain-based evaluation of IR
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.metrics.outcomes import DEPTHS
+from nbtext.metrics.outcomes import RANKING_DEPTHS
 from nbtext.prediction.posterior import LabelPosterior
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from nbtext.prediction.labels import DocumentLabels
     from nbtext.prediction.posterior import Posterior
-    from nbtext.type_names import Array, Floats, Mask, Whole
+    from nbtext.type_names import Array, Floats, Ints, Mask
 
-SCORES_KEPT = 1 << 25
+MAX_RANKING_SCORES = 1 << 25
 """Largest number of scores, documents times classes, that are kept: 256 MiB."""
 
 RANK_ROUNDING = 1 << 13
@@ -35,28 +35,28 @@ other counts: 4 units of the score, and 1,400 of log p.
 """
 
 
-class RankingFigures(NamedTuple):
+class RankingMetrics(NamedTuple):
     """Figures by class, shape (n_classes,); nan for a class that no document has, or all, or if there were too many scores."""
 
     roc_auc: Floats
     average_precision: Floats
 
 
-def ranked_figures(
+def compute_ranking_metrics(
     blocks: Sequence[Floats], truth: DocumentLabels, n_classes: int
-) -> RankingFigures:
+) -> RankingMetrics:
     """Return the figures of each label against the rest, given log p(label k | d), shape (n_docs, n_classes), in nats, of all documents, or of none."""
-    figures = RankingFigures(*np.full((2, n_classes), np.nan))
+    figures = RankingMetrics(*np.full((2, n_classes), np.nan))
     if not blocks:
         return figures
     units = np.concatenate([_unit(block) for block in blocks])
-    documents, labels = truth.pairs()
+    documents, labels = truth.to_pairs()
     by_label = np.argsort(labels, kind="stable")
     present, begins = np.unique(labels[by_label], return_index=True)
     holders = np.split(documents[by_label], begins[1:])
     for k, of_label in zip(present.tolist(), holders, strict=False):
         if k < n_classes and of_label.size < len(truth):
-            ranks = _tied_ranks(np.concatenate([block[:, k] for block in blocks]), units)
+            ranks = _rank_with_ties(np.concatenate([block[:, k] for block in blocks]), units)
             positives = np.sort(ranks[of_label])
             ranks.sort()
             figures.roc_auc[k] = area_under_roc(ranks, positives)
@@ -69,7 +69,7 @@ def _unit(log_posterior: Floats) -> Floats:
     return np.spacing(np.abs(log_posterior).max(axis=1, where=log_posterior > -np.inf, initial=0))
 
 
-def _tied_ranks(log_probability: Floats, units: Floats) -> Whole:
+def _rank_with_ties(log_probability: Floats, units: Floats) -> Ints:
     """Return ranks from 0 up that rise with log p of a class; documents whose log p differs by rounding share one. All of shape (n_docs,).
 
     Neighbours are tied if their log odds differ by at most `RANK_ROUNDING` ``units``; an error e of log odds is one of (1 − p)·e in log p.
@@ -103,21 +103,25 @@ def average_precision(scores: Array, positives: Array) -> float:
     return float((found / seen).mean())
 
 
-RANKING = (*(f"precision_at_{k}" for k in DEPTHS), f"ndcg_at_{DEPTHS[-1]}", "lrap")
+LABEL_RANKING_METRICS = (
+    *(f"precision_at_{k}" for k in RANKING_DEPTHS),
+    f"ndcg_at_{RANKING_DEPTHS[-1]}",
+    "lrap",
+)
 """Figures of the ranking of the labels of a document."""
 
 
-def rank_labels(posterior: Posterior, truth: DocumentLabels) -> Floats:
-    """Return the figures of `RANKING` of each document, shape (n_docs, n_figures); none where it has one label, whose rank says all."""
+def score_label_rankings(posterior: Posterior, truth: DocumentLabels) -> Floats:
+    """Return the figures of `LABEL_RANKING_METRICS` of each document, shape (n_docs, n_figures); none where it has one label, whose rank says all."""
     if not isinstance(posterior, LabelPosterior):
         return np.empty((len(posterior), 0))
-    return ranking_figures(
-        truth.mask(max(posterior.logs.shape[1], truth.table.n_labels)), posterior.logs
+    return compute_label_ranking_metrics(
+        truth.to_mask(max(posterior.logs.shape[1], truth.table.n_labels)), posterior.logs
     )
 
 
-def ranking_figures(truth: Mask, log_posterior: Floats) -> Floats:
-    """Return the figures of `RANKING` of each document, shape (n_docs, n_figures), from log p of the labels, shape (n_docs, n_labels).
+def compute_label_ranking_metrics(truth: Mask, log_posterior: Floats) -> Floats:
+    """Return the figures of `LABEL_RANKING_METRICS` of each document, shape (n_docs, n_figures), from log p of the labels, shape (n_docs, n_labels).
 
     ``truth``, shape (n_docs, n_labels or more), has labels without a probability at the end. Without any label nDCG is 0 and LRAP 1.
     """
@@ -125,13 +129,13 @@ def ranking_figures(truth: Mask, log_posterior: Floats) -> Floats:
     n_true = truth.sum(axis=1)
     is_true = np.take_along_axis(truth, order, axis=1).astype(np.float64)
     found = is_true.cumsum(axis=1)
-    gains = 1 / np.log2(np.arange(2, DEPTHS[-1] + 2))
+    gains = 1 / np.log2(np.arange(2, RANKING_DEPTHS[-1] + 2))
     gained = is_true[:, : gains.size] @ gains[: is_true.shape[1]]
     best = np.append(np.inf, gains.cumsum())
     precisions = (is_true * found / np.arange(1, is_true.shape[1] + 1)).sum(axis=1)
     return np.column_stack(
         (
-            *(is_true[:, :k].sum(axis=1) / k for k in DEPTHS),
+            *(is_true[:, :k].sum(axis=1) / k for k in RANKING_DEPTHS),
             gained / best[np.minimum(n_true, gains.size)],
             np.where(n_true > 0, precisions / np.maximum(n_true, 1), 1.0),
         )

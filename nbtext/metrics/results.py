@@ -9,18 +9,18 @@ from typing import Any, NamedTuple
 
 from nbtext.metrics.intervals import Interval, wilson_interval
 
-IF_KNOWN: Mapping[str, str] = {"json": "if known"}
+JSON_UNLESS_EMPTY: Mapping[str, str] = {"json": "if known"}
 """Metadata of a field that JSON leaves out where it is None or empty."""
 
 NOT_IN_JSON: Mapping[str, str] = {"json": "never"}
 """Metadata of a field that JSON leaves out."""
 
-SPREAD: Mapping[str, str] = {"json": "spread"}
+JSON_ENTRIES: Mapping[str, str] = {"json": "spread"}
 """Metadata of a mapping whose entries JSON has in place of the field."""
 
 
 # Any record, and what `json` can write of it.
-def json_values(value: Any, digits: int | None = None) -> Any:  # noqa: ANN401
+def to_json_values(value: Any, digits: int | None = None) -> Any:  # noqa: ANN401
     """Return a record of dataclasses, named tuples, mappings and lists as `json` writes it: by field name, with None for infinity and nan.
 
     Floats are rounded to so many significant ``digits``, if that is given.
@@ -32,18 +32,20 @@ def json_values(value: Any, digits: int | None = None) -> Any:  # noqa: ANN401
     if is_dataclass(value):
         record: dict[str, Any] = {}
         for each in fields(value):
-            entry = json_values(getattr(value, each.name), digits)
-            if each.metadata == SPREAD:
+            entry = to_json_values(getattr(value, each.name), digits)
+            if each.metadata == JSON_ENTRIES:
                 record |= entry
-            elif not each.metadata or (each.metadata == IF_KNOWN and entry not in (None, {})):
+            elif not each.metadata or (
+                each.metadata == JSON_UNLESS_EMPTY and entry not in (None, {})
+            ):
                 record[each.name] = entry
         return record
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping):
-        return {key: json_values(entry, digits) for key, entry in value.items()}
+        return {key: to_json_values(entry, digits) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        return [json_values(entry, digits) for entry in value]
+        return [to_json_values(entry, digits) for entry in value]
     return value
 
 
@@ -163,20 +165,20 @@ class EvaluationResult:
     micro_recall: float | None
     micro_f1: float | None
     balanced_accuracy: float | None
-    matthews: float | None = field(default=None, metadata=IF_KNOWN)
+    matthews: float | None = field(default=None, metadata=JSON_UNLESS_EMPTY)
     """None, as the next three, with several labels."""
     log_loss: float | None
     brier: float | None
     ece: float | None
-    top_2_accuracy: float | None = field(default=None, metadata=IF_KNOWN)
+    top_2_accuracy: float | None = field(default=None, metadata=JSON_UNLESS_EMPTY)
     """Share of the documents whose true class is among the two most probable; None, as the next, with no more classes than that."""
-    top_3_accuracy: float | None = field(default=None, metadata=IF_KNOWN)
-    top_5_accuracy: float | None = field(default=None, metadata=IF_KNOWN)
+    top_3_accuracy: float | None = field(default=None, metadata=JSON_UNLESS_EMPTY)
+    top_5_accuracy: float | None = field(default=None, metadata=JSON_UNLESS_EMPTY)
     macro_roc_auc: float | None
     macro_average_precision: float | None
     coverage: float | None
     answered_accuracy: float | None
-    mean_cost: float | None = field(default=None, metadata=IF_KNOWN)
+    mean_cost: float | None = field(default=None, metadata=JSON_UNLESS_EMPTY)
     """None without costs."""
     intervals: Mapping[str, Interval]
     """By the name of the figure."""
@@ -186,7 +188,7 @@ class EvaluationResult:
     """In the order of ``classes``."""
     classes: tuple[str, ...]
     """Those of the classifier, then labels that it does not know."""
-    confusion: Mapping[str, Mapping[str, int]] = field(metadata=IF_KNOWN)
+    confusion: Mapping[str, Mapping[str, int]] = field(metadata=JSON_UNLESS_EMPTY)
     """Documents by true class and answer, or by true and predicted labels, without those that did not occur.
 
     No answer is the empty text, as is no label. Labels are written as people read them.
@@ -197,14 +199,14 @@ class EvaluationResult:
     unknown_documents: Mapping[str, int]
     """By unknown label."""
     known: KnownResult
-    slices: Mapping[str, Mapping[str, SliceResult]] | None = field(metadata=IF_KNOWN)
+    slices: Mapping[str, Mapping[str, SliceResult]] | None = field(metadata=JSON_UNLESS_EMPTY)
     """By column, then by value; None without columns."""
-    others: Mapping[str, float | None] = field(metadata=SPREAD)
+    other_metrics: Mapping[str, float | None] = field(metadata=JSON_ENTRIES)
     """Further metrics of `nbtext.metrics.outcomes.METRICS`, which have no field here."""
 
-    def figure(self, name: str) -> float | None:
+    def get_metric(self, name: str) -> float | None:
         """Return a metric by its name in `nbtext.metrics.outcomes.METRICS`; None for one that was not asked for."""
-        return self.others[name] if name in self.others else getattr(self, name, None)
+        return self.other_metrics[name] if name in self.other_metrics else getattr(self, name, None)
 
     @property
     def kind(self) -> str:
@@ -223,4 +225,4 @@ class EvaluationResult:
         return sorted(cells, key=lambda cell: -cell[2])
 
 
-FIGURES = frozenset(of_result.name for of_result in fields(EvaluationResult))
+METRIC_FIELDS = frozenset(of_result.name for of_result in fields(EvaluationResult))

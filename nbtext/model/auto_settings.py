@@ -13,23 +13,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.classifiers.base import Training, class_for, classifier_class
-from nbtext.classifiers.held_out import fitted_calibration, sorted_by_content, split
+from nbtext.classifiers.base import Training, load_classifier_class, select_classifier_class
+from nbtext.classifiers.held_out import fit_classifier_calibration, sort_by_content, split_held_out
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.counts.statistics import estimated
-from nbtext.counts.vocabulary import SIDES, is_of_side, is_stop_word
+from nbtext.counts.statistics import estimate_statistics
+from nbtext.counts.vocabulary import SEGMENTATION_MARKS, has_segmentation, is_stop_word
 from nbtext.fast_dataclasses import dataclass
 from nbtext.fitted_model import (
-    FEWEST_DOCUMENTS,
-    LEAST_DOCUMENTS,
+    MIN_CLEAR_DOCUMENTS,
+    MIN_COMPARED_DOCUMENTS,
     NO_CHOICES,
     Choices,
     PairedTest,
-    dropped_terms,
+    find_dropped_terms,
 )
-from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, Posterior, of_kind
-from nbtext.settings import GivenSmoothing
+from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, Posterior, look_up_kind
+from nbtext.settings import TermSmoothing
 from nbtext.text.surface_forms import PAIRS, WORDS
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Mask
 
 
-PRODUCTS: dict[type[Posterior], tuple[int, int]] = {
+MAX_ENTRIES_TIMES_CLASSES: dict[type[Posterior], tuple[int, int]] = {
     ClassPosterior: (1 << 20, 1 << 21),
     LabelPosterior: (1 << 22, 1 << 23),
 }
@@ -50,20 +50,20 @@ PRODUCTS: dict[type[Posterior], tuple[int, int]] = {
 2²⁰ take about 8 ms a setting. Of several labels there are four times as many, since most documents have few of many: 0.1 to 0.5 s a setting,
 most of it to calibrate."""
 
-ALTERNATIVES = (0.03, 0.1, 0.3, 1.0)
-"""Pseudo-counts to compare with the one of greatest evidence, if they differ from it by at least `APART`."""
+SMOOTHING_ALTERNATIVES = (0.03, 0.1, 0.3, 1.0)
+"""Pseudo-counts to compare with the one of greatest evidence, if they differ from it by at least `MIN_SMOOTHING_RATIO`."""
 
-HELD_OUT_ALTERNATIVES = (0.003, 0.01, 0.03, 0.1, 0.5, 1.0)
+TFIDF_SMOOTHING_ALTERNATIVES = (0.003, 0.01, 0.03, 0.1, 0.5, 1.0)
 """The same for complement on tf-idf, beside its own."""
 
-APART = 2.0
+MIN_SMOOTHING_RATIO = 2.0
 
 
-def has_choice(settings: Settings) -> bool:
+def has_auto_settings(settings: Settings) -> bool:
     """Return whether anything is chosen by left-out documents."""
     return (
         settings.counts_stop_words
-        or settings.counts_both
+        or settings.counts_pairs_and_words
         or _compares_smoothing(settings)
         or _holds_out(settings)
     )
@@ -78,7 +78,7 @@ def _compares_smoothing(settings: Settings) -> bool:
     return settings.smoothing == "auto" and multinomial and settings.estimate != "ml"
 
 
-def choose(
+def choose_auto_settings(
     statistics: ClassStatistics,
     sample: CountedDocuments,
     settings: Settings,
@@ -95,24 +95,24 @@ def choose(
     vocabulary = statistics.vocabulary
     of_sides = NO_CHOICES
     n_sampled = len(sample)
-    can_compare = n_sampled >= LEAST_DOCUMENTS
+    can_compare = n_sampled >= MIN_CLEAR_DOCUMENTS
     stop = (
         is_stop_word(vocabulary) & selected
         if settings.counts_stop_words
         else np.zeros_like(selected)
     )
-    if settings.counts_both:
+    if settings.counts_pairs_and_words:
         if can_compare and not pairs_only:
             of_sides = _choose_sides(statistics, sample, settings, selected & ~stop)
-        selected = selected & ~dropped_terms(
+        selected = selected & ~find_dropped_terms(
             vocabulary, settings, replace(of_sides, stop_words_kept=True)
         )
     chosen = Choices(stop_words_kept=bool(stop.any()) and not (selected & ~stop).any())
     exact = (
         settings.weighting != "log" or statistics.weight_unit == 1
-    )  # as `MultinomialNaiveBayes.subtracts_exactly`
+    )  # as `MultinomialNaiveBayes.is_leave_one_out_exact`
     compares_smoothing = exact and _compares_smoothing(settings)
-    if (stop.any() and n_sampled >= FEWEST_DOCUMENTS) or (can_compare and compares_smoothing):
+    if (stop.any() and n_sampled >= MIN_COMPARED_DOCUMENTS) or (can_compare and compares_smoothing):
         on_counts = _Trials.of(statistics, settings, "counts")
         on_weights = (
             on_counts
@@ -131,9 +131,9 @@ def choose(
                 )  # that of all terms is nearly the same, and takes time
                 losses = on_counts.losses(documents, terms, pseudo_count)
                 kept = on_counts.losses(documents, selected, pseudo_count)
-                comparison = PairedTest.of(losses, kept)
-                choices = Choices(comparison.keeps_words, comparison)
-                if comparison.keeps_words:
+                comparison = PairedTest.from_losses(losses, kept)
+                choices = Choices(comparison.keeps_stop_words, comparison)
+                if comparison.keeps_stop_words:
                     losses = kept
                     terms = selected
             if not (can_compare and compares_smoothing):
@@ -172,48 +172,50 @@ def _by_held_out(
     It is compared by errors, since by the log loss of scores that are no likelihoods numbers would be chosen whose answers are worse. One is taken only
     if the calibrated log loss is no higher with it.
     """
-    chosen = classifier_class(settings.classifier)
-    documents = sorted_by_content(documents)
-    held_out = split(documents)[1]
-    if len(held_out) < LEAST_DOCUMENTS:
+    chosen = load_classifier_class(settings.classifier)
+    documents = sort_by_content(documents)
+    held_out = split_held_out(documents)[1]
+    if len(held_out) < MIN_CLEAR_DOCUMENTS:
         return None
     is_fitted = np.ones(len(documents), np.bool_)
     is_fitted[held_out] = False
-    statistics = estimated(Subsets(whole.table, documents).part(is_fitted), whole.weights)
-    here = selected & statistics.held
+    statistics = estimate_statistics(
+        Subsets(whole.table, documents).select_table(is_fitted), whole.weights
+    )
+    here = selected & statistics.term_occurs
     training = Training(
         statistics,
         here,
-        chosen.PSEUDO_COUNT,
+        chosen.DEFAULT_PSEUDO_COUNT,
         settings,
-        documents=documents.rows(np.flatnonzero(is_fitted)),
+        documents=documents.take(np.flatnonzero(is_fitted)),
     )
     fitted = chosen.estimate(training)
-    left_out = documents.rows(held_out)
+    left_out = documents.take(held_out)
 
-    truth = left_out.truth(statistics.n_classes)
+    truth = left_out.to_document_labels(statistics.n_classes)
 
     def judged(pseudo_count: float) -> tuple[Floats, float]:
         """Return which documents are answered wrong, shape (n_docs,), and the mean log loss of those of known classes after calibration, in nats."""
         model = replace(fitted, training=replace(training, smoothing=pseudo_count))
         scores, lengths = model.joint_log_likelihood(left_out.matrix)
-        errors = (scores.argmax(axis=1) != truth.numbers).astype(np.float64)
-        known = np.isfinite(scores[np.arange(len(truth)), truth.numbers])
+        errors = (scores.argmax(axis=1) != truth.indices).astype(np.float64)
+        known = np.isfinite(scores[np.arange(len(truth)), truth.indices])
         if not known.any():
             return errors, np.inf
         scores = scores[known]
         lengths = lengths[known]
         of_known = truth[known]
-        calibration = fitted_calibration(model, scores, of_known, lengths, None)
-        posterior = statistics.kind(calibration.log_posterior(scores, lengths))
-        return errors, float(posterior.losses(of_known).mean())
+        calibration = fit_classifier_calibration(model, scores, of_known, lengths, None)
+        posterior = statistics.posterior_type(calibration.compute_log_posterior(scores, lengths))
+        return errors, float(posterior.compute_log_losses(of_known).mean())
 
-    usual, usual_loss = judged(chosen.PSEUDO_COUNT)
+    usual, usual_loss = judged(chosen.DEFAULT_PSEUDO_COUNT)
     best_count = None
     best = PairedTest(0.0, 0.0, len(usual))
-    for pseudo_count in HELD_OUT_ALTERNATIVES:
+    for pseudo_count in TFIDF_SMOOTHING_ALTERNATIVES:
         errors, loss = judged(pseudo_count)
-        test = PairedTest.of(usual, errors)
+        test = PairedTest.from_losses(usual, errors)
         if test.gain > best.gain and loss <= usual_loss:
             best_count = pseudo_count
             best = test
@@ -227,18 +229,23 @@ def _choose_sides(
 
     A few documents in scripts without spaces among many others decide nothing: the test would see noise of the calibration alone.
     """
-    of_side = {side: is_of_side(statistics.vocabulary, side) & selected for side in SIDES}
+    of_side = {
+        side: has_segmentation(statistics.vocabulary, side) & selected
+        for side in SEGMENTATION_MARKS
+    }
     matrix = sample.matrix
     of_scripts = np.flatnonzero((of_side[PAIRS] | of_side[WORDS])[matrix.terms])
-    if np.count_nonzero(np.bincount(matrix.entry_documents[of_scripts])) < LEAST_DOCUMENTS:
+    if np.count_nonzero(np.bincount(matrix.entry_documents[of_scripts])) < MIN_CLEAR_DOCUMENTS:
         return NO_CHOICES
     trials = _Trials.of(statistics, settings, "counts")
 
     def of_sides(documents: CountedDocuments) -> Choices:
         of_pairs = trials.losses(documents, selected & ~of_side[WORDS])
         tests = {
-            (WORDS,): PairedTest.of(of_pairs, trials.losses(documents, selected & ~of_side[PAIRS])),
-            (PAIRS, WORDS): PairedTest.of(of_pairs, trials.losses(documents, selected)),
+            (WORDS,): PairedTest.from_losses(
+                of_pairs, trials.losses(documents, selected & ~of_side[PAIRS])
+            ),
+            (PAIRS, WORDS): PairedTest.from_losses(of_pairs, trials.losses(documents, selected)),
         }
         sides, best = max(tests.items(), key=lambda test: test[1].gain)
         return Choices(sides=sides if best.is_clear else (PAIRS,), unspaced=best)
@@ -256,14 +263,14 @@ def _decided(
     The sample is in the order of hashes, so they are drawn at random.
     """
     n_classes = statistics.n_classes
-    for products in of_kind(PRODUCTS, statistics.kind):
+    for products in look_up_kind(MAX_ENTRIES_TIMES_CLASSES, statistics.posterior_type):
         most = products // n_classes
-        fitting = int(np.searchsorted(np.cumsum(sample.matrix.entries), most, side="right"))
-        documents = sample.rows(np.arange(min(len(sample), max(fitting, 2 * LEAST_DOCUMENTS))))
+        fitting = int(np.searchsorted(np.cumsum(sample.matrix.row_sizes), most, side="right"))
+        documents = sample.take(np.arange(min(len(sample), max(fitting, 2 * MIN_CLEAR_DOCUMENTS))))
         chosen = decide(documents)
         compared = (chosen.unspaced, chosen.stop_words, chosen.smoothing)
         if len(documents) == len(sample) or not any(
-            test is not None and test.needs_more for test in compared
+            test is not None and test.needs_more_documents for test in compared
         ):
             break
     return chosen
@@ -295,13 +302,13 @@ class _Trials:
     def evidence(self, selected: Mask) -> float:
         """Return the pseudo-count of greatest evidence, or the one that the user gave, of all terms without one of their own."""
         given = self.settings.smoothing
-        if isinstance(given, GivenSmoothing):
-            return float(given.others)
+        if isinstance(given, TermSmoothing):
+            return float(given.default)
         if isinstance(given, (int, float)):
             return float(given)
         terms = selected.tobytes()
         if terms not in self._evidence:
-            self._evidence[terms] = MultinomialNaiveBayes.smoothing(
+            self._evidence[terms] = MultinomialNaiveBayes.choose_smoothing(
                 Training(self.statistics, selected, np.nan, self.settings)
             )
         return self._evidence[terms]
@@ -314,28 +321,34 @@ class _Trials:
         Without a pseudo-count, that of `evidence` is added.
         """
         smoothing = self.evidence(selected) if pseudo_count is None else pseudo_count
-        fitted = class_for(self.statistics, self.settings).estimate(
+        fitted = select_classifier_class(self.statistics, self.settings).estimate(
             Training(self.statistics, selected, smoothing, self.settings)
         )
         unseen = fitted.leave_one_out(documents)
-        scores, lengths, _, truth, _ = unseen.of_known_classes()
-        calibration = fitted_calibration(fitted, scores, truth, lengths, None)
-        posterior = self.statistics.kind(calibration.log_posterior(scores, lengths))
+        scores, lengths, _, truth, _ = unseen.take_known_classes()
+        calibration = fit_classifier_calibration(fitted, scores, truth, lengths, None)
+        posterior = self.statistics.posterior_type(
+            calibration.compute_log_posterior(scores, lengths)
+        )
         losses = np.full(len(documents), np.nan)
-        losses[unseen.is_known] = posterior.losses(truth)
+        losses[unseen.has_known_labels] = posterior.compute_log_losses(truth)
         return losses
 
     def best_alternative(
         self, documents: CountedDocuments, selected: Mask, losses: Floats
     ) -> tuple[float, PairedTest]:
-        """Return the best of `ALTERNATIVES`: upwards as long as each is better than the one before, and else downwards."""
+        """Return the best of `SMOOTHING_ALTERNATIVES`: upwards as long as each is better than the one before, and else downwards."""
         evidence = self.evidence(selected)
-        above = [one for one in ALTERNATIVES if one >= APART * evidence]
-        below = [one for one in reversed(ALTERNATIVES) if one * APART <= evidence]
+        above = [one for one in SMOOTHING_ALTERNATIVES if one >= MIN_SMOOTHING_RATIO * evidence]
+        below = [
+            one for one in reversed(SMOOTHING_ALTERNATIVES) if one * MIN_SMOOTHING_RATIO <= evidence
+        ]
         best = evidence, PairedTest(0.0, 0.0, len(losses))
         for direction in (above, below):
             for pseudo_count in direction:
-                test = PairedTest.of(losses, self.losses(documents, selected, pseudo_count))
+                test = PairedTest.from_losses(
+                    losses, self.losses(documents, selected, pseudo_count)
+                )
                 if best[0] == evidence or test.gain > best[1].gain:
                     best = pseudo_count, test
                 if test.gain < max(best[1].gain, 0):

@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.classifiers.base import fit_warnings
-from nbtext.corpus.columns import PARTS, is_column_name
-from nbtext.counts.count_table import whole_or_float
+from nbtext.classifiers.base import collect_fit_warnings
+from nbtext.corpus.columns import CORPUS_PART_NAMES, is_column_name
+from nbtext.counts.count_table import to_int_or_float
 from nbtext.counts.vocabulary import (
-    ENCODED_LINES,
-    category_term,
-    displayed_term,
-    is_category_of,
-    is_of_field,
+    ENCODED_LINES_ATTRIBUTE,
+    display_term,
+    is_attribute_category,
+    is_field_term,
+    make_category_term,
 )
-from nbtext.errors import WARNING, Finding, quantity
-from nbtext.model.label_findings import label_findings
+from nbtext.errors import WARNING, Finding, format_quantity
+from nbtext.model.label_findings import check_label_names
 from nbtext.settings import TRAINING, Reading
-from nbtext.text.analyzer import UNKNOWN
+from nbtext.text.analyzer import UNKNOWN_TERM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,61 +39,63 @@ MANY_CLASSES = 0.5
 """Classes for each document from which the labels are probably not classes."""
 
 
-def describe(model: FittedModel) -> str:
+def describe_model(model: FittedModel) -> str:
     """Return the size of a model, its smoothing and what ``auto`` chose in one line."""
-    statistics = model.counts.labelled
-    learnt = model.learnt
+    statistics = model.counts.labelled_statistics
+    learnt = model.parameters
     attributes = (
-        f", {quantity(len(statistics.attributes.names), 'attribute')}"
+        f", {format_quantity(len(statistics.attributes.names), 'attribute')}"
         if statistics.attributes.names
         else ""
     )
-    n_own = len(learnt.own)
+    n_own = len(learnt.own_pseudo_counts)
     own = (
-        f", {quantity(n_own, 'term')} with {'its' if n_own == 1 else 'their'} own" if n_own else ""
+        f", {format_quantity(n_own, 'term')} with {'its' if n_own == 1 else 'their'} own"
+        if n_own
+        else ""
     )
-    n_lines = n_encoded_lines(statistics)
-    encoded = f", {quantity(n_lines, 'encoded line')} dropped" if n_lines else ""
+    n_lines = count_encoded_lines(statistics)
+    encoded = f", {format_quantity(n_lines, 'encoded line')} dropped" if n_lines else ""
     choices = ""
-    if smoothing := learnt.choices.of_smoothing:
+    if smoothing := learnt.choices.smoothing_description:
         choices += f" ({smoothing})"
-    if unspaced := learnt.choices.of_unspaced:
+    if unspaced := learnt.choices.unspaced_description:
         choices += f", scripts without spaces by {unspaced}"
-    if stop_words := learnt.choices.of_stop_words:
+    if stop_words := learnt.choices.stop_words_description:
         choices += f", stop words {stop_words}"
     return (
-        f"{quantity(statistics.n_classes, 'class')}, "
-        f"{quantity(statistics.n_documents, 'document')}, "
-        f"{quantity(model.n_tokens, 'token')}, "
-        f"{quantity(int(np.count_nonzero(learnt.selected)), 'term')}{attributes}, smoothing "
+        f"{format_quantity(statistics.n_classes, 'class')}, "
+        f"{format_quantity(statistics.n_documents, 'document')}, "
+        f"{format_quantity(model.n_tokens, 'token')}, "
+        f"{format_quantity(int(np.count_nonzero(learnt.selected_terms)), 'term')}{attributes}, smoothing "
         f"{learnt.smoothing:.3g}{own}{encoded}"
         f"{choices}"
     )
 
 
-def n_encoded_lines(statistics: ClassStatistics) -> float:
+def count_encoded_lines(statistics: ClassStatistics) -> float:
     """Return the number of encoded lines that were dropped from the documents."""
-    [term] = statistics.vocabulary.find([category_term(ENCODED_LINES, "")])
-    return 0 if term == UNKNOWN else whole_or_float(statistics.term_counts[term])
+    [term] = statistics.vocabulary.find([make_category_term(ENCODED_LINES_ATTRIBUTE, "")])
+    return 0 if term == UNKNOWN_TERM else to_int_or_float(statistics.term_counts[term])
 
 
-def class_sizes(model: FittedModel) -> dict[str, float]:
+def count_class_documents(model: FittedModel) -> dict[str, float]:
     """Return the number of training documents of each class, or with each label; of weighted documents the sum of their weights."""
-    statistics = model.counts.labelled
+    statistics = model.counts.labelled_statistics
     return {
-        label: whole_or_float(size)
+        label: to_int_or_float(size)
         for label, size in zip(statistics.classes, statistics.class_documents, strict=True)
     }
 
 
-def warnings(model: FittedModel) -> list[str]:
+def list_warnings(model: FittedModel) -> list[str]:
     """List what makes a model less useful than its user may think."""
-    learnt = model.learnt
+    learnt = model.parameters
     settings = model.settings
     found = [
         each.line
-        for each in corpus_findings(
-            model.statistics, settings.reading, n_terms=int(np.count_nonzero(learnt.selected))
+        for each in check_corpus_statistics(
+            model.statistics, settings.reading, n_terms=int(np.count_nonzero(learnt.selected_terms))
         )
     ]
     if settings.class_weight == "balanced":
@@ -102,34 +104,34 @@ def warnings(model: FittedModel) -> list[str]:
             "alike, not as often as in training; "
             "give --class-prior for other frequencies"
         )
-    if learnt.unlabelled is not None and not learnt.unlabelled.losses:
+    if learnt.unlabelled_summary is not None and not learnt.unlabelled_summary.losses:
         found.append(
             "learnt from seed words without labelled documents: probabilities are not calibrated "
             "and mostly too near 0 and 1"
         )
-    users = {None, settings.classifier, *(each.classifier for each in settings.models)}
+    users = {None, settings.classifier, *(each.classifier for each in settings.member_settings)}
     idle = [
-        each.shown
+        each.display_name
         for each in TRAINING
         if each.only_for not in users and settings[each.name] != each.default
     ]
     if idle:
         found.append(f"--classifier {settings.classifier} makes no use of {', '.join(idle)}")
-    return [*found, *fit_warnings(model.classifier)]
+    return [*found, *collect_fit_warnings(model.classifier)]
 
 
-def corpus_findings(
+def check_corpus_statistics(
     statistics: ClassStatistics, reading: Reading, *, n_terms: int
 ) -> Iterator[Finding]:
     """Yield what is unusual about a corpus by its counts, of which ``n_terms`` terms are used."""
-    if statistics.n_classes < statistics.kind.fewest:
+    if statistics.n_classes < statistics.posterior_type.min_labels:
         yield Finding(
             "classes",
             WARNING,
             f"there is only one class, {statistics.classes[0]}; every answer will be that",
             "add documents of another class",
         )
-    if PARTS.issuperset(map(str.casefold, statistics.classes)):
+    if CORPUS_PART_NAMES.issuperset(map(str.casefold, statistics.classes)):
         yield Finding(
             "classes",
             WARNING,
@@ -152,7 +154,7 @@ def corpus_findings(
             "nbtext tokens shows why a word is dropped",
         )
     is_list = (
-        reading.layout.decoded
+        reading.layout.is_decoded
         and not reading.label_separator
         and "," not in (reading.label_column or "")
     )
@@ -164,14 +166,14 @@ def corpus_findings(
             "if each document has one class, give --label-column "
             f"{reading.label_column or 'label'}.0",
         )
-    yield from label_findings(list(filter(None, statistics.classes)), reading)
+    yield from check_label_names(list(filter(None, statistics.classes)), reading)
     yield from _wrong_columns(statistics, reading)
     yield from _revealing_fields(statistics)
 
 
 def _have_one_label(statistics: ClassStatistics) -> bool:
     """Return whether documents may have several labels, and have one each."""
-    if statistics.kind.is_exclusive:
+    if statistics.posterior_type.is_exclusive:
         return False
     of_labels = [
         n
@@ -187,7 +189,7 @@ def _wrong_columns(statistics: ClassStatistics, reading: Reading) -> Iterator[Fi
     n_documents = statistics.n_documents
     is_row_each = reading.has_columns and n_classes == n_documents > FEW_DOCUMENTS
     if is_row_each or n_classes > max(FEW_CLASSES, MANY_CLASSES * n_documents):
-        each = f"{quantity(n_classes, 'class')}, {quantity(n_documents, 'document')}"
+        each = f"{format_quantity(n_classes, 'class')}, {format_quantity(n_documents, 'document')}"
         advice = (
             "see --label-column and --text-column"
             if reading.has_columns
@@ -214,20 +216,22 @@ def _revealing_fields(statistics: ClassStatistics) -> Iterator[Finding]:
     if sizes.size < 2 or sizes.min() < REVEALING_DOCUMENTS:
         return
     terms = np.flatnonzero(
-        is_of_field(statistics.vocabulary)
+        is_field_term(statistics.vocabulary)
         & (statistics.term_documents > REVEALING / 2 * sizes.min())
     )
-    documents = statistics.documents_of(terms)
+    documents = statistics.get_dense_documents(terms)
     gained = 2 * documents - documents.sum(axis=1, keepdims=True)
     places: dict[str, list[int]] = {}
     for place, term in enumerate(terms.tolist()):
-        places.setdefault(statistics.vocabulary.term(term).partition(":")[0], []).append(place)
+        places.setdefault(statistics.vocabulary.get_term(term).partition(":")[0], []).append(place)
     for field, rows in places.items():
         best = np.maximum(gained[rows].max(axis=0), 0)
         share = (best.sum() + (sizes - best).max()) / sizes.sum()
         if share >= REVEALING:
-            clearest = displayed_term(
-                statistics.vocabulary.term(int(terms[rows[int(gained[rows].max(axis=1).argmax())]]))
+            clearest = display_term(
+                statistics.vocabulary.get_term(
+                    int(terms[rows[int(gained[rows].max(axis=1).argmax())]])
+                )
             )
             yield Finding(
                 "fields",
@@ -242,9 +246,11 @@ def _without_values(statistics: ClassStatistics) -> list[str]:
     """List the attributes of which no training document has a value."""
     names = statistics.attributes
     empty = [
-        name for name in names.categorical if not is_category_of(statistics.vocabulary, name).any()
+        name
+        for name in names.categorical
+        if not is_attribute_category(statistics.vocabulary, name).any()
     ]
     if statistics.moments is not None:
         documents = statistics.moments.documents.sum(axis=0).tolist()
-        empty += [name for name, n in zip(names.numbers, documents, strict=True) if not n]
+        empty += [name for name, n in zip(names.number_columns, documents, strict=True) if not n]
     return empty

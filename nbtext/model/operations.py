@@ -15,23 +15,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.compatibility import JOINED_LABELS, require_fitting, rows_of
+from nbtext.compatibility import LABEL_MERGE, list_label_requests, require_compatible_settings
 from nbtext.counts.corpus_counts import (
     CorpusCounts,
-    NeverLearntError,
+    NotInModelError,
     forget_documents,
-    relabelled_documents,
+    relabel_documents,
     subtract_documents,
 )
 from nbtext.counts.counting import check_label
-from nbtext.document_fields import KINDS, with_weight
-from nbtext.errors import WARNING, Finding, UsageError, quantity, unknown_class
+from nbtext.document_fields import ATTRIBUTE_KINDS, append_weight
+from nbtext.errors import WARNING, Finding, UsageError, format_quantity, unknown_class_error
 from nbtext.fitted_model import require_additive
 from nbtext.model.parallel_corpus import count_corpus
-from nbtext.model.state import versions
-from nbtext.prediction.labels import label_of_text, shown_label, text_of_label
-from nbtext.settings import COUNTING, DECLARED, Reading
-from nbtext.store.ledger import ABSENT, FINGERPRINT, Ledger, fingerprint
+from nbtext.model.state import list_versions
+from nbtext.prediction.labels import decode_label, encode_label, format_label
+from nbtext.settings import COUNTING_NAMES, PARAMETERS_BY_NAME, Reading
+from nbtext.store.ledger import ABSENT_LABEL, FINGERPRINT_DTYPE, Ledger, compute_fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -40,17 +40,17 @@ if TYPE_CHECKING:
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.model.unlabelled import UnlabelledDocuments
     from nbtext.prediction.labels import Label, Labels
-    from nbtext.type_names import Array, Fingerprints, Mask, Names, Whole
+    from nbtext.type_names import Array, Fingerprints, Ints, Mask, Names
 
 
-def merged(models: Sequence[TextClassifier], names: Names) -> TextClassifier:
+def merge_models(models: Sequence[TextClassifier], names: Names) -> TextClassifier:
     """Return the model of all documents of some models, otherwise as the first is; ``names`` are for messages.
 
     Raises `UsageError` if one does not count as the first does, or if one cannot be changed exactly.
     """
     first = models[0]
     for model, name in zip(models, names, strict=True):
-        difference = counting_difference(first, model)
+        difference = find_counting_difference(first, model)
         if difference is not None:
             raise UsageError(
                 f"cannot be added to {names[0]}: they do not count alike, by {difference}",
@@ -71,7 +71,7 @@ def merged(models: Sequence[TextClassifier], names: Names) -> TextClassifier:
     return copy(first).learn(reduce(add, (model.counts for model in models)))
 
 
-def relabelled(model: TextClassifier, old: str, new: str) -> TextClassifier:
+def relabel_class(model: TextClassifier, old: str, new: str) -> TextClassifier:
     """Return the model that all documents of one class under another label make; if there is a class of that label the two become one.
 
     So do their weights, where the class prior was given. Raises `UsageError` if there is no class of the old label, or the new one is none.
@@ -79,11 +79,13 @@ def relabelled(model: TextClassifier, old: str, new: str) -> TextClassifier:
     require_additive(model.settings, model.counts)
     classes = model.classes
     if old not in classes:
-        raise unknown_class(old, classes)
+        raise unknown_class_error(old, classes)
     check_label(new)
     if new in classes and old != new:
-        require_fitting(model.settings, JOINED_LABELS, *rows_of(model.fitted.kind))
-    counts = model.counts.relabelled(
+        require_compatible_settings(
+            model.settings, LABEL_MERGE, *list_label_requests(model.fitted.posterior_type)
+        )
+    counts = model.counts.rename_classes(
         [new if label == old else label for label in model.counts.table.classes]
     )
     prior = model.settings.class_prior
@@ -98,32 +100,32 @@ def relabelled(model: TextClassifier, old: str, new: str) -> TextClassifier:
     return changed.learn(counts, class_prior=prior)
 
 
-def pruned(model: TextClassifier, min_df: int, max_df: float) -> TextClassifier:
+def prune_terms(model: TextClassifier, min_df: int, max_df: float) -> TextClassifier:
     """Return the model without terms that fewer than ``min_df`` documents hold, or more than a share ``max_df`` of them.
 
     Terms that are part of an n-gram that stays are kept too. Later documents are counted over the terms that are left: with other terms back in, a
     document from before could not be subtracted again. Raises `UsageError` if no term would be left.
     """
     require_additive(model.settings, model.counts)
-    statistics = model.counts.labelled
+    statistics = model.counts.labelled_statistics
     documents = statistics.term_documents
     kept = (documents >= min_df) & (documents <= max_df * statistics.n_documents)
     if statistics.n_terms and not kept.any():
         raise UsageError(
-            f"none of the {quantity(statistics.n_terms, 'term')} is left",
+            f"none of the {format_quantity(statistics.n_terms, 'term')} is left",
             hint="lower --min-df or raise --max-df",
         )
-    return copy(model).learn(replace(model.counts.restricted(kept), is_closed=True))
+    return copy(model).learn(replace(model.counts.restrict_terms(kept), is_closed=True))
 
 
-def counting_difference(one: TextClassifier, other: TextClassifier) -> str | None:
+def find_counting_difference(one: TextClassifier, other: TextClassifier) -> str | None:
     """Return the option by which two models do not count alike, if there is one."""
-    for name in COUNTING:
+    for name in COUNTING_NAMES:
         if name != "stop_words" and one.settings[name] != other.settings[name]:
-            return DECLARED[name].shown
-    if one.settings.sums_logs != other.settings.sums_logs:
+            return PARAMETERS_BY_NAME[name].display_name
+    if one.settings.needs_log_sums != other.settings.needs_log_sums:
         return "--weighting"
-    for kind in KINDS:
+    for kind in ATTRIBUTE_KINDS:
         if one.reading[kind] != other.reading[kind]:
             return f"--{kind}"
     if one.reading.is_counted != other.reading.is_counted:
@@ -146,9 +148,9 @@ def require_changeable(model: TextClassifier, reading: Reading) -> None:
         )
 
 
-def stemmer_difference(model: TextClassifier) -> str | None:
+def compare_stemmer_versions(model: TextClassifier) -> str | None:
     """Return a warning if the package that stemmed the model's words has another version now: some stems may differ."""
-    for package, version in versions(model.settings).items():
+    for package, version in list_versions(model.settings).items():
         before = model.fitted.written_by.get(package, version)
         if package != "nbtext" and before != version:
             return (
@@ -158,7 +160,7 @@ def stemmer_difference(model: TextClassifier) -> str | None:
     return None
 
 
-def last_equal(texts: Array) -> Whole:
+def find_last_equal(texts: Array) -> Ints:
     """Return the row of the last text that equals each, shape (n_texts,)."""
     _, group = np.unique(texts, return_inverse=True)
     last = np.empty(group.size, np.int64)
@@ -166,145 +168,153 @@ def last_equal(texts: Array) -> Whole:
     return last[group]
 
 
-def contradictions(last: Whole, labels: Labels, names: Names) -> Iterator[Finding]:
-    """Yield the finding that texts are there under several labels, given what `last_equal` returns."""
+def find_contradictions(last: Ints, labels: Labels, names: Names) -> Iterator[Finding]:
+    """Yield the finding that texts are there under several labels, given what `find_last_equal` returns."""
     numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
     of_texts = np.array([numbers[label] for label in labels])
     others = np.flatnonzero(of_texts != of_texts[last])
     if others.size:
         first, second = (
-            f"{names[row]} ({shown_label(labels[row])})" for row in (others[0], last[others[0]])
+            f"{names[row]} ({format_label(labels[row])})" for row in (others[0], last[others[0]])
         )
         detail = (
-            f"{quantity(np.unique(last[others]).size, 'text')} under several labels: first "
+            f"{format_quantity(np.unique(last[others]).size, 'text')} under several labels: first "
             f"{first} and {second}"
         )
         yield Finding("labels", WARNING, detail, "keep one of them; --once takes the last")
 
 
-class Batch(NamedTuple):
+class DocumentBatch(NamedTuple):
     """All documents of a corpus as counts, with their fingerprints and names."""
 
     counts: CorpusCounts
     fingerprints: Fingerprints
     names: Names = ()
 
-    def labels(self, rows: Whole | slice = slice(None)) -> list[Label]:
+    def list_labels(self, rows: Ints | slice = slice(None)) -> list[Label]:
         """Return the labels of some documents, by default of all."""
-        labels = self.counts.documents.labels_of(self.counts.table.classes)
+        labels = self.counts.documents.list_labels(self.counts.table.classes)
         return [labels[row] for row in np.arange(len(labels))[rows].tolist()]
 
-    def under(self, rows: Whole, labels: Labels) -> CorpusCounts:
+    def count_with_labels(self, rows: Ints, labels: Labels) -> CorpusCounts:
         """Return the counts of some documents, each under the label given for it."""
-        return relabelled_documents(
-            self.counts.table, self.counts.documents.rows(rows), labels, self.counts.sample.size
+        return relabel_documents(
+            self.counts.table, self.counts.documents.take(rows), labels, self.counts.sample.size
         )
 
-    def subtracted(
+    def subtract_from(
         self,
         counts: CorpusCounts,
-        rows: Whole,
+        rows: Ints,
         labels: Labels,
         subtract: Callable[[CorpusCounts, CorpusCounts], CorpusCounts],
     ) -> CorpusCounts:
         """Subtract some documents, each under the label given for it; errors have their numbers in the batch."""
         try:
-            return subtract(counts, self.under(rows, labels))
-        except NeverLearntError as problem:
-            raise NeverLearntError(int(rows[problem.number]), problem.label) from None
+            return subtract(counts, self.count_with_labels(rows, labels))
+        except NotInModelError as problem:
+            raise NotInModelError(int(rows[problem.number]), problem.label) from None
 
-    def last_of_each(self) -> Whole:
+    def find_last_rows(self) -> Ints:
         """Return the rows of different documents, ascending, each the last of its equals: the later label holds."""
-        return np.unique(last_equal(self.fingerprints))
+        return np.unique(find_last_equal(self.fingerprints))
 
-    def overruled(self) -> Iterator[Finding]:
-        """Return what `contradictions` finds."""
-        return contradictions(last_equal(self.fingerprints), self.labels(), self.names)
+    def check_contradictions(self) -> Iterator[Finding]:
+        """Return what `find_contradictions` finds."""
+        return find_contradictions(
+            find_last_equal(self.fingerprints), self.list_labels(), self.names
+        )
 
-    def known_alike(self, ledger: Ledger) -> Mask:
+    def find_unchanged(self, ledger: Ledger) -> Mask:
         """Return a mask of the documents that a ledger knows under the same label, shape (n_docs,)."""
-        number = {label_of_text(text): place for place, text in enumerate(ledger.labels)}
-        numbers = np.array([number.get(label, ABSENT) for label in self.labels()], np.int64)
+        number = {decode_label(text): place for place, text in enumerate(ledger.labels)}
+        numbers = np.array(
+            [number.get(label, ABSENT_LABEL) for label in self.list_labels()], np.int64
+        )
         found = ledger.find(self.fingerprints)
-        return (found == numbers) & (found != ABSENT)
+        return (found == numbers) & (found != ABSENT_LABEL)
 
 
-def count_batch(model: TextClassifier, corpus: Corpus, jobs: int) -> Batch:
+def count_batch(model: TextClassifier, corpus: Corpus, jobs: int) -> DocumentBatch:
     """Return the documents of a labelled corpus as the model counts them, with fingerprints and names; raise `NoDocumentsError` if there are none."""
     found = count_corpus(
         model.analysis,
         corpus,
         jobs,
-        note=lambda document: fingerprint(with_weight(document.joined, document.weight)),
+        note=lambda document: compute_fingerprint(
+            append_weight(document.digest_bytes, document.weight)
+        ),
     )
-    return Batch(found.counts, np.frombuffer(b"".join(found.notes), FINGERPRINT), found.names)
+    return DocumentBatch(
+        found.counts, np.frombuffer(b"".join(found.notes), FINGERPRINT_DTYPE), found.names
+    )
 
 
-def distinct_documents(batch: Batch) -> tuple[CorpusCounts, Ledger]:
+def remove_duplicates(batch: DocumentBatch) -> tuple[CorpusCounts, Ledger]:
     """Return the counts of the different documents of a batch, each under its last label, and their ledger."""
-    rows = batch.last_of_each()
-    labels = batch.labels(rows)
-    return batch.under(rows, labels), Ledger.empty().changed(
-        batch.fingerprints[rows], list(map(text_of_label, labels))
+    rows = batch.find_last_rows()
+    labels = batch.list_labels(rows)
+    return batch.count_with_labels(rows, labels), Ledger.empty().with_labels(
+        batch.fingerprints[rows], list(map(encode_label, labels))
     )
 
 
-WEIGHTINGS = ("counts", "log")
+AUTO_WEIGHTINGS = ("counts", "log")
 """Where none is given: the first without unlabelled documents and each with them, of which left-out documents choose."""
 
 
-def learnt_with_best_weighting(
+def train_with_best_weighting(
     model: TextClassifier, counts: CorpusCounts | None, pool: UnlabelledDocuments
 ) -> TextClassifier:
     """Return a model that learns with the weighting of `WEIGHTINGS` by which left-out documents are answered best; without unlabelled documents the first."""
-    models = [copy(model).learn(counts, pool, weighting=weighting) for weighting in WEIGHTINGS]
+    models = [copy(model).learn(counts, pool, weighting=weighting) for weighting in AUTO_WEIGHTINGS]
 
     def loss(trained: TextClassifier) -> float:
-        figures = trained.fitted.learnt.unlabelled
+        figures = trained.fitted.parameters.unlabelled_summary
         is_used = trained.counts.uses_unlabelled or trained is models[0]
         return inf if figures is None or not is_used else min(figures.losses.values())
 
     return min(models, key=loss)
 
 
-class LearntOnce(NamedTuple):
+class LedgerUpdate(NamedTuple):
     """A model's counts and ledger after a batch was learnt."""
 
     counts: CorpusCounts
     ledger: Ledger
-    new: int
-    moved: int
+    n_new: int
+    n_moved: int
     """Documents that had been learnt under another label."""
-    known: int
+    n_known: int
     """Documents that had been learnt under the same label."""
-    repeated: int
+    n_repeated: int
     """Documents that occur again later in the batch."""
 
 
-def learnt_once(counts: CorpusCounts, ledger: Ledger, batch: Batch) -> LearntOnce:
+def add_batch(counts: CorpusCounts, ledger: Ledger, batch: DocumentBatch) -> LedgerUpdate:
     """Add the documents of a batch that the ledger does not know, and move those that it knows under another label.
 
-    Raises `NeverLearntError` for a document to be moved that the counts do not hold, whatever the ledger says.
+    Raises `NotInModelError` for a document to be moved that the counts do not hold, whatever the ledger says.
     """
-    rows = batch.last_of_each()
+    rows = batch.find_last_rows()
     before = ledger.find(batch.fingerprints[rows])
-    known = batch.known_alike(ledger)[rows]
-    moved = (before != ABSENT) & ~known
-    new = before == ABSENT
+    known = batch.find_unchanged(ledger)[rows]
+    moved = (before != ABSENT_LABEL) & ~known
+    new = before == ABSENT_LABEL
     changed = rows[moved | new]
     if moved.any():
-        counts = batch.subtracted(
+        counts = batch.subtract_from(
             counts,
             rows[moved],
-            [label_of_text(ledger.labels[number]) for number in before[moved].tolist()],
+            [decode_label(ledger.labels[number]) for number in before[moved].tolist()],
             subtract_documents,
         )
     if changed.size:
-        counts = counts + batch.under(changed, batch.labels(changed))
-    ledger = ledger.changed(
-        batch.fingerprints[changed], list(map(text_of_label, batch.labels(changed)))
+        counts = counts + batch.count_with_labels(changed, batch.list_labels(changed))
+    ledger = ledger.with_labels(
+        batch.fingerprints[changed], list(map(encode_label, batch.list_labels(changed)))
     )
-    return LearntOnce(
+    return LedgerUpdate(
         counts,
         ledger,
         int(new.sum()),
@@ -324,48 +334,48 @@ def join_ledgers(ledgers: Sequence[Ledger]) -> tuple[Ledger | None, int]:
     _, times = np.unique(
         np.concatenate([ledger.fingerprints for ledger in ledgers]), return_counts=True
     )
-    return reduce(Ledger.joined, ledgers), int(np.count_nonzero(times > 1))
+    return reduce(Ledger.join, ledgers), int(np.count_nonzero(times > 1))
 
 
-class ForgottenOnce(NamedTuple):
+class LedgerRemoval(NamedTuple):
     """A model's counts and ledger after a batch was forgotten."""
 
     counts: CorpusCounts
     ledger: Ledger
-    forgotten: int
-    unknown: int
+    n_removed: int
+    n_unknown: int
     """Documents that the ledger does not know, or does not know any more."""
 
 
-def forgotten_once(counts: CorpusCounts, ledger: Ledger, batch: Batch) -> ForgottenOnce:
+def remove_batch(counts: CorpusCounts, ledger: Ledger, batch: DocumentBatch) -> LedgerRemoval:
     """Subtract the documents of a batch that the ledger knows; others are ignored, and repeated ones count once.
 
-    Raises `NeverLearntError` for a document that the ledger knows under another label, and `UsageError` if nothing would be left.
+    Raises `NotInModelError` for a document that the ledger knows under another label, and `UsageError` if nothing would be left.
     """
-    rows = batch.last_of_each()
+    rows = batch.find_last_rows()
     before = ledger.find(batch.fingerprints[rows])
-    rows = rows[before != ABSENT]
-    numbers = before[before != ABSENT]
-    for place in np.flatnonzero(~batch.known_alike(ledger)[rows]).tolist():
-        problem = NeverLearntError(
-            int(rows[place]), shown_label(batch.labels(rows[place : place + 1])[0])
+    rows = rows[before != ABSENT_LABEL]
+    numbers = before[before != ABSENT_LABEL]
+    for place in np.flatnonzero(~batch.find_unchanged(ledger)[rows]).tolist():
+        problem = NotInModelError(
+            int(rows[place]), format_label(batch.list_labels(rows[place : place + 1])[0])
         )
         problem.hint = (
             "it was learnt as "
-            f"{shown_label(label_of_text(ledger.labels[numbers[place]]))!r}; {problem.hint}"
+            f"{format_label(decode_label(ledger.labels[numbers[place]]))!r}; {problem.hint}"
         )
         raise problem
     if rows.size:
-        counts = batch.subtracted(counts, rows, batch.labels(rows), forget_documents)
-    return ForgottenOnce(
+        counts = batch.subtract_from(counts, rows, batch.list_labels(rows), forget_documents)
+    return LedgerRemoval(
         counts,
-        ledger.changed(batch.fingerprints[rows], [None] * rows.size),
+        ledger.with_labels(batch.fingerprints[rows], [None] * rows.size),
         rows.size,
         before.size - rows.size,
     )
 
 
-def forgotten(ledger: Ledger, batch: Batch) -> Ledger:
+def remove_from_ledger(ledger: Ledger, batch: DocumentBatch) -> Ledger:
     """Return the ledger without the documents of a batch that it knows under the same label."""
-    known = np.unique(batch.fingerprints[batch.known_alike(ledger)])
-    return ledger.changed(known, [None] * known.size)
+    known = np.unique(batch.fingerprints[batch.find_unchanged(ledger)])
+    return ledger.with_labels(known, [None] * known.size)

@@ -15,13 +15,13 @@ import numpy as np
 from nbtext.document_fields import (
     WEIGHT_UNIT,
     Attributes,
-    field_name,
-    weight_in_units,
-    without_separators,
+    clean_text,
+    normalise_field_name,
+    parse_weight,
 )
-from nbtext.errors import DocumentError, UsageError, did_you_mean, listed
+from nbtext.errors import DocumentError, UsageError, did_you_mean, join_names
 from nbtext.model.schema import LABEL_KINDS
-from nbtext.prediction.labels import label_set, labels_in, one_label
+from nbtext.prediction.labels import clean_label, list_labels, make_label_set
 
 if TYPE_CHECKING:
     from nbtext.corpus.document import Document
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     Label = str | float | np.generic | Sequence[str | float | np.generic]
     Text = str | bytes | Mapping[str, object]
     Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
-    from nbtext.type_names import Array, Fields, Mask, Names, Whole
+    from nbtext.type_names import Array, Fields, Ints, Mask, Names
 
-COUNTS_WORDS = "nbtext counts words itself"
+COUNTS_WORDS_MESSAGE = "nbtext counts words itself"
 
-TEXT = "text"
+TEXT_KEY = "text"
 """The key of the text where documents are mappings; the others are fields and attributes."""
 
 
-class Indicator(NamedTuple):
+class IndicatorFormat(NamedTuple):
     """The form of sets of labels that are given as a matrix of 0 and 1."""
 
     columns: list[object]
@@ -47,7 +47,7 @@ class Indicator(NamedTuple):
     is_sparse: bool
 
     # An array, or a matrix of scipy, which has no types.
-    def filled(self, members: Mask, classes: Array) -> Any:  # noqa: ANN401
+    def to_matrix(self, members: Mask, classes: Array) -> Any:  # noqa: ANN401
         """Return the matrix that says which of some labels documents have."""
         found = np.zeros((len(members), len(self.columns)), np.int64)
         found[:, list(map(self.columns.index, classes.tolist()))] = members
@@ -58,7 +58,7 @@ class Indicator(NamedTuple):
         return csr_matrix(found)
 
 
-class GivenLabels:
+class InputLabels:
     """The names of the classes of labels, which are all of one type; ``kind`` is that type, known from the first label on.
 
     Iterating raises `UsageError` for a label of another type.
@@ -69,7 +69,7 @@ class GivenLabels:
         _require_several(labels, "label")
         self._labels = labels
         self.kind = kind
-        self.indicator: Indicator | None = None
+        self.indicator: IndicatorFormat | None = None
         if len(getattr(labels, "shape", ())) > 1:
             columns = list(getattr(labels, "columns", range(labels.shape[1])))
             is_sparse = hasattr(labels, "toarray")
@@ -77,7 +77,7 @@ class GivenLabels:
             if matrix.shape[1:] == (1,):
                 self._labels = matrix[:, 0].tolist()
             elif matrix.ndim == 2 and np.isin(matrix, (0, 1)).all():
-                self.indicator = Indicator(columns, is_sparse)
+                self.indicator = IndicatorFormat(columns, is_sparse)
                 self._labels = ([columns[place] for place in np.flatnonzero(row)] for row in matrix)
             else:
                 raise UsageError(
@@ -89,8 +89,8 @@ class GivenLabels:
         """Yield the name of each label's class, or of a list, tuple or set the set of labels."""
         for place, label in enumerate(self._labels):
             if isinstance(label, (list, tuple, set, frozenset, np.ndarray)):
-                several = GivenLabels(tuple(label), self.kind)
-                yield label_set(each for label in several for each in labels_in(label))
+                several = InputLabels(tuple(label), self.kind)
+                yield make_label_set(each for label in several for each in list_labels(label))
                 self.kind = several.kind
                 continue
             kind = _kind(label, place)
@@ -101,7 +101,7 @@ class GivenLabels:
                     where=f"labels[{place}]",
                     hint="give all labels one type",
                 )
-            yield one_label(str(LABEL_KINDS[kind](str(label))))
+            yield clean_label(str(LABEL_KINDS[kind](str(label))))
 
 
 def _kind(label: object, place: int) -> str:
@@ -120,29 +120,29 @@ def _kind(label: object, place: int) -> str:
     )
 
 
-class GivenClasses(NamedTuple):
+class TypedClasses(NamedTuple):
     """The classes of a model as labels in the type of those it was given."""
 
     kind: str
     classes: Array
     """Sorted, shape (n_classes,)."""
-    order: Whole
+    order: Ints
     """The number of each one's name among the sorted names, shape (n_classes,)."""
 
     @classmethod
-    def of(cls, names: Names, kind: str) -> GivenClasses:
+    def from_names(cls, names: Names, kind: str) -> TypedClasses:
         """Return the classes of some names, as text unless all names are of that kind: files may have brought new classes to a model of numbers."""
         try:
             classes = np.array(
                 [LABEL_KINDS[kind](name) for name in names], object if kind == "text" else None
             )
         except (KeyError, ValueError):
-            return cls.of(names, "text")
+            return cls.from_names(names, "text")
         order = np.argsort(classes, kind="stable")
         return cls(kind, classes[order], order)
 
 
-def among(labels: Iterable[Label], classes: Iterable[object]) -> Iterator[Label]:
+def validate_labels(labels: Iterable[Label], classes: Iterable[object]) -> Iterator[Label]:
     """Yield labels; raise `UsageError` for one that is not of these classes."""
     known = set(classes)
     for place, label in enumerate(labels):
@@ -155,12 +155,12 @@ def among(labels: Iterable[Label], classes: Iterable[object]) -> Iterator[Label]
         yield label
 
 
-def path_names(paths: Paths) -> list[str]:
+def to_path_names(paths: Paths) -> list[str]:
     """Return the names of paths; one may be given by itself."""
     return [fspath(path) for path in ([paths] if isinstance(paths, (str, PathLike)) else paths)]
 
 
-def labelled_documents(
+def iter_labelled_documents(
     texts: Iterable[Text],
     labels: Iterable[LabelOfDocument],
     reading: Reading,
@@ -174,7 +174,7 @@ def labelled_documents(
 
     number = 0
     of_documents = repeat(WEIGHT_UNIT) if weights is None else _in_units(weights)
-    for label, given in zip_longest(labels, given_contents(texts, reading)):
+    for label, given in zip_longest(labels, iter_contents(texts, reading)):
         if label is None or given is None:
             raise UsageError(
                 f"there are {'fewer' if label is None else 'more'} labels than texts",
@@ -195,7 +195,7 @@ def labelled_documents(
 def _in_units(weights: Iterable[float]) -> Iterator[int]:
     for place, weight in enumerate(weights):
         try:
-            yield weight_in_units(
+            yield parse_weight(
                 "sample_weight",
                 f"{weight:.3f}" if isinstance(weight, (int, float, np.number)) else str(weight),
             )
@@ -203,15 +203,15 @@ def _in_units(weights: Iterable[float]) -> Iterator[int]:
             raise UsageError(problem.message, where=f"texts[{place}]", hint=problem.hint) from None
 
 
-def given_contents(texts: Iterable[Text], reading: Reading) -> Iterator[tuple[Any, ...]]:
+def iter_contents(texts: Iterable[Text], reading: Reading) -> Iterator[tuple[Any, ...]]:
     """Yield the text of each document in valid UTF-8, followed by its fields and values where documents have keys.
 
     Raises `UsageError` for one text where several are wanted, and for what is no document, with its place.
     """
-    attributes = Attributes.of(reading)
+    attributes = Attributes.from_settings(reading)
     fields = _fields(reading)
     has_keys = bool(fields or attributes.names)
-    for place, text in enumerate(given_rows(texts, reading)):
+    for place, text in enumerate(extract_rows(texts, reading)):
         try:
             content = _content(fields, attributes, text) if has_keys else (_utf8(text),)
         except (DocumentError, UsageError) as problem:
@@ -241,7 +241,7 @@ def _short(value: object) -> str:
     return " ".join(repr(value).split())[:60]
 
 
-def given_rows(texts: Iterable[Text], reading: Reading) -> Iterable[Any]:
+def extract_rows(texts: Iterable[Text], reading: Reading) -> Iterable[Any]:
     """Return the documents of a data frame or array of two dimensions: its only column, or where documents have keys its rows by the names of columns.
 
     Warn of columns that are never read. Raise `UsageError` for one text, for a column that is not there, and for numbers of a vectoriser.
@@ -250,7 +250,7 @@ def given_rows(texts: Iterable[Text], reading: Reading) -> Iterable[Any]:
     shape: tuple[int, ...] = getattr(texts, "shape", ())
     if len(shape) != 2:
         return texts
-    keys = (*_fields(reading), *Attributes.of(reading).names)
+    keys = (*_fields(reading), *Attributes.from_settings(reading).names)
     if keys and hasattr(texts, "iterrows"):
         return _rows_of_frame(texts, keys, needs_text=bool(reading.tag_fields))
     if (
@@ -259,7 +259,7 @@ def given_rows(texts: Iterable[Text], reading: Reading) -> Iterable[Any]:
         and (hasattr(texts, "toarray") or np.asarray(texts).dtype.kind in "biufc")
     ):
         raise UsageError(
-            f"{COUNTS_WORDS}; give texts",
+            f"{COUNTS_WORDS_MESSAGE}; give texts",
             hint="leave out CountVectorizer, TfidfVectorizer or what else made numbers of them",
         )
     if shape[1] != 1:
@@ -275,22 +275,22 @@ def _rows_of_frame(frame: Any, keys: Names, *, needs_text: bool) -> Any:  # noqa
     """Return the rows of a data frame of pandas; raise `UsageError` if it lacks a key, or the text while columns that seem to be texts are not read."""
     frame = frame.rename(columns=str)
     columns = frame.columns.tolist()
-    unread = [name for name in columns if name not in {TEXT, *keys}]
+    unread = [name for name in columns if name not in {TEXT_KEY, *keys}]
     needs_text |= any(
         isinstance(value, str) and " " in value for value in frame[unread].to_numpy().flat
     )
     needed = list(keys)
     if needs_text and unread:
-        needed.append(TEXT)
+        needed.append(TEXT_KEY)
     if missing := [name for name in needed if name not in columns]:
         raise UsageError(
             f"no column is called {missing[0]!r}{did_you_mean(missing[0], columns)}",
-            hint=f"there are {listed(columns, 20)}",
+            hint=f"there are {join_names(columns, 20)}",
         )
     if unread:
         warn(
-            f"columns of the data frame that are never read: {listed(unread, 20)}; that of the "
-            f"texts is called {TEXT!r}",
+            f"columns of the data frame that are never read: {join_names(unread, 20)}; that of the "
+            f"texts is called {TEXT_KEY!r}",
             stacklevel=2,
         )
     return frame.to_dict("records")
@@ -300,23 +300,23 @@ def _content(
     fields: Names, attributes: Attributes, given: object
 ) -> tuple[bytes, Fields, tuple[str, ...]]:
     if isinstance(given, (str, bytes)):
-        given = {TEXT: given}
+        given = {TEXT_KEY: given}
     if not isinstance(given, Mapping):
-        keys = ", ".join((TEXT, *fields, *attributes.names))
+        keys = ", ".join((TEXT_KEY, *fields, *attributes.names))
         raise UsageError(
             f"{_short(given)} is not a document",
             hint=f"give a mapping with the keys {keys}, or a text",
         )
     words = [
-        (field_name(name), _utf8(given[name]))
+        (normalise_field_name(name), _utf8(given[name]))
         for name in fields
         if not _is_missing(given.get(name))
     ]
     values = [given.get(name) for name in attributes.names]
     return (
-        _utf8(given.get(TEXT, "")),
+        _utf8(given.get(TEXT_KEY, "")),
         words,
-        attributes.checked(["" if _is_missing(value) else str(value) for value in values]),
+        attributes.normalise_values(["" if _is_missing(value) else str(value) for value in values]),
     )
 
 
@@ -332,8 +332,12 @@ def _is_missing(value: object) -> bool:
 def _utf8(text: object) -> bytes:
     """Return a text in valid UTF-8 without separators, with a question mark or U+FFFD for what is not valid; raises `UsageError` for what is no text, such as None or NaN."""
     if isinstance(text, str):
-        return without_separators(text.encode("utf-8", "replace"))
+        return clean_text(text.encode("utf-8", "replace"))
     if isinstance(text, bytes):
-        return without_separators(text.decode("utf-8", "replace").encode())
-    hint = "leave the document out, or give an empty text" if _is_missing(text) else COUNTS_WORDS
+        return clean_text(text.decode("utf-8", "replace").encode())
+    hint = (
+        "leave the document out, or give an empty text"
+        if _is_missing(text)
+        else COUNTS_WORDS_MESSAGE
+    )
     raise UsageError(f"{_short(text)} is not a text; texts are str, or bytes in UTF-8", hint=hint)

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from nbtext.counts.documents import LARGEST_HASH
-from nbtext.counts.statistics import MOST_OF_SEEDS
+from nbtext.counts.documents import MAX_HASH
+from nbtext.counts.statistics import MAX_SEED_PSEUDO_COUNT
 from nbtext.document_fields import WEIGHT_UNIT
-from nbtext.errors import ModelError, UsageError, malformed, require
-from nbtext.prediction.calibration import LARGEST_LOG
-from nbtext.prediction.typicality import FIGURES
+from nbtext.errors import ModelError, UsageError, malformed_model_error, require_valid_model
+from nbtext.prediction.calibration import MAX_ABS_LOG
+from nbtext.prediction.typicality import DRIFT_METRICS
 from nbtext.text.surface_forms import PAIRS, WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from nbtext.type_names import Arrays, Numbers, Parsed
+    from nbtext.type_names import Arrays, Numbers, ParsedJson
 
 LABEL_KINDS: dict[str, Callable[[str], object]] = {
     "text": str,
@@ -33,237 +33,258 @@ LABEL_KINDS: dict[str, Callable[[str], object]] = {
 }
 """The types that labels may have, each with the function from the name of a class to its label."""
 
-MOST = 2**53
+EXACT_SUM_LIMIT = 2**53
 """Counts stay below this, so that sums are exact in int64 and in float64."""
 
-TEXT = "UTF-8"
-WHOLE = "whole numbers"
-LONG = "long whole numbers"
-KEYS = "64 bits"
-REALS = "finite numbers"
-SINGLES = "numbers of single precision"
-VALUES = "numbers or nan"
-DTYPES = {TEXT: np.uint8, REALS: np.float64, SINGLES: np.float32, VALUES: np.float64}
+UTF8_TEXT = "UTF-8"
+WHOLE_NUMBERS = "whole numbers"
+LONG_WHOLE_NUMBERS = "long whole numbers"
+KEYS_64_BITS = "64 bits"
+FINITE_NUMBERS = "finite numbers"
+SINGLE_PRECISION = "numbers of single precision"
+NUMBERS_OR_NAN = "numbers or nan"
+KIND_DTYPES = {
+    UTF8_TEXT: np.uint8,
+    FINITE_NUMBERS: np.float64,
+    SINGLE_PRECISION: np.float32,
+    NUMBERS_OR_NAN: np.float64,
+}
 """Of the kinds that have one; the others are unsigned."""
 
 
-class Array(NamedTuple):
+class ArraySpec(NamedTuple):
     """An array of the model file; an empty one is left out."""
 
     name: str
     kind: str
-    """Whole numbers have the narrowest unsigned type that holds them, and a sum below `MOST` unless they are long."""
+    """Whole numbers have the narrowest unsigned type that holds them, and a sum below `EXACT_SUM_LIMIT` unless they are long."""
     size: str
     """Arrays of the same size have as many elements; empty for any number."""
     content: str
-    least: int = 0
-    below: str = ""
+    minimum: int = 0
+    limit: str = ""
     """The numbers stay below this size; empty for no bound."""
-    when: str = ""
+    condition: str = ""
     """Empty for an array that all models have, unless it is empty."""
 
 
 ARRAYS = {
     each.name: each
     for each in (
-        Array("terms", TEXT, "", "the vocabulary, sorted by bytes"),
-        Array("term_lengths", WHOLE, "single terms", "bytes of each term", least=1),
-        Array("ngrams", KEYS, "n-grams", "(n − 1)-gram and last term of each n-gram, sorted"),
-        Array("labels", TEXT, "", "the labels, sorted"),
-        Array(
+        ArraySpec("terms", UTF8_TEXT, "", "the vocabulary, sorted by bytes"),
+        ArraySpec("term_lengths", WHOLE_NUMBERS, "single terms", "bytes of each term", minimum=1),
+        ArraySpec(
+            "ngrams", KEYS_64_BITS, "n-grams", "(n − 1)-gram and last term of each n-gram, sorted"
+        ),
+        ArraySpec("labels", UTF8_TEXT, "", "the labels, sorted"),
+        ArraySpec(
             "label_lengths",
-            WHOLE,
+            WHOLE_NUMBERS,
             "labels",
             "bytes of each label; the first is empty if "
             "documents have several labels, and stands for all documents",
         ),
-        Array(
+        ArraySpec(
             "column_labels",
-            WHOLE,
+            WHOLE_NUMBERS,
             "columns",
             "label of each column; columns are sorted by label, then layer",
-            below="labels",
-            when="several layers",
+            limit="labels",
+            condition="several layers",
         ),
-        Array(
+        ArraySpec(
             "column_layers",
-            WHOLE,
+            WHOLE_NUMBERS,
             "columns",
             "layer of each column; if it is missing, column k is label k",
-            below="layers",
-            when="several layers",
+            limit="layers",
+            condition="several layers",
         ),
-        Array(
-            "column_documents", WHOLE, "columns", "documents of each column, at least one", least=1
+        ArraySpec(
+            "column_documents",
+            WHOLE_NUMBERS,
+            "columns",
+            "documents of each column, at least one",
+            minimum=1,
         ),
-        Array("term_cells", WHOLE, "terms", "number of columns in which each term occurs"),
-        Array(
+        ArraySpec(
+            "term_cells", WHOLE_NUMBERS, "terms", "number of columns in which each term occurs"
+        ),
+        ArraySpec(
             "cell_columns",
-            WHOLE,
+            WHOLE_NUMBERS,
             "cells",
             "for each term these columns, ascending",
-            below="columns",
+            limit="columns",
         ),
-        Array("cell_counts", WHOLE, "cells", "how often the term occurs there", least=1),
-        Array("cell_documents", WHOLE, "cells", "in how many documents", least=1),
-        Array(
+        ArraySpec(
+            "cell_counts", WHOLE_NUMBERS, "cells", "how often the term occurs there", minimum=1
+        ),
+        ArraySpec("cell_documents", WHOLE_NUMBERS, "cells", "in how many documents", minimum=1),
+        ArraySpec(
             "cell_logs",
-            LONG,
+            LONG_WHOLE_NUMBERS,
             "cells",
             "the sum of log(1 + n) over these documents, in units of 2⁻³⁰",
-            when="--weighting log",
+            condition="--weighting log",
         ),
-        Array(
+        ArraySpec(
             "values",
-            WHOLE,
+            WHOLE_NUMBERS,
             "",
             "for each column and number beside the texts, the documents that have one",
-            when="numbers",
+            condition="numbers",
         ),
-        Array(
+        ArraySpec(
             "value_sums",
-            TEXT,
+            UTF8_TEXT,
             "",
             "sums of these numbers, then of their squares, lines `n e` for n / 2^e",
-            when="numbers",
+            condition="numbers",
         ),
-        Array(
+        ArraySpec(
             "sample_hashes",
-            KEYS,
+            KEYS_64_BITS,
             "documents",
             "the sampled documents, ascending: 64 bits of the SHA-256 of the text",
         ),
-        Array(
+        ArraySpec(
             "sample_labels",
-            WHOLE,
+            WHOLE_NUMBERS,
             "",
             "label of each, or of several all but the first label of "
             "the model, document after document",
-            below="labels",
+            limit="labels",
         ),
-        Array(
+        ArraySpec(
             "sample_label_counts",
-            WHOLE,
+            WHOLE_NUMBERS,
             "documents",
             "number of labels of each",
-            when="several labels",
+            condition="several labels",
         ),
-        Array(
+        ArraySpec(
             "sample_layers",
-            WHOLE,
+            WHOLE_NUMBERS,
             "documents",
             "layer of each",
-            below="layers",
-            when="several layers of documents",
+            limit="layers",
+            condition="several layers of documents",
         ),
-        Array("sample_entries", WHOLE, "documents", "number of different terms of each"),
-        Array(
-            "sample_terms", WHOLE, "entries", "the terms of each document, ascending", below="terms"
+        ArraySpec(
+            "sample_entries", WHOLE_NUMBERS, "documents", "number of different terms of each"
         ),
-        Array("sample_counts", WHOLE, "entries", "how often it has them", least=1),
-        Array(
+        ArraySpec(
+            "sample_terms",
+            WHOLE_NUMBERS,
+            "entries",
+            "the terms of each document, ascending",
+            limit="terms",
+        ),
+        ArraySpec("sample_counts", WHOLE_NUMBERS, "entries", "how often it has them", minimum=1),
+        ArraySpec(
             "sample_weights",
-            WHOLE,
+            WHOLE_NUMBERS,
             "documents",
             "weights in thousandths",
-            least=1,
-            when="weighted documents",
+            minimum=1,
+            condition="weighted documents",
         ),
-        Array(
+        ArraySpec(
             "sample_values",
-            VALUES,
+            NUMBERS_OR_NAN,
             "",
             "the numbers beside the text of each document, nan if missing",
-            when="numbers",
+            condition="numbers",
         ),
-        Array(
+        ArraySpec(
             "selected",
-            WHOLE,
+            WHOLE_NUMBERS,
             "terms",
             "1 for each term that the classifier uses",
-            below="yes or no",
-            when="some are not used",
+            limit="yes or no",
+            condition="some are not used",
         ),
-        Array(
+        ArraySpec(
             "label_slopes",
-            REALS,
+            FINITE_NUMBERS,
             "label calibration",
             "slope of each label but the first",
-            when="several labels",
+            condition="several labels",
         ),
-        Array(
+        ArraySpec(
             "label_offsets",
-            REALS,
+            FINITE_NUMBERS,
             "label calibration",
             "its offset, in nats",
-            when="several labels",
+            condition="several labels",
         ),
-        Array(
+        ArraySpec(
             "label_priors",
-            REALS,
+            FINITE_NUMBERS,
             "label calibration",
             "its log odds before a text is read",
-            when="several labels",
+            condition="several labels",
         ),
-        Array(
+        ArraySpec(
             "typicality",
-            REALS,
+            FINITE_NUMBERS,
             "",
             "log-likelihood per token of left-out documents: 20 "
             "quantiles for each of 12 bands of length",
-            when="likelihoods",
+            condition="likelihoods",
         ),
-        Array(
+        ArraySpec(
             "answers",
-            WHOLE,
+            WHOLE_NUMBERS,
             "labels",
             "how many left-out documents of the sample got each label as answer",
-            when="calibration",
+            condition="calibration",
         ),
-        Array(
+        ArraySpec(
             "left_out_labels",
-            WHOLE,
+            WHOLE_NUMBERS,
             "",
             "label of each left-out document, or its labels",
-            below="labels",
-            when="it cannot be left out again",
+            limit="labels",
+            condition="it cannot be left out again",
         ),
-        Array(
+        ArraySpec(
             "left_out_label_counts",
-            WHOLE,
+            WHOLE_NUMBERS,
             "left out",
             "number of labels of each",
-            when="the same, several labels",
+            condition="the same, several labels",
         ),
-        Array(
+        ArraySpec(
             "left_out_nats",
-            SINGLES,
+            SINGLE_PRECISION,
             "",
             "−log of the probability of each label, document after document",
-            when="the same",
+            condition="the same",
         ),
-        Array(
+        ArraySpec(
             "left_out_weights",
-            REALS,
+            FINITE_NUMBERS,
             "left out",
             "the weights of these documents",
-            when="the same, weighted",
+            condition="the same, weighted",
         ),
-        Array("stop_words", TEXT, "", "the stop list"),
+        ArraySpec("stop_words", UTF8_TEXT, "", "the stop list"),
     )
 }
 """By name; beside them a classifier has its own, of finite numbers."""
 
-FITTED = "fitted_"
+FITTED_PREFIX = "fitted_"
 """Prefix of the names of a classifier's own arrays."""
 
-RESERVED = {
+RESERVED_ARRAYS = {
     "sample_times": "time of each sampled document, in seconds",
 }
 """Arrays of later versions, which need no other format: this one refuses them."""
 
 
-def encoded(values: Mapping[str, Numbers | bytes | None]) -> Arrays:
+def encode_arrays(values: Mapping[str, Numbers | bytes | None]) -> Arrays:
     """Return values as the arrays of a model file; raise `UsageError` for counts that `decoded` would refuse."""
     return {
         name: _encoded(value, ARRAYS[name].kind)
@@ -275,69 +296,75 @@ def encoded(values: Mapping[str, Numbers | bytes | None]) -> Arrays:
 def _encoded(value: Numbers | bytes, kind: str) -> Numbers:
     if isinstance(value, bytes):
         return np.frombuffer(value, np.uint8)
-    if kind == WHOLE and float(value.sum(dtype=np.float64)) >= MOST:
+    if kind == WHOLE_NUMBERS and float(value.sum(dtype=np.float64)) >= EXACT_SUM_LIMIT:
         raise UsageError(
             "the counts are too large to stay exact: their sum must be below 2^53",
             hint="the model is as it was",
         )
     return (
         value.astype(np.min_scalar_type(int(value.max(initial=0))))
-        if kind in (WHOLE, LONG)
+        if kind in (WHOLE_NUMBERS, LONG_WHOLE_NUMBERS)
         else value
     )
 
 
-def decoded(arrays: Arrays, n_layers: int) -> tuple[dict[str, Any], Arrays]:
+def decode_arrays(arrays: Arrays, n_layers: int) -> tuple[dict[str, Any], Arrays]:
     """Return what arrays of a model file hold, by name, missing ones empty, and those of the classifier; raise `ModelError` unless they follow the schema."""
     sizes = {"layers": n_layers, "yes or no": 2}
     found = {each.name: _decoded(each, arrays.get(each.name), sizes) for each in ARRAYS.values()}
     others = {name: array for name, array in arrays.items() if name not in ARRAYS}
-    if later := sorted(set(others) & set(RESERVED)):
+    if later := sorted(set(others) & set(RESERVED_ARRAYS)):
         raise ModelError(
-            f"made by a newer nbtext: it has the {RESERVED[later[0]]}", hint="upgrade nbtext"
+            f"made by a newer nbtext: it has the {RESERVED_ARRAYS[later[0]]}", hint="upgrade nbtext"
         )
-    require(all(name.startswith(FITTED) for name in others), "it has not the parts of a model")
-    require(
+    require_valid_model(
+        all(name.startswith(FITTED_PREFIX) for name in others), "it has not the parts of a model"
+    )
+    require_valid_model(
         all(array.dtype.kind == "f" and np.isfinite(array).all() for array in others.values()),
         "its classifier's numbers are none",
     )
-    return found, {name.removeprefix(FITTED): array for name, array in others.items()}
+    return found, {name.removeprefix(FITTED_PREFIX): array for name, array in others.items()}
 
 
-def _decoded(each: Array, array: Numbers | None, sizes: dict[str, int]) -> bytes | Numbers:
-    dtype = DTYPES.get(each.kind)
+def _decoded(each: ArraySpec, array: Numbers | None, sizes: dict[str, int]) -> bytes | Numbers:
+    dtype = KIND_DTYPES.get(each.kind)
     array = np.empty(0, dtype or np.uint8) if array is None else array
-    require(
+    require_valid_model(
         array.dtype == dtype if dtype else array.dtype.kind == "u",
         f"{each.name} does not hold {each.kind}",
     )
-    if each.size and (array.size or not each.when):
+    if each.size and (array.size or not each.condition):
         size = sizes.setdefault(each.size, array.size)
-        require(
+        require_valid_model(
             array.size == size,
             f"{each.name} has {array.size:,} elements, and there are {size:,} {each.size}",
         )
-    if each.kind == TEXT:
+    if each.kind == UTF8_TEXT:
         try:
             return array.tobytes().decode().encode()
         except UnicodeDecodeError:
-            raise malformed(f"{each.name} does not hold {each.kind}") from None
+            raise malformed_model_error(f"{each.name} does not hold {each.kind}") from None
     if dtype:
-        require(
-            each.kind != REALS or np.isfinite(array).all(), f"{each.name} does not hold {each.kind}"
+        require_valid_model(
+            each.kind != FINITE_NUMBERS or np.isfinite(array).all(),
+            f"{each.name} does not hold {each.kind}",
         )
         return array.astype(np.float64)
-    if each.kind == KEYS:
+    if each.kind == KEYS_64_BITS:
         return array.astype(np.uint64)
-    could_exceed = array.size << 8 * array.itemsize >= MOST
-    require(
-        not could_exceed or each.kind == LONG or float(array.sum(dtype=np.float64)) < MOST,
+    could_exceed = array.size << 8 * array.itemsize >= EXACT_SUM_LIMIT
+    require_valid_model(
+        not could_exceed
+        or each.kind == LONG_WHOLE_NUMBERS
+        or float(array.sum(dtype=np.float64)) < EXACT_SUM_LIMIT,
         f"the numbers of {each.name} are too large",
     )
-    least = int(array.min(initial=each.least))
+    least = int(array.min(initial=each.minimum))
     most = int(array.max(initial=0))
-    require(
-        each.least <= least and most < (sizes[each.below] if each.below and array.size else 2**63),
+    require_valid_model(
+        each.minimum <= least
+        and most < (sizes[each.limit] if each.limit and array.size else 2**63),
         f"{each.name} has a number out of range",
     )
     return array.astype(np.int64)
@@ -346,23 +373,23 @@ def _decoded(each: Array, array: Numbers | None, sizes: dict[str, int]) -> bytes
 class Range(NamedTuple):
     """Numbers in a range."""
 
-    least: float = -MOST
-    most: float = MOST
+    minimum: float = -EXACT_SUM_LIMIT
+    maximum: float = EXACT_SUM_LIMIT
     is_whole: bool = False
 
 
-class OrNull(NamedTuple):
+class Nullable(NamedTuple):
     """Null, or a value of another form."""
 
     form: object
 
 
-Form: TypeAlias = Any
-"""Of the values of a setting: a `Range`, `OrNull`, a set of the values, ``[form]`` for lists of any length, a tuple of forms for lists of as many
+ValueForm: TypeAlias = Any
+"""Of the values of a setting: a `Range`, `Nullable`, a set of the values, ``[form]`` for lists of any length, a tuple of forms for lists of as many
 values, ``{name: form}`` for objects of these names, ``{str: form}`` for objects of any names, or a type."""
 
 
-def fits(value: Parsed, form: Form) -> bool:
+def has_form(value: ParsedJson, form: ValueForm) -> bool:
     """Return whether a value of JSON has a form.
 
     >>> fits([["a", 2]], [(str, Range(is_whole=True))]), fits({"n": -1}, {"n": Range(0)})
@@ -370,76 +397,76 @@ def fits(value: Parsed, form: Form) -> bool:
     """
     if isinstance(form, Range):
         kinds = (int,) if form.is_whole else (int, float)
-        return type(value) in kinds and form.least <= value <= form.most
-    if isinstance(form, OrNull):
-        return value is None or fits(value, form.form)
+        return type(value) in kinds and form.minimum <= value <= form.maximum
+    if isinstance(form, Nullable):
+        return value is None or has_form(value, form.form)
     if isinstance(form, set):
         return any(type(value) is type(each) and value == each for each in form)
     if isinstance(form, dict):
         of_any = form.get(str)
         named = isinstance(value, dict) and (of_any is not None or value.keys() == form.keys())
-        return named and all(fits(each, form.get(name, of_any)) for name, each in value.items())
+        return named and all(has_form(each, form.get(name, of_any)) for name, each in value.items())
     if isinstance(form, (list, tuple)):
         return isinstance(value, list) and _fit_each(value, form)
     return isinstance(value, form)
 
 
-def _fit_each(values: list[Parsed], form: list[Form] | tuple[Form, ...]) -> bool:
+def _fit_each(values: list[ParsedJson], form: list[ValueForm] | tuple[ValueForm, ...]) -> bool:
     forms = form if isinstance(form, tuple) else form * len(values)
-    return len(values) == len(forms) and all(map(fits, values, forms))
+    return len(values) == len(forms) and all(map(has_form, values, forms))
 
 
 REQUIRED = object()
 
-_COUNT = Range(0, MOST - 1, is_whole=True)
+_COUNT = Range(0, EXACT_SUM_LIMIT - 1, is_whole=True)
 _LOSS = Range(0, sys.float_info.max)
-_PAIRED_TEST = OrNull({"gain": Range(), "error": Range(0), "documents": _COUNT})
+_PAIRED_TEST = Nullable({"gain": Range(), "error": Range(0), "documents": _COUNT})
 _FIGURES = {"log_loss": _LOSS, "brier": Range(0), "ece": Range(0, 1)}
 
 
-class Setting(NamedTuple):
+class SettingSpec(NamedTuple):
     """A setting of the model file."""
 
-    form: Form
+    form: ValueForm
     content: str
-    absent: object = REQUIRED
+    default: object = REQUIRED
     """The value of a model in whose file the setting is missing; `REQUIRED` if it must be there."""
 
 
 SETTINGS = {
-    "training": Setting(dict, "the options of training"),
-    "reading": Setting(dict, "how documents were read"),
-    "written_by": Setting({str: str}, "versions"),
-    "label_kind": Setting(str, "type of the labels that Python gave", "text"),
-    "layers": Setting(
-        [(str, {1, WEIGHT_UNIT}, OrNull(Range(sys.float_info.min)))],
+    "training": SettingSpec(dict, "the options of training"),
+    "reading": SettingSpec(dict, "how documents were read"),
+    "written_by": SettingSpec({str: str}, "versions"),
+    "label_kind": SettingSpec(str, "type of the labels that Python gave", "text"),
+    "layers": SettingSpec(
+        [(str, {1, WEIGHT_UNIT}, Nullable(Range(sys.float_info.min)))],
         "name, unit and weight of each layer of the columns: counts are in units of 1 / unit; the "
         "weight is null for documents that were counted",
         [["", 1, None]],
     ),
-    "closed_vocabulary": Setting(
-        {True}, "true if the model learns no new terms (after `prune`)", absent=False
+    "closed_vocabulary": SettingSpec(
+        {True}, "true if the model learns no new terms (after `prune`)", default=False
     ),
-    "sample_bound": Setting(
-        Range(0, LARGEST_HASH, is_whole=True),
+    "sample_bound": SettingSpec(
+        Range(0, MAX_HASH, is_whole=True),
         "all training documents with a smaller hash are in the sample, except those of more than "
         "65,536 different terms: the hash of its last document; "
         "2⁶⁴ − 1 if it holds all",
     ),
-    "seeds": Setting(
-        [(str, [str], Range(-MOST_OF_SEEDS, MOST_OF_SEEDS))],
+    "seeds": SettingSpec(
+        [(str, [str], Range(-MAX_SEED_PSEUDO_COUNT, MAX_SEED_PSEUDO_COUNT))],
         "label, term and pseudo-count of each seed word",
         [],
     ),
-    "smoothing": Setting(
+    "smoothing": SettingSpec(
         Range(0),
         "the pseudo-count, chosen or given, of all terms without one of their own in `training`",
     ),
-    "choices": Setting(
+    "choices": SettingSpec(
         {
             "stop_words_kept": bool,
             "stop_words": _PAIRED_TEST,
-            "pseudo_count": OrNull(Range(0)),
+            "pseudo_count": Nullable(Range(0)),
             "smoothing": _PAIRED_TEST,
             "sides": [{PAIRS, WORDS}],
             "unspaced": _PAIRED_TEST,
@@ -447,30 +474,30 @@ SETTINGS = {
         "what training chose where an option was `auto`, and how much better left-out documents "
         "are answered with it",
     ),
-    "temperature": Setting(
+    "temperature": SettingSpec(
         {"scale": Range(sys.float_info.min, sys.float_info.max), "exponent": Range()},
         "`scale` a and `exponent` b of T = a·n^b; 1 and 0 without calibration",
     ),
-    "rivalry": Setting(
-        OrNull(
-            {"rivalry": Range(-LARGEST_LOG, LARGEST_LOG), "level": Range(-LARGEST_LOG, LARGEST_LOG)}
+    "rivalry": SettingSpec(
+        Nullable(
+            {"rivalry": Range(-MAX_ABS_LOG, MAX_ABS_LOG), "level": Range(-MAX_ABS_LOG, MAX_ABS_LOG)}
         ),
         "where documents may have several labels, how these compete; or null",
         None,
     ),
-    "calibration": Setting(
-        OrNull({"documents": _COUNT._replace(least=1), "before": _FIGURES, "after": _FIGURES}),
+    "calibration": SettingSpec(
+        Nullable({"documents": _COUNT._replace(minimum=1), "before": _FIGURES, "after": _FIGURES}),
         "log loss, Brier score and calibration error of left-out documents before and after "
         "calibration, and the number of these documents; or null",
     ),
-    "profile": Setting(
-        OrNull(dict.fromkeys(FIGURES, (_COUNT, Range(), Range(0)))),
+    "profile": SettingSpec(
+        Nullable(dict.fromkeys(DRIFT_METRICS, (_COUNT, Range(), Range(0)))),
         "share of unknown tokens, log-likelihood per token and log(1 + tokens) of left-out "
         "documents of the sample: number, mean, standard deviation; "
         "or null",
     ),
-    "unlabelled": Setting(
-        OrNull({"documents": _COUNT._replace(least=1), "losses": {str: _LOSS}}),
+    "unlabelled": SettingSpec(
+        Nullable({"documents": _COUNT._replace(minimum=1), "losses": {str: _LOSS}}),
         "how many unlabelled documents were read, and the log loss of left-out documents by weight",
         None,
     ),
@@ -478,37 +505,39 @@ SETTINGS = {
 """By name."""
 
 
-def plain(values: Mapping[str, object]) -> dict[str, object]:
+def to_stored_settings(values: Mapping[str, object]) -> dict[str, object]:
     """Return settings as JSON holds them, without those that have the value of a missing one."""
     found: dict[str, object] = json.loads(json.dumps(values, default=vars))
-    return {name: value for name, value in found.items() if value != SETTINGS[name].absent}
+    return {name: value for name, value in found.items() if value != SETTINGS[name].default}
 
 
 class StoredSettings(NamedTuple):
     """The settings of a model file, as `SETTINGS` describes them."""
 
-    training: Parsed
-    reading: Parsed
-    written_by: Parsed
-    label_kind: Parsed
-    layers: Parsed
-    closed_vocabulary: Parsed
-    sample_bound: Parsed
-    seeds: Parsed
-    smoothing: Parsed
-    choices: Parsed
-    temperature: Parsed
-    rivalry: Parsed
-    calibration: Parsed
-    profile: Parsed
-    unlabelled: Parsed
+    training: ParsedJson
+    reading: ParsedJson
+    written_by: ParsedJson
+    label_kind: ParsedJson
+    layers: ParsedJson
+    closed_vocabulary: ParsedJson
+    sample_bound: ParsedJson
+    seeds: ParsedJson
+    smoothing: ParsedJson
+    choices: ParsedJson
+    temperature: ParsedJson
+    rivalry: ParsedJson
+    calibration: ParsedJson
+    profile: ParsedJson
+    unlabelled: ParsedJson
 
 
-def checked_settings(plain: Mapping[str, Parsed]) -> StoredSettings:
+def check_settings(plain: Mapping[str, ParsedJson]) -> StoredSettings:
     """Return plain settings, with those that are missing; raise `ModelError` unless they follow the schema."""
-    required = {name for name, setting in SETTINGS.items() if setting.absent is REQUIRED}
-    require(required <= plain.keys() <= SETTINGS.keys(), "it has not the parts of a model")
+    required = {name for name, setting in SETTINGS.items() if setting.default is REQUIRED}
+    require_valid_model(
+        required <= plain.keys() <= SETTINGS.keys(), "it has not the parts of a model"
+    )
     for name, value in plain.items():
-        require(fits(value, SETTINGS[name].form), f"training makes no such {name}")
-    absent = {name: setting.absent for name, setting in SETTINGS.items()}
+        require_valid_model(has_form(value, SETTINGS[name].form), f"training makes no such {name}")
+    absent = {name: setting.default for name, setting in SETTINGS.items()}
     return StoredSettings(**{**absent, **plain})

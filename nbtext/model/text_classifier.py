@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbtext.compatibility import SEED_WORDS, needs_documents, require_fitting
+from nbtext.compatibility import SEED_WORDS, needs_documents, require_compatible_settings
 from nbtext.counts.corpus_counts import CorpusCounts, forget_documents
-from nbtext.counts.counting import Analysis, count, require_words
+from nbtext.counts.counting import Analysis, check_word_settings, count_labelled_documents
 from nbtext.counts.documents import NO_DOCUMENTS
-from nbtext.counts.statistics import seed_vocabulary
-from nbtext.document_fields import BESIDE_TEXT, joined_parts
-from nbtext.errors import DocumentError, ModelError, UsageError, quantity
+from nbtext.counts.statistics import build_seed_vocabulary
+from nbtext.document_fields import NON_TEXT_SETTINGS, serialise_document
+from nbtext.errors import DocumentError, ModelError, UsageError, format_quantity
 from nbtext.fitted_model import FittedModel, ScoredTexts, require_additive
-from nbtext.model.state import from_plain, to_plain, versions
-from nbtext.prediction.labels import labels_in
-from nbtext.prediction.rule import NO_ANSWER, DecisionRule
-from nbtext.ragged import blocks
-from nbtext.scoring import Answer, answers_to, scored
+from nbtext.model.state import decode_model, encode_model, list_versions
+from nbtext.prediction.labels import list_labels
+from nbtext.prediction.rule import NO_PREDICTION, DecisionRule
+from nbtext.ragged import split_into_blocks
+from nbtext.scoring import Answer, iter_answers, score_documents
 from nbtext.settings import (
-    COUNTING,
+    COUNTING_NAMES,
     CalibrationName,
     ClassifierName,
     ClassWeight,
@@ -49,11 +49,11 @@ if TYPE_CHECKING:
 
     from nbtext.corpus.collection import Progress
     from nbtext.corpus.document import Document, Notices
-    from nbtext.counts.statistics import Seed
-    from nbtext.explain.explanation import Explained
-    from nbtext.model.python_input import GivenClasses, Indicator, Label, Paths, Text
+    from nbtext.counts.statistics import SeedTerm
+    from nbtext.explain.explanation import ExplainedDocument
+    from nbtext.model.python_input import IndicatorFormat, Label, Paths, Text, TypedClasses
     from nbtext.model.unlabelled import UnlabelledDocuments
-    from nbtext.prediction.posterior import ClassSets
+    from nbtext.prediction.posterior import SetPredictor
     from nbtext.type_names import Floats, Mask
 
 
@@ -181,8 +181,8 @@ class TextClassifier:
         self.settings = _changed(Settings(), given)
         self._fitted: FittedModel | None = None
         self._stop_list: Sequence[str] | None = None
-        self._indicator: Indicator | None = None
-        self.seeds: Sequence[Seed] = ()
+        self._indicator: IndicatorFormat | None = None
+        self.seeds: Sequence[SeedTerm] = ()
         """Terms whose pseudo-counts join the counts of a class."""
 
     def __repr__(self) -> str:
@@ -200,8 +200,8 @@ class TextClassifier:
         from html import escape
 
         learnt = (
-            f"{quantity(len(self.classes), 'class')}, "
-            f"{quantity(self.counts.labelled.n_documents, 'document')}"
+            f"{format_quantity(len(self.classes), 'class')}, "
+            f"{format_quantity(self.counts.labelled_statistics.n_documents, 'document')}"
             if self._fitted
             else "not trained"
         )
@@ -211,7 +211,7 @@ class TextClassifier:
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002
         """Return the parameters by name."""
         del deep
-        return {**self.settings, **{kind: self.reading[kind] for kind in BESIDE_TEXT}}
+        return {**self.settings, **{kind: self.reading[kind] for kind in NON_TEXT_SETTINGS}}
 
     def set_params(self, **parameters: object) -> TextClassifier:
         """Change parameters. Counts stay and are estimated from again, unless documents would be counted otherwise.
@@ -221,10 +221,10 @@ class TextClassifier:
         before = self.settings
         after = _changed(self.settings, parameters)
         counted_alike = before.reading == after.reading and all(
-            before[name] == after[name] for name in COUNTING
+            before[name] == after[name] for name in COUNTING_NAMES
         )
         counts = None if self._fitted is None else self.counts
-        counted_alike &= not after.sums_logs or (
+        counted_alike &= not after.needs_log_sums or (
             counts is not None and counts.table.cell_logs is not None
         )
         if counts is not None and counted_alike and not needs_documents(after):
@@ -251,12 +251,14 @@ class TextClassifier:
         frame, with a column a label. ``sample_weight`` has the weight of each text: a document of weight 2 counts as two, one
         of weight 0 not at all; weights are rounded to thousandths. Raises `UsageError` for a weight that is negative or no number.
         """
-        from nbtext.model.python_input import GivenLabels, labelled_documents
+        from nbtext.model.python_input import InputLabels, iter_labelled_documents
 
-        given = GivenLabels(labels)
+        given = InputLabels(labels)
         self._looked_up()  # validate early: fail before counting, not after
         self.learn(
-            count(labelled_documents(texts, given, self.reading, sample_weight), self.analysis)
+            count_labelled_documents(
+                iter_labelled_documents(texts, given, self.reading, sample_weight), self.analysis
+            )
         )
         self._indicator = given.indicator
         return self._replace(replace(self.fitted, label_kind=given.kind or "text"))
@@ -282,13 +284,13 @@ class TextClassifier:
         """
         from nbtext.corpus.collection import Corpus, ignore
         from nbtext.corpus.document import Notices
-        from nbtext.corpus.reading import resolved
+        from nbtext.corpus.reading import resolve_reading
         from nbtext.model.parallel_corpus import count_corpus
-        from nbtext.model.python_input import path_names
+        from nbtext.model.python_input import to_path_names
 
-        given = Reading.of({**self.reading, "document": "auto", **reading})
+        given = Reading.from_values({**self.reading, "document": "auto", **reading})
         corpus = Corpus(
-            path_names(paths),
+            to_path_names(paths),
             given,
             True,
             (),
@@ -298,9 +300,9 @@ class TextClassifier:
             notices or Notices(),
         )
         before = self.reading
-        self.reading = corpus.reading = resolved(given, corpus.paths, labelled=True)
+        self.reading = corpus.reading = resolve_reading(given, corpus.paths, labelled=True)
         try:
-            require_words(self.settings)
+            check_word_settings(self.settings)
             self._looked_up()  # validate early: fail before counting, not after
             self.learn(count_corpus(self.analysis, corpus, jobs, scheduler).counts)
         except BaseException:
@@ -332,12 +334,12 @@ class TextClassifier:
         """
         from nbtext.corpus.collection import Corpus, ignore
         from nbtext.corpus.document import Notices
-        from nbtext.corpus.reading import reading_like
+        from nbtext.corpus.reading import choose_reading
         from nbtext.model.parallel_corpus import score_corpus
-        from nbtext.model.python_input import path_names
+        from nbtext.model.python_input import to_path_names
 
-        names = path_names(paths)
-        given = reading_like(self.reading, names, reading)
+        names = to_path_names(paths)
+        given = choose_reading(self.reading, names, reading)
         corpus = Corpus(
             names,
             given,
@@ -350,8 +352,10 @@ class TextClassifier:
         )
         scores = score_corpus(self.fitted, corpus, jobs)
         rule = rule.at_least(min_probability)
-        yield from answers_to(scores, self.fitted, rule, min_typicality=min_typicality, top_k=top_k)
-        corpus.finish()
+        yield from iter_answers(
+            scores, self.fitted, rule, min_typicality=min_typicality, top_k=top_k
+        )
+        corpus.raise_deferred()
 
     def partial_fit(
         self,
@@ -368,13 +372,14 @@ class TextClassifier:
         """
         self._require_additive()
         if classes is not None:
-            from nbtext.model.python_input import among
+            from nbtext.model.python_input import validate_labels
 
-            labels = among(labels, classes)
+            labels = validate_labels(labels, classes)
         if self._fitted is None:
             return self.fit(texts, labels, sample_weight)
         return self.learn(
-            self.counts + count(self._labelled(texts, labels, sample_weight), self.analysis)
+            self.counts
+            + count_labelled_documents(self._labelled(texts, labels, sample_weight), self.analysis)
         )
 
     def forget(
@@ -388,7 +393,9 @@ class TextClassifier:
         Raises `UsageError` if one was not, and then subtracts none.
         """
         self._require_additive()
-        gone = count(self._labelled(texts, labels, sample_weight), self.analysis, keep_all=True)
+        gone = count_labelled_documents(
+            self._labelled(texts, labels, sample_weight), self.analysis, keep_all=True
+        )
         return self.learn(forget_documents(self.counts, gone))
 
     def learn(
@@ -403,56 +410,56 @@ class TextClassifier:
         that were learnt before, or with seed words and a pool from none. ``changes`` are parameters that do not count otherwise.
         Raises `UsageError` for a classifier that needs all documents if the counts do not have them, and if anything is wrong, and leaves the model as it was.
         """
-        from nbtext.model.training import learn, looked_up
+        from nbtext.model.training import fit_parameters, resolve_smoothing_terms
 
         settings = _changed(self.settings, changes)
         stop_list = self.analysis.stop_list
-        by_term = looked_up(Analysis(settings, stop_list))
+        by_term = resolve_smoothing_terms(Analysis(settings, stop_list))
         if (
             counts is None
             and pool is not None
             and self.seeds
-            and not (self._fitted and self.counts.labelled.n_documents)
+            and not (self._fitted and self.counts.labelled_statistics.n_documents)
         ):
-            from nbtext.model.unlabelled import nothing_labelled
+            from nbtext.model.unlabelled import fit_seeds_only
 
-            counts, learnt = nothing_labelled(self.seeds, by_term)
+            counts, learnt = fit_seeds_only(self.seeds, by_term)
         else:
             if counts is None:
                 counts = self.counts
-                if self.fitted.learnt.unlabelled is not None:
-                    from nbtext.model.unlabelled import without_unlabelled
+                if self.fitted.parameters.unlabelled_summary is not None:
+                    from nbtext.model.unlabelled import remove_unlabelled_layers
 
-                    counts = without_unlabelled(counts)
+                    counts = remove_unlabelled_layers(counts)
             documents = counts.documents if needs_documents(settings) else None
             if not counts.documents:
                 require_additive(settings)
-            counts = counts.with_logs(wanted=settings.sums_logs)
+            counts = counts.with_log_sums(enabled=settings.needs_log_sums)
             counts = replace(
-                counts if documents else counts.of_documents().in_least_unit(),
+                counts if documents else counts.drop_derived_layers().reduce_unit(),
                 documents=NO_DOCUMENTS,
             )
             if self.seeds and not counts.is_closed:
-                counts = counts.widened(seed_vocabulary(self.seeds))[0]
-            learnt = learn(counts, by_term, documents, seeds=self.seeds)
+                counts = counts.widen(build_seed_vocabulary(self.seeds))[0]
+            learnt = fit_parameters(counts, by_term, documents, seeds=self.seeds)
         if pool is not None:
-            from nbtext.model.unlabelled import learn_unlabelled
+            from nbtext.model.unlabelled import fit_unlabelled
 
-            counts, learnt = learn_unlabelled(counts, by_term, learnt, pool)
+            counts, learnt = fit_unlabelled(counts, by_term, learnt, pool)
         label_kind = self._fitted.label_kind if self._fitted else "text"
         return self._replace(
-            FittedModel(settings, stop_list, counts, learnt, versions(settings), label_kind)
+            FittedModel(settings, stop_list, counts, learnt, list_versions(settings), label_kind)
         )
 
-    def begin_with(self, seeds: Sequence[Seed]) -> TextClassifier:
+    def begin_with(self, seeds: Sequence[SeedTerm]) -> TextClassifier:
         """Add seed words: their pseudo-counts are added wherever the model is estimated, and counts stay as they are.
 
         Raise `UsageError` for settings without such a prior, and for a word that no document could hold.
         """
-        from nbtext.model.training import seed_terms
+        from nbtext.model.training import resolve_seed_terms
 
-        require_fitting(self.settings, SEED_WORDS)
-        self.seeds = seed_terms(seeds, self.analysis)
+        require_compatible_settings(self.settings, SEED_WORDS)
+        self.seeds = resolve_seed_terms(seeds, self.analysis)
         return self if self._fitted is None else self.learn()
 
     def predict(self, texts: Iterable[Text]) -> NDArray[Any]:
@@ -460,17 +467,17 @@ class TextClassifier:
 
         Of a model of several labels return a tuple of labels for each, or a matrix of 0 and 1 if `fit` was given one.
         """
-        if not self.fitted.kind.is_exclusive:
+        if not self.fitted.posterior_type.is_exclusive:
             members = self._members(texts)
             if self._indicator and set(self.classes_).issubset(self._indicator.columns):
-                return self._indicator.filled(members, self.classes_)
+                return self._indicator.to_matrix(members, self.classes_)
             return np.fromiter(
                 (tuple(self.classes_[row].tolist()) for row in members), object, len(members)
             )
-        posterior = self.fitted.kind(self.predict_log_proba(texts))
-        best = posterior.decide(DecisionRule()).answers
+        posterior = self.fitted.posterior_type(self.predict_log_proba(texts))
+        best = posterior.decide(DecisionRule()).predictions
         answers = self.classes_[best]
-        unanswered = best == NO_ANSWER
+        unanswered = best == NO_PREDICTION
         return np.where(unanswered, np.array(None), answers) if unanswered.any() else answers
 
     def predict_proba(self, texts: Iterable[Text]) -> NDArray[np.float64]:
@@ -493,7 +500,7 @@ class TextClassifier:
         min_probability: float | None = None,
         min_typicality: float = 0.0,
         top_k: int = 0,
-        sets: ClassSets | None = None,
+        sets: SetPredictor | None = None,
     ) -> list[Answer]:
         """Return the answer to each text under a decision rule: its class, or the reason to abstain, as `nbtext classify` prints it.
 
@@ -501,9 +508,9 @@ class TextClassifier:
         has the ``top_k`` most probable classes, or with ``sets``, a rule of `nbtext.guarantees.prediction_sets`, those of the set. Classes are named as in
         `classes`. Raises `UsageError` if the model does not know what is typical.
         """
-        scores = scored(self.fitted, self._documents(texts))
+        scores = score_documents(self.fitted, self._documents(texts))
         return list(
-            answers_to(
+            iter_answers(
                 scores,
                 self.fitted,
                 rule.at_least(min_probability),
@@ -513,7 +520,7 @@ class TextClassifier:
             )
         )
 
-    def explain(self, texts: Iterable[Text], against: str | None = None) -> list[Explained]:
+    def explain(self, texts: Iterable[Text], against: str | None = None) -> list[ExplainedDocument]:
         """Return what each word of each text adds to the log odds of its class over the runner-up, as `nbtext explain` prints it.
 
         With ``against`` the class is compared with this one. Raises `UsageError` if there is no such class, or only one.
@@ -529,16 +536,16 @@ class TextClassifier:
         sample_weight: Sequence[float] | None = None,
     ) -> float:
         """Return the share of texts, or of their weights, whose class or set of labels is right."""
-        from nbtext.model.python_input import given_rows
+        from nbtext.model.python_input import extract_rows
 
-        given = list(given_rows(texts, self.reading))
+        given = list(extract_rows(texts, self.reading))
         truth = self._labelled(given, labels)
         names = np.array(self.classes, object)[self._given_classes.order]
         pairs = zip(self._members(given), truth, strict=True)
         return float(
             np.average(
                 [
-                    tuple(sorted(names[row])) == labels_in(document.label or "")
+                    tuple(sorted(names[row])) == list_labels(document.label or "")
                     for row, document in pairs
                 ],
                 weights=sample_weight,
@@ -555,9 +562,9 @@ class TextClassifier:
         """
         from nbtext.store import write_model_file
 
-        settings, arrays = to_plain(replace(self.fitted, label_kind=self._kind))
+        settings, arrays = encode_model(replace(self.fitted, label_kind=self._kind))
         try:
-            from_plain(
+            decode_model(
                 settings, {name: array for name, array in arrays.items() if array.size}
             )  # a file leaves empty arrays out
         except ModelError as problem:
@@ -571,13 +578,13 @@ class TextClassifier:
 
         settings, arrays = read_model_file(path)
         try:
-            fitted = from_plain(settings, arrays)
+            fitted = decode_model(settings, arrays)
         except ModelError as problem:
             problem.where = path
             raise
         model = cls()
         model._stop_list = fitted.stop_list
-        model.seeds = fitted.learnt.weights.seeds
+        model.seeds = fitted.parameters.weights.seeds
         return model._replace(fitted)
 
     @property
@@ -594,7 +601,7 @@ class TextClassifier:
     def fitted(self) -> FittedModel:
         """All that was learnt. Raises `UsageError` before training."""
         if self._fitted is None:
-            raise not_trained()
+            raise not_trained_error()
         return self._fitted
 
     @property
@@ -616,14 +623,14 @@ class TextClassifier:
     def analysis(self) -> Analysis:
         """How documents are counted to be learnt; raises `UsageError` or `PathError` if there are no stop words of the name in the settings."""
         if self._stop_list is None:
-            self._stop_list = list(Analysis.of(self.settings).stop_list)
+            self._stop_list = list(Analysis.from_settings(self.settings).stop_list)
         return Analysis(self.settings, self._stop_list)
 
     @cached_property
-    def _given_classes(self) -> GivenClasses:
-        from nbtext.model.python_input import GivenClasses
+    def _given_classes(self) -> TypedClasses:
+        from nbtext.model.python_input import TypedClasses
 
-        return GivenClasses.of(self.classes, self.fitted.label_kind)
+        return TypedClasses.from_names(self.classes, self.fitted.label_kind)
 
     @property
     def _kind(self) -> str:
@@ -633,12 +640,12 @@ class TextClassifier:
 
     def _stacked(self, texts: Iterable[Text], rows_of: Callable[[ScoredTexts], Floats]) -> Floats:
         """Return rows of all texts, with columns in the order of `classes_`. Without records of documents: these take a third of the time of short texts."""
-        from nbtext.model.python_input import given_contents
+        from nbtext.model.python_input import iter_contents
 
-        found = blocks(
-            given_contents(texts, self.reading),
-            lambda content: len(joined_parts(*content)),
-            self.fitted.documents_at_once,
+        found = split_into_blocks(
+            iter_contents(texts, self.reading),
+            lambda content: len(serialise_document(*content)),
+            self.fitted.max_block_documents,
         )
         rows = [rows_of(self.fitted.score(*zip(*block, strict=True))) for block in found]
         return (
@@ -651,33 +658,37 @@ class TextClassifier:
         """Return which classes each text gets, in the order of `classes_`."""
         log_posterior = self.predict_log_proba(texts)
         return (
-            self.fitted.kind(log_posterior).predicted(DecisionRule()).mask(log_posterior.shape[1])
+            self.fitted.posterior_type(log_posterior)
+            .predict(DecisionRule())
+            .to_mask(log_posterior.shape[1])
         )
 
     def _documents(self, texts: Iterable[Text]) -> Iterator[Document]:
         from nbtext.corpus.document import Document
-        from nbtext.model.python_input import given_contents
+        from nbtext.model.python_input import iter_contents
 
         return (
             Document(str(place), None, *content)
-            for place, content in enumerate(given_contents(texts, self.reading))
+            for place, content in enumerate(iter_contents(texts, self.reading))
         )
 
     def _labelled(
         self, texts: Iterable[Text], labels: Iterable[Label], weights: Iterable[float] | None = None
     ) -> Iterator[Document]:
         """Return texts with labels of the type of those learnt."""
-        from nbtext.model.python_input import GivenLabels, labelled_documents
+        from nbtext.model.python_input import InputLabels, iter_labelled_documents
 
-        return labelled_documents(texts, GivenLabels(labels, self._kind), self.reading, weights)
+        return iter_labelled_documents(
+            texts, InputLabels(labels, self._kind), self.reading, weights
+        )
 
     def _require_additive(self) -> None:
         require_additive(self.settings, None if self._fitted is None else self.counts)
 
     def _looked_up(self) -> Settings:
-        from nbtext.model.training import looked_up
+        from nbtext.model.training import resolve_smoothing_terms
 
-        return looked_up(self.analysis)
+        return resolve_smoothing_terms(self.analysis)
 
     def _replace(self, fitted: FittedModel | None) -> TextClassifier:
         self._fitted = fitted
@@ -721,7 +732,7 @@ class TextClassifier:
         return self._fitted is not None
 
 
-def not_trained() -> UsageError:
+def not_trained_error() -> UsageError:
     """Return the error of a model that is asked before it has learnt; where scikit-learn is imported, it is also a `NotFittedError` of it."""
     kind: type[UsageError] = UsageError
     if "sklearn" in sys.modules:
@@ -737,7 +748,7 @@ def not_trained() -> UsageError:
 
 def _changed(settings: Settings, changes: Mapping[str, object]) -> Settings:
     """Return settings with some parameters changed, by the names of `TextClassifier.get_params`; raises `UsageError`."""
-    beside = {name: changes[name] for name in BESIDE_TEXT if name in changes}
-    others = {name: value for name, value in changes.items() if name not in BESIDE_TEXT}
-    reading = Reading.of({**settings.reading, **beside})
-    return replace(Settings.of({**settings, **others}), reading=reading)
+    beside = {name: changes[name] for name in NON_TEXT_SETTINGS if name in changes}
+    others = {name: value for name, value in changes.items() if name not in NON_TEXT_SETTINGS}
+    reading = Reading.from_values({**settings.reading, **beside})
+    return replace(Settings.from_values({**settings, **others}), reading=reading)

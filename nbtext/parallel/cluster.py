@@ -9,28 +9,28 @@ from itertools import chain, islice
 from typing import Any
 
 from nbtext.errors import UsageError, WorkerError
-from nbtext.parallel.processes import Result, Share, Shared, Task
+from nbtext.parallel.processes import Result, Shared, Task, TaskBatch
 from nbtext.version import __version__
 
-PATIENCE = 30
+CONNECT_TIMEOUT_SECONDS = 30
 """Seconds to wait for the scheduler, and then for a first worker."""
 
-AHEAD = 2
+TASKS_AHEAD_PER_THREAD = 2
 """Tasks for each thread of the workers that are handed out at once: one runs while the result of the other travels."""
 
-RUNS_PER_THREAD = 4
+BATCHES_PER_THREAD = 4
 """Shares for each thread, so that the last one to finish is not waited for long."""
 
-MOST_TASKS = 256
+MAX_BATCH_TASKS = 256
 """Tasks in a share: of shards of a corpus about a gigabyte."""
 
-QUIET = ("distributed", "asyncio", "tornado")
+QUIET_LOGGERS = ("distributed", "asyncio", "tornado")
 """Packages that log what nbtext reports itself, or what needs no action, such as a worker that left and whose work another does."""
 
 
 @contextmanager
-def cluster(scheduler: str) -> Iterator[Any]:
-    """Connect to the workers of a Dask scheduler, by its address, for `on_cluster`.
+def connect_cluster(scheduler: str) -> Iterator[Any]:
+    """Connect to the workers of a Dask scheduler, by its address, for `run_on_cluster`.
 
     Raises `UsageError` without the package, for an address that is none, and for workers with another version; `WorkerError` if nobody answers,
     and for a task that no worker survives.
@@ -42,15 +42,15 @@ def cluster(scheduler: str) -> Iterator[Any]:
             "--scheduler needs the package distributed", hint="pip install 'nbtext[dask]'"
         ) from None
     for name in {
-        *QUIET,
-        *(name for name in logging.root.manager.loggerDict if name.startswith(QUIET)),
+        *QUIET_LOGGERS,
+        *(name for name in logging.root.manager.loggerDict if name.startswith(QUIET_LOGGERS)),
     }:
         logging.getLogger(name).setLevel(
             logging.CRITICAL
         )  # what matters is raised; some below them have a level of their own
     connect: Any = distributed.Client
     try:
-        client = connect(scheduler, timeout=PATIENCE, set_as_default=False)
+        client = connect(scheduler, timeout=CONNECT_TIMEOUT_SECONDS, set_as_default=False)
     except ValueError as problem:
         raise UsageError(
             f"{scheduler!r} is no address of a scheduler: {problem}", hint="such as tcp://host:8786"
@@ -60,7 +60,7 @@ def cluster(scheduler: str) -> Iterator[Any]:
             f"the scheduler at {scheduler} does not answer", hint="start one with dask scheduler"
         ) from None
     try:
-        client.wait_for_workers(1, timeout=PATIENCE)
+        client.wait_for_workers(1, timeout=CONNECT_TIMEOUT_SECONDS)
         if others := {
             version for version in client.run(_version).values() if version != __version__
         }:
@@ -81,9 +81,9 @@ def cluster(scheduler: str) -> Iterator[Any]:
         client.close()
 
 
-def on_cluster(
+def run_on_cluster(
     client: Any,  # noqa: ANN401 - a distributed.Client, which must not be imported at start
-    work: Callable[[Shared, Share[Task]], Result],
+    work: Callable[[Shared, TaskBatch[Task]], Result],
     shared: Shared,
     tasks: Iterable[Task],
 ) -> Iterator[Result]:
@@ -93,16 +93,21 @@ def on_cluster(
     threads = sum(client.nthreads().values())
     with joblib.parallel_config("dask", client=client):
         outside = joblib.Parallel(
-            return_as="generator_unordered", batch_size=1, pre_dispatch=AHEAD * threads
+            return_as="generator_unordered",
+            batch_size=1,
+            pre_dispatch=TASKS_AHEAD_PER_THREAD * threads,
         )
-        yield from outside(joblib.delayed(work)(shared, Share(run)) for run in runs(tasks, threads))
+        yield from outside(
+            joblib.delayed(work)(shared, TaskBatch(run))
+            for run in split_into_batches(tasks, threads)
+        )
 
 
-def runs(tasks: Iterable[Task], threads: int) -> Iterator[list[Task]]:
+def split_into_batches(tasks: Iterable[Task], threads: int) -> Iterator[list[Task]]:
     """Yield consecutive tasks in lists for so many threads, the first ones of many tasks before all of them are there."""
     rest = iter(tasks)
-    n_runs = RUNS_PER_THREAD * max(threads, 1)
-    beginning = list(islice(rest, n_runs * MOST_TASKS))
+    n_runs = BATCHES_PER_THREAD * max(threads, 1)
+    beginning = list(islice(rest, n_runs * MAX_BATCH_TASKS))
     size = max(len(beginning) // n_runs, 1)
     rest = chain(beginning, rest)
     while run := list(islice(rest, size)):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
     from queue import SimpleQueue
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that end a command. A terminal sends them to the workers too, which leave it to the parent to end them."""
 
 _INTERVAL = 0.5
@@ -41,39 +41,39 @@ Task = TypeVar("Task")
 
 Result = TypeVar("Result")
 
-AHEAD = 2
+TASKS_AHEAD_PER_WORKER = 2
 """Tasks of `in_order` for each worker that are handed out at once."""
 
-WAIT = 0.2
+WORKER_POLL_SECONDS = 0.2
 """Seconds between two checks that all workers are alive."""
 
 
-LARGE = 1 << 20
+MIN_SHARED_MEMORY_BYTES = 1 << 20
 """Bytes of arrays from which on an answer travels in memory that two processes share: a pipe takes 2 to 8 ms a megabyte."""
 
 
-class Share(Generic[Task]):
+class TaskBatch(Generic[Task]):
     """The tasks of one process, and where it reports how far it is."""
 
     def __init__(
-        self, tasks: Iterable[Task], heard: Callable[[int, int], object] | None = None
+        self, tasks: Iterable[Task], on_progress: Callable[[int, int], object] | None = None
     ) -> None:
         """``heard`` is told the documents and bytes read so far."""
         self._tasks = iter(tasks)
-        self._heard = heard
+        self._heard = on_progress
 
     def __iter__(self) -> Iterator[Task]:
         while (task := next(self._tasks, None)) is not None:
             yield task
 
-    def withdraw(self) -> None:
+    def cancel_remaining(self) -> None:
         """Have no process begin more tasks."""
         self._tasks = iter(())
 
-    def report(self, documents: int, read: int) -> None:
+    def report_progress_so_far(self, n_documents: int, n_bytes: int) -> None:
         """Report the documents and bytes that this process has read so far."""
         if self._heard is not None:
-            self._heard(documents, read)
+            self._heard(n_documents, n_bytes)
 
 
 SHARE = "share"
@@ -98,7 +98,7 @@ IN_MEMORY = "in memory"
 """Either of them without its arrays, which are in a file, and where each but the last ends there."""
 
 
-class _ShareOfWorker(Share[Task]):
+class _ShareOfWorker(TaskBatch[Task]):
     """The tasks that a worker asks its parent for, one after the other."""
 
     def __init__(self, connection: Connection) -> None:
@@ -109,16 +109,16 @@ class _ShareOfWorker(Share[Task]):
         self._connection.send((NEXT, None))
         return self._connection.recv()
 
-    def withdraw(self) -> None:
+    def cancel_remaining(self) -> None:
         """Have no process begin more tasks."""
-        super().withdraw()
+        super().cancel_remaining()
         self._connection.send((ENOUGH, None))
 
 
 @contextmanager
 def _signals_blocked() -> Iterator[None]:
     """Hold back signals while workers are started: none is to be interrupted before it ignores them."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
     try:
         yield
     finally:
@@ -127,16 +127,16 @@ def _signals_blocked() -> Iterator[None]:
 
 def _serve(connection: Connection, function: Callable[[Never], object]) -> None:
     """Answer each task with what the function returns or raises for it, until the task is None."""
-    share: Share[Any] = _ShareOfWorker(connection)
+    share: TaskBatch[Any] = _ShareOfWorker(connection)
     while (task := connection.recv()) is not None:
-        send(connection, _attempt(function, share if task == SHARE else task[0]))
+        send_result(connection, _attempt(function, share if task == SHARE else task[0]))
 
 
 def _work(parent: int, connection: Connection, function: Callable[[Never], object]) -> None:
     """Serve as a worker of the process with the number ``parent``."""
-    for number in SIGNALS:
+    for number in ENDING_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING_SIGNALS)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     with suppress(EOFError, OSError):  # the parent is gone
         _serve(connection, function)
@@ -149,7 +149,7 @@ def _attempt(function: Callable[..., object], task: object) -> tuple[str, object
         return PROBLEM, problem
 
 
-def send(connection: Connection, answer: tuple[str, object]) -> None:
+def send_result(connection: Connection, answer: tuple[str, object]) -> None:
     """Send a kind and an answer of it.
 
     Large arrays in it travel in a file in memory, where the system has such, whose descriptor is sent.
@@ -158,7 +158,7 @@ def send(connection: Connection, answer: tuple[str, object]) -> None:
     rest = pickle.dumps(answer, 5, buffer_callback=arrays.append)
     views = [array.raw() for array in arrays]
     ends = list(accumulate((view.nbytes for view in views), initial=0))
-    if ends[-1] < LARGE or not hasattr(os, "memfd_create"):
+    if ends[-1] < MIN_SHARED_MEMORY_BYTES or not hasattr(os, "memfd_create"):
         connection.send(answer)
         return
     from multiprocessing.reduction import send_handle
@@ -214,31 +214,31 @@ def _end_with(parent: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def side_by_side(
-    work: Callable[[Shared, Share[Task]], Result],
+def run_parallel(
+    work: Callable[[Shared, TaskBatch[Task]], Result],
     shared: Shared,
     tasks: Iterable[Task],
     jobs: int,
-    heard: Callable[[int, int], object] | None = None,
+    on_progress: Callable[[int, int], object] | None = None,
 ) -> list[Result]:
     """Return the results of ``work(shared, share)`` in ``jobs`` other processes, in no order; in this one if ``jobs`` is 1 or none can be started.
 
     A share iterates over the tasks of one process, in rising order: it gets the next one when it is free. ``heard`` is told the documents and bytes
     read by all. Raises what the work raises, and `WorkerError` for a process that ended before its work.
     """
-    share = Share(tasks, heard)
+    share = TaskBatch(tasks, on_progress)
     if jobs > 1:
         with suppress(CannotStartError), Workers(jobs, partial(work, shared)) as others:
-            return others.share_out(share)
+            return others.run_batch(share)
     return [work(shared, share)]
 
 
-def in_order(
+def run_in_order(
     function: Callable[[Shared, Task], Result],
     shared: Shared,
     tasks: Iterable[Task],
     jobs: int,
-    is_ours: Callable[[Task], bool] = lambda _: False,
+    is_local: Callable[[Task], bool] = lambda _: False,
 ) -> Iterator[tuple[Task, Result | None]]:
     """Yield each task in order, with ``function(shared, task)`` from another process, few tasks at a time.
 
@@ -246,7 +246,7 @@ def in_order(
     do: one that ``is_ours``, and all if there is one job or no other process can be started. Raises what the function raises, and
     `WorkerError` for a process that ended before its work.
     """
-    jobs = jobs or cores()
+    jobs = jobs or count_cores()
     if jobs < 2:
         yield from ((task, None) for task in tasks)
         return
@@ -255,18 +255,18 @@ def in_order(
 
     def first() -> tuple[Task, Result | None]:
         task, future = pending.popleft()
-        return task, None if future is None else others.result(future)
+        return task, None if future is None else others.wait_for_result(future)
 
     with Workers(jobs, partial(function, shared)) as others:
         for task in tasks:
             future = None
-            if can_start and not is_ours(task):
+            if can_start and not is_local(task):
                 try:
                     future = others.submit(task)
                 except CannotStartError:
                     can_start = False
             pending.append((task, future))
-            if not can_start or len(pending) == AHEAD * jobs:
+            if not can_start or len(pending) == TASKS_AHEAD_PER_WORKER * jobs:
                 yield first()
         while pending:
             yield first()
@@ -276,14 +276,14 @@ class CannotStartError(Exception):
     """No worker can be started, and the first task is not taken."""
 
 
-def cores() -> int:
+def count_cores() -> int:
     """Return how many processes can run at once here, by processors, affinity and control groups."""
     from joblib import cpu_count
 
     return int(cpu_count())
 
 
-def forks() -> bool:
+def uses_fork() -> bool:
     """Return whether workers are forked, so that memory and pipes of this process need not be sent to them."""
     return sys.platform == "linux" and threading.active_count() == 1
 
@@ -308,7 +308,7 @@ class Workers:
 
         self._n = n
         self._function = function
-        self._forked = forks()
+        self._forked = uses_fork()
         self._processes: list[BaseProcess] = []
         self._pipes: list[Connection] = []
         self._idle: SimpleQueue[Connection] = SimpleQueue()
@@ -334,8 +334,8 @@ class Workers:
                 self._start()
             return self._threads.submit(self._done, task)
 
-    def share_out(self, share: Share[Any]) -> list[Any]:
-        """Have each worker do a part of a share; return what comes of them, as `side_by_side`."""
+    def run_batch(self, share: TaskBatch[Any]) -> list[Any]:
+        """Have each worker do a part of a share; return what comes of them, as `run_parallel`."""
         from multiprocessing.connection import wait
 
         with _signals_blocked():
@@ -348,18 +348,18 @@ class Workers:
         tasks = iter(share)
         upcoming = next(tasks, None)
         while working:
-            ready: list[Any] = wait(working, WAIT)
+            ready: list[Any] = wait(working, WORKER_POLL_SECONDS)
             for pipe in ready:
                 kind, content = _answer(pipe)
                 if kind == NEXT:
                     _tell(pipe, upcoming)
                     upcoming = next(tasks, None)
                 elif kind == ENOUGH:
-                    share.withdraw()
+                    share.cancel_remaining()
                     upcoming = None
                 elif kind == READ:
                     progress[pipe] = content
-                    share.report(*map(sum, zip(*progress.values(), strict=True)))
+                    share.report_progress_so_far(*map(sum, zip(*progress.values(), strict=True)))
                 else:
                     results.append(content)
                     working.remove(pipe)
@@ -367,11 +367,11 @@ class Workers:
                 self.require_alive()
         return results
 
-    def result(self, future: Future[Result]) -> Result:
+    def wait_for_result(self, future: Future[Result]) -> Result:
         """Return what came of a task, once it is done; raise what the function raised."""
         from concurrent.futures import wait
 
-        while not wait((future,), WAIT).done:
+        while not wait((future,), WORKER_POLL_SECONDS).done:
             self.require_alive()
         return future.result()
 

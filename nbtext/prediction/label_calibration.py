@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.fast_dataclasses import dataclass
-from nbtext.prediction.calibration import LABEL_ARRAYS, LARGEST_EXPONENT, LARGEST_LOG, Calibration
+from nbtext.prediction.calibration import LABEL_ARRAYS, MAX_ABS_EXPONENT, MAX_ABS_LOG, Calibration
 
 if TYPE_CHECKING:
     from nbtext.prediction.labels import DocumentLabels
-    from nbtext.type_names import Floats, Mask, Whole
+    from nbtext.type_names import Floats, Ints, Mask
 
-SPREAD_OF_SLOPES = 0.1
-SPREAD_OF_OFFSETS = 1.0
+SLOPE_STD = 0.1
+OFFSET_STD = 1.0
 """Standard deviations of the slopes around 1 and of the offsets around those that follow from the shares of labels, in nats.
 
 That of slopes was chosen of 0.03 to 0.5 by the log loss of the other halves of the training part of Reuters and of newsgroups with cross-posts, and of drawn
@@ -44,56 +44,58 @@ class LabelCalibration(Calibration):
     prior: Floats
 
     @classmethod
-    def none(cls, prior: Floats) -> LabelCalibration:
+    def from_prior(cls, prior: Floats) -> LabelCalibration:
         """Return the calibration of the textbook: labels are independent, and their log odds are s + o."""
         return cls(rivalry=0.0, level=0.0, slopes=np.ones_like(prior), offsets=prior, prior=prior)
 
     @property
-    def of_labels(self) -> dict[str, float]:
+    def label_competition(self) -> dict[str, float]:
         """Rivalry and level."""
         return {"rivalry": self.rivalry, "level": self.level}
 
-    def arrays(self) -> dict[str, Floats]:
+    def to_arrays(self) -> dict[str, Floats]:
         """Return the arrays that the model file keeps, by name."""
         return dict(zip(LABEL_ARRAYS, (self.slopes, self.offsets, self.prior), strict=True))
 
-    def common_temperature(self, lengths: Whole) -> None:
+    def get_common_temperature(self, lengths: Ints) -> None:
         """Return None: a label has its own slope too."""
 
-    def log_posterior(self, scores: Floats, lengths: Whole) -> Floats:
+    def compute_log_posterior(self, scores: Floats, lengths: Ints) -> Floats:
         """Return log p(label k | d), shape (n_docs, n_labels), in nats; the labels of a document need not sum to 1. Scores are s + o."""
         z = (scores - self.prior) * (
-            self.slopes / self.temperature(lengths)[:, np.newaxis]
+            self.slopes / self.compute_temperatures(lengths)[:, np.newaxis]
         ) + self.offsets
         odds = np.where(
             lengths[:, np.newaxis] > 0,
-            z - self.rivalry * _rivals(np.clip(z, -LARGEST_LOG, LARGEST_LOG), self.level),
+            z - self.rivalry * _rivals(np.clip(z, -MAX_ABS_LOG, MAX_ABS_LOG), self.level),
             self.prior,
         )
         return -np.logaddexp(0.0, -odds)
 
-    def log_posterior_of_left_out(
-        self, scores: Floats, truth: DocumentLabels, lengths: Whole, weights: Floats
+    def compute_held_out_log_posterior(
+        self, scores: Floats, truth: DocumentLabels, lengths: Ints, weights: Floats
     ) -> Floats:
         """Return log p(label k | d) of the documents that this was fitted to, each part of them by what is learnt from the others.
 
         Only the offsets stay: that of a rare label without a document that has it would be for a rarer one.
         """
         found = np.empty_like(scores)
-        parts = np.arange(len(scores)) % max(min(MOST_PAIRS // max(scores.size, 1), MOST_PARTS), 2)
-        is_true = truth.mask(scores.shape[1])
+        parts = np.arange(len(scores)) % max(
+            min(MAX_DOCUMENT_LABEL_PAIRS // max(scores.size, 1), MAX_HELD_OUT_PARTS), 2
+        )
+        is_true = truth.to_mask(scores.shape[1])
         known = ~(is_true & np.isneginf(scores)).any(axis=1)
         for is_out in (parts == part for part in range(parts.max(initial=-1) + 1)):
             others = known & ~is_out
-            of_others = by_label(
+            of_others = fit_label_calibration(
                 scores[others], is_true[others], lengths[others], weights[others], self.prior, self
             )
-            found[is_out] = of_others.log_posterior(scores[is_out], lengths[is_out])
+            found[is_out] = of_others.compute_log_posterior(scores[is_out], lengths[is_out])
         return found
 
 
-MOST_PARTS = 20
-MOST_PAIRS = 1 << 21
+MAX_HELD_OUT_PARTS = 20
+MAX_DOCUMENT_LABEL_PAIRS = 1 << 21
 """Parts of left-out documents, and documents times labels of all parts, since to learn from 2¹⁸ takes 0.2 s."""
 
 
@@ -103,13 +105,13 @@ def _rivals(z: Floats, level: float) -> Floats:
     return np.log1p(np.maximum(odds.sum(axis=1, keepdims=True) - odds, 0.0))
 
 
-def by_label(
+def fit_label_calibration(
     scores: Floats,
     truth: Mask,
-    lengths: Whole,
+    lengths: Ints,
     weights: Floats | None,
     prior: Floats,
-    near: LabelCalibration | None = None,
+    initial: LabelCalibration | None = None,
 ) -> LabelCalibration:
     """Fit to the scores s + o of left-out documents and to their labels, both of shape (n_docs, n_labels); −inf where the label is not known.
 
@@ -118,27 +120,29 @@ def by_label(
     """
     from scipy.optimize import minimize
 
-    fit = _Fit(scores, truth, lengths, np.ones(len(scores)) if weights is None else weights, prior)
+    fit = _LabelLoss(
+        scores, truth, lengths, np.ones(len(scores)) if weights is None else weights, prior
+    )
     everything = np.arange(_SHARED + 2 * prior.size)
     found = np.concatenate((_START, np.ones(prior.size), np.zeros(prior.size)))
     stages = [everything[:_SHARED], everything]
-    if near is not None:
+    if initial is not None:
         found = np.concatenate(
             (
-                (-np.log(near.scale), -near.exponent, 1, 0, near.rivalry, near.level),
-                near.slopes,
-                near.offsets - prior,
+                (-np.log(initial.scale), -initial.exponent, 1, 0, initial.rivalry, initial.level),
+                initial.slopes,
+                initial.offsets - prior,
             )
         )
         stages = [np.delete(everything[: _SHARED + prior.size], _OF_OFFSETS)]
     for free in stages:
         start = found
-        units = 1 / np.sqrt(fit.curvature(found)[free])
+        units = 1 / np.sqrt(fit.compute_curvature(found)[free])
 
         def of_free(
-            steps: Floats, start: Floats = start, free: Whole = free, units: Floats = units
+            steps: Floats, start: Floats = start, free: Ints = free, units: Floats = units
         ) -> tuple[float, Floats]:
-            value, gradient = fit.loss(_moved(start, free, units * steps))
+            value, gradient = fit.compute_loss(_moved(start, free, units * steps))
             return value, gradient[free] * units
 
         steps = minimize(
@@ -148,9 +152,9 @@ def by_label(
     (log_scale, exponent, of_prior, offset, rivalry, level), slopes, offsets = fit.parts(found)
     slopes, offsets = (_rounded(part) for part in (slopes, of_prior * prior + offset + offsets))
     log_scale, rivalry, level = (
-        max(-LARGEST_LOG, min(value, LARGEST_LOG)) for value in (log_scale, rivalry, level)
+        max(-MAX_ABS_LOG, min(value, MAX_ABS_LOG)) for value in (log_scale, rivalry, level)
     )
-    exponent = max(-LARGEST_EXPONENT, min(exponent, LARGEST_EXPONENT))
+    exponent = max(-MAX_ABS_EXPONENT, min(exponent, MAX_ABS_EXPONENT))
     scale, exponent, rivalry, level = _rounded(
         np.array((np.exp(-log_scale), -exponent, rivalry, level))
     ).tolist()
@@ -178,17 +182,17 @@ _PAIRS_AT_ONCE = 1 << 14
 """Documents times labels in a block that fits into the processor's cache: a third of the time of whole arrays."""
 
 
-def _moved(start: Floats, free: Whole, steps: Floats) -> Floats:
+def _moved(start: Floats, free: Ints, steps: Floats) -> Floats:
     found = start.copy()
     found[free] += steps
     return found
 
 
-class _Fit:
+class _LabelLoss:
     """The loss of left-out documents as a function of the parameters, flat, with its gradient."""
 
     def __init__(
-        self, scores: Floats, truth: Mask, lengths: Whole, weights: Floats, prior: Floats
+        self, scores: Floats, truth: Mask, lengths: Ints, weights: Floats, prior: Floats
     ) -> None:
         known = np.isfinite(scores) & (lengths > 0)[:, np.newaxis]
         s = np.where(known, scores - prior, 0.0)
@@ -210,7 +214,7 @@ class _Fit:
         """Return the shared parameters, slopes and offsets."""
         return parameters[:_SHARED].tolist(), *np.split(parameters[_SHARED:], 2)
 
-    def loss(self, parameters: Floats) -> tuple[float, Floats]:
+    def compute_loss(self, parameters: Floats) -> tuple[float, Floats]:
         """Return −Σ log p of all labels and their absence, and of the priors of slopes and offsets, in nats, and its gradient."""
         (log_scale, exponent, of_prior, offset, rivalry, level), slopes, offsets = self.parts(
             parameters
@@ -219,16 +223,16 @@ class _Fit:
         value = 0.0
         apart = parameters[:_SHARED] - _START
         shared = apart.copy()
-        of_slopes = (slopes - 1) / SPREAD_OF_SLOPES**2
-        of_offsets = offsets / SPREAD_OF_OFFSETS**2
+        of_slopes = (slopes - 1) / SLOPE_STD**2
+        of_offsets = offsets / OFFSET_STD**2
         for s, signs, weights, log_lengths in self._blocks:
             scaled = (
-                np.exp(np.clip(log_scale + exponent * log_lengths, -LARGEST_LOG, LARGEST_LOG)) * s
+                np.exp(np.clip(log_scale + exponent * log_lengths, -MAX_ABS_LOG, MAX_ABS_LOG)) * s
             )
             words = scaled * slopes
             z = words + begins
             odds = np.exp(
-                np.clip(z, -LARGEST_LOG, LARGEST_LOG) + np.clip(level, -LARGEST_LOG, LARGEST_LOG)
+                np.clip(z, -MAX_ABS_LOG, MAX_ABS_LOG) + np.clip(level, -MAX_ABS_LOG, MAX_ABS_LOG)
             )
             others = np.maximum(odds.sum(axis=1, keepdims=True) - odds, 0.0)
             rivals = np.log1p(others)
@@ -238,7 +242,7 @@ class _Fit:
             slope = weights * signs * np.where(against > 0, 1.0, small) / (1.0 + small)
             passed_on = slope / (1.0 + others)
             of_z = slope - rivalry * odds * (passed_on.sum(axis=1, keepdims=True) - passed_on) * (
-                np.abs(z) < LARGEST_LOG
+                np.abs(z) < MAX_ABS_LOG
             )
             by_words = of_z * words
             shared += (
@@ -254,29 +258,29 @@ class _Fit:
         value += (
             float(
                 apart @ apart
-                + (((slopes - 1) / SPREAD_OF_SLOPES) ** 2).sum()
-                + ((offsets / SPREAD_OF_OFFSETS) ** 2).sum()
+                + (((slopes - 1) / SLOPE_STD) ** 2).sum()
+                + ((offsets / OFFSET_STD) ** 2).sum()
             )
             / 2
         )
         return value, np.concatenate((shared, of_slopes, of_offsets))
 
-    def curvature(self, parameters: Floats) -> Floats:
+    def compute_curvature(self, parameters: Floats) -> Floats:
         """Return about how much the loss bends in each parameter: steps in these units converge in half as many."""
         (log_scale, exponent, of_prior, offset, rivalry, level), slopes, offsets = self.parts(
             parameters
         )
         shared = np.zeros(_SHARED)
-        squares = np.full(slopes.size, SPREAD_OF_SLOPES**-2)
-        bends = np.full(slopes.size, SPREAD_OF_OFFSETS**-2)
+        squares = np.full(slopes.size, SLOPE_STD**-2)
+        bends = np.full(slopes.size, OFFSET_STD**-2)
         for s, _, weights, log_lengths in self._blocks:
             scaled = (
-                np.exp(np.clip(log_scale + exponent * log_lengths, -LARGEST_LOG, LARGEST_LOG)) * s
+                np.exp(np.clip(log_scale + exponent * log_lengths, -MAX_ABS_LOG, MAX_ABS_LOG)) * s
             )
             z = np.clip(
                 scaled * slopes + (of_prior * self._prior + offset + offsets),
-                -LARGEST_LOG,
-                LARGEST_LOG,
+                -MAX_ABS_LOG,
+                MAX_ABS_LOG,
             )
             rivals = _rivals(z, level)
             p = 1 / (1 + np.exp(rivalry * rivals - z))

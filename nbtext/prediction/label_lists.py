@@ -15,12 +15,12 @@ _LIST = re.compile(r"""\s*(?:\{\s*["'][^"'{}]*["']\s*:\s*)?(\[.*\])\s*\}?\s*""",
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 
 
-def holds_list(label: str) -> bool:
+def is_label_list(label: str) -> bool:
     """Return whether a label is a list in brackets, or an object around one."""
     return _LIST.fullmatch(label) is not None
 
 
-def items_of(label: str) -> list[str]:
+def parse_label_list(label: str) -> list[str]:
     """Return the items of a list: the texts in quotes, or without any what stands between commas; of another label the label.
 
     >>> items_of('["a", 1]'), items_of("{'choices': ['a', 'b']}"), items_of("[a, b]"), items_of("a")
@@ -37,7 +37,7 @@ def items_of(label: str) -> list[str]:
     return [item if isinstance(item, str) else json.dumps(item) for item in items]
 
 
-MARKED = {
+MARK_VALUES = {
     "1": True,
     "1.0": True,
     "true": True,
@@ -51,11 +51,11 @@ MARKED = {
 """Whether a document has a label, by its mark in lower case."""
 
 
-def marked_labels(marks: Iterable[tuple[str, str]]) -> list[str]:
+def select_marked_labels(marks: Iterable[tuple[str, str]]) -> list[str]:
     """Return the labels that are marked, of names and marks; raise `DocumentError` for another mark."""
     chosen = []
     for name, mark in marks:
-        has_label = MARKED.get(mark.strip().casefold())
+        has_label = MARK_VALUES.get(mark.strip().casefold())
         if has_label is None:
             raise DocumentError(
                 f"the mark of label {name!r} is {mark[:40]!r}, neither 0 nor 1",
@@ -66,7 +66,7 @@ def marked_labels(marks: Iterable[tuple[str, str]]) -> list[str]:
     return chosen
 
 
-def is_marks(value: object) -> bool:
+def is_label_marks(value: object) -> bool:
     """Return whether a value of JSON has a probability or truth value for each label, as `{"spam": 1.0, "ham": 0.0}`."""
     if not isinstance(value, dict) or not value:
         return False

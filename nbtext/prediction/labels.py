@@ -13,27 +13,27 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from nbtext.fast_dataclasses import dataclass
-from nbtext.ragged import flat_indices, offsets
+from nbtext.ragged import compute_flat_indices, compute_offsets
 
 if TYPE_CHECKING:
-    from nbtext.type_names import Integers, Mask, Names, Whole
+    from nbtext.type_names import AnyInts, Ints, Mask, Names
 
-EVERYTHING = ""
+ALL_DOCUMENTS_LABEL = ""
 """The reserved label that every document has where documents have several."""
 
-MARK = "\x1f"
+LABEL_MARK = "\x1f"
 """In front of each label where a set of labels is one text, and alone for no label. No label has it."""
 
-LISTS = "list"
+LIST_SEPARATOR = "list"
 """In place of a separator: labels are lists in brackets."""
 
-REST = -1
+REST_INDEX = -1
 """The number of the documents without a label that is explained, as if they were the last class, of score 0."""
 
-THE_REST = "the rest"
+REST_NAME = "the rest"
 """Its name."""
 
-BETWEEN_LABELS = "|"
+LABEL_SEPARATOR = "|"
 """Between labels as they are shown."""
 
 
@@ -50,37 +50,37 @@ Labels: TypeAlias = Sequence[Label]
 """Those of some documents."""
 
 
-def label_set(labels: Iterable[str]) -> LabelSet:
+def make_label_set(labels: Iterable[str]) -> LabelSet:
     """Return a set of labels.
 
     >>> label_set(["wheat", "grain", "wheat"])
     LabelSet(labels=('grain', 'wheat'))
     """
-    return LabelSet(tuple(sorted({one_label(label) for label in labels})))
+    return LabelSet(tuple(sorted({clean_label(label) for label in labels})))
 
 
-def one_label(text: str) -> str:
+def clean_label(text: str) -> str:
     """Return a text as the only label of a document: `MARK` is a blank."""
-    return text.replace(MARK, " ")
+    return text.replace(LABEL_MARK, " ")
 
 
-def text_of_label(label: Label) -> str:
+def encode_label(label: Label) -> str:
     r"""Return a label as the ledger of a model file has it.
 
     >>> text_of_label(label_set(["wheat", "grain"])), text_of_label(label_set([])), text_of_label("grain")
     ('\x1fgrain\x1fwheat', '\x1f', 'grain')
     """
-    return MARK + MARK.join(label.labels) if isinstance(label, LabelSet) else label
+    return LABEL_MARK + LABEL_MARK.join(label.labels) if isinstance(label, LabelSet) else label
 
 
-def label_of_text(text: str) -> Label:
-    """Return the label that `text_of_label` wrote."""
-    if not text.startswith(MARK):
+def decode_label(text: str) -> Label:
+    """Return the label that `encode_label` wrote."""
+    if not text.startswith(LABEL_MARK):
         return text
-    return label_set(text[1:].split(MARK) if text != MARK else ())
+    return make_label_set(text[1:].split(LABEL_MARK) if text != LABEL_MARK else ())
 
 
-def separated(label: Label, separator: str | None) -> Label:
+def split_label(label: Label, separator: str | None) -> Label:
     """Return the set of the labels between separators, or in a list in brackets; the label itself if there are none to look for.
 
     >>> separated("wheat; grain;", ";"), separated("wheat; grain;", None), separated('["wheat"]', LISTS)
@@ -88,114 +88,116 @@ def separated(label: Label, separator: str | None) -> Label:
     """
     if separator is None or isinstance(label, LabelSet):
         return label
-    if separator == LISTS:
-        from nbtext.prediction.label_lists import items_of
+    if separator == LIST_SEPARATOR:
+        from nbtext.prediction.label_lists import parse_label_list
 
-        parts = items_of(label)
+        parts = parse_label_list(label)
     else:
         parts = label.split(separator)
-    return label_set(part for part in map(str.strip, parts) if part)
+    return make_label_set(part for part in map(str.strip, parts) if part)
 
 
-def labels_in(label: Label) -> tuple[str, ...]:
+def list_labels(label: Label) -> tuple[str, ...]:
     """Return the labels of a set, or the only label."""
     return label.labels if isinstance(label, LabelSet) else (label,)
 
 
-def have_sets(labels: Iterable[Label | None]) -> bool:
+def contain_label_sets(labels: Iterable[Label | None]) -> bool:
     """Return whether one of some labels is a set."""
     return any(isinstance(label, LabelSet) for label in labels)
 
 
-def shown_label(label: Label) -> str:
+def format_label(label: Label) -> str:
     """Return a label as people read it.
 
     >>> shown_label(label_set(["wheat", "grain"])), shown_label("grain")
     ('grain|wheat', 'grain')
     """
-    return BETWEEN_LABELS.join(labels_in(label))
+    return LABEL_SEPARATOR.join(list_labels(label))
 
 
-def shown_set(labels: Iterable[int], classes: Names) -> str:
+def format_label_indices(labels: Iterable[int], classes: Names) -> str:
     """Return the labels with some numbers as people read them."""
-    return BETWEEN_LABELS.join(classes[label] for label in labels)
+    return LABEL_SEPARATOR.join(classes[label] for label in labels)
 
 
-def written_label(label: Label) -> str:
-    """Return a label as `shown_label` does, or the text between labels alone for no label, so that a cell with it is not empty.
+def format_label_cell(label: Label) -> str:
+    """Return a label as `format_label` does, or the text between labels alone for no label, so that a cell with it is not empty.
 
     >>> written_label(label_set([])), separated("|", "|")
     ('|', LabelSet(labels=()))
     """
-    return shown_label(label) or BETWEEN_LABELS
+    return format_label(label) or LABEL_SEPARATOR
 
 
-def separator_between(labels: Iterable[Label | None]) -> str | None:
-    """Return `BETWEEN_LABELS` if one of some labels is a set, otherwise None."""
-    return BETWEEN_LABELS if have_sets(labels) else None
+def find_label_separator(labels: Iterable[Label | None]) -> str | None:
+    """Return `LABEL_SEPARATOR` if one of some labels is a set, otherwise None."""
+    return LABEL_SEPARATOR if contain_label_sets(labels) else None
 
 
-def json_label(label: Label) -> str | list[str]:
+def to_json_label(label: Label) -> str | list[str]:
     """Return a label, or the list of those of a set."""
     return list(label.labels) if isinstance(label, LabelSet) else label
 
 
-def renamed_text(text: str, old: str, new: str) -> str:
+def rename_encoded_label(text: str, old: str, new: str) -> str:
     """Return the text of a label, or of a set of labels, with one label under another name."""
-    label = label_of_text(text)
+    label = decode_label(text)
     if isinstance(label, LabelSet):
-        return text_of_label(label_set(new if each == old else each for each in label.labels))
+        return encode_label(make_label_set(new if each == old else each for each in label.labels))
     return new if label == old else text
 
 
-def have_several(classes: Names) -> bool:
+def are_multi_label(classes: Names) -> bool:
     """Return whether the documents of sorted classes have sets of labels."""
-    return classes[:1] == (EVERYTHING,)
+    return classes[:1] == (ALL_DOCUMENTS_LABEL,)
 
 
 class LabelSets(NamedTuple):
     """The columns of the labels of documents that may have several, beside the column that counts every document."""
 
-    sizes: Whole
+    sizes: Ints
     """The number of labels of each document, shape (n_docs,)."""
-    columns: Whole
+    columns: Ints
     """Their columns, document after document, ascending in each."""
 
     @classmethod
-    def of(cls, rows: Sequence[Sequence[int]]) -> LabelSets:
+    def from_rows(cls, rows: Sequence[Sequence[int]]) -> LabelSets:
         """Return the sets of some documents."""
         return cls(
             np.array([len(row) for row in rows], np.int64),
             np.array([column for row in rows for column in sorted(row)], np.int64),
         )
 
-    def rows(self, chosen: Integers) -> LabelSets:
+    def take(self, chosen: AnyInts) -> LabelSets:
         """Return the sets of some documents, by number."""
         return LabelSets(
             self.sizes[chosen],
-            self.columns[flat_indices(offsets(self.sizes)[chosen], self.sizes[chosen])],
+            self.columns[
+                compute_flat_indices(compute_offsets(self.sizes)[chosen], self.sizes[chosen])
+            ],
         )
 
-    def renumbered(self, columns: Whole) -> LabelSets:
+    def renumber(self, columns: Ints) -> LabelSets:
         """Return the same sets, given the new number of each column."""
         owners = np.repeat(np.arange(self.sizes.size), self.sizes)
         found = columns[self.columns]
         return LabelSets(self.sizes, found[np.lexsort((found, owners))])
 
-    def tuples(self) -> list[tuple[int, ...]]:
+    def to_tuples(self) -> list[tuple[int, ...]]:
         """Return the columns of each document."""
-        bounds = offsets(self.sizes).tolist()
+        bounds = compute_offsets(self.sizes).tolist()
         return [tuple(self.columns[begin:end].tolist()) for begin, end in pairwise(bounds)]
 
-    def mask(self, n_columns: int) -> Mask:
+    def to_mask(self, n_columns: int) -> Mask:
         """Return which columns are in the set of each document, shape (n_docs, n_columns)."""
         found = np.zeros((self.sizes.size, n_columns), np.bool_)
         found[np.repeat(np.arange(self.sizes.size), self.sizes), self.columns] = True
         return found
 
-    def by_rank(self) -> Iterator[tuple[Whole, Whole]]:
+    def iterate_ranks(self) -> Iterator[tuple[Ints, Ints]]:
         """Yield documents and a label of each: the first labels, then the second, and so on."""
-        begins = offsets(self.sizes)[:-1]
+        begins = compute_offsets(self.sizes)[:-1]
         for rank in range(int(self.sizes.max(initial=0))):
             rows = np.flatnonzero(self.sizes > rank)
             yield rows, self.columns[begins[rows] + rank]
@@ -204,37 +206,39 @@ class LabelSets(NamedTuple):
 class LabelTable(NamedTuple):
     """Sets of labels by number. Where a document has one label, set k is {k}."""
 
-    sizes: Whole
+    sizes: Ints
     """The number of labels of each set, shape (n_sets,)."""
-    members: Whole
+    members: Ints
     """The numbers of their labels, set after set, ascending in each."""
     n_labels: int
 
     @classmethod
-    def of_sets(cls, sets: Iterable[Sequence[int]], n_labels: int) -> LabelTable:
+    def from_sets(cls, sets: Iterable[Sequence[int]], n_labels: int) -> LabelTable:
         """Return some sets, given the ascending numbers of their labels."""
-        sizes, members = LabelSets.of(list(sets))
+        sizes, members = LabelSets.from_rows(list(sets))
         return cls(sizes, members, n_labels)
 
-    def sets(self, numbers: Integers | None = None) -> list[tuple[int, ...]]:
+    def to_tuples(self, numbers: AnyInts | None = None) -> list[tuple[int, ...]]:
         """Return the labels of some sets, by number, or of all."""
         every = LabelSets(self.sizes, self.members)
-        return (every if numbers is None else every.rows(numbers)).tuples()
+        return (every if numbers is None else every.take(numbers)).to_tuples()
 
-    def pairs(self, numbers: Integers) -> tuple[Whole, Whole]:
+    def to_pairs(self, numbers: AnyInts) -> tuple[Ints, Ints]:
         """Return a row and a label of it, for each label of each set in ``numbers``, shape (n_rows,); a negative number has no label."""
         sizes = np.append(self.sizes, 0)[numbers]
-        starts = offsets(self.sizes)[numbers]
-        return np.repeat(np.arange(numbers.size), sizes), self.members[flat_indices(starts, sizes)]
+        starts = compute_offsets(self.sizes)[numbers]
+        return np.repeat(np.arange(numbers.size), sizes), self.members[
+            compute_flat_indices(starts, sizes)
+        ]
 
 
-def mask_order(labels: Sequence[int]) -> tuple[int, ...]:
+def mask_sort_key(labels: Sequence[int]) -> tuple[int, ...]:
     """Return a key by which sets are sorted as the rows of their mask: without the first label before with it, the empty set first."""
     return tuple(-label for label in labels)
 
 
 @cache
-def single_labels(n_classes: int) -> LabelTable:
+def single_label_table(n_classes: int) -> LabelTable:
     """Return the sets of documents that have one label each: the same table each time."""
     return LabelTable(np.ones(n_classes, np.int64), np.arange(n_classes), n_classes)
 
@@ -243,69 +247,69 @@ def single_labels(n_classes: int) -> LabelTable:
 class DocumentLabels:
     """The labels that documents have, or get: the numbers of sets in a table."""
 
-    numbers: Integers
+    indices: AnyInts
     """Shape (n_docs,); where each document has one label, that label; negative where none is known or given."""
     table: LabelTable
 
     def __len__(self) -> int:
-        return len(self.numbers)
+        return len(self.indices)
 
     @classmethod
-    def of_sets(cls, sets: Iterable[Sequence[int]], n_labels: int) -> DocumentLabels:
+    def from_sets(cls, sets: Iterable[Sequence[int]], n_labels: int) -> DocumentLabels:
         """Return the labels of documents that may have several, given their ascending numbers."""
         number: dict[tuple[int, ...], int] = {}
         numbers = [number.setdefault(tuple(labels), len(number)) for labels in sets]
-        return cls(np.array(numbers, np.int64), LabelTable.of_sets(number, n_labels))
+        return cls(np.array(numbers, np.int64), LabelTable.from_sets(number, n_labels))
 
     @classmethod
-    def joined(cls, parts: Sequence[DocumentLabels]) -> DocumentLabels:
+    def concatenate(cls, parts: Sequence[DocumentLabels]) -> DocumentLabels:
         """Return the labels of the documents of all parts, in order; at least one part."""
         table = parts[0].table
         if all(part.table is table for part in parts):
-            return cls(np.concatenate([part.numbers for part in parts]), table)
+            return cls(np.concatenate([part.indices for part in parts]), table)
         number: dict[tuple[int, ...], int] = {}
         numbers = []
         for part in parts:
-            places = [number.setdefault(labels, len(number)) for labels in part.table.sets()]
-            numbers.append(np.array([*places, -1], np.int64)[part.numbers])
+            places = [number.setdefault(labels, len(number)) for labels in part.table.to_tuples()]
+            numbers.append(np.array([*places, -1], np.int64)[part.indices])
         n_labels = max(part.table.n_labels for part in parts)
-        return cls(np.concatenate(numbers), LabelTable.of_sets(number, n_labels))
+        return cls(np.concatenate(numbers), LabelTable.from_sets(number, n_labels))
 
     @classmethod
-    def of_mask(cls, mask: Mask) -> DocumentLabels:
+    def from_mask(cls, mask: Mask) -> DocumentLabels:
         """Return the labels that a mask has, shape (n_docs, n_labels)."""
         rows, numbers = np.unique(np.packbits(mask, axis=1), axis=0, return_inverse=True)
         sets = np.unpackbits(rows, axis=1, count=mask.shape[1]).astype(np.bool_)
         table = LabelTable(sets.sum(axis=1), np.nonzero(sets)[1], mask.shape[1])
         return cls(numbers.reshape(-1), table)
 
-    def __getitem__(self, chosen: Whole | Mask | slice) -> DocumentLabels:
+    def __getitem__(self, chosen: Ints | Mask | slice) -> DocumentLabels:
         """Return the labels of some of the documents."""
-        return DocumentLabels(self.numbers[chosen], self.table)
+        return DocumentLabels(self.indices[chosen], self.table)
 
-    def pairs(self) -> tuple[Whole, Whole]:
+    def to_pairs(self) -> tuple[Ints, Ints]:
         """Return a document and a label of it, for each label of each document."""
-        return self.table.pairs(self.numbers)
+        return self.table.to_pairs(self.indices)
 
-    def named(self, classes: Names) -> list[tuple[str, ...]]:
+    def to_names(self, classes: Names) -> list[tuple[str, ...]]:
         """Return the labels of each document by name, given all names; none where it has none."""
-        used = np.unique(self.numbers[self.numbers >= 0])
+        used = np.unique(self.indices[self.indices >= 0])
         names: dict[int, tuple[str, ...]] = {-1: ()}
-        for number, labels in zip(used.tolist(), self.table.sets(used), strict=True):
+        for number, labels in zip(used.tolist(), self.table.to_tuples(used), strict=True):
             names[number] = tuple(classes[label] for label in labels)
-        return [names[number] for number in self.numbers.tolist()]
+        return [names[number] for number in self.indices.tolist()]
 
-    def shown(self, classes: Names) -> list[str]:
+    def to_texts(self, classes: Names) -> list[str]:
         """Return the labels of each document as people read them, given all names; an empty text where it has none."""
-        return [BETWEEN_LABELS.join(labels) for labels in self.named(classes)]
+        return [LABEL_SEPARATOR.join(labels) for labels in self.to_names(classes)]
 
-    def sizes(self) -> Whole:
+    def count_labels(self) -> Ints:
         """Return how many labels each document has, shape (n_docs,)."""
-        return np.append(self.table.sizes, 0)[self.numbers]
+        return np.append(self.table.sizes, 0)[self.indices]
 
-    def contains(self, documents: Whole, labels: Whole) -> Mask:
+    def contains(self, documents: Ints, labels: Ints) -> Mask:
         """Return whether documents have labels, both given by their numbers, shape (n,)."""
-        own_documents, own_labels = self.pairs()
+        own_documents, own_labels = self.to_pairs()
         n_labels = max(
             self.table.n_labels, int(labels.max(initial=-1)) + 1
         )  # others may know more labels
@@ -313,10 +317,10 @@ class DocumentLabels:
         own = own_documents * n_labels + own_labels
         return np.isin(asked, own)
 
-    def mask(self, n_labels: int) -> Mask:
+    def to_mask(self, n_labels: int) -> Mask:
         """Return which labels each document has, shape (n_docs, n_labels)."""
         found = np.zeros((len(self), n_labels), np.bool_)
-        found[self.pairs()] = True
+        found[self.to_pairs()] = True
         return found
 
 
@@ -330,7 +334,7 @@ class LabelIndex:
             {(number,): number for number in range(len(labels))} if single else {}
         )
         self._of_labels: dict[Label, int] = {}
-        self._table = LabelTable.of_sets(self._sets, len(labels))
+        self._table = LabelTable.from_sets(self._sets, len(labels))
 
     @property
     def labels(self) -> list[str]:
@@ -338,17 +342,17 @@ class LabelIndex:
         return list(self._number)
 
     def _number_of(self, given: Label) -> int:
-        labels = {self._number.setdefault(label, len(self._number)) for label in labels_in(given)}
+        labels = {self._number.setdefault(label, len(self._number)) for label in list_labels(given)}
         return self._sets.setdefault(tuple(sorted(labels)), len(self._sets))
 
     @property
     def table(self) -> LabelTable:
         """All sets so far."""
         if len(self._sets) > self._table.sizes.size or len(self._number) > self._table.n_labels:
-            self._table = LabelTable.of_sets(self._sets, len(self._number))
+            self._table = LabelTable.from_sets(self._sets, len(self._number))
         return self._table
 
-    def of_labels(self, labels: Labels) -> DocumentLabels:
+    def index_labels(self, labels: Labels) -> DocumentLabels:
         """Return the labels of documents, one or a set of each; new ones get numbers, in the order in which they come."""
         numbers = self._of_labels
         for label in dict.fromkeys(labels):
@@ -356,10 +360,10 @@ class LabelIndex:
                 numbers[label] = self._number_of(label)
         return DocumentLabels(np.array([numbers[label] for label in labels], np.int32), self.table)
 
-    def renumbered(self, given: DocumentLabels) -> DocumentLabels:
+    def renumber(self, given: DocumentLabels) -> DocumentLabels:
         """Return labels that are numbered as these are, with the numbers of their sets here; new sets get numbers."""
-        used = np.unique(given.numbers[given.numbers >= 0])
-        sets = given.table.sets(used)
+        used = np.unique(given.indices[given.indices >= 0])
+        sets = given.table.to_tuples(used)
         numbers = np.full(given.table.sizes.size + 1, -1, np.int32)
         numbers[used] = [self._sets.setdefault(labels, len(self._sets)) for labels in sets]
-        return DocumentLabels(numbers[given.numbers], self.table)
+        return DocumentLabels(numbers[given.indices], self.table)

@@ -23,21 +23,21 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
-from nbtext.errors import UsageError, unknown_class
+from nbtext.errors import UsageError, unknown_class_error
 from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from nbtext.type_names import Floats, Mask, Names, Whole
+    from nbtext.type_names import Floats, Ints, Mask, Names
 
 Other = TypeVar("Other")
 
 ABSTAIN = "abstain"
 
-LARGEST_FLOAT = float(np.finfo(np.float64).max)
+MAX_FLOAT = float(np.finfo(np.float64).max)
 
-NO_ANSWER = -1
+NO_PREDICTION = -1
 """In place of a class number: no class is possible, or abstaining is better."""
 
 IMPRECISE = -2
@@ -47,28 +47,28 @@ IMPRECISE = -2
 class Costs(NamedTuple):
     """λ_ij, the cost of answering class j when the truth is class i, shape (n_classes, n_classes), and of no answer, shape (n_classes,)."""
 
-    of_answers: Floats
-    of_abstaining: Floats
+    prediction_costs: Floats
+    abstention_costs: Floats
     """Infinite for every class unless abstaining is allowed."""
 
 
-def _zero_one_costs(n_classes: int) -> Costs:
+def _make_zero_one_costs(n_classes: int) -> Costs:
     """Return a cost of 1 for every mistake: minimum risk is minimum error then."""
     return Costs(1.0 - np.eye(n_classes), np.full(n_classes, np.inf))
 
 
-def costs_from(tables: Mapping[str, object], classes: Names) -> Costs:
+def parse_costs(tables: Mapping[str, object], classes: Names) -> Costs:
     """Return the costs of a table for each true class; raise `UsageError` for unknown classes and for costs that are no finite number.
 
     If one class has a cost of abstaining, that of others is 1 by default. There is none if a class is called `ABSTAIN`.
     """
     number = {label: place for place, label in enumerate(classes)}
-    costs = _zero_one_costs(len(classes))
+    costs = _make_zero_one_costs(len(classes))
     known = f"the classes are {', '.join(classes[:20])}"
     if ABSTAIN not in number and any(
         isinstance(table, dict) and ABSTAIN in table for table in tables.values()
     ):
-        costs.of_abstaining[:] = 1.0
+        costs.abstention_costs[:] = 1.0
     for truth, table in tables.items():
         if truth not in number or not isinstance(table, dict):
             raise UsageError(
@@ -82,20 +82,20 @@ def costs_from(tables: Mapping[str, object], classes: Names) -> Costs:
             if (
                 not isinstance(cost, (int, float))
                 or isinstance(cost, bool)
-                or not abs(cost) <= LARGEST_FLOAT
+                or not abs(cost) <= MAX_FLOAT
             ):
                 raise UsageError(f"the cost of {answer!r} for {truth!r} is not a finite number")
             if answer in number:
-                costs.of_answers[number[truth], number[answer]] = cost
+                costs.prediction_costs[number[truth], number[answer]] = cost
             else:
-                costs.of_abstaining[number[truth]] = cost
+                costs.abstention_costs[number[truth]] = cost
     return costs
 
 
-MOST_COST = 1e300
+MAX_COST = 1e300
 
 
-def thresholds_by_costs(tables: Mapping[str, object], labels: Names) -> tuple[float, ...]:
+def compute_cost_thresholds(tables: Mapping[str, object], labels: Names) -> tuple[float, ...]:
     """Return the probability from which giving each of several labels is expected to cost less than not giving it.
 
     The table of a label has its costs ``missed`` and ``false``, 1 by default: p · missed > (1 − p) · false. Raise `UsageError` for others.
@@ -111,7 +111,7 @@ def thresholds_by_costs(tables: Mapping[str, object], labels: Names) -> tuple[fl
                 hint=f"the labels are {', '.join(labels[:20])}",
             )
         if not (isinstance(table, dict) and table.keys() <= costs[label].keys()) or not all(
-            isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 < cost < MOST_COST
+            isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 < cost < MAX_COST
             for cost in table.values()
         ):
             raise UsageError(
@@ -122,47 +122,47 @@ def thresholds_by_costs(tables: Mapping[str, object], labels: Names) -> tuple[fl
     return tuple(each["false"] / (each["missed"] + each["false"]) for each in costs.values())
 
 
-def per_class(
-    given: Mapping[str, float], classes: Names, option: str, others: Other
+def expand_class_values(
+    values: Mapping[str, float], classes: Names, option: str, default: Other
 ) -> tuple[float | Other, ...]:
     """Return the number of each class, ``others`` where none is given; raise `UsageError` for an unknown class."""
-    for label in given:
+    for label in values:
         if label not in classes:
-            raise unknown_class(label, classes, where=option)
-    return tuple(given.get(label, others) for label in classes)
+            raise unknown_class_error(label, classes, where=option)
+    return tuple(values.get(label, default) for label in classes)
 
 
-def minimum_error(log_posterior: Floats) -> Whole:
-    """Return the most probable class of each document, shape (n_docs,); the first of equals; `NO_ANSWER` where no class is possible."""
-    return np.where(np.isnan(log_posterior[:, 0]), NO_ANSWER, log_posterior.argmax(axis=1))
+def predict_minimum_error(log_posterior: Floats) -> Ints:
+    """Return the most probable class of each document, shape (n_docs,); the first of equals; `NO_PREDICTION` where no class is possible."""
+    return np.where(np.isnan(log_posterior[:, 0]), NO_PREDICTION, log_posterior.argmax(axis=1))
 
 
-def minimum_risk(log_posterior: Floats, costs: Costs) -> tuple[Whole, Floats]:
-    """Return the answer of least expected cost, argmin_j Σ_i λ_ij p(C_i | d), or `NO_ANSWER` where that is expected to cost less, and these costs.
+def predict_minimum_risk(log_posterior: Floats, costs: Costs) -> tuple[Ints, Floats]:
+    """Return the answer of least expected cost, argmin_j Σ_i λ_ij p(C_i | d), or `NO_PREDICTION` where that is expected to cost less, and these costs.
 
     Both of shape (n_docs,). Of equals the first is returned, and an answer rather than none. Where no class is possible there is no answer and the cost is nan.
     """
     posterior = np.exp(log_posterior)
-    of_answers = posterior @ costs.of_answers
+    of_answers = posterior @ costs.prediction_costs
     answers = of_answers.argmin(axis=1)
     least = of_answers[np.arange(len(answers)), answers]
-    if np.isfinite(costs.of_abstaining).all():
-        of_abstaining = posterior @ costs.of_abstaining
-        answers = np.where(of_abstaining < least, NO_ANSWER, answers)
+    if np.isfinite(costs.abstention_costs).all():
+        of_abstaining = posterior @ costs.abstention_costs
+        answers = np.where(of_abstaining < least, NO_PREDICTION, answers)
         least = np.minimum(least, of_abstaining)
-    return np.where(np.isnan(log_posterior[:, 0]), NO_ANSWER, answers), least
+    return np.where(np.isnan(log_posterior[:, 0]), NO_PREDICTION, answers), least
 
 
-def likelihood_ratio_threshold(costs: Costs, prior: Floats) -> float:
+def compute_likelihood_ratio_threshold(costs: Costs, prior: Floats) -> float:
     """Return (λ_21 − λ_22) P(C_2) / ((λ_12 − λ_11) P(C_1)), which p(d | C_1) / p(d | C_2) must exceed for the first of two classes.
 
     λ_ij is the cost of answering j when the truth is i; a wrong answer must cost more than a right one. ``prior`` has shape (2,).
     """
-    cost = costs.of_answers
+    cost = costs.prediction_costs
     return float((cost[1, 0] - cost[1, 1]) * prior[1] / ((cost[0, 1] - cost[0, 0]) * prior[0]))
 
 
-class AnswerThreshold(NamedTuple):
+class PredictionThreshold(NamedTuple):
     """When minimum risk answers the first of two classes."""
 
     answer: str
@@ -173,30 +173,32 @@ class AnswerThreshold(NamedTuple):
     """p(answer | d) must exceed it: the same threshold."""
 
 
-def answer_threshold(costs: Costs, prior: Floats, classes: Names) -> AnswerThreshold | None:
+def compute_prediction_threshold(
+    costs: Costs, prior: Floats, classes: Names
+) -> PredictionThreshold | None:
     """Return the threshold that decides between two classes; None where a single one does not.
 
     It does not with more classes, with costs of abstaining, if a wrong answer costs no more than a right one, or if a class has no prior.
     """
-    if len(classes) != 2 or np.isfinite(costs.of_abstaining).any() or not (prior > 0).all():
+    if len(classes) != 2 or np.isfinite(costs.abstention_costs).any() or not (prior > 0).all():
         return None
-    cost = costs.of_answers
+    cost = costs.prediction_costs
     of_first = float(cost[0, 1] - cost[0, 0])
     of_second = float(cost[1, 0] - cost[1, 1])  # what a mistake costs more than the right answer
     if not min(of_first, of_second) > 0:
         return None
-    return AnswerThreshold(
+    return PredictionThreshold(
         classes[0],
         classes[1],
-        likelihood_ratio_threshold(costs, prior),
+        compute_likelihood_ratio_threshold(costs, prior),
         of_second / (of_first + of_second),
     )
 
 
 class Decision(NamedTuple):
-    """Answers (class numbers, `NO_ANSWER` or `IMPRECISE`), probabilities and expected costs, all of shape (n_docs,)."""
+    """Answers (class numbers, `NO_PREDICTION` or `IMPRECISE`), probabilities and expected costs, all of shape (n_docs,)."""
 
-    answers: Whole
+    predictions: Ints
     probabilities: Floats
     """Probability of the best answer, even if none is given; nan where no class is possible."""
     expected_costs: Floats
@@ -225,17 +227,17 @@ class DecisionRule:
 
     def decide(self, log_posterior: Floats) -> Decision:
         """Return the answers to documents with log p(C_k | d), shape (n_docs, n_classes)."""
-        best = minimum_error(log_posterior)
+        best = predict_minimum_error(log_posterior)
         if self.costs is None:
             answers = best
             expected_costs = 1 - _probability_of(best, log_posterior)
         else:
-            answers, expected_costs = minimum_risk(log_posterior, self.costs)
+            answers, expected_costs = predict_minimum_risk(log_posterior, self.costs)
         probabilities = _probability_of(
-            np.where(answers == NO_ANSWER, best, answers), log_posterior
+            np.where(answers == NO_PREDICTION, best, answers), log_posterior
         )
         for thresholds, otherwise in (
-            (self.min_probability, NO_ANSWER),
+            (self.min_probability, NO_PREDICTION),
             (self.precise_from, IMPRECISE),
         ):
             if thresholds != ():
@@ -243,11 +245,11 @@ class DecisionRule:
                 answers = np.where((answers >= 0) & (probabilities < least), otherwise, answers)
         return Decision(answers, probabilities, expected_costs)
 
-    def members(self, log_posterior: Floats) -> Mask:
+    def predict_mask(self, log_posterior: Floats) -> Mask:
         """Return which labels are given to documents that may have several, both of shape (n_docs, n_labels)."""
         p = np.exp(log_posterior)
         found = (
-            greatest_expected_f1(p) if self.labels_from is None else p >= np.array(self.labels_from)
+            maximize_expected_f1(p) if self.labels_from is None else p >= np.array(self.labels_from)
         )
         for least in (self.min_probability, self.precise_from):
             if least != ():
@@ -255,7 +257,7 @@ class DecisionRule:
         return found
 
 
-def greatest_expected_f1(probabilities: Floats) -> Mask:
+def maximize_expected_f1(probabilities: Floats) -> Mask:
     """Return the set of labels of each document with the greatest expected F1 if its labels are independent, both of shape (n_docs, n_labels).
 
     It has the m most probable labels, or none: its F1 is 1 where there is no label, with the probability Π_l (1 − p_l).
@@ -285,7 +287,9 @@ def greatest_expected_f1(probabilities: Floats) -> Mask:
     first = falling[:, :most]
     f1 = np.zeros((len(falling), most))
     mean = float(expected[:, -1].max(initial=0))
-    true_at_most = int(mean + RARELY + np.sqrt(RARELY**2 + 6 * RARELY * mean))
+    true_at_most = int(
+        mean + MAX_TAIL_EXPONENT + np.sqrt(MAX_TAIL_EXPONENT**2 + 6 * MAX_TAIL_EXPONENT * mean)
+    )
     for node, weight in zip(
         *np.polynomial.legendre.leggauss(min(sizes.size, (most + true_at_most) // 2 + 1)),
         strict=True,
@@ -302,14 +306,14 @@ def greatest_expected_f1(probabilities: Floats) -> Mask:
     return labels
 
 
-RARELY = 13.0
+MAX_TAIL_EXPONENT = 13.0
 """By S. Bernstein's inequality more true labels than are integrated exactly have a probability below exp(−3 · 13), less than rounding shows."""
 
 ROUNDING = 1e-12
 """Of an expected F1."""
 
 
-def label_thresholds(log_posterior: Floats) -> tuple[float, ...]:
+def fit_label_thresholds(log_posterior: Floats) -> tuple[float, ...]:
     """Return the probability from which giving each label is expected to raise its F1 over many documents, half of the greatest expected F1.
 
     ``log_posterior`` is that of left-out documents, shape (n_docs, n_labels); their labels play no part, since of a rare label there are too few to count
@@ -319,19 +323,23 @@ def label_thresholds(log_posterior: Floats) -> tuple[float, ...]:
     p = np.exp(log_posterior)
     expected = p.sum(axis=0)
     own, of_all = (
-        np.log(np.maximum(_greatest_f1(each) / 2, LEAST_THRESHOLD))
-        for each in (p, p.reshape(-1, 1))
+        np.log(np.maximum(_greatest_f1(each) / 2, MIN_THRESHOLD)) for each in (p, p.reshape(-1, 1))
     )
-    return tuple(np.exp((expected * own + OF_ALL * of_all) / (expected + OF_ALL)).tolist())
+    return tuple(
+        np.exp(
+            (expected * own + POOLED_THRESHOLD_DOCUMENTS * of_all)
+            / (expected + POOLED_THRESHOLD_DOCUMENTS)
+        ).tolist()
+    )
 
 
-OF_ALL = 0.3
+POOLED_THRESHOLD_DOCUMENTS = 0.3
 """Documents that the threshold of all labels weighs as much as.
 
 Chosen of 0 to 10 on halves of the training part of Reuters and of newsgroups with cross-posts, with multinomial on counts and logarithms, Bernoulli and logistic:
 from 0.1 to 1 macro F1 differs by less than two standard errors, with 3 it is .005 lower. On the test part of Reuters macro F1 is .462 and micro F1 .838."""
 
-LEAST_THRESHOLD = 1e-300
+MIN_THRESHOLD = 1e-300
 
 
 def _greatest_f1(p: Floats) -> Floats:
@@ -340,5 +348,5 @@ def _greatest_f1(p: Floats) -> Floats:
     return (2 * expected / (np.arange(1, len(p) + 1)[:, np.newaxis] + expected[-1:])).max(axis=0)
 
 
-def _probability_of(answers: Whole, log_posterior: Floats) -> Floats:
+def _probability_of(answers: Ints, log_posterior: Floats) -> Floats:
     return np.exp(log_posterior[np.arange(len(answers)), answers])

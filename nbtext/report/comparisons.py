@@ -6,47 +6,47 @@ import sys
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from nbtext.errors import quantity
+from nbtext.errors import format_quantity
 from nbtext.metrics.outcomes import METRICS
-from nbtext.metrics.results import json_values
-from nbtext.prediction.typicality import ANSWERS, LENGTH, LIKELIHOOD, UNKNOWN
+from nbtext.metrics.results import to_json_values
+from nbtext.prediction.typicality import LENGTH, LIKELIHOOD, PREDICTIONS, UNKNOWN
 from nbtext.report.output_formats import (
-    FIGURES,
-    SIX_DIGITS,
+    JSON_SIGNIFICANT_DIGITS,
+    METRIC_TITLES,
     Column,
-    bounds,
-    figure,
-    grid,
-    is_plain_terminal,
-    listing,
-    percent,
-    show,
-    table,
-    visible,
-    visible_on_terminal,
-    write,
+    escape_controls,
+    escape_controls_on_terminal,
+    format_grid,
+    format_interval,
+    format_listing,
+    format_number,
+    format_percent,
+    format_table,
+    is_ascii_terminal,
+    print_blocks,
+    write_records,
     write_result,
 )
-from nbtext.settings import GOALS
+from nbtext.settings import TUNING_METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from nbtext.evaluation.comparison import ChangedAnswer, ComparisonResult, Difference
-    from nbtext.evaluation.drift_log import DriftRun, FigureDrift
+    from nbtext.evaluation.comparison import ComparisonResult, Difference, DisagreementCount
+    from nbtext.evaluation.drift_log import DriftRun, MetricDrift
     from nbtext.evaluation.label_errors import Suspect
     from nbtext.evaluation.learning_curves import CurvePoint, Forecast, LearningCurve
-    from nbtext.guarantees.class_proportions import ClassShare, PrevalenceResult
+    from nbtext.guarantees.class_proportions import ClassProportion, PrevalenceResult
 
     Compared = tuple[str, float | None, float | None, Difference]
     """The title of a figure, that of A, that of B, and their difference."""
     OfTrial = Mapping[str, Any]
 
 CHANGES_SHOWN = 10
-CHANGES: Sequence[Column[ChangedAnswer]] = (
+CHANGES: Sequence[Column[DisagreementCount]] = (
     Column("true class", lambda change: change.truth),
-    Column("answer of A", lambda change: change.a, absent="(none)"),
-    Column("answer of B", lambda change: change.b, absent="(none)"),
+    Column("answer of A", lambda change: change.a, placeholder="(none)"),
+    Column("answer of B", lambda change: change.b, placeholder="(none)"),
     Column("documents", lambda change: change.documents, ","),
 )
 RIGHT: Sequence[Column[tuple[str, int, int]]] = (
@@ -56,8 +56,8 @@ RIGHT: Sequence[Column[tuple[str, int, int]]] = (
 )
 COMPARED_FIGURES: Sequence[Column[Compared]] = (
     Column("figure", lambda row: row[0]),
-    Column("A", lambda row: row[1], ".4f", absent="infinite"),
-    Column("B", lambda row: row[2], ".4f", absent="infinite"),
+    Column("A", lambda row: row[1], ".4f", placeholder="infinite"),
+    Column("B", lambda row: row[2], ".4f", placeholder="infinite"),
     Column("B − A", lambda row: row[3].difference, "+.4f"),
     Column("95 % interval of B − A", lambda row: row[3].interval, "+.4f"),
 )
@@ -66,24 +66,24 @@ COMPARED_FIGURES: Sequence[Column[Compared]] = (
 def print_comparison(result: ComparisonResult, name_a: str, name_b: str) -> None:
     """Print a comparison of two models."""
     accuracies = {
-        f"accuracy of {name}": f"{figure(side.accuracy)}  (95 % interval "
-        f"{bounds(side.intervals['accuracy'])})"
+        f"accuracy of {name}": f"{format_number(side.accuracy)}  (95 % interval "
+        f"{format_interval(side.intervals['accuracy'])})"
         for name, side in (("A", result.a), ("B", result.b))
     }
     figures = (
-        (FIGURES[name], getattr(result.a, name), getattr(result.b, name), found)
+        (METRIC_TITLES[name], getattr(result.a, name), getattr(result.b, name), found)
         for name, found in result.differences.items()
     )
     right = [
         ("A right", result.table.both_right, result.table.only_a_right),
         ("A wrong", result.table.only_b_right, result.table.both_wrong),
     ]
-    show(
-        listing({"documents": f"{result.n:,}", "A": name_a, "B": name_b, **accuracies}),
-        table(COMPARED_FIGURES, figures),
-        table(RIGHT, right),
+    print_blocks(
+        format_listing({"documents": f"{result.n:,}", "A": name_a, "B": name_b, **accuracies}),
+        format_table(COMPARED_FIGURES, figures),
+        format_table(RIGHT, right),
         "".join(f"{line}\n" for line in _verdicts(result)),
-        table(CHANGES, result.changes[:CHANGES_SHOWN], "most frequent changes")
+        format_table(CHANGES, result.changes[:CHANGES_SHOWN], "most frequent changes")
         if result.changed
         else "",
     )
@@ -107,11 +107,11 @@ def _verdicts(result: ComparisonResult) -> list[str]:
         said = [f"Neither is right more often beyond chance: {test}."]
     alike = []
     for name, found in list(result.differences.items())[1:]:  # after the accuracy
-        title = FIGURES[name].partition(" (")[0]
+        title = METRIC_TITLES[name].partition(" (")[0]
         if found.beyond_chance:
             difference = found.difference or 0.0
-            interval = bounds(found.interval, "+.4f")
-            better = "B" if (difference > 0) == METRICS[name].more_is_better else "A"
+            interval = format_interval(found.interval, "+.4f")
+            better = "B" if (difference > 0) == METRICS[name].higher_is_better else "A"
             said.append(
                 f"{better} has the better {title}, beyond chance: B − A is {difference:+.4f} "
                 f"({interval})."
@@ -124,7 +124,7 @@ def _verdicts(result: ComparisonResult) -> list[str]:
             f"{' and '.join([', '.join(alike[:-1]), alike[-1]] if alike[1:] else alike)}."
         )
     said.append(
-        f"B answers otherwise than A for {result.changed:,} of {quantity(result.n, 'document')}."
+        f"B answers otherwise than A for {result.changed:,} of {format_quantity(result.n, 'document')}."
     )
     return said
 
@@ -163,7 +163,7 @@ def _print_trials(found: Mapping[str, Any]) -> None:
             f"no: the {goal} of the setting marked * is optimistic, since it was chosen by it"
         )
     lines = {
-        "by": f"cross-validation, {quantity(found['folds'], 'fold')}, seed {found['seed']}, for "
+        "by": f"cross-validation, {format_quantity(found['folds'], 'fold')}, seed {found['seed']}, for "
         f"{goal}",
         "documents": f"{found['documents']:,}",
         "settings": f"{len(rows):,} of {found['settings_in_all']:,} tried",
@@ -172,10 +172,12 @@ def _print_trials(found: Mapping[str, Any]) -> None:
     }
     figures = {title: source for title, source in TRIAL_FIGURES.items() if source in chosen}
     if any(len(_setting(row["setting"])) > LONG_SETTING for row in rows):
-        figures = {title: source for title, source in figures.items() if source == GOALS[goal]}
+        figures = {
+            title: source for title, source in figures.items() if source == TUNING_METRICS[goal]
+        }
     columns: list[Column[OfTrial]] = [Column("", _marked_rank)]
     columns += [_trial_figure(title, source) for title, source in figures.items()]
-    columns.append(Column("p", lambda row: row["p_value"], ".3g", absent=" "))
+    columns.append(Column("p", lambda row: row["p_value"], ".3g", placeholder=" "))
     columns.append(Column("options", lambda row: _setting(row["setting"])))
     tables = []
     for (documents, folds), of_stage in groupby(rows, lambda row: (row["documents"], row["folds"])):
@@ -183,12 +185,12 @@ def _print_trials(found: Mapping[str, Any]) -> None:
             f"judged on {_share(documents, found['documents'], 'document')}, "
             f"{_share(folds, found['folds'], 'fold')}"
         )
-        tables.append(table(columns, of_stage, title))
+        tables.append(format_table(columns, of_stage, title))
     ends = (
         _verdict(rows, chosen) if found["model"] else "",
-        visible_on_terminal(chosen["command"]),
+        escape_controls_on_terminal(chosen["command"]),
     )
-    show(listing(lines), *tables, *(f"{line}\n" for line in ends if line))
+    print_blocks(format_listing(lines), *tables, *(f"{line}\n" for line in ends if line))
 
 
 def _marked_rank(row: OfTrial) -> str:
@@ -196,7 +198,7 @@ def _marked_rank(row: OfTrial) -> str:
 
 
 def _trial_figure(title: str, name: str) -> Column[OfTrial]:
-    return Column(title, lambda row: row[name], ".4f", absent="infinite")
+    return Column(title, lambda row: row[name], ".4f", placeholder="infinite")
 
 
 def _share(n: int, of_all: int, noun: str) -> str:
@@ -205,7 +207,7 @@ def _share(n: int, of_all: int, noun: str) -> str:
     >>> _share(2000, 16000, "document"), _share(1, 5, "fold")
     ('2,000 of 16,000 documents', '1 of 5 folds')
     """
-    return f"{n:,} of {quantity(of_all, noun)}"
+    return f"{n:,} of {format_quantity(of_all, noun)}"
 
 
 def _setting(options: Mapping[str, str]) -> str:
@@ -252,31 +254,31 @@ CURVE: Sequence[Column[CurvePoint]] = (
 
 def print_learning_curve(curve: LearningCurve) -> None:
     """Print a row for each number of training documents, and the forecast."""
-    show(
-        listing(
+    print_blocks(
+        format_listing(
             {
                 "documents": f"{curve.documents:,}",
                 "runs": f"{curve.runs:,}, of which 95 % lie in a band",
             }
         ),
-        table(CURVE, curve.points),
-        f"{forecast_sentence(curve.documents, curve.forecast.accuracy)}\n",
+        format_table(CURVE, curve.points),
+        f"{describe_forecast(curve.documents, curve.forecast.accuracy)}\n",
     )
 
 
-def forecast_sentence(now: int, forecast: Forecast) -> str:
+def describe_forecast(now: int, forecast: Forecast) -> str:
     """Return the forecast of accuracy in words."""
     if forecast.withheld is not None:
         return f"No forecast of accuracy: {forecast.withheld}."
     more = (
         "Twice the documents"
         if forecast.documents == 2 * now
-        else f"{quantity(forecast.documents - now, 'more document')} like these"
+        else f"{format_quantity(forecast.documents - now, 'more document')} like these"
     )
     return (
-        f"{more}, {forecast.documents:,}, would bring accuracy {figure(forecast.value)} (95 % "
-        f"interval {bounds(forecast.interval)}); "
-        f"the {now:,} that there are bring {figure(forecast.now)} by the same law."
+        f"{more}, {forecast.documents:,}, would bring accuracy {format_number(forecast.value)} (95 % "
+        f"interval {format_interval(forecast.interval)}); "
+        f"the {now:,} that there are bring {format_number(forecast.now)} by the same law."
     )
 
 
@@ -290,43 +292,43 @@ SUSPECTS: Sequence[Column[Suspect]] = (
 
 
 def write_suspects(
-    suspects: Iterable[Suspect], form: str, safe: Callable[[str], str] = str
+    suspects: Iterable[Suspect], output: str, escape: Callable[[str], str] = str
 ) -> None:
     """Print a line for each: tsv, csv or jsonl; three as a table; or only the names, each followed by a line end (paths) or by NUL (print0)."""
-    if form == "table":
+    if output == "table":
         lines = (
             (
                 each.id,
-                f"  {each.label}, more like {each.suggested} ({percent(each.probability)})",
+                f"  {each.label}, more like {each.suggested} ({format_percent(each.probability)})",
                 f"  {each.text}",
             )
             for each in suspects
         )
-        show(*("".join(f"{visible(line)}\n" for line in each) for each in lines))
-    elif form in ("paths", "print0"):
+        print_blocks(*("".join(f"{escape_controls(line)}\n" for line in each) for each in lines))
+    elif output in ("paths", "print0"):
         sys.stdout.writelines(
-            f"{each.id}\0" if form == "print0" else f"{visible_on_terminal(each.id)}\n"
+            f"{each.id}\0" if output == "print0" else f"{escape_controls_on_terminal(each.id)}\n"
             for each in suspects
         )
     else:
-        write(
+        write_records(
             suspects,
-            form,
+            output,
             SUSPECTS,
-            record=lambda suspect: json_values(suspect, SIX_DIGITS),
-            safe=safe,
+            to_record=lambda suspect: to_json_values(suspect, JSON_SIGNIFICANT_DIGITS),
+            escape=escape,
         )
 
 
-DRIFT_FIGURES = {
+DRIFT_METRIC_TITLES = {
     UNKNOWN: "unknown tokens",
     LIKELIHOOD: "log-likelihood per token",
     LENGTH: "log length",
-    ANSWERS: "answers",
+    PREDICTIONS: "answers",
 }
 
 
-def write_history(
+def write_drift_history(
     output: str, runs: Sequence[DriftRun], together: DriftRun | None, others: int
 ) -> None:
     """Print runs, oldest first, or one record of all of them ``together``; as a table also what changed. ``others`` are runs left out."""
@@ -336,7 +338,7 @@ def write_history(
             record = run._asdict()
             del record["figures"]
             figures = {
-                name: {**drift._asdict(), "beyond_chance": drift.beyond_chance}
+                name: {**drift._asdict(), "beyond_chance": drift.is_significant}
                 for name, drift in run.figures.items()
             }
             records.append(record | figures)
@@ -352,8 +354,8 @@ def write_history(
             *(
                 "-"
                 if drift.distance is None
-                else f"{drift.distance:.2f}{'*' if drift.beyond_chance else ' '}"
-                for drift in map(run.figures.__getitem__, DRIFT_FIGURES)
+                else f"{drift.distance:.2f}{'*' if drift.is_significant else ' '}"
+                for drift in map(run.figures.__getitem__, DRIFT_METRIC_TITLES)
             ),
         )
         for name, run in named
@@ -361,12 +363,12 @@ def write_history(
     newest = named[-1][1].figures
     changed = [
         f"{title} ({_change(newest[name])})"
-        for name, title in DRIFT_FIGURES.items()
-        if newest[name].beyond_chance
+        for name, title in DRIFT_METRIC_TITLES.items()
+        if newest[name].is_significant
     ]
     star = (
         "; * more than chance"
-        if any(run.figures[key].beyond_chance for _, run in named for key in DRIFT_FIGURES)
+        if any(run.figures[key].is_significant for _, run in named for key in DRIFT_METRIC_TITLES)
         else ""
     )
     lines = {
@@ -375,21 +377,21 @@ def write_history(
         "newest" if together is None else "together": f"moved: {', '.join(changed)}"
         if changed
         else "nothing moved",
-        "left out": f"{quantity(others, 'run')} of another model file, or of an older nbtext"
+        "left out": f"{format_quantity(others, 'run')} of another model file, or of an older nbtext"
         if others
         else None,
     }
-    show(
-        grid(
-            ("run", "documents", *DRIFT_FIGURES.values()),
+    print_blocks(
+        format_grid(
+            ("run", "documents", *DRIFT_METRIC_TITLES.values()),
             rows,
-            numeric=range(1, 2 + len(DRIFT_FIGURES)),
+            numeric_columns=range(1, 2 + len(DRIFT_METRIC_TITLES)),
         ),
-        listing(lines),
+        format_listing(lines),
     )
 
 
-def _change(drift: FigureDrift) -> str:
+def _change(drift: MetricDrift) -> str:
     if drift.run is None or drift.training is None:
         return f"distance {drift.distance:.2f}"
     return f"{drift.training:.4g} in training, now {drift.run:.4g}"
@@ -419,11 +421,15 @@ def write_prevalence(
         shares: Mapping[str, Any] = result.all.prevalence if column is None else result.by
         records = [{column or "label": name, **found._asdict()} for name, found in shares.items()]
         record = {**result.all._asdict(), **distances, **by_column}
-        write_result(output, json_values(record, SIX_DIGITS), json_values(records, SIX_DIGITS))
+        write_result(
+            output,
+            to_json_values(record, JSON_SIGNIFICANT_DIGITS),
+            to_json_values(records, JSON_SIGNIFICANT_DIGITS),
+        )
         return
-    block = "#" if is_plain_terminal() else "█"
+    block = "#" if is_ascii_terminal() else "█"
     ordered = sorted(result.all.prevalence.items(), key=lambda item: -item[1].share)
-    columns: list[Column[tuple[str, ClassShare]]] = [
+    columns: list[Column[tuple[str, ClassProportion]]] = [
         Column("class", lambda row: row[0]),
         Column("share", lambda row: row[1].share, ".3f"),
         Column("95 % interval", lambda row: (row[1].low, row[1].high), ".3f"),
@@ -436,14 +442,16 @@ def write_prevalence(
             value,
             f"{found.documents:,}",
             *(
-                f"{share.share:.3f}  ({bounds((share.low, share.high), '.3f')})"
+                f"{share.share:.3f}  ({format_interval((share.low, share.high), '.3f')})"
                 for share in map(found.prevalence.__getitem__, largest)
             ),
         )
         for value, found in result.by.items()
     ]
-    show(
-        listing({"documents": f"{result.all.documents:,}"}),
-        table(columns, ordered),
-        grid((str(column), "documents", *largest), by, range(1, 2 + len(largest))) if by else "",
+    print_blocks(
+        format_listing({"documents": f"{result.all.documents:,}"}),
+        format_table(columns, ordered),
+        format_grid((str(column), "documents", *largest), by, range(1, 2 + len(largest)))
+        if by
+        else "",
     )

@@ -6,31 +6,31 @@ import sys
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from nbtext.errors import quantity
+from nbtext.errors import format_quantity
 from nbtext.evaluation.leakage import LeakResult
 from nbtext.metrics.outcomes import METRICS
-from nbtext.metrics.results import json_values
+from nbtext.metrics.results import to_json_values
 from nbtext.report.output_formats import (
     Column,
-    block,
-    bounds,
-    figure,
-    listing,
-    shortened,
-    show,
-    table,
+    draw_block,
+    format_interval,
+    format_listing,
+    format_number,
+    format_table,
+    print_blocks,
+    shorten_middle,
     write_result,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from nbtext.evaluation.cross_validation import FoldFigures, FoldsResult
+    from nbtext.evaluation.cross_validation import FoldMetrics, FoldsResult
     from nbtext.evaluation.leakage import SampledLeakResult
     from nbtext.guarantees.precision import RiskPoint
     from nbtext.guarantees.prediction_sets import SetGroup, SetsResult
     from nbtext.metrics.results import ClassResult, EvaluationResult, ReliabilityBin, SliceResult
-    from nbtext.prediction.rule import AnswerThreshold
+    from nbtext.prediction.rule import PredictionThreshold
 
     OfClass = tuple[str, ClassResult]
     OfSlice = tuple[str, SliceResult]
@@ -44,18 +44,18 @@ CLASSES: Sequence[Column[OfClass]] = (
     Column("precision", lambda row: row[1].precision, ".4f"),
     Column("recall", lambda row: row[1].recall, ".4f"),
     Column("F1", lambda row: row[1].f1, ".4f"),
-    Column("AUC", lambda row: row[1].roc_auc, ".4f", absent="-"),
-    Column("AP", lambda row: row[1].average_precision, ".4f", absent="-"),
+    Column("AUC", lambda row: row[1].roc_auc, ".4f", placeholder="-"),
+    Column("AP", lambda row: row[1].average_precision, ".4f", placeholder="-"),
     Column("documents", lambda row: row[1].support, ","),
 )
 CONFUSIONS: Sequence[Column[Confusion]] = (
     Column("true class", lambda row: row[0]),
-    Column("answer", lambda row: row[1], absent="(no answer)"),
+    Column("answer", lambda row: row[1], placeholder="(no answer)"),
     Column("documents", lambda row: row[2], ","),
 )
 CONFUSIONS_OF_SETS: Sequence[Column[Confusion]] = (
-    Column("true labels", lambda row: row[0], absent="(no label)"),
-    Column("labels found", lambda row: row[1], absent="(no label)"),
+    Column("true labels", lambda row: row[0], placeholder="(no label)"),
+    Column("labels found", lambda row: row[1], placeholder="(no label)"),
     Column("documents", lambda row: row[2], ","),
 )
 SLICES: Sequence[Column[OfSlice]] = (
@@ -85,7 +85,7 @@ RISK: Sequence[Column[RiskPoint]] = (
     Column("precision", lambda point: point.precision, ".4f"),
     Column("95 % interval", lambda point: point.interval, ".4f"),
 )
-FOLDS: Sequence[Column[FoldFigures]] = (
+FOLDS: Sequence[Column[FoldMetrics]] = (
     Column("fold", lambda fold: fold.fold, "d"),
     Column("trained on", lambda fold: fold.training_documents, ","),
     Column("judged", lambda fold: fold.documents, ","),
@@ -94,7 +94,7 @@ FOLDS: Sequence[Column[FoldFigures]] = (
     Column("accuracy", lambda fold: fold.accuracy, ".4f"),
     Column("macro F1", lambda fold: fold.macro_f1, ".4f"),
 )
-FOLDS_OF_REPEATS: Sequence[Column[FoldFigures]] = (
+FOLDS_OF_REPEATS: Sequence[Column[FoldMetrics]] = (
     Column("repeat", lambda fold: fold.repeat, "d"),
     *FOLDS,
 )
@@ -113,7 +113,7 @@ def _accuracy_without(leaked: LeakResult) -> str:
     without = leaked.without
     if without is None:
         return "-"
-    return f"{figure(without.accuracy)}  ({bounds(without.interval)})"
+    return f"{format_number(without.accuracy)}  ({format_interval(without.interval)})"
 
 
 def _loss_of_known(result: EvaluationResult) -> str:
@@ -121,16 +121,16 @@ def _loss_of_known(result: EvaluationResult) -> str:
     known = result.known
     if known.n == result.n or known.log_loss is None:
         return ""
-    return f"  ({figure(known.log_loss)} for {quantity(known.n, 'document')} of known classes)"
+    return f"  ({format_number(known.log_loss)} for {format_quantity(known.n, 'document')} of known classes)"
 
 
 def write_evaluation(
     output: str,
     result: EvaluationResult,
     *,
-    everything: bool,
+    show_all: bool,
     leaks: LeakResult | SampledLeakResult | None = None,
-    threshold: AnswerThreshold | None = None,
+    threshold: PredictionThreshold | None = None,
     sets: SetsResult | None = None,
     risk: Sequence[RiskPoint] = (),
     folds: FoldsResult | dict[str, object] | None = None,
@@ -151,7 +151,7 @@ def write_evaluation(
             "folds": folds,
         }
         record = {
-            **json_values(result),
+            **to_json_values(result),
             **{name: part for name, part in beside.items() if part is not None},
         }
         write_result(
@@ -165,12 +165,12 @@ def write_evaluation(
         name: str, *, unit: str = "", absent: str = "infinite", kind: str = ""
     ) -> str:
         """Return a figure with its interval, if it has one, after the name of its ``kind``."""
-        value = result.figure(name)
+        value = result.get_metric(name)
         interval = result.intervals.get(name)
         if value is None:
             return absent
-        return f"{figure(value)}{unit}" + (
-            "" if interval is None else f"  ({kind}{bounds(interval)})"
+        return f"{format_number(value)}{unit}" + (
+            "" if interval is None else f"  ({kind}{format_interval(interval)})"
         )
 
     abstained = result.coverage is not None and result.coverage < 1
@@ -190,42 +190,42 @@ def write_evaluation(
         if threshold is None
         else f"{threshold.answer} is the answer if p(d | {threshold.answer}) / p(d | "
         f"{threshold.against}) > {threshold.likelihood_ratio:.4g}, "
-        f"so if p({threshold.answer} | d) > {figure(threshold.probability)}",
+        f"so if p({threshold.answer} | d) > {format_number(threshold.probability)}",
         "log loss": with_interval("log_loss", unit=" nats") + _loss_of_known(result),
         "Brier score": with_interval("brier"),
         "calibration error": with_interval("ece"),
         "in training too": None if leaked is None else f"{leaked.found:,}",
         "accuracy without": None if leaked is None else _accuracy_without(leaked),
         "baseline accuracy": baselines
-        and f"{figure(baselines.largest_class.accuracy)}  (always {baselines.largest_class.label}; "
-        f"macro F1 {figure(baselines.largest_class.macro_f1)})",
+        and f"{format_number(baselines.largest_class.accuracy)}  (always {baselines.largest_class.label}; "
+        f"macro F1 {format_number(baselines.largest_class.macro_f1)})",
         "baseline log loss": baselines
-        and f"{figure(baselines.class_prior.log_loss)} nats  (always the class prior; Brier score "
-        f"{figure(baselines.class_prior.brier)})",
+        and f"{format_number(baselines.class_prior.log_loss)} nats  (always the class prior; Brier score "
+        f"{format_number(baselines.class_prior.brier)})",
     }
     per_class = list(result.per_class.items())
     title = None
     if len(per_class) > CLASSES_SHOWN:
         per_class.sort(key=lambda item: (not item[1].occurs, item[1].f1))
-        if not everything:
+        if not show_all:
             title = (
-                f"{CLASSES_SHOWN} of {quantity(len(per_class), 'class')}, those of least F1; "
+                f"{CLASSES_SHOWN} of {format_quantity(len(per_class), 'class')}, those of least F1; "
                 "--all shows all"
             )
             del per_class[CLASSES_SHOWN:]
     others = {
         metric.title: with_interval(name, absent="-")
         for name, metric in METRICS.items()
-        if metric.title and not (metric.has_interval and result.figure(name) is None)
+        if metric.title and not (metric.has_interval and result.get_metric(name) is None)
     }
     mistakes = sorted(result.mistakes, key=lambda mistake: (-mistake[2], mistake[:2]))[
         :CONFUSIONS_SHOWN
     ]
     blocks = [
-        listing(figures),
-        listing(others) if everything else "",
-        table(CLASSES, per_class, title),
-        table(
+        format_listing(figures),
+        format_listing(others) if show_all else "",
+        format_table(CLASSES, per_class, title),
+        format_table(
             CONFUSIONS if result.has_one_label else CONFUSIONS_OF_SETS,
             mistakes,
             "most frequent confusions",
@@ -234,8 +234,11 @@ def write_evaluation(
         else "",
         *(_slices_table(column, slices) for column, slices in (result.slices or {}).items()),
         *(
-            (PROMISED + listing(_reliability_bars(result.reliability)), _confusion_table(result))
-            if everything and sys.stdout.isatty()
+            (
+                PROMISED + format_listing(_format_reliability_bars(result.reliability)),
+                _format_confusion_table(result),
+            )
+            if show_all and sys.stdout.isatty()
             else ()
         ),
     ]
@@ -243,42 +246,48 @@ def write_evaluation(
         several = f", {folds.repeats:,} times" if folds.repeats > 1 else ""
         by_column = "" if folds.column is None else f" by {folds.column}"
         spreads = {
-            f"{title} of a fold": f"{figure(spread.mean)} on average, standard deviation "
-            f"{figure(spread.sd)}"
+            f"{title} of a fold": f"{format_number(spread.mean)} on average, standard deviation "
+            f"{format_number(spread.sd)}"
             for title, spread in (("accuracy", folds.accuracy), ("macro F1", folds.macro_f1))
         }
         blocks.append(
-            listing({"folds": f"{folds.n:,}{several} ({folds.method}{by_column})", **spreads})
+            format_listing(
+                {"folds": f"{folds.n:,}{several} ({folds.method}{by_column})", **spreads}
+            )
         )
         if len(folds.each) <= FOLDS_SHOWN:
-            blocks.append(table(FOLDS_OF_REPEATS if folds.repeats > 1 else FOLDS, folds.each))
+            blocks.append(
+                format_table(FOLDS_OF_REPEATS if folds.repeats > 1 else FOLDS, folds.each)
+            )
     if sets is not None:
         of_each = " of the documents of each class" if sets.by_class else ""
         coverages = {
             "promised coverage": f"{sets.promised:g}{of_each}",
-            "coverage of sets": f"{figure(sets.coverage)}  ({bounds(sets.interval)})",
-            "classes in a set": f"{figure(sets.size)}  ({bounds(sets.size_interval)})",
+            "coverage of sets": f"{format_number(sets.coverage)}  ({format_interval(sets.interval)})",
+            "classes in a set": f"{format_number(sets.size)}  ({format_interval(sets.size_interval)})",
             "empty, full sets": f"{sets.empty:,}, {sets.full:,}",
         }
         least_covered = sorted(sets.per_class.items(), key=lambda item: (item[1].coverage, item[0]))
         blocks += [
-            listing(coverages),
-            table(SETS_BY_SIZE, sets.per_size.items()),
-            table(SETS_BY_CLASS, least_covered[: None if everything else CLASSES_SHOWN]),
+            format_listing(coverages),
+            format_table(SETS_BY_SIZE, sets.per_size.items()),
+            format_table(SETS_BY_CLASS, least_covered[: None if show_all else CLASSES_SHOWN]),
         ]
     if risk:
         least = min(point.precision for point in risk)
-        bars = "".join(block((point.precision - least) / ((1 - least) or 1)) for point in risk)
+        bars = "".join(draw_block((point.precision - least) / ((1 - least) or 1)) for point in risk)
         blocks += [
-            table(RISK, risk, "the surest answers alone"),
-            listing({"precision": f"{bars}  from {figure(least)} to 1, by share answered"}),
+            format_table(RISK, risk, "the surest answers alone"),
+            format_listing(
+                {"precision": f"{bars}  from {format_number(least)} to 1, by share answered"}
+            ),
         ]
-    show(*blocks)
+    print_blocks(*blocks)
 
 
 def _slices_table(column: str, slices: Mapping[str, SliceResult]) -> str:
     value: Column[OfSlice] = Column(column, lambda row: row[0])
-    return table([value, *SLICES], slices.items(), f"by {column}")
+    return format_table([value, *SLICES], slices.items(), f"by {column}")
 
 
 PROMISED = (
@@ -287,19 +296,19 @@ PROMISED = (
 )
 
 
-def _reliability_bars(bins: Sequence[ReliabilityBin]) -> dict[str, str]:
+def _format_reliability_bars(bins: Sequence[ReliabilityBin]) -> dict[str, str]:
     """Return three rows of bars, one bar for each bin. The first two are the same where probabilities are calibrated."""
     most = max((part.documents for part in bins), default=0)
     return {
-        "promised": "".join(block(part.confidence) for part in bins),
-        "came true": "".join(block(part.accuracy) for part in bins),
+        "promised": "".join(draw_block(part.confidence) for part in bins),
+        "came true": "".join(draw_block(part.accuracy) for part in bins),
         "documents": "".join(
-            block(part.documents / most if part.documents else None) for part in bins
+            draw_block(part.documents / most if part.documents else None) for part in bins
         ),
     }
 
 
-def _confusion_table(result: EvaluationResult) -> str:
+def _format_confusion_table(result: EvaluationResult) -> str:
     """Return the documents of each class that occurs by answer, nothing for one class, more than `MOST_CLASSES` or several labels."""
     if not result.has_one_label:
         return ""
@@ -308,7 +317,7 @@ def _confusion_table(result: EvaluationResult) -> str:
         return ""
     rows = (
         (
-            f"{number} {shortened(truth, LONGEST_NAME)}",
+            f"{number} {shorten_middle(truth, LONGEST_NAME)}",
             *map(result.confusion.get(truth, {}).get, (*labels, "")),
         )
         for number, truth in enumerate(labels, 1)
@@ -318,4 +327,4 @@ def _confusion_table(result: EvaluationResult) -> str:
         heads.append("none")
     columns = [Column("true class, by answer", itemgetter(0))]
     columns += [Column(head, itemgetter(place), "d", "·") for place, head in enumerate(heads, 1)]
-    return table(columns, rows)
+    return format_table(columns, rows)

@@ -9,21 +9,21 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nbtext.errors import listed, quantity
+from nbtext.errors import format_quantity, join_names
 from nbtext.report.output_formats import (
-    FIGURES,
-    PROBABILITY_FIGURES,
+    METRIC_TITLES,
+    PROBABILITY_METRICS,
     Column,
-    columns_in_order,
-    grid,
-    listing,
-    named_settings,
-    show,
-    table,
-    visible_on_terminal,
-    write,
+    escape_controls_on_terminal,
+    format_grid,
+    format_listing,
+    format_settings,
+    format_table,
+    make_tuple_columns,
+    print_blocks,
+    write_records,
 )
-from nbtext.settings import BY_EVIDENCE
+from nbtext.settings import EVIDENCE_PREFIX
 from nbtext.version import __version__
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from nbtext.evaluation.report_data import Provenance
     from nbtext.guarantees.precision import PrecisionThreshold
     from nbtext.inspection.criteria import ComparedModel, Criteria, PartCriteria
-    from nbtext.inspection.generation import DocumentGenerator, Generated
+    from nbtext.inspection.generation import DocumentGenerator, GeneratedDocument
     from nbtext.inspection.overview import (
         CalibrationOverview,
         ClassBoundary,
@@ -86,10 +86,10 @@ def print_criteria(criteria: Criteria) -> None:
     }
     parts: list[OfPart] = [(part.part, part, part.observations) for part in criteria.parts]
     parts.append(("the whole", criteria, None))
-    show(
-        listing(lines),
-        table(EVIDENCE_OF_CLASSES, classes.items()) if classes else "",
-        table(PARTS, parts),
+    print_blocks(
+        format_listing(lines),
+        format_table(EVIDENCE_OF_CLASSES, classes.items()) if classes else "",
+        format_table(PARTS, parts),
     )
 
 
@@ -108,9 +108,9 @@ COMPARED: Sequence[Column[ComparedModel]] = (
 
 
 def print_compared_models(models: Sequence[ComparedModel]) -> None:
-    """Print the result of `nbtext.inspection.criteria.compared_models`."""
-    show(
-        table(
+    """Print the result of `nbtext.inspection.criteria.compare_models`."""
+    print_blocks(
+        format_table(
             COMPARED, models, f"models of the same data ({models[0].data}), equally probable before"
         )
     )
@@ -127,7 +127,7 @@ PERPLEXITIES: Sequence[Column[tuple[str, ClassPerplexity]]] = (
 
 def print_perplexities(found: Perplexities) -> None:
     """Print the result of `nbtext.inspection.overview.perplexities`."""
-    show(table(PERPLEXITIES, [*found.classes.items(), ("all of them", found.all)]))
+    print_blocks(format_table(PERPLEXITIES, [*found.classes.items(), ("all of them", found.all)]))
 
 
 def _answered_from(threshold: PrecisionThreshold) -> float | str | None:
@@ -143,7 +143,7 @@ def _more_needed(threshold: PrecisionThreshold) -> int | str | None:
 THRESHOLDS: Sequence[Column[PrecisionThreshold]] = (
     Column("class", lambda threshold: threshold.label),
     Column("precision", lambda threshold: threshold.precision, "g"),
-    Column("answered from", _answered_from, ".6g", absent="never"),
+    Column("answered from", _answered_from, ".6g", placeholder="never"),
     Column("left-out answers", lambda threshold: threshold.documents, ","),
     Column("from there", lambda threshold: threshold.answered, ","),
     Column("right", lambda threshold: threshold.right, ","),
@@ -153,7 +153,7 @@ THRESHOLDS: Sequence[Column[PrecisionThreshold]] = (
 
 def print_thresholds(thresholds: Sequence[PrecisionThreshold]) -> None:
     """Print thresholds of probability, and where there is none how many more answers to left-out documents it would take."""
-    show(table(THRESHOLDS, thresholds))
+    print_blocks(format_table(THRESHOLDS, thresholds))
 
 
 _FIELDS = _SEEDS = 10
@@ -171,12 +171,12 @@ CLASSES: Sequence[Column[tuple[str, ClassOverview]]] = (
 def print_overview(overview: Overview) -> None:
     """Print the result of `nbtext.inspection.overview.overview`."""
     settings = {
-        name: ", ".join(map(" ".join, named_settings(getattr(overview, name))))
+        name: ", ".join(map(" ".join, format_settings(getattr(overview, name))))
         for name in ("training", "reading")
     }
     calibration = overview.calibration
     linear = overview.linear
-    blocks = [listing({**_lines(overview), **settings})]
+    blocks = [format_listing({**_lines(overview), **settings})]
     if calibration is not None:
         blocks.append(_figures_of_probabilities(calibration))
     if linear is not None:
@@ -200,7 +200,7 @@ def print_overview(overview: Overview) -> None:
                 names, found.mean, found.w, *matrices.values(), strict=True
             )
         ]
-        blocks.append(grid(columns, parameters, numeric=range(1, len(columns))))
+        blocks.append(format_grid(columns, parameters, numeric_columns=range(1, len(columns))))
     for name, attribute in overview.attributes.items():
         of_classes = [(label, _cells(of_class)) for label, of_class in attribute.classes.items()]
         if of_classes:
@@ -211,23 +211,25 @@ def print_overview(overview: Overview) -> None:
                 *of_classes[0][1],
             )
             blocks.append(
-                grid(
+                format_grid(
                     heads,
                     ((label, *cells.values()) for label, cells in of_classes),
-                    numeric=range(1, len(heads)),
+                    numeric_columns=range(1, len(heads)),
                 )
             )
-    show(*blocks, table(CLASSES, overview.classes.items()))
+    print_blocks(*blocks, format_table(CLASSES, overview.classes.items()))
 
 
 def _figures_of_probabilities(calibration: CalibrationOverview) -> str:
-    judged = f"{quantity(calibration.documents, 'document')}, each judged by a model without it"
+    judged = (
+        f"{format_quantity(calibration.documents, 'document')}, each judged by a model without it"
+    )
     columns: list[Column[str]] = [
-        Column(judged, lambda name: FIGURES[name]),
+        Column(judged, lambda name: METRIC_TITLES[name]),
         Column("before", lambda name: calibration.before[name], ".4f"),
         Column("after calibration", lambda name: calibration.after[name], ".4f"),
     ]
-    return table(columns, PROBABILITY_FIGURES)
+    return format_table(columns, PROBABILITY_METRICS)
 
 
 def _weights(classes: Iterable[str], linear: TwoClassWeights) -> str:
@@ -235,7 +237,7 @@ def _weights(classes: Iterable[str], linear: TwoClassWeights) -> str:
         Column(f"term, for {' above 0, for '.join(classes)} below", lambda row: row[0]),
         Column("w", lambda row: row[1], ".4f"),
     ]
-    return table(columns, [*linear.terms.items(), ("b, without any term", linear.b)])
+    return format_table(columns, [*linear.terms.items(), ("b, without any term", linear.b)])
 
 
 def _lines(overview: Overview) -> dict[str, str | None]:
@@ -247,7 +249,7 @@ def _lines(overview: Overview) -> dict[str, str | None]:
         else ""
     )
     own = (
-        f", {quantity(n_own, 'term')} with {'its' if n_own == 1 else 'their'} own"
+        f", {format_quantity(n_own, 'term')} with {'its' if n_own == 1 else 'their'} own"
         if (n_own := overview.terms_with_own_smoothing)
         else ""
     )
@@ -256,7 +258,7 @@ def _lines(overview: Overview) -> dict[str, str | None]:
         if isinstance(given := overview.training["smoothing"], tuple)
         else ""
     )
-    by_evidence = str(overview.training["members"]).startswith(BY_EVIDENCE)
+    by_evidence = str(overview.training["members"]).startswith(EVIDENCE_PREFIX)
     power, meaning = (
         ("", "p(m | data)")
         if by_evidence
@@ -272,7 +274,7 @@ def _lines(overview: Overview) -> dict[str, str | None]:
         for name, weight in overview.members.items()
     ]
     closed = "; pruned, so no others are learnt" if overview.closed_vocabulary else ""
-    smoothing = overview.choices.of_smoothing
+    smoothing = overview.choices.smoothing_description
     chosen = f" ({smoothing})" if smoothing else ""
     complete = ", all there are" if overview.sample.complete else ""
     return {
@@ -281,8 +283,8 @@ def _lines(overview: Overview) -> dict[str, str | None]:
         "tokens": f"{overview.tokens:,}",
         "encoded lines": f"{overview.encoded_lines:,} dropped" if overview.encoded_lines else None,
         "vocabulary": f"{overview.terms:,}{ngrams}{selected}{closed}",
-        "fields": listed(
-            [f"{name} {quantity(n, 'term')}" for name, n in overview.fields.items()], _FIELDS
+        "fields": join_names(
+            [f"{name} {format_quantity(n, 'term')}" for name, n in overview.fields.items()], _FIELDS
         )
         if overview.fields
         else None,
@@ -291,12 +293,12 @@ def _lines(overview: Overview) -> dict[str, str | None]:
         "boundary": None if overview.boundary is None else _boundary(overview.boundary),
         "weights": f"{', '.join(weights)}, {meaning}" if weights else None,
         "calibration": _calibration(overview.calibration),
-        "sample": f"{quantity(overview.sample.documents, 'document')}{complete}",
-        "seed words": listed(seeds, _SEEDS) if seeds else None,
+        "sample": f"{format_quantity(overview.sample.documents, 'document')}{complete}",
+        "seed words": join_names(seeds, _SEEDS) if seeds else None,
         "unlabelled": None if overview.unlabelled is None else _unlabelled(overview.unlabelled),
-        "unspaced": overview.choices.of_unspaced or None,
+        "unspaced": overview.choices.unspaced_description or None,
         "stop words": ", ".join(
-            filter(None, (f"{overview.stop_words:,}", overview.choices.of_stop_words))
+            filter(None, (f"{overview.stop_words:,}", overview.choices.stop_words_description))
         ),
         "written by": ", ".join(
             f"{name} {version}" for name, version in overview.written_by.items()
@@ -312,24 +314,24 @@ def _penalty(overview: Overview) -> str | None:
         return found
     return (
         f"{found}: log loss {calibration.after['log_loss']:.4g} nats, calibrated, on "
-        f"{quantity(calibration.documents, 'document')} left out"
+        f"{format_quantity(calibration.documents, 'document')} left out"
     )
 
 
 def _boundary(boundary: Mapping[str, ClassBoundary]) -> str:
     first = next(iter(boundary.values()))
     return (
-        f"{'quadratic' if first.matrix else 'linear'} in {quantity(len(first.w), 'feature')}; w "
+        f"{'quadratic' if first.matrix else 'linear'} in {format_quantity(len(first.w), 'feature')}; w "
         "and w_0 of each class with --output json"
     )
 
 
 def _unlabelled(unlabelled: UnlabelledOverview) -> str:
-    documents = quantity(unlabelled.documents, "document")
+    documents = format_quantity(unlabelled.documents, "document")
     if not unlabelled.weight:
         return f"{documents}, not used: left-out log loss is least without them"
     found = (
-        f"{documents} with weight {unlabelled.weight:g}, {quantity(unlabelled.terms, 'term')} "
+        f"{documents} with weight {unlabelled.weight:g}, {format_quantity(unlabelled.terms, 'term')} "
         "of theirs alone"
     )
     if not unlabelled.log_loss:
@@ -359,18 +361,18 @@ def _cells(distribution: Mapping[str, float | Mapping[str, float]]) -> dict[str,
     return cells
 
 
-def provenance(
-    model: TextClassifier, model_path: str, *, corpus: Sequence[str], command: str
+def build_provenance(
+    model: TextClassifier, model_path: str, *, corpus_paths: Sequence[str], command: str
 ) -> Provenance:
     """Return headings, each with names and values; ``corpus`` and ``command`` as they were given. No clock: the same report has the same bytes."""
-    from nbtext.inspection.overview import overview
+    from nbtext.inspection.overview import build_overview
 
-    found = overview(model, 0)
+    found = build_overview(model, 0)
     with Path(model_path).open("rb") as file:
         digest = file_digest(file, "sha256").hexdigest()
     report = (
         ("command", command),
-        ("documents", ", ".join(corpus) or "the list of files"),
+        ("documents", ", ".join(corpus_paths) or "the list of files"),
         ("page written by", f"nbtext {__version__}"),
     )
     lines = tuple((name, value) for name, value in _lines(found).items() if value is not None)
@@ -378,8 +380,8 @@ def provenance(
     return (
         ("Report", report),
         ("Model", model_file),
-        ("Training", named_settings(found.training)),
-        ("Reading", named_settings(found.reading)),
+        ("Training", format_settings(found.training)),
+        ("Reading", format_settings(found.reading)),
     )
 
 
@@ -393,11 +395,11 @@ def print_findings(findings: Sequence[Finding]) -> None:
             *([("", "", f"→ {found.fix}")] if found.fix else []),
         )
     )
-    show(grid(("looked at", "result", "what was found"), rows))
+    print_blocks(format_grid(("looked at", "result", "what was found"), rows))
 
 
-def write_generated(
-    generator: DocumentGenerator, documents: Iterable[Generated], output: str
+def write_generated_documents(
+    generator: DocumentGenerator, documents: Iterable[GeneratedDocument], output: str
 ) -> None:
     """Print each document when it is drawn: as text, or with its class and attributes in columns or under keys that nbtext reads."""
     keys = generator.keys
@@ -418,12 +420,12 @@ def write_generated(
             )
             for row in rows
         )
-        sys.stdout.writelines(visible_on_terminal(line) + "\n" for line in lines)
+        sys.stdout.writelines(escape_controls_on_terminal(line) + "\n" for line in lines)
     else:
-        write(
+        write_records(
             rows,
             output,
-            columns_in_order(*keys),
-            record=lambda row: dict(zip(keys, row, strict=True)),
-            tsv_heads=bool(generator.attributes),
+            make_tuple_columns(*keys),
+            to_record=lambda row: dict(zip(keys, row, strict=True)),
+            tsv_header=bool(generator.attributes),
         )

@@ -19,7 +19,7 @@ from math import inf, isfinite
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from nbtext.errors import listed
+from nbtext.errors import join_names
 from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
     Columns = Sequence["Column[Any]"]
 
-BLOCKS = "▁▂▃▄▅▆▇█"
+BLOCK_CHARACTERS = "▁▂▃▄▅▆▇█"
 PLAIN_BLOCKS = ".:-=+*#@"
 """For terminals without these characters."""
 
-FIGURES = {
+METRIC_TITLES = {
     "accuracy": "accuracy",
     "macro_f1": "macro F1",
     "log_loss": "log loss (nats)",
@@ -43,14 +43,14 @@ FIGURES = {
 }
 """Titles of the main figures."""
 
-PROBABILITY_FIGURES = ("log_loss", "brier", "ece")
+PROBABILITY_METRICS = ("log_loss", "brier", "ece")
 """Those of probabilities."""
 
 LEAST_SEEN = 0.01
 """Part of the largest share that `strip` shows."""
 
 
-def percent(value: float | None, decimals: int = 1) -> str:
+def format_percent(value: float | None, decimals: int = 1) -> str:
     r"""Return a share as per cent; the space before the sign does not break.
 
     >>> percent(0.8031)
@@ -59,30 +59,32 @@ def percent(value: float | None, decimals: int = 1) -> str:
     return "not known" if value is None else f"{100 * value:.{decimals}f}\u00a0%"
 
 
-def figure(value: float | None, absent: str = "infinite", decimals: int = 4) -> str:
+def format_number(value: float | None, placeholder: str = "infinite", decimals: int = 4) -> str:
     """Return a figure, or the word for one that is absent.
 
     >>> figure(0.80312), figure(None)
     ('0.8031', 'infinite')
     """
-    return absent if value is None else f"{value:.{decimals}f}"
+    return placeholder if value is None else f"{value:.{decimals}f}"
 
 
-def bounds(interval: Sequence[float] | None, form: str = ".4f") -> str:
-    """Return the ends of an interval in a format as of `formatted`, or nothing without one.
+def format_interval(interval: Sequence[float] | None, form: str = ".4f") -> str:
+    """Return the ends of an interval in a format as of `format_cell_value`, or nothing without one.
 
     >>> bounds((0.25, 0.75)), bounds((-0.1, 0.2), "+.1f"), bounds(None)
     ('0.2500 to 0.7500', '-0.1 to +0.2', '')
     """
-    return " to ".join(formatted(end, form) for end in interval or ())
+    return " to ".join(format_cell_value(end, form) for end in interval or ())
 
 
-def formatted(value: object, form: str) -> str:
-    """Return a value in a format of Python, or with ``%`` as `percent` gives it."""
-    return percent(value) if form == "%" and isinstance(value, float) else format(value, form)
+def format_cell_value(value: object, form: str) -> str:
+    """Return a value in a format of Python, or with ``%`` as `format_percent` gives it."""
+    return (
+        format_percent(value) if form == "%" and isinstance(value, float) else format(value, form)
+    )
 
 
-def nats(value: float, decimals: int = 1) -> str:
+def format_nats(value: float, decimals: int = 1) -> str:
     """Return a signed number of nats, with a minus sign instead of a hyphen.
 
     >>> nats(-2.345), nats(-2.345, 2)
@@ -91,30 +93,34 @@ def nats(value: float, decimals: int = 1) -> str:
     return f"{value:+.{decimals}f}".replace("-", "−").replace("inf", "∞")
 
 
-def six_digits(value: float | None) -> str:
+def format_six_digits(value: float | None) -> str:
     """Return a number with six significant digits, or nothing for None."""
     return "" if value is None else f"{value:.6g}"
 
 
-SIX_DIGITS = 6
+JSON_SIGNIFICANT_DIGITS = 6
 """Significant digits of most numbers in JSON."""
 
 
-def rounded(value: float | None) -> float | None:
+def round_to_six_digits(value: float | None) -> float | None:
     """Return a number rounded to six significant digits, for JSON."""
-    return None if value is None else float(six_digits(value))
+    return None if value is None else float(format_six_digits(value))
 
 
-def block(share: float | None) -> str:
+def draw_block(share: float | None) -> str:
     """Return a bar of one character for a share from 0 to 1, and a space for None.
 
     >>> block(0), block(0.5), block(1), block(None)
     ('▁', '▅', '█', ' ')
     """
-    return " " if share is None else BLOCKS[min(int(share * len(BLOCKS)), len(BLOCKS) - 1)]
+    return (
+        " "
+        if share is None
+        else BLOCK_CHARACTERS[min(int(share * len(BLOCK_CHARACTERS)), len(BLOCK_CHARACTERS) - 1)]
+    )
 
 
-def strip(shares: Sequence[float], *, plain: bool = False) -> str:
+def draw_sparkline(shares: Sequence[float], *, ascii_only: bool = False) -> str:
     """Return a bar of one character for each share, the largest one full, without those that hardly show; ``plain`` for ASCII.
 
     >>> strip([0, 1, 3, 4, 2, 0]), strip([0, 1, 3, 4, 2, 0], plain=True)
@@ -122,16 +128,16 @@ def strip(shares: Sequence[float], *, plain: bool = False) -> str:
     """
     most = max(shares)
     drawn = "".join(
-        block(share / most if share > LEAST_SEEN * most else None) for share in shares
+        draw_block(share / most if share > LEAST_SEEN * most else None) for share in shares
     ).rstrip()
-    return drawn.translate(str.maketrans(BLOCKS, PLAIN_BLOCKS)) if plain else drawn
+    return drawn.translate(str.maketrans(BLOCK_CHARACTERS, PLAIN_BLOCKS)) if ascii_only else drawn
 
 
 Item = TypeVar("Item")
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-def visible(text: str) -> str:
+def escape_controls(text: str) -> str:
     r"""Return the text with control and bidirectional characters, and bytes that are not text, written \xNN or \uNNNN.
 
     >>> print(visible("a\x1b[31mb"))
@@ -140,21 +146,21 @@ def visible(text: str) -> str:
     return _UNSAFE.sub(_code, text)
 
 
-def shortened(text: str, most: int) -> str:
+def shorten_middle(text: str, max_chars: int) -> str:
     """Return the text, without its middle if it has more than ``most`` characters.
 
     >>> shortened("a very long label", 9)
     'a ve…abel'
     """
-    if len(text) <= most:
+    if len(text) <= max_chars:
         return text
-    kept = max(most - 1, 0)
+    kept = max(max_chars - 1, 0)
     return f"{text[: kept - kept // 2]}…{text[len(text) - kept // 2 :]}"
 
 
-def visible_on_terminal(text: str) -> str:
+def escape_controls_on_terminal(text: str) -> str:
     """Return the text as `visible` does if standard output is a terminal, else unchanged."""
-    return visible(text) if _is_terminal() else text
+    return escape_controls(text) if _is_terminal() else text
 
 
 @cache
@@ -162,7 +168,7 @@ def _is_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def is_plain_terminal() -> bool:
+def is_ascii_terminal() -> bool:
     """Return True on a terminal whose locale names no encoding of Unicode: block characters may be missing."""
     named = next(
         (value for name in ("LC_ALL", "LC_CTYPE", "LANG") if (value := os.environ.get(name))), ""
@@ -182,25 +188,26 @@ _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\
 """Fullwidth forms too: spreadsheets read them as the others."""
 
 
-def tsv(fields: Iterable[str]) -> str:
+def format_tsv_line(fields: Iterable[str]) -> str:
     r"""Return a line of tab-separated fields; backslash, tab and line breaks inside a field are written \\, \t, \n, \r."""
     return (
-        "\t".join([visible_on_terminal(field.translate(_TSV_ESCAPES)) for field in fields]) + "\n"
+        "\t".join([escape_controls_on_terminal(field.translate(_TSV_ESCAPES)) for field in fields])
+        + "\n"
     )
 
 
-def _csv_line(fields: Iterable[str]) -> str:
+def _format_csv_line(fields: Iterable[str]) -> str:
     """Return a record of comma-separated fields, quoted where needed."""
     import csv
 
     text = io.StringIO()
-    csv.writer(text, lineterminator="\r\n").writerow(map(visible_on_terminal, fields))
+    csv.writer(text, lineterminator="\r\n").writerow(map(escape_controls_on_terminal, fields))
     return (
         text.getvalue().removesuffix("\r\n") + "\n"
     )  # with \r\n as the end, \r and \n are both quoted within a field
 
 
-def excel_safe(text: str) -> str:
+def escape_formula(text: str) -> str:
     """Return a cell that a spreadsheet reads as text: a formula gets an apostrophe in front (OWASP ASVS 1.2.10).
 
     >>> excel_safe("=1+1")
@@ -209,21 +216,21 @@ def excel_safe(text: str) -> str:
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
-def json_line(record: Mapping[str, object]) -> str:
+def format_json_line(record: Mapping[str, object]) -> str:
     """Return a JSON object on a line, with escapes for control characters and bytes that are not text."""
     line = json.dumps(record, ensure_ascii=False, allow_nan=False)
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", line) + "\n"
 
 
 def write_json(result: object) -> None:
-    """Print a record, as `json_values` takes it, as a JSON object on a line."""
-    sys.stdout.write(json_line(_json_values(result)))
+    """Print a record, as `to_json_values` takes it, as a JSON object on a line."""
+    sys.stdout.write(format_json_line(_json_values(result)))
 
 
 def _json_values(result: object) -> Any:  # noqa: ANN401 - as there
-    from nbtext.metrics.results import json_values  # needs numpy
+    from nbtext.metrics.results import to_json_values  # needs numpy
 
-    return json_values(result)
+    return to_json_values(result)
 
 
 Record = TypeVar("Record")
@@ -237,24 +244,24 @@ class Column(Generic[Record]):
     With a format it is aligned right. Both ends of an interval have the format.
     """
 
-    head: str
+    heading: str
     value: Callable[[Record], object]
-    form: str = ""
-    """As of `formatted`."""
-    absent: str = ""
+    format_spec: str = ""
+    """As of `format_cell_value`."""
+    placeholder: str = ""
     """What stands for None and for an empty text."""
 
 
-def columns_in_order(*heads: str) -> list[Column[Sequence[object]]]:
+def make_tuple_columns(*heads: str) -> list[Column[Sequence[object]]]:
     """Return columns without a format whose records are tuples in this order."""
     return [Column(head, itemgetter(place)) for place, head in enumerate(heads)]
 
 
-def cells(
+def format_cells(
     columns: Sequence[Column[Record]],
     records: Iterable[Record],
     infinite: str | None = None,
-    safe: Callable[[str], str] = str,
+    escape: Callable[[str], str] = str,
 ) -> Iterator[list[str]]:
     """Yield the texts of each record; those that are texts in the record are made ``safe``.
 
@@ -269,66 +276,70 @@ def cells(
     def cell(column: Column[Record], record: Record) -> str:
         value = column.value(record)
         if isinstance(value, (tuple, list)):
-            between = " to " if column.form else ", "
-            value = between.join(formatted(each, column.form) for each in value)
+            between = " to " if column.format_spec else ", "
+            value = between.join(format_cell_value(each, column.format_spec) for each in value)
         if isinstance(value, str):
-            return safe(value) if value else column.absent
+            return escape(value) if value else column.placeholder
         if value is None:
-            return column.absent
+            return column.placeholder
         if infinite and isinstance(value, float) and not isfinite(value):
             return {inf: infinite, -inf: "minus infinity"}.get(value, "undefined")
-        return formatted(value, column.form)
+        return format_cell_value(value, column.format_spec)
 
     for record in records:
         yield [cell(column, record) for column in columns]
 
 
-def table(
+def format_table(
     columns: Sequence[Column[Record]],
     records: Iterable[Record],
     title: str | None = None,
 ) -> str:
     """Return the lines of a table for people."""
-    return grid(_heads(columns), cells(columns, records, "infinite"), _numeric(columns), title)
+    return format_grid(
+        _heads(columns), format_cells(columns, records, "infinite"), _numeric(columns), title
+    )
 
 
 def _heads(columns: Columns) -> list[str]:
-    return [column.head for column in columns]
+    return [column.heading for column in columns]
 
 
 def _numeric(columns: Columns) -> list[int]:
-    return [place for place, column in enumerate(columns) if column.form]
+    return [place for place, column in enumerate(columns) if column.format_spec]
 
 
-def write(
+def write_records(
     items: Iterable[Item],
     output: str,
     columns: Columns,
-    rows: Callable[[Item], Iterable[object]] | None = None,
-    record: Callable[[Item], Any] | None = None,
+    to_rows: Callable[[Item], Iterable[object]] | None = None,
+    to_record: Callable[[Item], Any] | None = None,
     *,
-    safe: Callable[[str], str] = str,
+    escape: Callable[[str], str] = str,
     flush: bool = False,
-    tsv_heads: bool = False,
+    tsv_header: bool = False,
 ) -> None:
     """Print each item as it comes by ``columns``, or each of its ``rows``, in tsv, csv (which has heads) or table; its ``record`` in jsonl.
 
     ``flush`` prints each line at once. Nothing is printed if the first item raises.
     """
-    texts = cells(
-        columns, items if rows is None else chain.from_iterable(map(rows, items)), safe=safe
+    texts = format_cells(
+        columns,
+        items if to_rows is None else chain.from_iterable(map(to_rows, items)),
+        escape=escape,
     )
     if output == "table":
-        show(grid(_heads(columns), texts, _numeric(columns)))
+        print_blocks(format_grid(_heads(columns), texts, _numeric(columns)))
         return
-    line_of = _csv_line if output == "csv" else tsv
+    line_of = _format_csv_line if output == "csv" else format_tsv_line
     lines = (
-        map(json_line, map(record or _json_values, items))
+        map(format_json_line, map(to_record or _json_values, items))
         if output == "jsonl"
         else map(line_of, texts)
     )
     first = list(islice(lines, 1))
-    if output == "csv" or (output == "tsv" and tsv_heads):
+    if output == "csv" or (output == "tsv" and tsv_header):
         sys.stdout.write(line_of(_heads(columns)))
     for line in chain(first, lines):
         sys.stdout.write(line)
@@ -343,8 +354,10 @@ def write_result(output: str, result: object, rows: object) -> None:
         return
     plain = _json_values(rows)
     names = dict.fromkeys(name for record in plain for name, _ in _flat(record))
-    columns = columns_in_order(*names)
-    write(plain, output, columns, lambda record: [list(map(dict(_flat(record)).get, names))])
+    columns = make_tuple_columns(*names)
+    write_records(
+        plain, output, columns, lambda record: [list(map(dict(_flat(record)).get, names))]
+    )
 
 
 def _flat(record: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
@@ -361,21 +374,23 @@ def _flat(record: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str,
             yield f"{prefix}{name}", value
 
 
-WIDE = 200
+DEFAULT_SCREEN_COLUMNS = 200
 """Columns of the screen where there is no terminal."""
 
 GAP = " " * 3
 """Between two columns: the padding of rich, and the place of its line. On a terminal that is too narrow it is one blank less."""
 
 
-def show(*blocks: str) -> None:
+def print_blocks(*blocks: str) -> None:
     """Print blocks of lines on standard output, with an empty line between two; empty ones are left out."""
     sys.stdout.write("\n".join(filter(None, blocks)))
 
 
-def listing(pairs: Mapping[str, object]) -> str:
+def format_listing(pairs: Mapping[str, object]) -> str:
     """Return names and values, one pair a line, without those whose value is None."""
-    known = {name: visible(str(value)) for name, value in pairs.items() if value is not None}
+    known = {
+        name: escape_controls(str(value)) for name, value in pairs.items() if value is not None
+    }
     width = max(map(len, known), default=0)
     return "".join(f"{name.ljust(width)}  {value}\n" for name, value in known.items())
 
@@ -384,7 +399,7 @@ NUMBERS_NAMED = 10
 """Of a setting that has numbers by name."""
 
 
-def setting(value: object) -> str:
+def format_setting(value: object) -> str:
     """Return the value of a setting for people.
 
     >>> setting(4096), setting(False), setting({"a": 1.0, "b": 0.5}), setting(None)
@@ -395,23 +410,23 @@ def setting(value: object) -> str:
     if isinstance(value, int | float):
         return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
     if isinstance(value, dict):
-        return listed([f"{name} {number:g}" for name, number in value.items()], NUMBERS_NAMED)
+        return join_names([f"{name} {number:g}" for name, number in value.items()], NUMBERS_NAMED)
     return "—" if value is None else str(value)
 
 
-def named_settings(settings: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+def format_settings(settings: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     """Return the names and values of settings that are not None, for people."""
     return tuple(
-        (name.replace("_", " "), setting(value))
+        (name.replace("_", " "), format_setting(value))
         for name, value in settings.items()
         if value is not None
     )
 
 
-def grid(
+def format_grid(
     columns: Sequence[str],
     rows: Iterable[Sequence[str]],
-    numeric: Iterable[int] = (),
+    numeric_columns: Iterable[int] = (),
     title: str | None = None,
 ) -> str:
     """Return rows under column heads; the columns numbered in ``numeric`` are aligned right.
@@ -421,9 +436,9 @@ def grid(
     """
     from shutil import get_terminal_size
 
-    right = set(numeric)
-    screen = get_terminal_size().columns if _is_terminal() else WIDE
-    cells = [[visible(cell) for cell in row] for row in rows]
+    right = set(numeric_columns)
+    screen = get_terminal_size().columns if _is_terminal() else DEFAULT_SCREEN_COLUMNS
+    cells = [[escape_controls(cell) for cell in row] for row in rows]
     for heads, gap in (
         (columns, GAP),
         (columns, GAP[1:]),
@@ -454,7 +469,7 @@ def grid(
     )
 
 
-def drawing(text: Text, width: int | None = None) -> str:
+def render_text(text: Text, width: int | None = None) -> str:
     """Return the lines of a text of rich on the screen, or in other columns."""
     console = _console(width)
     with console.capture() as printed:
@@ -462,12 +477,12 @@ def drawing(text: Text, width: int | None = None) -> str:
     return "\n".join(line.rstrip() for line in printed.get().splitlines()).strip("\n") + "\n"
 
 
-def print_parts(parts: Iterable[Item], show: Callable[[Item], None]) -> None:
+def print_with_blank_lines(parts: Iterable[Item], print_item: Callable[[Item], None]) -> None:
     """Print records as they come, with empty lines between them."""
     for number, part in enumerate(parts):
         if number:
             sys.stdout.write("\n")
-        show(part)
+        print_item(part)
 
 
 def _wrapped(cell: str, width: int) -> list[str]:
@@ -481,7 +496,7 @@ def _wrapped(cell: str, width: int) -> list[str]:
 def _cut(cell: str, width: int) -> str:
     """Return a cell whose words all fit into a column."""
     return " ".join(
-        word if _cells(word) <= width else shortened(word, width * len(word) // _cells(word))
+        word if _cells(word) <= width else shorten_middle(word, width * len(word) // _cells(word))
         for word in cell.split(" ")
     )
 
@@ -555,7 +570,7 @@ def _console(width: int | None = None) -> Console:
     if always:
         colours = "256"
     return Console(
-        width=width or (None if on_terminal else WIDE),
+        width=width or (None if on_terminal else DEFAULT_SCREEN_COLUMNS),
         color_system=colours,
         force_terminal=always or (None if on_terminal else False),
         no_color=False if always else None,

@@ -10,11 +10,18 @@ from math import isfinite
 from operator import itemgetter
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-from nbtext.corpus.document import WHOLE_RECORD
-from nbtext.errors import PathError, reason
-from nbtext.prediction.labels import BETWEEN_LABELS
+from nbtext.corpus.document import RECORD_COLUMN
+from nbtext.errors import PathError, describe_os_error
+from nbtext.prediction.labels import LABEL_SEPARATOR
 from nbtext.prediction.posterior import ClassPosterior
-from nbtext.report.output_formats import SIX_DIGITS, Column, json_line, rounded, six_digits, write
+from nbtext.report.output_formats import (
+    JSON_SIGNIFICANT_DIGITS,
+    Column,
+    format_json_line,
+    format_six_digits,
+    round_to_six_digits,
+    write_records,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -38,7 +45,7 @@ def _beside_answers(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(f"given_{name}" if _OF_ANSWERS.fullmatch(name) else name for name in names)
 
 
-class AnswerForm(NamedTuple):
+class PredictionWriter(NamedTuple):
     """The form of answers: ``output`` is tsv, csv, jsonl or table, ``flush`` prints each at once.
 
     ``top_k`` of the most probable classes come with each, with ``scores`` their scores too, and with ``costs`` the expected cost.
@@ -46,12 +53,12 @@ class AnswerForm(NamedTuple):
 
     output: str
     top_k: int = 0
-    costs: bool = False
-    scores: bool = False
+    show_costs: bool = False
+    show_scores: bool = False
     flush: bool = False
-    safe: Callable[[str], str] = str
+    escape: Callable[[str], str] = str
     """Makes the text of a cell safe."""
-    kept: tuple[str, ...] = ()
+    input_columns: tuple[str, ...] = ()
     """Columns of the input that come first, in place of the id."""
     coverage: float | None = None
     """If answers are sets of classes, the promised share of sets that hold the true class."""
@@ -66,12 +73,12 @@ class AnswerForm(NamedTuple):
     @property
     def columns(self) -> Columns:
         """Heads of the columns: options add some to csv, which has the reason last, those of costs to the table, and none to tsv but those that are kept."""
-        heads = [(name, "") for name in _beside_answers(self.kept) or ("id",)]
+        heads = [(name, "") for name in _beside_answers(self.input_columns) or ("id",)]
         heads += [("label", ""), ("probability", ".6g")]
         if self.output == "csv":
             for rank in range(2, self.top_k + 1):
                 heads += [(f"label_{rank}", ""), (f"probability_{rank}", ".6g")]
-        if self.costs and self.output != "tsv":
+        if self.show_costs and self.output != "tsv":
             heads.append(("expected_cost", ".6g"))
         if self.output == "csv":
             heads.append(("reason", ""))
@@ -82,11 +89,15 @@ class AnswerForm(NamedTuple):
 
         In csv the reason has a column of its own. In a table, which may be narrow, the further classes have rows of their own.
         """
-        kept = (answer.columns or ("",) * len(self.kept)) if self.kept else (answer.id,)
+        kept = (
+            (answer.columns or ("",) * len(self.input_columns))
+            if self.input_columns
+            else (answer.id,)
+        )
         why_not = answer.problem.line if answer.problem else answer.abstained
         probability: str | float | None = answer.probability
         if not self.kind.is_exclusive and answer.labels:
-            probability = BETWEEN_LABELS.join(map(six_digits, answer.probabilities))
+            probability = LABEL_SEPARATOR.join(map(format_six_digits, answer.probabilities))
         first = (
             *kept,
             self._label(answer),
@@ -94,7 +105,7 @@ class AnswerForm(NamedTuple):
         )
         if self.output == "tsv":
             return [first]
-        costs = [answer.expected_cost] if self.costs else []
+        costs = [answer.expected_cost] if self.show_costs else []
         others = [(ranked.label, ranked.probability) for ranked in answer.ranked[1 : self.top_k]]
         if self.output == "table":
             no_document = [""] * len(kept)
@@ -108,32 +119,36 @@ class AnswerForm(NamedTuple):
         r"""Return the label, or those of a set, the most probable first, with | between them; | and \ inside a label are written \| and \\."""
         if self.has_one_label:
             return answer.label or ""
-        return BETWEEN_LABELS.join(re.sub(r"([|\\])", r"\\\1", label) for label in answer.labels)
+        return LABEL_SEPARATOR.join(re.sub(r"([|\\])", r"\\\1", label) for label in answer.labels)
 
     def record(self, answer: Answer) -> dict[str, object]:
         """Return id, label and probability; expected_cost, labels, abstained, error and notice where they apply."""
         kept: dict[str, object] = {"id": answer.id}
-        if self.kept == (WHOLE_RECORD,):
+        if self.input_columns == (RECORD_COLUMN,):
             record = json.loads(answer.columns[0]) if answer.columns else {}
             kept = dict(zip(_beside_answers(record), record.values(), strict=True))
-        elif self.kept:
-            kept = dict(zip(_beside_answers(self.kept), answer.columns, strict=False))
+        elif self.input_columns:
+            kept = dict(zip(_beside_answers(self.input_columns), answer.columns, strict=False))
         found = kept
         if self.kind.is_exclusive:
-            found = {**kept, "label": answer.label, "probability": rounded(answer.probability)}
-        if self.costs:
-            found["expected_cost"] = rounded(answer.expected_cost)
+            found = {
+                **kept,
+                "label": answer.label,
+                "probability": round_to_six_digits(answer.probability),
+            }
+        if self.show_costs:
+            found["expected_cost"] = round_to_six_digits(answer.expected_cost)
         if (self.top_k or not self.has_one_label) and answer.problem is None:
             found["labels"] = [
                 {
                     "label": label,
-                    "probability": rounded(probability),
+                    "probability": round_to_six_digits(probability),
                     **(
                         {
                             "score": score if isfinite(score) else None,
                             "log_odds": odds if isfinite(odds) else None,
                         }
-                        if self.scores
+                        if self.show_scores
                         else {}
                     ),
                 }
@@ -147,15 +162,15 @@ class AnswerForm(NamedTuple):
 
     def write(self, stream: Iterable[Answer]) -> None:
         """Print a line for each answer."""
-        write(
+        write_records(
             stream,
             self.output,
             self.columns,
             self.rows,
             self.record,
-            safe=self.safe,
+            escape=self.escape,
             flush=self.flush,
-            tsv_heads=bool(self.kept),
+            tsv_header=bool(self.input_columns),
         )
 
 
@@ -167,17 +182,17 @@ _LONGEST_LINE = 78
 """Characters of a label, or of an encoded word in it without its frame, and of a line of a header (RFC 5322, 2.1.1)."""
 
 
-def mail_header(answer: Answer | None) -> str:
+def format_mail_header(answer: Answer | None) -> str:
     """Return the value of a mail header for an answer, its lines folded: ``LABEL; probability=P``, with ``reason=WHY`` instead or besides.
 
     The reason is ``error`` for None and for a message that could not be read; then there is no label. Labels that a header cannot hold are
     encoded words (RFC 2047).
     """
-    from nbtext.corpus.mail.message import MARK
+    from nbtext.corpus.mail.message import MARK_HEADER
 
     if answer is None or answer.problem is not None:
         return "; reason=error"
-    label = BETWEEN_LABELS.join(answer.labels)
+    label = LABEL_SEPARATOR.join(answer.labels)
     if len(label) > _LONGEST_WORD or not _PLAIN_LABEL.fullmatch(label or "-"):
         words = [""]  # in the encoding Q of RFC 2047 (4.2), one a line
         for character in label:
@@ -190,25 +205,25 @@ def mail_header(answer: Answer | None) -> str:
             words[-1] += written
         label = "\n ".join(f"=?utf-8?q?{word}?=" for word in words)
     known = {
-        "probability": six_digits(answer.probability),
+        "probability": format_six_digits(answer.probability),
         "reason": answer.abstained or answer.notice,
     }
     parts = [label, *(f"{name}={value}" for name, value in known.items() if value)]
     written = "; ".join(parts)
-    return written if len(MARK) + len(written) + 2 <= _LONGEST_LINE else ";\n ".join(parts)
+    return written if len(MARK_HEADER) + len(written) + 2 <= _LONGEST_LINE else ";\n ".join(parts)
 
 
-def prediction_lines(
+def format_prediction_lines(
     predictions: Iterable[Prediction], names: Names, kind: type[Posterior]
 ) -> Iterator[bytes]:
     """Yield a JSON object for each: id, truth, answer (null if it abstains) and its probability (null too if no class is possible)."""
     for row, truth, answer, probability in predictions:
-        yield json_line(
+        yield format_json_line(
             {
                 "id": names[row],
-                "truth": kind.as_json(truth),
-                "answer": kind.as_json(answer),
-                "probability": rounded(probability) if probability >= 0 else None,
+                "truth": kind.to_json_labels(truth),
+                "answer": kind.to_json_labels(answer),
+                "probability": round_to_six_digits(probability) if probability >= 0 else None,
             }
         ).encode()
 
@@ -218,7 +233,7 @@ IN_MEMORY = 1 << 25
 
 
 @contextmanager
-def mistakes_written(
+def open_mistake_writer(
     path: str, finder: MistakeFinder, rule: DecisionRule
 ) -> Iterator[Callable[[ScoredBlock], None]]:
     """Yield a function that keeps the mistakes of a block; unless an error ends that, write them as JSON lines, the most probable wrong answer first.
@@ -228,7 +243,7 @@ def mistakes_written(
     """
     import tempfile
 
-    from nbtext.metrics.results import json_values
+    from nbtext.metrics.results import to_json_values
     from nbtext.store.atomic import check_replaceable, replace_file
 
     check_replaceable(path)
@@ -240,13 +255,15 @@ def mistakes_written(
 
         def look(block: ScoredBlock) -> None:
             try:
-                for mistake in finder.mistakes(block, block.posterior.decide(rule)):
-                    line = json_line(json_values(mistake, SIX_DIGITS)).encode()
+                for mistake in finder.find_mistakes(block, block.posterior.decide(rule)):
+                    line = format_json_line(
+                        to_json_values(mistake, JSON_SIGNIFICANT_DIGITS)
+                    ).encode()
                     places.append((-mistake.probability, -mistake.margin, lines.tell(), len(line)))
                     lines.write(line)
             except OSError as problem:
                 raise PathError(
-                    f"cannot write: {reason(problem)}",
+                    f"cannot write: {describe_os_error(problem)}",
                     where=folder,
                     hint="set TMPDIR to a folder with room",
                 ) from None

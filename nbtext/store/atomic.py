@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeVar
 
-from nbtext.errors import LockedError, NbtextError, PathError, reason
+from nbtext.errors import LockedError, NbtextError, PathError, describe_os_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,7 +52,7 @@ def check_replaceable(path: str, *, follow: bool = True) -> Path:
     except FileNotFoundError:
         status = None
     except OSError as problem:
-        raise PathError(reason(problem), where=path) from None
+        raise PathError(describe_os_error(problem), where=path) from None
     if status is not None and not (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)):
         kind = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
         raise PathError(f"is {kind}", where=path, hint="give the name of a file")
@@ -80,21 +80,21 @@ def check_replaceable(path: str, *, follow: bool = True) -> Path:
     return target
 
 
-def displayed_path(path: str) -> str:
+def find_displayed_path(path: str) -> str:
     """Return the path to show for a file: the path itself, or the target of a symbolic link."""
     return os.path.realpath(path) if Path(path).is_symlink() else path
 
 
 def _folder(path: str) -> str:
-    return str(Path(displayed_path(path)).parent)
+    return str(Path(find_displayed_path(path)).parent)
 
 
 def replace_file(
     path: str,
     write: Callable[[IO[bytes]], None],
-    before: Callable[[Path], None] | None = None,
+    before_replace: Callable[[Path], None] | None = None,
     *,
-    beside: Path | None = None,
+    main_file: Path | None = None,
 ) -> None:
     """Let ``write`` fill a temporary file beside ``path``, then rename it to ``path``.
 
@@ -103,33 +103,33 @@ def replace_file(
     one, and replaces a symbolic link instead of following it. Raises `PathError`. Temporary files are removed, also those of processes that
     were killed while they replaced the same file.
     """
-    target = check_replaceable(path, follow=beside is None)
-    main = beside or target
+    target = check_replaceable(path, follow=main_file is None)
+    main = main_file or target
     _remove_abandoned(main)
     try:
         descriptor, temporary = _locked_temporary(main)
     except OSError as problem:
-        raise PathError(reason(problem), where=_folder(path)) from None
+        raise PathError(describe_os_error(problem), where=_folder(path)) from None
     try:
         with open(temporary, "r+b", opener=lambda *_: os.dup(descriptor)) as file:
             write(file)
             file.flush()
             _set_attributes(file.fileno(), main)
             os.fsync(file.fileno())
-        if before is not None:
-            before(target)
+        if before_replace is not None:
+            before_replace(target)
         temporary.replace(target)
     except OSError as problem:
         raise PathError(
-            f"cannot write: {reason(problem)}", where=path, hint="the file is as it was"
+            f"cannot write: {describe_os_error(problem)}", where=path, hint="the file is as it was"
         ) from None
     finally:
-        discard(descriptor, temporary)
+        discard_locked_file(descriptor, temporary)
     try:
         sync_folder(target.parent)
     except OSError as problem:
         raise PathError(
-            f"written, but may not survive a power cut: {reason(problem)}", where=path
+            f"written, but may not survive a power cut: {describe_os_error(problem)}", where=path
         ) from None
 
 
@@ -182,12 +182,12 @@ def _locked_temporary(target: Path) -> tuple[int, Path]:
             if os.fstat(descriptor).st_nlink:
                 return descriptor, temporary
         except BaseException:
-            discard(descriptor, temporary)
+            discard_locked_file(descriptor, temporary)
             raise
         os.close(descriptor)  # it was removed before it was locked
 
 
-def discard(descriptor: int, path: Path) -> None:
+def discard_locked_file(descriptor: int, path: Path) -> None:
     """Remove a file that is no longer needed, if it is there, and then free the lock on it."""
     with suppress(OSError):
         path.unlink()
@@ -236,7 +236,7 @@ def keep_backup(target: Path) -> None:
         except FileNotFoundError:
             return
         except OSError:
-            replace_file(str(kept), lambda file: _copy(target, file), beside=target)
+            replace_file(str(kept), lambda file: _copy(target, file), main_file=target)
             return
         try:
             second.replace(kept)
@@ -246,7 +246,7 @@ def keep_backup(target: Path) -> None:
             ):  # still there if the rename failed, or did nothing since both are the same file
                 second.unlink()
     except (OSError, PathError) as problem:
-        why = reason(problem) if isinstance(problem, OSError) else problem.message
+        why = describe_os_error(problem) if isinstance(problem, OSError) else problem.message
         raise PathError(
             f"cannot keep a backup: {why}", where=str(kept), hint="the model is as it was"
         ) from None
@@ -277,7 +277,7 @@ def append_line(path: str, line: str) -> None:
         finally:
             os.close(descriptor)
     except OSError as problem:
-        raise PathError(f"cannot write ({reason(problem)})", where=path) from None
+        raise PathError(f"cannot write ({describe_os_error(problem)})", where=path) from None
 
 
 def _open_to_append(path: str) -> int:
@@ -326,7 +326,7 @@ _LONGEST_WAIT = 0.1
 
 
 @contextmanager
-def locked(path: str, timeout: float) -> Iterator[None]:
+def lock_path(path: str, timeout: float) -> Iterator[None]:
     """Hold the lock of a file (symbolic links followed), which need not exist; wait for at most ``timeout`` seconds.
 
     Raises `LockedError` if another process holds it all that time, `PathError` if a lock file cannot be made.
@@ -335,12 +335,12 @@ def locked(path: str, timeout: float) -> Iterator[None]:
     try:
         descriptor = _acquire(place, timeout)
     except NbtextError as problem:
-        problem.where = displayed_path(path) + LOCK_SUFFIX
+        problem.where = find_displayed_path(path) + LOCK_SUFFIX
         raise
     try:
         yield
     finally:
-        discard(descriptor, Path(place))
+        discard_locked_file(descriptor, Path(place))
 
 
 def _acquire(place: str, timeout: float) -> int:
@@ -382,7 +382,8 @@ def _open(place: str) -> tuple[int, bool]:
                     descriptor = os.open(place, os.O_RDONLY | flags)
     except OSError as problem:
         raise PathError(
-            f"cannot lock: {reason(problem)}", hint="remove it if no other process is running"
+            f"cannot lock: {describe_os_error(problem)}",
+            hint="remove it if no other process is running",
         ) from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -402,5 +403,6 @@ def _try_lock(descriptor: int, place: str, *, is_new: bool) -> bool:
             with suppress(OSError):
                 Path(place).unlink()
         raise PathError(
-            f"cannot lock: {reason(problem)}", hint="keep the model on a file system that has locks"
+            f"cannot lock: {describe_os_error(problem)}",
+            hint="keep the model on a file system that has locks",
         ) from None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from nbtext.type_names import Numbers
 
-PADDED_TO = 16
+ARRAY_ALIGNMENT_BYTES = 16
 """Arrays begin at multiples of this, in bytes."""
 
 
@@ -30,7 +30,7 @@ class _ArrayWrapper:
         self.order = "C"
         self.dtype = array.dtype
         self.allow_mmap = True
-        self.numpy_array_alignment_bytes = PADDED_TO
+        self.numpy_array_alignment_bytes = ARRAY_ALIGNMENT_BYTES
 
 
 class _JoblibPickler(pickle._Pickler):  # noqa: SLF001 - as joblib's own
@@ -53,7 +53,7 @@ class _JoblibPickler(pickle._Pickler):  # noqa: SLF001 - as joblib's own
             return
         super().save(_ArrayWrapper(obj))  # type: ignore[misc]
         self.framer.commit_frame(force=True)
-        padding = PADDED_TO - (self._file.tell() + 1) % PADDED_TO
+        padding = ARRAY_ALIGNMENT_BYTES - (self._file.tell() + 1) % ARRAY_ALIGNMENT_BYTES
         self._file.write(bytes([padding]) + b"\xff" * padding)
         self.offsets.append(self._file.tell())
         self._file.write(np.ascontiguousarray(obj).data)
@@ -68,7 +68,7 @@ class _JoblibPickler(pickle._Pickler):  # noqa: SLF001 - as joblib's own
         self.memoize(obj)
 
 
-def dump(contents: Mapping[str, object], file: IO[bytes]) -> list[int]:
+def write_joblib(contents: Mapping[str, object], file: IO[bytes]) -> list[int]:
     """Write plain values and arrays as `joblib.dump` does with protocol 4; return where each array begins in the file, in order."""
     pickler = _JoblibPickler(file)
     pickler.dump(contents)

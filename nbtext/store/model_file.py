@@ -30,7 +30,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.errors import RESTORE, ModelError, UsageError, reason
+from nbtext.errors import RESTORE_HINT, ModelError, UsageError, describe_os_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,29 +38,29 @@ if TYPE_CHECKING:
 
     from nbtext.type_names import Arrays, Numbers
 
-FORMAT = 2
-"""Number of the format. To change what a model file holds: raise it; keep code that reads the old number, back to the first after `EARLY_FORMAT`;
+FORMAT_VERSION = 2
+"""Number of the format. To change what a model file holds: raise it; keep code that reads the old number, back to the first after `EARLY_FORMAT_VERSION`;
 add files of the new format to the test fixtures, which must load and score the same; note it in CHANGELOG."""
 
-EARLY_FORMAT = 1
+EARLY_FORMAT_VERSION = 1
 """Number of the format before the first release, which is not read."""
 
 MAGIC = b"nbtext\r\n"
-ALIGNMENT = 64
+PAYLOAD_ALIGNMENT_BYTES = 64
 
-DTYPES = ("|u1", "<u2", "<u4", "<u8", "<f4", "<f8")
+ARRAY_DTYPES = ("|u1", "<u2", "<u4", "<u8", "<f4", "<f8")
 """Element types of arrays in a model file: unsigned whole numbers, float32 and float64, little-endian."""
 
 MAX_INDEX_BYTES = 1 << 22
 """Size limit of the index: parsed JSON can take some 25 times its size in memory."""
 
-MAX_FRAMING = 1 << 12
+MAX_FRAMING_BYTES = 1 << 12
 """Size limit of joblib's own bytes between two arrays or around them, without the settings; in practice about 200."""
 
-MAX_DEPTH = 8
+MAX_SETTINGS_DEPTH = 8
 """Largest nesting depth of the settings."""
 
-NO_MODEL = bytes(32)
+NO_MODEL_DIGEST = bytes(32)
 """In place of the digest of a model that is not there."""
 
 _START = b"\x80\x04B"
@@ -80,7 +80,7 @@ def write_model_file(
     settings: Mapping[str, object],
     arrays: Arrays,
     ledger: bytes = b"",
-    before: Callable[[Path], None] | None = None,
+    before_replace: Callable[[Path], None] | None = None,
 ) -> None:
     """Write settings (plain JSON values), arrays (one dimension, types in `DTYPES`) and the bytes of a ledger as one file, atomically.
 
@@ -90,7 +90,7 @@ def write_model_file(
     from nbtext.store.atomic import replace_file
 
     for name, array in arrays.items():
-        if array.ndim != 1 or array.dtype.str not in DTYPES:
+        if array.ndim != 1 or array.dtype.str not in ARRAY_DTYPES:
             raise ValueError(
                 f"array {name!r} of shape {array.shape} and type {array.dtype.str} does not go "
                 "into a model file"
@@ -100,12 +100,12 @@ def write_model_file(
         for name, array in sorted(arrays.items())
         if array.size
     }
-    replace_file(path, lambda file: _write(file, settings, arrays, ledger), before)
+    replace_file(path, lambda file: _write(file, settings, arrays, ledger), before_replace)
 
 
 def _write(file: IO[bytes], settings: Mapping[str, object], arrays: Arrays, ledger: bytes) -> None:
     """Write the content of a model file."""
-    from nbtext.store.joblib_stream import dump
+    from nbtext.store.joblib_stream import write_joblib
 
     canonical = json.loads(
         json.dumps(settings, sort_keys=True)
@@ -114,14 +114,14 @@ def _write(file: IO[bytes], settings: Mapping[str, object], arrays: Arrays, ledg
         name: _ArrayPlace(array.dtype.str, array.size, 2**62) for name, array in arrays.items()
     }
     room = len(_encode_index(canonical, largest, ledger))
-    if room + ALIGNMENT > MAX_INDEX_BYTES:
+    if room + PAYLOAD_ALIGNMENT_BYTES > MAX_INDEX_BYTES:
         raise UsageError(
             f"the settings take {room:,} bytes; a model file has room for {MAX_INDEX_BYTES:,}"
         )
-    room += -(_HEAD + room + len(_POP)) % ALIGNMENT
+    room += -(_HEAD + room + len(_POP)) % PAYLOAD_ALIGNMENT_BYTES
     begin = _HEAD + room + len(_POP)
     file.write(_head(b" " * room, 0) + b" " * room + _POP)
-    offsets = dump({"format": FORMAT, "settings": canonical, **arrays}, file)
+    offsets = write_joblib({"format": FORMAT_VERSION, "settings": canonical, **arrays}, file)
     length = file.tell() - begin
     places = {
         name: _ArrayPlace(array.dtype.str, array.size, offset - begin)
@@ -144,10 +144,10 @@ def _head(index: bytes, payload_length: int) -> bytes:
         _START,
         _HEAD - _PUSH_BYTES + len(index),
         MAGIC,
-        FORMAT,
+        FORMAT_VERSION,
         len(index),
         payload_length,
-        NO_MODEL,
+        NO_MODEL_DIGEST,
     )
 
 
@@ -188,13 +188,13 @@ def has_ledger(path: str) -> bool:
     return bool(_read(path)[-1].ledger[0])
 
 
-def embedded_digest(content: bytes) -> bytes:
+def extract_digest(content: bytes) -> bytes:
     """Return the digest in the header of a model file's bytes."""
     return content[_DIGEST]
 
 
-def model_digest(path: str) -> bytes:
-    """Return the digest in a model file's header, unchecked, which identifies the model; `NO_MODEL` if there is none.
+def read_digest(path: str) -> bytes:
+    """Return the digest in a model file's header, unchecked, which identifies the model; `NO_MODEL_DIGEST` if there is none.
 
     Raises `ModelError` if the file cannot be read for another reason, such as too many open files: then it is unknown whether there is one.
     """
@@ -202,10 +202,12 @@ def model_digest(path: str) -> bytes:
         with open(path, "rb", opener=_open_without_waiting) as file:
             head = file.read(_HEAD)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError):
-        return NO_MODEL
+        return NO_MODEL_DIGEST
     except OSError as problem:
-        raise ModelError(f"cannot read the model: {reason(problem)}", where=path) from None
-    return head[_DIGEST] if len(head) == _HEAD and _begins_model(head) else NO_MODEL
+        raise ModelError(
+            f"cannot read the model: {describe_os_error(problem)}", where=path
+        ) from None
+    return head[_DIGEST] if len(head) == _HEAD and _begins_model(head) else NO_MODEL_DIGEST
 
 
 def _begins_model(content: bytes) -> bool:
@@ -240,7 +242,9 @@ def _read(path: str, *, with_ledger: bool = False) -> tuple[bytes, int, int, _In
             hint="make one with nbtext train, or name one with --model",
         ) from None
     except OSError as problem:
-        raise ModelError(f"cannot read the model: {reason(problem)}", where=path) from None
+        raise ModelError(
+            f"cannot read the model: {describe_os_error(problem)}", where=path
+        ) from None
 
 
 def _end_of(head: bytes) -> int:
@@ -264,12 +268,12 @@ def _parse(content: bytes, size: int) -> tuple[int, int, _Index]:
     _, header_length, _, version, index_length, payload_length, digest = _FIELDS.unpack_from(
         content
     )
-    if version > FORMAT:
+    if version > FORMAT_VERSION:
         raise ModelError(
-            f"made by a newer nbtext (format {version}, this one reads {FORMAT})",
+            f"made by a newer nbtext (format {version}, this one reads {FORMAT_VERSION})",
             hint="upgrade nbtext",
         )
-    if version == EARLY_FORMAT:
+    if version == EARLY_FORMAT_VERSION:
         raise ModelError("written by an early version", hint="train again")
     begin = _HEAD + index_length + len(_POP)
     end = _end_of(content)
@@ -284,7 +288,7 @@ def _parse(content: bytes, size: int) -> tuple[int, int, _Index]:
     found.update(view[_DIGEST.stop : end])
     if found.digest() != digest:
         raise _damaged("its checksum is wrong")
-    if not version or content[begin - 1 : begin] != _POP or begin % ALIGNMENT:
+    if not version or content[begin - 1 : begin] != _POP or begin % PAYLOAD_ALIGNMENT_BYTES:
         raise _damaged("its header is malformed")
     index = _decode_index(content[_HEAD : begin - 1], payload_length)
     if not index.ledger[0] and end != size:
@@ -294,12 +298,12 @@ def _parse(content: bytes, size: int) -> tuple[int, int, _Index]:
 
 def _require_ledger(content: memoryview, length: int, digest: str) -> None:
     """Raise `ModelError` unless the ledger has the length and the checksum of the index; models are read without it."""
-    from nbtext.store.ledger import damaged_ledger
+    from nbtext.store.ledger import damaged_ledger_error
 
     if len(content) != length:
-        raise damaged_ledger(f"it has {len(content)} bytes, the index says {length}")
+        raise damaged_ledger_error(f"it has {len(content)} bytes, the index says {length}")
     if length and hashlib.sha256(content).hexdigest() != digest:
-        raise damaged_ledger("its checksum is wrong")
+        raise damaged_ledger_error("its checksum is wrong")
 
 
 class _ArrayPlace(NamedTuple):
@@ -333,10 +337,10 @@ def _encode_index(
 
 def _decode_index(text: bytes, payload_length: int) -> _Index:
     """Return the index; raise `ModelError` unless all is well formed and every array lies inside the payload, apart from others."""
-    from nbtext.strict_json import parsed_json
+    from nbtext.strict_json import parse_json
 
     try:
-        index = parsed_json(text)
+        index = parse_json(text)
     except ValueError as problem:
         raise ModelError(f"the index is not valid JSON ({str(problem)[:80]})") from None
     if not isinstance(index, dict) or not {"settings", "arrays"} <= index.keys() <= {
@@ -364,7 +368,7 @@ def _place(name: str, entry: object) -> _ArrayPlace:
     dtype = entry["dtype"]
     shape = entry["shape"]
     offset = entry["offset"]
-    if dtype not in DTYPES:
+    if dtype not in ARRAY_DTYPES:
         raise ModelError(f"array {name[:40]!r} has a type that models do not use")
     if (
         not isinstance(shape, list)
@@ -387,7 +391,7 @@ def _check_layout(
     """Raise `ModelError` for arrays outside the payload, overlaps, and gaps larger than joblib's framing: every byte is accounted for."""
     position = 0
     allowed = (
-        MAX_FRAMING + 2 * index_length
+        MAX_FRAMING_BYTES + 2 * index_length
     )  # joblib's stream has the settings too, before the first array or after the last
     for name, place in sorted(places.items(), key=lambda item: item[1].offset):
         if not position <= place.offset <= position + allowed or place.end > payload_length:
@@ -395,13 +399,13 @@ def _check_layout(
                 f"array {name[:40]!r} lies outside the file, over another array, or behind a gap"
             )
         position = place.end
-        allowed = MAX_FRAMING
-    if payload_length > position + MAX_FRAMING + 2 * index_length:
+        allowed = MAX_FRAMING_BYTES
+    if payload_length > position + MAX_FRAMING_BYTES + 2 * index_length:
         raise ModelError("some bytes belong to no array")
 
 
 def _check_depth(value: object, depth: int = 0) -> None:
-    if depth > MAX_DEPTH:
+    if depth > MAX_SETTINGS_DEPTH:
         raise ModelError("the settings are nested too deeply")
     if isinstance(value, (dict, list)):
         for part in value.values() if isinstance(value, dict) else value:
@@ -409,4 +413,4 @@ def _check_depth(value: object, depth: int = 0) -> None:
 
 
 def _damaged(finding: str) -> ModelError:
-    return ModelError(f"the model is damaged: {finding}", hint=RESTORE)
+    return ModelError(f"the model is damaged: {finding}", hint=RESTORE_HINT)

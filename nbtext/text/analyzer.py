@@ -13,29 +13,29 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.ragged import GrowingRows, TextBlock, flat_indices
-from nbtext.text.hashing import group
+from nbtext.ragged import GrowingRows, TextBlock, compute_flat_indices
+from nbtext.text.hashing import group_keys
 from nbtext.text.surface_forms import (
-    BETWEEN_FORMS,
-    KEEP_ITEMS,
-    LONG_FORM,
+    FORM_SEPARATOR,
+    ITEM_BYTES,
+    LONG_FORM_ID,
     WORDS,
     SurfaceTable,
     find_surfaces,
-    texts_with_runs,
+    find_texts_with_runs,
 )
-from nbtext.text.words import MAX_BYTES, words
+from nbtext.text.words import MAX_WORD_BYTES, split_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from nbtext.text.surface_forms import Surfaces
-    from nbtext.type_names import AnyArray, Ids, Mask, Whole
+    from nbtext.type_names import AnyArray, Ids, Ints, Mask
 
-    FindTerms = Callable[[list[str]], Sequence[int] | Whole]
+    FindTerms = Callable[[list[str]], Sequence[int] | Ints]
     StemWords = Callable[[list[str]], list[str]]
 
-UNKNOWN = -1
+UNKNOWN_TERM = -1
 """In place of a term id: a term that is not in the vocabulary."""
 
 _DROPPED = -2
@@ -46,12 +46,12 @@ _SEVERAL = -4
 _BETWEEN = 1
 _NOT_PLAIN = 2
 _KINDS = bytes(
-    _BETWEEN if byte == ord(BETWEEN_FORMS) else _NOT_PLAIN * (not bytes((byte,)).isalnum())
+    _BETWEEN if byte == ord(FORM_SEPARATOR) else _NOT_PLAIN * (not bytes((byte,)).isalnum())
     for byte in range(256)
 )
 """Table for `bytes.translate`: what stands between forms, and bytes that are no ASCII letter or digit."""
 
-PIECE_BYTES = 1 << 21
+MAX_PIECE_BYTES = 1 << 21
 """About the size of a piece of a longer document."""
 
 
@@ -83,25 +83,23 @@ class Analyzer:
         term_ids: FindTerms,
         unspaced: str = WORDS,
         *,
-        with_runs: bool | None = None,
+        has_run: bool | None = None,
     ) -> None:
         self._unspaced = unspaced
-        self._with_runs = with_runs
+        self._with_runs = has_run
         self._stop_words = frozenset(stop_words)
         self.stem = stem
         self._term_ids = term_ids
         self._table = SurfaceTable()
         self._meaning = np.full(1 << 13, _NEW, np.int32)
-        self._meaning[LONG_FORM] = _DROPPED  # each of these is analysed at every occurrence
+        self._meaning[LONG_FORM_ID] = _DROPPED  # each of these is analysed at every occurrence
         self._several = GrowingRows()
         self._fields: defaultdict[bytes, int] = (
             defaultdict()
         )  # numbers by name, handed out when a name first occurs
         self._fields.default_factory = self._fields.__len__
 
-    def sequence(
-        self, texts: Sequence[bytes], names: Sequence[bytes] | None = None
-    ) -> TermSequence:
+    def analyse(self, texts: Sequence[bytes], names: Sequence[bytes] | None = None) -> TermSequence:
         """Return the terms of texts, each given as valid UTF-8; with ``names``, each text is the content of the field of that name."""
         surfaces = self._surfaces(texts)
         forms = self._table.intern(surfaces)
@@ -111,40 +109,43 @@ class Analyzer:
                 surfaces.documents
             )
             forms = self._table.intern_in_fields(forms, fields)
-        if self._table.limit > self._meaning.size:
+        if self._table.id_limit > self._meaning.size:
             self._meaning = np.append(
-                self._meaning, np.full(2 * self._table.limit - self._meaning.size, _NEW, np.int32)
+                self._meaning,
+                np.full(2 * self._table.id_limit - self._meaning.size, _NEW, np.int32),
             )
         meaning = self._meaning.take(forms)
         new = np.flatnonzero(meaning == _NEW)
         if new.size:
             new_forms = forms.take(new)
-            first, _ = group(new_forms)
-            self._meaning[new_forms.take(first)] = self._analyse(surfaces, new.take(first), fields)
+            first, _ = group_keys(new_forms)
+            self._meaning[new_forms.take(first)] = self._analyse_forms(
+                surfaces, new.take(first), fields
+            )
             meaning[new] = self._meaning.take(new_forms)
         n_rows = len(self._several)
-        too_long = np.flatnonzero(forms == LONG_FORM)
+        too_long = np.flatnonzero(forms == LONG_FORM_ID)
         if too_long.size:
-            meaning[too_long] = self._analyse(surfaces, too_long, fields)
+            meaning[too_long] = self._analyse_forms(surfaces, too_long, fields)
         sequence = self._without_dropped(surfaces.documents, meaning)
         self._several.truncate(n_rows)  # drop the rows of long forms
         return sequence
 
     def _surfaces(self, texts: Sequence[bytes]) -> Surfaces:
         if not self._with_runs:
-            return find_surfaces(texts, self._unspaced, with_runs=self._with_runs)
-        places = texts_with_runs(texts)  # mostly few, and the others need not be split
+            return find_surfaces(texts, self._unspaced, has_run=self._with_runs)
+        places = find_texts_with_runs(texts)  # mostly few, and the others need not be split
         surfaces = find_surfaces(
-            [texts[place] for place in places.tolist()], self._unspaced, with_runs=True
+            [texts[place] for place in places.tolist()], self._unspaced, has_run=True
         )
         return surfaces._replace(documents=places.take(surfaces.documents))
 
-    def terms(self, forms: list[str]) -> tuple[list[str], list[int]]:
+    def extract_terms(self, forms: list[str]) -> tuple[list[str], list[int]]:
         """Return the terms of surface forms one after the other, and the number of terms of each form."""
-        found, sizes = self.words(forms)
+        found, sizes = self.extract_words(forms)
         return self.stem(found), sizes
 
-    def words(self, forms: list[str]) -> tuple[list[str], list[int]]:
+    def extract_words(self, forms: list[str]) -> tuple[list[str], list[int]]:
         """Return the words of surface forms without stop words, and the number of words of each form."""
         stop_words = self._stop_words
         unspaced = self._unspaced != WORDS
@@ -160,7 +161,9 @@ class Analyzer:
                 and form not in stop_words
             ):
                 continue
-            found = [word for word in words(form, unspaced=unspaced) if word not in stop_words]
+            found = [
+                word for word in split_words(form, unspaced=unspaced) if word not in stop_words
+            ]
             kept += forms[done:place]
             kept += found
             sizes[place] = len(found)
@@ -170,17 +173,17 @@ class Analyzer:
     def _are_words(self, forms: list[str]) -> Mask:
         """Return a mask of the forms that are a word already, ASCII letters and digits; without a Python instruction for each."""
         kinds = np.frombuffer(
-            (BETWEEN_FORMS.join(forms) + BETWEEN_FORMS).encode().translate(_KINDS), np.uint8
+            (FORM_SEPARATOR.join(forms) + FORM_SEPARATOR).encode().translate(_KINDS), np.uint8
         )
         ends = np.flatnonzero(kinds == _BETWEEN)
-        found = np.diff(ends, prepend=-1) <= MAX_BYTES + 1
+        found = np.diff(ends, prepend=-1) <= MAX_WORD_BYTES + 1
         found[np.searchsorted(ends, np.flatnonzero(kinds == _NOT_PLAIN))] = False
         if not self._stop_words.isdisjoint(forms):
             found &= ~np.fromiter(map(self._stop_words.__contains__, forms), np.bool_, len(forms))
         return found[: len(forms)]
 
-    def _analyse(self, surfaces: Surfaces, positions: Whole, fields: Whole | None) -> Ids:
-        terms, sizes = self.terms(surfaces.forms(positions))
+    def _analyse_forms(self, surfaces: Surfaces, positions: Ints, fields: Ints | None) -> Ids:
+        terms, sizes = self.extract_terms(surfaces.decode_forms(positions))
         if fields is not None:
             prefixes = [f"{name.decode()}:" for name in self._fields]
             terms = [
@@ -196,46 +199,48 @@ class Analyzer:
         meaning[size == 1] = ids[end[size == 1] - 1]
         several = np.flatnonzero(size > 1)
         meaning[several] = _SEVERAL - len(self._several) - np.arange(several.size)
-        self._several.append(ids[flat_indices((end - size)[several], size[several])], size[several])
+        self._several.append(
+            ids[compute_flat_indices((end - size)[several], size[several])], size[several]
+        )
         return meaning
 
     def _without_dropped(self, documents: Ids, meaning: Ids) -> TermSequence:
-        if meaning.min(initial=UNKNOWN) >= UNKNOWN:
+        if meaning.min(initial=UNKNOWN_TERM) >= UNKNOWN_TERM:
             return TermSequence(documents, meaning)
         several = np.flatnonzero(meaning <= _SEVERAL)
         if several.size:
             rows = _SEVERAL - meaning.take(several).astype(np.int64)
-            places = np.repeat(several, self._several.sizes(rows))
+            places = np.repeat(several, self._several.take_sizes(rows))
             documents = np.insert(documents, places, documents.take(places))
             meaning = np.insert(meaning, places, self._several.take(rows))
-        kept = np.flatnonzero(meaning >= UNKNOWN)
+        kept = np.flatnonzero(meaning >= UNKNOWN_TERM)
         return TermSequence(documents.take(kept), meaning.take(kept))
 
 
 class TextPiece(NamedTuple):
     """Consecutive whole documents, or a part of one."""
 
-    first: int
+    first_document: int
     """Number of the first document."""
     texts: Sequence[bytes]
-    goes_on: bool = False
+    continues: bool = False
     """True if the next piece continues the same document."""
 
 
-def text_pieces(texts: Sequence[bytes], separator: re.Pattern[bytes]) -> Iterator[TextPiece]:
-    """Yield all documents in order, at least one piece; documents longer than `PIECE_BYTES` are cut before the next separator.
+def split_texts(texts: Sequence[bytes], separator: re.Pattern[bytes]) -> Iterator[TextPiece]:
+    """Yield all documents in order, at least one piece; documents longer than `MAX_PIECE_BYTES` are cut before the next separator.
 
     ``separator`` matches what is never part of a token.
     """
-    texts = TextBlock.of(texts)
+    texts = TextBlock.from_texts(texts)
     first = 0
-    for number in np.flatnonzero(texts.sizes > PIECE_BYTES).tolist():
+    for number in np.flatnonzero(texts.sizes > MAX_PIECE_BYTES).tolist():
         if first < number:
             yield TextPiece(first, texts[first:number])
         text = texts[number]
         begin = 0
         while begin < len(text):
-            cut = separator.search(text, begin + PIECE_BYTES)
+            cut = separator.search(text, begin + MAX_PIECE_BYTES)
             end = cut.start() if cut else len(text)
             yield TextPiece(number, [text[begin:end]], end < len(text))
             begin = end
@@ -247,9 +252,9 @@ def text_pieces(texts: Sequence[bytes], separator: re.Pattern[bytes]) -> Iterato
 class InflectedWords(Analyzer):
     """Turns texts into those of their words that differ from their stems, without stop words."""
 
-    def terms(self, forms: list[str]) -> tuple[list[str], list[int]]:
+    def extract_terms(self, forms: list[str]) -> tuple[list[str], list[int]]:
         """Return these words of surface forms one after the other, and the number of words of each form."""
-        words, sizes = self.words(forms)
+        words, sizes = self.extract_words(forms)
         pairs = zip(words, self.stem(words), strict=True)
         rows = [[word for word, stem in islice(pairs, size) if word != stem] for size in sizes]
         return [word for row in rows for word in row], [len(row) for row in rows]
@@ -261,9 +266,9 @@ class ItemAnalyzer(Analyzer):
     def __init__(self, term_ids: FindTerms) -> None:
         super().__init__((), list, term_ids)
 
-    def terms(self, forms: list[str]) -> tuple[list[str], list[int]]:
+    def extract_terms(self, forms: list[str]) -> tuple[list[str], list[int]]:
         """Return the items."""
         return forms, [1] * len(forms)
 
     def _surfaces(self, texts: Sequence[bytes]) -> Surfaces:
-        return find_surfaces(texts, single_bytes=True, fold=KEEP_ITEMS)
+        return find_surfaces(texts, single_bytes=True, fold=ITEM_BYTES)

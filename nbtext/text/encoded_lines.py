@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.ragged import TextBlock, offsets
-from nbtext.settings import SHORTEST_ENCODED
+from nbtext.ragged import TextBlock, compute_offsets
+from nbtext.settings import MIN_ENCODED_CHARS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nbtext.type_names import Whole
+    from nbtext.type_names import Ints
 
 _UU_FULL = (61, 62)
 """Characters in a uuencoded line of 45 bytes, without and with a checksum; the first is M."""
@@ -56,7 +56,7 @@ _HEXADECIMAL_END = re.compile(rb"(?:[0-9A-Fa-f]{2}){1,39}")
 _CHECKSUM = re.compile(rb"=[A-Za-z0-9+/]{4}")
 
 _LINE = re.compile(rb"\n([^\n]*?)\r?(?=\n)")
-_UU_LINE = re.compile(rb"\n(M[ -`]{%d,%d}+)\r?(?=\n)" % (SHORTEST_ENCODED - 1, _UU_FULL[-1] - 1))
+_UU_LINE = re.compile(rb"\n(M[ -`]{%d,%d}+)\r?(?=\n)" % (MIN_ENCODED_CHARS - 1, _UU_FULL[-1] - 1))
 _EVEN_LINE = re.compile(
     rb"\n((?:[A-Za-z0-9+/]{2}){%d,%d})\r?(?=\n)" % (_SHORTEST // 2, _LONGEST // 2)
 )
@@ -65,10 +65,10 @@ _EVEN_LINE = re.compile(
 _YENC = re.compile(rb"\n=ybegin [^\n]*+((?:\n(?!=ybegin |=yend )[^\n]*+)*+)\n=yend ")
 
 
-def without_encoded_lines(texts: Sequence[bytes]) -> tuple[Sequence[bytes], Whole]:
+def drop_encoded_lines(texts: Sequence[bytes]) -> tuple[Sequence[bytes], Ints]:
     """Return texts without their encoded lines, and the number of these in each text, shape (n_docs,)."""
     counts = np.zeros(len(texts), np.int64)
-    encoded = encoded_lines(texts)
+    encoded = find_encoded_lines(texts)
     if not encoded:
         return texts, counts
     kept = list(texts)
@@ -82,10 +82,10 @@ def without_encoded_lines(texts: Sequence[bytes]) -> tuple[Sequence[bytes], Whol
     return kept, counts
 
 
-def encoded_lines(texts: Sequence[bytes]) -> dict[int, list[tuple[int, int]]]:
+def find_encoded_lines(texts: Sequence[bytes]) -> dict[int, list[tuple[int, int]]]:
     """Return by the number of a text where its encoded lines begin and end, in order, in bytes and without line ends."""
     found = {}
-    for number in _suspicious(TextBlock.of(texts)):
+    for number in _suspicious(TextBlock.from_texts(texts)):
         spans = {line.span(1) for line in _encoded(b"\n%b\n\n" % texts[number])}
         if spans:
             found[number] = [(begin - 1, end - 1) for begin, end in sorted(spans)]
@@ -95,16 +95,16 @@ def encoded_lines(texts: Sequence[bytes]) -> dict[int, list[tuple[int, int]]]:
 def _suspicious(block: TextBlock) -> list[int]:
     """Return the numbers of texts with a line that may be encoded, by its length and some of its bytes."""
     raw = np.frombuffer(block.joined, np.uint8)
-    if raw.size < SHORTEST_ENCODED:
+    if raw.size < MIN_ENCODED_CHARS:
         return []
-    bounds = offsets(block.sizes + 1)
+    bounds = compute_offsets(block.sizes + 1)
     ends_line = raw == ord("\n")
     ends_line[bounds[1:-1] - 1] = True
     starts = np.append(0, np.flatnonzero(ends_line) + 1)
     first = raw.take(starts, mode="clip")
     lengths = np.diff(starts, append=raw.size + 1) - 1  # with CR at the end
     may_be_uuencode = (
-        (first == ord("M")) & (lengths >= SHORTEST_ENCODED) & (lengths <= _UU_FULL[-1] + 1)
+        (first == ord("M")) & (lengths >= MIN_ENCODED_CHARS) & (lengths <= _UU_FULL[-1] + 1)
     )
     in_runs = starts.size > len(block)  # not where there is a line in each text
     wide = np.flatnonzero((lengths >= _SHORTEST) & (lengths <= _LONGEST + 1) & in_runs)

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from nbtext.type_names import Ids, Integers, Keys, Whole
+    from nbtext.type_names import AnyInts, Ids, Ints, Keys
 
 EMPTY_KEY = np.uint64(0)
 """The only key that cannot be stored: it has id 0, which marks a free slot."""
 
 
-def pair(left: Integers, right: Integers) -> Keys:
+def pair(left: AnyInts, right: AnyInts) -> Keys:
     """Return a non-zero key for each two ids below 2**31; keys are ordered as the pairs."""
     return ((left.astype(np.uint64) + np.uint64(1)) << np.uint64(32)) | right.astype(np.uint64)
 
 
-def unpair(keys: Keys) -> tuple[Whole, Whole]:
+def unpair(keys: Keys) -> tuple[Ints, Ints]:
     """Return the two ids of each key made by `pair`."""
     left = (keys >> np.uint64(32)).astype(np.int64) - 1
     return left, (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
@@ -119,7 +119,7 @@ class KeyTable:
             ids = ids.take(walk)
             slots = (slots.take(walk) + 1) & self._mask
 
-    def _home(self, keys: Keys) -> Whole:
+    def _home(self, keys: Keys) -> Ints:
         return ((keys * self._multiplier) >> self._shift).view(np.int64)
 
     def _allocate(self, bits: int) -> None:
@@ -128,7 +128,7 @@ class KeyTable:
         self._shift = np.uint64(64 - bits)
 
 
-def group(keys: Integers) -> tuple[Whole, Whole]:
+def group_keys(keys: AnyInts) -> tuple[Ints, Ints]:
     """Return the position of one occurrence of each distinct key, ascending, and the number of its occurrences, shapes (n_distinct,)."""
     occurrences = np.bincount(
         representatives(keys.astype(np.uint64, copy=False)), minlength=keys.size
@@ -137,7 +137,7 @@ def group(keys: Integers) -> tuple[Whole, Whole]:
     return positions, occurrences.take(positions)
 
 
-def representatives(keys: Keys) -> Whole:
+def representatives(keys: Keys) -> Ints:
     """Return for each key the position of one occurrence of it, the same for all equal keys, shape (n,).
 
     Several times as fast as sorting: equal keys get the same slot of a table, and keys that lost their slot to another key try again.

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.text.analyzer import UNKNOWN, Analyzer, TermSequence
+from nbtext.text.analyzer import UNKNOWN_TERM, Analyzer, TermSequence
 from nbtext.text.surface_forms import RUNS, WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from nbtext.text.analyzer import FindTerms
-    from nbtext.type_names import Whole
+    from nbtext.type_names import Ints
 
-    PairIds = Callable[[Whole, Whole], Whole]
+    PairIds = Callable[[Ints, Ints], Ints]
 
 WILDCARD = "*"
 """Marks where the word goes on; every character n-gram has at least one."""
@@ -31,8 +31,8 @@ _ABSENT = -2
 """In place of an n-gram's id near a document's end, where none begins."""
 
 
-def with_ngrams(
-    sequence: TermSequence, order: int, pair_ids: PairIds, begins: int | None = None
+def add_ngrams(
+    sequence: TermSequence, order: int, pair_ids: PairIds, n_starts: int | None = None
 ) -> TermSequence:
     """Return the sequence with its 2- to ``order``-grams, each after its first term; only those that begin with the first ``begins`` terms.
 
@@ -48,15 +48,15 @@ def with_ngrams(
         within = documents[n - 1 :] == documents[: 1 - n]
         known = np.flatnonzero(within & (left >= 0) & (last >= 0))
         column = np.full(terms.size, _ABSENT)
-        column[: within.size][within] = UNKNOWN
+        column[: within.size][within] = UNKNOWN_TERM
         column[known] = pair_ids(left[known], last[known])
         columns.append(column)
-    interleaved = np.stack(columns, axis=1)[:begins].ravel()
+    interleaved = np.stack(columns, axis=1)[:n_starts].ravel()
     present = interleaved != _ABSENT
-    return TermSequence(np.repeat(documents[:begins], order)[present], interleaved[present])
+    return TermSequence(np.repeat(documents[:n_starts], order)[present], interleaved[present])
 
 
-def char_ngrams(word: str, sizes: range) -> list[str]:
+def make_char_ngrams(word: str, sizes: range) -> list[str]:
     """Return the character n-grams of a word, shorter ones first.
 
     >>> char_ngrams("apple", range(4, 6))
@@ -77,7 +77,7 @@ def char_ngrams(word: str, sizes: range) -> list[str]:
     return found
 
 
-def ngram_sizes(span: str) -> range:
+def parse_ngram_sizes(span: str) -> range:
     """Return the sizes in a canonical ``N`` or ``N-M``.
 
     >>> ngram_sizes("3-5"), ngram_sizes("4")
@@ -96,10 +96,10 @@ class CharNgramAnalyzer(Analyzer):
         super().__init__(stop_words, list, term_ids, WORDS if unspaced == WORDS else RUNS)
         self._sizes = sizes
 
-    def terms(self, forms: list[str]) -> tuple[list[str], list[int]]:
+    def extract_terms(self, forms: list[str]) -> tuple[list[str], list[int]]:
         """Return the character n-grams of surface forms one after the other, and the number of n-grams of each form."""
-        words, sizes = self.words(forms)
-        rows = [char_ngrams(word, self._sizes) for word in words]
+        words, sizes = self.extract_words(forms)
+        rows = [make_char_ngrams(word, self._sizes) for word in words]
         lengths = map(len, rows)
         return [ngram for row in rows for ngram in row], [
             sum(islice(lengths, size)) for size in sizes

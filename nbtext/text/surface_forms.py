@@ -18,37 +18,37 @@ from unicodedata import category
 
 import numpy as np
 
-from nbtext.ragged import BETWEEN, TextBlock, flat_indices
+from nbtext.ragged import TEXT_SEPARATOR, TextBlock, compute_flat_indices
 from nbtext.text.hashing import KeyTable, pair
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.type_names import Ids, Keys, Mask, Octets, Whole
+    from nbtext.type_names import Ids, Ints, Keys, Mask, Octets
 
 WORD_BYTES = 8
 """Bytes in a 64-bit word, which are compared at once."""
 
-MAX_INTERNED = 32
+MAX_INTERNED_BYTES = 32
 """Longer forms, in bytes, get no id of their own: they are rare."""
 
-LONG_FORM = 0
-"""The id of all forms longer than `MAX_INTERNED`."""
+LONG_FORM_ID = 0
+"""The id of all forms longer than `MAX_INTERNED_BYTES`."""
 
 _HIGHEST = 2**31 - 1
 """In a pair with a form, the first field; the others count down from it. Ids of forms never come near."""
 
-SURFACE = re.compile(rb"[0-9A-Za-z'\x80-\xff]+")
+SURFACE_FORM = re.compile(rb"[0-9A-Za-z'\x80-\xff]+")
 """A surface form as it stands in a text, also one of a single byte, which the kernel skips."""
 SEPARATORS = re.compile(rb"[^0-9A-Za-z'\x80-\xff]|\xe3\x80[\x81\x82]|\xef\xbc[\x81\x8c\x9f]")
 """Matches where a text can be cut: a byte that is not part of a surface form, or a comma or full stop of Chinese and Japanese, which ends a word."""
 _SEPARATOR = 0
-BETWEEN_FORMS = " "
+FORM_SEPARATOR = " "
 """No form has it."""
 
 _STOPS = re.compile(rb"\xe3\x80[\x81\x82]|\xef\xbc[\x81\x8c\x9f]")
 """The commas and full stops of `SEPARATORS`."""
-FORM_BETWEEN_STOPS = re.compile(
+STOP_DELIMITED_FORM = re.compile(
     rb"(?:[0-9A-Za-z']|(?!%s)[\xc2-\xf4][\x80-\xbf]+)+" % _STOPS.pattern
 )
 """A surface form where commas and full stops of Chinese and Japanese end one, in valid UTF-8."""
@@ -58,13 +58,13 @@ RUNS = "runs"
 WORDS = "words"
 """What becomes of a run of a script without spaces: a form for each pair of characters, one form, or nothing but a part of a form."""
 
-FOLD_WORDS = bytes(
-    byte if SURFACE.match(bytes((byte,))) else _SEPARATOR for byte in range(256)
+FOLDED_WORD_BYTES = bytes(
+    byte if SURFACE_FORM.match(bytes((byte,))) else _SEPARATOR for byte in range(256)
 ).lower()
-KEEP_ITEMS = bytes(_SEPARATOR if byte == ord(BETWEEN_FORMS) else byte for byte in range(256))
+ITEM_BYTES = bytes(_SEPARATOR if byte == ord(FORM_SEPARATOR) else byte for byte in range(256))
 """Tables that leave the forms of words, or items with spaces between them, and zeros elsewhere."""
 
-_PADDING = bytes(MAX_INTERNED + 2 * WORD_BYTES)
+_PADDING = bytes(MAX_INTERNED_BYTES + 2 * WORD_BYTES)
 _KEEP = np.array([(1 << 8 * n) - 1 for n in range(WORD_BYTES + 1)], np.uint64)
 
 
@@ -72,46 +72,46 @@ class Surfaces(NamedTuple):
     """The surface forms of a block of documents in order: bytes ``[starts, starts + lengths)`` of ``text``; arrays of shape (n_forms,)."""
 
     text: bytes
-    starts: Whole
-    lengths: Whole
+    starts: Ints
+    lengths: Ints
     documents: Ids
 
-    def forms(self, positions: Whole) -> list[str]:
+    def decode_forms(self, positions: Ints) -> list[str]:
         """Return the forms at some positions."""
         starts = self.starts.take(positions)
         sizes = self.lengths.take(positions) + 1
         if (
-            sizes.max(initial=0) > MAX_INTERNED + 1
+            sizes.max(initial=0) > MAX_INTERNED_BYTES + 1
         ):  # the indices of all bytes would take many times their memory
             bounds = zip(starts.tolist(), (starts + sizes - 1).tolist(), strict=True)
             return [self.text[start:end].decode() for start, end in bounds]
-        octets = np.frombuffer(self.text, np.uint8).take(flat_indices(starts, sizes))
-        octets[np.cumsum(sizes) - 1] = ord(BETWEEN_FORMS)
-        return octets.tobytes().decode().split(BETWEEN_FORMS)[:-1]
+        octets = np.frombuffer(self.text, np.uint8).take(compute_flat_indices(starts, sizes))
+        octets[np.cumsum(sizes) - 1] = ord(FORM_SEPARATOR)
+        return octets.tobytes().decode().split(FORM_SEPARATOR)[:-1]
 
 
 def find_surfaces(
     texts: Sequence[bytes],
     unspaced: str = WORDS,
     *,
-    with_runs: bool | None = None,
+    has_run: bool | None = None,
     single_bytes: bool = False,
-    fold: bytes = FOLD_WORDS,
+    fold: bytes = FOLDED_WORD_BYTES,
 ) -> Surfaces:
     """Return the surface forms of documents, with their bounds and the number of each one's document; ``unspaced`` as `PAIRS`, `RUNS` or `WORDS`.
 
     ``with_runs``: only forms that hold a run of a script without spaces, or parts of these; or only forms that hold none. A comma or full stop of
     Chinese and Japanese then ends a form. ``single_bytes``: also forms of one byte, which are no words.
     """
-    block = TextBlock.of(texts)
-    folded = b"".join((BETWEEN, block.joined, _PADDING)).translate(fold)
+    block = TextBlock.from_texts(texts)
+    folded = b"".join((TEXT_SEPARATOR, block.joined, _PADDING)).translate(fold)
     inside = np.frombuffer(folded, np.uint8) != _SEPARATOR
-    runs = unspaced_runs(folded) if unspaced != WORDS or with_runs is not None else None
-    if with_runs is not None and runs is not None:
-        inside &= _of_forms(folded, inside, runs.begins) == with_runs
+    runs = find_unspaced_runs(folded) if unspaced != WORDS or has_run is not None else None
+    if has_run is not None and runs is not None:
+        inside &= _of_forms(folded, inside, runs.starts) == has_run
     if runs is not None and unspaced != WORDS:
         depth = np.zeros(inside.size, np.int8)
-        begins, ends = runs.runs
+        begins, ends = runs.run_bounds
         depth[begins] = 1
         depth[ends] = -1
         inside &= np.cumsum(depth, dtype=np.int8) == 0
@@ -124,7 +124,7 @@ def find_surfaces(
     starts = edges[0::2].copy()
     ends = edges[1::2]
     if runs is not None and unspaced != WORDS:
-        begins, their_ends = runs.pairs if unspaced == PAIRS else runs.runs
+        begins, their_ends = runs.pair_bounds if unspaced == PAIRS else runs.run_bounds
         starts = np.concatenate((starts, begins))
         ends = np.concatenate((ends, their_ends))
         order = np.argsort(starts, kind="stable")
@@ -135,7 +135,7 @@ def find_surfaces(
     return Surfaces(folded, starts, ends - starts, documents)
 
 
-def _of_forms(folded: bytes, inside: Mask, begins: Whole) -> Mask:
+def _of_forms(folded: bytes, inside: Mask, begins: Ints) -> Mask:
     """Return for each byte whether its form has one of the characters that begin at ``begins``; ``inside`` loses commas and full stops."""
     raw = np.frombuffer(folded, np.uint8)
     for lead, second, lasts in (
@@ -162,19 +162,19 @@ class SurfaceTable:
         self._chains = KeyTable(bits=12)
 
     @property
-    def limit(self) -> int:
+    def id_limit(self) -> int:
         """A number above all ids so far."""
         return 2 * max(len(self._words), len(self._chains)) + 2
 
     def intern(self, surfaces: Surfaces) -> Ids:
-        """Return the id of each form, shape (n_forms,): even up to eight bytes, odd for a chain, `LONG_FORM` beyond `MAX_INTERNED` bytes."""
+        """Return the id of each form, shape (n_forms,): even up to eight bytes, odd for a chain, `LONG_FORM_ID` beyond `MAX_INTERNED_BYTES` bytes."""
         text, starts, lengths, _ = surfaces
         ids = 2 * self._words.intern(_words(text, starts, lengths))
         long = np.flatnonzero(lengths > WORD_BYTES)
         done = WORD_BYTES
         while long.size:
-            if done == MAX_INTERNED:
-                ids[long] = LONG_FORM
+            if done == MAX_INTERNED_BYTES:
+                ids[long] = LONG_FORM_ID
                 break
             rest = lengths.take(long) - done
             words = self._words.intern(_words(text, starts.take(long) + done, rest))
@@ -183,14 +183,14 @@ class SurfaceTable:
             long = long.compress(rest > WORD_BYTES)
         return ids
 
-    def intern_in_fields(self, forms: Ids, fields: Whole) -> Ids:
-        """Return the id of each form in its field, which is given by number, shape (n_forms,): odd, or `LONG_FORM`."""
+    def intern_in_fields(self, forms: Ids, fields: Ints) -> Ids:
+        """Return the id of each form in its field, which is given by number, shape (n_forms,): odd, or `LONG_FORM_ID`."""
         ids = 2 * self._chains.intern(pair(_HIGHEST - fields, forms)) + 1
-        ids[forms == LONG_FORM] = LONG_FORM
+        ids[forms == LONG_FORM_ID] = LONG_FORM_ID
         return ids
 
 
-def _words(text: bytes, starts: Whole, lengths: Whole) -> Keys:
+def _words(text: bytes, starts: Ints, lengths: Ints) -> Keys:
     """Return up to eight bytes from each start on as a number, first byte lowest, zeros beyond the length; shape (n,).
 
     Combine two aligned words by shifts: `take` on an unaligned array would copy all of it.
@@ -252,43 +252,45 @@ def _kinds() -> Octets:
 class UnspacedRuns(NamedTuple):
     """The characters in runs of scripts without spaces, in order, in bytes of the text."""
 
-    begins: Whole
+    starts: Ints
     """Where each character begins, shape (n_characters,)."""
-    ends: Whole
+    ends: Ints
     """Where it ends, with its marks."""
-    first: Mask
+    is_first: Mask
     """True where a run begins."""
-    last: Mask
+    is_last: Mask
     """True where it ends."""
 
     @property
-    def runs(self) -> tuple[Whole, Whole]:
+    def run_bounds(self) -> tuple[Ints, Ints]:
         """Where each run begins and ends, shapes (n_runs,)."""
-        return self.begins[self.first], self.ends[self.last]
+        return self.starts[self.is_first], self.ends[self.is_last]
 
     @property
-    def pairs(self) -> tuple[Whole, Whole]:
+    def pair_bounds(self) -> tuple[Ints, Ints]:
         """Where each pair of characters that follow one another begins and ends, and each character that is a run."""
-        kept = ~self.last | self.first
-        return self.begins[kept], np.where(self.last, self.ends, np.append(self.ends[1:], 0))[kept]
+        kept = ~self.is_last | self.is_first
+        return self.starts[kept], np.where(self.is_last, self.ends, np.append(self.ends[1:], 0))[
+            kept
+        ]
 
 
 def is_unspaced(word: str) -> bool:
     """Return whether a word that is not empty begins with a letter of these scripts."""
-    return not word[0].isascii() and unspaced_runs(word[0].encode()) is not None
+    return not word[0].isascii() and find_unspaced_runs(word[0].encode()) is not None
 
 
-def texts_with_runs(texts: Sequence[bytes]) -> Ids:
+def find_texts_with_runs(texts: Sequence[bytes]) -> Ids:
     """Return the places of texts that have a run of a script without spaces, ascending."""
-    block = TextBlock.of(texts)
-    runs = unspaced_runs(block.joined)
+    block = TextBlock.from_texts(texts)
+    runs = find_unspaced_runs(block.joined)
     if runs is None:
         return np.empty(0, np.int32)
-    places = np.searchsorted(block.ends - block.starts[0], runs.begins)
+    places = np.searchsorted(block.ends - block.starts[0], runs.starts)
     return np.flatnonzero(np.bincount(places)).astype(np.int32)
 
 
-def unspaced_runs(text: bytes) -> UnspacedRuns | None:
+def find_unspaced_runs(text: bytes) -> UnspacedRuns | None:
     """Return the runs in a text in valid UTF-8; None if it has none."""
     raw = np.frombuffer(text, np.uint8)
     if raw.max(initial=0) < 0xE0:  # all these characters have three or four bytes
@@ -317,7 +319,7 @@ def unspaced_runs(text: bytes) -> UnspacedRuns | None:
     return UnspacedRuns(begins, ends, np.append(True, apart), np.append(apart, True))
 
 
-def _kinds_at(raw: Octets, places: Whole) -> Octets:
+def _kinds_at(raw: Octets, places: Ints) -> Octets:
     """Return the kinds of the characters of three or four bytes that begin at some places."""
     bytes_ = [raw.take(places + offset, mode="clip").astype(np.int32) for offset in range(3)]
     kinds: Octets = _kinds().take(

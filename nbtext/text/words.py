@@ -19,15 +19,15 @@ from functools import cache
 from typing import TYPE_CHECKING
 from unicodedata import category, combining, normalize
 
-from nbtext.errors import PathError, UsageError, did_you_mean, reason
-from nbtext.settings import LANGUAGES, NLTK_STEMMERS, UNSPACED_LANGUAGES, content_within_limit
+from nbtext.errors import PathError, UsageError, describe_os_error, did_you_mean
+from nbtext.settings import LANGUAGES, NLTK_STEMMERS, UNSPACED_LANGUAGES, read_within_limit
 from nbtext.text.surface_forms import is_unspaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MIN_CHARACTERS = 2
-MAX_BYTES = 255
+MIN_WORD_CHARS = 2
+MAX_WORD_BYTES = 255
 """A longer run, in bytes of UTF-8, is not a word but encoded data or a key."""
 
 _SPACE = " "
@@ -37,7 +37,7 @@ _JOINER = "\u034f"
 _MANY_MARKS = re.compile("[\\W\uff9e\uff9f]{14}")
 """Matches wherever more than 30 non-starters may follow one another: a letter has at most three, a mark two; two marks are letters to `re`."""
 
-MISREAD = {"hungarian": "iso-8859-2", "turkish": "iso-8859-9"}
+MISREAD_ENCODINGS = {"hungarian": "iso-8859-2", "turkish": "iso-8859-9"}
 """Lists that the package decoded as Latin-1, with "õ" for "ő" and "þ" for "ş", and their true encodings."""
 
 
@@ -94,25 +94,27 @@ _VISIBLE = _Visible()
 _ALPHABET = _Alphabet()
 
 
-def words(text: str, *, unspaced: bool = False) -> list[str]:
+def split_words(text: str, *, unspaced: bool = False) -> list[str]:
     """Return the words of a text in order, normalised and case-folded; with ``unspaced`` those in scripts without spaces have any length.
 
     >>> words("The CAFÉ's ﬁre—don’t 'panic' a 3.14")
     ['the', "café's", 'fire', "don't", 'panic', '14']
     """
-    return [word for word in candidates(text) if is_word(word, unspaced=unspaced)]
+    return [word for word in split_candidates(text) if is_word(word, unspaced=unspaced)]
 
 
 def is_word(word: str, *, unspaced: bool) -> bool:
     """Return whether a candidate is neither too short nor too long; with ``unspaced`` words in scripts without spaces have any length."""
-    if MIN_CHARACTERS <= len(word) <= MAX_BYTES // 4 or (unspaced and word and is_unspaced(word)):
+    if MIN_WORD_CHARS <= len(word) <= MAX_WORD_BYTES // 4 or (
+        unspaced and word and is_unspaced(word)
+    ):
         return True
     if len(word) == 1:
         return is_emoji(word)
-    return len(word) >= MIN_CHARACTERS and len(word.encode()) <= MAX_BYTES
+    return len(word) >= MIN_WORD_CHARS and len(word.encode()) <= MAX_WORD_BYTES
 
 
-def candidates(text: str) -> list[str]:
+def split_candidates(text: str) -> list[str]:
     """Return the words of a text with those too short or too long to count, and empty ones for runs without letter or digit."""
     if text.isascii() and text.isalnum():
         return [text.lower()]
@@ -157,7 +159,7 @@ def _stream_safe(text: str) -> str:
     return "".join(safe)
 
 
-def stop_words(name: str | tuple[str, ...], language: str) -> list[str]:
+def load_stop_words(name: str | tuple[str, ...], language: str) -> list[str]:
     """Return the stop list ``name``, normalised as words are, sorted.
 
     ``name`` is a language, ``none``, ``default`` (the list of ``language``), the path of a file with words separated by white space, or the words.
@@ -171,7 +173,7 @@ def stop_words(name: str | tuple[str, ...], language: str) -> list[str]:
     if name in LANGUAGES:
         return list(_stop_words_of(str(name)))
     return sorted(
-        set(words(_read(name) if isinstance(name, str) else " ".join(name), unspaced=True))
+        set(split_words(_read(name) if isinstance(name, str) else " ".join(name), unspaced=True))
     )
 
 
@@ -184,9 +186,10 @@ def _stop_words_of(language: str) -> list[str]:
         from stop_words import get_stop_words
 
         listed = "\n".join(
-            _redecoded(word, MISREAD.get(language, "latin-1")) for word in get_stop_words(language)
+            _redecoded(word, MISREAD_ENCODINGS.get(language, "latin-1"))
+            for word in get_stop_words(language)
         )
-    return sorted(set(words(listed, unspaced=True)))
+    return sorted(set(split_words(listed, unspaced=True)))
 
 
 def _redecoded(word: str, encoding: str) -> str:
@@ -200,14 +203,14 @@ def _redecoded(word: str, encoding: str) -> str:
 def _read(path: str) -> str:
     try:
         with open(path, "rb") as file:
-            content = content_within_limit(file, path)
+            content = read_within_limit(file, path)
     except FileNotFoundError:
         raise UsageError(
             f"no stop list or file is called {path!r}{did_you_mean(path, LANGUAGES)}",
             hint=f"use none, a file, or one of {', '.join(LANGUAGES)}",
         ) from None
     except OSError as problem:
-        raise PathError(reason(problem), where=path) from None
+        raise PathError(describe_os_error(problem), where=path) from None
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
@@ -216,7 +219,7 @@ def _read(path: str) -> str:
         ) from None
 
 
-def stemmer(name: str, language: str) -> Callable[[list[str]], list[str]]:
+def load_stemmer(name: str, language: str) -> Callable[[list[str]], list[str]]:
     """Return a function from words to their stems; ``snowball`` is Snowball's algorithm for ``language``, if there is one.
 
     A word whose stem would be empty stays as it is.

@@ -16,8 +16,8 @@ from nbtext.corpus.document import Notices
 from nbtext.corpus.reading import read_corpus
 from nbtext.errors import DocumentError, ModelError, PathError, UsageError
 from nbtext.model import TextClassifier
-from nbtext.model.state import from_plain, to_plain
-from nbtext.prediction.labels import labels_in, shown_label
+from nbtext.model.state import decode_model, encode_model
+from nbtext.prediction.labels import format_label, list_labels
 from nbtext.settings import FORMATS, Reading
 from nbtext.store.model_file import _decode_index
 from tests.model_bytes import FIELDS, HEAD, OPCODES, outcome, put_together
@@ -75,7 +75,7 @@ def reader(content: bytes, reading: dict[str, Any]) -> None:
     for labelled in (True, False):
         try:
             documents = list(
-                read_corpus([str(FILE)], Reading.of(reading), Notices(), labelled=labelled)
+                read_corpus([str(FILE)], Reading.from_values(reading), Notices(), labelled=labelled)
             )
         except (PathError, UsageError) as problem:
             _readable(str(problem))
@@ -98,19 +98,19 @@ def _well_formed(document: Document, *, labelled: bool) -> None:
     document.text.decode()
     if labelled:
         assert document.label
-        shown_label(document.label).encode()
+        format_label(document.label).encode()
 
 
 def train(documents: list[Document], reading: dict[str, Any]) -> None:
     """Documents that were read can be learnt from, and what was learnt becomes settings and arrays and comes back."""
     model = TextClassifier(smoothing=1, calibration="none")
-    model.reading = Reading.of(reading)
+    model.reading = Reading.from_values(reading)
     learnt(model, ((document.label or "", document.text) for document in documents))
-    plain = to_plain(model.fitted)
-    state = from_plain(*plain)
+    plain = encode_model(model.fitted)
+    state = decode_model(*plain)
     assert state.counts.table == model.counts.table
     assert state.classes == sorted(
-        {label for document in documents if document.label for label in labels_in(document.label)}
+        {label for document in documents if document.label for label in list_labels(document.label)}
     )
 
 
@@ -120,7 +120,7 @@ def _readable(message: str) -> None:
     assert message.encode("utf-8", "surrogateescape")
 
 
-BY_LINE = [name for name, layout in FORMATS.items() if layout.line_per_document]
+BY_LINE = [name for name, layout in FORMATS.items() if layout.has_line_per_document]
 
 
 def cut(content: bytes) -> None:
@@ -198,7 +198,7 @@ def of_file(content: bytes, reading: dict[str, Any]) -> None:
     """One file that is one document."""
     FILE.write_bytes(content)
     (document,) = read_corpus(
-        [str(FILE)], Reading.of({"format": "dir", **reading}), Notices(), labelled=False
+        [str(FILE)], Reading.from_values({"format": "dir", **reading}), Notices(), labelled=False
     )
     _well_formed(document, labelled=False)
     if document.problem is None:

@@ -29,7 +29,7 @@ from scipy.special import gammaln, psi
 
 import nbtext as package
 from nbtext import TextClassifier
-from nbtext.model.description import describe, warnings
+from nbtext.model.description import describe_model, list_warnings
 from tests.process import REPOSITORY, SERVICE_DESK, nbtext
 
 if TYPE_CHECKING:
@@ -272,10 +272,10 @@ def said(model: TextClassifier, asked: list[Any] = ASKED) -> list[str]:
     )
     numbers = [float(value).hex() for array in values for value in array.ravel()]
     return [
-        describe(model.fitted),
+        describe_model(model.fitted),
         str(model.classes),
         str(model.predict(asked).tolist()),
-        *warnings(model.fitted),
+        *list_warnings(model.fitted),
         " ".join(numbers),
     ]
 

@@ -35,7 +35,7 @@ def posterior(model: TextClassifier, document: str | Mapping[str, object]) -> di
 
 def probability(model: TextClassifier, word: str) -> dict[str, float]:
     """Return φ of one word, by class."""
-    row = model.fitted.language_models.probability(
+    row = model.fitted.language_models.compute_probability(
         np.array(model.fitted.statistics.vocabulary.find([word]))
     )[0]
     return dict(zip(model.classes, row.tolist(), strict=True))

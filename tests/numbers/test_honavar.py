@@ -24,10 +24,10 @@ def test_the_table_of_eight_people() -> None:
     assert isinstance(classifier, AttributedClassifier)
     _, hair, eye = (
         {
-            model.fitted.statistics.vocabulary.term(term).rpartition("\x1f")[
+            model.fitted.statistics.vocabulary.get_term(term).rpartition("\x1f")[
                 2
-            ]: of.values.probability(np.array([term]))[0].tolist()
-            for term in np.flatnonzero(of.values.selected).tolist()
+            ]: of.language_models.compute_probability(np.array([term]))[0].tolist()
+            for term in np.flatnonzero(of.language_models.selected).tolist()
         }
         for of in classifier.likelihoods.categorical
     )

@@ -77,7 +77,11 @@ def test_the_document_of_example_13_2_is_not_about_china() -> None:
         )
     )
     theta = dict(
-        zip(model.classes, model.fitted.classifier.probability(terms).T.tolist(), strict=True)
+        zip(
+            model.classes,
+            model.fitted.classifier.compute_probability(terms).T.tolist(),
+            strict=True,
+        )
     )
     assert theta["yes"] == pytest.approx([4 / 5, 1 / 5, 1 / 5, 2 / 5, 2 / 5, 2 / 5], rel=1e-12)
     assert theta["no"] == pytest.approx([2 / 3, 2 / 3, 2 / 3, 1 / 3, 1 / 3, 1 / 3], rel=1e-12)

@@ -11,7 +11,7 @@ import math
 import numpy as np
 import pytest
 
-from nbtext.language_model.measures import model_posteriors
+from nbtext.language_model.measures import compute_model_posteriors
 from nbtext.language_model.smoothing import CountHistogram, log_evidence
 
 HEADS, TAILS = 140, 110
@@ -28,7 +28,7 @@ FAIR = 250 * math.log(1 / 2)
 
 @pytest.mark.parametrize(("alpha", "ratio"), [(1, 0.48), (50, 1.9)])
 def test_the_euro_is_weak_evidence_either_way(alpha: float, ratio: float) -> None:
-    biased, fair = model_posteriors([log_evidence(COIN, strength=2 * alpha), FAIR])
+    biased, fair = compute_model_posteriors([log_evidence(COIN, strength=2 * alpha), FAIR])
     factor = math.exp(fair.log_bayes_factor - biased.log_bayes_factor)
     assert round(factor, 2 if factor < 1 else 1) == ratio
     assert biased.probability == pytest.approx(factor / (1 + factor))
@@ -51,7 +51,9 @@ def test_the_euro_is_weak_evidence_either_way(alpha: float, ratio: float) -> Non
     ],
 )
 def test_evidence_in_words(factor: float, words: str) -> None:
-    best, other, impossible = model_posteriors([-1000.0, -1000.0 - math.log(factor), -math.inf])
+    best, other, impossible = compute_model_posteriors(
+        [-1000.0, -1000.0 - math.log(factor), -math.inf]
+    )
     assert (best.evidence_for_best, other.evidence_for_best, impossible.evidence_for_best) == (
         "",
         words,
@@ -62,6 +64,6 @@ def test_evidence_in_words(factor: float, words: str) -> None:
 
 
 def test_equal_models_and_none_that_is_possible() -> None:
-    assert model_posteriors([-7.0] * 4) == [(0.25, 0.0, "")] * 4
+    assert compute_model_posteriors([-7.0] * 4) == [(0.25, 0.0, "")] * 4
     with pytest.raises(ValueError, match="impossible under every model"):
-        model_posteriors([-math.inf])
+        compute_model_posteriors([-math.inf])

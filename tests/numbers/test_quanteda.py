@@ -22,7 +22,7 @@ WORDS = ["chinese", "japan", "tokyo", "beijing", "macao", "shanghai"]
 def presence(model: TextClassifier) -> dict[str, list[float]]:
     """Return θ of the words, by class."""
     assert isinstance(model.fitted.classifier, BernoulliNaiveBayes)
-    theta = model.fitted.classifier.probability(
+    theta = model.fitted.classifier.compute_probability(
         np.array(model.fitted.statistics.vocabulary.find(WORDS))
     )
     return dict(zip(model.classes, theta.T.tolist(), strict=True))

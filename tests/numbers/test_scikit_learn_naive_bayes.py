@@ -41,7 +41,7 @@ def test_bernoulli_on_chinese() -> None:
     """`test_bnb`."""
     model = fitted(CHINESE, smoothing=1, classifier="bernoulli")
     assert isinstance(model.fitted.classifier, BernoulliNaiveBayes)
-    theta = model.fitted.classifier.probability(
+    theta = model.fitted.classifier.compute_probability(
         np.array(model.fitted.statistics.vocabulary.find(WORDS))
     ).T.tolist()
     assert dict(zip(model.classes, theta, strict=True)) == {
@@ -60,7 +60,7 @@ def test_bernoulli_probabilities_of_three_classes() -> None:
         [(f"k{label}", text(row)) for label, row in rows], smoothing=1, classifier="bernoulli"
     )
     assert isinstance(model.fitted.classifier, BernoulliNaiveBayes)
-    theta = model.fitted.classifier.probability(
+    theta = model.fitted.classifier.compute_probability(
         np.array(model.fitted.statistics.vocabulary.find(["c0", "c1", "c2"]))
     ).T
     assert theta.tolist() == [

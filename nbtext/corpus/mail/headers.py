@@ -12,10 +12,15 @@ from itertools import chain, compress, repeat
 from operator import contains
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbtext.corpus.decoding import Doubts, from_charset, joined_doubts, whole_characters
-from nbtext.document_fields import field_name
+from nbtext.corpus.decoding import (
+    DecodingIssues,
+    decode_with_charset,
+    drop_partial_characters,
+    merge_decoding_issues,
+)
+from nbtext.document_fields import normalise_field_name
 from nbtext.errors import DocumentError
-from nbtext.prediction.labels import label_set
+from nbtext.prediction.labels import make_label_set
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -56,7 +61,7 @@ _UNREAD = re.compile(
 )
 """Headers that are never read: they name the class, the list, the machine or person that received the mail, dates, sizes and ids.
 
-`nbtext.corpus.mail.structure` reads the Content- headers.
+`nbtext.corpus.is_mail.structure` reads the Content- headers.
 """
 
 _ROUTE = b"received"
@@ -82,7 +87,7 @@ _REMEMBERED = 1 << 13
 _LONGEST_REMEMBERED = 1 << 8
 
 
-class Name(NamedTuple):
+class HeaderRule(NamedTuple):
     """The name of a header that is read."""
 
     lower: bytes
@@ -92,10 +97,10 @@ class Name(NamedTuple):
     kind: int
 
 
-_WORDS, _OF_ADDRESSES, _OF_IDS, _OF_HOSTS, DECLARES = range(5)
+_WORDS, _OF_ADDRESSES, _OF_IDS, _OF_HOSTS, CONTENT_DECLARATION = range(5)
 """Kinds of headers; the last declares a part."""
 
-DECLARING = (b"content-type", b"content-disposition", b"content-transfer-encoding")
+CONTENT_HEADERS = (b"content-type", b"content-disposition", b"content-transfer-encoding")
 
 _KINDS = {
     **dict.fromkeys(
@@ -115,15 +120,15 @@ _KINDS = {
     ),
     **dict.fromkeys((b"in-reply-to", b"references"), _OF_IDS),  # only that they are there counts
     _ROUTE: _OF_HOSTS,
-    **dict.fromkeys(DECLARING, DECLARES),
+    **dict.fromkeys(CONTENT_HEADERS, CONTENT_DECLARATION),
 }
 
 
-Headers = list[tuple[Name, bytes]]
+Headers = list[tuple[HeaderRule, bytes]]
 """Names, and values as they stand, without the white space around them."""
 
 
-class Names(dict[bytes, Name | bool]):
+class HeaderFilter(dict[bytes, HeaderRule | bool]):
     """Names of headers as they stand, each with what it means: True for a header that is not read, False for what is no name.
 
     ``wanted`` are the names to read in lower case, None for all but those that are never read. Headers that declare a part are always read.
@@ -133,31 +138,31 @@ class Names(dict[bytes, Name | bool]):
         super().__init__()
         self._wanted = wanted
 
-    def __missing__(self, name: bytes) -> Name | bool:
+    def __missing__(self, name: bytes) -> HeaderRule | bool:
         read = self._read(name)
         if len(self) < _REMEMBERED and len(name) <= _LONGEST_NAME:
             self[name] = read
         return read
 
-    def _read(self, name: bytes) -> Name | bool:
+    def _read(self, name: bytes) -> HeaderRule | bool:
         if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
             return False
         lower = name.lower()
         kind = _KINDS.get(lower, _WORDS)
         is_wanted = not _UNREAD.fullmatch(lower) if self._wanted is None else lower in self._wanted
-        field = field_name(lower.decode())
+        field = normalise_field_name(lower.decode())
         return (
-            Name(lower, field, (b"header:" + field,), kind)
-            if is_wanted or kind == DECLARES
+            HeaderRule(lower, field, (b"header:" + field,), kind)
+            if is_wanted or kind == CONTENT_DECLARATION
             else True
         )
 
 
-names_to_read = lru_cache(1 << 4)(Names)
+get_header_filter = lru_cache(1 << 4)(HeaderFilter)
 """What is known of names is kept from mail to mail."""
 
 
-def split_headers(message: bytes, names: Names) -> tuple[Headers, bytes]:
+def split_headers(message: bytes, names: HeaderFilter) -> tuple[Headers, bytes]:
     """Return those headers of a message or of a part of one that are read, and its body.
 
     Lines between headers that are no headers are dropped; those after the last header become the first lines of the body. A message whose first line is no header has none.
@@ -175,7 +180,7 @@ def split_headers(message: bytes, names: Names) -> tuple[Headers, bytes]:
         for name, colon, value in map(bytes.partition, lines, repeat(b":"))
         if colon
     ]
-    headers = [(name, value.strip()) for name, value in parts if name.__class__ is Name]
+    headers = [(name, value.strip()) for name, value in parts if name.__class__ is HeaderRule]
     if _is_header(lines[-1], names):
         return headers, body
     last = next(place for place in range(len(lines) - 1, -1, -1) if _is_header(lines[place], names))
@@ -183,18 +188,18 @@ def split_headers(message: bytes, names: Names) -> tuple[Headers, bytes]:
     return headers, b"\n".join([*stray, b"", body]) if any(stray) else body
 
 
-def _is_header(line: bytes, names: Names) -> bool:
+def _is_header(line: bytes, names: HeaderFilter) -> bool:
     name, colon, _ = line.partition(b":")
     return bool(colon and names[name])
 
 
-def decoded_header(value: bytes, encoding: str) -> tuple[bytes, Doubts]:
+def decode_header(value: bytes, encoding: str) -> tuple[bytes, DecodingIssues]:
     """Return a header's value as UTF-8 with encoded words (RFC 2047) decoded, and what is doubtful about it.
 
     White space between two encoded words is dropped. Those of one charset are decoded as one, since programs cut them inside of a character.
     """
     if b"=?" not in value:
-        return from_charset(value, None, encoding)
+        return decode_with_charset(value, None, encoding)
     first, *pieces = _ENCODED_WORD.split(value)
     runs: list[tuple[str | None, list[bytes]]] = [(None, [first])]
     for at in range(0, len(pieces), 4):
@@ -209,19 +214,21 @@ def decoded_header(value: bytes, encoding: str) -> tuple[bytes, Doubts]:
         if after.strip() or at + 4 == len(pieces):
             runs.append((None, [after]))
     decoded = [
-        from_charset(b"".join(words), charset, "auto" if charset else encoding)
+        decode_with_charset(b"".join(words), charset, "auto" if charset else encoding)
         for charset, words in runs
     ]
-    return b"".join(text for text, _ in decoded), joined_doubts(doubts for _, doubts in decoded)
+    return b"".join(text for text, _ in decoded), merge_decoding_issues(
+        doubts for _, doubts in decoded
+    )
 
 
-def labels_in_header(message: bytes, header: str, encoding: str) -> Label:
+def parse_header_labels(message: bytes, header: str, encoding: str) -> Label:
     """Return the set of the labels in a header, with commas between them and quotes around one that has a comma."""
     found = _values(message, header, encoding)
     if not found:
         raise DocumentError(f"no header {header!r}", hint="see --label-column")
     text = b",".join(found).decode()
-    return label_set(
+    return make_label_set(
         filter(
             None,
             map(str.strip, next(csv.reader([" ".join(text.split())], skipinitialspace=True), [])),
@@ -229,7 +236,7 @@ def labels_in_header(message: bytes, header: str, encoding: str) -> Label:
     )
 
 
-def has_value(message: bytes, header: str, value: str, encoding: str) -> bool:
+def has_header_value(message: bytes, header: str, value: str, encoding: str) -> bool:
     """Return whether a header has this value, or one of addresses this address. What a message does not have is empty."""
     wanted = b" ".join(os.fsencode(value).split())
     found = [b" ".join(text.split()) for text in _values(message, header, encoding)] or [b""]
@@ -243,22 +250,22 @@ def _values(message: bytes, header: str, encoding: str) -> list[bytes]:
     name = header.lower().encode()
     return [
         value
-        for _, value in chosen_fields(
-            split_headers(message, names_to_read((name,)))[0], (name,), encoding
+        for _, value in select_fields(
+            split_headers(message, get_header_filter((name,)))[0], (name,), encoding
         )
     ]
 
 
-def chosen_fields(headers: Headers, names: Collection[bytes], encoding: str) -> Fields:
+def select_fields(headers: Headers, names: Collection[bytes], encoding: str) -> Fields:
     """Return the fields of the headers with these names."""
     return [
-        (name.field, decoded_header(value, encoding)[0])
+        (name.field, decode_header(value, encoding)[0])
         for name, value in headers
         if name.lower in names
     ]
 
 
-def all_fields(headers: Headers, encoding: str) -> tuple[Fields, bytes]:
+def extract_fields(headers: Headers, encoding: str) -> tuple[Fields, bytes]:
     """Return the fields of all headers but those that declare a part, and items.
 
     These are the names of the headers, addresses, their domains and the ends of these, and hosts and networks (/8, /16, /24) of Received, each once.
@@ -272,7 +279,7 @@ def all_fields(headers: Headers, encoding: str) -> tuple[Fields, bytes]:
             text = (
                 value
                 if value.isascii() and b"=?" not in value
-                else decoded_header(value, encoding)[0]
+                else decode_header(value, encoding)[0]
             )
             if kind == _OF_ADDRESSES and b"@" in text:
                 of_addresses, text = (
@@ -288,7 +295,7 @@ def all_fields(headers: Headers, encoding: str) -> tuple[Fields, bytes]:
             items.append(item)
     tokens = b" ".join(route).translate(_TO_HOSTS).split()
     items += [
-        host_items(_ROUTE, host[-_LONGEST_ITEM:])
+        list_host_items(_ROUTE, host[-_LONGEST_ITEM:])
         for host in dict.fromkeys(compress(tokens, map(contains, tokens, repeat(_DOT))))
     ]
     return words, b" ".join(dict.fromkeys(chain.from_iterable(items)))
@@ -297,12 +304,13 @@ def all_fields(headers: Headers, encoding: str) -> tuple[Fields, bytes]:
 def _addresses(field: bytes, text: bytes) -> tuple[list[Sequence[bytes]], bytes]:
     """Return the items of each address in a header, and its text without their domains."""
     found = [
-        whole_characters(address[-_LONGEST_ITEM:])
+        drop_partial_characters(address[-_LONGEST_ITEM:])
         for address in text.translate(_TO_ADDRESSES).split()
         if b"@" in address
     ]
     return [
-        (b"%b:%b" % (field, each), *host_items(field, each.rpartition(b"@")[2])) for each in found
+        (b"%b:%b" % (field, each), *list_host_items(field, each.rpartition(b"@")[2]))
+        for each in found
     ], _DOMAIN.sub(b" ", text)
 
 
@@ -311,7 +319,7 @@ _usual_addresses = lru_cache(_REMEMBERED)(_addresses)
 
 
 @lru_cache(_REMEMBERED)
-def host_items(field: bytes, host: bytes) -> Sequence[bytes]:
+def list_host_items(field: bytes, host: bytes) -> Sequence[bytes]:
     """Return the items of a host: its name, its domain and the end of that, or the networks that its address is in.
 
     >>> host_items(b"host", b"www.example.org")
@@ -320,7 +328,7 @@ def host_items(field: bytes, host: bytes) -> Sequence[bytes]:
     name = host.strip(b".-_")
     labels = name.split(b".")
     if not labels[-1].isdigit():
-        names = [name, domain_of(name), labels[-1]]
+        names = [name, guess_registered_domain(name), labels[-1]]
     else:
         names = (
             [b".".join(labels[:n]) for n in range(1, _OCTETS)] if len(labels) == _OCTETS else [name]
@@ -328,7 +336,7 @@ def host_items(field: bytes, host: bytes) -> Sequence[bytes]:
     return [b"%b:%b" % (field, name) for name in names if name]
 
 
-def domain_of(host: bytes) -> bytes:
+def guess_registered_domain(host: bytes) -> bytes:
     """Return the part of a host's name that was registered, by its looks.
 
     >>> domain_of(b"www.example.org"), domain_of(b"mail.example.co.uk")

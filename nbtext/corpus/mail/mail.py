@@ -6,16 +6,21 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbtext.corpus.decoding import Doubts, from_charset, joined_doubts, refuse_binary
-from nbtext.corpus.html import HtmlDocument, declared_charset
+from nbtext.corpus.decoding import (
+    DecodingIssues,
+    check_not_binary,
+    decode_with_charset,
+    merge_decoding_issues,
+)
+from nbtext.corpus.html import HtmlDocument, find_meta_charset
 from nbtext.corpus.mail.headers import (
-    all_fields,
-    chosen_fields,
-    decoded_header,
-    names_to_read,
+    decode_header,
+    extract_fields,
+    get_header_filter,
+    select_fields,
     split_headers,
 )
-from nbtext.corpus.mail.structure import Part, structure_items
+from nbtext.corpus.mail.structure import MimePart, list_structure_items
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -72,12 +77,12 @@ _FILLERS = r"\u115f\u1160\u3164\uffa0"
 _WORD = re.compile(rf"(?=([{_UNSPACED}]{{1,2}}))|([^\W_{_UNSPACED}{_FILLERS}]+)")
 
 
-class MailReading(NamedTuple):
+class MailOptions(NamedTuple):
     """Options of reading mail; ``encoding`` is for parts that do not declare theirs."""
 
     headers: Sequence[bytes] | None = (b"subject",)
     """Names, in lower case, of the headers to read; None for ``auto``."""
-    tagged: Collection[bytes] = ()
+    tag_headers: Collection[bytes] = ()
     """Those of them that are fields, not part of the text."""
     structure: bool = False
     encoding: str = "auto"
@@ -87,7 +92,7 @@ class MailReading(NamedTuple):
     drop_signatures: bool = False
 
     @classmethod
-    def of(cls, reading: Reading, encoding: str) -> MailReading:
+    def from_settings(cls, reading: Reading, encoding: str) -> MailOptions:
         """Return what the settings ask for."""
         auto = reading.headers == "auto"
         headers = None if auto else reading.headers.encode().split(b",")
@@ -109,16 +114,16 @@ class MailReading(NamedTuple):
 class _Leaf:
     """A text part as it is read."""
 
-    def __init__(self, part: Part, wanted: MailReading) -> None:
-        content = part.decoded()
+    def __init__(self, part: MimePart, wanted: MailOptions) -> None:
+        content = part.decode_content()
         charset = part.charset
         if charset is None and part.is_markup and wanted.encoding == "auto":
-            charset = declared_charset(content)
-        text, self.doubts = from_charset(content, charset, wanted.encoding)
-        self.page = HtmlDocument.of(text) if part.is_markup else None
+            charset = find_meta_charset(content)
+        text, self.doubts = decode_with_charset(content, charset, wanted.encoding)
+        self.page = HtmlDocument.from_markup(text) if part.is_markup else None
         """None for a part without markup."""
         if self.page is not None:
-            text = self.page.text(drop_quotes=wanted.drop_quotes)
+            text = self.page.extract_text(drop_quotes=wanted.drop_quotes)
         if wanted.drop_signatures:
             text = _without_signature(text)
         if wanted.drop_quotes:
@@ -136,19 +141,19 @@ class _Leaf:
 class _Leaves(dict[int, _Leaf]):
     """The text parts of a mail that were decoded, by the identity of the part."""
 
-    def __init__(self, wanted: MailReading) -> None:
+    def __init__(self, wanted: MailOptions) -> None:
         super().__init__()
         self._wanted = wanted
 
-    def of(self, part: Part) -> _Leaf:
+    def of(self, part: MimePart) -> _Leaf:
         """Return a part as it is read, decoded once."""
         if id(part) not in self:
             self[id(part)] = _Leaf(part, self._wanted)
         return self[id(part)]
 
-    def shown(self, part: Part) -> list[Part]:
+    def shown(self, part: MimePart) -> list[MimePart]:
         """Return the text parts to read: of alternatives those of `_chosen`, nested messages included, no attachments."""
-        if part.attached:
+        if part.is_attached:
             return []
         if part.kind == "multipart/alternative":
             return self._chosen([(each.kind, self.shown(each)) for each in part.parts])
@@ -156,7 +161,7 @@ class _Leaves(dict[int, _Leaf]):
             return [leaf for each in part.parts for leaf in self.shown(each)]
         return [part] if part.is_text else []
 
-    def _chosen(self, alternatives: Sequence[tuple[str, list[Part]]]) -> list[Part]:
+    def _chosen(self, alternatives: Sequence[tuple[str, list[MimePart]]]) -> list[MimePart]:
         """Return the parts of the first plain alternative that has words, else of the last that has, and of those that say something else.
 
         These share fewer than half of the words of the shorter with what is read already. A person sees only one alternative, and the sender
@@ -181,45 +186,47 @@ class _Leaves(dict[int, _Leaf]):
         return chosen
 
 
-def read_mail(message: bytes, wanted: MailReading) -> tuple[bytes, Doubts, Fields]:
+def read_mail(message: bytes, wanted: MailOptions) -> tuple[bytes, DecodingIssues, Fields]:
     """Return the readable text of a message as UTF-8, what is doubtful about it, and its fields.
 
     Raise `DocumentError` for bytes without headers that are no text, and for parts that declare no charset and are not in the encoding named.
     """
-    headers, body = split_headers(message, names_to_read(wanted.headers and tuple(wanted.headers)))
+    headers, body = split_headers(
+        message, get_header_filter(wanted.headers and tuple(wanted.headers))
+    )
     if body is message and wanted.encoding == "auto":
-        refuse_binary(message, whole_file=True)
+        check_not_binary(message, whole_file=True)
     if wanted.label:
         headers = [each for each in headers if each[0].lower != wanted.label]
     named = (
         (b"subject",)
         if wanted.headers is None
-        else [name for name in wanted.headers if name not in wanted.tagged]
+        else [name for name in wanted.headers if name not in wanted.tag_headers]
     )
     decoded = [
-        decoded_header(value, wanted.encoding)
+        decode_header(value, wanted.encoding)
         for name in named
         for found, value in headers
         if found.lower == name
     ]
-    part = Part.of(headers, body)
+    part = MimePart.from_headers(headers, body)
     leaves = _Leaves(wanted)
     shown = [leaves.of(each) for each in leaves.shown(part)]
     decoded += [(leaf.text, leaf.doubts) for leaf in shown]
     fields, items = (
-        all_fields(headers, wanted.encoding)
+        extract_fields(headers, wanted.encoding)
         if wanted.headers is None
-        else (chosen_fields(headers, wanted.tagged, wanted.encoding), b"")
+        else (select_fields(headers, wanted.tag_headers, wanted.encoding), b"")
     )
     if wanted.structure:
         parts = list(part.walk())
-        pages = [leaves.of(each).page for each in parts if each.is_markup and not each.attached]
+        pages = [leaves.of(each).page for each in parts if each.is_markup and not each.is_attached]
         plain = b"".join([leaf.text for leaf in shown if leaf.page is None])
-        of_structure = structure_items(parts, list(filter(None, pages)), plain)
+        of_structure = list_structure_items(parts, list(filter(None, pages)), plain)
         items = b"%b %b" % (items, of_structure) if items else of_structure
     text = b"\n\n".join([text for text, _ in decoded])
     return (
         text,
-        joined_doubts(doubts for _, doubts in decoded),
+        merge_decoding_issues(doubts for _, doubts in decoded),
         [*fields, (b"", items)] if items else fields,
     )

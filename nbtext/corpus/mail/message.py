@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-MARK = "X-Nbtext"
+MARK_HEADER = "X-Nbtext"
 
-LONGEST_HEAD = 1 << 20
+MAX_HEAD_BYTES = 1 << 20
 """Bytes at the start of a message among which its headers are; mail servers accept far fewer."""
 
 _ENVELOPE = re.compile(rb"(?:From [^\n]*\n(?:>From [^\n]*\n)*)?(?:[ \t][^\n]*\n)*")
@@ -16,7 +16,8 @@ _ENVELOPE = re.compile(rb"(?:From [^\n]*\n(?:>From [^\n]*\n)*)?(?:[ \t][^\n]*\n)
 _EMPTY_LINE = re.compile(rb"^\r?\n", re.MULTILINE)
 
 _MARKED = re.compile(
-    rb"^%b[ \t]*:[^\n]*(?:\n[ \t][^\n]*)*(?:\n|\Z)" % MARK.encode(), re.MULTILINE | re.IGNORECASE
+    rb"^%b[ \t]*:[^\n]*(?:\n[ \t][^\n]*)*(?:\n|\Z)" % MARK_HEADER.encode(),
+    re.MULTILINE | re.IGNORECASE,
 )
 
 _LINE_END = re.compile(rb"\r?\n")
@@ -33,22 +34,22 @@ class Message(NamedTuple):
     content: bytes
 
     @classmethod
-    def of(cls, start: bytes) -> Message:
-        """Return the message that begins with these bytes, at least `LONGEST_HEAD` of them if it is as long."""
+    def from_start(cls, start: bytes) -> Message:
+        """Return the message that begins with these bytes, at least `MAX_HEAD_BYTES` of them if it is as long."""
         found = _ENVELOPE.match(start)
         begin = found.end() if found else 0
         empty = _EMPTY_LINE.search(start, begin)
         end = empty.start() if empty else len(start)
         return cls(start[:begin], _MARKED.sub(b"", start[begin:end]) + start[end:])
 
-    def marked(self, value: str) -> bytes:
+    def with_mark(self, value: str) -> bytes:
         r"""Return the message with one header `MARK` in front of all others; lines of its value after the first must begin with a space.
 
         >>> Message.of(b"From ann Sat\nx-nbtext: forged\nSubject: prize\n\nwin").marked("spam; probability=0.98")
         b'From ann Sat\nX-Nbtext: spam; probability=0.98\nSubject: prize\n\nwin'
         """
         first = _LINE_END.search(self.content)
-        header = f"{MARK}: {value}\n".encode().replace(b"\n", first[0] if first else b"\n")
+        header = f"{MARK_HEADER}: {value}\n".encode().replace(b"\n", first[0] if first else b"\n")
         if self.content.startswith(
             (b" ", b"\t")
         ):  # one line without an end, which would continue the header

@@ -10,14 +10,14 @@ from itertools import compress, count, repeat
 from operator import is_
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbtext.corpus.decoding import whole_characters
+from nbtext.corpus.decoding import drop_partial_characters
 from nbtext.corpus.mail.headers import (
-    DECLARES,
-    DECLARING,
+    CONTENT_DECLARATION,
+    CONTENT_HEADERS,
     Headers,
-    domain_of,
-    host_items,
-    names_to_read,
+    get_header_filter,
+    guess_registered_domain,
+    list_host_items,
     split_headers,
 )
 
@@ -54,11 +54,11 @@ _FOR_PROGRAMS = frozenset({
 _MARKUP = ("html", "enriched", "richtext", "xml")
 """Ends of the kinds whose tags are not shown; RFC 1896 for enriched."""
 
-_NONE = names_to_read(())
+_NONE = get_header_filter(())
 """Headers of parts are read for what they declare alone."""
 
 
-class Part(NamedTuple):
+class MimePart(NamedTuple):
     """A message or a part of one, as its Content- headers declare it."""
 
     kind: str
@@ -68,30 +68,32 @@ class Part(NamedTuple):
     """The content transfer encoding, in lower case."""
     name: str
     """The name of the file that it is, if any."""
-    attached: bool
+    is_attached: bool
     content: bytes
     """As it stands in the message."""
-    parts: Sequence[Part] = ()
+    parts: Sequence[MimePart] = ()
 
     @classmethod
-    def of(cls, headers: Headers, body: bytes, default: str = "text/plain", depth: int = 0) -> Part:
+    def from_headers(
+        cls, headers: Headers, body: bytes, default: str = "text/plain", depth: int = 0
+    ) -> MimePart:
         """Return a part, with the parts in it, from its headers and its body."""
         declared = {
             name.lower: value[:_LONGEST]
             for name, value in reversed(headers)
-            if name.kind == DECLARES
+            if name.kind == CONTENT_DECLARATION
         }
-        of_each = map(declared.get, DECLARING, repeat(b""))
+        of_each = map(declared.get, CONTENT_HEADERS, repeat(b""))
         kind, charset, boundary, encoding, name, attached = _declaration(*of_each, default)
-        parts: list[Part] = []
+        parts: list[MimePart] = []
         if depth < _DEEPEST and kind.startswith("multipart/"):
             inner = "message/rfc822" if kind == "multipart/digest" else "text/plain"
             parts = [
-                cls.of(*split_headers(piece, _NONE), inner, depth + 1)
+                cls.from_headers(*split_headers(piece, _NONE), inner, depth + 1)
                 for piece in _pieces(body, boundary)
             ]
         elif depth < _DEEPEST and kind == "message/rfc822":
-            parts = [cls.of(*split_headers(body, _NONE), depth=depth + 1)]
+            parts = [cls.from_headers(*split_headers(body, _NONE), depth=depth + 1)]
         if not parts and kind.startswith(("multipart/", "message/")):
             kind = "text/plain" if kind != "message/delivery-status" else kind
         return cls(kind, charset, encoding, name, attached, body, parts)
@@ -106,13 +108,13 @@ class Part(NamedTuple):
         """Whether it is HTML, or text with tags like those."""
         return self.kind.startswith("text/") and self.kind.endswith(_MARKUP)
 
-    def walk(self) -> Iterator[Part]:
+    def walk(self) -> Iterator[MimePart]:
         """Yield the part, and all parts in it."""
         yield self
         for part in self.parts:
             yield from part.walk()
 
-    def decoded(self) -> bytes:
+    def decode_content(self) -> bytes:
         """Return the content without its transfer encoding, as far as it can be decoded."""
         if self.encoding == "quoted-printable":
             return a2b_qp(self.content)
@@ -221,7 +223,9 @@ _LONGEST_ITEM = 100
 """Bytes of an item that are kept at most, of the name of a file characters."""
 
 
-def structure_items(parts: Sequence[Part], pages: Sequence[HtmlDocument], plain: bytes) -> bytes:
+def list_structure_items(
+    parts: Sequence[MimePart], pages: Sequence[HtmlDocument], plain: bytes
+) -> bytes:
     """Return what a mail looks like as items, each once, given it and all parts in it, the HTML parts, and the text of the others."""
     items = {b"parts:%d" % _amount(len(parts))}
     for part in parts:
@@ -232,7 +236,7 @@ def structure_items(parts: Sequence[Part], pages: Sequence[HtmlDocument], plain:
         links += _LINK.findall(attributes)
         items.update(_looks(page, attributes.lower()))
     items.add(b"links:%d" % _amount(len(links)))
-    items.update(*[host_items(b"host", link.lower()) for link in set(links)])
+    items.update(*[list_host_items(b"host", link.lower()) for link in set(links)])
     return b" ".join(sorted(items)).translate(None, _CONTROLS)
 
 
@@ -250,7 +254,7 @@ def _of_part(kind: str, charset: str | None, encoding: str, name: str) -> list[b
         if value
     }
     return [
-        b"%b:%b" % (field, whole_characters(value[:_LONGEST_ITEM]))
+        b"%b:%b" % (field, drop_partial_characters(value[:_LONGEST_ITEM]))
         for field, value in values.items()
     ]
 
@@ -263,7 +267,7 @@ def _looks(page: HtmlDocument, attributes: bytes) -> list[bytes]:
         tags[tag] = tags.get(tag, 0) + number
     comments = tags.pop(b"", 0)
     items = [
-        b"tag:" + whole_characters(tag[:_LONGEST_ITEM])
+        b"tag:" + drop_partial_characters(tag[:_LONGEST_ITEM])
         for tag in tags
         if not tag.startswith(b"/") and tag not in _ON_EVERY_PAGE
     ]
@@ -291,7 +295,9 @@ def _looks(page: HtmlDocument, attributes: bytes) -> list[bytes]:
     for place in compress(count(), map(_LINKS.__contains__, page.tags)):
         shown = _SHOWN_HOST.match(page.texts[place + 1], 0, _LONGEST_ITEM)
         if shown and (target := _LINK.search(page.attributes[place] or b"")):
-            same = domain_of(target[1].lower()) == domain_of(shown[1].lower())
+            same = guess_registered_domain(target[1].lower()) == guess_registered_domain(
+                shown[1].lower()
+            )
             items.append(b"link:same" if same else b"link:other")
     return items
 

@@ -9,9 +9,15 @@ from bisect import bisect_right
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbtext.errors import quantity
-from nbtext.report.output_formats import bounds, percent, shortened
-from nbtext.report.page.markup import NOTHING, Markup, attribute, breakable, html
+from nbtext.errors import format_quantity
+from nbtext.report.output_formats import format_interval, format_percent, shorten_middle
+from nbtext.report.page.markup import (
+    NO_MARKUP,
+    Markup,
+    format_attribute,
+    format_html,
+    insert_word_breaks,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -69,7 +75,7 @@ SQUARE = _Box(46.0, 12.0, 280.0, 280.0)
 COUNTS = _Box(46.0, 310.0, 280.0, 44.0)
 """Its counts, below."""
 
-CURVE = _Box(46.0, 12.0, 560.0, 240.0)
+CURVE_PLOT = _Box(46.0, 12.0, 560.0, 240.0)
 """A learning curve."""
 
 FEW = 20
@@ -82,11 +88,11 @@ MISTAKE_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
 """Shares of a row at which the shade of a cell changes: mistakes are rare and need finer steps."""
 
 
-def bar(value: float, meaning: str, interval: Interval | None = None) -> Markup:
+def draw_bar(value: float, meaning: str, interval: Interval | None = None) -> Markup:
     """Draw a share as a bar from 0 to 1, with its interval as a line. The picture stretches to the width that it is given."""
     middle = BAR_HEIGHT / 2
     whisker = (
-        NOTHING
+        NO_MARKUP
         if interval is None
         else _line("whisker", interval[0] * BAR_WIDTH, middle, interval[1] * BAR_WIDTH, middle)
     )
@@ -94,12 +100,14 @@ def bar(value: float, meaning: str, interval: Interval | None = None) -> Markup:
         '<title>{0}</title><rect class="track" width="{1}" height="{2}"></rect><rect '
         'class="value" width="{3}" height="{2}"></rect>{4}'
     )
-    return stretching("bar", html(bars, meaning, BAR_WIDTH, BAR_HEIGHT, value * BAR_WIDTH, whisker))
+    return draw_stretching_picture(
+        "bar", format_html(bars, meaning, BAR_WIDTH, BAR_HEIGHT, value * BAR_WIDTH, whisker)
+    )
 
 
-def stretching(kind: str, content: Markup) -> Markup:
+def draw_stretching_picture(kind: str, content: Markup) -> Markup:
     """Return a picture of the size of a bar that stretches to the width that it is given; what it shows is in the text beside it."""
-    return html(
+    return format_html(
         '<svg class="{}" viewBox="0 0 {} {}" preserveAspectRatio="none" '
         'aria-hidden="true">{}</svg>',
         kind,
@@ -109,7 +117,7 @@ def stretching(kind: str, content: Markup) -> Markup:
     )
 
 
-def reliability_diagram(bins: Sequence[ReliabilityBin], series: str, label: str) -> Markup:
+def draw_reliability_diagram(bins: Sequence[ReliabilityBin], series: str, label: str) -> Markup:
     """Draw the share of right answers against the mean probability of each filled bin, with intervals; below, its documents.
 
     ``series`` is the class of the style that gives the colour. Calibrated probabilities lie on the diagonal.
@@ -121,35 +129,37 @@ def reliability_diagram(bins: Sequence[ReliabilityBin], series: str, label: str)
     for part, (x, y) in zip(bins, spots, strict=True):
         height, (low, high) = COUNTS.height * part.documents / most, part.interval or (0.0, 0.0)
         words = (
-            f"{quantity(part.documents, 'answer')} of mean probability {percent(part.confidence)}: "
-            f"{percent(part.accuracy)} right, "
-            f"95\u00a0% interval {bounds(part.interval, '%')}"
+            f"{format_quantity(part.documents, 'answer')} of mean probability {format_percent(part.confidence)}: "
+            f"{format_percent(part.accuracy)} right, "
+            f"95\u00a0% interval {format_interval(part.interval, '%')}"
         )
         whisker = _line("whisker", x, SQUARE.y(low), x, SQUARE.y(high))
-        few = attribute("class", "few" if part.documents < FEW else None)
+        few = format_attribute("class", "few" if part.documents < FEW else None)
         dot = (
             '<g{}><title>{}</title>{}<circle cx="{}" cy="{}" r="4"></circle><rect class="count" '
             'x="{}" y="{}" width="10" height="{}"></rect></g>'
         )
-        groups.append(html(dot, few, words, whisker, x, y, x - 5, COUNTS.bottom - height, height))
+        groups.append(
+            format_html(dot, few, words, whisker, x, y, x - 5, COUNTS.bottom - height, height)
+        )
     return _chart(
         series,
         "340 380",
         label,
         (SQUARE.across("grid", at) for at in QUARTERS),
         (_line("grid", SQUARE.x(at), SQUARE.top, SQUARE.x(at), SQUARE.bottom) for at in QUARTERS),
-        (SQUARE.beside(at, percent(at, 0)) for at in QUARTERS),
+        (SQUARE.beside(at, format_percent(at, 0)) for at in QUARTERS),
         _line("ideal", SQUARE.left, SQUARE.bottom, SQUARE.x(1), SQUARE.top),
         _shape("polyline", "path", spots),
         COUNTS.across("base", 0),
         COUNTS.beside(1, f"{most:,}", 8),
         COUNTS.beside(0, "0", 1),
         groups,
-        (_text("x", SQUARE.x(at), COUNTS.bottom + 18, percent(at, 0)) for at in QUARTERS),
+        (_text("x", SQUARE.x(at), COUNTS.bottom + 18, format_percent(at, 0)) for at in QUARTERS),
     )
 
 
-def learning_curve_chart(
+def draw_learning_curve(
     points: Sequence[CurvePoint], label: str, forecast: Forecast | None = None
 ) -> Markup:
     """Draw accuracy with its band, macro F1, and accuracy in training against the number of training documents, on a logarithmic axis.
@@ -167,28 +177,28 @@ def learning_curve_chart(
     lowest = floor(10 * min(values)) / 10
     highest = ceil(10 * max(values)) / 10
     ends = points[0].documents, (expected or points[-1]).documents
-    box = CURVE._replace(lowest=lowest, span=max(highest - lowest, 0.1))
-    along = logarithmic(*ends)
-    ticks = _round_numbers(*ends)
+    box = CURVE_PLOT._replace(lowest=lowest, span=max(highest - lowest, 0.1))
+    along = make_log_scale(*ends)
+    ticks = _choose_ticks(*ends)
     large = {n for n in ticks if str(n)[0] == "1"} or set(ticks)
     shares = {along(point.documents): point for point in points}
 
     def ring(found: Forecast) -> Markup:
         x, y = box.spot(along(found.documents), found.value or 0.0)
         whisker = (
-            NOTHING
+            NO_MARKUP
             if found.interval is None
             else _line("whisker", x, box.y(found.interval[0]), x, box.y(found.interval[1]))
         )
         words = (
-            f"{quantity(found.documents, 'document')}: forecast {percent(found.value)}, "
-            f"95\u00a0% interval {bounds(found.interval, '%')}"
+            f"{format_quantity(found.documents, 'document')}: forecast {format_percent(found.value)}, "
+            f"95\u00a0% interval {format_interval(found.interval, '%')}"
         )
         template = (
             '<g><title>{}</title>{}{}<circle class="ring" cx="{}" cy="{}" r="5"></circle></g>'
         )
         ahead = _line("ahead", *box.spot(along(points[-1].documents), points[-1].accuracy), x, y)
-        return html(template, words, ahead, whisker, x, y)
+        return format_html(template, words, ahead, whisker, x, y)
 
     return _curve(
         label,
@@ -207,10 +217,10 @@ def learning_curve_chart(
                 point.accuracy,
                 point.accuracy_band,
                 (
-                    f"{quantity(point.documents, 'document')}: accuracy {percent(point.accuracy)}, "
+                    f"{format_quantity(point.documents, 'document')}: accuracy {format_percent(point.accuracy)}, "
                     "95\u00a0% of runs "
-                    f"{bounds(point.accuracy_band, '%')}; macro F1 {percent(point.macro_f1)}; "
-                    f"accuracy on the training documents {percent(point.training_accuracy)}"
+                    f"{format_interval(point.accuracy_band, '%')}; macro F1 {format_percent(point.macro_f1)}; "
+                    f"accuracy on the training documents {format_percent(point.training_accuracy)}"
                 ),
             )
             for share, point in shares.items()
@@ -227,27 +237,27 @@ def learning_curve_chart(
                 (box.spot(share, point.training_accuracy) for share, point in shares.items()),
             ),
         ),
-        NOTHING if expected is None else ring(expected),
+        NO_MARKUP if expected is None else ring(expected),
     )
 
 
-def risk_curve_chart(points: Sequence[RiskPoint], label: str) -> Markup:
+def draw_risk_curve(points: Sequence[RiskPoint], label: str) -> Markup:
     """Draw precision with its 95 % interval against the share of documents that are answered."""
     lowest = min(floor(10 * min(point.interval[0] for point in points)) / 10, 0.9)
-    box = CURVE._replace(lowest=lowest, span=1 - lowest)
+    box = CURVE_PLOT._replace(lowest=lowest, span=1 - lowest)
     return _curve(
         label,
         box,
         [1 - step / 10 for step in range(round(box.span * 10) + 1)],
-        (_text("x", box.x(share), box.bottom + 20, percent(share, 0)) for share in QUARTERS),
+        (_text("x", box.x(share), box.bottom + 20, format_percent(share, 0)) for share in QUARTERS),
         [
             (
                 point.answered,
                 point.precision,
                 point.interval,
                 (
-                    f"{percent(point.answered)} answered, from a probability of "
-                    f"{point.probability:.3f}: precision {percent(point.precision)}"
+                    f"{format_percent(point.answered)} answered, from a probability of "
+                    f"{point.probability:.3f}: precision {format_percent(point.precision)}"
                 ),
             )
             for point in points
@@ -261,8 +271,8 @@ def _curve(
     levels: Sequence[float],
     axis: object,
     points: Sequence[tuple[float, float, Interval, str]],
-    others: object = NOTHING,
-    ahead: Markup = NOTHING,
+    others: object = NO_MARKUP,
+    ahead: Markup = NO_MARKUP,
 ) -> Markup:
     """Draw a curve through points, each a share, a value, its band and its meaning, over lines at ``levels`` and below what is ``ahead``."""
     spots = [box.spot(share, value) for share, value, *_ in points]
@@ -273,23 +283,23 @@ def _curve(
         "620 284",
         label,
         (box.across("grid", level) for level in levels),
-        (box.beside(level, percent(level, 0)) for level in levels),
+        (box.beside(level, format_percent(level, 0)) for level in levels),
         axis,
         _shape("polygon", "band", lower + upper[::-1]),
         others,
         _shape("polyline", "first", spots),
         ahead,
-        (html(dot, words, *spot) for (*_, words), spot in zip(points, spots, strict=True)),
+        (format_html(dot, words, *spot) for (*_, words), spot in zip(points, spots, strict=True)),
     )
 
 
-def logarithmic(low: float, high: float) -> Callable[[float], float]:
+def make_log_scale(low: float, high: float) -> Callable[[float], float]:
     """Map numbers from ``low`` to ``high``, both above 0, to shares from 0 to 1, equal factors to equal steps."""
     span = log10(high) - log10(low)
     return lambda value: (log10(value) - log10(low)) / span if span else 0.5
 
 
-def _round_numbers(low: int, high: int) -> list[int]:
+def _choose_ticks(low: int, high: int) -> list[int]:
     """Return 1, 2 and 5 times powers of ten within the bounds; only the powers if there are more than eight; the bounds if there are none.
 
     >>> _round_numbers(90, 1200)
@@ -307,7 +317,7 @@ def _round_numbers(low: int, high: int) -> list[int]:
 
 
 def _chart(kind: str, size: str, label: str, *parts: object) -> Markup:
-    return html(
+    return format_html(
         '<svg class="chart {}" viewBox="0 0 {}" role="img" aria-label="{}">{}</svg>',
         kind,
         size,
@@ -317,20 +327,26 @@ def _chart(kind: str, size: str, label: str, *parts: object) -> Markup:
 
 
 def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
-    return html('<line class="{}" x1="{}" y1="{}" x2="{}" y2="{}"></line>', kind, x1, y1, x2, y2)
+    return format_html(
+        '<line class="{}" x1="{}" y1="{}" x2="{}" y2="{}"></line>', kind, x1, y1, x2, y2
+    )
 
 
 def _text(kind: str, x: float, y: float, text: str) -> Markup:
-    return html('<text class="{}" x="{}" y="{}">{}</text>', kind, x, y, text)
+    return format_html('<text class="{}" x="{}" y="{}">{}</text>', kind, x, y, text)
 
 
 def _shape(name: str, kind: str, places: Iterable[tuple[float, float]]) -> Markup:
     """Return a polygon or polyline, nothing without places."""
     points = " ".join(f"{x:.2f},{y:.2f}" for x, y in places)
-    return html('<{0} class="{1}" points="{2}"></{0}>', name, kind, points) if points else NOTHING
+    return (
+        format_html('<{0} class="{1}" points="{2}"></{0}>', name, kind, points)
+        if points
+        else NO_MARKUP
+    )
 
 
-MOST_CLASSES = 100
+MAX_HEATMAP_CLASSES = 100
 
 MOST_WITH_NUMBERS = 30
 """With more classes cells are too small for numbers, which are then in their titles alone."""
@@ -339,7 +355,7 @@ LABEL = 28
 """Characters of a label at the edge of the table."""
 
 
-def chosen_classes(per_class: Mapping[str, ClassResult], most: int) -> dict[str, ClassResult]:
+def select_classes(per_class: Mapping[str, ClassResult], most: int) -> dict[str, ClassResult]:
     """Return the classes that occur, those of least F1 first; if there are more than ``most``, those with most documents and answers."""
     present = {label: of_class for label, of_class in per_class.items() if of_class.occurs}
     largest = sorted(present, key=lambda label: -present[label].support - present[label].answered)[
@@ -351,7 +367,7 @@ def chosen_classes(per_class: Mapping[str, ClassResult], most: int) -> dict[str,
     }
 
 
-def confused_first(
+def sort_by_confusion(
     shown: Mapping[str, ClassResult], mistakes: Iterable[tuple[str, str, int]]
 ) -> dict[str, ClassResult]:
     """Return the classes, pairs that are confused first and side by side, in the order of the mistakes."""
@@ -359,7 +375,7 @@ def confused_first(
     return {label: shown[label] for label in dict.fromkeys((*pairs, *shown)) if label in shown}
 
 
-def confusion_chart(
+def draw_confusion_table(
     shown: Mapping[str, ClassResult], confusion: Mapping[str, Mapping[str, int]]
 ) -> Markup:
     """Draw the table of the classes shown, rows by true class and columns by answer, the darker the larger the share of the row."""
@@ -371,25 +387,25 @@ def confusion_chart(
         n = confusion.get(truth, {}).get(answer, 0)
         support = shown[truth].support
         if not n:
-            return html("<td{}></td>", attribute("class", "none" if hit else None))
+            return format_html("<td{}></td>", format_attribute("class", "none" if hit else None))
         names = (
-            f"{shortened(truth, LABEL)}, right"
+            f"{shorten_middle(truth, LABEL)}, right"
             if hit
-            else f"{shortened(truth, LABEL)} taken for {shortened(answer, LABEL)}"
+            else f"{shorten_middle(truth, LABEL)} taken for {shorten_middle(answer, LABEL)}"
         )
-        words = f"{names}: {n:,} of {quantity(support, 'document')}, {percent(n / support)}"
-        return html(
+        words = f"{names}: {n:,} of {format_quantity(support, 'document')}, {format_percent(n / support)}"
+        return format_html(
             '<td class="{}" title="{}">{}</td>',
-            _shade_class(n / support, hit=hit),
+            _get_shade_class(n / support, is_correct=hit),
             words,
-            html(number, f"{n:,}"),
+            format_html(number, f"{n:,}"),
         )
 
     rows = (
-        html("<tr>{}{}</tr>", _head(truth, "row"), (cell(truth, answer) for answer in shown))
+        format_html("<tr>{}{}</tr>", _head(truth, "row"), (cell(truth, answer) for answer in shown))
         for truth in shown
     )
-    return html(
+    return format_html(
         '<table class="heat{}"><caption class="unseen">Documents by true class (rows) and answer '
         '(columns)</caption><thead><tr><td class="corner"><span>'
         "true class ↓ answer →</span></td>{}</tr></thead><tbody>{}</tbody></table>",
@@ -399,31 +415,41 @@ def confusion_chart(
     )
 
 
-def legend() -> Markup:
+def draw_legend() -> Markup:
     """Return the meanings of the shades: a swatch for each, with the share at which it begins."""
     scales = []
     for name, kind, steps in (("Right", "h", HIT_STEPS), ("Wrong", "m", MISTAKE_STEPS)):
-        begins = enumerate(["above 0", *(percent(step, 0) for step in steps)])
+        begins = enumerate(["above 0", *(format_percent(step, 0) for step in steps)])
         swatches = [
-            html('<span class="swatch {}{}">{}</span>', kind, number, begin)
+            format_html('<span class="swatch {}{}">{}</span>', kind, number, begin)
             for number, begin in begins
         ]
         scales.append(
-            html('<p><span class="name">{}, share of the class from </span>{}</p>', name, swatches)
+            format_html(
+                '<p><span class="name">{}, share of the class from </span>{}</p>', name, swatches
+            )
         )
-    return html('<div class="legend">{}</div>', scales)
+    return format_html('<div class="legend">{}</div>', scales)
 
 
-def _shade_class(share: float, *, hit: bool) -> str:
+def _get_shade_class(share: float, *, is_correct: bool) -> str:
     """Return the class of the style for a share of a row above 0.
 
     >>> _shade_class(0.8, hit=True), _shade_class(0.03, hit=False)
     ('h3', 'm2')
     """
-    return f"h{bisect_right(HIT_STEPS, share)}" if hit else f"m{bisect_right(MISTAKE_STEPS, share)}"
+    return (
+        f"h{bisect_right(HIT_STEPS, share)}"
+        if is_correct
+        else f"m{bisect_right(MISTAKE_STEPS, share)}"
+    )
 
 
 def _head(label: str, scope: str) -> Markup:
-    name = shortened(label, LABEL) if scope == "col" else breakable(shortened(label, LABEL))
-    title = attribute("title", label if len(label) > LABEL else None)
-    return html('<th scope="{}"{}><span class="data">{}</span></th>', scope, title, name)
+    name = (
+        shorten_middle(label, LABEL)
+        if scope == "col"
+        else insert_word_breaks(shorten_middle(label, LABEL))
+    )
+    title = format_attribute("title", label if len(label) > LABEL else None)
+    return format_html('<th scope="{}"{}><span class="data">{}</span></th>', scope, title, name)

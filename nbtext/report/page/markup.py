@@ -12,7 +12,7 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, LiteralString
 
-from nbtext.report.output_formats import shortened, visible
+from nbtext.report.output_formats import escape_controls, shorten_middle
 from nbtext.store.atomic import replace_file
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 
-LABEL = 60
+MAX_PAGE_LABEL_CHARS = 60
 """Characters of a label."""
 
 _UNSEEN = re.compile(
@@ -36,10 +36,10 @@ class Markup(str):
     __slots__ = ()
 
 
-NOTHING = Markup()
+NO_MARKUP = Markup()
 
 
-def _escaped(part: object) -> Markup:
+def _escape(part: object) -> Markup:
     r"""Return text that is inert in elements and in quoted attributes, with codes for control and direction characters; several parts are joined.
 
     >>> _escaped('<b> & "\u202e"'), _escaped([Markup("<b>"), "<"]), _escaped(2.5049)
@@ -50,54 +50,57 @@ def _escaped(part: object) -> Markup:
     if isinstance(part, float):  # a coordinate
         part = f"{part:.2f}".rstrip("0").rstrip(".")
     if not isinstance(part, str) and isinstance(part, Iterable):
-        return joined(part)
-    return Markup(escape(visible(_UNSEEN.sub("", str(part)))))
+        return join_markup(part)
+    return Markup(escape(escape_controls(_UNSEEN.sub("", str(part)))))
 
 
-def joined(parts: Iterable[object], between: object = "") -> Markup:
+def join_markup(parts: Iterable[object], between: object = "") -> Markup:
     """Return the parts one after the other, plain text escaped."""
-    return Markup(_escaped(between).join(map(_escaped, parts)))
+    return Markup(_escape(between).join(map(_escape, parts)))
 
 
-def html(template: LiteralString, *parts: object) -> Markup:
+def format_html(template: LiteralString, *parts: object) -> Markup:
     """Return markup with the escaped parts in place of its braces, as `str.format` puts them.
 
     >>> html('<p class="{}">{}</p>', "note", "a < b")
     '<p class="note">a &lt; b</p>'
     """
-    return Markup(template.format(*map(_escaped, parts)))
+    return Markup(template.format(*map(_escape, parts)))
 
 
-def attribute(name: LiteralString, value: object) -> Markup:
+def format_attribute(name: LiteralString, value: object) -> Markup:
     """Return an attribute of an element, nothing for None."""
-    return NOTHING if value is None else html(' {}="{}"', name, value)
+    return NO_MARKUP if value is None else format_html(' {}="{}"', name, value)
 
 
-def breakable(text: str) -> Markup:
+def insert_word_breaks(text: str) -> Markup:
     """Return a name that may be broken after the signs between its words.
 
     >>> breakable("a.b_c")
     'a.<wbr>b_<wbr>c'
     """
-    return joined(re.split(r"(?<=[._/:-])(?=[^._/:-])", text), Markup("<wbr>"))
+    return join_markup(re.split(r"(?<=[._/:-])(?=[^._/:-])", text), Markup("<wbr>"))
 
 
-def note(template: LiteralString, *parts: object) -> Markup:
+def format_note(template: LiteralString, *parts: object) -> Markup:
     """Return a paragraph that explains."""
-    return html('<p class="note">{}</p>', html(template, *parts))
+    return format_html('<p class="note">{}</p>', format_html(template, *parts))
 
 
-def class_name(label: str) -> Markup:
+def format_class_name(label: str) -> Markup:
     """Return the name of a class, set off from the words around it."""
-    return html('<b class="data">{}</b>', shortened(label, LABEL))
+    return format_html('<b class="data">{}</b>', shorten_middle(label, MAX_PAGE_LABEL_CHARS))
 
 
-def class_cell(label: str) -> Markup:
+def format_class_cell(label: str) -> Markup:
     """Return the name of a class for a table, where it may be broken."""
-    return html('<span class="data">{}</span>', breakable(shortened(label, LABEL)))
+    return format_html(
+        '<span class="data">{}</span>',
+        insert_word_breaks(shorten_middle(label, MAX_PAGE_LABEL_CHARS)),
+    )
 
 
-def html_table(
+def format_html_table(
     caption: str,
     heads: Mapping[str, str | None],
     rows: Iterable[Sequence[object]],
@@ -109,12 +112,12 @@ def html_table(
     Heads have the classes ``number`` over columns of numbers, ``wide`` over those left out where there is little room.
     """
     lines = (
-        html(
+        format_html(
             "<tr>{}</tr>",
             (
-                html(
+                format_html(
                     '<th scope="row"{}>{}</th>' if bars and not place else "<td{}>{}</td>",
-                    attribute("class", of_column),
+                    format_attribute("class", of_column),
                     cell,
                 )
                 for place, (cell, of_column) in enumerate(zip(row, heads.values(), strict=True))
@@ -122,36 +125,36 @@ def html_table(
         )
         for row in rows
     )
-    return html(
+    return format_html(
         "<table "
         'class="{}"><caption{}>{}</caption><thead><tr>{}</tr></thead><tbody>{}</tbody></table>',
         "bars" if bars else "plain",
-        attribute("class", "unseen" if bars else None),
+        format_attribute("class", "unseen" if bars else None),
         caption,
         (
-            html('<th scope="col"{}>{}</th>', attribute("class", of_column), name)
+            format_html('<th scope="col"{}>{}</th>', format_attribute("class", of_column), name)
             for name, of_column in heads.items()
         ),
         lines,
     )
 
 
-def scrolling(content: Markup, name: str) -> Markup:
+def make_scrollable(content: Markup, name: str) -> Markup:
     """Return a frame for what may be wider than the page, which keys can scroll."""
-    return html(
+    return format_html(
         '<div class="scroll" role="region" aria-label="{}" tabindex="0">{}</div>', name, content
     )
 
 
-def whole_page(
+def build_page(
     title: str, parts: Sequence[tuple[str, object, Markup]], *further_styles: str
 ) -> str:
     """Return a self-contained page of HTML, without script: sections, each with its anchor and its name in the contents, in the common style."""
     return Template(_resource("page.html")).substitute(
-        title=_escaped(title),
+        title=_escape(title),
         style="".join(map(_resource, ("style.css", *further_styles))),
-        contents=_escaped(
-            html('<li><a href="#{}">{}</a></li>', anchor, name) for anchor, name, _ in parts
+        contents=_escape(
+            format_html('<li><a href="#{}">{}</a></li>', anchor, name) for anchor, name, _ in parts
         ),
         content="\n".join(content for _, _, content in parts),
     )

@@ -4,41 +4,41 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbtext.errors import plural, quantity
+from nbtext.errors import format_quantity, pluralize
 from nbtext.evaluation.leakage import LeakResult
-from nbtext.report.comparisons import forecast_sentence
+from nbtext.report.comparisons import describe_forecast
 from nbtext.report.output_formats import (
     Column,
     Record,
-    bounds,
-    cells,
-    figure,
-    nats,
-    percent,
-    shortened,
+    format_cells,
+    format_interval,
+    format_nats,
+    format_number,
+    format_percent,
+    shorten_middle,
 )
 from nbtext.report.page.charts import (
-    MOST_CLASSES,
-    bar,
-    chosen_classes,
-    confused_first,
-    confusion_chart,
-    learning_curve_chart,
-    legend,
-    reliability_diagram,
-    risk_curve_chart,
+    MAX_HEATMAP_CLASSES,
+    draw_bar,
+    draw_confusion_table,
+    draw_learning_curve,
+    draw_legend,
+    draw_reliability_diagram,
+    draw_risk_curve,
+    select_classes,
+    sort_by_confusion,
 )
 from nbtext.report.page.markup import (
-    NOTHING,
+    NO_MARKUP,
     Markup,
-    class_cell,
-    class_name,
-    html,
-    html_table,
-    joined,
-    note,
-    scrolling,
-    whole_page,
+    build_page,
+    format_class_cell,
+    format_class_name,
+    format_html,
+    format_html_table,
+    format_note,
+    join_markup,
+    make_scrollable,
 )
 
 if TYPE_CHECKING:
@@ -100,22 +100,22 @@ TERMS = (
 )
 
 
-def html_page(data: ReportData) -> str:
+def build_report_page(data: ReportData) -> str:
     """Return the page; sections without content are left out."""
     kind = data.evaluation.kind
     each = f"{kind.capitalize()} by {kind}"
-    classes = plural(2, kind).capitalize()
-    terms = html(
+    classes = pluralize(2, kind).capitalize()
+    terms = format_html(
         '{}<div class="cards-of-terms">{}</div>',
-        note(TERMS, kind),
+        format_note(TERMS, kind),
         (_class_terms(found) for found in data.top_terms if found.terms),
     )
     provenance = (
-        html(
+        format_html(
             '<h3>{}</h3><dl class="settings">{}</dl>',
             heading,
             (
-                html('<div><dt>{}</dt><dd class="data">{}</dd></div>', name, value)
+                format_html('<div><dt>{}</dt><dd class="data">{}</dd></div>', name, value)
                 for name, value in rows
             ),
         )
@@ -126,14 +126,16 @@ def html_page(data: ReportData) -> str:
             "summary",
             "Summary",
             "Summary",
-            joined(html("<p>{}</p>", paragraph) for paragraph in summary(data)),
+            join_markup(
+                format_html("<p>{}</p>", paragraph) for paragraph in summarize_report(data)
+            ),
         ),
         ("figures", "Figures", "Figures", _headline(data)),
         (
             "confusion",
             "Confusion",
             "What is taken for what",
-            _confusion(data.evaluation) if data.evaluation.has_one_label else NOTHING,
+            _confusion(data.evaluation) if data.evaluation.has_one_label else NO_MARKUP,
         ),
         ("calibration", "Probabilities", "Can its probabilities be believed?", _calibration(data)),
         ("classes", classes, each, _classes(data.evaluation)),
@@ -141,22 +143,22 @@ def html_page(data: ReportData) -> str:
             "mistakes",
             "Mistakes",
             "Most confident mistakes",
-            _mistakes(data.mistakes) if data.evaluation.has_one_label else NOTHING,
+            _mistakes(data.mistakes) if data.evaluation.has_one_label else NO_MARKUP,
         ),
         ("terms", "Words", f"Words of each {kind}", terms),
         (
             "learning",
             "Learning",
             "Learning curve",
-            NOTHING if data.learning_curve is None else _learning(data.learning_curve),
+            NO_MARKUP if data.learning_curve is None else _learning(data.learning_curve),
         ),
-        ("made", "How made", "How it was made", joined(provenance)),
+        ("made", "How made", "How it was made", join_markup(provenance)),
     )
     template = '<section aria-labelledby="{0}" class="{0}"><h2 id="{0}">{1}</h2>{2}</section>'
-    return whole_page(
+    return build_page(
         data.title,
         [
-            (anchor, name, html(template, anchor, heading, content))
+            (anchor, name, format_html(template, anchor, heading, content))
             for anchor, name, heading, content in sections
             if content
         ],
@@ -168,7 +170,7 @@ def _wrong_answers(result: EvaluationResult) -> list[tuple[str, str, int]]:
     return [mistake for mistake in result.mistakes if mistake[1]]
 
 
-def summary(data: ReportData) -> list[Markup]:
+def summarize_report(data: ReportData) -> list[Markup]:
     """Return the paragraphs."""
     return list(
         filter(None, (_accuracy(data), _errors(data.evaluation), _trust(data), _leaks(data)))
@@ -190,34 +192,34 @@ def _accuracy(data: ReportData) -> Markup:
     )
     n = sum(result.per_class[label].support for label in unknown)
     more = f" and {len(unknown) - UNKNOWN_NAMED:,} more." if len(unknown) > UNKNOWN_NAMED else "."
-    return joined(
+    return join_markup(
         (
-            html(
+            format_html(
                 "The model answered {} of {}. It {} <strong>{}</strong> of them (95\u00a0% "
                 "interval "
                 "{}). Always answering {}, the {} {} in "
                 "training, would be right on {}.",
-                quantity(result.n, "document"),
+                format_quantity(result.n, "document"),
                 _classes_judged(result),
                 right,
-                percent(result.accuracy),
-                bounds(interval, "%"),
-                class_name(largest.label),
+                format_percent(result.accuracy),
+                format_interval(interval, "%"),
+                format_class_name(largest.label),
                 most,
                 result.kind,
-                percent(largest.accuracy),
+                format_percent(largest.accuracy),
             ),
             " So there is no sign here that the model is better than that."
             if interval[0] <= largest.accuracy
             else "",
-            f" It gave no answer to {quantity(unanswered, 'document')}, which counts as wrong."
+            f" It gave no answer to {format_quantity(unanswered, 'document')}, which counts as wrong."
             if unanswered
             else "",
-            html(
+            format_html(
                 " It cannot be right on {} of {} that it does not know: {}{}",
-                quantity(n, "document"),
-                plural(2, result.kind),
-                joined(map(class_name, unknown[:UNKNOWN_NAMED]), ", "),
+                format_quantity(n, "document"),
+                pluralize(2, result.kind),
+                join_markup(map(format_class_name, unknown[:UNKNOWN_NAMED]), ", "),
                 more,
             )
             if unknown
@@ -228,10 +230,10 @@ def _accuracy(data: ReportData) -> Markup:
 
 def _errors(result: EvaluationResult) -> Markup:
     if not result.has_one_label:
-        return NOTHING
+        return NO_MARKUP
     mistakes = _wrong_answers(result)
     if not mistakes:
-        return html("It made no mistake on these documents.")
+        return format_html("It made no mistake on these documents.")
     (truth, answer, most), n = mistakes[0], sum(mistake[2] for mistake in mistakes)
     back = result.confusion.get(answer, {}).get(truth, 0)
     begin = (
@@ -240,7 +242,9 @@ def _errors(result: EvaluationResult) -> Markup:
         else "Its only mistake takes "
     )
     other_way = f" and {back:,} the other way round." if back else "."
-    said = html("{}{} for {}{}", begin, class_name(truth), class_name(answer), other_way)
+    said = format_html(
+        "{}{} for {}{}", begin, format_class_name(truth), format_class_name(answer), other_way
+    )
     judged = [
         entry
         for entry in result.per_class.items()
@@ -250,24 +254,24 @@ def _errors(result: EvaluationResult) -> Markup:
     if found is None or found.recall == 1:
         return said
     taken_for = next((answer for truth, answer, _ in mistakes if truth == weakest), None)
-    return html(
+    return format_html(
         "{} The class that it recognises least is {}: it finds {} of its {}{}.",
         said,
-        class_name(weakest),
-        percent(found.recall),
-        quantity(found.support, "document"),
-        NOTHING
+        format_class_name(weakest),
+        format_percent(found.recall),
+        format_quantity(found.support, "document"),
+        NO_MARKUP
         if taken_for is None
-        else html("; most often it takes the others for {}", class_name(taken_for)),
+        else format_html("; most often it takes the others for {}", format_class_name(taken_for)),
     )
 
 
 def _trust(data: ReportData) -> Markup:
-    after = data.after
-    before = data.before
+    after = data.calibrated
+    before = data.uncalibrated
     result = data.evaluation
-    accuracy = result.accuracy if result.has_one_label else result.figure("precision_at_1")
-    return html(
+    accuracy = result.accuracy if result.has_one_label else result.get_metric("precision_at_1")
+    return format_html(
         "<strong>{}</strong> On average its {} are {} probable by its own account, and {} are "
         "right. In groups of about equally probable answers, "
         "the probability differs from the share that is right by {} percentage points in the "
@@ -276,8 +280,8 @@ def _trust(data: ReportData) -> Markup:
             result.n, after.ece or 0.0, too_sure=(after.confidence or 0.0) > (accuracy or 0.0)
         ),
         "answers" if result.has_one_label else "most probable labels",
-        percent(after.confidence),
-        percent(accuracy),
+        format_percent(after.confidence),
+        format_percent(accuracy),
         f"{100 * (after.ece or 0.0):.1f}",
         f" (before calibration by {100 * (before.ece or 0.0):.1f})" if before else "",
     )
@@ -304,20 +308,20 @@ def _leaks(data: ReportData) -> Markup:
     leaks = data.leaks
     n = data.evaluation.n
     if leaks is None or not leaks.found:
-        return NOTHING
+        return NO_MARKUP
     checked, others = (n, leaks.without) if isinstance(leaks, LeakResult) else (leaks.checked, None)
     without = "."
     if others:
-        interval = bounds(others.interval, "%")
+        interval = format_interval(others.interval, "%")
         without = (
-            f", word for word. Without them it is right on {percent(others.accuracy)} "
+            f", word for word. Without them it is right on {format_percent(others.accuracy)} "
             f"(95\u00a0% interval {interval})."
         )
-    return html(
+    return format_html(
         "<strong>These figures may flatter the model:</strong> {} of the {} {}stand among those "
         "that it was trained on{}",
         f"{leaks.found:,}",
-        quantity(checked, "document"),
+        format_quantity(checked, "document"),
         "" if checked == n else "that could be checked ",
         without,
     )
@@ -330,7 +334,7 @@ def _always(result: EvaluationResult) -> LargestClass:
 
 
 def _classes_judged(result: EvaluationResult) -> str:
-    return quantity(
+    return format_quantity(
         sum(1 for of_class in result.per_class.values() if of_class.support), result.kind
     )
 
@@ -338,13 +342,13 @@ def _classes_judged(result: EvaluationResult) -> str:
 def _headline(data: ReportData) -> Markup:
     """Return the main figures, large."""
     result = data.evaluation
-    after = data.after
-    before = data.before
+    after = data.calibrated
+    before = data.uncalibrated
     largest = _always(result)
 
     def of_probabilities(title: str, key: str, beside: str = "") -> tuple[str, str, str]:
         value, of_scores = (
-            figure(getattr(each, key, None), decimals=3) for each in (after, before)
+            format_number(getattr(each, key, None), decimals=3) for each in (after, before)
         )
         return title, value, f"{of_scores} before calibration" if before else beside
 
@@ -352,18 +356,18 @@ def _headline(data: ReportData) -> Markup:
         ("Documents", f"{result.n:,}", f"of {_classes_judged(result)}"),
         (
             "Accuracy",
-            figure(result.accuracy, decimals=3),
-            bounds(result.intervals.get("accuracy"), ".3f"),
+            format_number(result.accuracy, decimals=3),
+            format_interval(result.intervals.get("accuracy"), ".3f"),
         ),
         (
             "Macro F1",
-            figure(result.macro_f1, decimals=3),
-            bounds(result.intervals.get("macro_f1"), ".3f"),
+            format_number(result.macro_f1, decimals=3),
+            format_interval(result.intervals.get("macro_f1"), ".3f"),
         ),
         (
             "Baseline",
             f"{largest.accuracy:.3f}",
-            f"accuracy of always {shortened(largest.label, 30)}",
+            f"accuracy of always {shorten_middle(largest.label, 30)}",
         ),
         of_probabilities("Mean probability", "confidence", "of the answers"),
         of_probabilities("Calibration error", "ece"),
@@ -371,18 +375,18 @@ def _headline(data: ReportData) -> Markup:
         of_probabilities("Brier score", "brier"),
     )
     groups = (
-        html(
+        format_html(
             '<div><dt>{}</dt><dd class="value">{}</dd>{}</div>',
             name,
             value,
-            html('<dd class="beside data">{}</dd>', beside) if beside else "",
+            format_html('<dd class="beside data">{}</dd>', beside) if beside else "",
         )
         for name, value, beside in cards
     )
-    return html(
+    return format_html(
         '<dl class="cards">{}</dl>{}',
         groups,
-        note(
+        format_note(
             "Beneath accuracy and macro F1: 95\u00a0% intervals. Calibration error, log loss (in "
             "nats) and Brier score are the better the lower, "
             "and the mean probability the better the nearer to the {}.",
@@ -395,7 +399,7 @@ def _confusion(result: EvaluationResult) -> Markup:
     """Return the most frequent mistakes as a table, and the heat map."""
     caption = "Most frequent confusions"
     mistakes = _wrong_answers(result)
-    shown = confused_first(chosen_classes(result.per_class, MOST_CLASSES), mistakes)
+    shown = sort_by_confusion(select_classes(result.per_class, MAX_HEATMAP_CLASSES), mistakes)
     heads = {
         "True class": None,
         "Answer": None,
@@ -404,52 +408,54 @@ def _confusion(result: EvaluationResult) -> Markup:
     }
     rows = [
         (
-            class_cell(truth),
-            class_cell(answer),
+            format_class_cell(truth),
+            format_class_cell(answer),
             f"{n:,}",
-            percent(n / result.per_class[truth].support),
+            format_percent(n / result.per_class[truth].support),
         )
         for truth, answer, n in mistakes[:CONFUSIONS_SHOWN]
     ]
-    return html(
+    return format_html(
         '{}{}{}<p class="note hint{}">Scroll the table sideways to see every answer '
         "→</p><figure>{}<figcaption>{}</figcaption></figure>",
-        scrolling(html_table(caption, heads, rows), caption) if rows else NOTHING,
-        note(
+        make_scrollable(format_html_table(caption, heads, rows), caption) if rows else NO_MARKUP,
+        format_note(
             "Each row is a true class, each column an answer; classes that are confused most come "
             "first. The share of its row makes a cell&#x27;s shade: "
             "blue where right, orange where wrong."
         ),
         _left_out(result, shown),
         " many" if len(shown) > WITHOUT_SCROLLING else "",
-        scrolling(confusion_chart(shown, result.confusion), "Confusion of classes"),
-        legend(),
+        make_scrollable(draw_confusion_table(shown, result.confusion), "Confusion of classes"),
+        draw_legend(),
     )
 
 
 def _calibration(data: ReportData) -> Markup:
     """Return reliability diagrams before and after calibration, with their numbers."""
-    return html(
+    return format_html(
         '{}<div class="pair">{}{}</div>{}{}',
-        note(
+        format_note(
             "Answers are grouped by their probability. Dots: the share of right answers in each "
             "group, with its 95\u00a0% interval; on the "
             "dashed line probabilities say what happens, below it the model is too sure. Columns: "
             "how many answers each group has."
         ),
-        _diagram("Before calibration", "before", data.before) if data.before else NOTHING,
+        _diagram("Before calibration", "before", data.uncalibrated)
+        if data.uncalibrated
+        else NO_MARKUP,
         _diagram(
-            "After calibration" if data.before else "Probabilities as they are given",
+            "After calibration" if data.uncalibrated else "Probabilities as they are given",
             "after",
-            data.after,
+            data.calibrated,
         ),
-        NOTHING
-        if data.before
-        else note(
+        NO_MARKUP
+        if data.uncalibrated
+        else format_note(
             "These are the probabilities of the bare scores: the model has no calibration, or one "
             "that changes nothing."
         ),
-        _risk(data.risk) if data.risk else NOTHING,
+        _risk(data.risk_curve) if data.risk_curve else NO_MARKUP,
     )
 
 
@@ -458,10 +464,10 @@ def _risk(points: Sequence[RiskPoint]) -> Markup:
     first = points[0]
     last = points[-1]
     words = (
-        f"Precision goes from {percent(first.precision)} of the surest "
-        f"{percent(first.answered)} to {percent(last.precision)} of all answers."
+        f"Precision goes from {format_percent(first.precision)} of the surest "
+        f"{format_percent(first.answered)} to {format_percent(last.precision)} of all answers."
     )
-    chart = risk_curve_chart(points, words)
+    chart = draw_risk_curve(points, words)
     beside = "precision of the answers, with its interval"
     return _figure(
         "If only the surest are answered", beside, chart, "share answered →", RISK, points
@@ -477,29 +483,31 @@ def _figure(
     records: Iterable[Record],
 ) -> Markup:
     """Return a chart under its heading, with its numbers as a table to be opened."""
-    heads = dict.fromkeys((column.head for column in columns), "number") | {INTERVAL: "number wide"}
-    return html(
+    heads = dict.fromkeys((column.heading for column in columns), "number") | {
+        INTERVAL: "number wide"
+    }
+    return format_html(
         "<figure><figcaption><h3>{}</h3><span>{}</span></figcaption>{}<p "
         'class="axis">{}</p><details><summary>Numbers</summary>{}</details></figure>',
         heading,
         beside,
         chart,
         axis,
-        html_table(heading, heads, cells(columns, records)),
+        format_html_table(heading, heads, format_cells(columns, records)),
     )
 
 
 def _diagram(heading: str, series: str, result: ProbabilityResult) -> Markup:
-    error = f"calibration error {figure(result.ece, decimals=3)}"
+    error = f"calibration error {format_number(result.ece, decimals=3)}"
     words = f"Reliability diagram, {heading.lower()}: {error}; the numbers are in the table below."
-    chart = reliability_diagram(result.bins, series, words)
+    chart = draw_reliability_diagram(result.bins, series, words)
     filled = (part for part in result.bins if part.documents)
     return _figure(heading, error, chart, "probability of the answer →", BINS, filled)
 
 
 def _classes(result: EvaluationResult) -> Markup:
     """Return precision, recall and F1 of each class as bars."""
-    shown = chosen_classes(result.per_class, MOST_CLASSES)
+    shown = select_classes(result.per_class, MAX_HEATMAP_CLASSES)
     heads = {
         result.kind.capitalize(): None,
         "Documents": "number wide",
@@ -509,7 +517,7 @@ def _classes(result: EvaluationResult) -> Markup:
     }
     rows = (
         (
-            class_cell(label),
+            format_class_cell(label),
             f"{found.support:,}",
             _measured("precision", found.answered, found.precision, found.intervals["precision"]),
             _measured("recall", found.support, found.recall, found.intervals["recall"]),
@@ -517,9 +525,9 @@ def _classes(result: EvaluationResult) -> Markup:
         )
         for label, found in shown.items()
     )
-    return html(
+    return format_html(
         "{}{}{}",
-        note(
+        format_note(
             "Precision: the share of the documents given the {0} for which it is right. Recall: "
             "the share of its documents that were given it. "
             "F1 is their harmonic mean; the {0} of least F1 comes first. Lines show 95\u00a0% "
@@ -527,8 +535,10 @@ def _classes(result: EvaluationResult) -> Markup:
             result.kind,
         ),
         _left_out(result, shown),
-        scrolling(
-            html_table(f"Each {result.kind}, with 95\u00a0% intervals", heads, rows, bars=True),
+        make_scrollable(
+            format_html_table(
+                f"Each {result.kind}, with 95\u00a0% intervals", heads, rows, bars=True
+            ),
             f"Each {result.kind}",
         ),
     )
@@ -538,43 +548,46 @@ def _measured(name: str, documents: int, value: float, interval: Interval) -> Ma
     """Return a share of so many documents, which is not known of none, as number and bar."""
     numbers = '<div><span class="value">{}</span> <span class="bounds">{}</span></div>{}'
     if not documents:
-        return html(numbers, "–", "", bar(0.0, f"{name} –"))
-    ends = bounds(interval, ".3f")
-    return html(
+        return format_html(numbers, "–", "", draw_bar(0.0, f"{name} –"))
+    ends = format_interval(interval, ".3f")
+    return format_html(
         numbers,
         f"{value:.3f}",
         ends,
-        bar(value, f"{name} {value:.3f}, 95\u00a0% interval {ends}", interval),
+        draw_bar(value, f"{name} {value:.3f}, 95\u00a0% interval {ends}", interval),
     )
 
 
 def _left_out(result: EvaluationResult, shown: Sized) -> Markup:
     n = sum(1 for of_class in result.per_class.values() if of_class.occurs) - len(shown)
     if not n:
-        return NOTHING
+        return NO_MARKUP
     are_shown = (
-        f"The {quantity(len(shown), result.kind)} with most documents "
+        f"The {format_quantity(len(shown), result.kind)} with most documents "
         f"{'is' if len(shown) == 1 else 'are'} shown"
     )
-    return note(
-        "{}; {} more {} left out.", are_shown, quantity(n, result.kind), "is" if n == 1 else "are"
+    return format_note(
+        "{}; {} more {} left out.",
+        are_shown,
+        format_quantity(n, result.kind),
+        "is" if n == 1 else "are",
     )
 
 
 def _mistakes(mistakes: Sequence[QuotedMistake]) -> Markup:
     """Return the mistakes with the most probable wrong answers, with the words that made them marked."""
     if not mistakes:
-        return note("There is none.")
-    return html(
+        return format_note("There is none.")
+    return format_html(
         "{}<ol>{}</ol>",
-        note(
+        format_note(
             "Words that spoke for the wrong answer against the true class are <mark "
             'class="for">marked</mark>, words that spoke for the true class '
             '<mark class="against">underlined</mark>: those that made the odds threefold or more, '
             "before calibration. Point at one for its weight in nats: "
             "1.1 is threefold, 2.3 tenfold."
         ),
-        (html("<li>{}</li>", _mistake(quoted)) for quoted in mistakes),
+        (format_html("<li>{}</li>", _mistake(quoted)) for quoted in mistakes),
     )
 
 
@@ -582,38 +595,40 @@ def _mistake(quoted: QuotedMistake) -> Markup:
     mistake = quoted.mistake
     of_truth = quoted.probability_of_truth
     terms = (
-        html(
+        format_html(
             '<li><span class="data">{}</span> <span>{}</span></li>',
-            shortened(term, LONGEST_TERM),
-            nats(weight),
+            shorten_middle(term, LONGEST_TERM),
+            format_nats(weight),
         )
         for term, weight in mistake.terms
         if weight >= AUDIBLE
     )
-    return html(
+    return format_html(
         '<article><h3>{}<span class="beside"> ({}) </span>taken for {}<span class="beside"> '
         '(probability {})</span></h3><p class="id data">{}</p>'
         '<blockquote><p dir="auto">{}</p></blockquote>{}</article>',
-        class_name(mistake.truth),
+        format_class_name(mistake.truth),
         "a class that the model does not know"
         if of_truth is None
         else f"probability {_probability(of_truth)}",
-        class_name(mistake.answer),
+        format_class_name(mistake.answer),
         _probability(mistake.probability),
-        shortened(mistake.id, 160),
+        shorten_middle(mistake.id, 160),
         (_piece(piece.text, piece.nats) for piece in quoted.excerpt),
-        html('<p class="terms-head">What tipped it, in nats: </p><ul class="terms">{}</ul>', terms)
+        format_html(
+            '<p class="terms-head">What tipped it, in nats: </p><ul class="terms">{}</ul>', terms
+        )
         if mistake.terms
-        else NOTHING,
+        else NO_MARKUP,
     )
 
 
 def _piece(text: str, weight: float) -> object:
     return (
-        html(
+        format_html(
             '<mark class="{}" title="{} nats">{}</mark>',
             "for" if weight > 0 else "against",
-            nats(weight),
+            format_nats(weight),
             text,
         )
         if weight
@@ -625,21 +640,21 @@ def _probability(probability: float) -> str:
     """Return a probability that is not rounded to 0 or 1."""
     if 0 < probability < 0.0005:
         return "below\u00a00.1\u00a0%"
-    return "above\u00a099.9\u00a0%" if 0.9995 <= probability < 1 else percent(probability)
+    return "above\u00a099.9\u00a0%" if 0.9995 <= probability < 1 else format_percent(probability)
 
 
 def _class_terms(found: ClassTerms) -> Markup:
     most = max(value for _, value in found.terms)
     rows = (
-        html(
+        format_html(
             '<li><span class="data">{0}</span><span class="unseen">{1}</span>{2}</li>',
-            shortened(term, LONGEST_TERM),
+            shorten_middle(term, LONGEST_TERM),
             f"{1000 * value:.2f}",
-            bar(max(value, 0.0) / most if most > 0 else 0.0, f"{1000 * value:.2f}"),
+            draw_bar(max(value, 0.0) / most if most > 0 else 0.0, f"{1000 * value:.2f}"),
         )
         for term, value in found.terms
     )
-    return html("<div><h3>{}</h3><ol>{}</ol></div>", class_cell(found.label), rows)
+    return format_html("<div><h3>{}</h3><ol>{}</ol></div>", format_class_cell(found.label), rows)
 
 
 def _learning(curve: LearningCurve) -> Markup:
@@ -648,23 +663,23 @@ def _learning(curve: LearningCurve) -> Markup:
     last = curve.points[-1]
     forecast = curve.forecast.accuracy
     words = (
-        f"Learning curve: accuracy goes from {percent(first.accuracy)} with "
-        f"{quantity(first.documents, 'document')} to "
-        f"{percent(last.accuracy)} with {last.documents:,}."
+        f"Learning curve: accuracy goes from {format_percent(first.accuracy)} with "
+        f"{format_quantity(first.documents, 'document')} to "
+        f"{format_percent(last.accuracy)} with {last.documents:,}."
     )
-    return html(
+    return format_html(
         '<p>{}</p>{}<figure>{}<p class="axis">documents trained on →</p><figcaption><span '
         'class="key first">accuracy</span><span class="key second">macro F1'
         '</span><span class="key third">accuracy on the training documents '
         "themselves</span></figcaption></figure>",
-        forecast_sentence(curve.documents, forecast),
-        note(
+        describe_forecast(curve.documents, forecast),
+        format_note(
             "Models of parts of the training corpus, each judged on documents of that corpus held "
             "out from it; means of {}. 95\u00a0% of the runs lie in the "
             "band.{} Where the model is far better on the documents that it was trained on, it "
             "overfits.",
-            quantity(curve.runs, "run"),
+            format_quantity(curve.runs, "run"),
             "" if forecast.value is None else " The ring is a forecast, with its interval.",
         ),
-        learning_curve_chart(curve.points, words, forecast),
+        draw_learning_curve(curve.points, words, forecast),
     )
