@@ -131,7 +131,7 @@ def command(options: LabelOptions, documents: DocumentOptions) -> None:
         columns: list[Column[Suggestion]] = [
             Column("id", lambda found: found.id),
             Column("label", lambda found: found.label),
-            Column("suggested", lambda found: found.suggested_label),
+            Column("suggested", lambda found: found.suggested),
             Column("probability", lambda found: found.probability, ".6g"),
             Column("text", lambda found: found.text),
         ]

@@ -69,7 +69,7 @@ class Suggestion(NamedTuple):
     id: str
     label: str
     """To be filled in."""
-    suggested_label: str
+    suggested: str
     probability: float | str | None
     text: str
 
