@@ -1,4 +1,4 @@
-"""Bytes of any encoding to UTF-8."""
+"""Decode bytes of any encoding to UTF-8, and detect encodings and binary content."""
 
 from __future__ import annotations
 
@@ -14,29 +14,36 @@ from nbtext.prediction.labels import clean_label
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_MARKS = (
+_BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32"),  # begins like UTF-16's, so it comes first
+    # UTF-32's mark starts with UTF-16's, so it must come first.
+    (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 
-_ANY_MARK = tuple(mark for mark, _ in _MARKS)
+_ANY_BYTE_ORDER_MARK = tuple(mark for mark, _ in _BYTE_ORDER_MARKS)
 
-_ASCII = ("us-ascii", "ascii", "ansi_x3.4-1968")
-"""Labels that say nothing: programs that know no charset declare them, whatever the bytes are."""
+_ASCII_LABELS = ("us-ascii", "ascii", "ansi_x3.4-1968")
+"""Charset labels to ignore: programs that support no charsets declare them for any bytes."""
 
-_STRUCTURE = '\r\n\t,;|"'
+_STRUCTURE_CHARS = '\r\n\t,;|"'
+"""Characters that separate records and cells."""
 
-_NO_TEXT_BYTES = bytes([*range(7), *range(14, 27), *range(28, 32), 127])
-"""Bytes that are not in texts of any single-byte encoding or of UTF-8, as file(1) has them: control bytes but BEL, BS, white space and ESC."""
+_BINARY_BYTES = bytes([*range(7), *range(14, 27), *range(28, 32), 127])
+"""Control bytes that occur neither in UTF-8 texts nor in those of any single-byte encoding.
 
-_FEW = 4
-"""So many of these are in a text by accident, however short it is."""
+The same set as in file(1): all control bytes except BEL, BS, white space and ESC.
+"""
 
-_SHARE = 20
-"""One byte in so many may be one of these in a text; in compressed data it is one in ten."""
+_NUL_TO_ACK = _BINARY_BYTES[:7]
+
+_MAX_STRAY_BINARY_BYTES = 4
+"""Number of binary bytes that a text of any length may contain by accident."""
+
+_BYTES_PER_BINARY_BYTE = 20
+"""A text may contain one binary byte in 20; compressed data has about one in ten."""
 
 _SIGNATURES = {
     rb"\x89PNG\r\n\x1a\n": "a PNG image",
@@ -60,78 +67,90 @@ _SIGNATURES = {
     rb".{4}ftyp": "an MP4 recording",
     rb".{257}ustar": "a tar archive",
 }
-"""Kinds of binary files by their beginning. Texts may begin with some of these, but hold none of `_NO_TEXT_BYTES` besides."""
+"""Kinds of binary files by a pattern of their first bytes.
+
+A text may start with some of these, but then contains no `_BINARY_BYTES`.
+"""
 
 WIDE_ENCODING_PROBE_BYTES = 256
-"""Bytes of a file that `is_wide_encoding` looks at."""
+"""Number of first bytes from which UTF-16 and UTF-32 are detected."""
+
+_MIN_UTF16_CHARS = 4
 
 
 class DecodingIssues(NamedTuple):
-    """What is doubtful about a text that was decoded."""
+    """Doubts about whether a text was decoded correctly."""
 
     is_transcoded: bool = False
-    """It was not valid UTF-8, and was read as Windows-1252."""
+    """The bytes were not valid UTF-8 and were decoded as Windows-1252."""
     has_replacements: bool = False
-    """Bytes that do not fit the charset became replacement characters."""
+    """Bytes that are invalid in the charset became replacement characters (U+FFFD)."""
 
 
 NO_DECODING_ISSUES = DecodingIssues()
 
 
-def merge_decoding_issues(doubts: Iterable[DecodingIssues]) -> DecodingIssues:
-    """Return what is doubtful about the whole, from that of its parts."""
-    return DecodingIssues(*map(any, zip(*doubts, strict=True)))
+def merge_decoding_issues(issues: Iterable[DecodingIssues]) -> DecodingIssues:
+    """Return the issues that at least one part of a text has."""
+    return DecodingIssues(*map(any, zip(*issues, strict=True)))
 
 
 def to_utf8(body: bytes, encoding: str) -> tuple[bytes, bool]:
-    """Return the text as valid UTF-8, and whether it was read as Windows-1252.
+    """Return the text as valid UTF-8, and whether it was decoded as Windows-1252.
 
-    ``auto`` tries UTF-8, then falls back to Windows-1252; a named encoding is strict. Raise `DocumentError` for bytes that are not valid in it.
-    Byte order marks are not looked at: see `detect_encoding`.
+    ``auto`` tries UTF-8, then falls back to Windows-1252. A named encoding is strict: raise
+    `DocumentError` for bytes that are invalid in it. Byte order marks are ignored: see
+    `detect_encoding`.
     """
     if encoding == "auto":
-        return (
-            (body, False) if _is_utf8(body) else (body.decode("cp1252", "replace").encode(), True)
-        )
+        if _is_utf8(body):
+            return body, False
+        return body.decode("cp1252", "replace").encode(), True
     try:
         return body.decode(encoding, UNDEFINED_AS_CONTROLS).encode("utf-8", "replace"), False
     except UnicodeError as problem:
-        found = (
-            f"at byte {problem.start}"
-            if isinstance(problem, UnicodeDecodeError)
-            else f"({problem})"
-        )
-        raise DocumentError(f"not valid {encoding} {found}", hint="see --encoding") from None
+        if isinstance(problem, UnicodeDecodeError):
+            position = f"at byte {problem.start}"
+        else:
+            position = f"({problem})"
+        raise DocumentError(f"not valid {encoding} {position}", hint="see --encoding") from None
     except (LookupError, ValueError):  # ValueError: the name contains a zero byte
         raise UsageError(f"{encoding} is not a text encoding", hint="see --encoding") from None
 
 
 def decode_text(body: bytes, encoding: str) -> tuple[bytes, DecodingIssues]:
-    """Return the text as `to_utf8` does, and what is doubtful about it."""
-    text, transcoded = to_utf8(body, encoding)
-    return text, DecodingIssues(transcoded) if transcoded else NO_DECODING_ISSUES
+    """Return the text as valid UTF-8, and its decoding issues; see `to_utf8`."""
+    text, is_transcoded = to_utf8(body, encoding)
+    if is_transcoded:
+        return text, DecodingIssues(is_transcoded=True)
+    return text, NO_DECODING_ISSUES
 
 
 def drop_partial_characters(piece: bytes) -> bytes:
-    """Return a piece of UTF-8 without the parts of characters at its ends."""
+    """Return a piece of UTF-8 without incomplete characters at its start and end."""
     return piece if piece.isascii() else piece.decode("utf-8", "ignore").encode()
 
 
 def is_plain(body: bytes) -> bool:
-    """Return whether bytes are valid UTF-8 without the separators of documents, so that no document in them needs a closer look."""
+    """Return True for valid UTF-8 without document separators.
+
+    Any document in it can then be used unchanged.
+    """
     return _is_utf8(body) and not contains_separators(body)
 
 
 def normalize_plain_lines(content: bytes) -> bytes | None:
-    r"""Return whole lines with only LF between them, as they are read; None if they are not plain.
+    r"""Return complete lines joined by LF, without the last line end; None if not `is_plain`.
 
-    >>> plain_lines(b"one\r\ntwo\n")
+    >>> normalize_plain_lines(b"one\r\ntwo\n")
     b'one\ntwo'
     """
     if not is_plain(content):
         return None
     content = content.removesuffix(b"\n")
-    return content.replace(b"\r\n", b"\n").removesuffix(b"\r") if b"\r" in content else content
+    if b"\r" in content:
+        return content.replace(b"\r\n", b"\n").removesuffix(b"\r")
+    return content
 
 
 def _is_utf8(body: bytes) -> bool:
@@ -145,59 +164,69 @@ def _is_utf8(body: bytes) -> bool:
 
 
 def check_not_binary(body: bytes, *, whole_file: bool = False) -> None:
-    """Raise `DocumentError` for bytes of no named encoding that are no text, by the share of their control bytes.
+    """Raise `DocumentError` if bytes in an unknown encoding contain too many control bytes.
 
-    A ``whole_file`` is also known by its first bytes.
+    If they are the content of a ``whole_file``, check also its first bytes.
     """
-    is_pdf = whole_file and body.startswith(b"%PDF-") and b"endobj" in body  # it may be all ASCII
-    if not (
-        is_pdf or b"\0" in body or b"\x1e" in body or b"\x1f" in body
-    ):  # few other binary files have none of these, and none of any size
+    # A PDF file may be all ASCII.
+    is_pdf = whole_file and body.startswith(b"%PDF-") and b"endobj" in body
+    # All but a few very small binary files contain one of these bytes.
+    if not (is_pdf or b"\0" in body or b"\x1e" in body or b"\x1f" in body):
         return
-    kinds = (
-        kind for beginning, kind in _SIGNATURES.items() if re.match(beginning, body, re.DOTALL)
-    )
+    kinds = (kind for pattern, kind in _SIGNATURES.items() if re.match(pattern, body, re.DOTALL))
     if whole_file and (kind := next(kinds, None)):
         raise DocumentError(f"binary, not text ({kind})")
-    found = len(body) - len(body.translate(None, _NO_TEXT_BYTES))
-    if found > max(_FEW, len(body) / _SHARE) or (whole_file and found == len(body)):
-        first = next(place for place, byte in enumerate(body) if byte in _NO_TEXT_BYTES)
+    n_binary = len(body) - len(body.translate(None, _BINARY_BYTES))
+    max_binary = max(_MAX_STRAY_BINARY_BYTES, len(body) / _BYTES_PER_BINARY_BYTE)
+    if n_binary > max_binary or (whole_file and n_binary == len(body)):
+        first = next(index for index, byte in enumerate(body) if byte in _BINARY_BYTES)
         raise DocumentError(f"binary, not text (control bytes, the first at {first})")
 
 
 def decode_name(name: bytes, encoding: str = "auto") -> str:
-    """Return a label, or the name of a file or column, as text; see `to_utf8`. Raise `DocumentError` also for a NUL byte in it."""
+    """Return a label, or the name of a file or column, as text.
+
+    Raise `DocumentError` if it contains a NUL byte or is invalid in the encoding.
+    """
     if b"\0" in name:
         raise DocumentError(f"a name with a NUL byte: {name[:40].decode('utf-8', 'replace')!r}")
     return clean_label(to_utf8(name, encoding)[0].decode())
 
 
 def detect_encoding(body: bytes, encoding: str) -> tuple[bytes, str]:
-    """Return the bytes of a file, and its encoding; with ``auto``, a byte order mark decides, and UTF-16 is known without one.
+    """Return the bytes to decode, and their encoding.
 
-    Only for the beginning of a file or of a part of a mail: in a row of a table, the same bytes are text.
+    ``auto`` is replaced by the encoding of the byte order mark, or by UTF-16 if the bytes look like
+    it. The result is still ``auto`` if neither is the case. Use this only for the start of a file
+    or of a part of a mail, because in a table row the same bytes are text.
     """
     if encoding != "auto":
         return body, encoding
-    if not body.startswith(_ANY_MARK):
-        return body, _unmarked_utf16(body) or encoding
-    mark, name = next((mark, name) for mark, name in _MARKS if body.startswith(mark))
-    return (body[len(mark) :] if name == "utf-8" else body), name
+    if not body.startswith(_ANY_BYTE_ORDER_MARK):
+        return body, _detect_unmarked_utf16(body) or encoding
+    mark, name = next((mark, name) for mark, name in _BYTE_ORDER_MARKS if body.startswith(mark))
+    if name == "utf-8":
+        return body[len(mark) :], name
+    return body, name
 
 
-def _unmarked_utf16(start: bytes) -> str | None:
-    """Return the kind of UTF-16 in which bytes without a mark are: at least four characters, four of five below U+0700.
+def _detect_unmarked_utf16(start: bytes) -> str | None:
+    """Return "utf-16-le" or "utf-16-be" if bytes look like UTF-16 without a mark, else None.
 
-    That is Latin, Greek, Cyrillic, Hebrew and Arabic script: every second byte is one that no text in another encoding has.
+    They need at least four characters, four in five of them below U+0700 (Latin, Greek, Cyrillic,
+    Hebrew and Arabic). Every second byte is then one that texts in other encodings do not contain.
     """
     if b"\0" not in start[:WIDE_ENCODING_PROBE_BYTES]:
         return None
-    first = start[:WIDE_ENCODING_PROBE_BYTES:2]
-    second = start[1:WIDE_ENCODING_PROBE_BYTES:2]
-    if len(second) < _FEW:
+    even_bytes = start[:WIDE_ENCODING_PROBE_BYTES:2]
+    odd_bytes = start[1:WIDE_ENCODING_PROBE_BYTES:2]
+    if len(odd_bytes) < _MIN_UTF16_CHARS:
         return None
-    for high, low, name in ((second, first, "utf-16-le"), (first, second, "utf-16-be")):
-        if 0 not in low and len(high.translate(None, _NO_TEXT_BYTES[:7])) * 5 <= len(high):
+    for high, low, name in (
+        (odd_bytes, even_bytes, "utf-16-le"),
+        (even_bytes, odd_bytes, "utf-16-be"),
+    ):
+        if 0 not in low and len(high.translate(None, _NUL_TO_ACK)) * 5 <= len(high):
             return name
     return None
 
@@ -205,33 +234,44 @@ def _unmarked_utf16(start: bytes) -> str | None:
 def decode_with_charset(
     body: bytes, charset: str | None, encoding: str
 ) -> tuple[bytes, DecodingIssues]:
-    """Decode by the charset that a text declares, and replace bytes that do not fit; if the label is unknown or says nothing, decode as `to_utf8`.
+    """Return the text as UTF-8, decoded by its declared charset, and its decoding issues.
 
-    A mark of UTF-16 decides nothing here: two bytes before a text would hide it.
+    Invalid bytes become U+FFFD. Use ``encoding`` if the charset is None, unknown or ASCII; raise
+    `DocumentError` for bytes that are invalid in it. A byte order mark of UTF-16 is ignored,
+    because these two bytes in front of a text would hide it.
     """
-    declared = find_codec(charset) if charset and charset.lower() not in _ASCII else None
+    declared = find_codec(charset) if charset and charset.lower() not in _ASCII_LABELS else None
     codec = declared or encoding
     if codec == "auto":
-        codec = _unmarked_utf16(body) or codec
+        codec = _detect_unmarked_utf16(body) or codec
     try:
-        text, doubts = decode_text(body, codec)
+        text, issues = decode_text(body, codec)
     except DocumentError:
-        if declared is None and codec == encoding:  # the user names it
+        if declared is None and codec == encoding:  # the user set this encoding
             raise
-        is_mislabelled = _is_mislabelled(body, codec)
-        text, doubts = decode_text(body, "auto") if is_mislabelled else _replaced(body, codec)
-    return text.removeprefix(codecs.BOM_UTF8), doubts
+        if _is_mislabelled(body, codec):
+            text, issues = decode_text(body, "auto")
+        else:
+            text, issues = _decode_with_replacements(body, codec)
+    return text.removeprefix(codecs.BOM_UTF8), issues
 
 
 def _is_mislabelled(body: bytes, codec: str) -> bool:
-    """Return whether bytes that do not fit a charset are in UTF-8, or have nothing of it beyond ASCII if that is the charset."""
+    """Return True if bytes that are invalid in a declared charset are probably not in it.
+
+    Declared as UTF-8, they have no valid character beyond ASCII. Declared otherwise, they are
+    valid UTF-8.
+    """
     if codec == "utf-8":
         return body.decode("utf-8", "ignore").isascii()
     return not body.isascii() and _is_utf8(body)
 
 
-def _replaced(body: bytes, codec: str) -> tuple[bytes, DecodingIssues]:
-    """Decode bytes of which some do not fit; in ISO-2022-JP that may be circled digits, which are characters of its newest version."""
+def _decode_with_replacements(body: bytes, codec: str) -> tuple[bytes, DecodingIssues]:
+    """Decode bytes of which some are invalid.
+
+    In ISO-2022-JP these may be circled digits, which only its newest version contains.
+    """
     if codec == "iso2022_jp_ext":
         body = body.replace(b"\x1b$B", b"\x1b$(Q")
         codec = "iso2022_jp_2004"
@@ -240,13 +280,16 @@ def _replaced(body: bytes, codec: str) -> tuple[bytes, DecodingIssues]:
 
 
 def is_ascii_compatible(encoding: str) -> bool:
-    """Return whether an encoding writes ASCII as ASCII, so that lines and columns can be found before text is decoded."""
+    """Return whether an encoding encodes ASCII as ASCII.
+
+    Lines and columns can then be split before the text is decoded.
+    """
     try:
-        return encoding == "auto" or _STRUCTURE.encode(encoding) == _STRUCTURE.encode()
+        return encoding == "auto" or _STRUCTURE_CHARS.encode(encoding) == _STRUCTURE_CHARS.encode()
     except (LookupError, UnicodeError):
         return False
 
 
 def is_wide_encoding(start: bytes) -> bool:
-    """Return whether a file with this beginning is in UTF-16 or UTF-32."""
+    """Return whether a file with these first bytes is in UTF-16 or UTF-32."""
     return detect_encoding(start, "auto")[1] not in ("auto", "utf-8")

@@ -1,4 +1,4 @@
-"""A document, the parts that a file of lines is cut into, and what a reader is given."""
+"""Types that every corpus reader shares: documents, byte ranges of files, and reader options."""
 
 from __future__ import annotations
 
@@ -35,47 +35,51 @@ if TYPE_CHECKING:
     from nbtext.type_names import Fields
 
 RECORD_COLUMN = "\0"
-"""The name of a column that is all of a record, as JSON."""
+"""Name of a virtual column that contains the complete record as JSON."""
 
-_LONGEST_MESSAGE = 300
+_MAX_MESSAGE_CHARS = 300
 
 
 class Document(NamedTuple):
-    """A document: its name as given or found, its class if known, what it says as valid UTF-8, or why it could not be read."""
+    """A document with its name, its label if it has one, and its text or the reason for failure."""
 
     id: str
     label: Label | None = None
     text: bytes = b""
-    """As a reader yields it, bytes of unknown kind and encoding, unless the format's documents are `decoded`."""
+    """Valid UTF-8 after decoding. Readers yield the stored bytes unless their format is decoded."""
     fields: Fields = ()
     values: tuple[str, ...] = ()
-    """Of the attributes, in their order, as `Attributes.checked` returns them; a reader yields them as the first of the columns."""
+    """Attribute values, normalised by `Attributes.normalise_values`; empty before decoding."""
     problem: DocumentError | None = None
+    """Why the document could not be read; None if it could."""
     columns: tuple[str, ...] = ()
-    """Values of the further columns that were asked for, in that order; none if the document could not be read."""
+    """Values of the requested extra columns, in order; empty if the document is unreadable.
+
+    Before decoding, the columns of `ReaderOptions.columns`.
+    """
     weight: int = WEIGHT_UNIT
-    """As how many documents it counts, in units of 1 / `WEIGHT_UNIT`."""
+    """Number of documents that it counts for, in units of 1 / `WEIGHT_UNIT`."""
 
     @property
     def digest_bytes(self) -> bytes:
-        """Text, fields and values as one value of bytes, of which digests are made."""
+        """Text, fields and values in one byte string, from which digests are computed."""
         return serialise_document(self.text, self.fields, self.values)
 
     @property
     def display_text(self) -> str:
-        """The document as people read it: without values, its fields as lines."""
+        """The document for people to read: the text, with the fields as lines, without values."""
         return render_document(self.text, self.fields).decode()
 
 
 def count_document_bytes(document: Document) -> int:
-    """Return the bytes of a document, with its fields and values and without what stands between them."""
+    """Return the total size of text, fields and values, without separators."""
     return len(document.text) + sum(map(len, chain(*document.fields, document.values)))
 
 
 def collect_contents(
     documents: Sequence[Document],
 ) -> tuple[list[bytes], list[Fields], list[tuple[str, ...]]]:
-    """Return texts, fields and values of documents, as they are counted."""
+    """Return the texts, the fields and the values of documents as three lists, for counting."""
     return (
         [document.text for document in documents],
         [document.fields for document in documents],
@@ -85,36 +89,34 @@ def collect_contents(
 
 @dataclass()
 class Notices:
-    """What a reader noticed that is no failure."""
+    """Observations during reading that are not failures."""
 
     transcoded: int = 0
-    """Documents that were not valid UTF-8 and were read as Windows-1252."""
+    """Number of documents that were not valid UTF-8 and were decoded as Windows-1252."""
     replaced: int = 0
-    """Documents with bytes that do not fit the charset that they declare."""
+    """Number of documents with bytes that are invalid in the charset that they declare."""
     unlabelled: list[str] = field(default_factory=list)
-    """Files that are of no class and were left out of training."""
+    """Files that belong to no class and were skipped in training."""
     warnings: list[Finding] = field(default_factory=list)
     n_unnamed: int = 0
-    """Documents that could not be read and are not named, because many of the same shard are."""
+    """Number of unreadable documents that are not named, because their shard has many of them."""
     relabelled_ids: list[str] = field(default_factory=list)
-    """Documents that `ReaderOptions.relabel` gave another label."""
+    """Ids of documents whose label `ReaderOptions.relabel` replaced."""
 
     @property
     def findings(self) -> Iterator[Finding]:
-        """What mostly needs no action."""
+        """Findings that rarely need any action."""
         if self.transcoded:
-            detail = f"not valid UTF-8 and read as Windows-1252: {format_quantity(self.transcoded, 'document')}"
+            n_documents = format_quantity(self.transcoded, "document")
+            detail = f"not valid UTF-8 and read as Windows-1252: {n_documents}"
             yield Finding("encoding", WARNING, detail, "if letters look wrong, see --encoding")
         if self.replaced:
-            detail = (
-                "with bytes that do not fit their charset, read as U+FFFD: "
-                f"{format_quantity(self.replaced, 'document')}"
-            )
+            n_documents = format_quantity(self.replaced, "document")
+            detail = f"with bytes that do not fit their charset, read as U+FFFD: {n_documents}"
             yield Finding("encoding", WARNING, detail)
         if self.unlabelled:
-            yield Finding(
-                "documents", PASSED, f"{join_names(self.unlabelled, 1)}: of no class, left out"
-            )
+            detail = f"{join_names(self.unlabelled, 1)}: of no class, left out"
+            yield Finding("documents", PASSED, detail)
 
     def add(self, other: Notices) -> None:
         """Add the notices of a later shard."""
@@ -127,112 +129,131 @@ class Notices:
 
 
 class LabelledFolder(str):
-    """The path of a folder, or of an mbox, whose documents are all of one class that need not be its name."""
+    """Path of a folder or an mbox whose documents all have one class, whatever its name is."""
 
     __slots__ = ("label",)
     label: str
 
     def __new__(cls, path: str, label: str = "") -> Self:
-        """Return the path with its class, which another process sets afterwards."""
+        """Create the path with its class; unpickling sets the class afterwards."""
         folder = super().__new__(cls, path)
         folder.label = label
         return folder
 
 
 class ByteRange(NamedTuple):
-    """Whole records of a file: bytes from ``start`` to ``end``, None for the end of the file, of what it unpacks to if it is compressed."""
+    """Complete records of a file: the bytes from ``start`` to ``end`` of its unpacked content."""
 
     start: int
     end: int | None
+    """None: the end of the file."""
     lines_before: int
     records_before: int
     content: bytes | None = None
-    """The bytes themselves, if the file is compressed."""
+    """The bytes themselves if the file is compressed, else None."""
     n_compressed_bytes: int = 0
-    """Bytes of the compressed file that were read for them."""
+    """Number of bytes of the compressed file that were read to unpack this range."""
     failure: PathError | None = None
-    """Why no more than the content can be read."""
+    """Why the file cannot be read beyond the content."""
     reads_from_start: bool = False
-    """True if the file is read and unpacked from its beginning to find the part, not as it stands."""
+    """Whether the reader has to read, and unpack, the file from its start to reach the range."""
 
 
 WHOLE_FILE = ByteRange(0, None, 0, 0, reads_from_start=True)
 
 
 class ColumnPositions(NamedTuple):
-    """Which columns of a document, in the order of `ReaderOptions.columns`, are what."""
+    """Positions of the different kinds of columns in `ReaderOptions.columns`."""
 
     attributes: slice
     fields: slice
     weight: int
-    """If weights are read."""
+    """Only meaningful if weights are read."""
     condition: int
-    """If documents are chosen by a column."""
+    """Only meaningful if documents are selected by a column."""
     extra: slice
 
 
 @dataclass(frozen=True)
 class ReaderOptions:
-    """What a reader is given: how to read, and what its caller wants."""
+    """Arguments of a corpus reader: reading settings, and what the caller needs."""
 
     reading: Reading
     notices: Notices
+    """The reader adds its notices here."""
     labelled: bool
-    """Whether classes are wanted."""
+    """Whether documents need labels."""
     columns: tuple[str, ...] = ()
-    """Further columns to read: first the attributes and those that are fields, which may be missing, then the weight and the others."""
+    """Columns to read in addition to label, text and id.
+
+    First the attributes and the tag columns, whose values may be missing, then the weight, the
+    condition column, and the extra columns.
+    """
     attributes: Attributes = NO_ATTRIBUTES
     tag_columns: tuple[str, ...] = ()
-    """The columns that are fields; they follow the attributes."""
+    """Columns that become fields."""
     weight_column: str | None = None
-    """The column of weights, which follows these, if they are to be read."""
+    """The column of document weights; None if weights are not read."""
     byte_range: ByteRange = WHOLE_FILE
     """The part of a file of lines to read."""
     accepts_blocks: bool = False
-    """Whether the caller takes labelled texts without names, many in a block."""
+    """Whether the caller accepts blocks of labelled texts without names."""
     on_error: str = "record"
-    """What to do with documents that cannot be read: ``record`` yields them with their problem, ``skip`` passes them to ``leave_out``, ``fail`` raises."""
+    """How to treat unreadable documents.
+
+    ``record``: yield them with their problem. ``skip``: report them to ``on_unreadable``.
+    ``fail``: raise the problem.
+    """
     on_unreadable: Callable[[str, DocumentError], object] | None = None
     relabel: Callable[[Document, Notices], Document] | None = None
-    """Gives documents other labels."""
+    """Replaces the labels of documents."""
     row_condition: tuple[str, bool] | None = None
-    """The value of the column before the others, and whether documents that have it are chosen, or the others; None for all."""
+    """A value of the condition column or header, and whether documents need to have it (True)
+    or must not have it (False). None: read all documents."""
     condition_header: str = ""
-    """The header that has this value in mail."""
+    """The mail header to which the condition applies; empty: it applies to a column."""
     is_only_path: bool = False
-    """Whether the corpus is a single path."""
+    """Whether the corpus consists of a single path."""
     allowed_folder: str | None = None
-    """The folder, without links, in which the files that a table names must be; None if they may be anywhere."""
+    """Real path of the folder that must contain the files that a table names; None: any folder."""
 
-    def list_text_columns(self, usual: str) -> list[str]:
-        """Return the columns that are joined to the text, without those that are fields; the ``usual`` one if none is named."""
-        named = self.reading.text_column
-        if named is None:
-            return [usual]
-        return (
-            []
-            if named == NO_TEXT
-            else [name for name in named.split(",") if name not in self.tag_columns]
-        )
+    def list_text_columns(self, default: str) -> list[str]:
+        """Return the columns to join into the text, or ``default`` if none is set.
+
+        Tag columns are excluded, because they become fields.
+        """
+        names = self.reading.text_column
+        if names is None:
+            return [default]
+        if names == NO_TEXT:
+            return []
+        return [name for name in names.split(",") if name not in self.tag_columns]
 
     @cached_property
     def column_positions(self) -> ColumnPositions:
-        """Where the values of the columns are that a document carries."""
-        fields = len(self.attributes.names)
-        weight = fields + len(self.tag_columns)
+        """Positions of the values in the ``columns`` of a document that is not yet decoded."""
+        fields_start = len(self.attributes.names)
+        weight = fields_start + len(self.tag_columns)
         condition = weight
         if self.weight_column is not None:
             condition += 1
-        others = condition
+        extra_start = condition
         if self.row_condition is not None and not self.condition_header:
-            others += 1
+            extra_start += 1
         return ColumnPositions(
-            slice(0, fields), slice(fields, weight), weight, condition, slice(others, None)
+            attributes=slice(0, fields_start),
+            fields=slice(fields_start, weight),
+            weight=weight,
+            condition=condition,
+            extra=slice(extra_start, None),
         )
 
     @cached_property
     def can_yield_blocks(self) -> bool:
-        """Whether there may be blocks in place of documents: wanted, and documents are nothing but labels and texts in UTF-8."""
+        """Whether blocks may replace documents.
+
+        The caller must accept them, and documents must consist only of a label and UTF-8 text.
+        """
         reading = self.reading
         return (
             self.accepts_blocks
@@ -246,44 +267,52 @@ class ReaderOptions:
 
     @cached_property
     def max_document_bytes(self) -> int:
-        """The most bytes of a document."""
+        """Maximum size of a document."""
         return parse_size(self.reading.max_document_size)
 
     @cached_property
     def max_unpacked_bytes(self) -> int:
-        """The most bytes that a compressed file of documents may unpack to."""
+        """Maximum unpacked size of a compressed file of documents."""
         return parse_size(self.reading.max_unpacked_size)
 
 
 def get_delimiter(reading: Reading) -> str:
-    """Return what stands between two cells of a table."""
-    return reading.delimiter or ("," if reading.format == "csv" else "\t")
+    """Return the character between two cells of a table: as set, else that of the format."""
+    if reading.delimiter:
+        return reading.delimiter
+    return "," if reading.format == "csv" else "\t"
 
 
-def to_document_error(raised: Exception) -> DocumentError:
-    """Return why one document cannot be read, given what reading or decoding it raised.
+def to_document_error(exception: Exception) -> DocumentError:
+    """Return the reason why a document is unreadable, given the exception from reading it.
 
-    Re-raise what concerns the whole run: wrong settings, a path that cannot be read, too little memory. Any other exception is a defect of
-    nbtext, so the message names it.
+    Re-raise exceptions that concern the whole run: invalid settings, an unreadable path, or too
+    little memory. Any other exception is a defect of nbtext, so the message names it.
     """
-    if isinstance(raised, DocumentError):
-        return raised
-    if isinstance(raised, (NbtextError, OSError, MemoryError)):
-        raise raised
+    if isinstance(exception, DocumentError):
+        return exception
+    if isinstance(exception, (NbtextError, OSError, MemoryError)):
+        raise exception
     return DocumentError(
-        f"cannot be read: {type(raised).__name__}: {raised}"[:_LONGEST_MESSAGE],
+        f"cannot be read: {type(exception).__name__}: {exception}"[:_MAX_MESSAGE_CHARS],
         hint="this is a defect of nbtext; please report it",
     )
 
 
 def format_byte_size(size: int) -> str:
-    """Return a number of bytes in the largest unit in which it is whole."""
-    unit = next((unit for unit in (30, 20, 10) if size % (1 << unit) == 0), 0)
-    return f"{size >> unit:,} {'KMG'[unit // 10 - 1] + 'iB' if unit else 'bytes'}"
+    """Return a size in the largest unit that divides it.
+
+    >>> format_byte_size(1 << 20), format_byte_size(1 << 20 | 1)
+    ('1 MiB', '1,048,577 bytes')
+    """
+    for unit, exponent in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
+        if size % (1 << exponent) == 0:
+            return f"{size >> exponent:,} {unit}"
+    return f"{size:,} bytes"
 
 
 def create_size_error(limit: int) -> DocumentError:
-    """Return the problem of a document of more bytes than the limit."""
+    """Return the error for a document of more than ``limit`` bytes."""
     return DocumentError(
         f"larger than {format_byte_size(limit)}", hint="give --set max-document-size=SIZE"
     )
