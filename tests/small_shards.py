@@ -25,11 +25,11 @@ size_of_shards = 0
 
 
 def small_shards(
-    paths: Sequence[str], source: Any, size: int = 0, *, is_local: bool = True
+    paths: Sequence[str], options: Any, size: int = 0, *, is_local: bool = True
 ) -> Iterator[cutting.Shard]:
-    """As `nbtext.corpus.shards.split_corpus`, but small."""
+    """Return small shards; otherwise like `nbtext.corpus.shards.split_corpus`."""
     del size
-    return cutting.split_corpus(paths, source, size_of_shards, is_local=is_local)
+    return cutting.split_corpus(paths, options, size_of_shards, is_local=is_local)
 
 
 def stall(of: object, shard: object) -> None:

@@ -1,6 +1,6 @@
-"""A corpus in shards, which processes read side by side: lists of files, and parts of a file that hold whole records.
+"""Split a corpus into shards that processes read in parallel: lists of files, or byte ranges.
 
-A part of a compressed file brings its content along, since only one process should unpack it.
+Ranges of a compressed file include their content, because only one process should unpack it.
 """
 
 from __future__ import annotations
@@ -40,93 +40,103 @@ if TYPE_CHECKING:
 
     from nbtext.corpus.directory import ListedFile
 
-    _Records = Callable[[bytearray, int], tuple[int, int, int] | None]
-    """From content that begins with a record, and its place in the file, to the end of the last record before others, 0 if there is none, and the
-    line ends and records up to there; None if the content is not of the format, or ends of records are not known in it."""
+    _RecordFinder = Callable[[bytearray, int], "_CompleteRecords | None"]
+    """Finds the complete records at the start of content.
+
+    Takes content that starts with a record, and its position in the file. Returns None if the
+    content is not of the format, or if the ends of its records are uncertain.
+    """
 
 SHARD_BYTES = 1 << 22
+"""Approximate size of a shard, unless a single document is larger."""
+
 SHARD_FILES = 1 << 10
-"""About the most that a shard holds, unless a single document is larger."""
+"""Maximum number of files in a shard."""
 
 SCORING_SHARD_BYTES = SHARD_BYTES >> 2
-"""About what a shard to be scored by a process of this machine holds: scores take more memory than counts, and processes end together."""
+"""Size of shards that processes of this machine score.
+
+They are smaller, because scores take more memory than counts, and so that processes end together.
+"""
 
 MIN_FILE_COST_BYTES = 1 << 12
-"""Bytes that a smaller file of a directory counts for: opening it takes as long as counting so many."""
+"""Size that smaller files of a directory count for: opening a file takes as long as counting it."""
 
 MAX_RECORD_SEARCH_BYTES = 1 << 22
-"""Bytes after which no end of a record is looked for: the rest of the file is one part."""
+"""Bytes in which to search for the end of a record; without one, the remainder is one range."""
 
 JSON_ARRAY_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:\{|\]?\s*\Z)")
-"""Beginning of an array of JSON objects, in place of one a line."""
+"""Start of a JSON array of objects, as opposed to one object per line."""
 
 
 class Shard(NamedTuple):
-    """The part of a path to read, small enough to send to another process or machine: some of its files, a part of the file, or all.
+    """A unit of reading that is small enough to send to another process or machine.
 
-    A file is cut between records, a directory or Maildir into lists of its files. Standard input, which can only be read from the beginning,
-    is one shard.
+    It is a whole path, a byte range of a file, or some files of a directory or Maildir. Files are
+    cut between records. Standard input, which can only be read from its start, is one shard.
     """
 
     path: str
     byte_range: ByteRange = WHOLE_FILE
     files: tuple[ListedFile, ...] | None = None
+    """The files to read; None: all of the path, or the byte range."""
 
     def with_absolute_paths(self) -> Shard:
-        """Return the shard for a process in another directory that finds the corpus at the same place."""
-        files = self.files and tuple(
-            (os.path.abspath(file), label, problem) for file, label, problem in self.files
-        )
+        """Return the shard for a process that has another working directory on the same files."""
         path = os.path.abspath(self.path)
-        return Shard(
-            LabelledFolder(path, self.path.label)
-            if isinstance(self.path, LabelledFolder)
-            else path,
-            self.byte_range,
-            files,
-        )
+        if isinstance(self.path, LabelledFolder):
+            path = LabelledFolder(path, self.path.label)
+        files = self.files
+        if files:
+            files = tuple((os.path.abspath(file), label, problem) for file, label, problem in files)
+        return Shard(path, self.byte_range, files)
 
 
 def load_reader(layout: Format) -> Callable[[str, ReaderOptions], Iterator[Any]]:
-    """Return the reader of a format: from a path to its documents, or to its files if there is a document in each."""
+    """Import and return the reader of a format.
+
+    It maps a path to its documents, or, if each file is a document, to its files.
+    """
     module, _, function = layout.reader.partition(".")
     return getattr(import_module(f"nbtext.corpus.{module}"), function)
 
 
 def split_corpus(
-    paths: Sequence[str], source: ReaderOptions, size: int = SHARD_BYTES, *, is_local: bool = True
+    paths: Sequence[str],
+    options: ReaderOptions,
+    size: int = SHARD_BYTES,
+    *,
+    is_local: bool = True,
 ) -> Iterator[Shard]:
-    """Yield all of the paths in shards of about ``size`` bytes, in order, without overlap; add notices to those of the source.
+    """Yield shards of about ``size`` bytes that cover all paths, in order, without overlap.
 
-    If a path cannot be listed, the last shard is all of it: reading it reports the reason. Compressed files are cut only for processes that
-    are ``here``.
+    Listing files may add notices to ``options``. If a path cannot be listed, the last shard is that
+    path: reading it reports the reason. Compressed files are cut only if ``is_local``, that is, if
+    processes of this machine read the shards.
     """
-    layout = FORMATS[source.reading.format]
-    if source.reading.format == "mbox":
+    layout = FORMATS[options.reading.format]
+    if options.reading.format == "mbox":
         from nbtext.corpus.mailboxes import list_mboxes
 
-        paths = [file for path in paths for file in list_mboxes(path, source)]
+        paths = [file for path in paths for file in list_mboxes(path, options)]
     for path in paths:
         if layout.has_file_per_document:
             try:
-                yield from (
-                    Shard(path, files=tuple(files))
-                    for files in split_into_blocks(
-                        load_reader(layout)(path, source), _bytes_of, SHARD_FILES, size
-                    )
-                )
+                files = load_reader(layout)(path, options)
+                for block in split_into_blocks(files, _estimate_cost, SHARD_FILES, size):
+                    yield Shard(path, files=tuple(block))
             except NbtextError:
                 yield Shard(path)
                 return
         elif path == "-":
             yield Shard(path)
         else:
-            yield from (
-                Shard(path, part) for part in split_file(path, size, source, is_local=is_local)
-            )
+            for byte_range in split_file(path, size, options, is_local=is_local):
+                yield Shard(path, byte_range)
 
 
-def _bytes_of(file: ListedFile) -> int:
+def _estimate_cost(file: ListedFile) -> int:
+    """Return the time to read and count a file, in bytes that take as long to count."""
     try:
         return max(os.stat(file[0]).st_size, MIN_FILE_COST_BYTES)
     except (OSError, ValueError):
@@ -134,161 +144,201 @@ def _bytes_of(file: ListedFile) -> int:
 
 
 def split_file(
-    path: str, size: int, source: ReaderOptions, *, is_local: bool = True
+    path: str, size: int, options: ReaderOptions, *, is_local: bool = True
 ) -> Iterator[ByteRange]:
-    """Cut a file between records into parts of at most ``size`` bytes, unless a record has more; yield `WHOLE_FILE` alone if it is to be read as a whole.
+    """Cut a file between records into ranges of at most ``size`` bytes.
 
-    That is so for what is no regular file or cannot be read, and for wide encodings. The file is read once more for that, to count the records
-    before each part, which takes about 2 % of the time of counting its terms.
+    A record of more bytes makes a larger range. Yield only `WHOLE_FILE` for special or unreadable
+    files, for small ones, and for UTF-16 and UTF-32. This reads the file once more to count the
+    records before each range, which takes about 2 % of the time of counting its terms.
     """
-    records = _records_of(source)
-    last = WHOLE_FILE
+    find_records = _get_record_finder(options)
+    last_range = WHOLE_FILE
     try:
         status = os.stat(path)
-        if records is not None and stat.S_ISREG(status.st_mode):
+        if find_records is not None and stat.S_ISREG(status.st_mode):
             with open(path, "rb") as file:
                 is_packed = detect_compression(path, file.peek(COMPRESSION_PROBE_BYTES)) is not None
-                is_worth_it = (
-                    is_local
-                    if is_packed
-                    else status.st_size > size
-                    and not is_wide_encoding(file.peek(WIDE_ENCODING_PROBE_BYTES))
-                )
-                if is_worth_it:
-                    stream = unpack_stream(file, path, source.max_unpacked_bytes)
-                    last = yield from _cut(stream, size, records, file if is_packed else None)
+                if is_packed:
+                    is_split = is_local
+                else:
+                    is_wide = is_wide_encoding(file.peek(WIDE_ENCODING_PROBE_BYTES))
+                    is_split = status.st_size > size and not is_wide
+                if is_split:
+                    stream = unpack_stream(file, path, options.max_unpacked_bytes)
+                    packed = file if is_packed else None
+                    last_range = yield from _split_stream(stream, size, find_records, packed)
     except (OSError, ValueError, PathError):
         pass  # reading it reports the reason
-    yield last
+    yield last_range
 
 
-def _cut(
-    stream: BufferedReader, size: int, records: _Records, packed: BufferedReader | None
+def _split_stream(
+    stream: BufferedReader, size: int, find_records: _RecordFinder, packed: BufferedReader | None
 ) -> Generator[ByteRange, None, ByteRange]:
-    upcoming = _Upcoming(stream)
-    content = upcoming.content
-    wanted = size
-    start = lines = before = read = 0
-    while upcoming.is_more_than(wanted):
-        found = records(content, start)
-        if found is None:
+    """Yield the ranges of a stream except the last one, which is returned.
+
+    ``packed`` is the compressed file that the stream unpacks, if it is one.
+    """
+    buffer = _StreamBuffer(stream)
+    content = buffer.content
+    min_content = size
+    start = lines_before = records_before = packed_position = 0
+    while buffer.fill_beyond(min_content):
+        records = find_records(content, start)
+        if records is None:
             break
-        end, n_lines, n_records = found
-        if not end and wanted <= size + MAX_RECORD_SEARCH_BYTES:
-            wanted *= 2
+        end = records.end
+        if not end and min_content <= size + MAX_RECORD_SEARCH_BYTES:
+            min_content *= 2
             continue
-        if not end or not (
-            start or content[:end].removeprefix(BOM_UTF8).strip()
-        ):  # a header may follow empty lines
+        # At the start of the file, a header may follow empty lines.
+        is_blank_start = not start and not content[:end].removeprefix(BOM_UTF8).strip()
+        if not end or is_blank_start:
             break
-        read_before = read
-        read = packed.tell() if packed else 0
+        n_compressed_bytes = 0
+        if packed:
+            n_compressed_bytes = packed.tell() - packed_position
+            packed_position += n_compressed_bytes
         yield ByteRange(
             start,
             start + end,
-            lines,
-            before,
+            lines_before,
+            records_before,
             bytes(content[:end]) if packed else None,
-            read - read_before,
+            n_compressed_bytes,
         )
-        start = start + end
-        lines = lines + n_lines
-        before = before + n_records
-        wanted = size
+        start += end
+        lines_before += records.n_line_ends
+        records_before += records.n_records
+        min_content = size
         del content[:end]
     if not start:
         return WHOLE_FILE
-    if packed and upcoming.is_all:
+    if packed and buffer.is_complete:
         return ByteRange(
-            start, None, lines, before, bytes(content), packed.tell() - read, upcoming.failure
+            start,
+            None,
+            lines_before,
+            records_before,
+            bytes(content),
+            packed.tell() - packed_position,
+            buffer.failure,
         )
-    return ByteRange(start, None, lines, before, reads_from_start=packed is not None)
+    return ByteRange(start, None, lines_before, records_before, reads_from_start=packed is not None)
 
 
-class _Upcoming:
-    """The content of a stream from a place on, as far as it was asked for."""
+class _StreamBuffer:
+    """Content of a stream that was read but not consumed; consumers delete it from the front."""
 
     def __init__(self, stream: BufferedReader) -> None:
         self._stream = stream
         self.content = bytearray()
-        self.is_all = False
+        self.is_complete = False
+        """Whether the content is the remainder of the stream."""
         self.failure: PathError | None = None
-        """Why there is no more, if not for the end of the stream."""
+        """Why the stream ended early; None if it did not."""
 
-    def is_more_than(self, size: int) -> bool:
-        """Read on until there are more bytes than that; return whether there are."""
+    def fill_beyond(self, size: int) -> bool:
+        """Read until the content has more than ``size`` bytes. Return False if there are fewer."""
+        min_content = max(size, COMPRESSION_PROBE_BYTES) + 1
         try:
-            while (
-                missing := max(size, COMPRESSION_PROBE_BYTES) + 1 - len(self.content)
-            ) > 0 and not self.is_all:
-                piece = self._stream.read1(min(missing, BUFFER_BYTES))
-                self.content += piece
-                self.is_all = not piece
+            while len(self.content) < min_content and not self.is_complete:
+                n_missing = min_content - len(self.content)
+                chunk = self._stream.read1(min(n_missing, BUFFER_BYTES))
+                self.content += chunk
+                self.is_complete = not chunk
         except PathError as problem:
             self.failure = problem
-            self.is_all = True
+            self.is_complete = True
         except OSError:
-            return False  # reading the rest reports the reason
+            return False  # reading the remainder reports the reason
         return len(self.content) > size
 
 
-def _records_of(source: ReaderOptions) -> _Records | None:
-    name = source.reading.format
+class _CompleteRecords(NamedTuple):
+    """The complete records at the start of content, without the last one."""
+
+    end: int
+    """Position after these records; 0 if there are none."""
+    n_line_ends: int
+    n_records: int
+
+
+def _get_record_finder(options: ReaderOptions) -> _RecordFinder | None:
+    """Return the record finder of a format; None if its files are not cut."""
+    name = options.reading.format
     if name == "mbox":
-        return _messages_in
+        return _find_messages
     if name == "csv":
-        delimiter = get_delimiter(source.reading).encode("utf-8", "surrogateescape")
-        return partial(_records_in, delimiter=delimiter) if len(delimiter) == 1 else None
+        delimiter = get_delimiter(options.reading).encode("utf-8", "surrogateescape")
+        if len(delimiter) != 1:
+            return None
+        return partial(_find_csv_records, delimiter=delimiter)
     layout = FORMATS[name]
-    return (
-        partial(_lines_in, may_be_array=layout.is_decoded) if layout.has_line_per_document else None
-    )
+    if not layout.has_line_per_document:
+        return None
+    return partial(_find_lines, may_be_array=layout.is_decoded)
 
 
-def _lines_in(content: bytearray, start: int, *, may_be_array: bool) -> tuple[int, int, int] | None:
-    if may_be_array and not start and JSON_ARRAY_START.match(content[:COMPRESSION_PROBE_BYTES]):
+def _find_lines(content: bytearray, start: int, *, may_be_array: bool) -> _CompleteRecords | None:
+    """Find complete lines; None for a JSON array."""
+    is_file_start = not start
+    if may_be_array and is_file_start and JSON_ARRAY_START.match(content[:COMPRESSION_PROBE_BYTES]):
         return None
     end = content.rfind(b"\n", 0, -1) + 1
-    n = count_line_ends(content, 0, end)
-    return end, n, n
+    n_lines = count_line_ends(content, 0, end)
+    return _CompleteRecords(end, n_lines, n_lines)
 
 
-def _messages_in(content: bytearray, start: int) -> tuple[int, int, int] | None:
-    if not start and not content.startswith(FORMATS["mbox"].first_bytes):
+def _find_messages(content: bytearray, start: int) -> _CompleteRecords | None:
+    """Find complete messages; their line ends are not counted. None if the file is no mbox."""
+    is_file_start = not start
+    if is_file_start and not content.startswith(FORMATS["mbox"].first_bytes):
         return None
     from nbtext.corpus.mailboxes import MESSAGE_START
 
-    ends = [found.start() + 1 for found in MESSAGE_START.finditer(content, 1)]
-    return ends[-1] if ends else 0, 0, len(ends)
+    ends = [match.start() + 1 for match in MESSAGE_START.finditer(content, 1)]
+    return _CompleteRecords(ends[-1] if ends else 0, 0, len(ends))
 
 
 def measure_complete_records(content: bytes) -> int:
-    """Return the size of the whole records at the beginning of lines of csv: up to the last end of a line after an even number of quotes."""
-    quotes = content.count(b'"')
+    """Return the size of the complete records at the start of CSV content that ends at a line end.
+
+    They end at the last line end that an even number of quotes precedes.
+    """
+    n_quotes = content.count(b'"')
     end = len(content)
-    while quotes % 2:
-        last = content.rfind(b"\n", 0, content.rfind(b'"', 0, end)) + 1
-        quotes -= content.count(b'"', last, end)
-        end = last
+    while n_quotes % 2:
+        line_start = content.rfind(b"\n", 0, content.rfind(b'"', 0, end)) + 1
+        n_quotes -= content.count(b'"', line_start, end)
+        end = line_start
     return end
 
 
-def _records_in(content: bytearray, start: int, *, delimiter: bytes) -> tuple[int, int, int] | None:
-    """Return the same of csv; None if a quote is not where a field begins or ends, or a line ends at CR alone."""
+def _find_csv_records(
+    content: bytearray, start: int, *, delimiter: bytes
+) -> _CompleteRecords | None:
+    """Find complete CSV records.
+
+    None if a quote is neither at the start nor at the end of a cell, or a line ends at CR only.
+    """
     lines = bytes(content[: content.rfind(b"\n", 0, -1) + 1])
-    whole = lines[: measure_complete_records(lines)]
-    n_lines = count_line_ends(whole)
-    if whole.count(b"\r") != whole.count(b"\r\n"):
+    records = lines[: measure_complete_records(lines)]
+    n_lines = count_line_ends(records)
+    if records.count(b"\r") != records.count(b"\r\n"):
         return None
-    if b'"' not in whole:
-        return len(whole), n_lines, n_lines
-    octets = np.frombuffer(b"\n%b\n" % whole.removeprefix(BOM_UTF8 if not start else b""), np.uint8)
-    quotes = np.flatnonzero(octets == ord('"'))
-    inside = np.isin(
-        np.append(octets[quotes[0::2] - 1], octets[quotes[1::2] + 1]),
-        np.frombuffer(b'"\r\n' + delimiter, np.uint8),
+    if b'"' not in records:
+        return _CompleteRecords(len(records), n_lines, n_lines)
+    is_file_start = not start
+    octets = np.frombuffer(
+        b"\n%b\n" % records.removeprefix(BOM_UTF8 if is_file_start else b""), np.uint8
     )
-    if not inside.all():
+    quotes = np.flatnonzero(octets == ord('"'))
+    outer_neighbours = np.append(octets[quotes[0::2] - 1], octets[quotes[1::2] + 1])
+    cell_bounds = np.frombuffer(b'"\r\n' + delimiter, np.uint8)
+    if not np.isin(outer_neighbours, cell_bounds).all():
         return None
-    quotes_before = np.searchsorted(quotes, np.flatnonzero(octets[1:-1] == ord("\n")) + 1)
-    return len(whole), n_lines, int(np.count_nonzero(quotes_before % 2 == 0))
+    line_ends = np.flatnonzero(octets[1:-1] == ord("\n")) + 1
+    quotes_before = np.searchsorted(quotes, line_ends)
+    return _CompleteRecords(len(records), n_lines, int(np.count_nonzero(quotes_before % 2 == 0)))

@@ -1,6 +1,6 @@
-"""Files of many documents, and standard input, as streams of bytes and of lines; also the files that options name.
+"""Byte and line streams of document files and standard input; also files that options name.
 
-Compressed files (gzip, xz, bzip2, zstd) are unpacked while they are read, and never further than a limit.
+Compressed files (gzip, xz, bzip2, zstd) are unpacked while they are read, up to a size limit.
 """
 
 from __future__ import annotations
@@ -33,33 +33,33 @@ if TYPE_CHECKING:
 
     from _typeshed import WriteableBuffer
 
-_SUFFIXES = {".gz": "gzip", ".xz": "xz", ".bz2": "bzip2", ".zst": "zstd"}
+_COMPRESSION_SUFFIXES = {".gz": "gzip", ".xz": "xz", ".bz2": "bzip2", ".zst": "zstd"}
 
-_BEGINNING = re.compile(
+_COMPRESSION_SIGNATURES = re.compile(
     rb"(?P<gzip>\x1f\x8b\x08)|(?P<xz>\xfd7zXZ\0)|(?P<zstd>\x28\xb5\x2f\xfd)"
-    rb"|(?P<bzip2>BZh[1-9](1AY&SY|\x17rE8P\x90))"  # the latter: empty
+    rb"|(?P<bzip2>BZh[1-9](1AY&SY|\x17rE8P\x90))"  # the latter: an empty file
 )
 
 COMPRESSION_PROBE_BYTES = 10
-"""Bytes of a file that `detect_compression` looks at."""
+"""Number of first bytes of a file that `detect_compression` needs."""
 
-_MOST_MEMORY = 256 << 20
-"""Bytes for unpacking xz; its strongest preset needs 65 MiB."""
+_MAX_XZ_MEMORY_BYTES = 256 << 20
+"""Memory for unpacking xz; its strongest preset needs 65 MiB."""
 
-_PIECE = 1 << 16
+_COMPRESSED_CHUNK_BYTES = 1 << 16
 
 BUFFER_BYTES = 1 << 18
-"""Bytes that are read at once."""
+"""Number of bytes to read at once."""
 
-_NO_LIMIT = 1 << 62
+_UNLIMITED_BYTES = 1 << 62
 
 
-class _Gzip:
-    """A gzip stream with the interface of `bz2.BZ2Decompressor`, which `lzma.LZMADecompressor` has too."""
+class _GzipDecompressor:
+    """Decompressor for gzip with the interface of `bz2.BZ2Decompressor`."""
 
     def __init__(self) -> None:
         self._stream = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
-        self._full = False
+        self._is_output_full = False
 
     @property
     def eof(self) -> bool:
@@ -67,7 +67,7 @@ class _Gzip:
 
     @property
     def needs_input(self) -> bool:
-        return not self._full and not self._stream.unconsumed_tail
+        return not self._is_output_full and not self._stream.unconsumed_tail
 
     @property
     def unused_data(self) -> bytes:
@@ -75,13 +75,15 @@ class _Gzip:
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
         unpacked = self._stream.decompress(self._stream.unconsumed_tail + data, max_length)
-        self._full = len(unpacked) == max_length  # there may be more inside
+        # If so, zlib may have more output in its buffer.
+        self._is_output_full = len(unpacked) == max_length
         return unpacked
 
 
-def _unpacker(kind: str) -> Any:  # noqa: ANN401 - all have the interface of `_Gzip`
+# All decompressors have the interface of `_GzipDecompressor`.
+def _create_decompressor(kind: str) -> Any:  # noqa: ANN401
     if kind == "gzip":
-        return _Gzip()
+        return _GzipDecompressor()
     if kind == "zstd":
         from importlib import import_module
 
@@ -95,99 +97,112 @@ def _unpacker(kind: str) -> Any:  # noqa: ANN401 - all have the interface of `_G
     import bz2
     import lzma
 
-    return (
-        bz2.BZ2Decompressor()
-        if kind == "bzip2"
-        else lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MOST_MEMORY)
-    )
+    if kind == "bzip2":
+        return bz2.BZ2Decompressor()
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MAX_XZ_MEMORY_BYTES)
 
 
 def detect_compression(path: str, start: bytes) -> str | None:
-    """Return how a file is compressed, by its first bytes, else by its name; None if it is not compressed, or is empty."""
-    if found := _BEGINNING.match(start):
-        return found.lastgroup
-    return _SUFFIXES.get(path[path.rfind(".") :].lower()) if start else None
+    """Return the compression of a file: gzip, xz, bzip2 or zstd.
+
+    The first bytes decide, else the name. None if the file is uncompressed or empty.
+    """
+    if signature := _COMPRESSION_SIGNATURES.match(start):
+        return signature.lastgroup
+    if not start:
+        return None
+    return _COMPRESSION_SUFFIXES.get(path[path.rfind(".") :].lower())
 
 
 def strip_compression_suffix(name: str) -> str:
-    """Return a file's name without the suffix of its compression."""
+    """Return a file name without the suffix of its compression."""
     stem, suffix = os.path.splitext(name)
-    return stem if suffix.lower() in _SUFFIXES else name
+    return stem if suffix.lower() in _COMPRESSION_SUFFIXES else name
 
 
-class _Pieces(io.RawIOBase):
-    """The bytes that a generator yields in pieces, none of them empty."""
+class _ChunkReader(io.RawIOBase):
+    """Raw stream of the bytes that a generator yields in non-empty chunks."""
 
-    def __init__(self, pieces: Generator[bytes]) -> None:
-        self._pieces = pieces
-        self._piece = memoryview(b"")
+    def __init__(self, chunks: Generator[bytes]) -> None:
+        self._chunks = chunks
+        self._unread = memoryview(b"")
+        """The unread bytes of the current chunk; slicing the view copies nothing."""
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
         view = memoryview(buffer)
-        self._piece = self._piece or memoryview(next(self._pieces, b""))
-        piece, self._piece = (
-            self._piece[: len(view)],
-            self._piece[len(view) :],
-        )  # cutting a view copies nothing
-        view[: len(piece)] = piece
-        return len(piece)
+        self._unread = self._unread or memoryview(next(self._chunks, b""))
+        size = min(len(view), len(self._unread))
+        view[:size] = self._unread[:size]
+        self._unread = self._unread[size:]
+        return size
 
     def close(self) -> None:
-        self._pieces.close()
+        self._chunks.close()
         super().close()
 
 
-def create_stream(pieces: Generator[bytes]) -> BufferedReader:
-    """Return the bytes that a generator yields in pieces as a stream."""
-    return cast("BufferedReader", io.BufferedReader(_Pieces(pieces), BUFFER_BYTES))
+def create_stream(chunks: Generator[bytes]) -> BufferedReader:
+    """Return a stream of the bytes that a generator yields in chunks."""
+    return cast("BufferedReader", io.BufferedReader(_ChunkReader(chunks), BUFFER_BYTES))
 
 
 def unpack(packed: IO[bytes], kind: str, limit: int) -> Generator[bytes]:
-    """Yield the content of a compressed file; raise `PathError` where it is damaged, cut short, or unpacks to more than the limit.
+    """Yield the unpacked content of a compressed file.
 
-    Streams that follow one another are read as one, as the tools that write such files do; zeros after the last are padding.
+    Concatenated compressed streams are read as one, as the usual tools do; zero bytes between or
+    after them are padding. Raise `PathError` if the file is damaged or truncated, or unpacks to
+    more than ``limit`` bytes.
     """
-    unpacker = _unpacker(kind)
+    decompressor = _create_decompressor(kind)
     size = 0
     while True:
-        content = b""
-        if unpacker.eof:
-            content = unpacker.unused_data.lstrip(b"\0")
-            while not content and (more := packed.read(_PIECE)):
-                content = more.lstrip(b"\0")
-            if not content:
+        data = b""
+        if decompressor.eof:
+            data = _skip_padding(decompressor.unused_data, packed)
+            if not data:
                 return
-            unpacker = _unpacker(kind)
-        elif unpacker.needs_input and not (content := packed.read(_PIECE)):
-            raise PathError(f"the {kind} file is cut short")
+            decompressor = _create_decompressor(kind)
+        elif decompressor.needs_input:
+            data = packed.read(_COMPRESSED_CHUNK_BYTES)
+            if not data:
+                raise PathError(f"the {kind} file is cut short")
         try:
-            piece = unpacker.decompress(content, BUFFER_BYTES)
+            unpacked = decompressor.decompress(data, BUFFER_BYTES)
         except MemoryError:
             raise
-        except Exception as problem:  # noqa: BLE001 - each unpacker has errors of its own
+        except Exception as problem:  # noqa: BLE001 - each decompressor has its own errors
             raise PathError(f"the {kind} file is damaged ({str(problem).lower()})") from None
-        size += len(piece)
+        size += len(unpacked)
         if size > limit:
             raise PathError(
                 f"unpacks to more than {format_byte_size(limit)}",
                 hint="give --set max-unpacked-size=SIZE",
             )
-        if piece:
-            yield piece
+        if unpacked:
+            yield unpacked
+
+
+def _skip_padding(data: bytes, packed: IO[bytes]) -> bytes:
+    """Return data without leading zero bytes; if it has no others, the next data of the file."""
+    data = data.lstrip(b"\0")
+    while not data and (chunk := packed.read(_COMPRESSED_CHUNK_BYTES)):
+        data = chunk.lstrip(b"\0")
+    return data
 
 
 def unpack_document(path: str, content: bytes, limit: int) -> bytes:
     """Return the content of a file that is one document, unpacked if it is compressed.
 
-    Raise `DocumentError` for more than ``limit`` bytes, and where `unpacked` raises `PathError`.
+    Raise `DocumentError` if it has more than ``limit`` bytes, or is damaged.
     """
     kind = detect_compression(path, content)
     if kind is not None and len(content) <= limit:
+        chunks = unpack(io.BytesIO(content), kind, _UNLIMITED_BYTES)
         try:
-            content = create_stream(unpack(io.BytesIO(content), kind, _NO_LIMIT)).read(limit + 1)
+            content = create_stream(chunks).read(limit + 1)
         except PathError as problem:
             raise DocumentError(problem.message, hint=problem.hint) from None
     if len(content) > limit:
@@ -196,17 +211,17 @@ def unpack_document(path: str, content: bytes, limit: int) -> bytes:
 
 
 LINE_BLOCK_BYTES = 1 << 21
-"""Bytes of lines that are looked at as a whole."""
+"""Approximate size of a block of lines."""
 
 DETECTION_BYTES = 1 << 16
-"""Bytes of a file by which its format and its columns are recognised."""
+"""Number of first bytes from which the format and the columns of a file are detected."""
 
 MAX_FIRST_LINE_BYTES = 1 << 22
-"""Bytes of a first line that `beginning` waits for at most."""
+"""Maximum number of bytes that `peek_start` reads to complete a first line."""
 
 
 def stat_path(path: str) -> os.stat_result:
-    """Return the status of a path given by the user; raise `PathError` if there is none."""
+    """Return the status of a path given by the user. Raise `PathError` if it does not exist."""
     try:
         return os.stat(path)
     except (OSError, ValueError) as problem:
@@ -215,111 +230,131 @@ def stat_path(path: str) -> os.stat_result:
 
 
 def prepend_bytes(
-    start: bytes, rest: BufferedReader, *, closes_rest: bool = False
+    start: bytes, stream: BufferedReader, *, closes_stream: bool = False
 ) -> BufferedReader:
-    """Return a stream of what has been read of another one and of its rest. Closing it ``closes`` the other."""
+    """Return a stream of bytes that were already read, followed by the stream they came from.
 
-    def pieces() -> Generator[bytes]:
+    With ``closes_stream``, closing the result closes that stream too.
+    """
+
+    def iter_chunks() -> Generator[bytes]:
         try:
             if start:
                 yield start
-            while piece := rest.read1(BUFFER_BYTES):  # as much as is there
-                yield piece
+            while chunk := stream.read1(BUFFER_BYTES):  # does not wait for a full buffer
+                yield chunk
         finally:
-            if closes_rest:
-                rest.close()
+            if closes_stream:
+                stream.close()
 
-    return create_stream(pieces())
+    return create_stream(iter_chunks())
 
 
-_begun: dict[str, tuple[bytes, BufferedReader]] = {}
-"""The beginnings that were read of streams that can be read only once, and these streams with them, by path."""
+_peeked_streams: dict[str, tuple[bytes, BufferedReader]] = {}
+"""Streams that can be read only once, by path, whose first bytes were peeked at.
+
+Each with these bytes, and a stream of all its bytes, these included.
+"""
 
 
 @contextmanager
 def open_stored(path: str) -> Iterator[BufferedReader]:
-    """Open a file, or standard input for ``-``, from its beginning if that has been read."""
+    """Open a file, or standard input for ``-``, as stored: without unpacking.
+
+    Bytes that `peek_start` read are included.
+    """
     if path == "-":
         yield get_standard_input()
         return
-    with (
-        _begun.pop(path)[1]
-        if path in _begun
-        else open(path, "rb", buffering=BUFFER_BYTES) as stream
-    ):
-        yield cast("BufferedReader", stream)
+    if path in _peeked_streams:
+        _, stream = _peeked_streams.pop(path)
+    else:
+        stream = _open_file(path)
+    with stream:
+        yield stream
+
+
+def _open_file(path: str) -> BufferedReader:
+    file = open(path, "rb", buffering=BUFFER_BYTES)  # noqa: SIM115 - the caller closes it
+    return cast("BufferedReader", file)
 
 
 def set_standard_input(content: bytes) -> None:
-    """Have the next reading of standard input read this in its place."""
-    _begun["-"] = (content, create_stream(each for each in (content,)))
+    """Make the next read of standard input return this content."""
+    _peeked_streams["-"] = (content, create_stream(chunk for chunk in (content,)))
 
 
 def is_bound_to_process(path: str) -> bool:
-    """Return whether a path is standard input, or a pipe of which this process has read the beginning."""
-    return path == "-" or path in _begun
+    """Return whether only this process can read a path.
+
+    That is so for standard input, and for pipes that this process has peeked at.
+    """
+    return path == "-" or path in _peeked_streams
 
 
 def peek_start(path: str, size: int = DETECTION_BYTES, *, pipe_bytes: int = 0) -> bytes:
-    """Return the first ``size`` bytes of a file of documents, unpacked; none if it cannot be read.
+    """Return the first ``size`` bytes of a file of documents, unpacked; none if it is unreadable.
 
-    Of a pipe, wait for ``of_pipe`` bytes or one line, as stored, and replay them when it is opened.
+    For a pipe, wait until ``pipe_bytes`` stored bytes or, if 0, one line have arrived. They are
+    replayed when the pipe is opened.
     """
-    found = b""
+    start = b""
     try:
         if path == "-" or not stat.S_ISREG(stat_path(path).st_mode):
-            if path not in _begun:
-                if path == "-":
-                    stream = get_standard_input()
-                else:
-                    file = open(path, "rb", buffering=BUFFER_BYTES)  # noqa: SIM115 - stays open
-                    stream = cast("BufferedReader", file)
-                start = stream.read(pipe_bytes) if pipe_bytes else stream.readline(size)
-                if detect_compression(path, start) is None:
-                    start += (
-                        b""
-                        if len(start) < size or b"\n" in start
-                        else stream.readline(MAX_FIRST_LINE_BYTES)
-                    )
-                elif not pipe_bytes:
-                    start += stream.read(size)
-                _begun[path] = (start, prepend_bytes(start, stream, closes_rest=path != "-"))
-            begun = create_stream(each for each in _begun[path][:1])
+            if path not in _peeked_streams:
+                _peek_at_pipe(path, size, pipe_bytes)
+            peeked, _ = _peeked_streams[path]
+            stored = create_stream(chunk for chunk in (peeked,))
         else:
-            begun = open(path, "rb")  # noqa: SIM115 - closed below
-        with begun as stored:
-            stream = unpack_stream(stored, path, _NO_LIMIT)
-            while len(found) < size and (piece := stream.read1(size - len(found))):
-                found += piece
+            stored = open(path, "rb")  # noqa: SIM115 - closed below
+        with stored:
+            stream = unpack_stream(stored, path, _UNLIMITED_BYTES)
+            while len(start) < size and (chunk := stream.read1(size - len(start))):
+                start += chunk
     except (OSError, PathError):
         pass  # reading the file reports the reason
-    return found
+    return start
+
+
+def _peek_at_pipe(path: str, size: int, pipe_bytes: int) -> None:
+    """Read the first bytes of a pipe into `_peeked_streams`; see `peek_start`."""
+    stream = get_standard_input() if path == "-" else _open_file(path)
+    start = stream.read(pipe_bytes) if pipe_bytes else stream.readline(size)
+    if detect_compression(path, start) is None:
+        is_line_cut = len(start) >= size and b"\n" not in start
+        if is_line_cut:
+            start += stream.readline(MAX_FIRST_LINE_BYTES)
+    elif not pipe_bytes:
+        start += stream.read(size)
+    _peeked_streams[path] = (start, prepend_bytes(start, stream, closes_stream=path != "-"))
 
 
 def get_standard_input() -> BufferedReader:
-    """Return the bytes of standard input; raise `PathError` if it is closed."""
-    if "-" in _begun:
-        return _begun.pop("-")[1]
+    """Return the bytes of standard input. Raise `PathError` if it is closed."""
+    if "-" in _peeked_streams:
+        _, stream = _peeked_streams.pop("-")
+        return stream
     if sys.stdin is None:
         raise PathError("cannot read: it is closed", where="standard input")
     return cast("BufferedReader", sys.stdin.buffer)
 
 
 @contextmanager
-def open_stream(path: str, source: ReaderOptions | None = None) -> Iterator[BufferedReader]:
-    """Open a file, or standard input for ``-``, unpacked if it is compressed; or only the part of a file that the source has, as it stands.
+def open_stream(path: str, options: ReaderOptions | None = None) -> Iterator[BufferedReader]:
+    """Open a file, or standard input for ``-``, unpacked if it is compressed.
 
-    A thread unpacks a regular file, while the caller works on what came before, if the source takes blocks. Raise `PathError` if the file cannot be
-    read or is in UTF-16 or UTF-32, on opening or, if a compressed file is damaged, while reading.
+    If ``options`` has a byte range, open only that. If it accepts blocks, a thread unpacks ahead
+    of the caller. Raise `PathError` if the file is unreadable or in UTF-16 or UTF-32, while
+    reading also if a compressed file is damaged.
     """
-    part, limit = (
-        (WHOLE_FILE, _NO_LIMIT)
-        if source is None
-        else (source.byte_range, source.max_unpacked_bytes)
-    )
+    byte_range = WHOLE_FILE
+    limit = _UNLIMITED_BYTES
+    if options is not None:
+        byte_range = options.byte_range
+        limit = options.max_unpacked_bytes
     try:
-        if not part.reads_from_start:
-            with create_stream(_as_it_stands(path, part)) as stream:
+        if not byte_range.reads_from_start:
+            with create_stream(_read_range(path, byte_range)) as stream:
                 yield stream
             return
         mode = 0 if path == "-" else stat_path(path).st_mode
@@ -328,12 +363,10 @@ def open_stream(path: str, source: ReaderOptions | None = None) -> Iterator[Buff
                 f"{path} is a directory, not a file of documents",
                 hint="for a directory per class use --format dir",
             )
-        with open_stored(path) as file, _counted(file) as packed:
-            ahead = source is not None and source.accepts_blocks and stat.S_ISREG(mode)
-            stream = unpack_stream(packed, path, limit, use_thread=ahead)
-            skipped = part.start
-            while skipped > 0:
-                skipped -= len(stream.read(min(skipped, BUFFER_BYTES))) or skipped
+        with open_stored(path) as file, _count_reads(file) as packed:
+            use_thread = options is not None and options.accepts_blocks and stat.S_ISREG(mode)
+            stream = unpack_stream(packed, path, limit, use_thread=use_thread)
+            _skip_bytes(stream, byte_range.start)
             try:
                 yield stream
             finally:
@@ -346,19 +379,33 @@ def open_stream(path: str, source: ReaderOptions | None = None) -> Iterator[Buff
         raise
 
 
+def _skip_bytes(stream: BufferedReader, size: int) -> None:
+    """Read and drop the first ``size`` bytes of a stream, or all if it is shorter."""
+    while size > 0:
+        n_read = len(stream.read(min(size, BUFFER_BYTES)))
+        if n_read == 0:
+            return
+        size -= n_read
+
+
 def unpack_stream(
     stream: BufferedReader, path: str, unpacked_limit: int, *, use_thread: bool = False
 ) -> BufferedReader:
-    """Return a stream unpacked if it is compressed, with ``ahead`` by a thread; raise `PathError` if it is in UTF-16 or UTF-32."""
+    """Return the unpacked stream, or the stream itself if it is uncompressed.
+
+    With ``use_thread``, a thread unpacks ahead of the reader. Raise `PathError` if the content is
+    in UTF-16 or UTF-32.
+    """
     kind = detect_compression(path, stream.peek(COMPRESSION_PROBE_BYTES))
     if kind is not None:
         from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
 
-        pieces = unpack(stream, kind, unpacked_limit)
-        may_start = (
-            getrlimit(RLIMIT_AS)[0] == RLIM_INFINITY
-        )  # with a limit of memory a thread could fail without a chance to say so
-        stream = create_stream(_ahead(pieces) if use_thread and may_start else pieces)
+        chunks = unpack(stream, kind, unpacked_limit)
+        # With limited memory, the thread could fail without a chance to report it.
+        has_unlimited_memory = getrlimit(RLIMIT_AS)[0] == RLIM_INFINITY
+        if use_thread and has_unlimited_memory:
+            chunks = _prefetch(chunks)
+        stream = create_stream(chunks)
     if is_wide_encoding(stream.peek(WIDE_ENCODING_PROBE_BYTES)):
         raise PathError(
             "a table or lines in UTF-16 or UTF-32",
@@ -368,60 +415,66 @@ def unpack_stream(
     return stream
 
 
-def _ahead(pieces: Iterator[bytes]) -> Generator[bytes]:
-    """Yield pieces while a thread makes the next one: unpacking releases the interpreter lock."""
+def _prefetch(chunks: Iterator[bytes]) -> Generator[bytes]:
+    """Yield chunks while a thread produces the next one.
+
+    This pays off because unpacking releases the interpreter lock.
+    """
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(1) as thread:
-        upcoming = thread.submit(next, pieces, b"")
-        while piece := upcoming.result():
-            upcoming = thread.submit(next, pieces, b"")
-            yield piece
+    with ThreadPoolExecutor(1) as executor:
+        upcoming = executor.submit(next, chunks, b"")
+        while chunk := upcoming.result():
+            upcoming = executor.submit(next, chunks, b"")
+            yield chunk
 
 
 _open_streams: list[BufferedReader] = []
 
-_bytes_done = 0
-"""Bytes that were read of parts, and of streams that are closed."""
+_finished_bytes = 0
+"""Number of bytes that were read of byte ranges, and of streams that are now closed."""
 
 
-def _as_it_stands(path: str, part: ByteRange) -> Generator[bytes]:
-    """Yield the bytes of a part, and raise why there are no more; have `count_bytes_read` count them."""
-    global _bytes_done  # noqa: PLW0603 - one number for the process
-    if part.content is not None:
-        _bytes_done += part.n_compressed_bytes
-        if part.content:
-            yield part.content
-        if part.failure is not None:
-            raise part.failure
+def _read_range(path: str, byte_range: ByteRange) -> Generator[bytes]:
+    """Yield the bytes of a range, then raise its failure; `count_bytes_read` includes them."""
+    global _finished_bytes  # noqa: PLW0603 - one number for the process
+    if byte_range.content is not None:
+        _finished_bytes += byte_range.n_compressed_bytes
+        if byte_range.content:
+            yield byte_range.content
+        if byte_range.failure is not None:
+            raise byte_range.failure
         return
     with open(path, "rb", buffering=0) as file:
-        place = file.seek(part.start)
-        end = _NO_LIMIT if part.end is None else part.end
-        while piece := file.read(min(end - place, BUFFER_BYTES)):
-            place += len(piece)
-            _bytes_done += len(piece)
-            yield piece
+        position = file.seek(byte_range.start)
+        end = _UNLIMITED_BYTES if byte_range.end is None else byte_range.end
+        while chunk := file.read(min(end - position, BUFFER_BYTES)):
+            position += len(chunk)
+            _finished_bytes += len(chunk)
+            yield chunk
 
 
 @contextmanager
-def _counted(stream: BufferedReader) -> Iterator[BufferedReader]:
-    """Have `count_bytes_read` count this stream."""
-    global _bytes_done  # noqa: PLW0603 - as above
+def _count_reads(stream: BufferedReader) -> Iterator[BufferedReader]:
+    """Include this stream in `count_bytes_read`."""
+    global _finished_bytes  # noqa: PLW0603 - as above
     _open_streams.append(stream)
     try:
         yield stream
     finally:
         _open_streams.remove(stream)
-        _bytes_done += _position(stream)
+        _finished_bytes += _get_position(stream)
 
 
 def count_bytes_read() -> int:
-    """Return how many bytes of files of documents this process has read until now; compressed files count as they are on the disk."""
-    return _bytes_done + sum(map(_position, _open_streams))
+    """Return the number of bytes of document files that this process has read.
+
+    Compressed files count by their size on disk.
+    """
+    return _finished_bytes + sum(map(_get_position, _open_streams))
 
 
-def _position(stream: BufferedReader) -> int:
+def _get_position(stream: BufferedReader) -> int:
     try:
         return stream.raw.tell()
     except (OSError, ValueError):  # a pipe has no position
@@ -431,17 +484,27 @@ def _position(stream: BufferedReader) -> int:
 def enumerate_lines(
     stream: BufferedReader, limit: int, lines_before: int = 0
 ) -> Iterator[tuple[int, bytes | None]]:
-    """Yield each line with its number in the file, without its end (LF or CRLF); None in place of a line of more than ``limit`` bytes."""
+    """Yield the number of each line in the file, from 1, and the line without its end (LF or CRLF).
+
+    The line is None if it has more than ``limit`` bytes.
+    """
     number = lines_before
     while line := stream.readline(limit + 3):
         number += 1
         if len(line) == limit + 3 and line[-1:] != b"\n":
-            while (rest := stream.readline(BUFFER_BYTES)) and not rest.endswith(b"\n"):
-                pass
+            _skip_line(stream)
             yield number, None
             continue
         text = line.removesuffix(b"\n").removesuffix(b"\r")
         yield number, text if len(text) <= limit else None
+
+
+def _skip_line(stream: BufferedReader) -> None:
+    """Read and drop the remainder of a line."""
+    while True:
+        piece = stream.readline(BUFFER_BYTES)
+        if not piece or piece.endswith(b"\n"):
+            return
 
 
 class _LineBlock(NamedTuple):
@@ -449,53 +512,59 @@ class _LineBlock(NamedTuple):
 
     lines_before: int
     content: bytes | None
-    """All of them, in bytes, the last perhaps without its end; None if they are to be read one by one, because one may be beyond the limit."""
+    """All lines in one piece. None if they must be read one by one, as one may be too large."""
     stream: BufferedReader
-    """The same for `enumerate_lines`."""
+    """The same lines, for `enumerate_lines`."""
 
 
-def count_line_ends(content: bytes | bytearray, begin: int = 0, end: int | None = None) -> int:
-    """Return the number of line ends (LF) between two places; `bytes.count` takes four times as long."""
-    return int(np.count_nonzero(np.frombuffer(content, np.uint8)[begin:end] == ord("\n")))
+def count_line_ends(content: bytes | bytearray, start: int = 0, end: int | None = None) -> int:
+    """Return the number of line ends (LF) in ``content[start:end]``.
 
-
-def read_line_blocks(stream: BufferedReader, source: ReaderOptions) -> Generator[_LineBlock]:
-    """Yield the lines of a stream, which is the part of a file that the source has, as one block, to be read one by one.
-
-    Where the source allows, there are blocks of about `LINE_BLOCK_BYTES` bytes; the first line of a file, which may be a header, is a block of its own.
-    What reading raises is raised after the whole lines before it.
+    Four times as fast as `bytes.count`.
     """
-    limit = source.max_document_bytes
-    lines_before = source.byte_range.lines_before
-    if not source.can_yield_blocks:
+    return int(np.count_nonzero(np.frombuffer(content, np.uint8)[start:end] == ord("\n")))
+
+
+def read_line_blocks(stream: BufferedReader, options: ReaderOptions) -> Generator[_LineBlock]:
+    """Yield the lines of a stream in blocks; the stream is the byte range of ``options``.
+
+    If ``options`` allows blocks, each has about `LINE_BLOCK_BYTES`, and the first line of a file,
+    which may be a header, has its own. Else one block has all lines, without content. An exception
+    from reading is raised after the complete lines before it.
+    """
+    limit = options.max_document_bytes
+    lines_before = options.byte_range.lines_before
+    if not options.can_yield_blocks:
         yield _LineBlock(lines_before, None, stream)
         return
     failure: Exception | None = None
-    wanted = LINE_BLOCK_BYTES if lines_before else 0
+    block_bytes = LINE_BLOCK_BYTES if lines_before else 0
     is_last = False
     while not is_last:
-        pieces = [b""]
+        chunks = [b""]
         size = 0
         try:
-            while size < wanted and (piece := stream.read1(min(wanted - size, BUFFER_BYTES))):
-                pieces.append(piece)
-                size += len(piece)
-            pieces.append(stream.readline(limit + 3))
-            is_last = not pieces[-1]
-        except (OSError, PathError) as raised:
-            failure = raised
+            while size < block_bytes and (
+                chunk := stream.read1(min(block_bytes - size, BUFFER_BYTES))
+            ):
+                chunks.append(chunk)
+                size += len(chunk)
+            chunks.append(stream.readline(limit + 3))
+            is_last = not chunks[-1]
+        except (OSError, PathError) as problem:
+            failure = problem
             is_last = True
-        content = b"".join(pieces)
+        content = b"".join(chunks)
         if failure is not None:
             content = content[: content.rfind(b"\n") + 1]
         elif len(content) > limit:
             yield _LineBlock(lines_before, None, prepend_bytes(content, stream))
             return
         if content:
-            again = cast("BufferedReader", io.BytesIO(content))
-            yield _LineBlock(lines_before, content if len(content) <= limit else None, again)
+            replay = cast("BufferedReader", io.BytesIO(content))
+            yield _LineBlock(lines_before, content if len(content) <= limit else None, replay)
         lines_before += count_line_ends(content)
-        wanted = LINE_BLOCK_BYTES
+        block_bytes = LINE_BLOCK_BYTES
     if failure is not None:
         raise failure
 
@@ -507,9 +576,10 @@ def read_list_file(path: str) -> bytes:
 
 
 def read_path_list(path: str, *, is_null_separated: bool) -> list[str]:
-    """Return the paths in a file, or on standard input for ``-``: one a line, or with ``null`` separated by NUL.
+    """Return the paths in a file, or on standard input for ``-``, one per line or NUL-separated.
 
-    A path that is only ``-`` is a file of that name. Raise `PathError` if the list cannot be read, or a path has a NUL.
+    A path ``-`` in the list is a file of that name. Raise `PathError` if the list cannot be read,
+    or a path contains NUL.
     """
     content = read_list_file(path)
     if b"\0" in content and not is_null_separated:
@@ -519,7 +589,10 @@ def read_path_list(path: str, *, is_null_separated: bool) -> list[str]:
 
 
 def read_option_file(path: str, *, is_settings_file: bool = False) -> bytes:
-    """Return the content of a file that an option names; raise `PathError` if it cannot be read, or if it holds settings and is too large."""
+    """Return the content of a file that an option names.
+
+    Raise `PathError` if it cannot be read, or if it ``is_settings_file`` and is too large.
+    """
     try:
         with open(path, "rb") as file:
             return read_within_limit(file, path) if is_settings_file else file.read()
