@@ -245,11 +245,11 @@ def test_a_message_inside_a_message_counts() -> None:
 
 def test_mail_that_takes_long_elsewhere_takes_no_time_here() -> None:
     code = (
-        "from nbtext.corpus.mail.mail import MailReading, read_mail\n"
+        "from nbtext.corpus.mail.mail import MailOptions, read_mail\n"
         "for piece in '<a ', '<!--', '<script>', '</script ', '<', '&#', '<a b=\"', '=?', '=?a?q?', '://', '@', 'a.', 'a@', '--', 'color', ';a=':\n"
         "    for kind in 'text/html', 'text/plain':\n"
         "        head = f'Subject: {piece * 20_000}\\nFrom: {piece * 20_000}\\nReceived: {piece * 20_000}\\nContent-Type: {kind}; {piece * 999}'\n"
-        "        read_mail(f'{head}\\n\\n{piece * 200_000}'.encode(), MailReading(None, structure=True))\n"
+        "        read_mail(f'{head}\\n\\n{piece * 200_000}'.encode(), MailOptions(None, structure=True))\n"
     )
     assert python(code).status == 0
 

@@ -1,4 +1,4 @@
-"""Document kind ``format_html``: the text that a browser shows, and the tags around it."""
+"""Documents of kind ``html``: split markup into texts and tags, and extract the visible text."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _INLINE_TAGS = frozenset(
 )
 """Tags that do not end a word."""
 
-_UNSEEN = frozenset({b"template", b"noscript"})
-"""Elements that a browser does not show, with everything inside them, besides those of raw text."""
+_HIDDEN_ELEMENTS = frozenset({b"template", b"noscript"})
+"""Elements whose content a browser does not show; `_MARKUP` handles script and style."""
 
-_QUOTED = b"blockquote"
+_QUOTE_ELEMENT = b"blockquote"
 
 _MARKUP = re.compile(
     rb"""<(?:
@@ -41,103 +41,125 @@ _MARKUP = re.compile(
     )""",
     re.VERBOSE,
 )
-"""Never looks twice behind a "<", so it takes linear time. What is open at the end of the input is left out, as HTML demands."""
+"""A tag, a comment or a declaration, with the content of script and style elements.
+
+It never backtracks over a "<", so it takes linear time. As the HTML standard requires, an element
+or comment that is still open at the end of the input is dropped.
+"""
 
 _LONG_NUMBER = re.compile("&#(?=[0-9]{9})0*([0-9]{1,8})[0-9]*")
-"""A character reference of nine digits or more; Python raises if it has to convert more than 4,300."""
+"""A character reference of nine digits or more; Python cannot convert more than 4,300 digits."""
 
 _NO_BREAK_SPACE = "\xa0".encode()
 
-_DECLARED = re.compile(rb"<meta[^>]{1,200}?charset\s*+=\s*+[\"']?\s*+([\w.:+-]+)", re.IGNORECASE)
-_DECLARED_WITHIN = 1024
+_META_CHARSET = re.compile(
+    rb"<meta[^>]{1,200}?charset\s*+=\s*+[\"']?\s*+([\w.:+-]+)", re.IGNORECASE
+)
+_META_CHARSET_MAX_BYTES = 1024
+"""Number of first bytes of a document that must contain the charset."""
 
 
-class _Gaps(dict[bytes | None, bytes]):
-    """What stands in the text in place of a tag; nothing for a comment."""
+class _TagSpacing(dict[bytes | None, bytes]):
+    """Cache of the bytes that replace a tag in the text: a space, or nothing.
+
+    Inline tags and comments (None) become nothing.
+    """
 
     def __missing__(self, tag: bytes | None) -> bytes:
-        gap = b"" if tag is None or tag.lower().removeprefix(b"/") in _INLINE_TAGS else b" "
-        if len(self) < _REMEMBERED and len(tag or b"") < _LONGEST_TAG:
-            self[tag] = gap
-        return gap
+        is_inline = tag is None or tag.lower().removeprefix(b"/") in _INLINE_TAGS
+        spacing = b"" if is_inline else b" "
+        if len(self) < _MAX_CACHED_TAGS and len(tag or b"") < _MAX_CACHED_TAG_BYTES:
+            self[tag] = spacing
+        return spacing
 
 
-_REMEMBERED = 1 << 12
-_LONGEST_TAG = 32
+_MAX_CACHED_TAGS = 1 << 12
+_MAX_CACHED_TAG_BYTES = 32
 
-_GAPS = _Gaps()
+_TAG_SPACING = _TagSpacing()
 
 
 class HtmlDocument(NamedTuple):
-    """The pieces of an HTML document in UTF-8: ``texts[i]`` stands before the tag or comment i, whose ``tags[i]`` is None for a comment.
+    """An HTML document in UTF-8, split at its tags and comments.
 
-    Names of tags are as they stand, those of end tags begin with "/".
+    ``texts[i]`` precedes tag or comment i, so there is one text more than there are tags.
     """
 
     texts: list[bytes]
     tags: list[bytes | None]
+    """Names of tags, in the case of the document; end tags start with "/"; None for a comment."""
     attributes: list[bytes | None]
-    """None for a comment, and for a tag that has none."""
+    """Attributes of each tag; None for a comment, and for a tag without attributes."""
 
     @classmethod
     def from_markup(cls, markup: bytes) -> HtmlDocument:
         """Split a document at its tags."""
         pieces: list[Any] = _MARKUP.split(markup)
-        return cls(pieces[::4], pieces[2::4], pieces[3::4])
+        return cls(texts=pieces[::4], tags=pieces[2::4], attributes=pieces[3::4])
 
     def extract_text(self, *, drop_quotes: bool = False) -> bytes:
-        """Return the text without tags, comments, and elements that are not shown; ``drop_quotes`` drops block quotations."""
-        dropped = _UNSEEN | {_QUOTED} if drop_quotes else _UNSEEN
+        """Return the text without tags, comments, and elements that a browser does not show.
+
+        With ``drop_quotes``, also drop block quotations.
+        """
+        dropped_elements = _HIDDEN_ELEMENTS
+        if drop_quotes:
+            dropped_elements = _HIDDEN_ELEMENTS | {_QUOTE_ELEMENT}
         texts: Iterable[bytes] = self.texts
-        if not dropped.isdisjoint(tag.lower() for tag in set(self.tags) if tag is not None):
-            texts = self._shown(dropped)
+        tag_names = (tag.lower() for tag in set(self.tags) if tag is not None)
+        if not dropped_elements.isdisjoint(tag_names):
+            texts = self._blank_dropped_texts(dropped_elements)
         pieces = [b""] * (len(self.texts) + len(self.tags))
         pieces[::2] = texts
-        pieces[1::2] = map(_GAPS.__getitem__, self.tags)
+        pieces[1::2] = map(_TAG_SPACING.__getitem__, self.tags)
         text = b"".join(pieces).replace(b"&nbsp;", _NO_BREAK_SPACE)
         if b"&" not in text:
             return text
-        numbered = _LONG_NUMBER.sub(
-            r"&#\1", text.decode("utf-8", "replace")
-        )  # eight digits without leading zeros are beyond Unicode too
-        return unescape(numbered).encode("utf-8", "replace")
+        # Eight digits without leading zeros are beyond Unicode too.
+        shortened = _LONG_NUMBER.sub(r"&#\1", text.decode("utf-8", "replace"))
+        return unescape(shortened).encode("utf-8", "replace")
 
-    def _shown(self, dropped: frozenset[bytes]) -> Iterable[bytes]:
-        """Yield each text, or nothing in its place if it is inside an element that is dropped."""
-        inside: list[bytes] = []
-        number = Counter[bytes]()  # of each element inside, which may be long
+    def _blank_dropped_texts(self, dropped_elements: frozenset[bytes]) -> Iterable[bytes]:
+        """Yield each text, or an empty one if it is inside a dropped element."""
+        open_elements: list[bytes] = []
+        open_counts = Counter[bytes]()  # by name, since the list of open elements may be long
         for text, tag in zip(self.texts, [*self.tags, None], strict=True):
-            yield b"" if inside else text
+            yield b"" if open_elements else text
             name = (tag or b"").lower()
-            if name in dropped:
-                inside.append(name)
-                number[name] += 1
-            while number[name[1:]] and name.startswith(b"/"):
-                closed = inside.pop()
-                number[closed] -= 1
+            if name in dropped_elements:
+                open_elements.append(name)
+                open_counts[name] += 1
+            while open_counts[name[1:]] and name.startswith(b"/"):
+                closed = open_elements.pop()
+                open_counts[closed] -= 1
                 if closed == name[1:]:
                     break
 
 
 def find_meta_charset(markup: bytes) -> str | None:
-    """Return the charset that a meta element declares, if any; it is none that could not be found in this way."""
-    found = _DECLARED.search(markup, 0, _DECLARED_WITHIN)
-    if not found or b"\0" in markup[:_DECLARED_WITHIN]:
+    """Return the charset that a meta element declares; None if it is missing or unknown.
+
+    A charset that is incompatible with ASCII is wrong, or else the element could not be found.
+    """
+    declaration = _META_CHARSET.search(markup, 0, _META_CHARSET_MAX_BYTES)
+    if not declaration or b"\0" in markup[:_META_CHARSET_MAX_BYTES]:
         return None
-    label = found[1].decode("ascii", "replace")
+    label = declaration[1].decode("ascii", "replace")
     return label if is_ascii_compatible(find_codec(label) or "") else None
 
 
 def decode_html(body: bytes, encoding: str) -> tuple[bytes, DecodingIssues]:
-    """Return the text that a browser shows as UTF-8, and what is doubtful about it; an inline tag does not end a word.
+    """Return the text that a browser shows, in UTF-8, and its decoding issues.
 
-    >>> text_of_html_document(b"<p>caf<b>&eacute;</b><br>au lait<script>x()</script>", "auto")[0].decode().split()
+    >>> text, _ = decode_html(b"<p>caf<b>&eacute;</b><br>au lait<script>x()</script>", "auto")
+    >>> text.decode().split()
     ['café', 'au', 'lait']
 
-    ``auto`` is the encoding that a meta element declares, else as for any text. Raise `DocumentError` for bytes that are no text.
+    ``auto`` uses the encoding that a meta element declares, else the rules for any text. Raise
+    `DocumentError` for bytes that are invalid in a named encoding.
     """
     if encoding == "auto" and (charset := find_meta_charset(body)):
-        markup, doubts = decode_with_charset(body, charset, encoding)
+        markup, issues = decode_with_charset(body, charset, encoding)
     else:
-        markup, doubts = decode_text(body, encoding)
-    return HtmlDocument.from_markup(markup).extract_text(), doubts
+        markup, issues = decode_text(body, encoding)
+    return HtmlDocument.from_markup(markup).extract_text(), issues

@@ -1,4 +1,4 @@
-"""The headers of a mail: where they end, what they say, and which fields they are under ``--headers auto``."""
+"""Headers of a mail: split and decode them, and select those that ``--headers auto`` reads."""
 
 from __future__ import annotations
 
@@ -30,18 +30,21 @@ if TYPE_CHECKING:
 
 _EMPTY_LINE = re.compile(rb"\n\r?\n")
 
-_LINE_END = re.compile(rb"\n(?![ \t])")
-"""The end of a header; a line that begins with white space continues it."""
+_HEADER_END = re.compile(rb"\n(?![ \t])")
+"""The end of a header; a line that starts with white space continues it."""
 
-_NAME = re.compile(rb"[!-9;-~]+")
-_LONGEST_NAME = 100
+_HEADER_NAME = re.compile(rb"[!-9;-~]+")
+_MAX_HEADER_NAME_BYTES = 100
 
-_BEFORE_HEADERS = (b"From ", b">From ", b" ", b"\t")
-"""Lines that may come before headers: an envelope as in an mbox, and the rest of a header that is cut off."""
+_PREAMBLE_STARTS = (b"From ", b">From ", b" ", b"\t")
+"""Starts of lines that may precede headers: an mbox envelope, or the end of a truncated header."""
 
 _ENCODED_WORD = re.compile(rb"=\?([\w.:+-]+)(?:\*[\w-]*)?\?([bBqQ])\?([^?]*)\?=")
+"""An encoded word (RFC 2047), with its charset, encoding and content."""
+_ENCODED_WORD_PIECES = 4
+"""Number of pieces per encoded word that `re.split` returns: the groups, and the text after it."""
 
-_UNREAD = re.compile(
+_IGNORED_HEADERS = re.compile(
     rb"""
     # the class
     newsgroups|followup-to|x-nbtext|.*spam.*|.*bogo.*|x-dspam.*|x-crm114.*|x-gmail-labels
@@ -59,46 +62,51 @@ _UNREAD = re.compile(
     """,
     re.VERBOSE,
 )
-"""Headers that are never read: they name the class, the list, the machine or person that received the mail, dates, sizes and ids.
+"""Headers that ``--headers auto`` never reads, because they would not help with other mail.
 
-`nbtext.corpus.is_mail.structure` reads the Content- headers.
+They contain the class, the list, the machine or person that received the mail, dates, sizes or ids.
+`nbtext.corpus.mail.structure` reads the Content- headers.
 """
 
-_ROUTE = b"received"
+_RECEIVED = b"received"
 
-_TO_ADDRESSES = bytes(
+_ADDRESS_CHARS = bytes(
     32 if byte <= 32 or byte in b'<>,;:"()[]' else byte for byte in range(256)
 ).lower()
-_TO_HOSTS = bytes(
+"""Translation table that leaves addresses, in lower case, separated by spaces."""
+
+_HOST_CHARS = bytes(
     byte if re.match(rb"[\w.-]", bytes((byte,))) else 32 for byte in range(256)
 ).lower()
-"""Tables that leave addresses, or hosts and words, with spaces between them, in lower case."""
+"""Translation table that leaves hosts and words, in lower case, separated by spaces."""
 
-_DOMAIN = re.compile(rb"@[\w.-]+")
-"""The domain of an address, which is an item and not words."""
+_ADDRESS_DOMAIN = re.compile(rb"@[\w.-]+")
 
-_LONGEST_ITEM = 100
-"""Bytes of an address or host that are kept at most, from the end."""
+_MAX_ITEM_BYTES = 100
+"""Number of last bytes of an address or host that become an item."""
 
-_OCTETS = 4
+_IP_ADDRESS_PARTS = 4
 _DOT = ord(".")
 
-_REMEMBERED = 1 << 13
-_LONGEST_REMEMBERED = 1 << 8
+_CACHE_SIZE = 1 << 13
+_MAX_CACHED_BYTES = 1 << 8
 
 
 class HeaderRule(NamedTuple):
-    """The name of a header that is read."""
+    """How to read the header of a name."""
 
     lower: bytes
+    """The name in lower case."""
     field: bytes
+    """Name of the field for its content."""
     item: tuple[bytes]
-    """Says that the header is there."""
+    """The item that states that the header is present."""
     kind: int
+    """One of the constants below."""
 
 
-_WORDS, _OF_ADDRESSES, _OF_IDS, _OF_HOSTS, CONTENT_DECLARATION = range(5)
-"""Kinds of headers; the last declares a part."""
+_WORDS, _ADDRESSES, _IDS, _HOSTS, CONTENT_DECLARATION = range(5)
+"""Kinds of headers by their content; the last one declares the type of a MIME part."""
 
 CONTENT_HEADERS = (b"content-type", b"content-disposition", b"content-transfer-encoding")
 
@@ -116,234 +124,245 @@ _KINDS = {
             b"resent-to",
             b"x-sender",
         ),
-        _OF_ADDRESSES,
+        _ADDRESSES,
     ),
-    **dict.fromkeys((b"in-reply-to", b"references"), _OF_IDS),  # only that they are there counts
-    _ROUTE: _OF_HOSTS,
+    **dict.fromkeys((b"in-reply-to", b"references"), _IDS),  # only their presence is a feature
+    _RECEIVED: _HOSTS,
     **dict.fromkeys(CONTENT_HEADERS, CONTENT_DECLARATION),
 }
 
 
 Headers = list[tuple[HeaderRule, bytes]]
-"""Names, and values as they stand, without the white space around them."""
+"""The headers to read, each with its value as stored, without surrounding white space."""
 
 
 class HeaderFilter(dict[bytes, HeaderRule | bool]):
-    """Names of headers as they stand, each with what it means: True for a header that is not read, False for what is no name.
+    """Maps header names, as written, to rules: True to ignore the header, False for no valid name.
 
-    ``wanted`` are the names to read in lower case, None for all but those that are never read. Headers that declare a part are always read.
+    Rules are cached from mail to mail. Headers that declare a MIME part are always read.
     """
 
-    def __init__(self, wanted: Collection[bytes] | None) -> None:
+    def __init__(self, selected_names: Collection[bytes] | None) -> None:
+        """Select the names to read, in lower case; None: all except `_IGNORED_HEADERS`."""
         super().__init__()
-        self._wanted = wanted
+        self._selected_names = selected_names
 
     def __missing__(self, name: bytes) -> HeaderRule | bool:
-        read = self._read(name)
-        if len(self) < _REMEMBERED and len(name) <= _LONGEST_NAME:
-            self[name] = read
-        return read
+        rule = self._create_rule(name)
+        if len(self) < _CACHE_SIZE and len(name) <= _MAX_HEADER_NAME_BYTES:
+            self[name] = rule
+        return rule
 
-    def _read(self, name: bytes) -> HeaderRule | bool:
-        if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
+    def _create_rule(self, name: bytes) -> HeaderRule | bool:
+        if len(name) > _MAX_HEADER_NAME_BYTES or not _HEADER_NAME.fullmatch(name):
             return False
         lower = name.lower()
         kind = _KINDS.get(lower, _WORDS)
-        is_wanted = not _UNREAD.fullmatch(lower) if self._wanted is None else lower in self._wanted
+        if self._selected_names is None:
+            is_selected = not _IGNORED_HEADERS.fullmatch(lower)
+        else:
+            is_selected = lower in self._selected_names
+        if not is_selected and kind != CONTENT_DECLARATION:
+            return True
         field = normalise_field_name(lower.decode())
-        return (
-            HeaderRule(lower, field, (b"header:" + field,), kind)
-            if is_wanted or kind == CONTENT_DECLARATION
-            else True
-        )
+        return HeaderRule(lower, field, (b"header:" + field,), kind)
 
 
 get_header_filter = lru_cache(1 << 4)(HeaderFilter)
-"""What is known of names is kept from mail to mail."""
+"""Return the filter for some names, with its cache."""
 
 
-def split_headers(message: bytes, names: HeaderFilter) -> tuple[Headers, bytes]:
-    """Return those headers of a message or of a part of one that are read, and its body.
+def split_headers(message: bytes, header_filter: HeaderFilter) -> tuple[Headers, bytes]:
+    """Return the headers of a message or MIME part that the filter selects, and its body.
 
-    Lines between headers that are no headers are dropped; those after the last header become the first lines of the body. A message whose first line is no header has none.
+    Invalid lines between headers are dropped; those after the last header are prepended to the
+    body. A message whose first line is not a header has no headers.
     """
     if message.startswith((b"\n", b"\r\n")):
         return [], message[message.index(b"\n") + 1 :]
-    found = _EMPTY_LINE.search(message)
-    block, body = (message[: found.start()], message[found.end() :]) if found else (message, b"")
-    lines = _LINE_END.split(block)
-    first = next((line for line in lines if not line.startswith(_BEFORE_HEADERS)), b"")
-    if not _is_header(first, names):
+    block = message
+    body = b""
+    if empty_line := _EMPTY_LINE.search(message):
+        block = message[: empty_line.start()]
+        body = message[empty_line.end() :]
+    lines = _HEADER_END.split(block)
+    first = next((line for line in lines if not line.startswith(_PREAMBLE_STARTS)), b"")
+    if not _is_header(first, header_filter):
         return [], message
-    parts = [
-        (names[name], value)
+    rules_and_values = [
+        (header_filter[name], value)
         for name, colon, value in map(bytes.partition, lines, repeat(b":"))
         if colon
     ]
-    headers = [(name, value.strip()) for name, value in parts if name.__class__ is HeaderRule]
-    if _is_header(lines[-1], names):
+    headers = [
+        (rule, value.strip()) for rule, value in rules_and_values if rule.__class__ is HeaderRule
+    ]
+    if _is_header(lines[-1], header_filter):
         return headers, body
-    last = next(place for place in range(len(lines) - 1, -1, -1) if _is_header(lines[place], names))
-    stray = lines[last + 1 :]
-    return headers, b"\n".join([*stray, b"", body]) if any(stray) else body
+    last_header = next(
+        index for index in range(len(lines) - 1, -1, -1) if _is_header(lines[index], header_filter)
+    )
+    stray_lines = lines[last_header + 1 :]
+    if any(stray_lines):
+        body = b"\n".join([*stray_lines, b"", body])
+    return headers, body
 
 
-def _is_header(line: bytes, names: HeaderFilter) -> bool:
+def _is_header(line: bytes, header_filter: HeaderFilter) -> bool:
     name, colon, _ = line.partition(b":")
-    return bool(colon and names[name])
+    return bool(colon and header_filter[name])
 
 
 def decode_header(value: bytes, encoding: str) -> tuple[bytes, DecodingIssues]:
-    """Return a header's value as UTF-8 with encoded words (RFC 2047) decoded, and what is doubtful about it.
+    """Return a header's value as UTF-8, with encoded words (RFC 2047) decoded, and its issues.
 
-    White space between two encoded words is dropped. Those of one charset are decoded as one, since programs cut them inside of a character.
+    White space between two encoded words is dropped. Consecutive words of one charset are decoded
+    together, because some programs split them inside a character.
     """
     if b"=?" not in value:
         return decode_with_charset(value, None, encoding)
     first, *pieces = _ENCODED_WORD.split(value)
     runs: list[tuple[str | None, list[bytes]]] = [(None, [first])]
-    for at in range(0, len(pieces), 4):
-        label, kind, word, after = pieces[at : at + 4]
-        with suppress(ValueError):  # what is no base64 is shown as it stands
+    for start in range(0, len(pieces), _ENCODED_WORD_PIECES):
+        end = start + _ENCODED_WORD_PIECES
+        label, kind, word, text_after = pieces[start:end]
+        with suppress(ValueError):  # invalid base64 is kept as written
             word = a2b_qp(word, header=True) if kind in b"qQ" else a2b_base64(word + b"==")
         charset = label.decode().lower()
         if charset == runs[-1][0]:
             runs[-1][1].append(word)
         else:
             runs.append((charset, [word]))
-        if after.strip() or at + 4 == len(pieces):
-            runs.append((None, [after]))
-    decoded = [
+        if text_after.strip() or end == len(pieces):
+            runs.append((None, [text_after]))
+    decoded_runs = [
         decode_with_charset(b"".join(words), charset, "auto" if charset else encoding)
         for charset, words in runs
     ]
-    return b"".join(text for text, _ in decoded), merge_decoding_issues(
-        doubts for _, doubts in decoded
-    )
+    text = b"".join(text for text, _ in decoded_runs)
+    return text, merge_decoding_issues(issues for _, issues in decoded_runs)
 
 
 def parse_header_labels(message: bytes, header: str, encoding: str) -> Label:
-    """Return the set of the labels in a header, with commas between them and quotes around one that has a comma."""
-    found = _values(message, header, encoding)
-    if not found:
+    """Return the set of comma-separated labels in a header; a label with a comma is quoted.
+
+    Raise `DocumentError` if the header is missing.
+    """
+    values = _read_values(message, header, encoding)
+    if not values:
         raise DocumentError(f"no header {header!r}", hint="see --label-column")
-    text = b",".join(found).decode()
-    return make_label_set(
-        filter(
-            None,
-            map(str.strip, next(csv.reader([" ".join(text.split())], skipinitialspace=True), [])),
-        )
-    )
+    text = " ".join(b",".join(values).decode().split())
+    labels = next(csv.reader([text], skipinitialspace=True), [])
+    return make_label_set(filter(None, map(str.strip, labels)))
 
 
 def has_header_value(message: bytes, header: str, value: str, encoding: str) -> bool:
-    """Return whether a header has this value, or one of addresses this address. What a message does not have is empty."""
-    wanted = b" ".join(os.fsencode(value).split())
-    found = [b" ".join(text.split()) for text in _values(message, header, encoding)] or [b""]
-    if _KINDS.get(header.lower().encode()) == _OF_ADDRESSES:
-        found += b" ".join(found).translate(_TO_ADDRESSES).split()
-        return wanted in found or wanted.lower().strip(b"<>") in found
-    return wanted in found
+    """Return whether a header has a value; for headers of addresses, also whether it has this one.
+
+    A missing header has the empty value.
+    """
+    expected = b" ".join(os.fsencode(value).split())
+    values = [b" ".join(text.split()) for text in _read_values(message, header, encoding)] or [b""]
+    if _KINDS.get(header.lower().encode()) == _ADDRESSES:
+        values += b" ".join(values).translate(_ADDRESS_CHARS).split()
+        return expected in values or expected.lower().strip(b"<>") in values
+    return expected in values
 
 
-def _values(message: bytes, header: str, encoding: str) -> list[bytes]:
-    name = header.lower().encode()
-    return [
-        value
-        for _, value in select_fields(
-            split_headers(message, get_header_filter((name,)))[0], (name,), encoding
-        )
-    ]
+def _read_values(message: bytes, header: str, encoding: str) -> list[bytes]:
+    """Return the decoded values of all headers of a name."""
+    names = (header.lower().encode(),)
+    headers, _ = split_headers(message, get_header_filter(names))
+    return [value for _, value in select_fields(headers, names, encoding)]
 
 
 def select_fields(headers: Headers, names: Collection[bytes], encoding: str) -> Fields:
     """Return the fields of the headers with these names."""
     return [
-        (name.field, decode_header(value, encoding)[0])
-        for name, value in headers
-        if name.lower in names
+        (rule.field, decode_header(value, encoding)[0])
+        for rule, value in headers
+        if rule.lower in names
     ]
 
 
 def extract_fields(headers: Headers, encoding: str) -> tuple[Fields, bytes]:
-    """Return the fields of all headers but those that declare a part, and items.
+    """Return the fields of headers with words or addresses, and distinct items of all headers.
 
-    These are the names of the headers, addresses, their domains and the ends of these, and hosts and networks (/8, /16, /24) of Received, each once.
+    Items, separated by spaces, are header names, addresses with their hosts, and hosts of Received;
+    see `list_host_items`.
     """
-    words: list[tuple[bytes, bytes]] = []
+    fields: list[tuple[bytes, bytes]] = []
     items: list[Sequence[bytes]] = []
-    route: list[bytes] = []
+    routes: list[bytes] = []
     for (_, field, item, kind), value in headers:
-        if kind <= _OF_ADDRESSES:
-            items.append(item)
-            text = (
-                value
-                if value.isascii() and b"=?" not in value
-                else decode_header(value, encoding)[0]
-            )
-            if kind == _OF_ADDRESSES and b"@" in text:
-                of_addresses, text = (
-                    _usual_addresses if len(text) <= _LONGEST_REMEMBERED else _addresses
-                )(field, text)
-                items += of_addresses
-            words.append((field, text))
-        elif kind == _OF_HOSTS:
-            items.append(item)
-            hosts, _, date = value.rpartition(b";")
-            route.append(value if b"." in date else hosts)
-        elif kind == _OF_IDS:
-            items.append(item)
-    tokens = b" ".join(route).translate(_TO_HOSTS).split()
-    items += [
-        list_host_items(_ROUTE, host[-_LONGEST_ITEM:])
-        for host in dict.fromkeys(compress(tokens, map(contains, tokens, repeat(_DOT))))
+        if kind == CONTENT_DECLARATION:
+            continue
+        items.append(item)
+        if kind == _HOSTS:
+            route, _, date = value.rpartition(b";")
+            routes.append(value if b"." in date else route)
+        elif kind != _IDS:
+            text = value
+            if not value.isascii() or b"=?" in value:
+                text, _ = decode_header(value, encoding)
+            if kind == _ADDRESSES and b"@" in text:
+                is_usual = len(text) <= _MAX_CACHED_BYTES
+                extract = _extract_usual_addresses if is_usual else _extract_addresses
+                address_items, text = extract(field, text)
+                items += address_items
+            fields.append((field, text))
+    tokens = b" ".join(routes).translate(_HOST_CHARS).split()
+    hosts = compress(tokens, map(contains, tokens, repeat(_DOT)))
+    items += [list_host_items(_RECEIVED, host[-_MAX_ITEM_BYTES:]) for host in dict.fromkeys(hosts)]
+    return fields, b" ".join(dict.fromkeys(chain.from_iterable(items)))
+
+
+def _extract_addresses(field: bytes, text: bytes) -> tuple[list[Sequence[bytes]], bytes]:
+    """Return the items of each address in a header, and its text without domains of addresses."""
+    addresses = [
+        drop_partial_characters(token[-_MAX_ITEM_BYTES:])
+        for token in text.translate(_ADDRESS_CHARS).split()
+        if b"@" in token
     ]
-    return words, b" ".join(dict.fromkeys(chain.from_iterable(items)))
-
-
-def _addresses(field: bytes, text: bytes) -> tuple[list[Sequence[bytes]], bytes]:
-    """Return the items of each address in a header, and its text without their domains."""
-    found = [
-        drop_partial_characters(address[-_LONGEST_ITEM:])
-        for address in text.translate(_TO_ADDRESSES).split()
-        if b"@" in address
+    items: list[Sequence[bytes]] = [
+        (b"%b:%b" % (field, address), *list_host_items(field, address.rpartition(b"@")[2]))
+        for address in addresses
     ]
-    return [
-        (b"%b:%b" % (field, each), *list_host_items(field, each.rpartition(b"@")[2]))
-        for each in found
-    ], _DOMAIN.sub(b" ", text)
+    return items, _ADDRESS_DOMAIN.sub(b" ", text)
 
 
-_usual_addresses = lru_cache(_REMEMBERED)(_addresses)
-"""Two of three headers of addresses have occurred before."""
+_extract_usual_addresses = lru_cache(_CACHE_SIZE)(_extract_addresses)
+"""Cached, since two of three headers of addresses have occurred before."""
 
 
-@lru_cache(_REMEMBERED)
+@lru_cache(_CACHE_SIZE)
 def list_host_items(field: bytes, host: bytes) -> Sequence[bytes]:
-    """Return the items of a host: its name, its domain and the end of that, or the networks that its address is in.
+    """Return the items of a host: its name, its domain, and its top-level domain.
 
-    >>> host_items(b"host", b"www.example.org")
+    For an IP address, return the networks (/8, /16 and /24) that contain it.
+
+    >>> list_host_items(b"host", b"www.example.org")
     [b'host:www.example.org', b'host:example.org', b'host:org']
     """
     name = host.strip(b".-_")
     labels = name.split(b".")
     if not labels[-1].isdigit():
         names = [name, guess_registered_domain(name), labels[-1]]
+    elif len(labels) == _IP_ADDRESS_PARTS:
+        names = [b".".join(labels[:length]) for length in range(1, _IP_ADDRESS_PARTS)]
     else:
-        names = (
-            [b".".join(labels[:n]) for n in range(1, _OCTETS)] if len(labels) == _OCTETS else [name]
-        )
+        names = [name]
     return [b"%b:%b" % (field, name) for name in names if name]
 
 
 def guess_registered_domain(host: bytes) -> bytes:
-    """Return the part of a host's name that was registered, by its looks.
+    """Return the part of a host name that was probably registered.
 
-    >>> domain_of(b"www.example.org"), domain_of(b"mail.example.co.uk")
+    >>> guess_registered_domain(b"www.example.org"), guess_registered_domain(b"mail.example.co.uk")
     (b'example.org', b'example.co.uk')
     """
     labels = host.split(b".")
-    below_country = (
-        len(labels) > 2 and len(labels[-1]) == 2 and len(labels[-2]) < 4
-    )  # co.uk, com.au
-    return b".".join(labels[-3 if below_country else -2 :])
+    # co.uk, com.au
+    has_two_level_suffix = len(labels) > 2 and len(labels[-1]) == 2 and len(labels[-2]) < 4
+    n_labels = 3 if has_two_level_suffix else 2
+    return b".".join(labels[-n_labels:])

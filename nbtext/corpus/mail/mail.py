@@ -1,4 +1,7 @@
-"""Document kind ``mail``: the text that a person would read, that is, chosen headers and the text parts, without attachments; and its fields."""
+"""Documents of kind ``mail``: the text that a person would read, and its fields.
+
+The text consists of selected headers and the text parts, without attachments.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from nbtext.corpus.decoding import (
 )
 from nbtext.corpus.html import HtmlDocument, find_meta_charset
 from nbtext.corpus.mail.headers import (
+    Headers,
     decode_header,
     extract_fields,
     get_header_filter,
@@ -23,210 +27,247 @@ from nbtext.corpus.mail.headers import (
 from nbtext.corpus.mail.structure import MimePart, list_structure_items
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from nbtext.settings import Reading
     from nbtext.type_names import Fields
 
-_SIGNATURE = re.compile(rb"^--[ ]?\r?$", re.MULTILINE)
+_SIGNATURE_LINE = re.compile(rb"^--[ ]?\r?$", re.MULTILINE)
 
-_QUOTED = re.compile(rb"[ \t]*\w{0,4}>")
+_QUOTED_LINE = re.compile(rb"[ \t]*\w{0,4}>")
 
-_COPY = re.compile(rb"^-{2,}[ ]*original message[ ]*-{2,}", re.MULTILINE | re.IGNORECASE)
+_FORWARDED_COPY = re.compile(rb"^-{2,}[ ]*original message[ ]*-{2,}", re.MULTILINE | re.IGNORECASE)
 
 
-def _without_signature(text: bytes) -> bytes:
+def _drop_signature(text: bytes) -> bytes:
     """Return the text up to the last line that is only "--", or "-- " as in RFC 3676 (4.3)."""
-    return text[: max((line.start() for line in _SIGNATURE.finditer(text)), default=len(text))]
+    starts = (line.start() for line in _SIGNATURE_LINE.finditer(text))
+    return text[: max(starts, default=len(text))]
 
 
-def _without_quotes(text: bytes) -> bytes:
-    r"""Return the text without lines that begin with ">" (or initials and ">"), and without the line ending in a colon before them.
+def _drop_quotes(text: bytes) -> bytes:
+    r"""Return the text without quoted lines, and without a line before them that ends in a colon.
 
-    >>> _without_quotes(b"On Monday Ann wrote:\n> the moon\n\nNo.\n")
+    A quoted line starts with ">", or with initials and ">".
+
+    >>> _drop_quotes(b"On Monday Ann wrote:\n> the moon\n\nNo.\n")
     b'\nNo.\n'
 
-    Drop also all text after a line "-----Original Message-----".
+    Also drop all text after a line "-----Original Message-----".
     """
-    copy = _COPY.search(text)
-    kept: list[bytes] = []
-    quoted = False
-    for line in (text[: copy.start()] if copy else text).splitlines(keepends=True):
-        if not _QUOTED.match(line):
-            quoted = False
-            kept.append(line)
-        elif not quoted:
-            quoted = True
-            attribution = -2 if kept and not kept[-1].strip() else -1
-            if len(kept) >= -attribution and kept[attribution].rstrip().endswith(b":"):
-                del kept[attribution:]
-    return b"".join(kept)
+    if copy := _FORWARDED_COPY.search(text):
+        text = text[: copy.start()]
+    own_lines: list[bytes] = []
+    is_in_quote = False
+    for line in text.splitlines(keepends=True):
+        if not _QUOTED_LINE.match(line):
+            is_in_quote = False
+            own_lines.append(line)
+        elif not is_in_quote:
+            is_in_quote = True
+            has_empty_line = own_lines and not own_lines[-1].strip()
+            n_lines = 2 if has_empty_line else 1
+            if len(own_lines) >= n_lines and own_lines[-n_lines].rstrip().endswith(b":"):
+                del own_lines[-n_lines:]
+    return b"".join(own_lines)
 
 
-_TO_WORDS = bytes(byte if byte < 128 and chr(byte).isalnum() else 32 for byte in range(256)).lower()
+_ASCII_WORD_CHARS = bytes(
+    byte if byte < 128 and chr(byte).isalnum() else 32 for byte in range(256)
+).lower()
+"""Translation table that leaves words in lower case, separated by spaces."""
 
-_UNSPACED = (
+_UNSPACED_SCRIPTS = (
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
     r"\U00020000-\U0003ffff"
 )
 """Thai, Lao, Burmese, Khmer, Japanese and Chinese."""
 
-_FILLERS = r"\u115f\u1160\u3164\uffa0"
-"""Letters that are not seen."""
+_INVISIBLE_LETTERS = r"\u115f\u1160\u3164\uffa0"
 
-_WORD = re.compile(rf"(?=([{_UNSPACED}]{{1,2}}))|([^\W_{_UNSPACED}{_FILLERS}]+)")
+_PAIR_OR_WORD = re.compile(
+    rf"(?=([{_UNSPACED_SCRIPTS}]{{1,2}}))|([^\W_{_UNSPACED_SCRIPTS}{_INVISIBLE_LETTERS}]+)"
+)
 
 
 class MailOptions(NamedTuple):
-    """Options of reading mail; ``encoding`` is for parts that do not declare theirs."""
+    """Options of reading mail."""
 
     headers: Sequence[bytes] | None = (b"subject",)
     """Names, in lower case, of the headers to read; None for ``auto``."""
     tag_headers: Collection[bytes] = ()
-    """Those of them that are fields, not part of the text."""
+    """Those of the headers that become fields and not text."""
     structure: bool = False
+    """Whether to add items that describe the MIME structure."""
     encoding: str = "auto"
+    """Encoding of parts that do not declare theirs."""
     label: bytes = b""
-    """The header of the labels, which is not read."""
+    """Name of the header with the labels, which is not read; empty: none."""
     drop_quotes: bool = False
     drop_signatures: bool = False
 
     @classmethod
     def from_settings(cls, reading: Reading, encoding: str) -> MailOptions:
-        """Return what the settings ask for."""
-        auto = reading.headers == "auto"
-        headers = None if auto else reading.headers.encode().split(b",")
-        tagged = frozenset((reading.tag_fields or "").lower().encode().split(b",")).intersection(
-            headers or ()
-        )
-        structure = auto if reading.structure is None else reading.structure
+        """Create the options from reading settings."""
+        is_auto = reading.headers == "auto"
+        headers = None if is_auto else reading.headers.encode().split(b",")
+        tag_names = frozenset((reading.tag_fields or "").lower().encode().split(b","))
         return cls(
             headers,
-            tagged,
-            structure,
-            encoding,
-            reading.label_header.encode(),
-            reading.drop_quotes,
-            reading.drop_signatures,
+            tag_headers=tag_names.intersection(headers or ()),
+            structure=is_auto if reading.structure is None else reading.structure,
+            encoding=encoding,
+            label=reading.label_header.encode(),
+            drop_quotes=reading.drop_quotes,
+            drop_signatures=reading.drop_signatures,
         )
 
 
-class _Leaf:
-    """A text part as it is read."""
+class _DecodedPart:
+    """A text part of a mail with its decoded text."""
 
-    def __init__(self, part: MimePart, wanted: MailOptions) -> None:
+    def __init__(self, part: MimePart, options: MailOptions) -> None:
         content = part.decode_content()
         charset = part.charset
-        if charset is None and part.is_markup and wanted.encoding == "auto":
+        if charset is None and part.is_markup and options.encoding == "auto":
             charset = find_meta_charset(content)
-        text, self.doubts = decode_with_charset(content, charset, wanted.encoding)
-        self.page = HtmlDocument.from_markup(text) if part.is_markup else None
-        """None for a part without markup."""
-        if self.page is not None:
-            text = self.page.extract_text(drop_quotes=wanted.drop_quotes)
-        if wanted.drop_signatures:
-            text = _without_signature(text)
-        if wanted.drop_quotes:
-            text = _without_quotes(text)
+        text, self.issues = decode_with_charset(content, charset, options.encoding)
+        self.page: HtmlDocument | None = None
+        """The HTML document; None for a part without markup."""
+        if part.is_markup:
+            self.page = HtmlDocument.from_markup(text)
+            text = self.page.extract_text(drop_quotes=options.drop_quotes)
+        if options.drop_signatures:
+            text = _drop_signature(text)
+        if options.drop_quotes:
+            text = _drop_quotes(text)
         self.text = text
 
     @cached_property
     def words(self) -> set[str]:
-        """The distinct words, in lower case; of scripts without spaces, pairs of characters."""
+        """Distinct words in lower case; in scripts without spaces, pairs of characters."""
         if self.text.isascii():
-            return set(self.text.translate(_TO_WORDS).decode().split())
-        return {pair or word for pair, word in _WORD.findall(self.text.decode().lower())}
+            return set(self.text.translate(_ASCII_WORD_CHARS).decode().split())
+        matches = _PAIR_OR_WORD.findall(self.text.decode().lower())
+        return {pair or word for pair, word in matches}
 
 
-class _Leaves(dict[int, _Leaf]):
-    """The text parts of a mail that were decoded, by the identity of the part."""
+class _PartDecoder:
+    """Decodes the text parts of a mail, each once, and selects those to read."""
 
-    def __init__(self, wanted: MailOptions) -> None:
-        super().__init__()
-        self._wanted = wanted
+    def __init__(self, options: MailOptions) -> None:
+        self._options = options
+        self._decoded: dict[int, _DecodedPart] = {}
+        """By the identity of the part."""
 
-    def of(self, part: MimePart) -> _Leaf:
-        """Return a part as it is read, decoded once."""
-        if id(part) not in self:
-            self[id(part)] = _Leaf(part, self._wanted)
-        return self[id(part)]
+    def decode(self, part: MimePart) -> _DecodedPart:
+        """Return the decoded part, from the cache if it was decoded before."""
+        if id(part) not in self._decoded:
+            self._decoded[id(part)] = _DecodedPart(part, self._options)
+        return self._decoded[id(part)]
 
-    def shown(self, part: MimePart) -> list[MimePart]:
-        """Return the text parts to read: of alternatives those of `_chosen`, nested messages included, no attachments."""
+    def select_text_parts(self, part: MimePart) -> list[MimePart]:
+        """Return the text parts to read in a part, those of nested messages included.
+
+        Attachments are excluded; see `_select_alternatives`.
+        """
         if part.is_attached:
             return []
         if part.kind == "multipart/alternative":
-            return self._chosen([(each.kind, self.shown(each)) for each in part.parts])
+            return self._select_alternatives(
+                [(child.kind, self.select_text_parts(child)) for child in part.parts]
+            )
         if part.parts:
-            return [leaf for each in part.parts for leaf in self.shown(each)]
+            return [
+                text_part for child in part.parts for text_part in self.select_text_parts(child)
+            ]
         return [part] if part.is_text else []
 
-    def _chosen(self, alternatives: Sequence[tuple[str, list[MimePart]]]) -> list[MimePart]:
-        """Return the parts of the first plain alternative that has words, else of the last that has, and of those that say something else.
+    def _select_alternatives(
+        self, alternatives: Sequence[tuple[str, list[MimePart]]]
+    ) -> list[MimePart]:
+        """Return the text parts of the main alternative, and of those with a different text.
 
-        These share fewer than half of the words of the shorter with what is read already. A person sees only one alternative, and the sender
-        does not know which: one that says something else is for filters.
+        ``alternatives`` are kinds and text parts. The main one is the first plain text that has
+        words, else the last alternative that has words. A text is different if it shares fewer
+        than half of the words of the shorter text. A person sees only one alternative, and the
+        sender does not know which: a different one is meant for mail filters.
         """
-        found = [(kind, leaves) for kind, leaves in alternatives if leaves]
-        if len(found) < 2:
-            return found[0][1] if found else []
-        words = [set[str]().union(*[self.of(leaf).words for leaf in leaves]) for _, leaves in found]
-        with_words = [place for place, each in enumerate(words) if each]
+        alternatives = [(kind, parts) for kind, parts in alternatives if parts]
+        if len(alternatives) < 2:
+            return alternatives[0][1] if alternatives else []
+        words = [
+            set[str]().union(*[self.decode(part).words for part in parts])
+            for _, parts in alternatives
+        ]
+        with_words = [index for index, alternative_words in enumerate(words) if alternative_words]
         if not with_words:
-            return found[-1][1]
-        plain = (place for place in with_words if found[place][0] == "text/plain")
-        first = next(plain, with_words[-1])
-        chosen = [*found[first][1]]
-        known = words[first].copy()
-        for place in with_words:
-            n_shorter = min(len(known), len(words[place]))
-            if 2 * len(known & words[place]) < n_shorter:
-                chosen += found[place][1]
-                known |= words[place]
-        return chosen
+            return alternatives[-1][1]
+        plain = (index for index in with_words if alternatives[index][0] == "text/plain")
+        main = next(plain, with_words[-1])
+        selected_parts = [*alternatives[main][1]]
+        selected_words = words[main].copy()
+        for index in with_words:
+            n_shared = len(selected_words & words[index])
+            n_shorter = min(len(selected_words), len(words[index]))
+            if 2 * n_shared < n_shorter:
+                selected_parts += alternatives[index][1]
+                selected_words |= words[index]
+        return selected_parts
 
 
-def read_mail(message: bytes, wanted: MailOptions) -> tuple[bytes, DecodingIssues, Fields]:
-    """Return the readable text of a message as UTF-8, what is doubtful about it, and its fields.
+def read_mail(message: bytes, options: MailOptions) -> tuple[bytes, DecodingIssues, Fields]:
+    """Return the readable text of a message as UTF-8, its decoding issues, and its fields.
 
-    Raise `DocumentError` for bytes without headers that are no text, and for parts that declare no charset and are not in the encoding named.
+    Raise `DocumentError` for binary content without headers, and for parts that declare no charset
+    and are invalid in the named encoding.
     """
-    headers, body = split_headers(
-        message, get_header_filter(wanted.headers and tuple(wanted.headers))
-    )
-    if body is message and wanted.encoding == "auto":
+    header_names = options.headers and tuple(options.headers)
+    headers, body = split_headers(message, get_header_filter(header_names))
+    has_no_headers = body is message
+    if has_no_headers and options.encoding == "auto":
         check_not_binary(message, whole_file=True)
-    if wanted.label:
-        headers = [each for each in headers if each[0].lower != wanted.label]
-    named = (
-        (b"subject",)
-        if wanted.headers is None
-        else [name for name in wanted.headers if name not in wanted.tag_headers]
-    )
-    decoded = [
-        decode_header(value, wanted.encoding)
-        for name in named
-        for found, value in headers
-        if found.lower == name
-    ]
-    part = MimePart.from_headers(headers, body)
-    leaves = _Leaves(wanted)
-    shown = [leaves.of(each) for each in leaves.shown(part)]
-    decoded += [(leaf.text, leaf.doubts) for leaf in shown]
-    fields, items = (
-        extract_fields(headers, wanted.encoding)
-        if wanted.headers is None
-        else (select_fields(headers, wanted.tag_headers, wanted.encoding), b"")
-    )
-    if wanted.structure:
-        parts = list(part.walk())
-        pages = [leaves.of(each).page for each in parts if each.is_markup and not each.is_attached]
-        plain = b"".join([leaf.text for leaf in shown if leaf.page is None])
-        of_structure = list_structure_items(parts, list(filter(None, pages)), plain)
-        items = b"%b %b" % (items, of_structure) if items else of_structure
-    text = b"\n\n".join([text for text, _ in decoded])
-    return (
-        text,
-        merge_decoding_issues(doubts for _, doubts in decoded),
-        [*fields, (b"", items)] if items else fields,
-    )
+    if options.label:
+        headers = [(rule, value) for rule, value in headers if rule.lower != options.label]
+    texts_and_issues = list(_decode_text_headers(headers, options))
+    mail = MimePart.from_headers(headers, body)
+    decoder = _PartDecoder(options)
+    text_parts = [decoder.decode(part) for part in decoder.select_text_parts(mail)]
+    texts_and_issues += [(part.text, part.issues) for part in text_parts]
+    if options.headers is None:
+        fields, items = extract_fields(headers, options.encoding)
+    else:
+        fields = select_fields(headers, options.tag_headers, options.encoding)
+        items = b""
+    if options.structure:
+        structure_items = _describe_structure(mail, text_parts, decoder)
+        items = b"%b %b" % (items, structure_items) if items else structure_items
+    if items:
+        fields = [*fields, (b"", items)]
+    text = b"\n\n".join([text for text, _ in texts_and_issues])
+    return text, merge_decoding_issues(issues for _, issues in texts_and_issues), fields
+
+
+def _decode_text_headers(
+    headers: Headers, options: MailOptions
+) -> Iterator[tuple[bytes, DecodingIssues]]:
+    """Yield the values of the headers that are part of the text, in the order of the options."""
+    if options.headers is None:
+        names: Sequence[bytes] = (b"subject",)
+    else:
+        names = [name for name in options.headers if name not in options.tag_headers]
+    for name in names:
+        for rule, value in headers:
+            if rule.lower == name:
+                yield decode_header(value, options.encoding)
+
+
+def _describe_structure(
+    mail: MimePart, text_parts: Sequence[_DecodedPart], decoder: _PartDecoder
+) -> bytes:
+    """Return items that describe the structure of a mail; see `list_structure_items`."""
+    parts = list(mail.walk())
+    markup_parts = [part for part in parts if part.is_markup and not part.is_attached]
+    pages = [page for part in markup_parts if (page := decoder.decode(part).page) is not None]
+    plain = b"".join([part.text for part in text_parts if part.page is None])
+    return list_structure_items(parts, pages, plain)
