@@ -510,18 +510,20 @@ KIND_BY_NAME = "by-name"
 """The kind of documents that have different ones, by the names of their files."""
 
 FORMATS = {
-    "dir": Format("one sub-directory per class", "directory.files", has_file_per_document=True),
-    "csv": Format("quoted", "table.delimited", (".csv",), has_columns=True),
+    "dir": Format(
+        "one sub-directory per class", "directory.list_files", has_file_per_document=True
+    ),
+    "csv": Format("quoted", "table.read_table", (".csv",), has_columns=True),
     "tsv": Format(
         "a quote is a character",
-        "table.delimited",
+        "table.read_table",
         (".tsv", ".tab"),
         has_columns=True,
         has_line_per_document=True,
     ),
     "jsonl": Format(
         "one JSON object a line, or an array",
-        "lines.jsonl",
+        "lines.read_jsonl",
         (".jsonl", ".ndjson"),
         has_columns=True,
         is_decoded=True,
@@ -529,29 +531,29 @@ FORMATS = {
     ),
     "lines": Format(
         "one document a line, the class is the name of the file",
-        "lines.lines",
+        "lines.read_lines",
         has_line_per_document=True,
     ),
     "fasttext": Format(
-        "__label__x text", "lines.fasttext", (".ft",), b"__label__", has_line_per_document=True
+        "__label__x text", "lines.read_fasttext", (".ft",), b"__label__", has_line_per_document=True
     ),
     "svmlight": Format(
         "counted features",
-        "lines.svmlight",
+        "lines.read_svmlight",
         (".svm", ".svmlight"),
         is_counted=True,
         has_line_per_document=True,
     ),
     "mbox": Format(
         "the class is the name of the file or folder",
-        "mailboxes.mbox",
+        "mailboxes.read_mbox",
         (".mbox",),
         b"From ",
         is_mail=True,
     ),
     "maildir": Format(
         "the class is the name of the file or folder",
-        "mailboxes.maildir",
+        "mailboxes.list_maildir_files",
         is_mail=True,
         has_file_per_document=True,
     ),

@@ -98,11 +98,11 @@ def test_what_cannot_be_read_has_a_problem_and_the_others_are_read(tmp_path: Pat
 def test_directories_nested_more_deeply_than_python_calls(tmp_path: Path) -> None:
     code = (
         "import os\n"
-        "from nbtext.corpus.directory import files_below\n"
+        "from nbtext.corpus.directory import walk_files\n"
         "for _ in range(1900):\n    os.mkdir('d'); os.chdir('d')\n"
         "open('leaf', 'w').close()\n"
         "os.chdir('/'); import sys; os.chdir(sys.argv[1])\n"
-        "print([(path[-7:], problem) for path, problem in files_below('d')])\n"
+        "print([(path[-7:], problem) for path, problem in walk_files('d')])\n"
     )
     done = python(code, tmp_path)
     run(["rm", "-rf", tmp_path / "d"])

@@ -17,7 +17,7 @@ from scipy.sparse import csr_matrix
 from sklearn.datasets import dump_svmlight_file
 
 from nbtext import TextClassifier
-from nbtext.corpus.lines import _split_labels
+from nbtext.corpus.lines import _split_fasttext_line
 from nbtext.corpus.streams import prepend_bytes
 from nbtext.counts.counting import Analysis, DocumentCounter
 from nbtext.counts.vocabulary import Vocabulary
@@ -68,7 +68,7 @@ def test_fasttext_lines_without_a_label_are_problems(tmp_path: Path) -> None:
 @given(st.lists(st.sampled_from([b"__label__", b"a", b" ", b"\t", b"word"])).map(b"".join))
 def test_fasttext_against_a_slow_twin(line: bytes) -> None:
     tokens = [token for token in line.split() if token.startswith(b"__label__")]
-    labels, rest = _split_labels(line)
+    labels, rest = _split_fasttext_line(line)
     assert labels == [token.removeprefix(b"__label__") for token in tokens]
     assert rest.split() == [token for token in line.split() if not token.startswith(b"__label__")]
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.corpus.lines import _ABSENT, _value_at
+from nbtext.corpus.lines import _MISSING, _get_value
 from nbtext.prediction.labels import clean_label, make_label_set
 from tests.process import fail, nbtext, succeed, write
 from tests.reading import documents, problems, texts
@@ -121,13 +121,13 @@ def test_keys_of_any_depth(tmp_path: Path) -> None:
         ("labels.name", ["bug", "ui"]), ("labels.1.name", "ui"), ("labels.name.1", "ui"), ("value.choices", ["a", "b", "c"]),
         ("value.1.choices.0", "c"), ("value.choices.2", "c"), ("none.name", []),
     ):  # fmt: skip
-        assert _value_at(objects, key) == value
+        assert _get_value(objects, key) == value
     assert all(
-        _value_at(objects, key) is _ABSENT
+        _get_value(objects, key) is _MISSING
         for key in ("labels.2.name", "labels.3", "labels.id", "none.0", "none.name.0")
     )
-    assert _value_at({"a": None}, "a.b") is not None
-    assert _value_at({"a": None}, "a") is None
+    assert _get_value({"a": None}, "a.b") is not None
+    assert _get_value({"a": None}, "a") is None
 
 
 def test_lines_end_at_line_feeds_alone(tmp_path: Path) -> None:

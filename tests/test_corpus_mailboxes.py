@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.corpus.collection import Corpus
 from nbtext.corpus.document import LabelledFolder, Notices
-from nbtext.corpus.mail.mail import MailOptions, _without_quotes, _without_signature, read_mail
-from nbtext.corpus.mailboxes import MESSAGE_START, _class_named
+from nbtext.corpus.mail.mail import MailOptions, _drop_quotes, _drop_signature, read_mail
+from nbtext.corpus.mailboxes import MESSAGE_START, _to_class_name
 from nbtext.corpus.reading import choose_reading, create_reader_options, read_shard, resolve_reading
 from nbtext.corpus.shards import split_corpus
 from nbtext.corpus.streams import BUFFER_BYTES
@@ -249,7 +249,7 @@ def test_folders_of_mboxes_as_classes(tmp_path: Path) -> None:
 )
 def test_names_of_folders_in_modified_utf_7(name: str, shown: str) -> None:
     """The second is the example of RFC 3501 (5.1.3)."""
-    assert _class_named(name) == shown
+    assert _to_class_name(name) == shown
 
 
 def test_the_folders_of_a_maildir_that_is_given_alone(tmp_path: Path) -> None:
@@ -305,12 +305,12 @@ def test_the_folders_of_a_maildir_that_is_given_alone(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_quotes_are_dropped_with_what_introduces_them(text: str, kept: str) -> None:
-    assert _without_quotes(text.encode()).decode() == kept
+    assert _drop_quotes(text.encode()).decode() == kept
 
 
 def test_a_mail_of_twice_the_empty_lines_takes_twice_the_work() -> None:
     small, large = (b"\n>\n" * n for n in (1_000, 2_000))
-    assert steps(lambda: _without_quotes(large)) < DOUBLE * steps(lambda: _without_quotes(small))
+    assert steps(lambda: _drop_quotes(large)) < DOUBLE * steps(lambda: _drop_quotes(small))
 
 
 def test_a_message_in_several_maildirs_has_their_labels(tmp_path: Path) -> None:
@@ -496,7 +496,7 @@ def test_messages_renamed_while_a_maildir_is_read_are_found(tmp_path: Path) -> N
     ],
 )
 def test_signatures_are_dropped(text: str, kept: str) -> None:
-    assert _without_signature(text.encode()).decode() == kept
+    assert _drop_signature(text.encode()).decode() == kept
 
 
 def test_dropping_is_by_option(tmp_path: Path) -> None:

@@ -1,4 +1,7 @@
-"""Directories whose files are documents: format ``dir``, and how to find and read such files without ever blocking on one."""
+"""Format ``dir``, a directory whose files are documents; list and read such files without blocking.
+
+Opening a pipe or device could block forever, so they are detected first.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,14 @@ from nbtext.corpus.streams import (
     strip_compression_suffix,
     unpack_document,
 )
-from nbtext.errors import WARNING, DocumentError, Finding, PathError, UsageError, describe_os_error
+from nbtext.errors import (
+    WARNING,
+    DocumentError,
+    Finding,
+    PathError,
+    UsageError,
+    describe_os_error,
+)
 from nbtext.prediction.labels import list_labels, make_label_set
 
 if TYPE_CHECKING:
@@ -33,84 +43,102 @@ if TYPE_CHECKING:
     from nbtext.prediction.labels import Label
 
     ListedFile = tuple[str, Label | None, DocumentError | None]
-    """A file that is one document, not yet read: its path, its class, and why it cannot be read."""
+    """A file that is one document and was not read yet.
+
+    Its path, its class (None if labels are not needed or not yet known), and why it cannot be read
+    (None if it is a regular file).
+    """
 
 
-_LONGEST_SIZE = 1 << 5
-"""Bytes of the line that has the size of a message, at most."""
+_MAX_SIZE_LINE_BYTES = 1 << 5
+"""Maximum length of the line with the message size in a file of Apple Mail."""
+
+_READ_BYTES = 1 << 20
 
 
-def files(path: str, source: ReaderOptions) -> Iterator[ListedFile]:
-    """Yield the files of class directories, labelled with the directory's name; if labels are not wanted, of any file or directory."""
-    if not source.labelled or source.reading.label_source:
+def list_files(path: str, options: ReaderOptions) -> Iterator[ListedFile]:
+    """Yield the files of class directories, labelled with the directory's name.
+
+    If labels are not needed or come from elsewhere, yield the path if it is a file, or all files
+    below it. Raise `UsageError` if a labelled corpus has no class directories.
+    """
+    if not options.labelled or options.reading.label_source:
         yield from list_unlabelled_files(path)
         return
     if path == "-" or not stat.S_ISDIR(stat_path(path).st_mode):
-        if not peek_start(path, 1, pipe_bytes=1):
-            with open_stream(path):  # or it cannot be read
-                raise UsageError(f"{path} is empty", hint="a corpus needs documents of each class")
-        from nbtext.corpus.format_hints import suggest_reading_options
-
-        if (hint := suggest_reading_options(path)) is not None:
-            raise UsageError(
-                f"{path} is in no format that its name or its first line shows", hint=hint
-            )
-        raise UsageError(
-            f"{path} is not a directory with one sub-directory per class",
-            hint="a path names a whole corpus, also in a list of --files-from; for a table use "
-            "--format csv or tsv, for a class in each file lines, and see --format for others",
-        )
+        raise _explain_missing_directory(path)
     try:
-        inside = list_visible_paths(path)
+        entries = list_visible_paths(path)
     except OSError as problem:
-        raise PathError(
-            f"cannot read the directory: {describe_os_error(problem)}", where=path
-        ) from None
-    folders = [file for file, is_folder in inside if is_folder]
-    source.notices.unlabelled.extend(sorted({file for file, is_folder in inside if not is_folder}))
+        message = f"cannot read the directory: {describe_os_error(problem)}"
+        raise PathError(message, where=path) from None
+    folders = [entry for entry, is_folder in entries if is_folder]
+    unlabelled = {entry for entry, is_folder in entries if not is_folder}
+    options.notices.unlabelled.extend(sorted(unlabelled))
     if not folders:
-        hint = (
-            "a corpus has one sub-directory per class, with its documents inside; give --format "
-            "lines if each file is a class, "
-        )
         raise UsageError(
             f"{path} has no sub-directories",
-            hint=f"{hint}--label-pattern if its name shows the class",
+            hint="a corpus has one sub-directory per class, with its documents inside; give "
+            "--format lines if each file is a class, --label-pattern if its name shows the class",
         )
-    found = (
+    files_by_class = (
         list_labelled_files(
             [folder],
             decode_name(os.fsencode(os.path.basename(folder))),
-            source.notices,
+            options.notices,
             f"{folder}: no documents in this class",
         )
         for folder in folders
     )
-    yield from merge_labels(chain.from_iterable(found), folders)
+    yield from merge_labels(chain.from_iterable(files_by_class), folders)
+
+
+def _explain_missing_directory(path: str) -> UsageError:
+    """Return the error for a labelled corpus that is a file or standard input.
+
+    Raise `PathError` if it cannot be read.
+    """
+    if not peek_start(path, 1, pipe_bytes=1):
+        with open_stream(path):  # raises the reason if the path is unreadable
+            return UsageError(f"{path} is empty", hint="a corpus needs documents of each class")
+    from nbtext.corpus.format_hints import suggest_reading_options
+
+    if (hint := suggest_reading_options(path)) is not None:
+        return UsageError(
+            f"{path} is in no format that its name or its first line shows", hint=hint
+        )
+    return UsageError(
+        f"{path} is not a directory with one sub-directory per class",
+        hint="a path names a whole corpus, also in a list of --files-from; for a table use "
+        "--format csv or tsv, for a class in each file lines, and see --format for others",
+    )
 
 
 def merge_labels(files: Iterable[ListedFile], folders: Iterable[str]) -> Iterator[ListedFile]:
-    """Yield the files of class folders; one that is in several, as a link or under several names, once, with the set of its labels."""
-    inodes = [
-        inode for _, inode, _ in scan_files(folders, labelled=False)
-    ]  # the status of each file would take five times as long
+    """Yield the files of class folders, each once, with the set of its labels.
+
+    A file is in several folders if some of its names are links.
+    """
+    # The status of each file would take five times as long as its inode in the listing.
+    inodes = [inode for _, inode, _ in scan_files(folders, labelled=False)]
     if None not in inodes and len(set(inodes)) == len(inodes):
         yield from files
         return
-    listed = [(file, file[0] if file[2] else _identity(file[0])) for file in files]
-    labels: dict[object, set[str]] = {}
-    for (_, label, _), identity in listed:
-        labels.setdefault(identity, set()).update(list_labels(label or ""))
-    for file, identity in listed:
-        several = labels[identity]
-        if len(several) > 1:
-            yield file[0], make_label_set(several), None
-            labels[identity] = set()
-        elif several:
+    identified_files = [(file, file[0] if file[2] else _identify_file(file[0])) for file in files]
+    labels_by_file: dict[object, set[str]] = {}
+    for (_, label, _), identity in identified_files:
+        labels_by_file.setdefault(identity, set()).update(list_labels(label or ""))
+    for file, identity in identified_files:
+        labels = labels_by_file[identity]
+        if len(labels) > 1:
+            yield file[0], make_label_set(labels), None
+            labels_by_file[identity] = set()  # do not yield it under its other names
+        elif labels:
             yield file
 
 
-def _identity(path: str) -> object:
+def _identify_file(path: str) -> object:
+    """Return a key that is equal for all names of a file; its path if it has no status."""
     try:
         status = os.stat(path)
     except (OSError, ValueError):
@@ -121,18 +149,18 @@ def _identity(path: str) -> object:
 def list_labelled_files(
     folders: Iterable[str], label: str, notices: Notices, warning: str
 ) -> Iterator[ListedFile]:
-    """Yield the files below folders, all of one class; if there are none, add the warning to the notices."""
-    empty = True
+    """Yield the files below folders, all of one class. Add the warning to notices if none exist."""
+    is_empty = True
     for folder in folders:
         for file, problem in walk_files(folder):
-            empty = False
+            is_empty = False
             yield file, label, problem
-    if empty:
+    if is_empty:
         notices.warnings.append(Finding("classes", WARNING, warning, "add some, or leave it out"))
 
 
 def list_unlabelled_files(path: str) -> Iterator[ListedFile]:
-    """Yield a file given, every file below a directory given, or ``-`` for standard input."""
+    """Yield every file below a directory, or the path itself if it is not a directory."""
     if path != "-" and os.path.isdir(path):
         for file, problem in walk_files(path, follow_links=True):
             yield file, None, problem
@@ -143,45 +171,44 @@ def list_unlabelled_files(path: str) -> Iterator[ListedFile]:
 def walk_files(
     folder: str, *, follow_links: bool = False
 ) -> Iterator[tuple[str, DocumentError | None]]:
-    """Yield the paths of the files at any depth, in the order of their names' bytes, without names that begin with a dot.
+    """Yield the paths of all files at any depth, in byte order, without hidden ones.
 
-    A problem comes with what is neither file nor directory, and with a symbolic link to a directory: it is not followed, since it may lead
-    back. With ``linked`` links in the folder itself are, as those of classes are in a corpus.
+    Special files are yielded with a problem. So are symbolic links to directories, which may form
+    a cycle; ``follow_links`` follows only those that are directly in the folder, where classes may
+    be links.
     """
-    pending: list[tuple[str, bool | None]] = [
-        (folder, True)
-    ]  # no recursion: directories may be nested more deeply than Python's calls
+    # No recursion: directories may be nested more deeply than Python's calls.
+    pending: list[tuple[str, bool | None]] = [(folder, True)]
     followed = {folder}
     while pending:
         path, is_folder = pending.pop()
-        if is_folder is None and _is_irregular(path):
+        if is_folder is None and _is_special_file(path):
             yield path, DocumentError("not a regular file")
         elif not is_folder:
             yield path, None
         elif path not in followed and os.path.islink(path):
-            yield (
-                path,
-                DocumentError(
-                    "a symbolic link to a directory, not followed",
-                    hint="give it as a path of its own",
-                ),
+            problem = DocumentError(
+                "a symbolic link to a directory, not followed", hint="give it as a path of its own"
             )
+            yield path, problem
         else:
             try:
-                inside = list_visible_paths(path)
-            except OSError as problem:
-                yield (
-                    path,
-                    DocumentError(f"cannot read the directory: {describe_os_error(problem)}"),
-                )
+                entries = list_visible_paths(path)
+            except OSError as error:
+                message = f"cannot read the directory: {describe_os_error(error)}"
+                yield path, DocumentError(message)
                 continue
-            pending.extend(reversed(inside))
+            pending.extend(reversed(entries))
             if follow_links and path == folder:
-                followed.update(each for each, is_folder in inside if is_folder)
+                followed.update(entry for entry, is_folder in entries if is_folder)
 
 
 def scan_files(paths: Iterable[str], *, labelled: bool) -> Iterator[tuple[str, int | None, str]]:
-    """Yield the names of the files in and below some paths, in no order, their inodes, None for links, and paths; of a labelled corpus those in its folders."""
+    """Yield the name, inode and path of each file in and below some paths, in no fixed order.
+
+    The inode is None for links and for paths that are files. If ``labelled``, skip files that are
+    directly in one of the paths, because only class folders contain documents.
+    """
     pending = [(path, True) for path in paths]
     while pending:
         path, is_top = pending.pop()
@@ -194,12 +221,15 @@ def scan_files(paths: Iterable[str], *, labelled: bool) -> Iterator[tuple[str, i
                         pending.append((entry.path, False))
                     elif not (labelled and is_top):
                         yield entry.name, None if entry.is_symlink() else entry.inode(), entry.path
-        except OSError:  # mostly a path that is a file
+        except OSError:  # usually because the path is a file
             yield path, None, path
 
 
 def list_visible_paths(folder: str) -> list[tuple[str, bool | None]]:
-    """Return the paths in a folder whose names do not begin with a dot, in the order of the names' bytes: whether each is a directory, None for neither it nor a file."""
+    """Return the paths in a folder except hidden ones, in the byte order of their names.
+
+    Each with True for a directory, False for a regular file, and None for a special file.
+    """
     with os.scandir(folder) as entries:
         visible = {entry.name: entry for entry in entries if not entry.name.startswith(".")}
     return [
@@ -213,59 +243,66 @@ def _is_directory(entry: os.DirEntry[str]) -> bool | None:
         if entry.is_dir():
             return True
         return False if entry.is_file() else None
-    except OSError:  # a link in a circle
+    except OSError:  # a cycle of links
         return False
 
 
-def _is_irregular(path: str) -> bool:
+def _is_special_file(path: str) -> bool:
+    """Return whether a path is neither a file nor unreadable."""
     try:
         return not stat.S_ISREG(os.stat(path).st_mode)
     except (OSError, ValueError):
         return False  # reading it reports the reason
 
 
-def read_listed_file(file: ListedFile, source: ReaderOptions) -> Document:
-    """Read a listed file, or standard input for ``-``: the document, unpacked if it is compressed, or why it cannot be read."""
+def read_listed_file(file: ListedFile, options: ReaderOptions) -> Document:
+    """Return the document in a listed file, or in standard input for ``-``.
+
+    It is unpacked if it is compressed. If it cannot be read, the document has the problem.
+    """
     path, label, problem = file
     if problem is None:
+        limit = options.max_document_bytes
         try:
-            content = (
-                _read_begun(path, source.max_document_bytes)
-                if is_bound_to_process(path)
-                else _read_file(path, source.max_document_bytes)
-            )
-            return Document(
-                path,
-                label,
-                _message_in(path, unpack_document(path, content, source.max_document_bytes)),
-            )
-        except Exception as raised:  # noqa: BLE001 - one file never ends a run
-            problem = to_document_error(raised)
+            if is_bound_to_process(path):
+                stored = _read_stream(path, limit)
+            else:
+                stored = _read_file(path, limit)
+            content = unpack_document(path, stored, limit)
+            return Document(path, label, _extract_apple_message(path, content))
+        except Exception as exception:  # noqa: BLE001 - one file must not end a run
+            problem = to_document_error(exception)
     return Document(path, label, problem=problem)
 
 
-def _message_in(path: str, content: bytes) -> bytes:
-    """Return the content of a file; of a message of Apple Mail without the line before it, which has its size, and the property list after it."""
-    size, end, _ = content[:_LONGEST_SIZE].partition(b"\n")
-    if end and size.strip().isdigit() and strip_compression_suffix(path).lower().endswith(".emlx"):
-        begin = len(size) + 1
-        return content[begin : begin + int(size)]
+def _extract_apple_message(path: str, content: bytes) -> bytes:
+    """Return the message in a file of Apple Mail (.emlx), and any other content unchanged.
+
+    A line with the size precedes the message, and a property list follows it.
+    """
+    size, line_end, _ = content[:_MAX_SIZE_LINE_BYTES].partition(b"\n")
+    is_emlx = strip_compression_suffix(path).lower().endswith(".emlx")
+    if line_end and size.strip().isdigit() and is_emlx:
+        start = len(size) + 1
+        return content[start : start + int(size)]
     return content
 
 
-def _read_begun(path: str, limit: int) -> bytes:
+def _read_stream(path: str, limit: int) -> bytes:
+    """Return the content of standard input or of a pipe, up to one byte beyond the limit."""
     try:
         with open_stored(path) as stream:
             return stream.read(limit + 1)
     except OSError as problem:
-        raise PathError(
-            f"cannot read: {describe_os_error(problem)}",
-            where="standard input" if path == "-" else path,
-        ) from None
+        name = "standard input" if path == "-" else path
+        raise PathError(f"cannot read: {describe_os_error(problem)}", where=name) from None
 
 
 def _read_file(path: str, limit: int) -> bytes:
-    """Return the content of a file, or what comes through a pipe until its writer ends, to one byte beyond the limit."""
+    """Return the content of a file, or of a pipe until its writer closes it.
+
+    At most one byte beyond the limit is read. Raise `DocumentError` if the file is larger.
+    """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
         try:
@@ -274,14 +311,14 @@ def _read_file(path: str, limit: int) -> bytes:
                 _wait_for_writer(descriptor)
             if status.st_size > limit:
                 raise create_size_error(limit)
-            wanted = (
-                status.st_size or limit + 1
-            )  # pipes, and files of /proc and the like, claim to be empty
+            # The size of pipes, and of files in /proc, is 0.
+            size = status.st_size or limit + 1
             content = bytearray()
-            while len(content) < wanted and (
-                more := os.read(descriptor, min(wanted - len(content), 1 << 20))
-            ):
-                content += more
+            while len(content) < size:
+                chunk = os.read(descriptor, min(size - len(content), _READ_BYTES))
+                if not chunk:
+                    break
+                content += chunk
             return bytes(content)
         finally:
             os.close(descriptor)
@@ -290,7 +327,7 @@ def _read_file(path: str, limit: int) -> bytes:
 
 
 def _wait_for_writer(descriptor: int) -> None:
-    """Wait until a pipe has a writer, and read it from then on as it comes: before, it seems to be at its end."""
+    """Wait until a pipe has a writer, then make reads block. Until then it seems to be empty."""
     import select
 
     poll = select.poll()

@@ -1,4 +1,4 @@
-"""Formats of one document a line: ``lines``, ``fasttext``, ``svmlight`` and ``jsonl``."""
+"""Formats with one document per line: ``lines``, ``fasttext``, ``svmlight`` and ``jsonl``."""
 
 from __future__ import annotations
 
@@ -48,317 +48,357 @@ if TYPE_CHECKING:
     from nbtext.settings import Reading
     from nbtext.type_names import Fields, Names
 
+    LineParser = Callable[[str, bytes], Document | None]
+    """Turns a document's name and a line into a document; None for a line to skip."""
+    BlockParser = Callable[[bytes], LabelledBlock | None]
+    """Turns plain lines into a block; None if they must be parsed one by one."""
+    RecordParser = Callable[[str, dict[str, object]], Document]
+    """Turns a document's name and a JSON object into a document."""
+
 LABEL_PREFIX = FORMATS["fasttext"].first_bytes
 
-_ABSENT = object()
-"""In place of the value at a key that a record does not have."""
+_MISSING = object()
+"""Stands for the value at a key that a record does not have."""
 
-_LONGEST_MARGIN = 1 << 10
-"""White space before an array, at most."""
+_MAX_MARGIN_BYTES = 1 << 10
+"""Maximum amount of white space before a JSON array."""
 
-_NO_OBJECT = "not a JSON object"
+_NOT_AN_OBJECT = "not a JSON object"
 
-_ITEM = re.compile(rb"\S+")
-_COUNTED = re.compile(rb"[^\s:][^\s]*:0*[1-9][0-9]{0,8}")
+_MAX_LISTED_KEYS = 10
+_MAX_KEY_CHARS = 30
+"""Number of keys in a message, and of characters of a key."""
+
+_MIN_POSITIVE_MARK = 0.5
+"""A record has a label if its number there is at least this."""
+
+_FEATURE = re.compile(rb"\S+")
+_COUNTED_FEATURE = re.compile(rb"[^\s:][^\s]*:0*[1-9][0-9]{0,8}")
 
 
 def read_each_line(
     path: str,
-    source: ReaderOptions,
-    document: Callable[[str, bytes], Document | None],
-    block_of: Callable[[bytes], LabelledBlock | None] | None = None,
+    options: ReaderOptions,
+    parse_line: LineParser,
+    parse_block: BlockParser | None = None,
 ) -> Iterator[Document | LabelledBlock]:
-    """Yield the document made of each line and its name ``path:line``, if any; report what making it raises as the document's problem.
+    """Yield the document that ``parse_line`` makes of each line and its name ``path:line``.
 
-    Lines end at LF alone. Where blocks may be yielded, ``block_of`` makes one of lines that are plain (`normalize_plain_lines`), or returns None if one of them
-    needs a closer look.
+    An exception from it becomes the document's problem. Lines end only at LF. Where blocks are
+    allowed, ``parse_block`` is tried first on lines that are plain; see `normalize_plain_lines`.
     """
-    limit = source.max_document_bytes
-    with open_stream(path, source) as stream:
-        for lines_before, content, again in read_line_blocks(stream, source):
-            plain = None if content is None or block_of is None else normalize_plain_lines(content)
-            if (
-                plain is not None
-                and block_of is not None
-                and (block := block_of(plain)) is not None
-            ):
-                yield block
-                continue
-            for number, line in enumerate_lines(again, limit, lines_before):
+    limit = options.max_document_bytes
+    with open_stream(path, options) as stream:
+        for lines_before, content, lines in read_line_blocks(stream, options):
+            if content is not None and parse_block is not None:
+                plain = normalize_plain_lines(content)
+                block = None if plain is None else parse_block(plain)
+                if block is not None:
+                    yield block
+                    continue
+            for number, line in enumerate_lines(lines, limit, lines_before):
                 name = f"{path}:{number}"
                 try:
                     if line is None:
-                        # A problem of the document, as all that making it raises.
+                        # Like any exception in this block, it becomes the document's problem.
                         raise create_size_error(limit)  # noqa: TRY301
-                    found = document(name, line.removeprefix(BOM_UTF8) if number == 1 else line)
-                except Exception as raised:  # noqa: BLE001 - one line never ends a run
-                    found = Document(name, problem=to_document_error(raised))
-                if found is not None:
-                    yield found
+                    mark = BOM_UTF8 if number == 1 else b""
+                    document = parse_line(name, line.removeprefix(mark))
+                except Exception as exception:  # noqa: BLE001 - one line must not end a run
+                    document = Document(name, problem=to_document_error(exception))
+                if document is not None:
+                    yield document
 
 
-def lines(path: str, source: ReaderOptions) -> Iterator[Document | LabelledBlock]:
+def read_lines(path: str, options: ReaderOptions) -> Iterator[Document | LabelledBlock]:
     """Yield a document for each line of a file, or of the files in a folder.
 
-    If labels are wanted, the class is the name of the file, and an empty line is no document.
+    If labels are needed, the class is the name of the file, and empty lines are skipped.
     """
     if os.path.isdir(path):
-        from nbtext.corpus.directory import walk_files
-
-        below = [file for file, problem in walk_files(path) if problem is None]
-        named = (
-            [LabelledFolder(file, path.label) for file in below]
-            if isinstance(path, LabelledFolder)
-            else below
-        )
-        return chain.from_iterable(lines(file, source) for file in named)
-    if not source.labelled:
-        return read_each_line(path, source, lambda name, line: Document(name, None, line))
+        files = _list_files(path)
+        return chain.from_iterable(read_lines(file, options) for file in files)
+    if not options.labelled:
+        return read_each_line(path, options, lambda name, line: Document(name, None, line))
     from nbtext.corpus.mailboxes import get_path_class
 
-    label = get_path_class(path, source, ".txt", ".text")
-    return read_each_line(
-        path, source, lambda name, line: Document(name, label, line) if line.strip() else None
-    )
+    label = get_path_class(path, options, ".txt", ".text")
+
+    def parse_line(name: str, line: bytes) -> Document | None:
+        return Document(name, label, line) if line.strip() else None
+
+    return read_each_line(path, options, parse_line)
 
 
-def fasttext(path: str, source: ReaderOptions) -> Iterator[Document | LabelledBlock]:
+def _list_files(folder: str) -> list[str]:
+    """Return the regular files in a folder, with its class if it is a `LabelledFolder`."""
+    from nbtext.corpus.directory import walk_files
+
+    files = [file for file, problem in walk_files(folder) if problem is None]
+    if isinstance(folder, LabelledFolder):
+        return [LabelledFolder(file, folder.label) for file in files]
+    return files
+
+
+def read_fasttext(path: str, options: ReaderOptions) -> Iterator[Document | LabelledBlock]:
     """Yield a document for each line of ``__label__x text``; labels are not part of the text.
 
-    If labels are wanted, skip empty lines, and report lines without one.
+    If labels are needed, skip empty lines, and report lines without a label.
     """
-    encoding = source.reading.encoding
+    encoding = options.reading.encoding
 
-    def document(name: str, line: bytes) -> Document | None:
-        labels, text = _split_labels(line)
-        if not source.labelled:
+    def parse_line(name: str, line: bytes) -> Document | None:
+        labels, text = _split_fasttext_line(line)
+        if not options.labelled:
             return Document(name, None, text)
         if not labels and not text.strip():
             return None
         if not labels:
             raise DocumentError("no label: the line does not begin with __label__")
         decoded = [decode_name(label, encoding) for label in labels]
-        return Document(name, _set_of(decoded) if len(decoded) > 1 else decoded[0], text)
+        if len(decoded) == 1:
+            return Document(name, decoded[0], text)
+        return Document(name, _create_label_set(decoded), text)
 
-    return read_each_line(path, source, document, _block_of_fasttext)
+    return read_each_line(path, options, parse_line, _parse_fasttext_block)
 
 
-def _block_of_fasttext(content: bytes) -> LabelledBlock | None:
-    """Return the documents of plain lines if each has one label, at its beginning."""
-    parts = [line.partition(b" ") for line in content.split(b"\n")]
-    labels = [label for label, _, _ in parts]
-    if content.count(LABEL_PREFIX) != len(parts) or not all(
-        label.startswith(LABEL_PREFIX) and b"\t" not in label and label != LABEL_PREFIX
-        for label in dict.fromkeys(labels)
-    ):
+def _parse_fasttext_block(content: bytes) -> LabelledBlock | None:
+    """Return the documents of plain lines; None unless each has exactly one label, at its start."""
+    labels_and_texts = [line.partition(b" ") for line in content.split(b"\n")]
+    labels = [label for label, _, _ in labels_and_texts]
+    if content.count(LABEL_PREFIX) != len(labels):
         return None
+    for label in dict.fromkeys(labels):
+        if not label.startswith(LABEL_PREFIX) or b"\t" in label or label == LABEL_PREFIX:
+            return None
+    texts = [text for _, _, text in labels_and_texts]
     return LabelledBlock.from_labels(
-        labels, [text for _, _, text in parts], lambda label: label[len(LABEL_PREFIX) :].decode()
+        labels, texts, lambda label: label[len(LABEL_PREFIX) :].decode()
     )
 
 
-def _split_labels(line: bytes) -> tuple[list[bytes], bytes]:
-    """Return the fastText labels of a line, and the rest of it.
+def _split_fasttext_line(line: bytes) -> tuple[list[bytes], bytes]:
+    """Return the labels of a line, and its text.
 
-    >>> _split_labels(b"__label__spam win a prize")
+    >>> _split_fasttext_line(b"__label__spam win a prize")
     ([b'spam'], b'win a prize')
     """
     if LABEL_PREFIX not in line:
         return [], line
     label, _, text = line.partition(b" ")
-    if (
-        line.startswith(LABEL_PREFIX) and LABEL_PREFIX not in text and b"\t" not in label
-    ):  # nearly all lines
+    # A fast path for nearly all lines.
+    if line.startswith(LABEL_PREFIX) and LABEL_PREFIX not in text and b"\t" not in label:
         return [label[len(LABEL_PREFIX) :]], text
     tokens = line.split()
     labels = [token[len(LABEL_PREFIX) :] for token in tokens if token.startswith(LABEL_PREFIX)]
     return labels, b" ".join(token for token in tokens if not token.startswith(LABEL_PREFIX))
 
 
-def svmlight(path: str, source: ReaderOptions) -> Iterator[Document | LabelledBlock]:
-    """Yield a document for each line of ``label name:count name:count # comment``; its text is ``name:count name:count``.
+def read_svmlight(path: str, options: ReaderOptions) -> Iterator[Document | LabelledBlock]:
+    """Yield a document for each line of ``label name:count name:count # comment``.
 
-    Skip lines that are empty or only a comment. A name is the text before the last colon. If labels are not wanted, drop a first item that
-    is no count.
+    Its text is ``name:count name:count``. A name may contain colons. Skip lines that are empty or
+    only a comment. If labels are not needed, a first item that is not a count is dropped.
     """
-    encoding = source.reading.encoding
+    encoding = options.reading.encoding
 
-    def document(name: str, line: bytes) -> Document | None:
+    def parse_line(name: str, line: bytes) -> Document | None:
         features = replace_separators(line.partition(b"#")[0]).strip()
         if not features:
             return None
         label = None
-        first, *rest = features.split(None, 1)
-        if not _COUNTED.fullmatch(first):
+        first, *remainder = features.split(None, 1)
+        if not _COUNTED_FEATURE.fullmatch(first):
             label = decode_name(first, encoding)
-            features = b"".join(rest)
-        for item in _ITEM.finditer(
-            features
-        ):  # a list of the items of a long line would take ten times its memory
-            if not _COUNTED.fullmatch(item[0]):
-                shown = item[0][:40].decode("utf-8", "replace")
-                raise DocumentError(
-                    f"{shown!r} is not name:count with a whole count from 1 to 999,999,999"
-                )
-        if source.labelled and label is None:
+            features = b"".join(remainder)
+        _check_counts(features)
+        if options.labelled and label is None:
             raise DocumentError("no label: the line begins with a count")
-        return Document(name, label if source.labelled else None, features)
+        return Document(name, label if options.labelled else None, features)
 
-    return read_each_line(path, source, document)
+    return read_each_line(path, options, parse_line)
 
 
-def jsonl(path: str, source: ReaderOptions) -> Iterator[Document | LabelledBlock]:
-    """Yield a document for each line of one JSON object, named by its id or else ``path:line``; skip empty lines.
+def _check_counts(features: bytes) -> None:
+    """Raise `DocumentError` for a feature that is not ``name:count``."""
+    # A list of the features of a long line would take ten times its memory.
+    for match in _FEATURE.finditer(features):
+        feature = match[0]
+        if not _COUNTED_FEATURE.fullmatch(feature):
+            shown = feature[:40].decode("utf-8", "replace")
+            raise DocumentError(
+                f"{shown!r} is not name:count with a whole count from 1 to 999,999,999"
+            )
 
-    Label, text, id and columns are at keys; ``a.b`` is the key b of the object at a. A file may also be an array of objects.
+
+def read_jsonl(path: str, options: ReaderOptions) -> Iterator[Document | LabelledBlock]:
+    """Yield a document for each line with a JSON object, or for each object of an array.
+
+    It is named by its id, else ``path:line``. Empty lines are skipped. Label, text, id and columns
+    are at keys; ``a.b`` is the key b of the object at a.
     """
-    reading = source.reading
-    of_record = _record_reader(source)
+    reading = options.reading
+    parse_object = _create_record_parser(options)
+    is_file_start = not options.byte_range.start
     if reading.records is not None or (
-        not source.byte_range.start and JSON_ARRAY_START.match(peek_start(path, _LONGEST_MARGIN))
+        is_file_start and JSON_ARRAY_START.match(peek_start(path, _MAX_MARGIN_BYTES))
     ):
-        return _each_element(path, source, of_record)
+        return _read_array(path, options, parse_object)
 
-    def document(name: str, line: bytes) -> Document | None:
+    def parse_line(name: str, line: bytes) -> Document | None:
         if not line.strip():
             return None
-        record, transcoded = parse_record(line, reading.encoding)
-        source.notices.transcoded += transcoded
-        return of_record(name, record)
+        record, is_transcoded = parse_record(line, reading.encoding)
+        options.notices.transcoded += is_transcoded
+        return parse_object(name, record)
 
-    text_keys = source.list_text_columns("text")
-    block = (
-        partial(_block_of_records, label_key=reading.label_column or "label", text_key=text_keys[0])
-        if len(text_keys) == 1
-        else None
-    )
-    return read_each_line(path, source, document, block)
+    text_keys = options.list_text_columns("text")
+    parse_block = None
+    if len(text_keys) == 1:
+        label_key = reading.label_column or "label"
+        parse_block = partial(_parse_record_block, label_key=label_key, text_key=text_keys[0])
+    return read_each_line(path, options, parse_line, parse_block)
 
 
-def _each_element(
-    path: str, source: ReaderOptions, of_record: Callable[[str, dict[str, object]], Document]
+def _read_array(
+    path: str, options: ReaderOptions, parse_object: RecordParser
 ) -> Iterator[Document]:
-    """Yield a document for each element of an array, named by its id or else ``path:number``; the whole array is in memory."""
-    with open_stream(path, source) as stream:
+    """Yield a document for each element of a JSON array, named by its id, else ``path:number``.
+
+    An element with a list of texts yields one document per text, ``path:number.number``. The
+    complete array is in memory.
+    """
+    with open_stream(path, options) as stream:
         try:
-            elements, transcoded = _parsed(stream.read(), source.reading.encoding)
+            elements, is_transcoded = _parse_text(stream.read(), options.reading.encoding)
         except DocumentError as problem:
             raise PathError(problem.message, where=path) from None
-    source.notices.transcoded += transcoded
-    if (key := source.reading.records) is not None:
-        elements = _array_at(elements, key, path)
-    text_keys = source.list_text_columns("text")
+    options.notices.transcoded += is_transcoded
+    if (key := options.reading.records) is not None:
+        elements = _find_array(elements, key, path)
+    text_keys = options.list_text_columns("text")
     for number, element in enumerate(cast("list[object]", elements), 1):
         name = f"{path}:{number}"
         if not isinstance(element, dict):
-            yield Document(name, problem=DocumentError(_NO_OBJECT))
+            yield Document(name, problem=DocumentError(_NOT_AN_OBJECT))
             continue
-        texts = _value_at(element, text_keys[0]) if len(text_keys) == 1 else None
+        texts = _get_value(element, text_keys[0]) if len(text_keys) == 1 else None
         if not isinstance(texts, list) or not texts:
-            yield of_record(name, element)
+            yield parse_object(name, element)
             continue
-        for place, text in enumerate(texts, 1):  # examples of one class
-            yield of_record(f"{name}.{place}", {**element, text_keys[0]: text})
+        for text_number, text in enumerate(texts, 1):  # examples of one class
+            yield parse_object(f"{name}.{text_number}", {**element, text_keys[0]: text})
 
 
-def _array_at(value: object, key: str, path: str) -> list[object]:
-    """Return the array at a key of a JSON object; raise `PathError` if there is none."""
-    found = _value_at(value, key) if isinstance(value, dict) else _ABSENT
-    if not isinstance(found, list):
+def _find_array(value: object, key: str, path: str) -> list[object]:
+    """Return the array at a key of a JSON object. Raise `PathError` if it is missing."""
+    array = _get_value(value, key) if isinstance(value, dict) else _MISSING
+    if not isinstance(array, list):
         raise PathError(
             f"no array at the key {key!r}",
             where=path,
             hint=suggest_records_key(value) or "give --set records=KEY",
         )
-    return found
+    return array
 
 
 def suggest_records_key(value: object) -> str | None:
-    """Return how to read the arrays of objects inside a JSON object; None if there are none."""
-    arrays = [
+    """Return a hint that lists the keys of arrays of objects in a JSON value; None without any."""
+    keys = [
         key
-        for key, inside in _members(value)
-        if isinstance(inside, list) and inside and isinstance(inside[0], dict)
+        for key, member in _iter_members(value)
+        if isinstance(member, list) and member and isinstance(member[0], dict)
     ]
-    return (
-        f"give --set records=KEY with the key of the documents: {join_names(arrays, 10)}"
-        if arrays
-        else None
-    )
+    if not keys:
+        return None
+    names = join_names(keys, _MAX_LISTED_KEYS)
+    return f"give --set records=KEY with the key of the documents: {names}"
 
 
 def suggest_json_options(path: str) -> str:
-    """Return how to read a file that is JSON, but neither an object a line nor an array of objects; or where it is not valid."""
+    """Return a hint for a JSON file that is neither one object per line nor an array of objects.
+
+    It says how to read the file, or where it is invalid.
+    """
     content = peek_start(path, MAX_FIRST_LINE_BYTES)
     hint = None
     if len(content) < MAX_FIRST_LINE_BYTES:
         try:
-            hint = suggest_records_key(_parsed(content, "auto")[0])
+            hint = suggest_records_key(_parse_text(content, "auto")[0])
         except DocumentError as problem:
             return f"it begins like JSON and is {problem.message}"
     return hint or "make it an array of objects, as with jq .data FILE, or an object a line"
 
 
 def peek_array_records(path: str, reading: Reading) -> list[dict[str, object]]:
-    """Return the objects of the array that ``reading.records`` names, as far as there are any; reading them reports what is wrong."""
+    """Return the objects of the array at ``reading.records``.
+
+    An empty list if it is missing or invalid, which reading the file reports.
+    """
     with suppress(DocumentError, PathError):
-        value, _ = _parsed(peek_start(path, MAX_FIRST_LINE_BYTES), reading.encoding)
-        return [
-            each for each in _array_at(value, reading.records or "", path) if isinstance(each, dict)
-        ]
+        value, _ = _parse_text(peek_start(path, MAX_FIRST_LINE_BYTES), reading.encoding)
+        elements = _find_array(value, reading.records or "", path)
+        return [element for element in elements if isinstance(element, dict)]
     return []
 
 
-def _members(value: object, before: str = "") -> Iterator[tuple[str, object]]:
-    """Yield the values inside objects, with their keys, dots between those of objects inside."""
-    for key, inside in value.items() if isinstance(value, dict) else ():
-        yield before + key, inside
-        yield from _members(inside, f"{before}{key}.")
+def _iter_members(value: object, prefix: str = "") -> Iterator[tuple[str, object]]:
+    """Yield the key and value of each member of nested objects; keys are joined by dots."""
+    if not isinstance(value, dict):
+        return
+    for key, member in value.items():
+        yield prefix + key, member
+        yield from _iter_members(member, f"{prefix}{key}.")
 
 
-def _record_reader(source: ReaderOptions) -> Callable[[str, dict[str, object]], Document]:
-    """Return a function from a name and a JSON object to the document that it is."""
-    reading = source.reading
+def _create_record_parser(options: ReaderOptions) -> RecordParser:
+    """Return a function from a name and a JSON object to a document."""
+    reading = options.reading
     label_key = reading.label_column or "label"
-    text_keys = source.list_text_columns("text")
-    label_keys = label_key.split(",")
-    n_attributes = len(source.attributes.names) + len(source.tag_columns)
-    attributes = source.columns[:n_attributes]
-    others = source.columns[n_attributes:]
+    text_keys = options.list_text_columns("text")
+    n_optional = len(options.attributes.names) + len(options.tag_columns)
+    optional_keys = options.columns[:n_optional]
+    required_keys = options.columns[n_optional:]
 
-    def document(name: str, record: dict[str, object]) -> Document:
+    def parse_object(name: str, record: dict[str, object]) -> Document:
         if reading.id_column is not None:
-            name = _scalar(record, reading.id_column) or name
+            name = _get_scalar(record, reading.id_column) or name
         try:
             label: Label | None = None
-            if source.labelled and len(label_keys) > 1 and label_key not in record:
-                label = make_label_set(
-                    select_marked_labels((key, _column(record, key)) for key in label_keys)
-                )
-            elif source.labelled:
-                label = _label(record, label_key)
-            if source.labelled and label is None:
-                raise _without_value(record, label_key, "--label-column")
-            columns = (
-                *(_scalar(record, key) or "" for key in attributes),
-                *(_column(record, key) for key in others),
-            )
-            fields = _fields_of(record) if reading.document == "text" else ()
-            return Document(
-                name,
-                label,
-                b"\n".join([_text_at(record, key) for key in text_keys]),
-                fields,
-                columns=columns,
-            )
+            if options.labelled:
+                label = _read_label(record, label_key)
+            optional_values = [_get_scalar(record, key) or "" for key in optional_keys]
+            required_values = [_get_column(record, key) for key in required_keys]
+            fields = _parse_fields(record) if reading.document == "text" else ()
+            text = b"\n".join([_get_text(record, key) for key in text_keys])
+            columns = (*optional_values, *required_values)
+            return Document(name, label, text, fields, columns=columns)
         except DocumentError as problem:
             return Document(name, problem=problem)
 
-    return document
+    return parse_object
 
 
-def _block_of_records(content: bytes, label_key: str, text_key: str) -> LabelledBlock | None:
-    """Return the documents of plain lines if each is an object with a label and a text."""
+def _read_label(record: dict[str, object], label_key: str) -> Label:
+    """Return the label of a record, or the set of labels with a mark at one of several keys.
+
+    Raise `DocumentError` if it is missing.
+    """
+    label: Label | None
+    label_keys = label_key.split(",")
+    if len(label_keys) > 1 and label_key not in record:
+        marks = ((key, _get_column(record, key)) for key in label_keys)
+        label = make_label_set(select_marked_labels(marks))
+    else:
+        label = _get_label(record, label_key)
+    if label is None:
+        raise _create_missing_value_error(record, label_key, "--label-column")
+    return label
+
+
+def _parse_record_block(content: bytes, label_key: str, text_key: str) -> LabelledBlock | None:
+    """Return the documents of plain lines; None unless each has one label, a text and no fields."""
     labels = []
     texts = []
     try:
@@ -378,14 +418,14 @@ def _block_of_records(content: bytes, label_key: str, text_key: str) -> Labelled
             texts.append(text.encode())
         "".join(set(labels)).encode()
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
-        return None  # no such record, or one with a surrogate
-    return (
-        None if contains_separators(b" ".join(texts)) else LabelledBlock.from_labels(labels, texts)
-    )
+        return None  # not such a record, or one with a surrogate
+    if contains_separators(b" ".join(texts)):
+        return None
+    return LabelledBlock.from_labels(labels, texts)
 
 
-def _fields_of(record: dict[str, object]) -> Fields:
-    """Return the fields beside a text that nbtext wrote."""
+def _parse_fields(record: dict[str, object]) -> Fields:
+    """Return the fields in a record that nbtext wrote; empty for other records."""
     if FIELDS_KEY not in record:
         return ()
     try:
@@ -396,108 +436,121 @@ def _fields_of(record: dict[str, object]) -> Fields:
         ) from None
 
 
-def _column(record: dict[str, object], key: str) -> str:
-    """Return the value of a column: null is empty, like a cell of a table; a missing key may be a mistake in the name."""
+def _get_column(record: dict[str, object], key: str) -> str:
+    """Return the value of a column; null is empty, like a cell of a table.
+
+    Raise `DocumentError` for a missing key, because its name may be wrong.
+    """
     if key == RECORD_COLUMN:
         return json.dumps(record)
-    if _value_at(record, key) is _ABSENT:
+    if _get_value(record, key) is _MISSING:
         raise DocumentError(f"no value at the key {key!r}")
-    return _scalar(record, key) or ""
+    return _get_scalar(record, key) or ""
 
 
-def _text_at(record: dict[str, object], key: str) -> bytes:
-    text = _value_at(record, key)
+def _get_text(record: dict[str, object], key: str) -> bytes:
+    """Return the text at a key. Raise `DocumentError` for a missing or other value."""
+    text = _get_value(record, key)
     if isinstance(text, str):
         return text.encode("utf-8", "replace")
-    if text is None or text is _ABSENT or text == []:
-        raise _without_value(record, key, "--text-column")
-    raise DocumentError(
-        f"the value at the key {key!r} is not text",
-        hint=suggest_records_key(record) or "see --text-column",
-    )
+    if text is None or text is _MISSING or text == []:
+        raise _create_missing_value_error(record, key, "--text-column")
+    hint = suggest_records_key(record) or "see --text-column"
+    raise DocumentError(f"the value at the key {key!r} is not text", hint=hint)
 
 
-def _without_value(record: dict[str, object], key: str, option: str) -> DocumentError:
-    if _value_at(record, key) is not _ABSENT:
-        return DocumentError(f"no value at the key {key!r}", hint=f"see {option}")
-    hint = suggest_records_key(record) or f"see {option}"
-    return DocumentError(
-        f"no value at the key {key!r}", hint=f"the keys are {_keys_in(record)}; {hint}"
-    )
+def _create_missing_value_error(record: dict[str, object], key: str, option: str) -> DocumentError:
+    """Return the error for a missing key, or for one with an empty value."""
+    message = f"no value at the key {key!r}"
+    if _get_value(record, key) is not _MISSING:
+        return DocumentError(message, hint=f"see {option}")
+    advice = suggest_records_key(record) or f"see {option}"
+    return DocumentError(message, hint=f"the keys are {_format_keys(record)}; {advice}")
 
 
-def _keys_in(record: dict[str, object]) -> str:
-    """Return the keys of an object as a message shows them: half a character as its code."""
+def _format_keys(record: dict[str, object]) -> str:
+    """Return the keys of an object for a message, lone surrogates as escapes."""
     from nbtext.corpus.columns import list_record_keys, shorten
 
-    return join_names(
-        [
-            shorten(each.encode("utf-8", "backslashreplace").decode(), 30)
-            for each in list_record_keys(record)
-        ],
-        10,
-    )
+    keys = (key.encode("utf-8", "backslashreplace").decode() for key in list_record_keys(record))
+    return join_names([shorten(key, _MAX_KEY_CHARS) for key in keys], _MAX_LISTED_KEYS)
 
 
-def _value_at(record: dict[str, object], key: str) -> object:
-    """Return the value at a key, or if there is none and the key has dots, inside the objects on the way; else a sentinel."""
+def _get_value(record: dict[str, object], key: str) -> object:
+    """Return the value at a key, else at its dotted path through nested objects, or `_MISSING`."""
     value: object = record
     while key:
         if isinstance(value, dict) and key in value:
             return value[key]
-        part, _, key = key.partition(".")
-        value = _value_inside(value, part)
+        step, _, key = key.partition(".")
+        value = _get_member(value, step)
     return value
 
 
-def _value_inside(value: object, part: str) -> object:
-    """Return the value at a key of an object, of the objects in a list the list of all their values, or with a number the item of that number, from 0."""
+def _get_member(value: object, step: str) -> object:
+    """Return the value at one step of a dotted path, or `_MISSING`.
+
+    The step is a key of an object, or an index from 0 of a list. A key of a list returns the list
+    of the values at that key in all its objects; lists among these values are flattened.
+    """
     if isinstance(value, dict):
-        return value.get(part, _ABSENT)
+        return value.get(step, _MISSING)
     if not isinstance(value, list):
-        return _ABSENT
-    if part.isdecimal() and part.isascii():
-        return value[int(part)] if int(part) < len(value) else _ABSENT
-    found = [inside for each in value if (inside := _value_inside(each, part)) is not _ABSENT]
-    if value and not found:
-        return _ABSENT
-    return [item for inside in found for item in (inside if isinstance(inside, list) else [inside])]
+        return _MISSING
+    if step.isdecimal() and step.isascii():
+        return value[int(step)] if int(step) < len(value) else _MISSING
+    members = [_get_member(element, step) for element in value]
+    members = [member for member in members if member is not _MISSING]
+    if value and not members:
+        return _MISSING
+    items: list[object] = []
+    for member in members:
+        if isinstance(member, list):
+            items += member
+        else:
+            items.append(member)
+    return items
 
 
-def _label(record: dict[str, object], key: str) -> Label | None:
-    """Return the label at a key, of a list the set of its labels."""
-    value = _value_at(record, key)
+def _get_label(record: dict[str, object], key: str) -> Label | None:
+    """Return the label at a key; the set of labels for a list, or for an object of marks.
+
+    None for null and for a missing key.
+    """
+    value = _get_value(record, key)
     if isinstance(value, dict):
-        value = value.get("choices", value)  # as Label Studio writes several
+        value = value.get("choices", value)  # how Label Studio writes several labels
     if is_label_marks(value):
-        return make_label_set(
-            label for label, mark in cast("dict[str, float]", value).items() if mark >= 0.5
-        )
-    if not isinstance(value, list):
-        label = _as_text(value, key)
-        return label and clean_label(label)
-    return _set_of([_as_text(each, key) or "" for each in value])
+        marks = cast("dict[str, float]", value)
+        return make_label_set(label for label, mark in marks.items() if mark >= _MIN_POSITIVE_MARK)
+    if isinstance(value, list):
+        return _create_label_set([_to_text(element, key) or "" for element in value])
+    label = _to_text(value, key)
+    return label and clean_label(label)
 
 
-def _set_of(labels: Names) -> Label:
+def _create_label_set(labels: Names) -> Label:
     if "" in labels:
         raise DocumentError("one of the labels is empty")
     return make_label_set(labels)
 
 
-def _scalar(record: dict[str, object], key: str) -> str | None:
-    return _as_text(_value_at(record, key), key)
+def _get_scalar(record: dict[str, object], key: str) -> str | None:
+    return _to_text(_get_value(record, key), key)
 
 
-def _as_text(value: object, key: str) -> str | None:
-    """Return text, or a number or truth value as JSON writes it; None for null and for a missing key."""
-    if value is None or value is _ABSENT:
+def _to_text(value: object, key: str) -> str | None:
+    """Return a text, or a number or truth value as in JSON; None for null and `_MISSING`.
+
+    Raise `DocumentError` for objects and lists; ``key`` is for its message.
+    """
+    if value is None or value is _MISSING:
         return None
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if isinstance(value, (dict, list)):
-        inside = _keys_in({key: value})
-        hint = f"{key}.0 is its first item" if inside == key else f"inside are {inside}"
+        keys = _format_keys({key: value})
+        hint = f"{key}.0 is its first item" if keys == key else f"inside are {keys}"
         raise DocumentError(
             f"the value at the key {key!r} is not text, a number, true or false", hint=hint
         )
@@ -508,27 +561,31 @@ def _as_text(value: object, key: str) -> str | None:
 
 
 def parse_record(line: bytes, encoding: str) -> tuple[dict[str, object], bool]:
-    """Return the object on a line, and whether the line was read as Windows-1252; raise `DocumentError` if there is none."""
-    record, transcoded = _parsed(line, encoding)
+    """Return the JSON object on a line, and whether the line was decoded as Windows-1252.
+
+    Raise `DocumentError` if it is invalid or another JSON value.
+    """
+    record, is_transcoded = _parse_text(line, encoding)
     if not isinstance(record, dict):
-        raise DocumentError(_NO_OBJECT)
-    return record, transcoded
+        raise DocumentError(_NOT_AN_OBJECT)
+    return record, is_transcoded
 
 
-def _parsed(content: bytes, encoding: str) -> tuple[object, bool]:
-    """Return the value of a JSON text, and whether it was read as Windows-1252; raise `DocumentError` if it is none."""
+def _parse_text(content: bytes, encoding: str) -> tuple[object, bool]:
+    """Return the value of a JSON text, and whether it was decoded as Windows-1252.
+
+    Raise `DocumentError` if it is invalid.
+    """
+    # Each line is a JSON text, and RFC 8259 (8.1) allows a byte order mark.
+    text = content.removeprefix(BOM_UTF8)
     try:
-        body, transcoded = to_utf8(
-            content.removeprefix(BOM_UTF8), encoding
-        )  # each line is a JSON text; RFC 8259 (8.1) allows a mark
-        return STRICT_DECODER.decode(body.decode()), transcoded
+        body, is_transcoded = to_utf8(text, encoding)
+        return STRICT_DECODER.decode(body.decode()), is_transcoded
     except RecursionError:
         raise DocumentError("JSON nested too deeply") from None
     except json.JSONDecodeError as problem:
+        message = problem.msg.lower().removesuffix(" at")
         line = f"line {problem.lineno}, " if problem.lineno > 1 else ""
-        raise DocumentError(
-            f"not valid JSON ({problem.msg.lower().removesuffix(' at')} at {line}column "
-            f"{problem.colno})"
-        ) from None
+        raise DocumentError(f"not valid JSON ({message} at {line}column {problem.colno})") from None
     except ValueError as problem:
         raise DocumentError(f"not valid JSON ({str(problem).partition(';')[0]})") from None

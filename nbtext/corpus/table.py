@@ -1,4 +1,7 @@
-"""Formats ``csv`` and ``format_tsv_line``: one document a row, label and text in columns. csv is quoted; in tsv a quote is a character."""
+"""Formats ``csv`` and ``tsv``: one document per row, with label and text in columns.
+
+Cells of csv may be quoted; in tsv a quote is an ordinary character.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,12 @@ from typing import TYPE_CHECKING, AnyStr, NamedTuple
 
 import numpy as np
 
-from nbtext.corpus.columns import decode_column_name, format_tsv_options, implies_header, shorten
+from nbtext.corpus.columns import (
+    decode_column_name,
+    format_tsv_options,
+    implies_header,
+    shorten,
+)
 from nbtext.corpus.decoding import decode_name, is_plain, normalize_plain_lines, to_utf8
 from nbtext.corpus.document import (
     WHOLE_FILE,
@@ -51,420 +59,501 @@ if TYPE_CHECKING:
     from nbtext.prediction.labels import Label
 
 
-MAX_COLUMN_NAME_CHARS = 30
-"""Characters of a column's name in a message."""
+_MAX_COLUMN_NAME_CHARS = 30
+"""Maximum number of characters of a column name in a message."""
 
-MIN_SWALLOWED_LINES = 3
-"""Lines in a cell, at least, that all look like rows, for the cell to be a mistake."""
+_MAX_LISTED_COLUMNS = 20
+
+_MIN_SWALLOWED_LINES = 3
+"""Minimum number of lines in a cell that look like rows for the cell to be a mistake."""
+
+_MIN_FIELD_LIMIT_CHARS = 1 << 17
+"""The default limit of `csv` for a cell, which is never lowered."""
 
 Row = tuple[int, list[bytes] | None]
-"""The number of the row, and its fields as raw bytes, or None for a row beyond the limit."""
+"""The number of a row, and its cells as stored; None for a row beyond the size limit."""
 
 
-# No failure: the reader begins again behind the record.
+# Not an error: the reader continues after the record.
 class _RecordTooLarge(Exception):  # noqa: N818
-    """Raised through `csv.reader` in place of the next line."""
+    """Raised through `csv.reader` when a record is beyond the size limit."""
 
 
-def _skip_record(text: TextIOWrapper, line: str, quotes: int) -> int:
-    """Skip the rest of a record, to a line end after an even number of quotes; return the number of lines in it, given what was read of the first."""
-    n_lines = 0
-    while line and (line[-1] not in "\r\n" or quotes % 2):
-        n_lines += line[-1] in "\r\n"
-        line = text.readline(BUFFER_BYTES)
-        quotes += line.count('"')
-    return n_lines
+class _CsvLines:
+    """Lines of CSV for `csv.reader`, which itself does not limit the size of a record."""
+
+    def __init__(self, text: TextIOWrapper, limit: int) -> None:
+        self._text = text
+        self._limit = limit
+        self._n_chars = 0
+        self._n_quotes = 0
+        self._n_lines = 0
+        self.lines_before_record = 0
+        """Number of lines before the current record."""
+
+    def start_record(self) -> None:
+        """Note that the lines so far are complete records."""
+        self.lines_before_record = self._n_lines
+        self._n_chars = 0
+        self._n_quotes = 0
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield lines. Skip a record beyond the limit and raise `_RecordTooLarge` after it."""
+        while line := self._text.readline(self._limit + 3):
+            self._n_lines += 1
+            self._n_chars += len(line)
+            self._n_quotes += line.count('"')
+            if self._n_chars <= self._limit + 2:
+                yield line
+                continue
+            self._skip_record(line)
+            raise _RecordTooLarge
+
+    def _skip_record(self, line: str) -> None:
+        """Skip the remainder of a record, up to a line end after an even number of quotes."""
+        while line and (line[-1] not in "\r\n" or self._n_quotes % 2):
+            if line[-1] in "\r\n":
+                self._n_lines += 1
+            line = self._text.readline(BUFFER_BYTES)
+            self._n_quotes += line.count('"')
 
 
 def _read_csv_rows(
-    stream: BufferedReader, source: ReaderOptions, rows_before: int, lines_before: int
+    stream: BufferedReader, options: ReaderOptions, rows_before: int, lines_before: int
 ) -> Generator[Row]:
-    """Yield the records of quoted fields, which may hold line ends, numbered as a spreadsheet numbers its rows.
+    """Yield CSV records, numbered as a spreadsheet numbers its rows; skip empty ones.
 
-    Bytes that are not UTF-8 pass through the text layer as surrogates, so that each document's encoding is found by itself.
+    Bytes that are not UTF-8 pass the text layer as surrogates, so that the encoding of each
+    document is detected separately. Raise `PathError` for invalid CSV.
     """
-    limit = source.max_document_bytes
-    delimiter = get_delimiter(source.reading)
+    delimiter = get_delimiter(options.reading)
     text = io.TextIOWrapper(
         stream,
         encoding="utf-8" if rows_before else "utf-8-sig",
         errors="surrogateescape",
         newline="",
     )
-    n_lines = before = size = quotes = (
-        0  # lines, those before the record, and its characters and quotes so far
-    )
+    lines = _CsvLines(text, options.max_document_bytes)
     row = rows_before + 1
-
-    def lines() -> Iterator[str]:
-        """Yield lines for `csv.reader`, which has no limit on the size of a record; raise `_RecordTooLarge` behind a record beyond the limit."""
-        nonlocal n_lines, size, quotes
-        while line := text.readline(limit + 3):
-            n_lines = n_lines + 1
-            size = size + len(line)
-            quotes = quotes + line.count('"')
-            if size <= limit + 2:
-                yield line
-                continue
-            n_lines += _skip_record(text, line, quotes)
-            raise _RecordTooLarge
-
     try:
         while True:
             try:
-                for record in csv.reader(lines(), delimiter=delimiter, strict=True):
+                for record in csv.reader(lines, delimiter=delimiter, strict=True):
                     if record:
-                        yield row, _cells(record)
-                    before = n_lines
-                    size = 0
-                    quotes = 0
-                    row = row + 1
+                        yield row, _encode_cells(record)
+                    lines.start_record()
+                    row += 1
             except _RecordTooLarge:
                 yield row, None
-                before = n_lines
-                size = 0
-                quotes = 0
-                row = row + 1
+                lines.start_record()
+                row += 1
             else:
                 return
     except csv.Error as problem:
-        where = f"line {lines_before + before + 1}"
+        number = lines_before + lines.lines_before_record + 1
         hint = f"if a quote is only a character, give {format_tsv_options(delimiter)}"
-        raise PathError(f"{where}: not valid csv ({problem})", hint=hint) from None
+        raise PathError(f"line {number}: not valid csv ({problem})", hint=hint) from None
     finally:
         text.detach()
 
 
 def contains_rows(record: Sequence[AnyStr], delimiter: AnyStr, line_end: AnyStr) -> bool:
-    """Return whether a cell holds lines that look like rows: two stray quotes make one cell of all that stands between them."""
+    """Return whether a cell contains lines that look like rows.
+
+    Two stray quotes turn everything between them into one cell.
+    """
     for cell in record:
-        if cell.count(line_end) <= MIN_SWALLOWED_LINES:
+        if cell.count(line_end) <= _MIN_SWALLOWED_LINES:
             continue
-        inner = cell.split(line_end)[1:-1]
-        if all(line.count(delimiter) == len(record) - 1 for line in inner):
+        inner_lines = cell.split(line_end)[1:-1]
+        if all(line.count(delimiter) == len(record) - 1 for line in inner_lines):
             return True
     return False
 
 
-def _cells(record: list[str]) -> list[bytes]:
-    return [field.encode("utf-8", "surrogateescape") for field in record]
+def _encode_cells(record: list[str]) -> list[bytes]:
+    return [cell.encode("utf-8", "surrogateescape") for cell in record]
 
 
 class _RowBlock(NamedTuple):
     """Consecutive rows of a table."""
 
     rows: Iterator[Row]
-    columns: Callable[[int, Sequence[int]], list[list[bytes]] | None] | None = None
-    """Returns the cells of some columns, given the number of columns; None if one of the rows needs a closer look."""
+    read_columns: Callable[[int, Sequence[int]], list[list[bytes]] | None] | None = None
+    """Reads columns faster than ``rows``; None if that is impossible.
+
+    Takes the number of columns, and the indices of those to return. Returns their cells, or None
+    if rows must be checked one by one.
+    """
 
 
-def _blocks_of_tsv(stream: BufferedReader, source: ReaderOptions) -> Generator[_RowBlock]:
-    """Yield blocks of lines split at the delimiter; quotes are characters."""
-    separator = get_delimiter(source.reading).encode("utf-8", "surrogateescape")
+def _read_tsv_blocks(stream: BufferedReader, options: ReaderOptions) -> Generator[_RowBlock]:
+    """Yield blocks of lines, to be split at the delimiter."""
+    delimiter = get_delimiter(options.reading).encode("utf-8", "surrogateescape")
 
-    def rows(lines: BufferedReader, lines_before: int) -> Iterator[Row]:
-        for number, line in enumerate_lines(lines, source.max_document_bytes, lines_before):
-            yield (
-                number,
-                None
-                if line is None
-                else (line.removeprefix(BOM_UTF8) if number == 1 else line).split(separator),
-            )
+    def iter_rows(lines: BufferedReader, lines_before: int) -> Iterator[Row]:
+        for number, line in enumerate_lines(lines, options.max_document_bytes, lines_before):
+            if line is None:
+                yield number, None
+                continue
+            mark = BOM_UTF8 if number == 1 else b""
+            yield number, line.removeprefix(mark).split(delimiter)
 
-    for before, content, one_by_one in read_line_blocks(stream, source):
-        yield _RowBlock(
-            rows(one_by_one, before),
-            None if content is None else partial(_columns_of_lines, content, separator),
-        )
+    for lines_before, content, lines in read_line_blocks(stream, options):
+        read_columns = None
+        if content is not None:
+            read_columns = partial(_split_columns, content, delimiter)
+        yield _RowBlock(iter_rows(lines, lines_before), read_columns)
 
 
-def _blocks_of_csv(stream: BufferedReader, source: ReaderOptions) -> Generator[_RowBlock]:
-    """Yield blocks that end where a record ends; from where no such end is found, or csv is not valid, the rest as one block."""
-    csv.field_size_limit(max(source.max_document_bytes, 1 << 17))
-    rest = b""
-    rows_before = source.byte_range.records_before
-    lines_before = source.byte_range.lines_before
-    line_wise = read_line_blocks(stream, source)
-    for _, content, one_by_one in line_wise:
+def _read_csv_blocks(stream: BufferedReader, options: ReaderOptions) -> Generator[_RowBlock]:
+    """Yield blocks of complete records.
+
+    The remainder is one block as soon as no record end is found, or the CSV is invalid.
+    """
+    csv.field_size_limit(max(options.max_document_bytes, _MIN_FIELD_LIMIT_CHARS))
+    delimiter = get_delimiter(options.reading)
+    pending = b""
+    rows_before = options.byte_range.records_before
+    lines_before = options.byte_range.lines_before
+    line_blocks = read_line_blocks(stream, options)
+    for _, content, lines in line_blocks:
         if content is None:
-            stream = one_by_one
+            stream = lines
             break
-        rest += content
-        size = measure_complete_records(rest)
-        records = None
-        if not size and len(rest) < LINE_BLOCK_BYTES:
+        pending += content
+        size = measure_complete_records(pending)
+        if not size and len(pending) < LINE_BLOCK_BYTES:
             continue
-        done = rest[:size]
-        if 0 < size <= source.max_document_bytes:
-            text = io.StringIO(
-                done.decode("utf-8" if rows_before else "utf-8-sig", "surrogateescape"), newline=""
-            )
-            with suppress(csv.Error):  # reading the rest row by row reports it
-                records = list(
-                    csv.reader(text, delimiter=get_delimiter(source.reading), strict=True)
-                )
+        records = None
+        if 0 < size <= options.max_document_bytes:
+            encoding = "utf-8" if rows_before else "utf-8-sig"
+            records = _parse_records(pending[:size], encoding, delimiter)
         if records is None:
             break
-        rest = rest[size:]
-        filled = [
+        parsed = pending[:size]
+        pending = pending[size:]
+        numbered_records = [
             (number, record) for number, record in enumerate(records, rows_before + 1) if record
         ]
-        if filled:  # the header is the first row of the first block
-            rows = ((number, _cells(record)) for number, record in filled)
+        if numbered_records:  # the header is the first row of the first block
             yield _RowBlock(
-                rows,
+                ((number, _encode_cells(record)) for number, record in numbered_records),
                 partial(
-                    _columns_of_records,
-                    done,
-                    [record for _, record in filled],
-                    get_delimiter(source.reading),
+                    _take_columns, parsed, [record for _, record in numbered_records], delimiter
                 ),
             )
-        lines_before += done.count(b"\n") + done.count(b"\r") - done.count(b"\r\n")
+        lines_before += parsed.count(b"\n") + parsed.count(b"\r") - parsed.count(b"\r\n")
         rows_before += len(records)
-    with closing(
-        _read_csv_rows(prepend_bytes(rest, stream), source, rows_before, lines_before)
-    ) as later:
-        yield _RowBlock(later)
-    next(line_wise, None)  # raises what reading raised
+    remainder = prepend_bytes(pending, stream)
+    with closing(_read_csv_rows(remainder, options, rows_before, lines_before)) as rows:
+        yield _RowBlock(rows)
+    next(line_blocks, None)  # raises the exception from reading
 
 
-def _columns_of_records(
-    content: bytes, records: list[list[str]], delimiter: str, width: int, wanted: Sequence[int]
+def _parse_records(content: bytes, encoding: str, delimiter: str) -> list[list[str]] | None:
+    """Return the records of CSV; None if it is invalid, which reading row by row then reports."""
+    text = io.StringIO(content.decode(encoding, "surrogateescape"), newline="")
+    with suppress(csv.Error):
+        return list(csv.reader(text, delimiter=delimiter, strict=True))
+    return None
+
+
+def _take_columns(
+    content: bytes,
+    records: list[list[str]],
+    delimiter: str,
+    width: int,
+    column_indices: Sequence[int],
 ) -> list[list[bytes]] | None:
-    if content.count(b"\n") > len(records) and any(
-        contains_rows(record, delimiter, "\n") for record in records
-    ):
+    """Return columns of CSV records; None if rows must be checked one by one.
+
+    ``content`` is the CSV of the records, ``width`` the expected number of columns.
+    """
+    has_line_end_in_cell = content.count(b"\n") > len(records)
+    if has_line_end_in_cell and any(contains_rows(record, delimiter, "\n") for record in records):
         return None
     if any(len(record) != width for record in records) or not is_plain(content):
         return None
-    return [[record[place].encode() for record in records] for place in wanted]
+    return [[record[index].encode() for record in records] for index in column_indices]
 
 
-def _columns_of_lines(
-    content: bytes, separator: bytes, width: int, wanted: Sequence[int]
+def _split_columns(
+    content: bytes, delimiter: bytes, width: int, column_indices: Sequence[int]
 ) -> list[list[bytes]] | None:
+    """Return columns of TSV lines; None if rows must be checked one by one."""
     plain = normalize_plain_lines(content)
-    if plain is None or len(separator) != 1 or separator in b"\r\n":
+    if plain is None or len(delimiter) != 1 or delimiter in b"\r\n":
         return None
-    text = np.frombuffer(plain + b"\n", np.uint8)
-    bounds = np.flatnonzero((text == separator[0]) | (text == ord("\n")))
-    if bounds.size % width or not np.array_equal(
-        text[bounds] == ord("\n"), np.arange(1, bounds.size + 1) % width == 0
-    ):
+    octets = np.frombuffer(plain + b"\n", np.uint8)
+    cell_ends = np.flatnonzero((octets == delimiter[0]) | (octets == ord("\n")))
+    if cell_ends.size % width:
         return None
-    begins = np.append(0, bounds[:-1] + 1)
-    of_columns = (
-        zip(begins[place::width].tolist(), bounds[place::width].tolist(), strict=True)
-        for place in wanted
-    )
-    return [[plain[begin:end] for begin, end in column] for column in of_columns]
+    is_row_end = np.arange(1, cell_ends.size + 1) % width == 0
+    if not np.array_equal(octets[cell_ends] == ord("\n"), is_row_end):
+        return None
+    cell_starts = np.append(0, cell_ends[:-1] + 1)
+    columns = []
+    for index in column_indices:
+        starts = cell_starts[index::width].tolist()
+        ends = cell_ends[index::width].tolist()
+        columns.append([plain[start:end] for start, end in zip(starts, ends, strict=True)])
+    return columns
 
 
-class _Places(NamedTuple):
-    """Which columns are read, by their numbers from 0."""
+class _ColumnFinder:
+    """Finds the indices of columns that settings name."""
+
+    def __init__(self, header: Sequence[str] | None, path: str) -> None:
+        """Index the names in the header, None for a table without one."""
+        self._header = header
+        self._path = path
+        self._indices: dict[str, list[int]] = {}
+        for index, name in enumerate(header or ()):
+            self._indices.setdefault(name, []).append(index)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._indices
+
+    def find(self, name: str) -> int:
+        """Return the index of a column, given its name, or its number from 1.
+
+        Raise `UsageError` for the number 0 or a missing header, `PathError` if the header does not
+        have the name exactly once.
+        """
+        if name.isascii() and name.isdigit():
+            if int(name) < 1:
+                raise UsageError(f"there is no column {name}", hint="columns are numbered from 1")
+            return int(name) - 1
+        if self._header is None:
+            raise UsageError(
+                f"no column is called {name!r}: the table has no header line",
+                hint="give its number, or --header",
+            )
+        indices = self._indices.get(name, ())
+        if len(indices) == 1:
+            return indices[0]
+        subject = "several columns are" if indices else "no column is"
+        names = [shorten(column, _MAX_COLUMN_NAME_CHARS) for column in self._header]
+        suggestion = did_you_mean(name, sorted(set(names) - {name}))
+        hint = "the table is empty"
+        if self._header:
+            hint = f"the header has {', '.join(names[:_MAX_LISTED_COLUMNS])}"
+        raise PathError(f"{subject} called {name!r}{suggestion}", where=self._path, hint=hint)
+
+
+class _ColumnIndices(NamedTuple):
+    """Indices of the columns to read, from 0."""
 
     texts: list[int]
     label: int | None
-    identity: int | None
-    others: list[int]
+    id: int | None
+    extra: list[int]
     marks: Mapping[str, int] = {}
-    """Of each label, the column that says which rows have it, if there is one for each."""
+    """For labels that each have a column of marks, the index of that column."""
 
     @classmethod
-    def of(cls, source: ReaderOptions, header: Sequence[str] | None, path: str) -> _Places:
-        """Find the columns that the settings name; raise `UsageError` or `PathError` if they do not fit."""
-        reading = source.reading
-        places: dict[str, list[int]] = {}
-        for place, column in enumerate(header or ()):
-            places.setdefault(column, []).append(place)
-
-        def position(name: str) -> int:
-            if name.isascii() and name.isdigit():
-                if int(name) < 1:
-                    raise UsageError(
-                        f"there is no column {name}", hint="columns are numbered from 1"
-                    )
-                return int(name) - 1
-            if header is None:
-                raise UsageError(
-                    f"no column is called {name!r}: the table has no header line",
-                    hint="give its number, or --header",
-                )
-            found = places.get(name, ())
-            if len(found) != 1:
-                how_often = "no column is" if not found else "several columns are"
-                shown = [shorten(column, MAX_COLUMN_NAME_CHARS) for column in header]
-                listed = (
-                    f"the header has {', '.join(shown[:20])}" if header else "the table is empty"
-                )
-                raise PathError(
-                    f"{how_often} called {name!r}{did_you_mean(name, sorted(set(shown) - {name}))}",
-                    where=path,
-                    hint=listed,
-                )
-            return found[0]
-
-        texts = list(map(position, source.list_text_columns("2")))
-        label_column = (reading.label_column or "1") if source.labelled else None
-        has_marks = label_column is not None and "," in label_column and label_column not in places
-        marks = (
-            {name: position(name) for name in label_column.split(",")}
-            if label_column and has_marks
-            else {}
-        )
-        label = None if label_column is None or has_marks else position(label_column)
-        identity = None if reading.id_column is None else position(reading.id_column)
+    def from_options(
+        cls, options: ReaderOptions, header: Sequence[str] | None, path: str
+    ) -> _ColumnIndices:
+        """Find the columns that the options name. Raise `UsageError` or `PathError` if invalid."""
+        reading = options.reading
+        columns = _ColumnFinder(header, path)
+        texts = list(map(columns.find, options.list_text_columns("2")))
+        label = None
+        marks: dict[str, int] = {}
+        if options.labelled:
+            label_column = reading.label_column or "1"
+            if "," in label_column and label_column not in columns:
+                marks = {name: columns.find(name) for name in label_column.split(",")}
+            else:
+                label = columns.find(label_column)
+        document_id = None if reading.id_column is None else columns.find(reading.id_column)
         if label in texts or not set(texts).isdisjoint(marks.values()):
             raise UsageError(
                 "--label-column and --text-column are the same column", hint="give each its own"
             )
-        found = cls(texts, label, identity, list(map(position, source.columns)), marks)
-        if found.last < 0:
+        extra = list(map(columns.find, options.columns))
+        indices = cls(texts, label, document_id, extra, marks)
+        if indices.last < 0:
             raise UsageError(
                 "--text-column none leaves no column to read",
                 hint="name the column of the text, or columns beside it",
             )
-        return found
+        return indices
 
     @property
     def last(self) -> int:
-        """The last column that is needed; −1 if none is."""
-        places = (*self.texts, self.label, self.identity, *self.others, *self.marks.values())
-        return max((place for place in places if place is not None), default=-1)
+        """The largest index; −1 if no columns are read."""
+        indices = (*self.texts, self.label, self.id, *self.extra, *self.marks.values())
+        return max((index for index in indices if index is not None), default=-1)
 
-    def text(self, fields: Sequence[bytes]) -> bytes:
+    def join_texts(self, cells: Sequence[bytes]) -> bytes:
         """Return the text of a row."""
-        return b"\n".join([fields[place] for place in self.texts])
+        return b"\n".join([cells[index] for index in self.texts])
 
-    def labels(self, fields: Sequence[bytes], encoding: str) -> Label:
-        """Return the set of the labels that a row has a mark for."""
+    def collect_marked_labels(self, cells: Sequence[bytes], encoding: str) -> Label:
+        """Return the set of labels for which a row has a mark."""
         from nbtext.prediction.label_lists import select_marked_labels
 
-        marks = ((name, decode_name(fields[place], encoding)) for name, place in self.marks.items())
+        marks = ((name, decode_name(cells[index], encoding)) for name, index in self.marks.items())
         return make_label_set(select_marked_labels(marks))
 
-    def block(self, rows: _RowBlock, width: int) -> LabelledBlock | None:
-        """Return the documents of rows, given the number of columns; None if one of them needs a closer look."""
-        if rows.columns is None or not self.texts or self.label is None or width <= self.last:
+    def build_block(self, block: _RowBlock, width: int) -> LabelledBlock | None:
+        """Return the documents of rows as one block; None if rows must be checked one by one.
+
+        ``width`` is the number of columns.
+        """
+        if block.read_columns is None or not self.texts or self.label is None or width <= self.last:
             return None
-        columns = rows.columns(width, (self.label, *self.texts))
+        columns = block.read_columns(width, (self.label, *self.texts))
         if columns is None or b"" in columns[0]:
             return None
-        labels, *texts = columns
-        joined = texts[0] if len(texts) == 1 else list(map(b"\n".join, zip(*texts, strict=True)))
-        return LabelledBlock.from_labels(labels, joined, bytes.decode)
+        labels, *text_columns = columns
+        texts = text_columns[0]
+        if len(text_columns) > 1:
+            texts = list(map(b"\n".join, zip(*text_columns, strict=True)))
+        return LabelledBlock.from_labels(labels, texts, bytes.decode)
 
 
-def delimited(path: str, source: ReaderOptions) -> Iterator[Document | LabelledBlock]:
-    """Yield a document for each row, named by its id column or else ``path:row``; the header is row 1."""
-    blocks_of = _blocks_of_csv if source.reading.format == "csv" else _blocks_of_tsv
-    with open_stream(path, source) as stream, ExitStack() as also:
-        blocks = also.enter_context(closing(blocks_of(stream, source)))
-        rest: Iterable[_RowBlock] = blocks
+def read_table(path: str, options: ReaderOptions) -> Iterator[Document | LabelledBlock]:
+    """Yield the document in each row, named by its id column, else ``path:row``.
+
+    The header is row 1.
+    """
+    read_blocks = _read_csv_blocks if options.reading.format == "csv" else _read_tsv_blocks
+    with open_stream(path, options) as stream, ExitStack() as stack:
+        blocks: Iterable[_RowBlock] = stack.enter_context(closing(read_blocks(stream, options)))
+        starts_inside_file = options.byte_range.start > 0
+        first_blocks = blocks
+        if starts_inside_file:
+            start_options = replace(options, byte_range=WHOLE_FILE, accepts_blocks=False)
+            start_stream = stack.enter_context(open_stream(path, start_options))
+            first_blocks = stack.enter_context(closing(read_blocks(start_stream, start_options)))
         header = None
-        beginning = blocks
-        if source.byte_range.start:
-            from_beginning = replace(source, byte_range=WHOLE_FILE, accepts_blocks=False)
-            whole = also.enter_context(open_stream(path, from_beginning))
-            beginning = also.enter_context(closing(blocks_of(whole, from_beginning)))
-        if implies_header(source.reading, source.columns):
-            names, after = _first_row(beginning)
-            header = [decode_column_name(field, source.reading.encoding) for field in names]
-            rest = blocks if source.byte_range.start else chain([after], blocks)
-        places = _Places.of(source, header, path)
+        if implies_header(options.reading, options.columns):
+            cells, header_block = _take_first_row(first_blocks)
+            header = [decode_column_name(cell, options.reading.encoding) for cell in cells]
+            if not starts_inside_file:
+                blocks = chain([header_block], blocks)
+        indices = _ColumnIndices.from_options(options, header, path)
         width = len(header or ())
-        if source.byte_range.start and not width:
-            rows = chain.from_iterable(block.rows for block in beginning)
-            width = next(
-                (
-                    len(fields)
-                    for _, fields in rows
-                    if fields is not None and not (fields == [b""] and places.last)
-                ),
-                0,
-            )
-        yield from _documents(path, rest, places, width, source)
+        if starts_inside_file and not width:
+            width = _find_first_width(first_blocks, indices)
+        yield from _read_documents(path, blocks, indices, width, options)
 
 
-def _first_row(blocks: Iterable[_RowBlock]) -> tuple[list[bytes], _RowBlock]:
-    """Return the cells of the first row, and the other rows of its block. Spreadsheets leave empty lines above it, which a block may end with."""
+def _take_first_row(blocks: Iterable[_RowBlock]) -> tuple[list[bytes], _RowBlock]:
+    """Return the cells of the first row, and the remaining rows of its block.
+
+    Empty lines above it, as spreadsheets leave them, are skipped; a block may end with them.
+    """
     for block in blocks:
-        for _, fields in block.rows:
-            if fields != [b""]:
-                return fields or [], _RowBlock(block.rows)
+        for _, cells in block.rows:
+            if not _is_empty_line(cells):
+                return cells or [], _RowBlock(block.rows)
     return [], _RowBlock(iter(()))
 
 
-def _documents(
-    path: str, blocks: Iterable[_RowBlock], places: _Places, width: int, source: ReaderOptions
+def _find_first_width(blocks: Iterable[_RowBlock], indices: _ColumnIndices) -> int:
+    """Return the number of columns of the first row; 0 if there are no rows."""
+    for block in blocks:
+        for _, cells in block.rows:
+            if cells is not None and not (_is_empty_line(cells) and indices.last):
+                return len(cells)
+    return 0
+
+
+def _is_empty_line(cells: list[bytes] | None) -> bool:
+    return cells == [b""]
+
+
+def _read_documents(
+    path: str,
+    blocks: Iterable[_RowBlock],
+    indices: _ColumnIndices,
+    width: int,
+    options: ReaderOptions,
 ) -> Iterator[Document | LabelledBlock]:
-    """Yield the documents of rows, given the number of columns, 0 if the first row tells it."""
-    last = places.last
-    encoding = source.reading.encoding
-    label_of = lru_cache(1 << 10)(decode_name)
-    for rows in blocks:
-        block = places.block(rows, width)
+    """Yield the documents of rows. ``width`` is the number of columns, 0: that of the first row."""
+    last = indices.last
+    parse_row = _create_row_parser(indices, options)
+    for row_block in blocks:
+        block = indices.build_block(row_block, width)
         if block is not None:
             yield block
             continue
-        for number, fields in _noting_swallowed_rows(rows.rows, path, source):
-            if fields == [b""] and last:
+        for number, cells in _warn_of_swallowed_rows(row_block.rows, path, options):
+            if _is_empty_line(cells) and last:
                 continue  # an empty line between rows, or at the end
-            width = width or len(fields or ())
-            name = f"{path}:{number}"
-            try:
-                if fields is None:
-                    # A problem of the document, as all that making it raises.
-                    raise create_size_error(source.max_document_bytes)  # noqa: TRY301
-                if len(fields) <= last or len(fields) != width > last:
-                    raise _wrong_width(len(fields), width, last)  # noqa: TRY301 - likewise
-                if places.identity is not None:
-                    name = fields[places.identity].decode("utf-8", "surrogateescape") or name
-                label: Label | None = (
-                    None if places.label is None else label_of(fields[places.label], encoding)
-                )
-                if places.marks:
-                    label = places.labels(fields, encoding)
-                columns = tuple(
-                    [to_utf8(fields[place], encoding)[0].decode() for place in places.others]
-                )
-                document = Document(name, label, places.text(fields), columns=columns)
-            except Exception as raised:  # noqa: BLE001 - one row never ends a run
-                document = Document(name, problem=to_document_error(raised))
-            yield document
+            width = width or len(cells or ())
+            yield parse_row(f"{path}:{number}", cells, width)
 
 
-def _noting_swallowed_rows(rows: Iterable[Row], path: str, source: ReaderOptions) -> Iterator[Row]:
-    """Yield rows, and note the first with a cell that seems to have swallowed others."""
-    delimiter = get_delimiter(source.reading)
-    encoded = delimiter.encode("utf-8", "surrogateescape")
-    is_sought = source.reading.format == "csv"
-    for number, fields in rows:
-        if is_sought and fields is not None and contains_rows(fields, encoded, b"\n"):
-            is_sought = False
-            what = (
+def _create_row_parser(
+    indices: _ColumnIndices, options: ReaderOptions
+) -> Callable[[str, list[bytes] | None, int], Document]:
+    """Return a function from a name, cells and the number of columns to a document.
+
+    An exception becomes the document's problem.
+    """
+    last = indices.last
+    encoding = options.reading.encoding
+    decode_label = lru_cache(1 << 10)(decode_name)
+
+    def parse_row(name: str, cells: list[bytes] | None, width: int) -> Document:
+        try:
+            if cells is None:
+                raise create_size_error(options.max_document_bytes)  # noqa: TRY301 - caught below
+            if len(cells) <= last or len(cells) != width > last:
+                raise _create_width_error(len(cells), width, last)  # noqa: TRY301 - as above
+            if indices.id is not None:
+                name = cells[indices.id].decode("utf-8", "surrogateescape") or name
+            label: Label | None = None
+            if indices.label is not None:
+                label = decode_label(cells[indices.label], encoding)
+            if indices.marks:
+                label = indices.collect_marked_labels(cells, encoding)
+            columns = tuple(
+                [to_utf8(cells[index], encoding)[0].decode() for index in indices.extra]
+            )
+            return Document(name, label, indices.join_texts(cells), columns=columns)
+        except Exception as exception:  # noqa: BLE001 - one row must not end a run
+            return Document(name, problem=to_document_error(exception))
+
+    return parse_row
+
+
+def _warn_of_swallowed_rows(
+    rows: Iterable[Row], path: str, options: ReaderOptions
+) -> Iterator[Row]:
+    """Yield rows, and add a notice for the first one with a cell that contains other rows."""
+    delimiter = get_delimiter(options.reading)
+    encoded_delimiter = delimiter.encode("utf-8", "surrogateescape")
+    is_checked = options.reading.format == "csv"
+    for number, cells in rows:
+        if is_checked and cells is not None and contains_rows(cells, encoded_delimiter, b"\n"):
+            is_checked = False
+            message = (
                 f"{path}:{number}: a cell in quotes holds lines that look like rows, and is "
                 "read as one cell"
             )
-            source.notices.warnings.append(
-                Finding(
-                    "columns",
-                    WARNING,
-                    what,
-                    f"if a quote is only a character, give {format_tsv_options(delimiter)}",
-                )
-            )
-        yield number, fields
+            advice = f"if a quote is only a character, give {format_tsv_options(delimiter)}"
+            options.notices.warnings.append(Finding("columns", WARNING, message, advice))
+        yield number, cells
 
 
-def _wrong_width(found: int, width: int, last: int) -> DocumentError:
-    """Return the problem of a row with another number of columns than the first row, or, if that has too few, than are needed."""
+def _create_width_error(n_cells: int, width: int, last: int) -> DocumentError:
+    """Return the error for a row with a wrong number of cells.
+
+    Expected are as many as in the first row or, if that has too few, enough for the ``last`` index.
+    """
     if width > last:
         return DocumentError(
-            f"expected {format_quantity(width, 'column')}, found {found}", hint="check --delimiter"
+            f"expected {format_quantity(width, 'column')}, found {n_cells}",
+            hint="check --delimiter",
         )
     return DocumentError(
-        f"expected at least {format_quantity(last + 1, 'column')}, found {found}",
+        f"expected at least {format_quantity(last + 1, 'column')}, found {n_cells}",
         hint="check --delimiter and --text-column",
     )
