@@ -1,6 +1,7 @@
-"""Recognise from its first rows what the columns of a table mean: whether there is a header, and where label and text are.
+"""Detect from its first rows what the columns of a table mean: header, label and text.
 
-A table without a recognisable header has its label in column 1 and its text in column 2, as documented, unless these cannot be label and text.
+A table without a recognisable header has its label in column 1 and its text in column 2, as
+documented, unless the values contradict this.
 """
 
 from __future__ import annotations
@@ -54,10 +55,10 @@ LABEL_NAMES = (
     "categoría",
     "categoria",
 )
-"""Names of a column of classes, in any case; an earlier one is preferred."""
+"""Lower-case names of a label column; earlier ones are preferred."""
 
 LABEL_KEYS = (*LABEL_NAMES, "cats", "choice", "choices", "annotation")
-"""Names of keys of JSON; in a table some of them are rather classes."""
+"""Names of JSON keys of labels; in a table, some of these are more likely values."""
 
 TEXT_NAMES = (
     "text",
@@ -86,132 +87,167 @@ TEXT_NAMES = (
     "headline",
     "titel",
 )
-"""Names of a column of texts; likewise."""
+"""Lower-case names of a text column; earlier ones are preferred."""
 
 CORPUS_PART_NAMES = {"train", "test", "dev", "valid", "validation", "val", "unsup"}
-"""Names of parts of a corpus, which are hardly classes."""
+"""Names of parts of a corpus, which are unlikely to be classes."""
 
 ANNOTATOR_VERDICTS = {"accept", "reject", "ignore"}
-"""Values of a column that says what annotators made of a row, as in Prodigy."""
+"""Values of a column with the annotators' decision about a row, as in Prodigy."""
 
 _MARKS = {"0", "1", "0.0", "1.0", "false", "true"}
-"""Values of a column of one label, in lower case: whether a row has it."""
+"""Lower-case values of a column that marks the rows with a certain label."""
 
-_FEWEST_MARKED = 3
-"""Columns of marks from which each is a label."""
+_MIN_MARK_COLUMNS = 3
+"""Minimum number of columns of marks for each to be a label."""
 
 MAX_INSPECTED_ROWS = 1000
-"""Rows that are looked at."""
 
-_FEW_ROWS = 5
-"""With fewer rows nothing is read from their values."""
+_MIN_ROWS_FOR_VALUES = 5
+"""With fewer rows, the values of a column are not interpreted."""
 
-_MANY_ROWS = 10
-"""Rows below a header whose names are not known."""
+_MIN_ROWS_FOR_UNKNOWN_NAMES = 10
+"""Minimum number of rows below a header whose names are not in the lists above."""
 
-_MOST_ABOVE = 20
-"""Lines above a header, at most."""
+_MAX_LINES_ABOVE_HEADER = 20
 
-_DOCUMENTED = {"label_column": 0, "text_column": 1}
-_LONGEST_CLASS = 60
-_LONGEST_PATH = 1 << 10
-_RARE = 0.05
-"""Share of rows that are the only ones of their class, at most, for a first row of yet another class to be a header."""
+_DOCUMENTED_INDICES = {"label_column": 0, "text_column": 1}
+_MAX_CLASS_CHARS = 60
+_MAX_PATH_CHARS = 1 << 10
+_MAX_PATH_SAMPLES = 10
+_MAX_RARE_PROPORTION = 0.05
+"""Maximum proportion of rows with a unique class.
+
+With more, a first row with a class of its own is not evidence of a header.
+"""
 DELIMITERS = ",;\t|"
-_SAME_WIDTH = 0.9
-"""Share of rows that have as many cells as the first, so that the delimiter is the right one."""
+_MIN_EQUAL_PROPORTION = 0.9
+"""Minimum proportion of rows as wide as the first, for the delimiter to be right.
+
+Also the minimum proportion of distinct values in a column of ids.
+"""
+_TEXT_LENGTH_RATIO = 2
+"""A column has clearly longer values than another if they are more than twice as long."""
+
+_MAX_LISTED_COLUMNS = 12
+_MAX_LISTED_MARK_COLUMNS = 5
+_MAX_LISTED_HEADER_CELLS = 3
+_MAX_CELL_CHARS = 30
+_MAX_LINE_CHARS = 40
+"""Limits of what a message shows."""
 
 _PLAIN_NAME = re.compile(r"[^\W\d][\w -]{0,39}")
 _NAME = re.compile(r"[#_]?[^\W\d][\w .:/()#-]{0,39}")
-_INNER = re.compile(r"\.(name|value)$")
-"""The end of the key of a label that is an object, as of GitHub and Argilla."""
+_INNER_KEY = re.compile(r"\.(name|value)$")
+"""The end of the key of a label that is an object, as in data of GitHub and Argilla."""
 
 _WORD = re.compile(r"[^\W_]+")
 _CAMEL_CASE = re.compile(r"(?<=[^\W\dA-Z_])(?=[A-Z])")
 _PATH = re.compile(r"(?!\w+://)\S*[/\\]\S*\.\w{1,5}")
 _NUMBER = re.compile(r"[-+]?(\d+([.,:/-]\d*)*|\.\d+)([eE][-+]?\d+)?%?")
-_BETWEEN_RECORDS = re.compile(r"[\s,]*")
-_QUOTED = re.compile(rb'(?:^|\t)"[^"\t]*+(?:""[^"\t]*+)++"(?=\t|\r?\n)', re.MULTILINE)
+_RECORD_SEPARATOR = re.compile(r"[\s,]*")
+_DOUBLED_QUOTES = re.compile(rb'(?:^|\t)"[^"\t]*+(?:""[^"\t]*+)++"(?=\t|\r?\n)', re.MULTILINE)
 
 
 class _Column(NamedTuple):
-    """What the values of a column below the header look like."""
+    """Statistics of the values of a column below the header."""
 
-    place: int
+    position: int
+    """Index of the column, from 0."""
     name: str
     example: str
+    """The first value."""
     is_classes: bool
-    """Values repeat, none is long, and most are not empty."""
+    """Whether values repeat, none is long, and most are not empty."""
     has_rare: bool
-    """More than `_RARE` of the values occur once."""
+    """Whether more than `_MAX_RARE_PROPORTION` of the values occur once."""
     is_distinct: bool
+    """Whether nearly all values are different."""
     is_number: bool
-    length: float
+    mean_chars: float
     """Mean number of characters."""
-    short: int
-    """Number of characters that nine values in ten have at least."""
+    low_chars: int
+    """10th percentile of the number of characters."""
 
     @property
     def is_text(self) -> bool:
         return not self.is_classes and not self.is_number
 
+    def is_longer_than(self, column: _Column) -> bool:
+        """Return whether the values are clearly longer than those of another column."""
+        return self.mean_chars > _TEXT_LENGTH_RATIO * column.mean_chars
+
 
 def split_rows(
     start: bytes, delimiter: str, *, is_quoted: bool, is_complete: bool
 ) -> list[list[str]]:
-    """Return the first rows of a table, given its first bytes; unless that is all of it, without the last row, which may be cut."""
+    """Return the first rows of a table, given its first bytes.
+
+    Unless they are the complete table, the last row is dropped, because it may be cut.
+    """
     text = start.decode("utf-8-sig", "surrogateescape")
-    if not is_quoted:
+    if is_quoted:
+        rows = _split_quoted_rows(text, delimiter)
+    else:
         lines = (line.removesuffix("\r") for line in text.split("\n")[: MAX_INSPECTED_ROWS + 1])
         rows = [line.split(delimiter) for line in lines if line]
-    else:
-        import csv
+    if is_complete or len(rows) > MAX_INSPECTED_ROWS:
+        return rows
+    return rows[:-1]
 
-        rows = []
-        with suppress(csv.Error):  # reading the table reports it
-            rows += (
-                row
-                for row in islice(
-                    csv.reader(io.StringIO(text, newline=""), delimiter=delimiter),
-                    MAX_INSPECTED_ROWS + 1,
-                )
-                if row
-            )
-    return rows if is_complete or len(rows) > MAX_INSPECTED_ROWS else rows[:-1]
+
+def _split_quoted_rows(text: str, delimiter: str) -> list[list[str]]:
+    """Return the first CSV rows, up to an invalid one."""
+    import csv
+
+    rows: list[list[str]] = []
+    records = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    with suppress(csv.Error):  # reading the table reports it
+        rows += (row for row in islice(records, MAX_INSPECTED_ROWS + 1) if row)
+    return rows
 
 
 def format_tsv_options(delimiter: str) -> str:
-    """Return the options that read a table in which a quote is a character."""
+    """Return the options that read a table in which a quote is an ordinary character."""
     name = "tab" if delimiter == "\t" else repr(delimiter)
     return f"--format tsv --delimiter {name}"
 
 
 def find_delimiter(start: bytes, *, is_complete: bool) -> str | None:
-    """Return the delimiter of quoted rows if it is not the comma; None also if nothing fits."""
+    """Return the delimiter of a table with quoted cells; None for the comma, or if none fits."""
     for delimiter in DELIMITERS:
         rows = split_rows(start, delimiter, is_quoted=True, is_complete=is_complete)
         width = len(rows[0]) if rows else 0
-        if width > 1 and sum(len(row) == width for row in rows) >= _SAME_WIDTH * len(rows):
+        n_equal = sum(len(row) == width for row in rows)
+        if width > 1 and n_equal >= _MIN_EQUAL_PROPORTION * len(rows):
             return None if delimiter == "," else delimiter
     return None
 
 
 def has_quoted_cells(start: bytes) -> bool:
-    """Return whether lines of a tsv hold cells that a writer has quoted: one with doubled quotes inside, or all of a column."""
+    """Return whether a tsv contains cells in quotes, which a program must have added.
+
+    Either quotes inside a cell are doubled, or all cells of a column are quoted.
+    """
+    if _DOUBLED_QUOTES.search(start) is not None:
+        return True
     rows = [line.split(b"\t") for line in start.splitlines()]
-    columns = (
-        zip(*(row for row in rows if len(row) == len(rows[0])), strict=True)
-        if len(rows) > 1
-        else ()
-    )
-    return _QUOTED.search(start) is not None or any(
-        all(len(cell) > 1 and cell[:1] == cell[-1:] == b'"' for cell in column)
-        for column in columns
-    )
+    if len(rows) < 2:
+        return False
+    equal_rows = (row for row in rows if len(row) == len(rows[0]))
+    return any(all(map(_is_quoted, column)) for column in zip(*equal_rows, strict=True))
+
+
+def _is_quoted(cell: bytes) -> bool:
+    return len(cell) > 1 and cell[:1] == cell[-1:] == b'"'
 
 
 def detect_table_format(start: bytes, *, is_complete: bool) -> str | None:
-    """Return the format of a table without a telling name: tsv if all lines have as many tabs, csv if there is a header of known names."""
+    """Return the format of a table whose file name does not show it.
+
+    ``tsv`` if all lines have the same number of tabs, ``csv`` if there is a header with well-known
+    names, else None.
+    """
     rows = split_rows(start, "\t", is_quoted=False, is_complete=is_complete)
     if len(rows) > 1 and len(rows[0]) > 1 and all(len(row) == len(rows[0]) for row in rows):
         return "tsv"
@@ -220,251 +256,299 @@ def detect_table_format(start: bytes, *, is_complete: bool) -> str | None:
     return "csv" if names & set(LABEL_NAMES) and names & set(TEXT_NAMES) else None
 
 
-def is_table(rows: Rows, trained: Reading) -> bool:
-    """Return whether rows are those of a table like the one of training, and not of a text in which there is a delimiter."""
+def is_table(rows: Rows, training_reading: Reading) -> bool:
+    """Return whether rows are from a table like that of training, not from a text with delimiters.
+
+    ``training_reading`` are the settings with which the training documents were read.
+    """
     first = rows[0]
-    if implies_header(trained):
-        return bool({*(trained.text_column or "").split(",")}.intersection(first)) or (
-            len(first) > 1 and all(map(_PLAIN_NAME.fullmatch, first))
-        )
-    text = trained.text_column or "2"
-    return (
-        len(first) >= int(text) and not all(cell.startswith(" ") for cell in first[1:])
-        if text.isdigit()
-        else True
-    )
+    text_column = training_reading.text_column
+    if implies_header(training_reading):
+        has_text_name = not {*(text_column or "").split(",")}.isdisjoint(first)
+        return has_text_name or (len(first) > 1 and all(map(_PLAIN_NAME.fullmatch, first)))
+    number = text_column or "2"
+    if not number.isdigit():
+        return True
+    is_prose = all(cell.startswith(" ") for cell in first[1:])
+    return len(first) >= int(number) and not is_prose
 
 
 def check_lines_above_header(rows: Rows, reading: Reading) -> None:
-    """Raise `UsageError` for lines above the header of a table, such as a title: rows with a value in the first cell alone."""
-    above = next((number for number, row in enumerate(rows[:_MOST_ABOVE]) if any(row[1:])), 0)
-    if not above:
+    """Raise `UsageError` for lines above the header of a table, such as a title.
+
+    Such lines have a value only in the first cell.
+    """
+    first_rows = enumerate(rows[:_MAX_LINES_ABOVE_HEADER])
+    n_above = next((index for index, row in first_rows if any(row[1:])), 0)
+    if not n_above:
         return
-    width = Counter(map(len, rows)).most_common(1)[0][0]
-    below = [row for row in rows[above:] if len(row) == width]
-    if below[:1] != rows[above : above + 1]:
+    width = _find_usual_width(rows)
+    table = [row for row in rows[n_above:] if len(row) == width]
+    if table[:1] != rows[n_above : n_above + 1]:
         return
-    is_expected = implies_header(reading) and all(len(row) == 1 for row in rows[:above])
-    if (
-        is_expected or _begins_with_header(below) or rows[0][0].casefold().startswith("sep=")
-    ):  # a note of a spreadsheet
+    title = rows[0][0]
+    needs_header = implies_header(reading) and all(len(row) == 1 for row in rows[:n_above])
+    is_spreadsheet_note = title.casefold().startswith("sep=")
+    if needs_header or _starts_with_header(table) or is_spreadsheet_note:
         raise UsageError(
-            f"the first line is no part of the table: {shorten(rows[0][0], 40)!r}",
-            hint=f"remove what is above the header, which begins with {shorten(below[0][0], 40)!r}",
+            f"the first line is no part of the table: {shorten(title, _MAX_LINE_CHARS)!r}",
+            hint="remove what is above the header, which begins with "
+            f"{shorten(table[0][0], _MAX_LINE_CHARS)!r}",
         )
 
 
-def recognise_columns(rows: Rows, reading: Reading, *, labelled: bool) -> Reading:
-    """Return the settings with the columns that the first rows of a table show, where they do not say them.
+def _find_usual_width(rows: Rows) -> int:
+    """Return the most frequent number of cells."""
+    return Counter(map(len, rows)).most_common(1)[0][0]
 
-    Nothing changes where a table is as documented: label in column 1, text in column 2, no header. Raise `UsageError` if neither the settings nor
-    the rows say what the columns are.
+
+def recognise_columns(rows: Rows, reading: Reading, *, labelled: bool) -> Reading:
+    """Return settings with the columns that the first rows of a table show, where they are not set.
+
+    A table as documented needs no change: label in column 1, text in column 2, no header. Raise
+    `UsageError` if neither the settings nor the rows show the columns.
     """
     rows = [row for row in rows if row]
     if not rows:
         return reading
-    width = Counter(map(len, rows)).most_common(1)[0][0]
+    width = _find_usual_width(rows)
     first = rows[0]
     rows = [row for row in rows if len(row) == width]
-    wanted = []
-    if reading.text_column is None:
-        wanted.append("text_column")
-    if labelled and reading.label_column is None:
-        wanted.append("label_column")
-    says_header = reading.header is not None or any(
+    missing_settings = _list_missing_settings(reading, labelled=labelled)
+    settles_header = reading.header is not None or any(
         column not in (None, NO_TEXT) for column in (reading.label_column, reading.text_column)
     )
+    is_first_usual = first is rows[0]
     has_header = implies_header(reading) or (
-        not says_header and first is rows[0] and _begins_with_header(rows)
+        not settles_header and is_first_usual and _starts_with_header(rows)
     )
-    if has_header and first is not rows[0]:
+    if has_header and not is_first_usual:
         return reading
     names = decode_header_row(first, reading.encoding) if has_header else []
-    columns = _columns(rows[has_header:], names)
-    is_odd = not has_header and _contradicts(columns, reading, labelled=labelled)
+    body = rows[1:] if has_header else rows
+    columns = _describe_columns(body, names)
+    is_undocumented = not has_header and _contradict_documentation(
+        columns, reading, labelled=labelled
+    )
+    indices: dict[str, int] = {}
     if len(columns) == 1:
-        found = {} if labelled else {"text_column": 0}
-    else:
-        found = (
-            _text_and_label(columns, reading, wanted, known=has_header)
-            if has_header or is_odd
-            else {}
-        )
-    lacking = [name for name in wanted if name not in found]
-    if lacking and len(columns) > 1 and (is_odd or (has_header and not says_header)):
-        marked = _columns_of_marks(_values(rows[has_header:], columns))
-        raise _doubtful(columns, lacking, marked)
-    if lacking or (says_header and found == _DOCUMENTED):
+        if not labelled:
+            indices = {"text_column": 0}
+    elif has_header or is_undocumented:
+        indices = _find_text_and_label(columns, reading, missing_settings, use_names=has_header)
+    unclear_settings = [name for name in missing_settings if name not in indices]
+    must_be_clear = is_undocumented or (has_header and not settles_header)
+    if unclear_settings and len(columns) > 1 and must_be_clear:
+        mark_columns = _list_mark_columns(_collect_values(body, columns))
+        raise _create_unclear_columns_error(columns, unclear_settings, mark_columns)
+    if unclear_settings or (settles_header and indices == _DOCUMENTED_INDICES):
         return reading
-    written = {name: _written(place, names) for name, place in found.items()}
-    # The names are those of columns.
-    named = replace(reading, **written)  # type: ignore[arg-type]
-    adds_header = has_header and not implies_header(named)
-    return replace(named, header=True if adds_header else reading.header)
+    settings = {name: _format_column(index, names) for name, index in indices.items()}
+    # The names are those of column settings.
+    reading_with_columns = replace(reading, **settings)  # type: ignore[arg-type]
+    if has_header and not implies_header(reading_with_columns):
+        return replace(reading_with_columns, header=True)
+    return reading_with_columns
 
 
-def list_record_keys(record: Mapping[str, object], before: str = "") -> Iterator[str]:
-    """Yield the keys of a JSON object, with dots those of objects inside it, and of the first object in a list."""
+def _list_missing_settings(reading: Reading, *, labelled: bool) -> list[str]:
+    """Return the column settings that are needed and not set."""
+    names = []
+    if reading.text_column is None:
+        names.append("text_column")
+    if labelled and reading.label_column is None:
+        names.append("label_column")
+    return names
+
+
+def list_record_keys(record: Mapping[str, object], prefix: str = "") -> Iterator[str]:
+    """Yield the keys of a JSON object and of objects inside it, joined by dots.
+
+    Of a list, the first element decides.
+    """
     for key, value in record.items():
-        inside = value[0] if isinstance(value, list) and value else value
-        if isinstance(inside, dict) and not is_label_marks(inside):
-            yield from list_record_keys(inside, f"{before}{key}.")
+        member = value[0] if isinstance(value, list) and value else value
+        if isinstance(member, dict) and not is_label_marks(member):
+            yield from list_record_keys(member, f"{prefix}{key}.")
         else:
-            yield before + key
+            yield prefix + key
 
 
 def recognise_keys(
     records: Sequence[Mapping[str, object]], reading: Reading, *, labelled: bool
 ) -> Reading:
-    """Return the settings with the keys of label and text that records of JSON show by their names, where they do not say them.
+    """Return settings with the keys of label and text that JSON records show, if they are not set.
 
-    Nothing changes where the record with the most and longest keys has the usual ones; an empty list shows none inside.
+    The record with the most and longest keys decides, because an empty list hides inner keys. The
+    default keys ``label`` and ``text`` need no setting.
     """
-    keys = max(
-        ([key for key in list_record_keys(record) if "," not in key] for record in records),
-        key=lambda keys: len("".join(keys)),
-        default=[],
-    )
-    for name, usual, known in (
-        ("label_column", "label", LABEL_KEYS),
-        ("text_column", "text", TEXT_NAMES),
-    ):
-        is_wanted = labelled or name == "text_column"
-        key = None if usual in keys else _known_key(keys, known)
-        if reading[name] is None and is_wanted and key is not None:
-            # The names are those of columns.
-            reading = replace(reading, **{name: key})  # type: ignore[arg-type]
+    keys: list[str] = []
+    for record in records:
+        record_keys = [key for key in list_record_keys(record) if "," not in key]
+        if len("".join(record_keys)) > len("".join(keys)):
+            keys = record_keys
+    if reading.label_column is None and labelled and "label" not in keys:
+        reading = replace(reading, label_column=_find_known_key(keys, LABEL_KEYS))
+    if reading.text_column is None and "text" not in keys:
+        reading = replace(reading, text_column=_find_known_key(keys, TEXT_NAMES))
     return reading
 
 
-def _known_key(keys: Names, known: Names) -> str | None:
-    """Return the key with the best known name, those of the record itself before those of objects inside; None if there is none, or several."""
-    for level in ([key for key in keys if "." not in key], keys):
-        for name in known:
-            same = [key for key in level if _plain(_INNER.sub("", key).rpartition(".")[2]) == name]
-            if same:
-                return same[0] if len(same) == 1 else None
+def _find_known_key(keys: Names, known_names: Names) -> str | None:
+    """Return the key with the first known name; top-level keys are preferred.
+
+    None if no key has such a name, or several keys have the same.
+    """
+    top_level_keys = [key for key in keys if "." not in key]
+    for candidates in (top_level_keys, keys):
+        for name in known_names:
+            matches = [key for key in candidates if _get_last_key(key) == name]
+            if matches:
+                return matches[0] if len(matches) == 1 else None
     return None
 
 
+def _get_last_key(path: str) -> str:
+    """Return the last key of a dotted path, in lower case, without ``.name`` and ``.value``."""
+    return _normalise_name(_INNER_KEY.sub("", path).rpartition(".")[2])
+
+
 def parse_first_records(start: bytes) -> list[dict[str, object]]:
-    """Return the first objects of JSON lines or of an array of objects, given its first bytes; the last one may be cut, and is left out."""
+    """Return the first objects of JSON lines or of an array of objects, given its first bytes.
+
+    The last one is dropped if it is cut.
+    """
     from nbtext.strict_json import STRICT_DECODER
 
     text = start.decode("utf-8-sig", "replace").lstrip("[ \t\r\n")
     records: list[dict[str, object]] = []
-    place = 0
+    position = 0
     try:
-        while place < len(text) and len(records) < MAX_INSPECTED_ROWS:
-            record, place = STRICT_DECODER.raw_decode(text, place)
+        while position < len(text) and len(records) < MAX_INSPECTED_ROWS:
+            record, position = STRICT_DECODER.raw_decode(text, position)
             if not isinstance(record, dict):
                 break
             records.append(record)
-            # It matches nothing too.
-            place = _BETWEEN_RECORDS.match(text, place).end()  # type: ignore[union-attr]
-    except (ValueError, RecursionError):  # reading it reports it
+            # The pattern matches even an empty string.
+            position = _RECORD_SEPARATOR.match(text, position).end()  # type: ignore[union-attr]
+    except (ValueError, RecursionError):  # reading the file reports it
         pass
     return records
 
 
 def describe_detection(before: Reading, after: Reading, *, labelled: bool) -> str | None:
-    """Return in words what was recognised, and how to say otherwise; None if nothing was."""
-    given = (
-        before if before.file_column is None else replace(before, text_column=before.file_column)
-    )
-    names = [
-        name for name in ("label_column", "text_column", "delimiter") if given[name] != after[name]
+    """Return a message about the columns that were detected, and the options to change them.
+
+    ``before`` and ``after`` are the settings around the detection. None if they are the same.
+    """
+    if before.file_column is not None:
+        before = replace(before, text_column=before.file_column)
+    detected_names = [
+        name for name in ("label_column", "text_column", "delimiter") if before[name] != after[name]
     ]
-    if not names:
+    if not detected_names:
         return None
-    options = [f"--{name.replace('_', '-')}" for name in names]
+    options = [f"--{name.replace('_', '-')}" for name in detected_names]
     if not FORMATS[after.format].is_decoded:
         options.append("--no-header" if implies_header(after) else "--header")
-    return (
-        f"{describe_columns(after, labelled=labelled)}; if not, give "
-        f"{' or '.join(filter(None, (', '.join(options[:-1]), options[-1])))}"
-    )
+    *first_options, last_option = options
+    choice = last_option
+    if first_options:
+        choice = f"{', '.join(first_options)} or {last_option}"
+    return f"{describe_columns(after, labelled=labelled)}; if not, give {choice}"
 
 
 def describe_columns(reading: Reading, *, labelled: bool = True) -> str:
     """Return which columns of a table, or keys of JSON, are read.
 
     >>> from nbtext.settings import Reading
-    >>> columns_in_words(Reading(format="csv", text_column="body"))
+    >>> describe_columns(Reading(format="csv", text_column="body"))
     "class in column 1, text in column 'body', the first line is a header"
     """
     has_keys = FORMATS[reading.format].is_decoded
-    place, (label, text) = (
-        ("at the key", ("label", "text")) if has_keys else ("in column", ("1", "2"))
-    )
-    columns = (
-        ("class", (reading.label_column or label) if labelled else NO_TEXT),
-        ("text" if reading.file_column is None else "paths", reading.text_column or text),
-    )
-    parts = [
-        f"{noun} {place} {name if name.replace(',', '').isdigit() else repr(name)}"
-        for noun, name in columns
-        if name != NO_TEXT
-    ]
-    parts += ["no text"] if reading.text_column == NO_TEXT else []
+    preposition = "at the key" if has_keys else "in column"
+    default_label = "label" if has_keys else "1"
+    default_text = "text" if has_keys else "2"
+    phrases = []
+    if labelled and reading.label_column != NO_TEXT:
+        column = reading.label_column or default_label
+        phrases.append(f"class {preposition} {_quote_column(column)}")
+    if reading.text_column == NO_TEXT:
+        phrases.append("no text")
+    else:
+        noun = "text" if reading.file_column is None else "paths"
+        column = reading.text_column or default_text
+        phrases.append(f"{noun} {preposition} {_quote_column(column)}")
     if not has_keys:
-        parts.append("the first line is a header" if implies_header(reading) else "no header")
-        parts += [] if reading.delimiter is None else [f"delimiter {reading.delimiter!r}"]
-    return ", ".join(parts)
+        has_header = implies_header(reading)
+        phrases.append("the first line is a header" if has_header else "no header")
+        if reading.delimiter is not None:
+            phrases.append(f"delimiter {reading.delimiter!r}")
+    return ", ".join(phrases)
+
+
+def _quote_column(column: str) -> str:
+    """Return a column name in quotes; a column number, or several, unchanged."""
+    return column if column.replace(",", "").isdigit() else repr(column)
 
 
 def is_column_name(label: str) -> bool:
-    """Return whether a class is named as columns of a table mostly are, and so may come from a header that was read as a row."""
-    name = _plain(label)
+    """Return whether a class has a usual column name, so it may come from a misread header."""
+    name = _normalise_name(label)
     return len(name) > 1 and name in (*LABEL_NAMES, *TEXT_NAMES)
 
 
-def _plain(name: str) -> str:
+def _normalise_name(name: str) -> str:
     return name.strip(" \t#_:.\"'").casefold()
 
 
-def _last_word(name: str) -> str:
-    """Return the last word of a name, before what is in parentheses.
+def _get_last_word(name: str) -> str:
+    """Return the last word of a name in lower case, ignoring text in parentheses.
 
-    >>> _last_word("Tweet_text (EN)"), _last_word("reviewBody")
+    >>> _get_last_word("Tweet_text (EN)"), _get_last_word("reviewBody")
     ('text', 'body')
     """
     words = _WORD.findall(_CAMEL_CASE.sub(" ", name.partition("(")[0]))
     return words[-1].casefold() if words else ""
 
 
-def implies_header(reading: Reading, others: Names = ()) -> bool:
-    """Return whether the settings imply a header line: as set, else if any column is given by name, even if it is not needed now."""
+def implies_header(reading: Reading, columns: Names = ()) -> bool:
+    """Return whether settings imply a header: as set, else if any column is given by name.
+
+    ``columns`` are columns that the settings do not name.
+    """
     if reading.header is not None:
         return bool(reading.header)
-    return not all(
-        column.isdigit() for column in (*_given_columns(reading), *others) if column != NO_TEXT
-    )
+    all_columns = (*_list_set_columns(reading), *columns)
+    return not all(column.isdigit() for column in all_columns if column != NO_TEXT)
 
 
-def _given_columns(reading: Reading) -> list[str]:
-    several = (
-        name
-        for names in (reading.label_column, reading.text_column, reading.tag_fields)
-        if names
-        for name in names.split(",")
-    )
-    given = (
-        *several,
-        reading.id_column,
-        reading.weight_column,
-        *Attributes.from_settings(reading).names,
-    )
-    return [column for column in given if column not in (None, NO_TEXT)]
+def _list_set_columns(reading: Reading) -> list[str]:
+    """Return the columns that the settings name."""
+    columns: list[str] = []
+    for names in (reading.label_column, reading.text_column, reading.tag_fields):
+        if names:
+            columns += names.split(",")
+    for name in (reading.id_column, reading.weight_column):
+        if name is not None:
+            columns.append(name)
+    columns += Attributes.from_settings(reading).names
+    return [column for column in columns if column != NO_TEXT]
 
 
-def check_header(rows: Rows, reading: Reading, others: Names = ()) -> None:
-    """Raise `UsageError` if columns are given by number and the first row looks like a header, unless the settings say whether it is one."""
-    if reading.header is not None or implies_header(reading, others) or not _given_columns(reading):
+def check_header(rows: Rows, reading: Reading, columns: Names = ()) -> None:
+    """Raise `UsageError` if the first row looks like a header, but columns are given by number.
+
+    The setting ``header`` turns this check off.
+    """
+    if reading.header is not None or implies_header(reading, columns):
         return
-    alike = [row for row in rows if len(row) == len(rows[0])]
-    if alike and _begins_with_header(alike):
-        shown = join_names([shorten(cell, 30) for cell in rows[0]], 3)
+    if not _list_set_columns(reading):
+        return
+    equal_rows = [row for row in rows if len(row) == len(rows[0])]
+    if equal_rows and _starts_with_header(equal_rows):
+        cells = [shorten(cell, _MAX_CELL_CHARS) for cell in rows[0]]
+        shown = join_names(cells, _MAX_LISTED_HEADER_CELLS)
         raise UsageError(
             f"columns are given by number, and the first row looks like a header: {shown}",
             hint="give --header or --no-header",
@@ -474,95 +558,106 @@ def check_header(rows: Rows, reading: Reading, others: Names = ()) -> None:
 def find_table_warnings(
     rows: Rows, reading: Reading, folder: str, *, uses_all_rows: bool
 ) -> Iterator[tuple[str, str]]:
-    """Yield what may be wrong with how a table is read, and what to do.
+    """Yield what may be wrong with how a table is read, and advice.
 
-    Texts may be paths, of files seen from its folder or from here. If all rows are to be learnt, another column may have longer texts, or name rows
-    for tests.
+    Texts may be paths of files, relative to its ``folder`` or to the working directory. If training
+    ``uses_all_rows``, another column may have longer texts, or mark rows that are not for training.
     """
     has_header = implies_header(reading)
-    text = reading.text_column or "2"
-    below = [row for row in rows[has_header:] if len(row) == len(rows[0])]
-    columns = _columns(below, rows[0] if has_header else [])
-    place = _place(text, columns)
-    texts = [] if place is None else [row[place] for row in below[:_MANY_ROWS] if place < len(row)]
-    if (
-        not reading.has_whole_files
-        and len(texts) > 1
-        and all(len(path) <= _LONGEST_PATH and _is_path(path, folder) for path in texts)
-    ):
+    text_column = reading.text_column or "2"
+    body = rows[1:] if has_header else rows
+    body = [row for row in body if len(row) == len(rows[0])]
+    columns = _describe_columns(body, rows[0] if has_header else [])
+    index = _find_column(text_column, columns)
+    texts = []
+    if index is not None:
+        texts = [row[index] for row in body[:_MAX_PATH_SAMPLES] if index < len(row)]
+    if not reading.has_whole_files and len(texts) > 1 and _are_paths(texts, folder):
         yield (
             "the texts are names of files, and the names are counted, not the files",
-            f"give --file-column {text}",
+            f"give --file-column {text_column}",
         )
     if not uses_all_rows:
         return
-    if (
-        len(columns) > 1
-        and reading.text_column is None
-        and (longer := _longer_text(columns)) is not None
-    ):
-        yield (
-            f"column {longer.place + 1} has longer texts than column 2, which is read",
-            f"give --text-column {longer.place + 1}",
-        )
-    yield from find_column_warnings(_values(below, columns), reading)
+    if len(columns) > 1 and reading.text_column is None:
+        longer = _find_longer_text(columns)
+        if longer is not None:
+            number = longer.position + 1
+            yield (
+                f"column {number} has longer texts than column 2, which is read",
+                f"give --text-column {number}",
+            )
+    yield from find_column_warnings(_collect_values(body, columns), reading)
 
 
 def find_record_warnings(
     records: Sequence[Mapping[str, object]], reading: Reading
 ) -> Iterator[tuple[str, str]]:
-    """Yield what may be wrong with how objects of JSON are read, and what to do."""
-    values: dict[str, list[str]] = {}
+    """Yield what may be wrong with how JSON objects are read, and advice."""
+    values_by_key: dict[str, list[str]] = {}
     for record in records:
         for key, value in record.items():
-            values.setdefault(key, []).append(
-                value if isinstance(value, str) else json.dumps(value)
-            )
-    whole = {key: of_key for key, of_key in values.items() if len(of_key) == len(records)}
-    yield from find_column_warnings(whole, reading)
+            text = value if isinstance(value, str) else json.dumps(value)
+            values_by_key.setdefault(key, []).append(text)
+    common_keys = {
+        key: values for key, values in values_by_key.items() if len(values) == len(records)
+    }
+    yield from find_column_warnings(common_keys, reading)
 
 
 def find_column_warnings(
-    values: Mapping[str, Names], reading: Reading
+    values_by_column: Mapping[str, Names], reading: Reading
 ) -> Iterator[tuple[str, str]]:
-    """Yield which columns, or keys, say that some rows should not be read, or have labels, given the values of each."""
-    given = set(_given_columns(reading))
-    others = {name: of_column for name, of_column in values.items() if name not in given}
-    for name, of_column in others.items():
-        found = set(of_column)
-        if len(found) > 1 and CORPUS_PART_NAMES.issuperset(map(str.casefold, found)):
+    """Yield warnings about columns, or keys, that are not read but mark rows, and advice.
+
+    They may mark rows that are not for training, or the labels of a row.
+    """
+    set_columns = set(_list_set_columns(reading))
+    unread_columns = {
+        name: values for name, values in values_by_column.items() if name not in set_columns
+    }
+    for name, values in unread_columns.items():
+        distinct = set(values)
+        if len(distinct) > 1 and CORPUS_PART_NAMES.issuperset(map(str.casefold, distinct)):
+            part = max(distinct, key="train".__eq__)
             yield (
                 f"column {name} names parts of a corpus, and all are read",
-                f"give --where {name}={max(found, key='train'.__eq__)}",
+                f"give --where {name}={part}",
             )
-        if "reject" in found and ANNOTATOR_VERDICTS.issuperset(found):
+        if "reject" in distinct and ANNOTATOR_VERDICTS.issuperset(distinct):
             yield (
                 f"column {name} says that annotators rejected some rows, and all are read",
                 f"give --where {name}=accept",
             )
-    marked = _columns_of_marks(others)
-    if len(marked) >= _FEWEST_MARKED and "," not in (reading.label_column or ""):
-        shown = join_names(marked, 5)
+    mark_columns = _list_mark_columns(unread_columns)
+    if len(mark_columns) >= _MIN_MARK_COLUMNS and "," not in (reading.label_column or ""):
+        shown = join_names(mark_columns, _MAX_LISTED_MARK_COLUMNS)
         yield (
             f"columns {shown} have a mark for each row, 0 or 1, as if each were a label",
-            f"if so, give --label-column {','.join(marked)}",
+            f"if so, give --label-column {','.join(mark_columns)}",
         )
 
 
-def _values(rows: Rows, columns: Sequence[_Column]) -> dict[str, list[str]]:
-    return {column.name: [row[column.place] for row in rows] for column in columns}
+def _collect_values(rows: Rows, columns: Sequence[_Column]) -> dict[str, list[str]]:
+    """Return the values of each column by its name."""
+    return {column.name: [row[column.position] for row in rows] for column in columns}
 
 
-def _columns_of_marks(values: Mapping[str, Names]) -> list[str]:
-    """Return the columns that hold only 0 and 1, or false and true."""
+def _list_mark_columns(values_by_column: Mapping[str, Names]) -> list[str]:
+    """Return the columns that contain only 0 and 1, or false and true."""
     return [
         name
-        for name, of_column in values.items()
-        if of_column and _MARKS.issuperset(map(str.casefold, set(of_column)))
+        for name, values in values_by_column.items()
+        if values and _MARKS.issuperset(map(str.casefold, set(values)))
     ]
 
 
+def _are_paths(texts: Iterable[str], folder: str) -> bool:
+    return all(len(text) <= _MAX_PATH_CHARS and _is_path(text, folder) for text in texts)
+
+
 def _is_path(text: str, folder: str) -> bool:
+    """Return whether a text looks like a path, or is the path of a file."""
     return (
         _PATH.fullmatch(text) is not None
         or os.path.isfile(os.path.join(folder, text))
@@ -571,7 +666,7 @@ def _is_path(text: str, folder: str) -> bool:
 
 
 def decode_column_name(cell: bytes, encoding: str) -> str:
-    """Return a cell of a header as text, whatever it holds."""
+    """Return a cell of a header as text; invalid bytes become U+FFFD."""
     try:
         return decode_name(cell, encoding)
     except DocumentError:
@@ -579,13 +674,13 @@ def decode_column_name(cell: bytes, encoding: str) -> str:
 
 
 def decode_header_row(row: Names, encoding: str) -> list[str]:
-    """Return the names of columns, given the first row as `split_rows` returns it."""
+    """Return the names of columns, given the first row of `split_rows`."""
     return [decode_column_name(cell.encode("utf-8", "surrogateescape"), encoding) for cell in row]
 
 
-def _written(place: int, names: Names) -> str:
-    """Return a column as options have it: by its name if that is the only one so called and is no number, else by its number."""
-    name = names[place] if names else ""
+def _format_column(index: int, names: Names) -> str:
+    """Return a column as in options: by name if this is unambiguous, else by number."""
+    name = names[index] if names else ""
     is_usable = (
         name.strip() == name != ""
         and name.isprintable()
@@ -594,170 +689,218 @@ def _written(place: int, names: Names) -> str:
         and "," not in name
         and names.count(name) == 1
     )
-    return name if is_usable else str(place + 1)
+    return name if is_usable else str(index + 1)
 
 
-def _begins_with_header(rows: Rows) -> bool:
-    """Return whether the first row looks like a header: it has well-known names, or its values do not occur below."""
-    first = [cell.strip() for cell in rows[0]]
-    below = rows[1:]
-    given = [_plain(name) for name in first if name]
-    values = list(zip(*below, strict=True)) or [()] * len(first)
-    if not all(_NAME.fullmatch(name) for name in given) or len(set(given)) < max(len(given), 1):
+def _starts_with_header(rows: Rows) -> bool:
+    """Return whether the first row looks like a header.
+
+    Its cells are distinct names that do not occur below. In addition, they include well-known
+    names, or are above numbers, or are unlike the values below.
+    """
+    cells = [cell.strip() for cell in rows[0]]
+    body = rows[1:]
+    names = [_normalise_name(cell) for cell in cells if cell]
+    values_by_column = list(zip(*body, strict=True)) or [()] * len(cells)
+    are_names = all(_NAME.fullmatch(name) for name in names)
+    if not are_names or len(set(names)) < max(len(names), 1):
         return False
-    if any(name in column for name, column in zip(first, values, strict=True) if name):
+    named_columns = [
+        (cell, values) for cell, values in zip(cells, values_by_column, strict=True) if cell
+    ]
+    if any(cell in values for cell, values in named_columns):
         return False
-    hints = {*given, *map(_last_word, first)}
-    if not hints.isdisjoint(LABEL_NAMES) and not hints.isdisjoint(TEXT_NAMES):
+    words = {*names, *map(_get_last_word, cells)}
+    if not words.isdisjoint(LABEL_NAMES) and not words.isdisjoint(TEXT_NAMES):
         return True
-    above_numbers = len(below) >= _FEW_ROWS and any(
-        name and _are_numbers(column) for name, column in zip(first, values, strict=True)
-    )
-    is_known = any(map(is_column_name, given))
-    return above_numbers or is_known or (len(below) >= _MANY_ROWS and _is_unlike(first, below))
+    if any(map(is_column_name, names)):
+        return True
+    if len(body) >= _MIN_ROWS_FOR_VALUES and any(
+        _are_numbers(values) for _, values in named_columns
+    ):
+        return True
+    return len(body) >= _MIN_ROWS_FOR_UNKNOWN_NAMES and _is_unlike_values(cells, body)
 
 
-def _is_unlike(first: Names, below: Rows) -> bool:
-    """Return whether a row, of which no value occurs below it, is above classes, which repeat, and much shorter than most texts."""
-    columns = [column for column in _columns(below, first) if column.name]
-    shorter = (
-        len(column.name) < min(column.short, column.length / 2)
+def _is_unlike_values(cells: Names, body: Rows) -> bool:
+    """Return whether a row is above repeating classes, and much shorter than most texts below."""
+    columns = [column for column in _describe_columns(body, cells) if column.name]
+    has_classes = any(column.is_classes and not column.has_rare for column in columns)
+    return has_classes and any(
+        len(column.name) < min(column.low_chars, column.mean_chars / _TEXT_LENGTH_RATIO)
         for column in columns
         if column.is_text
     )
-    return any(column.is_classes and not column.has_rare for column in columns) and any(shorter)
 
 
 def _are_numbers(values: Iterable[str]) -> bool:
     return all(_NUMBER.fullmatch(value.strip()) for value in values)
 
 
-def _columns(rows: Rows, names: Names) -> list[_Column]:
-    found = []
-    for place, name in enumerate(names or [str(place) for place in range(1, len(rows[0]) + 1)]):
-        values = [row[place] for row in rows]
-        counted = Counter(values)
-        lengths = sorted(map(len, values)) or [0]
-        enough = len(values) >= _FEW_ROWS
-        found.append(
-            _Column(
-                place,
-                name,
-                next(iter(values), ""),
-                enough
-                and len(counted) <= len(values) / 2
-                and lengths[len(lengths) // 2] > 0
-                and lengths[-1] <= _LONGEST_CLASS,
-                sum(n == 1 for n in counted.values()) > _RARE * len(values),
-                enough and len(counted) >= _SAME_WIDTH * len(values),
-                enough and _are_numbers(value for value in values if value),
-                sum(lengths) / len(lengths),
-                lengths[len(lengths) // 10],
-            )
-        )
-    return found
+def _describe_columns(rows: Rows, names: Names) -> list[_Column]:
+    """Return the statistics of all columns; without names, they are numbered from 1."""
+    if not names:
+        names = [str(number) for number in range(1, len(rows[0]) + 1)]
+    return [
+        _describe_column(index, name, [row[index] for row in rows])
+        for index, name in enumerate(names)
+    ]
 
 
-def _text_and_label(
-    columns: Sequence[_Column], reading: Reading, wanted: Names, *, known: bool
+def _describe_column(index: int, name: str, values: list[str]) -> _Column:
+    counts = Counter(values)
+    lengths = sorted(map(len, values)) or [0]
+    has_enough_rows = len(values) >= _MIN_ROWS_FOR_VALUES
+    median_chars = lengths[len(lengths) // 2]
+    max_chars = lengths[-1]
+    n_unique = sum(count == 1 for count in counts.values())
+    return _Column(
+        index,
+        name,
+        example=next(iter(values), ""),
+        is_classes=has_enough_rows
+        and len(counts) <= len(values) / 2
+        and median_chars > 0
+        and max_chars <= _MAX_CLASS_CHARS,
+        has_rare=n_unique > _MAX_RARE_PROPORTION * len(values),
+        is_distinct=has_enough_rows and len(counts) >= _MIN_EQUAL_PROPORTION * len(values),
+        is_number=has_enough_rows and _are_numbers(value for value in values if value),
+        mean_chars=sum(lengths) / len(lengths),
+        low_chars=lengths[len(lengths) // 10],
+    )
+
+
+def _find_text_and_label(
+    columns: Sequence[_Column], reading: Reading, missing_settings: Names, *, use_names: bool
 ) -> dict[str, int]:
-    """Return the places of the wanted columns as far as their names, where they are known, or their values show them."""
-    given = {_place(name, columns) for name in _given_columns(reading)}
-    free = [column for column in columns if column.place not in given]
-    found: dict[str, int] = {}
-    if (
-        "text_column" in wanted
-        and (text := _best_text(free, TEXT_NAMES if known else ())) is not None
-    ):
-        found["text_column"] = text
-    rest = [column for column in free if column.place != found.get("text_column")]
-    is_last = len(columns) == 2 and len(rest) == 1
-    if (
-        "label_column" in wanted
-        and (label := _best_label(rest, LABEL_NAMES if known else (), is_last=is_last)) is not None
-    ):
-        found["label_column"] = label
-    return found
+    """Return the indices of columns for the missing settings, as far as they are clear.
+
+    Values decide, with ``use_names`` also names.
+    """
+    set_indices = {_find_column(name, columns) for name in _list_set_columns(reading)}
+    candidates = [column for column in columns if column.position not in set_indices]
+    indices: dict[str, int] = {}
+    if "text_column" in missing_settings:
+        text = _find_text_column(candidates, TEXT_NAMES if use_names else ())
+        if text is not None:
+            indices["text_column"] = text.position
+            candidates.remove(text)
+    if "label_column" in missing_settings:
+        is_only_choice = len(columns) == 2 and len(candidates) == 1
+        label_names = LABEL_NAMES if use_names else ()
+        label = _find_label_column(candidates, label_names, is_only_choice=is_only_choice)
+        if label is not None:
+            indices["label_column"] = label.position
+    return indices
 
 
-def _contradicts(columns: Sequence[_Column], reading: Reading, *, labelled: bool) -> bool:
-    """Return whether columns 1 and 2 cannot be the classes and the texts: one is the other by the settings, or others fit better."""
+def _contradict_documentation(
+    columns: Sequence[_Column], reading: Reading, *, labelled: bool
+) -> bool:
+    """Return whether columns 1 and 2 cannot be the classes and the texts, as documented.
+
+    Either the settings use them otherwise, or other columns fit better.
+    """
     if len(columns) == 1:
         return False
-    first, second, *_ = columns
     if reading.label_column is not None or reading.text_column is not None:
-        return labelled and (reading.label_column, reading.text_column) in (
-            ("2", None),
-            (None, "1"),
-        )
-    longer = _longer_text(columns) is not None
-    no_classes = first.is_distinct and any(column.is_classes for column in columns)
-    return (labelled and no_classes) or ((second.is_classes or second.is_number) and longer)
+        set_columns = (reading.label_column, reading.text_column)
+        return labelled and set_columns in (("2", None), (None, "1"))
+    first, second, *_ = columns
+    if labelled and first.is_distinct and any(column.is_classes for column in columns):
+        return True
+    return (second.is_classes or second.is_number) and _find_longer_text(columns) is not None
 
 
-def _longer_text(columns: Sequence[_Column]) -> _Column | None:
-    """Return the first column of texts that are more than twice as long as the values of column 2."""
+def _find_longer_text(columns: Sequence[_Column]) -> _Column | None:
+    """Return the first text column with clearly longer values than column 2."""
+    second = columns[1]
     return next(
-        (column for column in columns if column.is_text and column.length > 2 * columns[1].length),
-        None,
+        (column for column in columns if column.is_text and column.is_longer_than(second)), None
     )
 
 
-def _named(columns: Sequence[_Column], names: Names) -> list[_Column]:
-    return [column for name in names for column in columns if _plain(column.name) == name]
+def _take_named(columns: Sequence[_Column], names: Names) -> list[_Column]:
+    """Return the columns with one of the names, in the order of the names."""
+    return [column for name in names for column in columns if _normalise_name(column.name) == name]
 
 
-def _best_text(columns: Sequence[_Column], names: Names) -> int | None:
+def _find_text_column(columns: Sequence[_Column], names: Names) -> _Column | None:
+    """Return the column of texts; None if it is unclear.
+
+    It has a known name, else a name that ends in one, else clearly longer texts than all others.
+    """
+    named = _take_named(columns, names)
+    if named:
+        return named[0]
     texts = sorted(
-        (column for column in columns if column.is_text), key=lambda column: -column.length
+        (column for column in columns if column.is_text), key=lambda column: -column.mean_chars
     )
-    clear = (
-        texts[:1] if len(texts) == 1 or (texts and texts[0].length > 2 * texts[1].length) else []
-    )
-    found = (
-        _named(columns, names)[:1]
-        or [column for column in texts if _last_word(column.name) in names]
-        or clear
-    )
-    return found[0].place if len(found) == 1 else None
+    matches = [column for column in texts if _get_last_word(column.name) in names]
+    if matches:
+        return matches[0] if len(matches) == 1 else None
+    if len(texts) == 1 or (texts and texts[0].is_longer_than(texts[1])):
+        return texts[0]
+    return None
 
 
-def _best_label(columns: Sequence[_Column], names: Names, *, is_last: bool) -> int | None:
-    found = (
-        _named(columns, names)
-        or [
-            column
-            for column in columns
-            if len(word := _last_word(column.name)) > 1 and word in names and not column.is_distinct
-        ]
-        or [column for column in columns if column.is_classes]
-    )
-    if is_last and not found and not (columns[0].is_number and columns[0].is_distinct):
-        found = [columns[0]]
-    return found[0].place if len(found) == 1 else None
+def _find_label_column(
+    columns: Sequence[_Column], names: Names, *, is_only_choice: bool
+) -> _Column | None:
+    """Return the column of labels; None if it is unclear.
+
+    It has a known name, else a name that ends in one, else repeating values. The only choice is
+    taken unless it looks like ids.
+    """
+    matches = _take_named(columns, names)
+    if not matches:
+        matches = [column for column in columns if _has_label_suffix(column, names)]
+    if not matches:
+        matches = [column for column in columns if column.is_classes]
+    if not matches and is_only_choice and not (columns[0].is_number and columns[0].is_distinct):
+        return columns[0]
+    return matches[0] if len(matches) == 1 else None
 
 
-def _place(name: str, columns: Sequence[_Column]) -> int | None:
+def _has_label_suffix(column: _Column, names: Names) -> bool:
+    """Return whether a column name ends in one of the names, and its values repeat."""
+    word = _get_last_word(column.name)
+    return len(word) > 1 and word in names and not column.is_distinct
+
+
+def _find_column(name: str, columns: Sequence[_Column]) -> int | None:
+    """Return the index of a column, given its name or its number from 1; None if it is missing."""
     if name.isdigit():
         return int(name) - 1
-    return next((column.place for column in columns if column.name == name), None)
+    return next((column.position for column in columns if column.name == name), None)
 
 
-def _doubtful(columns: Sequence[_Column], lacking: Names, marked: Names) -> UsageError:
-    """Return the error that it is not clear which column is which; those ``marked`` hold 0 and 1."""
+def _create_unclear_columns_error(
+    columns: Sequence[_Column], unclear_settings: Names, mark_columns: Names
+) -> UsageError:
+    """Return the error for column settings that neither the user nor the table determines.
+
+    ``mark_columns`` contain 0 and 1; if there are enough, they may be the labels.
+    """
     shown = ", ".join(
-        f"{shorten(column.name, 30)} ({shorten(column.example, 30)!r})" for column in columns[:12]
+        f"{shorten(column.name, _MAX_CELL_CHARS)} ({shorten(column.example, _MAX_CELL_CHARS)!r})"
+        for column in columns[:_MAX_LISTED_COLUMNS]
     )
-    which = " and which ".join(
-        {"label_column": "the class", "text_column": "the text"}[name] for name in lacking
+    nouns = {"label_column": "the class", "text_column": "the text"}
+    question = " and which ".join(nouns[name] for name in unclear_settings)
+    options = []
+    for name in unclear_settings:
+        option = f"--{name.replace('_', '-')}"
+        if name == "label_column" and len(mark_columns) >= _MIN_MARK_COLUMNS:
+            option += f" {','.join(mark_columns)}"
+        options.append(option)
+    return UsageError(
+        f"it is not clear which column is {question}: {shown}",
+        hint=f"give {' and '.join(options)}",
     )
-    options = " and ".join(f"--{name.replace('_', '-')}" for name in lacking)
-    if "label_column" in lacking and len(marked) >= _FEWEST_MARKED:
-        options = options.replace("--label-column", f"--label-column {','.join(marked)}")
-    return UsageError(f"it is not clear which column is {which}: {shown}", hint=f"give {options}")
 
 
-def shorten(value: str, most: int) -> str:
-    """Return a value on one line, cut if it has more characters than ``most``."""
+def shorten(value: str, max_chars: int) -> str:
+    """Return a value on one line, truncated to ``max_chars`` characters."""
     text = " ".join(value.split())
-    return text if len(text) <= most else f"{text[: most - 3]}..."
+    return text if len(text) <= max_chars else f"{text[: max_chars - 3]}..."

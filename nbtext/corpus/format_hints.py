@@ -1,4 +1,8 @@
-"""What files look like that are not read as their user means: a table under another name, lines that begin with a class, texts beside their labels."""
+"""Hints for files that are probably not meant to be read as they are.
+
+Examples are a table whose name does not show its format, lines that start with their class, and a
+file of texts next to a file of their labels.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,12 @@ import shlex
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from nbtext.corpus.columns import DELIMITERS, MAX_INSPECTED_ROWS, format_tsv_options, split_rows
+from nbtext.corpus.columns import (
+    DELIMITERS,
+    MAX_INSPECTED_ROWS,
+    format_tsv_options,
+    split_rows,
+)
 from nbtext.corpus.decoding import is_plain
 from nbtext.corpus.streams import DETECTION_BYTES, peek_start
 from nbtext.errors import WARNING, Finding
@@ -19,61 +28,87 @@ if TYPE_CHECKING:
 
     from nbtext.settings import Reading
 
-FEWEST_LINES = 3
-"""Lines that show how a file is laid out."""
+_MIN_LINES = 3
+"""Minimum number of lines from which the layout of a file is guessed."""
 
-REPEATED = 0.5
-"""Different first words for each line, at most, for the first word to be a class."""
+_MAX_DISTINCT_FIRST_WORDS = 0.5
+"""Maximum ratio of distinct first words to lines if the first words are classes."""
 
-MOST_NAMES = 1000
-"""Names of files that are looked at."""
+_MAX_INSPECTED_FILES = 1000
 
-_LABELS_FILE = re.compile(r"(|.*[_.-])(?:labels?|targets?|classes|y)", re.IGNORECASE)
-_TABLES = tuple(
+_LABELS_FILE_STEM = re.compile(r"(|.*[_.-])(?:labels?|targets?|classes|y)", re.IGNORECASE)
+_TABLE_SUFFIXES = tuple(
     suffix for layout in FORMATS.values() for suffix in layout.suffixes if not layout.is_mail
 )
 
 
 def suggest_reading_options(path: str) -> str | None:
-    """Return the options that may read a file as a corpus, by what its first lines look like; None if they show nothing."""
+    """Return a hint on how to read a file as a corpus, from its first lines; None if unclear."""
     start = peek_start(path)
     if not is_plain(start[: start.rfind(b"\n") + 1]):
         return None
-    complete = len(start) < DETECTION_BYTES
+    is_complete = len(start) < DETECTION_BYTES
     for delimiter in DELIMITERS:
-        rows = split_rows(start, delimiter, is_quoted=False, is_complete=complete)
+        rows = split_rows(start, delimiter, is_quoted=False, is_complete=is_complete)
         width = len(rows[0]) if rows else 0
-        if width > 1 and len(rows) >= FEWEST_LINES and all(len(row) == width for row in rows):
+        if width > 1 and len(rows) >= _MIN_LINES and all(len(row) == width for row in rows):
             return f"each line has {width} columns, so give {format_tsv_options(delimiter)}"
     lines = start.decode("utf-8", "replace").splitlines()[:MAX_INSPECTED_ROWS]
+    if not _start_with_classes(lines):
+        return None
+    file = shlex.quote(path)
+    return (
+        "if the first word of each line is its class, make it a table, as with sed 's/ "
+        f"/\\t/' {file} > {file}.tsv"
+    )
+
+
+def _start_with_classes(lines: Sequence[str]) -> bool:
+    """Return whether the first words of lines repeat like classes."""
     first_words = [line.split(maxsplit=1)[0] for line in lines if " " in line.strip()]
-    if (
-        len(lines) >= FEWEST_LINES
+    return (
+        len(lines) >= _MIN_LINES
         and len(first_words) == len(lines)
-        and len(set(first_words)) <= REPEATED * len(lines)
-    ):
-        file = shlex.quote(path)
-        return (
-            "if the first word of each line is its class, make it a table, as with sed 's/ "
-            f"/\\t/' {file} > {file}.tsv"
+        and len(set(first_words)) <= _MAX_DISTINCT_FIRST_WORDS * len(lines)
+    )
+
+
+def find_misread_files(files: Iterable[str], reading: Reading) -> Iterator[Finding]:
+    """Yield warnings about files whose layout their folder or name does not match.
+
+    Files of lines may contain the labels of another file. A file that is read as one text of its
+    folder's class may be a table.
+    """
+    if reading.format == "lines":
+        yield from _find_parallel_files(sorted(files))
+    elif reading.document == "text":
+        inspected_files = islice(files, _MAX_INSPECTED_FILES)
+        table = next(
+            (file for file in inspected_files if file.lower().endswith(_TABLE_SUFFIXES)), None
         )
-    return None
+        if table is not None:
+            detail = f"folders hold tables, such as {table}, and each file is read as one text"
+            yield Finding(
+                "format", WARNING, detail, "give a table itself, or the folder of one corpus"
+            )
 
 
-def _parallel_files(files: Sequence[str]) -> Iterator[Finding]:
-    """Yield the finding that a file seems to have the label of each line of another, by their names."""
-    stems = {os.path.splitext(os.path.basename(file))[0]: file for file in files}
-    for stem, file in stems.items():
-        found = _LABELS_FILE.fullmatch(stem)
-        if found is None:
+def _find_parallel_files(files: Sequence[str]) -> Iterator[Finding]:
+    """Yield a warning for each file whose name says that it has the labels of another file."""
+    files_by_stem = {os.path.splitext(os.path.basename(file))[0]: file for file in files}
+    for stem, file in files_by_stem.items():
+        match = _LABELS_FILE_STEM.fullmatch(stem)
+        if match is None:
             continue
-        others = [
-            other
-            for other in stems
-            if other != stem and other.startswith(found[1]) and not _LABELS_FILE.fullmatch(other)
+        text_stems = [
+            text_stem
+            for text_stem in files_by_stem
+            if text_stem != stem
+            and text_stem.startswith(match[1])
+            and not _LABELS_FILE_STEM.fullmatch(text_stem)
         ]
-        if others:
-            texts = stems[others[0]]
+        if text_stems:
+            texts = files_by_stem[text_stems[0]]
             yield Finding(
                 "format",
                 WARNING,
@@ -81,19 +116,4 @@ def _parallel_files(files: Sequence[str]) -> Iterator[Finding]:
                 "files are read as classes",
                 f"make them a table, as with paste {shlex.quote(file)} {shlex.quote(texts)} > "
                 "train.tsv",
-            )
-
-
-def find_misread_files(files: Iterable[str], reading: Reading) -> Iterator[Finding]:
-    """Yield the finding that files are tables, or labels of other files, and are read as texts of the class that their folder or name is."""
-    if reading.format == "lines":
-        yield from _parallel_files(sorted(files))
-    elif reading.document == "text":
-        table = next(
-            (file for file in islice(files, MOST_NAMES) if file.lower().endswith(_TABLES)), None
-        )
-        if table is not None:
-            detail = f"folders hold tables, such as {table}, and each file is read as one text"
-            yield Finding(
-                "format", WARNING, detail, "give a table itself, or the folder of one corpus"
             )
