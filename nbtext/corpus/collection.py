@@ -1,4 +1,4 @@
-"""A corpus that is read once: its documents in this process, or in shards for others, and what is reported of them meanwhile."""
+"""A corpus to be read once: its documents in this process or as shards for others, and reports."""
 
 from __future__ import annotations
 
@@ -23,262 +23,295 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     ProgressCallback = Callable[[int, int], object]
-    """Is told the documents and the bytes read so far."""
+    """Is called with the numbers of documents and of bytes that were read so far."""
 
 Item = TypeVar("Item")
 
 MAX_NAMED_PROBLEMS_PER_SHARD = 10
-"""Documents of a shard that could not be read are named up to this many, with the reason; the others are counted."""
+"""Number of unreadable documents of a shard that are reported by name; more are only counted."""
 
 MAX_COUNTED_FILES = 1_000_000
-"""Files that are counted at most to know the end."""
+"""Number of files above which the size of a corpus counts as unknown, to save time."""
 
 
 class Progress(NamedTuple):
-    """How far the reading of a corpus has come."""
+    """How much of a corpus was read."""
 
     documents: int
     bytes: int
-    """Of files of documents; of a directory none are counted."""
+    """Number of bytes of document files; 0 for directories of files."""
     is_done: bool = False
-    """All is read, or reading has failed; nothing follows."""
+    """Whether reading has ended or failed, so that this is the last report."""
 
 
 def ignore(*_: object, **__: object) -> None:
-    """Do nothing with what is reported."""
+    """Do nothing: a callback for reports that are not wanted."""
 
 
 @dataclass()
 class Corpus:
-    """Documents of some paths, to be read once, and where to report what happens meanwhile."""
+    """Documents of some paths, to be read once, and callbacks for reports."""
 
     paths: Sequence[str]
     reading: Reading
     labelled: bool
+    """Whether documents need labels."""
     columns: Sequence[str] = ()
-    """Further columns to be read with each document."""
+    """Extra columns to read with each document."""
     on_error: str = "record"
-    """What to do with documents that cannot be read: ``record`` keeps them, with their problem, where no labels are wanted, ``skip`` leaves them
-    out, and ``fail`` ends the reading."""
+    """How to treat unreadable documents.
+
+    ``record``: if labels are not needed, keep them with their problem. ``skip``: drop them.
+    ``fail``: stop reading.
+    """
     on_problem: Callable[[str, DocumentError], object] = ignore
-    """Is called with the name and the problem of each document that is left out, of some shards only with the first; `Notices.n_unnamed` counts the rest."""
+    """Is called with the name and the problem of each document that is dropped.
+
+    Of large shards only the first ones are reported; `Notices.n_unnamed` counts the others.
+    """
     on_progress: Callable[[Progress], object] | None = None
-    """Is called about 20 times a second while documents are read, besides the watcher of `nbtext.progress`."""
+    """Is called about 20 times a second while documents are read."""
     notices: Notices = field(default_factory=Notices)
     relabel: Callable[[Document, Notices], Document] | None = None
-    """What gives documents other labels."""
+    """Replaces the labels of documents."""
     allowed_folder: str | None = None
-    """The folder in which the files that a table names must be; None if they may be anywhere."""
+    """The folder that must contain the files that a table names; None: any folder."""
     condition: str | None = None
-    """A column or header, an equals sign and the value that it must have, if not all documents are read."""
+    """``NAME=VALUE`` or ``NAME!=VALUE`` for a column or header; None: read all documents."""
     reports_progress: bool = field(default=True, init=False)
-    """Whether it reports to `nbtext.progress` while it is read."""
+    """Whether reading reports to `nbtext.progress` too."""
     allow_unreadable: UnreadableAllowance | None = None
-    """How many documents may be unreadable; None if it does not matter here."""
+    """How many documents may be unreadable; None: any number."""
     n_documents: int = field(default=0, init=False)
-    """Documents that were read, or could not be; counted if ``allow_unreadable`` is given."""
+    """Number of documents so far, unreadable ones included.
+
+    Single documents are counted only if ``allow_unreadable`` is set.
+    """
     n_unreadable: int = field(default=0, init=False)
     failure: NbtextError | None = field(default=None, init=False)
-    """What ended the reading of documents without labels early, after the first of them: those before it are to be answered."""
+    """What stopped the reading of unlabelled documents after the first, to be raised later.
+
+    The documents that were read before are still classified.
+    """
 
     def __iter__(self) -> Iterator[Document]:
-        """Yield every document, also one that cannot be read, unless ``on_error`` says otherwise."""
-        begun = False
+        """Yield every document, even unreadable ones, unless ``on_error`` excludes these."""
+        has_yielded = False
         try:
-            for document in self._read(self._source):
-                begun = True
+            for document in self._read(self._options):
+                has_yielded = True
                 yield document
         except (DocumentError, PathError) as problem:
-            self.defer_error(problem, has_yielded=begun)
+            self.defer_error(problem, has_yielded=has_yielded)
 
     def iter_readable(self) -> Iterator[Document]:
-        """Yield the documents that can be read."""
-        return self._read(self._of_readable)
+        """Yield the readable documents."""
+        return self._read(self._skipping_options)
 
     def defer_error(self, problem: NbtextError, *, has_yielded: bool) -> None:
-        """Keep for `finish_messages` what ended the reading early, or raise it now if there was no document before."""
+        """Keep an error for `raise_deferred`, or raise it now if no document was yielded."""
         if not has_yielded:
             raise problem
         self.failure = problem
 
     def raise_deferred(self) -> None:
-        """Raise what ended the reading early, if anything did."""
+        """Raise the error that stopped the reading, if any."""
         if self.failure is not None:
             raise self.failure
 
     def list_whole_paths(self) -> tuple[Iterator[Shard], ReaderOptions]:
-        """Return each path as a shard, and how this process reads it: what happens meanwhile is reported at once."""
-        return map(Shard, self.paths), self._of_readable
+        """Return one shard per path, and the options with which this process reads them.
+
+        With these options, reports are passed on immediately.
+        """
+        return map(Shard, self.paths), self._skipping_options
 
     def split_into_shards(
         self, size: int = SHARD_BYTES, *, is_local: bool = True
     ) -> tuple[Iterator[Shard], ReaderOptions]:
-        """Return the corpus in shards of about ``size`` bytes, and how they are read, by processes that are ``here`` or elsewhere."""
-        source = self._of_readable if self.labelled or self.relabel else self._source
-        return split_corpus(self.paths, self._source, size, is_local=is_local), replace(
-            source, on_unreadable=None
-        )
+        """Return shards of about ``size`` bytes, and the options to read them.
 
-    def add_report(self, outcome: ShardReport) -> None:
-        """Report what happened in a shard."""
-        for name, problem in outcome.problems:
-            self._leave_out(name, problem)
-        self.notices.add(outcome.notices)
-        self.n_documents += outcome.n_documents + outcome.notices.n_unnamed
-        self.n_unreadable += outcome.n_unreadable + outcome.notices.n_unnamed
+        ``is_local``: processes of this machine read them. Readers collect reports in a
+        `ShardReport`, which `add_report` then passes on.
+        """
+        needs_readable = self.labelled or self.relabel
+        options = self._skipping_options if needs_readable else self._options
+        shards = split_corpus(self.paths, self._options, size, is_local=is_local)
+        return shards, replace(options, on_unreadable=None)
+
+    def add_report(self, report: ShardReport) -> None:
+        """Pass on the reports of a shard, and add its counts."""
+        for name, problem in report.problems:
+            self._report_unreadable(name, problem)
+        self.notices.add(report.notices)
+        self.n_documents += report.n_documents + report.notices.n_unnamed
+        self.n_unreadable += report.n_unreadable + report.notices.n_unnamed
 
     def check_unreadable(self) -> None:
-        """Raise `DocumentError` if more documents could not be read than are allowed."""
-        if self.allow_unreadable is None:
+        """Raise `DocumentError` if more documents were unreadable than are allowed."""
+        allowance = self.allow_unreadable
+        if allowance is None:
             return
-        if self.n_unreadable > self.allow_unreadable.max_unreadable(self.n_documents):
+        if self.n_unreadable > allowance.max_unreadable(self.n_documents):
+            n_documents = format_quantity(self.n_documents, "document")
             raise DocumentError(
-                f"{self.n_unreadable:,} of {format_quantity(self.n_documents, 'document')} could not be read, "
-                f"more than --allow-unreadable {self.allow_unreadable.text}"
+                f"{self.n_unreadable:,} of {n_documents} could not be read, "
+                f"more than --allow-unreadable {allowance.text}"
             )
 
-    def _leave_out(self, name: str, problem: DocumentError) -> None:
+    def _report_unreadable(self, name: str, problem: DocumentError) -> None:
         self.n_documents += 1
         self.n_unreadable += 1
         self.on_problem(name, problem)
 
-    def _counted(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """Yield documents, and count them; raise as `require_readable` at their end."""
+    def _count_unreadable(self, documents: Iterable[Document]) -> Iterator[Document]:
+        """Yield documents and count them; call `check_unreadable` at the end."""
         for document in documents:
             self.n_documents += 1
-            self.n_unreadable += document.problem is not None
+            if document.problem is not None:
+                self.n_unreadable += 1
             yield document
         self.check_unreadable()
 
-    def _read(self, source: ReaderOptions) -> Iterator[Document]:
+    def _read(self, options: ReaderOptions) -> Iterator[Document]:
         documents: Iterator[Document] = (
-            document for path in self.paths for document in read_shard(Shard(path), source)
+            document for path in self.paths for document in read_shard(Shard(path), options)
         )
         if self.allow_unreadable is not None:
-            documents = self._counted(documents)
-        with self.watch_progress() as heard:
-            yield from documents if heard is None else report_progress(documents, heard)
+            documents = self._count_unreadable(documents)
+        with self.watch_progress() as on_progress:
+            if on_progress is not None:
+                documents = report_progress(documents, on_progress)
+            yield from documents
 
     @property
-    def _of_readable(self) -> ReaderOptions:
-        return replace(self._source, on_error="skip") if self.on_error == "record" else self._source
+    def _skipping_options(self) -> ReaderOptions:
+        """Options that skip unreadable documents, where ``record`` would keep them."""
+        if self.on_error == "record":
+            return replace(self._options, on_error="skip")
+        return self._options
 
     @cached_property
-    def _source(self) -> ReaderOptions:
-        """What the readers are given; the settings of reading are resolved here, once for all."""
+    def _options(self) -> ReaderOptions:
+        """Arguments of the readers; resolving the reading settings once is enough."""
         reading = resolve_reading(self.reading, self.paths, labelled=self.labelled)
-        source = create_reader_options(
+        options = create_reader_options(
             reading,
             self.notices,
             labelled=self.labelled,
             columns=self.columns,
             condition=self.condition,
         )
-        within = None if self.allowed_folder is None else os.path.realpath(self.allowed_folder)
-        is_alone = len(self.paths) == 1
+        allowed_folder = self.allowed_folder
+        if allowed_folder is not None:
+            allowed_folder = os.path.realpath(allowed_folder)
         return replace(
-            source,
+            options,
             on_error=self.on_error,
-            on_unreadable=self._leave_out,
+            on_unreadable=self._report_unreadable,
             relabel=self.relabel,
-            is_only_path=is_alone,
-            allowed_folder=within,
+            is_only_path=len(self.paths) == 1,
+            allowed_folder=allowed_folder,
         )
 
     @contextmanager
     def watch_progress(self) -> Iterator[Callable[[int, int], None] | None]:
-        """Give what is to be told the documents and bytes read so far, None if nobody wants to know; in the end report that the reading is over."""
+        """Yield a callback for the documents and bytes read so far; None if nobody watches.
+
+        At the end, report that reading is done.
+        """
         on_progress = self.on_progress or ignore
-        reports = False
+        is_watched = False
         if self.reports_progress:
             from nbtext.progress import is_progress_watched, start_progress
 
-            reports = is_progress_watched()
-        if self.on_progress is None and not reports:
+            is_watched = is_progress_watched()
+        if self.on_progress is None and not is_watched:
             yield None
             return
-        last = Progress(0, 0)
-        with start_progress("document") if reports else nullcontext(ignore) as report:
+        progress = Progress(0, 0)
+        with start_progress("document") if is_watched else nullcontext(ignore) as report:
 
-            def heard(documents: int, read: int) -> None:
-                nonlocal last
-                last = Progress(documents, read)
-                on_progress(last)
-                report(documents, share=lambda: self._share(last))
+            def update(n_documents: int, n_bytes: int) -> None:
+                nonlocal progress
+                progress = Progress(n_documents, n_bytes)
+                on_progress(progress)
+                report(n_documents, share=lambda: self._estimate_proportion(progress))
 
             try:
-                yield heard
+                yield update
             finally:
-                on_progress(last._replace(is_done=True))
+                on_progress(progress._replace(is_done=True))
 
-    def _share(self, progress: Progress) -> float | None:
-        """Return the share that is read, from 0 to 1; None if it is unknown."""
-        by_files, total = self._extent
-        done = progress.documents if by_files else progress.bytes
-        return None if not total or (by_files and done > total) else min(done / total, 1.0)
+    def _estimate_proportion(self, progress: Progress) -> float | None:
+        """Return the proportion of the corpus that was read, from 0 to 1; None if unknown."""
+        counts_files, total = self._extent
+        n_done = progress.documents if counts_files else progress.bytes
+        if not total or (counts_files and n_done > total):
+            return None
+        return min(n_done / total, 1.0)
 
     @cached_property
     def _extent(self) -> tuple[bool, int | None]:
-        """Whether each file is a document, and the number of files, else of bytes, there are to read; None if it is unknown."""
-        by_files = FORMATS[self._source.reading.format].has_file_per_document
-        return by_files, _count_files(self.paths) if by_files else _sum_file_sizes(self.paths)
+        """Whether the corpus is measured in files, else in bytes, and its size; None if unknown."""
+        if FORMATS[self._options.reading.format].has_file_per_document:
+            return True, _count_files(self.paths)
+        return False, _sum_file_sizes(self.paths)
 
 
 @dataclass()
 class ShardReport:
-    """What there is to report of a shard, or of some consecutive documents of it, beside counts and scores."""
+    """Reports of a shard, or of some consecutive documents of it, without counts and scores."""
 
     shard_index: int = 0
-    """The place of the shard in the corpus."""
+    """Index of the shard in the corpus."""
     notices: Notices = field(default_factory=Notices)
     n_documents: int = 0
-    """Those that could be read, or are kept with their problem."""
+    """Number of documents that were read, including unreadable ones that are kept."""
     n_unreadable: int = 0
-    """Those of them that could not be read."""
+    """Number of unreadable documents that are kept with their problem."""
     n_bytes_read: int = 0
-    """Bytes read for them, if they were read from a file of lines."""
+    """Number of bytes that were read, if documents come from a file of documents."""
     problems: list[tuple[str, DocumentError]] = field(default_factory=list)
-    """The first documents that could not be read."""
+    """Names and problems of the first unreadable documents that are not kept."""
     names: list[str] = field(default_factory=list)
     notes: list[Any] = field(default_factory=list)
-    """Of each document that could be read; empty unless asked for."""
+    """One note per readable document; empty unless requested."""
     failure: BaseException | None = None
-    """What ended the work after these documents, if anything did."""
+    """What stopped the work after these documents."""
 
     def add_problem(self, name: str, problem: DocumentError) -> None:
-        """Record that a document could not be read."""
+        """Record an unreadable document: by name if it is one of the first, else count it."""
         if len(self.problems) < MAX_NAMED_PROBLEMS_PER_SHARD:
             self.problems.append((name, problem))
         else:
             self.notices.n_unnamed += 1
 
-    def redirect_reports(self, source: ReaderOptions) -> ReaderOptions:
-        """Return a source whose reports go to this outcome, unless they are reported at once."""
-        return (
-            source
-            if source.on_unreadable is not None
-            else replace(source, notices=self.notices, on_unreadable=self.add_problem)
-        )
+    def redirect_reports(self, options: ReaderOptions) -> ReaderOptions:
+        """Return options whose reports go to this object, unless they are passed on immediately."""
+        if options.on_unreadable is not None:
+            return options
+        return replace(options, notices=self.notices, on_unreadable=self.add_problem)
 
 
 def report_progress(documents: Iterable[Item], on_progress: ProgressCallback) -> Iterator[Item]:
-    """Yield the documents; tell from time to time, and in the end, how many documents and bytes have been read."""
+    """Yield documents, and report the documents and bytes read, regularly and at the end."""
     from nbtext.progress import Pace
 
-    seen = 0
-    begin = count_bytes_read()
+    n_documents = 0
+    start_bytes = count_bytes_read()
     pace = Pace()
     for document in documents:
-        seen += count_item_documents(document)
+        n_documents += count_item_documents(document)
         yield document
-        if seen >= pace.next_report:
-            on_progress(seen, count_bytes_read() - begin)
+        if n_documents >= pace.next_report:
+            on_progress(n_documents, count_bytes_read() - start_bytes)
             pace.record_report()
-    on_progress(seen, count_bytes_read() - begin)
+    on_progress(n_documents, count_bytes_read() - start_bytes)
 
 
 def count_item_documents(item: object) -> int:
-    """Return how many documents this is: those of a block, or one."""
+    """Return the number of documents that a reader's item is: those of a block, or one."""
     return len(item) if isinstance(item, LabelledBlock) else 1
 
 
@@ -286,12 +319,13 @@ def _count_files(paths: Sequence[str]) -> int | None:
     """Return the number of files in and below the paths; None if there are too many."""
     from nbtext.corpus.directory import scan_files
 
-    count = sum(1 for _ in islice(scan_files(paths, labelled=False), MAX_COUNTED_FILES + 1))
-    return count if count <= MAX_COUNTED_FILES else None
+    files = islice(scan_files(paths, labelled=False), MAX_COUNTED_FILES + 1)
+    n_files = sum(1 for _ in files)
+    return n_files if n_files <= MAX_COUNTED_FILES else None
 
 
 def _sum_file_sizes(paths: Sequence[str]) -> int | None:
-    """Return the bytes of all files together; None if one is no regular file."""
+    """Return the total number of bytes of all files; None if one is not a regular file."""
     total = 0
     for path in paths:
         try:

@@ -1,6 +1,8 @@
-"""Read a corpus: from paths and reading settings to a stream of documents in valid UTF-8, whole or in shards side by side.
+"""Read a corpus: from paths and reading settings to documents in valid UTF-8.
 
-Formats are declared in `nbtext.settings.FORMATS`, each with its reader.
+`read_corpus` reads all paths. `read_shard` reads a part, so that processes can share the work. This
+file also detects formats, kinds of documents and columns; `nbtext.settings.FORMATS` declares the
+formats with their readers.
 """
 
 from __future__ import annotations
@@ -62,15 +64,16 @@ if TYPE_CHECKING:
     from nbtext.type_names import Fields, Names
 
     Decoder = Callable[[bytes], tuple[bytes, DecodingIssues, Fields]]
+    """From the bytes of a document to its text, decoding issues and fields, before cleaning."""
 
-"""Text, fields and values of a document that cannot be read."""
+_MIN_DOCUMENT_LINES = 3
+"""Minimum number of lines for each to be a document."""
 
-_FEWEST_LINES = 3
-_WIDEST_LINE = 100
-"""Lines of documents, at least, and bytes of a line of prose, at most."""
+_MAX_PROSE_LINE_BYTES = 100
+"""Maximum length of a line of wrapped prose."""
 
 _CLASS_FILE = re.compile(r"([^\d.]+|\D+\.te?xt)(\.gz|\.bz2|\.xz|\.zst)?", re.IGNORECASE)
-"""Names of files that may be classes."""
+"""File names that may be classes."""
 
 CONVERSION_HINTS = {
     ".parquet": 'make it jsonl first, as with python -c "import pandas; '
@@ -80,11 +83,12 @@ CONVERSION_HINTS = {
         (".tar", ".tgz", ".tbz", ".tbz2", ".txz", ".tzst"), REMOVED_VALUES["format"]["tar"]
     ),
 }
-"""What to do with tables and archives that are not read, by suffix."""
+"""How to convert tables and archives that nbtext cannot read, by suffix."""
 
 KIND_PROBE_BYTES = 4096
+"""Number of first bytes of a text that show whether it is mail or HTML."""
 MIN_KIND_PROPORTION = 0.2
-"""Bytes of a text that show whether it is mail or HTML, and the share of such texts from which there is a warning."""
+"""Minimum proportion of such texts for a warning."""
 
 TEXT_KIND_MATCHERS = {
     "mail": re.compile(
@@ -98,13 +102,13 @@ TEXT_KIND_MATCHERS = {
         re.IGNORECASE,
     ).search,
 }
-"""What finds in the beginning of a text that it is no plain text."""
+"""Functions that match the start of a text that is mail or HTML."""
 
-_FOLDERS_LOOKED_AT = 16
-_FILES_LOOKED_AT = 4
-"""Folders that are looked at before training, and files in each."""
+_MAX_INSPECTED_FOLDERS = 16
+_MAX_INSPECTED_FILES = 4
+"""Number of class folders to inspect before training, and of files in each."""
 
-_CONVERTED_BY_CONTENT = {
+_CONVERSION_HINTS_BY_CONTENT = {
     rb"PK\x03\x04": "unpack the archive first, or save the text of an Office document",
     rb"(?s).{257}ustar": CONVERSION_HINTS[".tar"],
     rb"PAR1": CONVERSION_HINTS[".parquet"],
@@ -117,100 +121,106 @@ _CONVERTED_BY_CONTENT = {
     rb"(?:(?:version:[^\n]*|#[^\n]*|)\n)*nlu:\s*\n": "make it JSON first, as with rasa data "
     "convert nlu --format json --data FILE --out nlu.json",
 }
-"""The same by the beginning of a file that is to be learnt."""
+"""How to convert training files that nbtext cannot read, by a pattern of their first bytes."""
 
-_LIKE_JSON = re.compile(rb"""\s*(?:\{\s*("|\Z)|\[\s*[\["{])""")
+_JSON_START = re.compile(rb"""\s*(?:\{\s*("|\Z)|\[\s*[\["{])""")
 
 
 def read_corpus(
     paths: Sequence[str], reading: Reading, notices: Notices, *, labelled: bool, columns: Names = ()
 ) -> Iterator[Document]:
-    """Yield the documents of the paths in order; one that cannot be read comes with its problem.
+    """Yield the documents of the paths in order; an unreadable document has its problem.
 
-    With ``labelled``, each document has its class. ``columns`` are names (which
-    imply a header) or numbers from 1, in jsonl keys, whose values each document then has as text: an empty cell and null are the empty text, a
-    missing key is a problem of the document. Raise `PathError` for a path that cannot be read at all, or not to its end, and `UsageError` for
-    settings that do not fit.
+    ``labelled``: each document needs a label, from its class.
+    ``columns``: names (which imply a header) or numbers from 1, in jsonl keys, whose values each
+    document then has as text. An empty cell and null are empty; a missing key is a problem.
+
+    Raise `PathError` for a path that cannot be read completely, and `UsageError` for settings that
+    do not fit.
     """
-    source = create_reader_options(
-        resolve_reading(reading, paths, labelled=labelled),
-        notices,
-        labelled=labelled,
-        columns=columns,
-    )
+    resolved_reading = resolve_reading(reading, paths, labelled=labelled)
+    options = create_reader_options(resolved_reading, notices, labelled=labelled, columns=columns)
     for path in paths:
-        yield from read_shard(Shard(path), source)
+        yield from read_shard(Shard(path), options)
 
 
-def read_shard(shard: Shard, source: ReaderOptions) -> Iterator[Any]:
-    """Yield the documents of a shard as `read_corpus` does, but without names where the source allows a `LabelledBlock` of many."""
-    undecoded = _undecoded(shard, source)
-    separator = source.reading.label_separator
-    folder = (
-        os.path.dirname(shard.path)
-        if source.reading.has_whole_files
-        and not FORMATS[source.reading.format].has_file_per_document
-        else None
-    )
-    if not source.can_yield_blocks:
-        yield from _kept(_decoded(undecoded, source, folder), source)
+def read_shard(shard: Shard, options: ReaderOptions) -> Iterator[Any]:
+    """Yield the documents of a shard, or, where ``options`` allow it, blocks of documents.
+
+    A `LabelledBlock` has many labelled texts without names.
+    """
+    items = _read_undecoded(shard, options)
+    if not options.can_yield_blocks:
+        folder = _get_table_folder(shard, options)
+        yield from _filter_documents(_decode_documents(items, options, folder), options)
         return
-    for items in split_into_blocks(
-        undecoded,
-        lambda item: LINE_BLOCK_BYTES if isinstance(item, LabelledBlock) else len(item.text) + 1,
-        max_bytes=LINE_BLOCK_BYTES,
-    ):
-        whole, odd = _sorted_out(items, source.max_document_bytes)
-        for block in whole:
-            yield replace(block, labels=[split_label(label, separator) for label in block.labels])
-        yield from _kept(_decoded(odd, source), source)
+    separator = options.reading.label_separator
+    for group in split_into_blocks(items, _count_item_bytes, max_bytes=LINE_BLOCK_BYTES):
+        blocks, documents = _collect_plain_documents(group, options.max_document_bytes)
+        for block in blocks:
+            labels = [split_label(label, separator) for label in block.labels]
+            yield replace(block, labels=labels)
+        yield from _filter_documents(_decode_documents(documents, options), options)
 
 
-def _kept(documents: Iterable[Document], source: ReaderOptions) -> Iterator[Document]:
-    """Yield documents under the labels of the patch, those that cannot be read as the source says."""
-    for document in (
-        documents
-        if source.relabel is None
-        else (source.relabel(document, source.notices) for document in documents)
-    ):
-        if document.problem is None or source.on_error == "record":
+def _get_table_folder(shard: Shard, options: ReaderOptions) -> str | None:
+    """Return the folder of a table whose texts are paths of files; None for other documents."""
+    layout = FORMATS[options.reading.format]
+    if options.reading.has_whole_files and not layout.has_file_per_document:
+        return os.path.dirname(shard.path)
+    return None
+
+
+def _count_item_bytes(item: LabelledBlock | Document) -> int:
+    """Return the size of a document, or that of a complete group for a block."""
+    return LINE_BLOCK_BYTES if isinstance(item, LabelledBlock) else len(item.text) + 1
+
+
+def _filter_documents(documents: Iterable[Document], options: ReaderOptions) -> Iterator[Document]:
+    """Yield documents with replaced labels; treat unreadable ones as ``on_error`` says."""
+    relabel = options.relabel
+    if relabel is not None:
+        documents = (relabel(document, options.notices) for document in documents)
+    for document in documents:
+        if document.problem is None or options.on_error == "record":
             yield document
-        elif source.on_error == "fail":
+        elif options.on_error == "fail":
             raise DocumentError(
                 document.problem.message, where=document.id, hint=document.problem.hint
             )
-        elif source.on_unreadable is not None:
-            source.on_unreadable(document.id, document.problem)
+        elif options.on_unreadable is not None:
+            options.on_unreadable(document.id, document.problem)
 
 
-def _undecoded(shard: Shard, source: ReaderOptions) -> Iterator[Any]:
-    """Return the documents of a shard as its reader yields them, or blocks of them if the source allows."""
-    layout = FORMATS[source.reading.format]
+def _read_undecoded(shard: Shard, options: ReaderOptions) -> Iterator[Any]:
+    """Return the documents, or blocks of documents, that the reader of the format yields."""
+    layout = FORMATS[options.reading.format]
+    read = load_reader(layout)
     if layout.has_file_per_document:
         from nbtext.corpus.directory import read_listed_file
         from nbtext.corpus.mailboxes import read_message
 
-        read = read_message if layout.is_mail else read_listed_file
-        return (
-            read(file, source) for file in shard.files or load_reader(layout)(shard.path, source)
-        )
+        read_file = read_message if layout.is_mail else read_listed_file
+        files = shard.files or read(shard.path, options)
+        return (read_file(file, options) for file in files)
     if layout.has_columns and not shard.byte_range.start:
-        doubts = (_doubts_of_records if layout.is_decoded else _doubts_of_rows)(shard.path, source)
-        source.notices.warnings.extend(
-            Finding("columns", WARNING, f"{shard.path}: {what}", advice) for what, advice in doubts
+        find_warnings = _find_record_warnings if layout.is_decoded else _find_row_warnings
+        options.notices.warnings.extend(
+            Finding("columns", WARNING, f"{shard.path}: {message}", advice)
+            for message, advice in find_warnings(shard.path, options)
         )
-    return load_reader(layout)(shard.path, replace(source, byte_range=shard.byte_range))
+    return read(shard.path, replace(options, byte_range=shard.byte_range))
 
 
-def _sorted_out(
-    items: Sequence[LabelledBlock | Document], limit: int
+def _collect_plain_documents(
+    items: Sequence[LabelledBlock | Document], max_document_bytes: int
 ) -> tuple[list[LabelledBlock], list[Document]]:
-    """Return documents that are text as they stand in blocks, and those that have a problem, or that are to be decoded."""
-    whole = [item for item in items if isinstance(item, LabelledBlock)]
+    """Return blocks of the documents whose text needs no decoding, and the other documents."""
+    blocks = [item for item in items if isinstance(item, LabelledBlock)]
     documents = [item for item in items if not isinstance(item, LabelledBlock)]
     joined = b"\n".join([document.text for document in documents])
-    all_plain = is_plain(joined) and BOM_UTF8 not in joined and b"%PDF-" not in joined
-    odd = []
+    are_all_plain = is_plain(joined) and BOM_UTF8 not in joined and b"%PDF-" not in joined
+    other_documents = []
     labels = []
     texts = []
     for document in documents:
@@ -219,188 +229,211 @@ def _sorted_out(
             problem is None
             and label
             and not fields
-            and len(text) <= limit
-            and (all_plain or (is_plain(text) and not text.startswith((BOM_UTF8, b"%PDF-"))))
+            and len(text) <= max_document_bytes
+            and (are_all_plain or (is_plain(text) and not text.startswith((BOM_UTF8, b"%PDF-"))))
         ):
             labels.append(label)
             texts.append(text)
         else:
-            odd.append(document)
+            other_documents.append(document)
     if labels:
-        whole.append(LabelledBlock.from_labels(labels, texts))
-    return whole, odd
+        blocks.append(LabelledBlock.from_labels(labels, texts))
+    return blocks, other_documents
 
 
-def read_document_bytes(identity: str, body: bytes, reading: Reading) -> Document:
-    """Return the document that some bytes are, read as those of a file; its problem comes with it if they cannot be read."""
-    source = create_reader_options(
-        replace(reading, format="dir", file_column=None), Notices(), labelled=False
-    )
-    return next(_decoded([Document(identity, None, body)], source))
+def read_document_bytes(name: str, body: bytes, reading: Reading) -> Document:
+    """Return the document in some bytes, which are decoded like those of a file.
+
+    If it is unreadable, it has its problem.
+    """
+    file_reading = replace(reading, format="dir", file_column=None)
+    options = create_reader_options(file_reading, Notices(), labelled=False)
+    return next(_decode_documents([Document(name, None, body)], options))
 
 
 def resolve_format(paths: Sequence[str], file_format: str, *, labelled: bool = False) -> str:
-    """Return the format that ``auto`` means: by the kind or name of the first path; with ``labelled`` also by its beginning.
+    """Return the format, with ``auto`` replaced by that of the first path.
 
-    Raise `UsageError` if a path is one that must be converted first.
+    Its kind or name decides, for a ``labelled`` corpus also its content. Raise `UsageError` if a
+    path must be converted first.
     """
     if file_format != "auto":
         return file_format
     for path in paths:
-        _refuse_converted(path)
-    found = detect_format_by_name(paths[0]) if paths else "dir"
+        _check_convertible_suffix(path)
+    detected = detect_format_by_name(paths[0]) if paths else "dir"
     if labelled:
-        found = found or _format_by_content(paths[0])
-        if found in (None, "dir") and _are_classes(paths):
+        detected = detected or _detect_format_by_content(paths[0])
+        if detected in (None, "dir") and _are_class_files(paths):
             return "lines"
-    return found or "dir"
+    return detected or "dir"
 
 
-def _are_classes(paths: Sequence[str]) -> bool:
-    """Return whether files, or those in the folder given, are surely a class each, with one document a line.
+def _are_class_files(paths: Sequence[str]) -> bool:
+    """Return whether several files, or those in a folder, clearly have one document per line.
 
-    Their names are words, each has as many lines as there are files, and none is of another format.
+    Their names are words, which are then the classes. Each has as many lines as there are files,
+    and no other format.
     """
     from nbtext.corpus.directory import list_visible_paths
 
     try:
-        files = (
-            list_visible_paths(paths[0])
-            if len(paths) == 1
-            else [(path, os.path.isdir(path)) for path in paths]
-        )
+        if len(paths) == 1:
+            entries = list_visible_paths(paths[0])
+        else:
+            entries = [(path, os.path.isdir(path)) for path in paths]
     except OSError:
         return False
-    return len(files) > 1 and all(
+    return len(entries) > 1 and all(
         is_folder is False
-        and _CLASS_FILE.fullmatch(os.path.basename(file))
-        and len(_lines_at(file)) >= len(files)
-        and _format_by_content(file) is None
-        for file, is_folder in files
+        and _CLASS_FILE.fullmatch(os.path.basename(path))
+        and len(_peek_lines(path)) >= len(entries)
+        and _detect_format_by_content(path) is None
+        for path, is_folder in entries
     )
 
 
 def detect_format_by_name(path: str) -> str | None:
-    """Return the format of a directory, or that of a file if its name shows it; raise `UsageError` for one that must be converted first."""
+    """Return the format of a directory, or of a file by its suffix; None for an unknown suffix.
+
+    Raise `UsageError` for a file that must be converted first.
+    """
     if os.path.isdir(path):
         from nbtext.corpus.mailboxes import contains_maildirs, contains_only_mboxes
 
         if contains_maildirs(path):
             return "maildir"
         return "mbox" if contains_only_mboxes(path) else "dir"
-    _refuse_converted(path)
-    suffix = _suffix(path)
+    _check_convertible_suffix(path)
+    suffix = _get_suffix(path)
     return next((name for name, layout in FORMATS.items() if suffix in layout.suffixes), None)
 
 
-def _refuse_converted(path: str) -> None:
-    """Raise `UsageError` for a file that must be converted first, by its suffix."""
-    hint = CONVERSION_HINTS.get(_suffix(path))
+def _check_convertible_suffix(path: str) -> None:
+    """Raise `UsageError` if the suffix of a file shows that it must be converted first."""
+    hint = CONVERSION_HINTS.get(_get_suffix(path))
     if hint is not None and not os.path.isdir(path):
         raise UsageError(f"{path} cannot be read", hint=hint)
 
 
-def _suffix(path: str) -> str:
-    """Return the suffix of a file in lower case, without that of its compression."""
+def _get_suffix(path: str) -> str:
+    """Return the suffix of a file in lower case, ignoring that of its compression."""
     return os.path.splitext(strip_compression_suffix(path))[1].lower()
 
 
-def _format_by_content(path: str) -> str | None:
-    """Return the format that the beginning of a file shows beyond doubt, if any."""
-    from nbtext.corpus.columns import detect_table_format
-
-    start = peek_start(path, pipe_bytes=DETECTION_BYTES)
-    if refused := next(
-        (hint for signature, hint in _CONVERTED_BY_CONTENT.items() if re.match(signature, start)),
-        None,
-    ):
-        raise UsageError(f"{path} cannot be read", hint=refused)
-    line = start.partition(b"\n")[0]
-    text = line.removeprefix(BOM_UTF8)
-    for name, layout in FORMATS.items():
-        if layout.first_bytes and (line if layout.is_mail else text).startswith(layout.first_bytes):
-            return name
-    found = (
-        "jsonl"
-        if _holds_records(start)
-        else detect_table_format(start, is_complete=len(start) < DETECTION_BYTES)
-    )
-    if found is None and start and (path.lower().endswith(".json") or _LIKE_JSON.match(text)):
-        from nbtext.corpus.lines import suggest_json_options
-
-        raise UsageError(f"{path} cannot be read", hint=suggest_json_options(path))
-    return found
-
-
-def _holds_records(start: bytes) -> bool:
-    """Return whether a file with this beginning is JSON: an object on the first line, or an array of objects."""
-    from nbtext.corpus.lines import parse_record
-
-    try:
-        return JSON_ARRAY_START.match(start) is not None or bool(
-            parse_record(start.partition(b"\n")[0], "auto")[0]
-        )
-    except DocumentError:
-        return False
-
-
-def choose_format(paths: Sequence[str], trained: Reading) -> str:
-    """Return the format of paths for a model: what the first is by kind, name or beginning, else that of the training documents.
+def _detect_format_by_content(path: str) -> str | None:
+    """Return the format that the first bytes of a file show clearly, or None.
 
     Raise `UsageError` for a file that must be converted first.
     """
-    path, *later = paths
-    layout = FORMATS.get(trained.format)
-    if layout is None or layout.is_counted:
-        return trained.format
-    if (by_name := detect_format_by_name(path)) is not None:
-        return (
-            "lines"
-            if trained.format == "lines" and by_name == "dir" and _are_classes(paths)
-            else by_name
-        )
-    is_file = os.path.isfile(path)
-    if layout.has_file_per_document:
-        from nbtext.corpus.mailboxes import is_mbox
+    from nbtext.corpus.columns import detect_table_format
 
-        start = peek_start(path) if is_file else b""  # what comes through a pipe is one document
-        if JSON_ARRAY_START.match(start):
-            return "jsonl"
-        found = "dir" if trained.format == "maildir" and is_file else trained.format
-        return "mbox" if is_mbox(start) else found
-    is_there = path == "-" or os.path.exists(path)
-    if (
-        not layout.has_columns
-        or Attributes.from_settings(trained).names
-        or not is_there
-        or any(detect_format_by_name(each) not in (None, "dir") for each in later)
-    ):
-        return trained.format
-    return _format_like_table(path, trained)
+    start = peek_start(path, pipe_bytes=DETECTION_BYTES)
+    for signature, hint in _CONVERSION_HINTS_BY_CONTENT.items():
+        if re.match(signature, start):
+            raise UsageError(f"{path} cannot be read", hint=hint)
+    line = start.partition(b"\n")[0]
+    text = line.removeprefix(BOM_UTF8)
+    for name, layout in FORMATS.items():
+        candidate = line if layout.is_mail else text
+        if layout.first_bytes and candidate.startswith(layout.first_bytes):
+            return name
+    if _contains_records(start):
+        return "jsonl"
+    table_format = detect_table_format(start, is_complete=len(start) < DETECTION_BYTES)
+    if table_format is not None:
+        return table_format
+    if start and (path.lower().endswith(".json") or _JSON_START.match(text)):
+        from nbtext.corpus.lines import suggest_json_options
+
+        raise UsageError(f"{path} cannot be read", hint=suggest_json_options(path))
+    return None
 
 
-def choose_reading(trained: Reading, paths: Sequence[str], given: Mapping[str, object]) -> Reading:
-    """Return how documents are read for a model: as its training documents were, but for the settings given, and for what the paths are.
+def _contains_records(start: bytes) -> bool:
+    """Return whether a file starts with a JSON object on one line, or an array of objects."""
+    from nbtext.corpus.lines import parse_record
 
-    Raises `UsageError` where counted features would meet a model of texts, and for other attributes than the model has.
+    if JSON_ARRAY_START.match(start):
+        return True
+    try:
+        record, _ = parse_record(start.partition(b"\n")[0], "auto")
+    except DocumentError:
+        return False
+    return bool(record)
+
+
+def choose_format(paths: Sequence[str], training_reading: Reading) -> str:
+    """Return the format of paths for a model.
+
+    It is that of the first path, by its kind, name or content, else that of the training documents.
+    Raise `UsageError` for a file that must be converted first.
     """
-    reading = Reading.from_values({**trained, **given})
-    if "text_column" in given and "file_column" not in given:
+    path, *later_paths = paths
+    training_format = training_reading.format
+    layout = FORMATS.get(training_format)
+    if layout is None or layout.is_counted:
+        return training_format
+    if (name_format := detect_format_by_name(path)) is not None:
+        if training_format == "lines" and name_format == "dir" and _are_class_files(paths):
+            return "lines"
+        return name_format
+    if layout.has_file_per_document:
+        return _choose_document_format(path, training_format)
+    exists = path == "-" or os.path.exists(path)
+    is_single_table = (
+        layout.has_columns and exists and not Attributes.from_settings(training_reading).names
+    )
+    if not is_single_table or any(
+        detect_format_by_name(later) not in (None, "dir") for later in later_paths
+    ):
+        return training_format
+    return _choose_table_format(path, training_reading)
+
+
+def _choose_document_format(path: str, training_format: str) -> str:
+    """Return the format of a path for a model that was trained on one document per file."""
+    from nbtext.corpus.mailboxes import is_mbox
+
+    is_file = os.path.isfile(path)
+    start = peek_start(path) if is_file else b""  # a pipe contains one document
+    if JSON_ARRAY_START.match(start):
+        return "jsonl"
+    if is_mbox(start):
+        return "mbox"
+    return "dir" if training_format == "maildir" and is_file else training_format
+
+
+def choose_reading(
+    training_reading: Reading, paths: Sequence[str], given_settings: Mapping[str, object]
+) -> Reading:
+    """Return the settings with which to read documents for a model.
+
+    They are the settings of training, changed by the given ones and by the format of the paths.
+    Raise `UsageError` for counted features if the model was trained on texts, and for a different
+    number of attributes.
+    """
+    reading = Reading.from_values({**training_reading, **given_settings})
+    if "text_column" in given_settings and "file_column" not in given_settings:
         reading = replace(reading, file_column=None)
-    if paths and "format" not in given:
-        reading = replace(reading, format=choose_format(paths, trained))
-        if "label_column" not in given and reading.has_columns != trained.has_columns:
+    if paths and "format" not in given_settings:
+        reading = replace(reading, format=choose_format(paths, training_reading))
+        keeps_columns = reading.has_columns == training_reading.has_columns
+        if "label_column" not in given_settings and not keeps_columns:
             reading = replace(reading, label_column=None)
-    learnt = Attributes.from_settings(trained)
-    read = Attributes.from_settings(reading)
-    for kind, names, others in zip(ATTRIBUTE_KINDS, learnt, read, strict=True):
-        if len(names) != len(others):
+    training_attributes = Attributes.from_settings(training_reading)
+    attributes = Attributes.from_settings(reading)
+    for kind, model_names, names in zip(
+        ATTRIBUTE_KINDS, training_attributes, attributes, strict=True
+    ):
+        if len(model_names) != len(names):
+            n_columns = format_quantity(len(names), "column")
             raise UsageError(
-                f"--{kind} names {format_quantity(len(others), 'column')}, and the model has {len(names)}",
+                f"--{kind} names {n_columns}, and the model has {len(model_names)}",
                 hint="name them in the model's order",
             )
     file_format = resolve_format(paths, reading.format)
-    if FORMATS[file_format].is_counted and not trained.is_counted:
+    if FORMATS[file_format].is_counted and not training_reading.is_counted:
         raise UsageError(
             f"the model was trained on texts, not on {file_format}'s counted features",
             hint="train one on features",
@@ -408,153 +441,180 @@ def choose_reading(trained: Reading, paths: Sequence[str], given: Mapping[str, o
     return reading
 
 
-def _format_like_table(path: str, trained: Reading) -> str:
-    """Return the format of a file for a model of tables or JSON lines: what is neither is one document, since a text alone has no columns."""
+def _choose_table_format(path: str, training_reading: Reading) -> str:
+    """Return the format of a file for a model of tables or JSON lines.
+
+    A file that is neither is one document, since a text has no columns.
+    """
     from nbtext.corpus.columns import is_table, split_rows
 
     start = peek_start(path)
     text = start.removeprefix(BOM_UTF8)
     if not text.strip():
-        return trained.format
-    if FORMATS[trained.format].is_decoded:
+        return training_reading.format
+    if FORMATS[training_reading.format].is_decoded:
         return "jsonl" if text[:256].lstrip().startswith((b"{", b"[")) else "dir"
-    if _holds_records(text):
+    if _contains_records(text):
         return "jsonl"
-    complete = len(start) < DETECTION_BYTES
     rows = split_rows(
-        start, get_delimiter(trained), is_quoted=trained.format == "csv", is_complete=complete
+        start,
+        get_delimiter(training_reading),
+        is_quoted=training_reading.format == "csv",
+        is_complete=len(start) < DETECTION_BYTES,
     )
-    return trained.format if not rows or is_table(rows, trained) else "dir"
+    return training_reading.format if not rows or is_table(rows, training_reading) else "dir"
 
 
 def count_document_lines(path: str) -> int | None:
-    """Return the number of lines in the beginning of a file that look like a document each; None if they look like one text.
+    """Return the number of lines at the start of a file that look like one document each.
 
-    That has empty lines, or lines that are broken at about the same width.
+    None if they look like one text, with empty lines or with line breaks at about the same width.
     """
-    lines = _lines_at(path)
-    longest = max(map(len, lines), default=0)
-    shorter = sum(len(line) < 0.75 * longest for line in lines[:-1])
-    is_broken = longest <= _WIDEST_LINE and shorter <= len(lines) / 10
-    return len(lines) if len(lines) >= _FEWEST_LINES and not is_broken else None
+    lines = _peek_lines(path)
+    max_bytes = max(map(len, lines), default=0)
+    n_shorter = sum(len(line) < 0.75 * max_bytes for line in lines[:-1])
+    is_wrapped_text = max_bytes <= _MAX_PROSE_LINE_BYTES and n_shorter <= len(lines) / 10
+    return len(lines) if len(lines) >= _MIN_DOCUMENT_LINES and not is_wrapped_text else None
 
 
-def _lines_at(path: str) -> list[bytes]:
-    """Return the whole lines in the beginning of a file; none if one is empty."""
+def _peek_lines(path: str) -> list[bytes]:
+    """Return the complete lines at the start of a file; none if any is empty."""
     start = peek_start(path)
-    lines = start.splitlines()[: None if len(start) < DETECTION_BYTES else -1]
+    lines = start.splitlines()
+    is_last_cut = len(start) >= DETECTION_BYTES
+    if is_last_cut:
+        lines = lines[:-1]
     return lines if all(map(bytes.strip, lines)) else []
 
 
 def resolve_reading(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Reading:
-    """Return reading settings with ``auto`` replaced by the format and the kind of documents that it means."""
-    wanted = "jsonl" if reading.format == "auto" and reading.records is not None else reading.format
-    file_format = resolve_format(paths, wanted, labelled=labelled and reading.label_pattern is None)
-    reading = replace(reading, format=file_format)
-    layout = FORMATS[file_format]
-    document = reading.document
-    if layout.is_mail:
-        document = "mail"
-    elif layout.is_counted:
-        document = "text"
-    if document in ("auto", KIND_BY_NAME) and not reading.has_whole_files:
-        document = "text"
-    elif document == "auto":
-        by_class = labelled and not (reading.label_column or reading.label_pattern)
-        document = (
-            _kind_of_files(paths, labelled=by_class)
-            if layout.has_file_per_document
-            else KIND_BY_NAME
-        )
-    text_column = (
-        reading.file_column
-        or reading.text_column
-        or (NO_TEXT if Attributes.from_settings(reading).names else None)
-    )
-    found = replace(reading, document=document, text_column=text_column)
-    return (
-        _with_columns(found, paths[0], labelled=labelled) if layout.has_columns and paths else found
-    )
+    """Return settings with ``auto`` replaced by the format and the kind of documents.
 
-
-def _kind_of_file(path: str) -> str:
-    """Return what a document is by the name of its file: mail, html or text.
-
-    >>> _kind_of_file("inbox/7.eml.gz"), _kind_of_file("page.HTML"), _kind_of_file("letter")
-    ('mail', 'html', 'text')
+    Columns that are not set are detected.
     """
-    return KINDS_BY_SUFFIX.get(_suffix(path), "text")
+    file_format = reading.format
+    if file_format == "auto" and reading.records is not None:
+        file_format = "jsonl"
+    uses_content = labelled and reading.label_pattern is None
+    file_format = resolve_format(paths, file_format, labelled=uses_content)
+    reading = replace(reading, format=file_format)
+    document = _resolve_kind(reading, paths, labelled=labelled)
+    text_column = reading.file_column or reading.text_column
+    if not text_column and Attributes.from_settings(reading).names:
+        text_column = NO_TEXT
+    reading = replace(reading, document=document, text_column=text_column or None)
+    if FORMATS[file_format].has_columns and paths:
+        return _detect_columns(reading, paths[0], labelled=labelled)
+    return reading
 
 
-def _kind_of_files(paths: Iterable[str], *, labelled: bool) -> str:
-    """Return the kind that all files in and below the paths have by their names, `KIND_BY_NAME` if they differ."""
+def _resolve_kind(reading: Reading, paths: Sequence[str], *, labelled: bool) -> str:
+    """Return the kind of documents: text, html, mail, or `KIND_BY_NAME`."""
+    layout = FORMATS[reading.format]
+    if layout.is_mail:
+        return "mail"
+    if layout.is_counted:
+        return "text"
+    is_by_name = reading.document in ("auto", KIND_BY_NAME)
+    if is_by_name and not reading.has_whole_files:
+        return "text"
+    if reading.document != "auto":
+        return reading.document
+    if not layout.has_file_per_document:
+        return KIND_BY_NAME
+    has_class_folders = labelled and not (reading.label_column or reading.label_pattern)
+    return _detect_kind_of_files(paths, labelled=has_class_folders)
+
+
+def _get_kind_of_file(path: str) -> str:
+    """Return the kind of a document by the name of its file: mail, html or text.
+
+    >>> _get_kind_of_file("inbox/7.eml.gz"), _get_kind_of_file("page.HTML")
+    ('mail', 'html')
+    """
+    return KINDS_BY_SUFFIX.get(_get_suffix(path), "text")
+
+
+def _detect_kind_of_files(paths: Iterable[str], *, labelled: bool) -> str:
+    """Return the kind of all files in and below the paths; `KIND_BY_NAME` if they differ."""
     from nbtext.corpus.directory import scan_files
 
     kinds = set()
-    suffixes = set()
+    known_suffixes = set()
     for name, *_ in scan_files(paths, labelled=labelled):
         suffix = name[name.rfind(".") :]
-        if suffix in suffixes:  # of many files few have a suffix of their own
+        if suffix in known_suffixes:  # many files have few different suffixes
             continue
         if strip_compression_suffix(name) == name:
-            suffixes.add(suffix)
-        kinds.add(_kind_of_file(name))
+            known_suffixes.add(suffix)
+        kinds.add(_get_kind_of_file(name))
         if len(kinds) > 1:
             return KIND_BY_NAME
     return kinds.pop() if kinds else "text"
 
 
 def detect_text_kinds(text: bytes) -> list[str]:
-    """Return the kinds of documents, other than text, that the beginning of a text looks like; also ``mbox``."""
+    """Return the kinds other than text that the start of a text looks like; also ``mbox``."""
     from nbtext.corpus.mailboxes import is_mbox
 
     if is_mbox(text[:DETECTION_BYTES]):
         return ["mbox"]
-    return [kind for kind, find in TEXT_KIND_MATCHERS.items() if find(text, 0, KIND_PROBE_BYTES)]
+    return [kind for kind, match in TEXT_KIND_MATCHERS.items() if match(text, 0, KIND_PROBE_BYTES)]
 
 
 def find_text_kind_warnings(
-    kinds: Mapping[str, int], n_documents: int, among: str = ""
+    kind_counts: Mapping[str, int], n_documents: int, scope: str = ""
 ) -> Iterator[Finding]:
-    """Yield the finding for each kind that many documents look like, which are read as text."""
-    for kind, n in kinds.items():
-        if kind in (*TEXT_KIND_MATCHERS, "mbox") and n >= MIN_KIND_PROPORTION * n_documents:
-            advice = f"give --{'format' if kind in FORMATS else 'document'} {kind}"
+    """Yield a warning for each kind that many documents look like, although they are read as text.
+
+    ``kind_counts`` are the numbers of documents by kind; ``scope`` ends the message.
+    """
+    for kind, n_of_kind in kind_counts.items():
+        is_known = kind in TEXT_KIND_MATCHERS or kind == "mbox"
+        if is_known and n_of_kind >= MIN_KIND_PROPORTION * n_documents:
+            quantity = format_quantity(n_of_kind, "document")
+            option = "format" if kind in FORMATS else "document"
             yield Finding(
                 "texts",
                 WARNING,
-                f"read as text, and look like {kind}: {format_quantity(n, 'document')}{among}",
-                advice,
+                f"read as text, and look like {kind}: {quantity}{scope}",
+                f"give --{option} {kind}",
             )
 
 
 def find_folder_kind_warnings(folder: str) -> Iterator[Finding]:
-    """Yield the same for some files in each of the first class folders of a corpus, of those that are text by their names."""
+    """Yield the warnings of `find_text_kind_warnings` for a sample of the files of a corpus.
+
+    The sample has some files that are texts by their names, from each of the first class folders.
+    """
     from nbtext.corpus.directory import list_visible_paths, scan_files
 
-    with suppress(OSError):  # reading it reports the reason
-        folders = [path for path, is_folder in list_visible_paths(folder) if is_folder][
-            :_FOLDERS_LOOKED_AT
-        ] or [folder]
-        some = chain.from_iterable(
-            islice(scan_files([each], labelled=False), _FILES_LOOKED_AT) for each in folders
+    with suppress(OSError):  # reading the folder reports the reason
+        class_folders = [path for path, is_folder in list_visible_paths(folder) if is_folder]
+        inspected_folders = class_folders[:_MAX_INSPECTED_FOLDERS] or [folder]
+        sample = chain.from_iterable(
+            islice(scan_files([inspected], labelled=False), _MAX_INSPECTED_FILES)
+            for inspected in inspected_folders
         )
         texts = [
             peek_start(path)
-            for name, _, path in some
-            if _kind_of_file(name) == "text" and os.path.isfile(path)
+            for name, _, path in sample
+            if _get_kind_of_file(name) == "text" and os.path.isfile(path)
         ]
-        kinds = Counter(chain.from_iterable(map(detect_text_kinds, texts)))
-        yield from find_text_kind_warnings(kinds, len(texts), f" of {len(texts)} looked at")
+        kind_counts = Counter(chain.from_iterable(map(detect_text_kinds, texts)))
+        yield from find_text_kind_warnings(kind_counts, len(texts), f" of {len(texts)} looked at")
 
 
-def _with_columns(reading: Reading, path: str, *, labelled: bool) -> Reading:
-    """Return the settings of a table or of JSON with the delimiter and the columns or keys that its beginning shows, where they do not say them."""
-    are_given = reading.text_column is not None and (
-        reading.label_column is not None or not labelled
-    )
-    if are_given and (reading.delimiter is not None or reading.format != "csv"):
-        return reading  # before columns.py is imported, which a single answer does without
+def _detect_columns(reading: Reading, path: str, *, labelled: bool) -> Reading:
+    """Return settings with the delimiter, and the columns or keys, that a file shows.
+
+    Only those that are not set are changed.
+    """
+    has_label = reading.label_column is not None or not labelled
+    has_columns = reading.text_column is not None and has_label
+    if has_columns and (reading.delimiter is not None or reading.format != "csv"):
+        # A single prediction saves the import of columns.py, which takes time.
+        return reading
     from nbtext.corpus.columns import (
         check_lines_above_header,
         implies_header,
@@ -563,103 +623,120 @@ def _with_columns(reading: Reading, path: str, *, labelled: bool) -> Reading:
         recognise_keys,
     )
 
-    if are_given and not implies_header(reading):
+    if has_columns and not implies_header(reading):
         return reading
-    of_pipe = DETECTION_BYTES if labelled else 0  # a pipe to be answered may be slow
+    # A pipe with documents to classify may be slow, so do not wait for it.
+    pipe_bytes = DETECTION_BYTES if labelled else 0
     if FORMATS[reading.format].is_decoded:
-        records = parse_first_records(peek_start(path, pipe_bytes=of_pipe))
+        records = parse_first_records(peek_start(path, pipe_bytes=pipe_bytes))
         if reading.records is not None:
             from nbtext.corpus.lines import peek_array_records
 
             records = peek_array_records(path, reading)
         return recognise_keys(records, reading, labelled=labelled)
-    delimiter, rows = _delimiter_and_rows(path, reading, of_pipe=of_pipe)
+    delimiter, rows = _read_delimiter_and_rows(path, reading, pipe_bytes=pipe_bytes)
     reading = replace(reading, delimiter=delimiter)
     try:
         check_lines_above_header(rows, reading)
-        return reading if are_given else recognise_columns(rows, reading, labelled=labelled)
+        return reading if has_columns else recognise_columns(rows, reading, labelled=labelled)
     except UsageError as problem:
         problem.where = path
         raise
 
 
 def read_first_rows(path: str, reading: Reading) -> list[list[str]]:
-    """Return the first rows of a table, for settings that are `resolve_reading`."""
-    return _delimiter_and_rows(path, replace(reading, delimiter=get_delimiter(reading)))[1]
+    """Return the first rows of a table. The settings must be resolved; see `resolve_reading`."""
+    _, rows = _read_delimiter_and_rows(path, replace(reading, delimiter=get_delimiter(reading)))
+    return rows
 
 
 def find_corpus_warnings(
-    paths: Sequence[str], reading: Reading, found: Reading
+    paths: Sequence[str], reading: Reading, resolved_reading: Reading
 ) -> Iterator[Finding]:
-    """Yield what may be wrong with how a corpus is read, by its first bytes or the names of its files, for settings before and after `resolve_reading`."""
-    if found.format in ("dir", "lines"):
+    """Yield what may be wrong with how a corpus is read, from its first bytes or file names.
+
+    The settings are those before and after `resolve_reading`.
+    """
+    file_format = resolved_reading.format
+    if file_format in ("dir", "lines"):
         from nbtext.corpus.directory import scan_files
         from nbtext.corpus.format_hints import find_misread_files
 
-        yield from find_misread_files(
-            (path for *_, path in scan_files(paths, labelled=found.format == "dir")), found
-        )
-    elif (reading.format, found.format) == ("auto", "tsv"):
+        files = (path for *_, path in scan_files(paths, labelled=file_format == "dir"))
+        yield from find_misread_files(files, resolved_reading)
+    elif reading.format == "auto" and file_format == "tsv":
         from nbtext.corpus.columns import has_quoted_cells
 
         if has_quoted_cells(peek_start(paths[0])):
             detail = f"{paths[0]}: cells look quoted, and in tsv a quote is a character"
-            yield Finding(
-                "columns", WARNING, detail, "if they are, give --format csv --delimiter tab"
-            )
+            advice = "if they are, give --format csv --delimiter tab"
+            yield Finding("columns", WARNING, detail, advice)
 
 
-def _delimiter_and_rows(
-    path: str, reading: Reading, *, of_pipe: int = 0
+def _read_delimiter_and_rows(
+    path: str, reading: Reading, *, pipe_bytes: int = 0
 ) -> tuple[str | None, list[list[str]]]:
-    """Return the delimiter of a table, None for that of its format, and the rows in its first 64 KiB; if there is none, those in its first 4 MiB."""
+    """Return the delimiter of a table, and its first rows.
+
+    The delimiter is None if it is the default of the format. The rows are those in the first
+    64 KiB or, if there are none, in the first 4 MiB.
+    """
     from nbtext.corpus.columns import find_delimiter, split_rows
 
-    quoted = reading.format == "csv"
+    is_quoted = reading.format == "csv"
     for size in (DETECTION_BYTES, MAX_FIRST_LINE_BYTES):
-        start = peek_start(path, size, pipe_bytes=of_pipe)
-        complete = len(start) < size
-        delimiter = reading.delimiter or (
-            find_delimiter(start, is_complete=complete) if quoted else None
-        )
+        start = peek_start(path, size, pipe_bytes=pipe_bytes)
+        is_complete = len(start) < size
+        delimiter = reading.delimiter
+        if not delimiter and is_quoted:
+            delimiter = find_delimiter(start, is_complete=is_complete)
         rows = split_rows(
-            start, delimiter or get_delimiter(reading), is_quoted=quoted, is_complete=complete
+            start,
+            delimiter or get_delimiter(reading),
+            is_quoted=is_quoted,
+            is_complete=is_complete,
         )
-        if rows or complete:
+        if rows or is_complete:
             break
     return delimiter, rows
 
 
-def _doubts_of_rows(path: str, source: ReaderOptions) -> Iterator[tuple[str, str]]:
-    """Yield what may be read wrongly in a table, and what to do; raise `UsageError` for a header that is none by the settings."""
+def _find_row_warnings(path: str, options: ReaderOptions) -> Iterator[tuple[str, str]]:
+    """Yield what may be wrong with how a table is read, and advice.
+
+    Raise `UsageError` for a header that is a row of data by the settings.
+    """
     from nbtext.corpus.columns import check_header, find_table_warnings
 
-    reading = source.reading
-    rows = read_first_rows(path, source.reading)
+    reading = options.reading
+    rows = read_first_rows(path, reading)
     try:
-        check_header(rows, reading, source.columns)
+        check_header(rows, reading, options.columns)
     except UsageError as problem:
         problem.where = path
         raise
-    if rows and reading.text_column not in source.columns:  # label --take asks for ids
-        yield from find_table_warnings(
-            rows,
-            reading,
-            os.path.dirname(path),
-            uses_all_rows=source.labelled and source.row_condition is None,
-        )
+    # If the text column is also an extra column, as for label --take, texts are not documents.
+    if rows and reading.text_column not in options.columns:
+        uses_all_rows = options.labelled and options.row_condition is None
+        folder = os.path.dirname(path)
+        yield from find_table_warnings(rows, reading, folder, uses_all_rows=uses_all_rows)
 
 
-def _doubts_of_records(path: str, source: ReaderOptions) -> Iterator[tuple[str, str]]:
-    """Yield the same of objects of JSON, if all are to be learnt."""
+def _find_record_warnings(path: str, options: ReaderOptions) -> Iterator[tuple[str, str]]:
+    """Yield what may be wrong with how JSON objects are read, if all are used for training."""
     from nbtext.corpus.columns import find_record_warnings, parse_first_records
 
-    if source.labelled and source.row_condition is None and source.reading.records is None:
-        yield from find_record_warnings(parse_first_records(peek_start(path)), source.reading)
+    uses_all_records = options.labelled and options.row_condition is None
+    if uses_all_records and options.reading.records is None:
+        yield from find_record_warnings(parse_first_records(peek_start(path)), options.reading)
 
 
 def read_column_names(path: str, reading: Reading) -> tuple[str, ...]:
-    """Return the columns of a table, for settings that are `resolve_reading`: names, or numbers without a header; raise `UsageError` for no table."""
+    """Return the column names of a table, or the column numbers without a header.
+
+    The settings must be resolved. Raise `UsageError` for other formats, and for a first row of more
+    than 4 MiB.
+    """
     from nbtext.corpus.columns import decode_header_row, implies_header
 
     if reading.format not in ("csv", "tsv"):
@@ -674,11 +751,9 @@ def read_column_names(path: str, reading: Reading) -> tuple[str, ...]:
             hint="name the columns",
         )
     first = rows[0] if rows else []
-    return tuple(
-        decode_header_row(first, reading.encoding)
-        if implies_header(reading)
-        else map(str, range(1, len(first) + 1))
-    )
+    if implies_header(reading):
+        return tuple(decode_header_row(first, reading.encoding))
+    return tuple(map(str, range(1, len(first) + 1)))
 
 
 def create_reader_options(
@@ -689,210 +764,254 @@ def create_reader_options(
     columns: Names = (),
     condition: str | None = None,
 ) -> ReaderOptions:
-    """Return what the readers are given, from settings that are `resolve_reading` and arguments of `read_corpus`; raise `UsageError` if they do not fit."""
-    attributes = Attributes.from_settings(reading)
-    weight_column = reading.weight_column if labelled and reading.weight_column != NO_TEXT else None
-    file_format = reading.format
+    """Return the arguments of readers, from resolved settings and arguments of `read_corpus`.
+
+    ``condition``: ``NAME=VALUE`` or ``NAME!=VALUE`` of a column or mail header. Raise `UsageError`
+    if the arguments do not fit the format.
+    """
     layout = FORMATS[reading.format]
-    tagged = (
-        tuple(reading.tag_fields.split(",")) if reading.tag_fields and layout.has_columns else ()
-    )
-    chosen, _, value = (condition or "").partition("=")
-    name = chosen.removesuffix("!")
-    header = name if reading.document in ("mail", KIND_BY_NAME) and not layout.has_columns else ""
-    columns = (
+    attributes = Attributes.from_settings(reading)
+    tag_columns: tuple[str, ...] = ()
+    if reading.tag_fields and layout.has_columns:
+        tag_columns = tuple(reading.tag_fields.split(","))
+    weight_column = reading.weight_column
+    if not labelled or weight_column == NO_TEXT:
+        weight_column = None
+    condition_name, row_condition = _parse_condition(condition or "")
+    has_headers = reading.document in ("mail", KIND_BY_NAME) and not layout.has_columns
+    condition_column = "" if has_headers else condition_name
+    all_columns = (
         *attributes.names,
-        *tagged,
-        *filter(None, (weight_column, "" if header else name)),
+        *tag_columns,
+        *filter(None, (weight_column, condition_column)),
         *columns,
     )
-    if not (
-        layout.has_file_per_document or layout.is_mail or is_ascii_compatible(reading.encoding)
-    ):
-        message = (
+    _check_options(reading, all_columns, condition_name, labelled=labelled)
+    return ReaderOptions(
+        reading,
+        notices,
+        labelled,
+        all_columns,
+        attributes,
+        tag_columns,
+        weight_column,
+        row_condition=row_condition,
+        condition_header=condition_name if has_headers else "",
+    )
+
+
+def _parse_condition(condition: str) -> tuple[str, tuple[str, bool] | None]:
+    """Return the name in a condition, and its value with False if it is negated.
+
+    An empty condition has no value.
+
+    >>> _parse_condition("part=train"), _parse_condition("part!=test")
+    (('part', ('train', True)), ('part', ('test', False)))
+    """
+    name, _, value = condition.partition("=")
+    if not name:
+        return "", None
+    return name.removesuffix("!"), (value, not name.endswith("!"))
+
+
+def _check_options(
+    reading: Reading, columns: Names, condition_name: str, *, labelled: bool
+) -> None:
+    """Raise `UsageError` if settings or columns do not fit the format."""
+    file_format = reading.format
+    layout = FORMATS[file_format]
+    is_mail_possible = reading.document in ("mail", KIND_BY_NAME)
+    decodes_files = layout.has_file_per_document or layout.is_mail
+    if not decodes_files and not is_ascii_compatible(reading.encoding):
+        raise UsageError(
             f"--encoding {reading['encoding']} is for whole files, and --format "
-            f"{file_format} has lines or rows"
+            f"{file_format} has lines or rows",
+            hint="make them UTF-8 first, as with iconv -t UTF-8",
         )
-        raise UsageError(message, hint="make them UTF-8 first, as with iconv -t UTF-8")
     if columns and not layout.has_columns:
-        *others, last = (name for name, other in FORMATS.items() if other.has_columns)
-        of_mail = ", or give --document mail for a header" if name else ""
+        *first_formats, last_format = (
+            name for name, table_layout in FORMATS.items() if table_layout.has_columns
+        )
+        mail_hint = ", or give --document mail for a header" if condition_name else ""
         raise UsageError(
             f"--format {file_format} has no columns, such as {columns[0]}",
-            hint=f"use {', '.join(others)} or {last}{of_mail}",
+            hint=f"use {', '.join(first_formats)} or {last_format}{mail_hint}",
         )
-    if (
-        labelled
-        and reading.tag_fields
-        and not layout.has_columns
-        and reading.document not in ("mail", KIND_BY_NAME)
-    ):
+    if labelled and reading.tag_fields and not layout.has_columns and not is_mail_possible:
         raise UsageError(
             "--set tag-fields names columns, keys or headers of mail, which these documents have "
             "not",
             hint="leave it out",
         )
-    row_condition = (value, not chosen.endswith("!")) if chosen else None
-    return ReaderOptions(
-        reading,
-        notices,
-        labelled,
-        columns,
-        attributes,
-        tagged,
-        weight_column,
-        row_condition=row_condition,
-        condition_header=header,
-    )
 
 
-def _decoder(reading: Reading, kind: str) -> Decoder:
-    """Return a function from the bytes of a document to its text, what is doubtful about it, and its fields, all with any separators."""
-    is_in_utf8 = FORMATS[reading.format].is_decoded and not reading.has_whole_files
-    encoding = "utf-8" if is_in_utf8 else reading.encoding
+def _create_decoder(reading: Reading, kind: str) -> Decoder:
+    """Return a function from the bytes of a document to its text, issues and fields.
+
+    The text and the fields may contain separators of documents.
+    """
+    is_utf8 = FORMATS[reading.format].is_decoded and not reading.has_whole_files
+    encoding = "utf-8" if is_utf8 else reading.encoding
     if kind == "mail":
         from nbtext.corpus.mail.mail import MailOptions, read_mail
 
-        wanted = MailOptions.from_settings(reading, encoding)
-        return lambda body: read_mail(body, wanted)
-    text_of = decode_text
-    of_files = reading.has_whole_files
+        mail_options = MailOptions.from_settings(reading, encoding)
+        return lambda body: read_mail(body, mail_options)
+    extract_text = decode_text
     if kind == "html":
-        from nbtext.corpus.html import decode_html as text_of
+        from nbtext.corpus.html import decode_html
 
-    def decoded(body: bytes) -> tuple[bytes, DecodingIssues, Fields]:
-        found = encoding
-        if of_files:
-            body, found = detect_encoding(body, encoding)
-            if found == "auto":
+        extract_text = decode_html
+    has_whole_files = reading.has_whole_files
+
+    def decode(body: bytes) -> tuple[bytes, DecodingIssues, Fields]:
+        body_encoding = encoding
+        if has_whole_files:
+            body, body_encoding = detect_encoding(body, encoding)
+            if body_encoding == "auto":
                 check_not_binary(body, whole_file=True)
-        return *text_of(body, found), ()
+        text, issues = extract_text(body, body_encoding)
+        return text, issues, ()
 
-    return decoded
+    return decode
 
 
-def _decoded(
-    documents: Iterable[Document], source: ReaderOptions, folder: str | None = None
+def _decode_documents(
+    documents: Iterable[Document], options: ReaderOptions, folder: str | None = None
 ) -> Iterator[Document]:
-    """Yield the documents with their text in UTF-8, fields, values and weight; report what is wrong with one as its problem.
+    """Yield documents with their text in UTF-8, fields, values and weight.
 
-    Documents of weight 0 are left out, and those that `ReaderOptions.where` does not choose. With a ``folder`` texts are paths of files from there.
+    An exception becomes the document's problem. Documents that do not meet the row condition, or
+    have weight 0, are dropped. With a ``folder``, texts are paths relative to it.
     """
-    others = source.column_positions.extra
-    decoded = _document_decoder(source, folder)
+    extra = options.column_positions.extra
+    decode = _create_document_decoder(options, folder)
     for document in documents:
         unreadable = document._replace(
-            text=b"", fields=(), values=(), columns=document.columns[others]
+            text=b"", fields=(), values=(), columns=document.columns[extra]
         )
-        found: Document | None = unreadable
+        decoded: Document | None = unreadable
         if document.problem is None:
             try:
-                found = decoded(document)
-            except Exception as raised:  # noqa: BLE001 - one document never ends a run
-                found = unreadable._replace(problem=to_document_error(raised))
-        del document  # who works on the document shall have it in memory once
-        if found is not None and found.weight:
-            yield found
+                decoded = decode(document)
+            except Exception as exception:  # noqa: BLE001 - one document must not end a run
+                decoded = unreadable._replace(problem=to_document_error(exception))
+        del document  # so that memory contains a large document only once
+        if decoded is not None and decoded.weight:
+            yield decoded
 
 
-def _document_decoder(
-    source: ReaderOptions, folder: str | None
+def _create_document_decoder(
+    options: ReaderOptions, folder: str | None
 ) -> Callable[[Document], Document | None]:
-    """Return a function that decodes a document as `_decoded` does, and returns None for one that is not chosen; it raises what is wrong."""
-    reading = source.reading
-    places = source.column_positions
-    decoder_of = cache(partial(_decoder, reading))
+    """Return a function that decodes a document; it returns None if the row condition fails.
+
+    It raises `DocumentError` if the document is invalid.
+    """
+    reading = options.reading
+    positions = options.column_positions
+    get_decoder = cache(partial(_create_decoder, reading))
     kind = reading.document
     may_be_binary = (
         reading.encoding == "auto"
         and kind != "mail"
         and not (FORMATS[reading.format].is_decoded or reading.has_whole_files)
     )
-    cleaned = (
-        replace_separators if reading.is_counted else clean_text
-    )  # a feature is what it is called
-    names = [normalise_field_name(name) for name in source.tag_columns]
-    has_attributes = bool(source.attributes.names)
+    # Counted features are names, which must not be joined.
+    clean = replace_separators if reading.is_counted else clean_text
+    tag_names = [normalise_field_name(name) for name in options.tag_columns]
+    has_attributes = bool(options.attributes.names)
 
-    def decoded(document: Document) -> Document | None:
-        identity, label, body, beside, _, _, columns, weight = document
-        if source.row_condition is not None:
-            value, is_wanted = source.row_condition
-            if _has_value(value, body, columns, source) is not is_wanted:
+    def decode(document: Document) -> Document | None:
+        name, label, body, record_fields, _, _, columns, weight = document
+        if options.row_condition is not None:
+            value, must_have = options.row_condition
+            if _has_value(value, body, columns, options) is not must_have:
                 return None
-        path = identity
+        path = name
         if folder is not None:
-            path, body = _file_in(folder, body, source)
-        label = _label(label, identity, body, source)
-        found, doubts, fields = decoder_of(_kind_of_file(path) if kind == KIND_BY_NAME else kind)(
-            body
-        )
-        text = cleaned(found)
-        if text is not found and may_be_binary:
+            path, body = _read_named_file(folder, body, options)
+        label = _resolve_label(label, name, body, options)
+        document_kind = _get_kind_of_file(path) if kind == KIND_BY_NAME else kind
+        decoded_text, issues, decoded_fields = get_decoder(document_kind)(body)
+        text = clean(decoded_text)
+        if text is not decoded_text and may_be_binary:
             check_not_binary(body)
-        if names:
-            tagged = zip(names, columns[places.fields], strict=True)
-            fields = [(name, value.encode()) for name, value in tagged if value]
+        if tag_names:
+            tags = zip(tag_names, columns[positions.fields], strict=True)
+            fields: Fields = [(tag, value.encode()) for tag, value in tags if value]
         else:
-            fields = beside or fields
+            fields = record_fields or decoded_fields
         if fields:
             fields = clean_fields(fields)
-        values = (
-            source.attributes.normalise_values(columns[places.attributes]) if has_attributes else ()
-        )
-        if source.weight_column is not None:
-            weight = parse_weight(source.weight_column, columns[places.weight])
-        source.notices.transcoded += doubts.is_transcoded
-        source.notices.replaced += doubts.has_replacements
-        return Document(identity, label, text, fields, values, None, columns[places.extra], weight)
+        values: tuple[str, ...] = ()
+        if has_attributes:
+            values = options.attributes.normalise_values(columns[positions.attributes])
+        if options.weight_column is not None:
+            weight = parse_weight(options.weight_column, columns[positions.weight])
+        options.notices.transcoded += issues.is_transcoded
+        options.notices.replaced += issues.has_replacements
+        return Document(name, label, text, fields, values, None, columns[positions.extra], weight)
 
-    return decoded
+    return decode
 
 
-def _has_value(value: str, body: bytes, columns: Names, source: ReaderOptions) -> bool:
-    """Return whether a row has a value in the column by which documents are chosen, or a mail has it in the header of the source."""
-    if not source.condition_header:
-        return columns[source.column_positions.condition] == value
+def _has_value(value: str, body: bytes, columns: Names, options: ReaderOptions) -> bool:
+    """Return whether the condition column of a row, or the header of a mail, has a value."""
+    if not options.condition_header:
+        return columns[options.column_positions.condition] == value
     from nbtext.corpus.mail.headers import has_header_value
 
-    return has_header_value(body, source.condition_header, value, source.reading.encoding)
+    return has_header_value(body, options.condition_header, value, options.reading.encoding)
 
 
-def _file_in(folder: str, name: bytes, source: ReaderOptions) -> tuple[str, bytes]:
-    """Return the path and the content of a regular file that a table names; raise `DocumentError` if there is none."""
+def _read_named_file(folder: str, name: bytes, options: ReaderOptions) -> tuple[str, bytes]:
+    """Return the path and the content of a regular file that a table names.
+
+    Raise `DocumentError` if it does not exist, or is outside the allowed folder.
+    """
     from nbtext.corpus.directory import read_listed_file
 
     path = os.path.join(folder, os.fsdecode(name))
-    within = source.allowed_folder
-    if within is not None and os.path.commonpath((within, os.path.realpath(path))) != within:
-        raise DocumentError(
-            f"{path} is outside the folder of the file that sets --file-column",
-            hint="give --file-column to read it, or --no-config",
-        )
+    allowed_folder = options.allowed_folder
+    if allowed_folder is not None:
+        common_folder = os.path.commonpath((allowed_folder, os.path.realpath(path)))
+        if common_folder != allowed_folder:
+            raise DocumentError(
+                f"{path} is outside the folder of the file that sets --file-column",
+                hint="give --file-column to read it, or --no-config",
+            )
     if not os.path.isfile(path):
         raise DocumentError(f"there is no file {path}")
-    document = read_listed_file((path, None, None), source)
+    document = read_listed_file((path, None, None), options)
     if document.problem is not None:
         raise document.problem
     return path, document.text
 
 
-def _label(found: Label | None, identity: str, body: bytes, source: ReaderOptions) -> Label | None:
-    """Return the label of a document, or the set of its labels; raise `DocumentError` if there is none, or if the document is too large."""
-    reading = source.reading
-    if source.labelled and found is None:
+def _resolve_label(
+    label: Label | None, name: str, body: bytes, options: ReaderOptions
+) -> Label | None:
+    """Return the label, or the set of labels, of a document; None if labels are not needed.
+
+    A missing label is taken from the mail header or the file name that the settings specify. Raise
+    `DocumentError` if there is none, or if the document is too large.
+    """
+    reading = options.reading
+    if options.labelled and label is None:
         if reading.label_header:
             from nbtext.corpus.mail.headers import parse_header_labels
 
-            found = parse_header_labels(body, reading.label_header, reading.encoding)
+            label = parse_header_labels(body, reading.label_header, reading.encoding)
         elif pattern := reading.label_source:
-            match = re.search(pattern, identity.rpartition("/")[2])
+            match = re.search(pattern, name.rpartition("/")[2])
             if match is None or not match[1]:
                 raise DocumentError("--label-pattern finds no class in the name of the file")
-            found = decode_name(os.fsencode(match[1]))
-    label = None if found is None else split_label(found, reading.label_separator)
-    if source.labelled and not label:
+            label = decode_name(os.fsencode(match[1]))
+    if label is not None:
+        label = split_label(label, reading.label_separator)
+    if options.labelled and not label:
         raise DocumentError("the label is empty")
-    if len(body) > source.max_document_bytes:
-        raise create_size_error(source.max_document_bytes)
+    if len(body) > options.max_document_bytes:
+        raise create_size_error(options.max_document_bytes)
     return label
