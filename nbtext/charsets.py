@@ -1,4 +1,4 @@
-"""Charsets of texts: which codec of Python reads the bytes that a label declares."""
+"""Charsets of texts: the Python codec for a declared charset label."""
 
 from __future__ import annotations
 
@@ -58,54 +58,75 @@ cp949           ksc5601 ksc_5601 windows-949
 utf-16-be       unicodefffe utf-16be
 utf-16          csunicode iso-10646-ucs-2 ucs-2 unicode unicodefeff utf-16 utf-16le
 """
-"""Codecs and their labels: the table of the WHATWG Encoding Standard, by which browsers and mail programs read.
+"""Python codecs and the labels that select them, from the WHATWG Encoding Standard.
 
-- Codecs are the ones that read the most of what is sent under the labels: the vendors' supersets of gb2312, shift_jis and euc-kr, and JIS X 0213 for
-  euc-jp, which has the circled digits. The standard's big5 has the characters of Hong Kong, as big5hkscs has and cp950 has not.
-- utf-16 without a mark is little-endian; the codec takes the other order from a mark.
-- x-user-defined is read as HTML demands.
-- The standard refuses iso-2022-kr and hz-gb-2312, and does not know utf-7, against attacks on browsers. Old mail has them, so Python's codecs read them.
+Browsers and mail programs follow this standard.
+
+- The codecs are the ones that read most of the texts sent under a label: the vendors' supersets of
+  gb2312, shift_jis and euc-kr, and JIS X 0213 for euc-jp, which has the circled digits. The
+  standard's big5 includes the characters of Hong Kong, as big5hkscs does and cp950 does not.
+- utf-16 without a byte order mark is little-endian. With a mark, the codec follows the mark.
+- x-user-defined is read as HTML requires.
+- The standard rejects iso-2022-kr, hz-gb-2312 and utf-7 because of attacks on browsers. Old mail
+  uses them, so Python's codecs read them.
 """
 
-_CODECS = {
-    label.replace("_", "-"): codec
-    for codec, *labels in map(str.split, _TABLE.strip().splitlines())
-    for label in labels
-}
+
+def _parse_table() -> dict[str, str]:
+    """Return the codec of each label, with hyphens instead of underscores."""
+    codecs_by_label = {}
+    for line in _TABLE.strip().splitlines():
+        codec, *labels = line.split()
+        for label in labels:
+            codecs_by_label[label.replace("_", "-")] = codec
+    return codecs_by_label
+
+
+_CODECS = _parse_table()
 
 _NOT_CHARSETS = ("punycode", "idna", "unicode-escape", "raw-unicode-escape")
-"""Codecs of Python that are no charsets of texts; punycode takes quadratic time."""
+"""Python codecs that are not charsets of texts. Punycode takes quadratic time."""
 
-_C1 = range(0x80, 0xA0)
+_C1_CONTROLS = range(0x80, 0xA0)
 
 UNDEFINED_AS_CONTROLS = "nbtext.undefined_as_controls"
-"""A way to treat errors: strict, but a byte of `_C1` that a charset of Windows leaves undefined is the control character of that number."""
+"""Error handler for decoding: strict, except for bytes of `_C1_CONTROLS`.
+
+If a charset of Windows leaves such a byte undefined, it becomes the control character with the same
+number.
+"""
 
 
 @lru_cache(1 << 8)
 def find_codec(label: str) -> str | None:
-    """Return the name of the codec of a charset, None if the label is unknown; names that are not in the table are Python's.
+    """Return the name of the codec of a charset label, None if the label is unknown.
 
-    >>> codec_of("GB2312"), codec_of("latin-1"), codec_of("cp850"), codec_of("base64")
+    Labels that are not in the table are names of Python codecs.
+
+    >>> find_codec("GB2312"), find_codec("latin-1"), find_codec("cp850"), find_codec("base64")
     ('gb18030', 'cp1252', 'cp850', None)
     """
     name = label.strip(" \t\r\n\f'\"").lower().replace("_", "-")
     try:
-        found = codecs.lookup(_CODECS.get(name, name)).name
-        found = codecs.lookup(_CODECS.get(found.replace("_", "-"), found)).name
-        b"a".decode(found, "ignore")  # raises for codecs that are not of text, such as base64
+        codec = codecs.lookup(_CODECS.get(name, name)).name
+        # the name that Python knows an alias by may be in the table
+        codec = codecs.lookup(_CODECS.get(codec.replace("_", "-"), codec)).name
+        b"a".decode(codec, "ignore")  # raises for codecs that are not of text, such as base64
     except (LookupError, ValueError):  # ValueError: the name contains a zero byte
         return None
-    return None if found in _NOT_CHARSETS else found
+    return None if codec in _NOT_CHARSETS else codec
 
 
-def _as_control(problem: UnicodeError) -> tuple[str, int]:
-    """Return what a byte is read as, and where to go on."""
-    if isinstance(problem, UnicodeDecodeError) and problem.encoding == "charmap":
-        byte = problem.object[problem.start]
-        if byte in _C1:
-            return chr(byte), problem.start + 1
-    raise problem
+def _decode_as_control(error: UnicodeError) -> tuple[str, int]:
+    """Return the control character of an undefined byte, and the position after it.
+
+    This is an error handler for `codecs`.
+    """
+    if isinstance(error, UnicodeDecodeError) and error.encoding == "charmap":
+        byte = error.object[error.start]
+        if byte in _C1_CONTROLS:
+            return chr(byte), error.start + 1
+    raise error
 
 
-codecs.register_error(UNDEFINED_AS_CONTROLS, _as_control)
+codecs.register_error(UNDEFINED_AS_CONTROLS, _decode_as_control)

@@ -1,10 +1,10 @@
-"""What a document has beside its text: fields, values of attributes and which are refused, a weight; and how these are joined to bytes.
+"""The parts of a document in addition to its text: fields, attribute values and a weight.
 
-`nbtext.corpus.document.Document` holds them apart. A digest of a document is one of
+`nbtext.corpus.document.Document` keeps them separate. For a digest of the document they are joined:
 
     TEXT  (U+001D NAME U+001C space CONTENT)*  [U+001D U+001C space ITEMS]  [U+001E VALUES]
 
-with U+001F between values. No text, field or value holds a separator.
+with U+001F between values. No text, field or value contains a separator.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 VALUE_SEPARATOR = "\x1f"
 
 FIELDS_KEY = "nbtext_fields"
-"""The key of the fields in lines of JSON that `nbtext label` writes."""
+"""The JSON key of fields in the lines that `nbtext label` writes."""
 
 _SEPARATORS = b"\0\x1c\x1d\x1e\x1f"
-_SPACES = bytes.maketrans(_SEPARATORS, b" " * len(_SEPARATORS))
+_SEPARATORS_TO_SPACES = bytes.maketrans(_SEPARATORS, b" " * len(_SEPARATORS))
 
-_LONGEST_NAME = 60
-"""Characters of the name of a field; the rest is cut off."""
+_MAX_NAME_CHARS = 60
+"""Longer names of fields are cut off."""
 
 WEIGHT_UNIT = 1000
 """Weights are whole numbers of thousandths, so that their sums are exact."""
@@ -41,29 +41,28 @@ WEIGHT_UNIT = 1000
 
 @lru_cache(1 << 12)
 def normalise_field_name(name: str) -> bytes:
-    """Return the name of a field made of that of a column, key or header: lower case, without white space, colon and separators.
+    """Return the name of the field of a column, key or header.
 
-    >>> field_name("Head Line")
+    It is in lower case, without white space, colons and separators.
+
+    >>> normalise_field_name("Head Line")
     b'head_line'
     """
-    return (
-        re.sub(r"[\s:\x00-\x1f\x7f]+", "_", name.strip().lower()[:_LONGEST_NAME]).encode(
-            "utf-8", "replace"
-        )
-        or b"_"
-    )
+    short_name = name.strip().lower()[:_MAX_NAME_CHARS]
+    normalised = re.sub(r"[\s:\x00-\x1f\x7f]+", "_", short_name)
+    return normalised.encode("utf-8", "replace") or b"_"
 
 
 _ESCAPE_SEQUENCE = (
     rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[()][0-9A-Z]|[=>78])"
 )
-"""What a terminal does not show (ECMA-48, section 5.4): colours, movements, titles, character sets."""
+"""Control sequences of terminals: colours, movements, titles, character sets (ECMA-48, 5.4)."""
 
 
 def clean_text(text: bytes) -> bytes:
-    """Return a text as it may stand in a document: with spaces in place of separators and of NUL bytes, without what steers a terminal.
+    """Return a text with spaces instead of separators, and without terminal control sequences.
 
-    So no text passes for a field, for values or for a category, whatever the pattern of words, and a word in colour is that word.
+    So no text can imitate a field, a value or a category, and a coloured word is that word.
     """
     if not contains_separators(text):
         return text
@@ -71,73 +70,78 @@ def clean_text(text: bytes) -> bytes:
 
 
 def replace_separators(text: bytes) -> bytes:
-    """Return a text with spaces in place of separators and of NUL bytes."""
-    return text.translate(_SPACES) if contains_separators(text) else text
+    """Return a text with spaces instead of separators and NUL bytes."""
+    return text.translate(_SEPARATORS_TO_SPACES) if contains_separators(text) else text
 
 
 def contains_separators(text: bytes) -> bool:
-    """Return whether there are separators, NUL bytes or escape sequences in a text."""
-    return (
-        0 in text or 0x1B in text or 0x1C in text or 0x1D in text or 0x1E in text or 0x1F in text
-    )  # looking for bytes takes ten times as long
+    """Return whether a text contains separators, NUL bytes or escape characters."""
+    # searching for bytes objects would take ten times as long
+    return 0 in text or 0x1B in text or 0x1C in text or 0x1D in text or 0x1E in text or 0x1F in text
 
 
 def clean_fields(fields: Fields) -> Fields:
-    """Return fields with spaces in place of separators.
+    """Return fields whose contents are cleaned as by `clean_text`.
 
-    Raise `UnicodeDecodeError` for what is no UTF-8: later nobody would know the document, and it would end the run.
+    Raise `UnicodeDecodeError` if they are not UTF-8. Later, the error could not be assigned to a
+    document.
     """
-    together = b"\n".join(chain.from_iterable(fields))
-    if not together.isascii():
-        together.decode()
-    return (
-        [(name, clean_text(content)) for name, content in fields]
-        if contains_separators(together)
-        else fields
-    )
+    joined = b"\n".join(chain.from_iterable(fields))
+    if not joined.isascii():
+        joined.decode()
+    if not contains_separators(joined):
+        return fields
+    return [(name, clean_text(content)) for name, content in fields]
 
 
 def parse_field_pairs(pairs: object) -> Fields:
-    """Return the fields of names and contents as JSON has them; raise `ValueError` for what are no pairs of texts."""
+    """Return the fields of a JSON list of pairs of name and content.
+
+    Items have an empty name. Raise `ValueError` if it is not a list of pairs of texts.
+    """
     if not isinstance(pairs, list) or not all(
-        isinstance(pair, list) and all(isinstance(part, str) for part in pair) for pair in pairs
+        isinstance(pair, list) and all(isinstance(text, str) for text in pair) for pair in pairs
     ):
         raise ValueError
     encoded = [(name, content.encode("utf-8", "replace")) for name, content in pairs]
-    items = b" ".join([items for name, items in encoded if not name])
-    return [
-        *((normalise_field_name(name), words) for name, words in encoded if name),
-        *([(b"", items)] if items else []),
-    ]
+    fields = [(normalise_field_name(name), content) for name, content in encoded if name]
+    items = b" ".join([content for name, content in encoded if not name])
+    if items:
+        fields.append((b"", items))
+    return fields
 
 
 def render_document(text: bytes, fields: Fields) -> bytes:
-    """Return a document as people read it: fields are lines after the text."""
-    return b"".join(
-        [
-            text,
-            *((b"\n%b: %b" if name else b"\n%b  %b") % (name, content) for name, content in fields),
-        ]
-    )
+    """Return a document for display: its fields are lines after the text."""
+    pieces = [text]
+    for name, content in fields:
+        pieces.append((b"\n%b: %b" if name else b"\n%b  %b") % (name, content))
+    return b"".join(pieces)
 
 
 def iter_content_offsets(text: bytes, fields: Fields) -> Iterator[int]:
-    """Yield the place in what is shown where the content of each field begins."""
+    """Yield the offset in `render_document` at which the content of each field starts."""
     end = len(text)
     for name, content in fields:
-        yield (begin := end + len(name) + 3)
-        end = begin + len(content)
+        start = end + len(name) + 3  # a line end and two characters after the name
+        yield start
+        end = start + len(content)
 
 
 def serialise_document(text: bytes, fields: Fields = (), values: Names = ()) -> bytes:
-    """Return a document as one value of bytes, of which digests are made."""
+    """Return a document as bytes, for digests."""
     if fields:
         text = b"\x1d".join([text, *map(b"\x1c ".join, fields)])
-    return text + b"\x1e" + VALUE_SEPARATOR.join(values).encode() if values else text
+    if values:
+        text += b"\x1e" + VALUE_SEPARATOR.join(values).encode()
+    return text
 
 
 def append_weight(document: bytes, units: int) -> bytes:
-    """Join a document and its weight if that is not 1, behind a byte that UTF-8 never has: a ledger has fingerprints of both."""
+    """Return a serialised document with its weight if that is not 1.
+
+    A byte that UTF-8 does not use separates them. The ledger has fingerprints of both together.
+    """
     return document if units == WEIGHT_UNIT else b"%b\xff%d" % (document, units)
 
 
@@ -147,28 +151,28 @@ class FieldColumns(NamedTuple):
     names: list[bytes]
     """Name of each field of words, length n_fields."""
     contents: list[bytes]
-    """Its words, length n_fields."""
+    """Content of each field of words, length n_fields."""
     documents: Ints
-    """Its document, shape (n_fields,)."""
+    """Document of each field of words, shape (n_fields,)."""
     items: list[bytes]
-    """The items of each document that has some, with spaces between them."""
+    """Items of each document that has items, separated by spaces."""
     item_documents: Ints
-    """Their documents."""
+    """Document of each element of ``items``."""
 
     @classmethod
     def from_fields(cls, fields: Sequence[Fields]) -> Self:
-        """Return the columns of the fields of each document, of which one has some."""
+        """Return the columns of the fields of each document. At least one document has fields."""
         import numpy as np
 
-        owners = np.repeat(np.arange(len(fields)), list(map(len, fields)))
+        documents = np.repeat(np.arange(len(fields)), list(map(len, fields)))
         names, contents = zip(*chain.from_iterable(fields), strict=True)
-        of_words = np.fromiter(map(bool, names), np.bool_, len(names))
+        has_words = np.fromiter(map(bool, names), np.bool_, len(names))
         return cls(
-            list(compress(names, of_words)),
-            list(compress(contents, of_words)),
-            owners[of_words],
-            list(compress(contents, ~of_words)),
-            owners[~of_words],
+            list(compress(names, has_words)),
+            list(compress(contents, has_words)),
+            documents[has_words],
+            list(compress(contents, ~has_words)),
+            documents[~has_words],
         )
 
 
@@ -176,28 +180,29 @@ ATTRIBUTE_KINDS = ("categorical", "count", "numeric")
 """The parameters of `nbtext.settings.Reading` that name attributes."""
 
 NON_TEXT_SETTINGS = ("tag_fields", *ATTRIBUTE_KINDS)
-"""Those that name what a document has beside its text."""
+"""The parameters of `nbtext.settings.Reading` that name parts other than the text."""
 
 NO_TEXT = "none"
-"""The text column of documents that consist of attributes alone."""
+"""The text column of documents that consist only of attributes."""
 
+# Within these bounds, squares can be summed exactly.
 MAX_NUMBER = 1e100
+"""Upper bound of the absolute value of a number."""
 MIN_NUMBER = 1e-100
-"""Range of the absolute value of a number that is not 0, so that squares can be summed exactly."""
+"""Lower bound of the absolute value of a number that is not 0."""
 
 COUNT_LIMIT = 2**53
-"""Upper bound of counts, itself excluded."""
+"""Upper bound of counts, excluded."""
 
 MAX_STD_DEVIATIONS = 1e50
-"""Most standard deviations between a number and a mean in a score, so that sums of squares stay finite."""
+"""Largest distance of a number from a mean in a score, so that sums of squares stay finite."""
 
 MAX_DOCUMENT_WEIGHT = 1_000_000
-"""Largest weight of a document."""
 
 _WEIGHT = re.compile(r"(\d{1,7})(?:\.(\d{0,3})0*)?", re.ASCII)
 
 DECLARED_SIZE = re.compile(r"=([1-9]\d{0,8})$")
-"""The number of values that a categorical column is declared to have, at the end of its name."""
+"""The declared number of values of a categorical column, at the end of its name."""
 
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 
@@ -211,10 +216,10 @@ class Attributes(NamedTuple):
 
     @classmethod
     def from_settings(cls, reading: Reading) -> Attributes:
-        """Return those that the settings name."""
-        of_kinds = (reading.categorical, reading.count, reading.numeric)
+        """Return the attributes that the settings name."""
         categorical, counts, numeric = (
-            tuple(columns.split(",")) if columns else () for columns in of_kinds
+            tuple(columns.split(",")) if columns else ()
+            for columns in (reading.categorical, reading.count, reading.numeric)
         )
         return cls(tuple(DECLARED_SIZE.sub("", name) for name in categorical), counts, numeric)
 
@@ -229,61 +234,76 @@ class Attributes(NamedTuple):
         return self.counts + self.numeric
 
     def normalise_values(self, values: Names) -> tuple[str, ...]:
-        """Return the values of a document, empty where missing, as they are counted; raises `DocumentError` for a value that is not of its kind."""
-        checked = [_category(value) for value in values[: len(self.categorical)]]
-        for place, name in enumerate(self.number_columns, len(checked)):
-            checked.append(
-                _number(
-                    name,
-                    values[place].strip(),
-                    whole=place < len(self.categorical) + len(self.counts),
-                )
-            )
-        return tuple(checked)
+        """Return the values of a document in the form in which they are counted.
+
+        Missing values are empty. Raise `DocumentError` for a value that is not of its kind.
+        """
+        n_categorical = len(self.categorical)
+        n_whole = n_categorical + len(self.counts)
+        normalised = [_normalise_category(value) for value in values[:n_categorical]]
+        for index, name in enumerate(self.number_columns, len(normalised)):
+            number = _normalise_number(name, values[index].strip(), is_whole=index < n_whole)
+            normalised.append(number)
+        return tuple(normalised)
 
 
 NO_ATTRIBUTES = Attributes()
 
 
 def parse_declared_sizes(reading: Reading) -> list[int | None]:
-    """Return the number of values that each categorical column is declared to have; None for those that occur in training."""
+    """Return the declared number of values of each categorical column.
+
+    None for a column without declaration, whose values are those of the training documents.
+    """
     names = reading.categorical.split(",") if reading.categorical else []
-    return [int(found[1]) if (found := DECLARED_SIZE.search(name)) else None for name in names]
+    matches = [DECLARED_SIZE.search(name) for name in names]
+    return [int(match[1]) if match else None for match in matches]
 
 
-def _category(value: str) -> str:
+def _normalise_category(value: str) -> str:
     return " ".join(value.replace("\0", " ").split())  # U+001E and U+001F are white space
 
 
-def _number(name: str, value: str, *, whole: bool) -> str:
-    """Return the number as Python writes it, so that equal numbers are equal text; raises `DocumentError`."""
+def _normalise_number(name: str, value: str, *, is_whole: bool) -> str:
+    """Return the number as Python writes it, so that equal numbers are equal texts.
+
+    An empty value stays empty. Raise `DocumentError` if it is no number, or out of bounds.
+    """
     if not value:
         return ""
-    if _NUMBER.fullmatch(value):
+    is_number = _NUMBER.fullmatch(value) is not None
+    if is_number:
         number = float(value)
-        if whole and number.is_integer() and 0 <= number < COUNT_LIMIT:
+        if is_whole and number.is_integer() and 0 <= number < COUNT_LIMIT:
             return str(int(number))
-        if not whole and (number == 0 or MIN_NUMBER <= abs(number) <= MAX_NUMBER):
-            return repr(number or 0.0)
-    beyond = f" from {MIN_NUMBER:g} to {MAX_NUMBER:g} in size" if _NUMBER.fullmatch(value) else ""
-    wanted = "a whole number from 0" if whole else f"a number{beyond}"
+        if not is_whole and (number == 0 or MIN_NUMBER <= abs(number) <= MAX_NUMBER):
+            return repr(number or 0.0)  # no negative zero
+    expected = "a whole number from 0" if is_whole else "a number"
+    if is_number and not is_whole:
+        expected += f" from {MIN_NUMBER:g} to {MAX_NUMBER:g} in size"
     raise DocumentError(
-        f"the value {value[:40]!r} at {name!r} is not {wanted}",
+        f"the value {value[:40]!r} at {name!r} is not {expected}",
         hint="leave it empty where it is not known",
     )
 
 
 def parse_weight(name: str, value: str) -> int:
-    """Return the weight at ``name`` in units of 1/`WEIGHT_UNIT`; raises `DocumentError` for what is no number from 0 with at most three decimals.
+    """Return the weight in column ``name`` in units of 1 / `WEIGHT_UNIT`.
 
-    >>> weight_in_units("column 3", "0.25")
+    Raise `DocumentError` if it is not a number from 0 to `MAX_DOCUMENT_WEIGHT` with at most three
+    decimals.
+
+    >>> parse_weight("column 3", "0.25")
     250
     """
-    found = _WEIGHT.fullmatch(value.strip())
-    units = found and int(found[1]) * WEIGHT_UNIT + int((found[2] or "").ljust(3, "0"))
-    if units is None or units > MAX_DOCUMENT_WEIGHT * WEIGHT_UNIT:
-        wanted = f"a number from 0 to {MAX_DOCUMENT_WEIGHT:,} with at most three decimals"
-        raise DocumentError(
-            f"the weight {value[:40]!r} at {name!r} is not {wanted}", hint="give every document one"
-        )
-    return units
+    match = _WEIGHT.fullmatch(value.strip())
+    if match:
+        decimals = (match[2] or "").ljust(3, "0")
+        units = int(match[1]) * WEIGHT_UNIT + int(decimals)
+        if units <= MAX_DOCUMENT_WEIGHT * WEIGHT_UNIT:
+            return units
+    expected = f"a number from 0 to {MAX_DOCUMENT_WEIGHT:,} with at most three decimals"
+    raise DocumentError(
+        f"the weight {value[:40]!r} at {name!r} is not {expected}",
+        hint="give every document one",
+    )

@@ -1,17 +1,18 @@
 """Dataclasses that are quick to define, for modules that every command imports.
 
-`dataclasses.dataclass` compiles the methods of each class, which takes 6.7 % of the instructions of a command that answers one document. Here all
-classes share their methods. Making an instance takes some microseconds: where many are made, use the standard dataclass.
+`dataclasses.dataclass` compiles the methods of each class, which takes 6.7 % of the instructions
+of a command that classifies one document. Here all classes share their methods. Creating an
+instance takes some microseconds: use the standard dataclass for classes with many instances.
 """
 
 from __future__ import annotations
 
 from dataclasses import MISSING, FrozenInstanceError, fields
-from dataclasses import dataclass as _standard
+from dataclasses import dataclass as _standard_dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # for a type checker it is the standard one
+if TYPE_CHECKING:  # type checkers see the standard dataclass
     from collections.abc import Callable
     from dataclasses import dataclass as dataclass  # noqa: PLC0414
 else:
@@ -22,37 +23,40 @@ else:
         eq: bool = True,
         kw_only: bool = False,
     ) -> Any:  # noqa: ANN401
-        """Return the decorator that does as `dataclasses.dataclass`, without compiling anything."""
+        """Return a decorator like `dataclasses.dataclass`, without compiling methods."""
         methods = {"__init__": _initialise, "__repr__": _represent}
         if eq:
-            methods |= {"__eq__": _equals, "__hash__": _hash if frozen else None}
+            methods["__eq__"] = _equals
+            methods["__hash__"] = _hash if frozen else None
         if frozen:
-            methods |= {"__setattr__": _refuse, "__delattr__": _refuse}
+            methods |= {"__setattr__": _refuse_change, "__delattr__": _refuse_change}
 
         def decorate(cls: type) -> type:
             for name, method in methods.items():
                 if getattr(cls, name) is getattr(object, name):
                     setattr(cls, name, method)
-            return _standard(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
+            return _standard_dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
 
         return decorate
 
 
-# Any dataclass.
+# The methods below work on any dataclass.
 def _initialise(self: Any, *values: object, **named: object) -> None:  # noqa: ANN401
-    """Set the fields as given, or to their defaults; raise TypeError for a missing argument or one too many."""
-    places, defaults, made, needed = _parameters(self.__class__)
-    given = {**dict(zip(places, values, strict=False)), **named}
+    """Set the fields to the arguments or their defaults.
+
+    Raise TypeError if an argument is missing, unknown or repeated, or if there are too many.
+    """
+    positional, defaults, factories, required = _parameters(self.__class__)
+    arguments = {**dict(zip(positional, values, strict=False)), **named}
     if (
-        len(values) > len(places)
-        or len(given) < len(values) + len(named)
-        or not needed <= given.keys() <= defaults.keys()
+        len(values) > len(positional)
+        or len(arguments) < len(values) + len(named)
+        or not required <= arguments.keys() <= defaults.keys()
     ):
         raise TypeError(f"{type(self).__name__}() takes {', '.join(defaults)}, each once")
-    vars(self).update(
-        defaults, **{name: make() for name, make in made.items() if name not in given}
-    )
-    vars(self).update(given)
+    created = {name: create() for name, create in factories.items() if name not in arguments}
+    vars(self).update(defaults, **created)
+    vars(self).update(arguments)
     if hasattr(self, "__post_init__"):
         self.__post_init__()
 
@@ -61,37 +65,41 @@ def _initialise(self: Any, *values: object, **named: object) -> None:  # noqa: A
 def _parameters(
     cls: type,
 ) -> tuple[list[str], dict[str, object], dict[str, Callable[[], object]], set[str]]:
-    """Return the fields of a dataclass that may be given by place, all with their defaults, what makes a default anew, and those without any."""
-    every = fields(cls)
-    places = [each.name for each in every if each.init and not each.kw_only]
-    made = {
-        each.name: each.default_factory for each in every if each.default_factory is not MISSING
+    """Return the parameters of a dataclass.
+
+    These are the names of positional parameters, the default of each parameter (`MISSING` if it
+    has none), the default factories by name, and the names of required parameters.
+    """
+    all_fields = fields(cls)
+    positional = [field.name for field in all_fields if field.init and not field.kw_only]
+    defaults = {field.name: field.default for field in all_fields}
+    factories = {
+        field.name: field.default_factory
+        for field in all_fields
+        if field.default_factory is not MISSING
     }
-    defaults = {each.name: each.default for each in every}
-    return (
-        places,
-        defaults,
-        made,
-        {name for name, value in defaults.items() if value is MISSING} - made.keys(),
-    )
+    required = {name for name, value in defaults.items() if value is MISSING} - factories.keys()
+    return positional, defaults, factories, required
 
 
-def _values(self: Any) -> dict[str, object]:  # noqa: ANN401
-    return {each.name: getattr(self, each.name) for each in fields(self)}
+def _field_values(self: Any) -> dict[str, object]:  # noqa: ANN401
+    return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def _represent(self: object) -> str:
-    shown = ", ".join(f"{name}={value!r}" for name, value in _values(self).items())
-    return f"{type(self).__qualname__}({shown})"
+    values = ", ".join(f"{name}={value!r}" for name, value in _field_values(self).items())
+    return f"{type(self).__qualname__}({values})"
 
 
 def _equals(self: object, other: object) -> bool:
-    return _values(self) == _values(other) if type(self) is type(other) else NotImplemented
+    if type(self) is not type(other):
+        return NotImplemented
+    return _field_values(self) == _field_values(other)
 
 
 def _hash(self: object) -> int:
-    return hash(tuple(_values(self).values()))
+    return hash(tuple(_field_values(self).values()))
 
 
-def _refuse(self: object, name: str, *_: object) -> None:
+def _refuse_change(self: object, name: str, *_: object) -> None:
     raise FrozenInstanceError(f"cannot change {name!r} of {type(self).__name__}")

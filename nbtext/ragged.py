@@ -1,6 +1,7 @@
-"""Rows of different lengths in flat arrays, of which row i is ``[starts[i], starts[i] + sizes[i])``, and look-up in sorted keys.
+"""Rows of different lengths in flat arrays, and look-up in sorted keys.
 
-Texts of many documents are rows of bytes in one buffer: no object for each document until somebody asks for its bytes.
+Row i of a flat array is ``[starts[i], starts[i] + sizes[i])``. The texts of many documents are rows
+of bytes in one buffer, so a document is no object of its own until its bytes are needed.
 """
 
 from __future__ import annotations
@@ -16,42 +17,48 @@ if TYPE_CHECKING:
     from nbtext.type_names import Array, AttributeValues, Fields, Ints, Numbers
 
 
-def find_sorted(keys: Array, wanted: Array) -> Ints:
-    """Return the place of each wanted key among ascending ``keys``, the first of equals, −1 if it is not there; shape (n_wanted,).
+def find_sorted(keys: Array, queries: Array) -> Ints:
+    """Return the index of each query in ascending ``keys``, −1 if it is missing.
+
+    The result has the shape (n_queries,). If a key is repeated, its first index is returned.
 
     >>> find_sorted(np.array([2, 3, 5]), np.array([5, 4])).tolist()
     [2, -1]
     """
     if not keys.size:
-        return np.full(wanted.size, -1, np.int64)
-    place = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
-    return np.where(keys[place] == wanted, place, -1)
+        return np.full(queries.size, -1, np.int64)
+    indices = np.minimum(np.searchsorted(keys, queries), keys.size - 1)
+    return np.where(keys[indices] == queries, indices, -1)
 
 
 def compute_flat_indices(starts: Ints, sizes: Ints) -> Ints:
     """Return the indices of all elements of all rows, row after row, shape (sum of sizes,).
 
-    >>> flat_indices(np.array([10, 20]), np.array([2, 3])).tolist()
+    >>> compute_flat_indices(np.array([10, 20]), np.array([2, 3])).tolist()
     [10, 11, 20, 21, 22]
     """
     ends = np.cumsum(sizes)
-    begins = np.repeat(starts - (ends - sizes), sizes)
-    return begins + np.arange(begins.size)
+    shifts = np.repeat(starts - (ends - sizes), sizes)
+    return shifts + np.arange(shifts.size)
 
 
 def compute_offsets(sizes: Numbers) -> Ints:
-    """Return the start of each row when rows are packed without gaps, and the end of the last, shape (n_rows + 1,)."""
+    """Return the start of each row of rows without gaps, and the end of the last row.
+
+    Shape (n_rows + 1,).
+    """
     bounds = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=bounds[1:])
     return bounds
 
 
 def are_rows_increasing(values: Ints, bounds: Ints) -> bool:
-    """Return whether the values of each row rise strictly."""
-    rising = values[1:] > values[:-1]
-    begins = bounds[1:-1]
-    rising[begins[(begins > 0) & (begins < values.size)] - 1] = True
-    return bool(rising.all())
+    """Return whether the values of each row increase strictly."""
+    increases = values[1:] > values[:-1]
+    starts = bounds[1:-1]
+    # the first value of a row may be lower than the last value of the previous row
+    increases[starts[(starts > 0) & (starts < values.size)] - 1] = True
+    return bool(increases.all())
 
 
 class GrowingRows:
@@ -66,17 +73,18 @@ class GrowingRows:
         return self._size
 
     def append(self, elements: Ints, sizes: Ints) -> None:
-        """Add rows, given as their elements row after row and their sizes."""
+        """Add rows, given their elements, row after row, and their sizes."""
         first = self._size
-        begin = int(self._bounds[self._size])
+        start = int(self._bounds[self._size])
         self._size += sizes.size
         if self._size >= self._bounds.size:
             self._bounds = np.resize(self._bounds, 2 * self._size + 1)
-        self._bounds[first + 1 : self._size + 1] = begin + np.cumsum(sizes)
+        self._bounds[first + 1 : self._size + 1] = start + np.cumsum(sizes)
+
         end = int(self._bounds[self._size])
         if end > self._elements.size:
             self._elements = np.resize(self._elements, 2 * end)
-        self._elements[begin:end] = elements
+        self._elements[start:end] = elements
 
     def truncate(self, size: int) -> None:
         """Keep only the first ``size`` rows."""
@@ -91,24 +99,29 @@ class GrowingRows:
         return self._elements[compute_flat_indices(self._bounds[rows], self.take_sizes(rows))]
 
 
+# Each step on whole arrays releases the interpreter lock and takes it again, so smaller blocks
+# take longer where other threads run. Larger blocks do not fit into the processor's cache.
 BLOCK_BYTES = 1 << 21
-"""Size of a block of documents. Each step on whole arrays releases the interpreter lock and takes it again, so more and smaller ones would take longer
-where threads work beside it; larger ones do not fit into the processor's cache."""
+"""Size of a block of documents."""
 
 BLOCK_DOCUMENTS = 1 << 14
+"""Largest number of documents in a block."""
 
 BlockItem = TypeVar("BlockItem")
 
 TEXT_SEPARATOR = b"\0"
-"""What stands between two texts of a block."""
+"""The byte between two texts of a block."""
 
 
 @dataclass(frozen=True, eq=False)
 class TextBlock(Sequence[bytes]):
-    """Texts one after the other: text i is ``buffer[starts[i]:ends[i]]``, and one NUL byte stands between two texts."""
+    """Texts in one buffer, with a NUL byte between texts.
+
+    Text i is ``buffer[starts[i]:ends[i]]``.
+    """
 
     buffer: bytes
-    """May begin before the first text and go on after the last: slices share it."""
+    """May start before the first text and end after the last text, because slices share it."""
     starts: Ints
     """Shape (n_texts,), ascending."""
     ends: Ints
@@ -116,9 +129,9 @@ class TextBlock(Sequence[bytes]):
 
     @classmethod
     def from_texts(cls, texts: Sequence[bytes]) -> TextBlock:
-        """Return the block of some texts: itself if it is one already.
+        """Return the block of some texts. A block is returned unchanged.
 
-        >>> list(TextBlock.of([b"win", b"", b"a prize"])[1:])
+        >>> list(TextBlock.from_texts([b"win", b"", b"a prize"])[1:])
         [b'', b'a prize']
         """
         if isinstance(texts, TextBlock):
@@ -131,19 +144,19 @@ class TextBlock(Sequence[bytes]):
         return self.starts.size
 
     @overload
-    def __getitem__(self, place: int, /) -> bytes: ...
+    def __getitem__(self, index: int, /) -> bytes: ...
 
     @overload
-    def __getitem__(self, place: slice, /) -> TextBlock: ...
+    def __getitem__(self, index: slice, /) -> TextBlock: ...
 
-    def __getitem__(self, place: int | slice, /) -> bytes | TextBlock:
+    def __getitem__(self, index: int | slice, /) -> bytes | TextBlock:
         """Return one text, or a block of consecutive texts that shares the buffer."""
-        if isinstance(place, slice):
-            begin, end, step = place.indices(len(self))
+        if isinstance(index, slice):
+            start, end, step = index.indices(len(self))
             if step != 1:
                 raise ValueError("the texts of a block are consecutive")
-            return TextBlock(self.buffer, self.starts[begin:end], self.ends[begin:end])
-        return self.buffer[self.starts[place] : self.ends[place]]
+            return TextBlock(self.buffer, self.starts[start:end], self.ends[start:end])
+        return self.buffer[self.starts[index] : self.ends[index]]
 
     def __iter__(self) -> Iterator[bytes]:
         return map(self.buffer.__getitem__, map(slice, self.starts.tolist(), self.ends.tolist()))
@@ -155,36 +168,48 @@ class TextBlock(Sequence[bytes]):
 
     @property
     def joined(self) -> bytes:
-        """The texts with one NUL byte between two: the buffer, without copying it, if all of its texts are in the block."""
-        return self.buffer[self.starts[0] : self.ends[-1]] if len(self) else b""
+        """The texts with one NUL byte between two texts.
+
+        This is the buffer itself, without a copy, if all of its texts are in the block.
+        """
+        if not len(self):
+            return b""
+        return self.buffer[self.starts[0] : self.ends[-1]]
 
 
 @dataclass(frozen=True, eq=False)
 class LabelledBlock:
-    """Documents by columns: texts and labels, and what some of them have beside these."""
+    """Documents by columns: texts, labels, and the fields, values and weights of the documents."""
 
     texts: TextBlock
     labels: Sequence[Any]
     """Distinct labels, as `nbtext.prediction.labels.Label`."""
     label_indices: Ints
-    """The place in ``labels`` of each text's label, shape (n_texts,)."""
+    """The index in ``labels`` of each text's label, shape (n_texts,)."""
     fields: Sequence[Fields] = ()
-    """Those of each text; empty if no text has any, as are the values."""
+    """The fields of each text; empty if all texts are without fields."""
     values: AttributeValues = ()
+    """The attribute values of each text; empty if all texts are without values."""
     weights: Ints | None = None
-    """Shape (n_texts,), in units of 1 / `nbtext.document_fields.WEIGHT_UNIT`; None if all are 1."""
+    """Weights in units of 1 / `nbtext.document_fields.WEIGHT_UNIT`, shape (n_texts,).
+
+    None if all weights are 1.
+    """
 
     @classmethod
     def from_labels(
-        cls, labels: Sequence[Any], texts: Sequence[bytes], name: Callable[[Any], str] | None = None
+        cls, keys: Sequence[Any], texts: Sequence[bytes], name: Callable[[Any], str] | None = None
     ) -> LabelledBlock:
-        """Return the block of some texts, given the label of each, or what ``name`` makes labels of."""
-        number = {label: place for place, label in enumerate(dict.fromkeys(labels))}
-        return cls(
-            TextBlock.from_texts(texts),
-            list(map(name, number) if name else number),
-            np.fromiter(map(number.__getitem__, labels), np.int64, len(labels)),
-        )
+        """Return the block of some texts.
+
+        ``keys`` are the labels of the texts, or objects of which ``name`` returns the label.
+        """
+        key_indices = {key: index for index, key in enumerate(dict.fromkeys(keys))}
+        labels = list(key_indices)
+        if name is not None:
+            labels = list(map(name, labels))
+        indices = np.fromiter(map(key_indices.__getitem__, keys), np.int64, len(keys))
+        return cls(TextBlock.from_texts(texts), labels, indices)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -196,23 +221,25 @@ def split_into_blocks(
     max_items: int = BLOCK_DOCUMENTS,
     max_bytes: int = BLOCK_BYTES,
 ) -> Iterator[list[BlockItem]]:
-    """Yield lists of consecutive items, each ended when it reaches so many bytes by ``size`` or ``at_once`` items; none is empty.
+    """Yield non-empty lists of consecutive items.
 
-    Raise what making the items raises after those before it.
+    A list ends with the item at which it has ``max_items`` items, or ``max_bytes`` bytes, where
+    ``size`` returns the bytes of an item. If ``items`` raises an exception, the items before it are
+    yielded first.
     """
     block: list[BlockItem] = []
-    total = 0
+    block_bytes = 0
     failure = None
     try:
         for item in items:
             block.append(item)
-            total += size(item)
-            if total >= max_bytes or len(block) >= max_items:
+            block_bytes += size(item)
+            if block_bytes >= max_bytes or len(block) >= max_items:
                 yield block
                 block = []
-                total = 0
-    except Exception as raised:  # noqa: BLE001 - raised again below
-        failure = raised
+                block_bytes = 0
+    except Exception as error:  # noqa: BLE001 - raised again below
+        failure = error
     if block:
         yield block
     if failure is not None:

@@ -88,7 +88,10 @@ def add_classifier(folder: Path) -> None:
     (line,) = re.findall(r'here `("[a-z-]+": "[A-Za-z]+",)`', section)
     (folder / "nbtext/classifiers/nearest_centroid.py").write_text(dedent(code), encoding="utf-8")
     (kind,) = re.findall(r'here `("[a-z-]+": \{.*\},)`', section)
-    for file, table, entry in (("settings", "CLASSIFIERS", line), ("compatibility", "OFFERED_TRAITS", kind)):
+    for file, table, entry in (
+        ("settings", "CLASSIFIERS", line),
+        ("compatibility", "OFFERED_TRAITS", kind),
+    ):
         path = folder / f"nbtext/{file}.py"
         before = path.read_text(encoding="utf-8")
         path.write_text(

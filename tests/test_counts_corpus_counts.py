@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.counts.corpus_counts import (
-    _first_impossible,
+    _find_first_impossible,
     include_ngram_parts,
     is_in_vocabulary,
     relabel_documents,
@@ -108,7 +108,7 @@ def test_some_documents_each_under_a_label_of_its_own(
     rows = sorted(data.draw(st.sets(st.integers(0, len(labelled) - 1), min_size=1)))
     labels = data.draw(st.lists(st.sampled_from("uvw"), min_size=len(rows), max_size=len(rows)))
     statistics, counted_documents = documents(labelled)
-    found = relabel_documents(statistics, counted_documents.rows(np.array(rows)), labels, 4096)
+    found = relabel_documents(statistics, counted_documents.take(np.array(rows)), labels, 4096)
     wanted, _ = documents(
         [(label, labelled[row][1]) for row, label in zip(rows, labels, strict=True)]
     )
@@ -118,7 +118,7 @@ def test_some_documents_each_under_a_label_of_its_own(
 
 def test_none_of_the_documents_that_were_counted_is_the_first_that_cannot_be_subtracted() -> None:
     learnt = [("x", "ant bee"), ("x", "ant"), ("y", "cat")]
-    assert _first_impossible(counted(learnt), *documents(learnt[:2])) is None
+    assert _find_first_impossible(counted(learnt), *documents(learnt[:2])) is None
 
 
 def test_categories_are_terms_that_no_text_can_hold() -> None:

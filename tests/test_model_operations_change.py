@@ -109,10 +109,10 @@ def test_what_was_never_learnt_is_named_or_cannot_be_told_from_what_was(
         return
     assert plain(model.fitted.statistics) == before
     if isinstance(problem, NotInModelError):
-        named = gone[problem.number]
+        named = gone[problem.index]
         assert not learnt
         assert problem.label == named[0]
-        assert gone[: problem.number + 1].count(named) > corpus.count(named) or size < len(corpus)
+        assert gone[: problem.index + 1].count(named) > corpus.count(named) or size < len(corpus)
     else:
         assert "nothing would be left" in str(problem)
         assert len(corpus) == len(gone)
@@ -149,7 +149,7 @@ def test_the_first_document_that_makes_counts_fall_below_zero_is_named() -> None
     ):
         with pytest.raises(NotInModelError, match="nothing is forgotten") as raised:
             model.forget(*parted(gone))
-        assert (raised.value.number, raised.value.label) == (number, gone[number][0])
+        assert (raised.value.index, raised.value.label) == (number, gone[number][0])
     assert plain(model.fitted.statistics) == plain(fitted({}, corpus).fitted.statistics)
 
 

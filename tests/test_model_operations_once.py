@@ -139,7 +139,7 @@ def test_what_the_ledger_knows_is_forgotten_once(
     if otherwise:
         with pytest.raises(NotInModelError, match="nothing is forgotten") as raised:
             remove_batch(model.counts, ledger, batch)
-        label, text = gone[raised.value.number]
+        label, text = gone[raised.value.index]
         assert text in otherwise
         assert (raised.value.label, raised.value.hint) == (
             label,

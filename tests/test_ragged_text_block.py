@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.corpus.document import Document
-from nbtext.counts.counting import _in_blocks
+from nbtext.counts.counting import _iter_labelled_blocks
 from nbtext.document_fields import WEIGHT_UNIT
 from nbtext.ragged import LabelledBlock, TextBlock
 
@@ -60,7 +60,7 @@ def test_single_documents_and_blocks_are_counted_in_their_order(
             if is_packed
             else [Document("", label, text, weight=weight) for label, text in block]
         )
-    found = list(_in_blocks(items))
+    found = list(_iter_labelled_blocks(items))
     assert [pair for block in found for pair in pairs_of(block)] == [
         pair for block in blocks for pair in block
     ]

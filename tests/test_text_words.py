@@ -19,7 +19,7 @@ from nbtext.settings import LANGUAGES
 from nbtext.text.words import (
     MAX_WORD_BYTES,
     MISREAD_ENCODINGS,
-    _stream_safe,
+    _make_stream_safe,
     load_stop_words,
     split_words,
 )
@@ -65,9 +65,9 @@ runs = st.lists(
 @examples(12)
 @given(runs.map(lambda parts: "".join(character * n for character, n in parts)))
 def test_runs_of_marks_are_those_of_the_stream_safe_text_format(text: str) -> None:
-    assert _stream_safe(text) == oracle.stream_safe(text)
+    assert _make_stream_safe(text) == oracle.stream_safe(text)
     assert split_words(text) == oracle.words(text)
-    assert _stream_safe(_stream_safe(text)) == _stream_safe(text)
+    assert _make_stream_safe(_make_stream_safe(text)) == _make_stream_safe(text)
 
 
 def test_what_becomes_of_a_word_with_31_marks() -> None:

@@ -1,7 +1,8 @@
-"""A corpus as counts, their table and a sample of its documents, and what can be done with it without reading it again.
+"""A corpus as counts: its count table and a sample of its documents.
 
-Two corpora add and subtract; terms are left out, classes renamed or merged, documents forgotten; and any part of a corpus that was counted
-once is the sum of its documents, or the whole less the others.
+Counts of two corpora add and subtract. Terms can be removed, classes renamed or merged, and
+documents removed, without reading the corpus again. The counts of a subset of a corpus are the sum
+of its documents, or the counts of the corpus less the other documents.
 """
 
 from __future__ import annotations
@@ -56,12 +57,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class CorpusCounts:
-    """All that is kept of a corpus; terms and classes of the sample are numbered as in the table."""
+    """The counts of a corpus. The sample has the terms and classes of the table."""
 
     table: CountTable
     sample: DocumentSample
     is_closed: bool = False
-    """True if there can be no new terms: what is added is counted over these terms only."""
+    """True if the vocabulary is fixed: added documents are counted over these terms only."""
     documents: CountedDocuments = NO_DOCUMENTS
     """All documents in their order, none if they were not kept."""
 
@@ -69,33 +70,39 @@ class CorpusCounts:
     def from_documents(
         cls, table: CountTable, documents: CountedDocuments, sample_size: int
     ) -> CorpusCounts:
-        """Return the counts of a corpus, given all of its documents."""
-        return cls(
-            table, DocumentSample.from_documents(documents, sample_size), documents=documents
-        )
+        """Return the counts of a corpus from its table and all of its documents."""
+        sample = DocumentSample.from_documents(documents, sample_size)
+        return cls(table, sample, documents=documents)
 
     @cached_property
     def labelled_statistics(self) -> ClassStatistics:
-        """The statistics of documents alone, in documents and tokens."""
+        """The statistics of labelled documents only, in documents and tokens."""
         return estimate_statistics(self.table.labelled_table)
 
     @property
     def uses_unlabelled(self) -> bool:
-        """True if unlabelled documents added anything: without them left-out documents may be answered best."""
+        """True if the counts include derived counts of unlabelled documents."""
         return any(layer.name == UNLABELLED_LAYER for layer in self.table.layers)
 
     def __add__(self, other: CorpusCounts) -> CorpusCounts:
-        """Return both corpora together, without derived layers, over the terms of those that are closed; all documents only if both have them."""
-        mine, theirs = alike(self.drop_derived_layers(), other.drop_derived_layers())
-        mine = mine.restrict_to_vocabulary(other.table.vocabulary) if other.is_closed else mine
-        theirs = theirs.restrict_to_vocabulary(self.table.vocabulary) if self.is_closed else theirs
-        table, first, second = mine.table.combine(theirs.table, 1)
-        sample = mine.sample.renumber(first) + theirs.sample.renumber(second)
-        documents = (
-            [mine.documents.renumber(first), theirs.documents.renumber(second)]
-            if mine.documents and theirs.documents
-            else []
-        )
+        """Return the counts of both corpora together, without derived layers.
+
+        If a corpus is closed, the result has only its terms. The result has all documents if both
+        corpora have them.
+        """
+        mine, theirs = match_label_kinds(self.drop_derived_layers(), other.drop_derived_layers())
+        if other.is_closed:
+            mine = mine.restrict_to_vocabulary(other.table.vocabulary)
+        if self.is_closed:
+            theirs = theirs.restrict_to_vocabulary(self.table.vocabulary)
+        table, my_numbers, their_numbers = mine.table.combine(theirs.table, 1)
+        sample = mine.sample.renumber(my_numbers) + theirs.sample.renumber(their_numbers)
+        documents = []
+        if mine.documents and theirs.documents:
+            documents = [
+                mine.documents.renumber(my_numbers),
+                theirs.documents.renumber(their_numbers),
+            ]
         return CorpusCounts(
             table,
             sample,
@@ -104,23 +111,22 @@ class CorpusCounts:
         )
 
     def __sub__(self, other: CorpusCounts) -> CorpusCounts:
-        """Return the corpus without the documents of another, and without derived layers.
+        """Return the counts without the documents of another corpus, and without derived layers.
 
-        Raises `UsageError` if the other counts anything that this one does not.
+        Raise `UsageError` if the other corpus counts something that this one does not.
         """
-        mine, theirs = alike(
-            self.drop_derived_layers(),
-            other.restrict_to_vocabulary(self.table.vocabulary) if self.is_closed else other,
-        )
-        table, first, second = mine.table.combine(theirs.table, -1)
-        sample = mine.sample.renumber(first) - theirs.sample.renumber(second)
+        if self.is_closed:
+            other = other.restrict_to_vocabulary(self.table.vocabulary)
+        mine, theirs = match_label_kinds(self.drop_derived_layers(), other)
+        table, my_numbers, their_numbers = mine.table.combine(theirs.table, -1)
+        sample = mine.sample.renumber(my_numbers) - theirs.sample.renumber(their_numbers)
         return replace(mine, table=table, sample=sample, documents=NO_DOCUMENTS)
 
     def with_label_sets(self) -> CorpusCounts:
-        """Return the counts of documents of one label each as those of documents of several."""
+        """Return the counts of single-label documents as counts of multi-label documents."""
         return replace(
             self,
-            table=with_reserved_label(self.table),
+            table=add_reserved_label(self.table),
             sample=replace(self.sample, documents=self.sample.documents.with_label_sets()),
             documents=self.documents.with_label_sets(),
         )
@@ -129,432 +135,457 @@ class CorpusCounts:
         """Return the counts of the terms of another vocabulary, and of all categories."""
         return self.restrict_terms(is_in_vocabulary(vocabulary, self.table.vocabulary))
 
-    def restrict_terms(self, kept: Mask) -> CorpusCounts:
-        """Return the counts of the terms with ``kept`` (shape (n_terms,)) true, of the parts of n-grams among them, and of all categories."""
+    def restrict_terms(self, selected: Mask) -> CorpusCounts:
+        """Return the counts of the selected terms, a mask of shape (n_terms,).
+
+        The parts of selected n-grams, and all categories, are kept too.
+        """
         table = self.table
         documents = self.sample.documents
-        kept = include_ngram_parts(table.vocabulary, kept | is_category(table.vocabulary))
-        cells = kept[table.cell_terms]
-        numbers = np.cumsum(kept) - 1
-        keys = pair(numbers[table.cell_terms[cells]], table.cell_classes[cells])
-        restricted = replace(table, vocabulary=table.vocabulary.restrict(kept)).with_cells(
-            table.class_documents, keys, *(each[cells] for each in table.cells)
+        selected = selected | is_category(table.vocabulary)
+        selected = include_ngram_parts(table.vocabulary, selected)
+        new_ids = np.cumsum(selected) - 1
+        cells = selected[table.cell_terms]
+        keys = pair(new_ids[table.cell_terms[cells]], table.cell_classes[cells])
+        restricted = replace(table, vocabulary=table.vocabulary.restrict(selected))
+        restricted = restricted.with_cells(
+            table.class_documents, keys, *(column[cells] for column in table.cells)
         )
-        matrix = documents.matrix.select_terms(kept)
-        documents = replace(
-            documents,
-            matrix=matrix._replace(terms=numbers.astype(matrix.terms.dtype)[matrix.terms]),
-        )
-        return replace(self, table=restricted, sample=replace(self.sample, documents=documents))
+        matrix = documents.matrix.select_terms(selected)
+        matrix = matrix._replace(terms=new_ids.astype(matrix.terms.dtype)[matrix.terms])
+        sample = replace(self.sample, documents=replace(documents, matrix=matrix))
+        return replace(self, table=restricted, sample=sample)
 
     def widen(self, vocabulary: Vocabulary) -> tuple[CorpusCounts, Ints, Ints]:
-        """Return the counts over the terms of another vocabulary too, without cells there, and the new numbers of the terms of both."""
+        """Return the counts with the terms of another vocabulary added, which have no cells.
+
+        The arrays are the new term ids of this vocabulary and of the other one.
+        """
         table = self.table
-        union, mine, theirs = table.vocabulary.union(vocabulary)
+        union, my_ids, their_ids = table.vocabulary.union(vocabulary)
         sizes = np.zeros(len(union), np.int64)
-        sizes[mine] = np.diff(table.term_offsets)
-        sample = self.sample.renumber(
-            Renumbering(mine, np.arange(table.class_documents.size), len(table.layers))
-        )
-        return (
-            replace(
-                self,
-                table=replace(table, vocabulary=union, term_offsets=compute_offsets(sizes)),
-                sample=sample,
-            ),
-            mine,
-            theirs,
-        )
+        sizes[my_ids] = np.diff(table.term_offsets)
+        columns = np.arange(table.class_documents.size)
+        sample = self.sample.renumber(Renumbering(my_ids, columns, len(table.layers)))
+        table = replace(table, vocabulary=union, term_offsets=compute_offsets(sizes))
+        return replace(self, table=table, sample=sample), my_ids, their_ids
 
     def reduce_unit(self) -> CorpusCounts:
-        """Return the counts in whole documents if all numbers are whole and no document of the sample has a weight; else as they are.
+        """Return the counts in whole documents if they are whole, otherwise unchanged.
 
-        So nothing is left of weighted documents that were forgotten, and updates that sum to the same counts give the same numbers.
+        All sampled documents must have the weight 1. So removed documents with weights leave no
+        trace, and equal counts have equal numbers after any updates.
         """
         table = self.table
         documents = self.sample.documents
         unit = table.unit
         if unit == 1 or (documents.weights is not None and np.any(documents.weights != unit)):
             return self
-        found = replace(
-            self, sample=replace(self.sample, documents=replace(documents, weights=None))
-        )
-        if any(np.any(array % unit) for array in table.counts_by_field.values()):
-            return found
-        return replace(
-            found,
-            table=replace(
-                table,
-                **{name: array // unit for name, array in table.counts_by_field.items()},
-                unit=1,
-            ),
-        )
+        sample = replace(self.sample, documents=replace(documents, weights=None))
+        counts = table.counts_by_field
+        if not any(np.any(array % unit) for array in counts.values()):
+            reduced = {name: array // unit for name, array in counts.items()}
+            table = replace(table, **reduced, unit=1)
+        return replace(self, table=table, sample=sample)
 
     def with_log_sums(self, *, enabled: bool) -> CorpusCounts:
-        """Return the counts with the sums of log weights, from all documents if they are not there yet, or without them."""
+        """Return the counts with sums of log weights if ``enabled``, else without.
+
+        Missing sums are computed from all documents. If these were not kept, nothing is added.
+        """
         if not enabled:
             return replace(self, table=replace(self.table, cell_logs=None))
-        return (
-            replace(self, table=add_log_sums(self.table, self.documents))
-            if self.documents
-            else self
-        )
+        if not self.documents:
+            return self
+        return replace(self, table=add_log_sums(self.table, self.documents))
 
     def rename_classes(self, labels: Names) -> CorpusCounts:
-        """Return the counts with a new label for each class; classes with the same label are merged."""
-        classes, numbers = _numbered(labels)
-        of_class, of_layer = self.table.column_classes_and_layers
-        return self._regrouped(
-            numbers[of_class] * len(self.table.layers) + of_layer, classes, self.table.layers
-        )
+        """Return the counts with a new label for each class; equal labels merge classes."""
+        classes, numbers = _number_labels(labels)
+        column_classes, column_layers = self.table.column_classes_and_layers
+        columns = numbers[column_classes] * len(self.table.layers) + column_layers
+        return self._regroup_columns(columns, classes, self.table.layers)
 
     def drop_derived_layers(self) -> CorpusCounts:
         """Return the counts without derived layers."""
-        n, (of_class, of_layer) = self.table.n_document_layers, self.table.column_classes_and_layers
-        layers = self.table.layers[:n]
-        numbers = np.where(of_layer < n, of_class * n + of_layer, -1)
-        return (
-            self
-            if layers == self.table.layers
-            else self._regrouped(numbers, self.table.classes, layers)
-        )
+        n_layers = self.table.n_document_layers
+        layers = self.table.layers[:n_layers]
+        if layers == self.table.layers:
+            return self
+        column_classes, column_layers = self.table.column_classes_and_layers
+        new_columns = column_classes * n_layers + column_layers
+        columns = np.where(column_layers < n_layers, new_columns, -1)
+        return self._regroup_columns(columns, self.table.classes, layers)
 
     def with_layer(self, layer: Layer, counts: CellCounts) -> CorpusCounts:
-        """Return the counts with a derived layer more, given its counts by class, of the same terms and classes."""
-        layers, (of_class, of_layer) = (
-            (*self.table.layers, layer),
-            self.table.column_classes_and_layers,
-        )
-        found = self._regrouped(of_class * len(layers) + of_layer, self.table.classes, layers)
-        places = np.arange(counts.n_classes) * len(layers) + len(layers) - 1
-        derived = regroup_counts(counts, places, counts.classes, len(layers) * counts.n_classes)
-        return replace(found, table=add_counts(found.table, derived, 1))
+        """Return the counts with one more derived layer.
 
-    def _regrouped(self, numbers: Ints, classes: tuple[str, ...], layers: Layers) -> CorpusCounts:
-        """Return the counts of other classes and layers, as `CountTable.regroup_counts` takes them."""
-        documents = self.sample.documents.renumber(
-            Renumbering(np.arange(self.table.n_terms), numbers, len(layers))
-        )
+        ``counts`` are its counts by class, with the same terms and classes.
+        """
+        layers = (*self.table.layers, layer)
+        n_layers = len(layers)
+        column_classes, column_layers = self.table.column_classes_and_layers
+        columns = column_classes * n_layers + column_layers
+        widened = self._regroup_columns(columns, self.table.classes, layers)
+        layer_columns = np.arange(counts.n_classes) * n_layers + n_layers - 1
+        n_columns = n_layers * counts.n_classes
+        derived = regroup_counts(counts, layer_columns, counts.classes, n_columns)
+        return replace(widened, table=add_counts(widened.table, derived, 1))
+
+    def _regroup_columns(
+        self, columns: Ints, classes: tuple[str, ...], layers: Layers
+    ) -> CorpusCounts:
+        """Return the counts with other classes and layers.
+
+        ``columns`` are the new columns by the old ones, as in `CountTable.regroup_columns`.
+        """
+        renumbering = Renumbering(np.arange(self.table.n_terms), columns, len(layers))
+        documents = self.sample.documents.renumber(renumbering)
         sample = DocumentSample.from_documents(documents, self.sample.size, self.sample.bound)
         return replace(
             self,
-            table=self.table.regroup_columns(numbers, classes, layers),
+            table=self.table.regroup_columns(columns, classes, layers),
             sample=sample,
             documents=NO_DOCUMENTS,
         )
 
 
-def with_reserved_label(table: CountTable) -> CountTable:
-    """Return the counts of documents with one label each as those of documents with several: each document is also under the reserved label."""
+def add_reserved_label(table: CountTable) -> CountTable:
+    """Return single-label counts as multi-label counts: all documents have the reserved label."""
     if not table.posterior_type.is_exclusive:
         return table
-    _, of_layer = table.column_classes_and_layers
-    everything = table.regroup_columns(of_layer, (ALL_DOCUMENTS_LABEL,), table.layers)
-    return everything.combine(table, 1).table
+    _, column_layers = table.column_classes_and_layers
+    all_documents = table.regroup_columns(column_layers, (ALL_DOCUMENTS_LABEL,), table.layers)
+    return all_documents.combine(table, 1).table
 
 
-def alike(mine: CorpusCounts, theirs: CorpusCounts) -> tuple[CorpusCounts, CorpusCounts]:
-    """Return two corpora, both of documents of several labels if one is."""
-    if mine.table.posterior_type is theirs.table.posterior_type:
-        return mine, theirs
-    return mine.with_label_sets(), theirs.with_label_sets()
+def match_label_kinds(
+    first: CorpusCounts, second: CorpusCounts
+) -> tuple[CorpusCounts, CorpusCounts]:
+    """Return two corpora, both as counts of multi-label documents if one of them is."""
+    if first.table.posterior_type is second.table.posterior_type:
+        return first, second
+    return first.with_label_sets(), second.with_label_sets()
 
 
-def is_in_vocabulary(known: Vocabulary, vocabulary: Vocabulary) -> Mask:
-    """Return a mask of the terms of ``vocabulary`` that are in ``known``, shape (n_terms,)."""
-    _, theirs, ours = known.union(vocabulary)
-    return np.isin(ours, theirs)
+def is_in_vocabulary(vocabulary: Vocabulary, terms: Vocabulary) -> Mask:
+    """Return a mask of the terms of ``terms`` that are in ``vocabulary``, shape (n_terms,)."""
+    _, vocabulary_ids, term_ids = vocabulary.union(terms)
+    return np.isin(term_ids, vocabulary_ids)
 
 
-def include_ngram_parts(vocabulary: Vocabulary, kept: Mask) -> Mask:
-    """Return the mask ``kept``, shape (n_terms,), with the parts of n-grams added: the (n − 1)-gram before the last term, and that term."""
-    kept = kept.copy()
-    left, last = unpair(vocabulary.pairs)
+def include_ngram_parts(vocabulary: Vocabulary, selected: Mask) -> Mask:
+    """Return the mask of selected terms, shape (n_terms,), with the parts of selected n-grams.
+
+    The parts are the (n − 1)-gram before the last term, and that term.
+    """
+    selected = selected.copy()
+    prefixes, last = unpair(vocabulary.ngram_keys)
     while True:
-        ngrams = kept[vocabulary.n_single_terms :]
-        parts: Ints = np.concatenate((left[ngrams], last[ngrams]))
-        if kept[parts].all():
-            return kept
-        kept[parts] = True
+        ngrams = selected[vocabulary.n_single_terms :]
+        ngram_parts: Ints = np.concatenate((prefixes[ngrams], last[ngrams]))
+        if selected[ngram_parts].all():
+            return selected
+        selected[ngram_parts] = True
 
 
 def relabel_documents(
     table: CountTable, documents: CountedDocuments, labels: Labels, sample_size: int
 ) -> CorpusCounts:
-    """Count documents under a new label for each.
+    """Count documents under a new label for each document.
 
-    ``table`` is that of a corpus that includes the documents; only its vocabulary and attributes matter.
+    ``table`` is the table of a corpus that includes the documents. Only its vocabulary, attributes,
+    layers and unit are used.
     """
-    sets = [list_labels(label) for label in labels]
-    several = contain_label_sets(labels)
-    classes, numbers = _numbered(
-        [*([ALL_DOCUMENTS_LABEL] if several else []), *chain.from_iterable(sets)]
-    )
-    n_layers = len(table.layers)
-    of_layer = documents.columns % n_layers
-    n_columns = len(classes) * n_layers
-    if not several:
-        relabelled = replace(documents, columns=numbers * n_layers + of_layer)
-    else:
-        sizes = np.array([len(names) for names in sets], np.int64)
-        others = LabelSets(sizes, numbers[1:] * n_layers + np.repeat(of_layer, sizes))
-        relabelled = replace(documents, columns=of_layer, labels=others)
+    relabelled, classes = _replace_labels(documents, labels, len(table.layers))
     rows, _ = relabelled.split_by_column()
     keys = pair(rows.matrix.terms, np.repeat(rows.columns, rows.matrix.row_sizes))
-    keys, cells = sum_cells(
-        keys, *weigh_entries(rows, table.unit, logs=table.cell_logs is not None)
-    )
+    entries = weigh_entries(rows, table.unit, logs=table.cell_logs is not None)
+    keys, cells = sum_cells(keys, *entries)
+    n_columns = len(classes) * len(table.layers)
     moments = table.moments
     if moments is not None and rows.matrix.values is not None:
         moments = type(moments).from_values(rows.matrix.values, rows.columns, n_columns)
     class_documents = np.zeros(n_columns, np.int64)
     np.add.at(class_documents, rows.columns, rows.fill_weights(table.unit))
-    table = replace(table, classes=classes, moments=moments).with_cells(
-        class_documents, keys, *cells
-    )
-    found, renumbering = table.drop_empty()
-    return CorpusCounts.from_documents(found, relabelled.renumber(renumbering), sample_size)
+    relabelled_table = replace(table, classes=classes, moments=moments)
+    relabelled_table = relabelled_table.with_cells(class_documents, keys, *cells)
+    numbered = relabelled_table.drop_empty()
+    relabelled = relabelled.renumber(numbered.renumbering)
+    return CorpusCounts.from_documents(numbered.table, relabelled, sample_size)
+
+
+def _replace_labels(
+    documents: CountedDocuments, labels: Labels, n_layers: int
+) -> tuple[CountedDocuments, tuple[str, ...]]:
+    """Return the documents with new labels, and the classes of these, sorted.
+
+    If a label is a set, all documents become multi-label documents.
+    """
+    layers = documents.columns % n_layers
+    label_lists = [list_labels(label) for label in labels]
+    if not contain_label_sets(labels):
+        classes, numbers = _number_labels(list(chain.from_iterable(label_lists)))
+        return replace(documents, columns=numbers * n_layers + layers), classes
+    # the reserved label is first
+    classes, numbers = _number_labels([ALL_DOCUMENTS_LABEL, *chain.from_iterable(label_lists)])
+    sizes = np.array([len(names) for names in label_lists], np.int64)
+    label_sets = LabelSets(sizes, numbers[1:] * n_layers + np.repeat(layers, sizes))
+    return replace(documents, columns=layers, labels=label_sets), classes
 
 
 def weigh_entries(documents: CountedDocuments, unit: int, *, logs: bool) -> list[Ints]:
-    """Return what each entry of documents of one label is in its cell, as `CountTable.cells` has them, each of shape (n_entries,)."""
+    """Return what each matrix entry of single-label documents adds to its cell.
+
+    These are arrays of shape (n_entries,) in the order of `CountTable.cells`, with ``logs`` also
+    the sums of log weights.
+    """
     counts = documents.matrix.counts
     weights = np.repeat(documents.fill_weights(unit), documents.matrix.row_sizes)
-    return [counts * weights, weights, *([log_units(counts) * weights] if logs else [])]
+    columns = [counts * weights, weights]
+    if logs:
+        columns.append(log_units(counts) * weights)
+    return columns
 
 
-def _numbered(labels: Names) -> tuple[tuple[str, ...], Ints]:
-    """Return the distinct labels, sorted, and the number of each label given."""
+def _number_labels(labels: Names) -> tuple[tuple[str, ...], Ints]:
+    """Return the distinct labels, sorted, and the number of each label among them."""
     classes = tuple(sorted(set(labels)))
-    number = {label: place for place, label in enumerate(classes)}
-    return classes, np.array([number[label] for label in labels], np.int64)
+    class_numbers = {label: number for number, label in enumerate(classes)}
+    return classes, np.array([class_numbers[label] for label in labels], np.int64)
 
 
 class Subsets:
-    """Parts of a corpus, given its table and all its documents, numbered as in the table.
+    """Counts of subsets of a corpus, given its table and all its documents.
 
-    A part has vocabulary and classes of the whole, so that what is learnt from it can score any document of the whole; terms
-    and classes that no document of the part has are without cells. The cell of each entry of the document-term matrix is found once; after that a part
-    takes one pass over the entries of its documents or of the others, whichever are fewer.
+    A subset has the vocabulary and the classes of the corpus, so a model trained on it can score
+    any document of the corpus. Terms and classes without documents in the subset have no cells. The
+    cell of each entry of the document-term matrix is found once. After that, a subset takes one
+    pass over the entries of its documents, or of the other documents if these are fewer.
     """
 
     def __init__(self, table: CountTable, documents: CountedDocuments) -> None:
+        """Prepare subsets; documents are numbered as in the table."""
         self.table = table
         self.documents = documents
-        self._by_column, self._sizes = documents.split_by_column()
-        self._cells = find_entry_cells(self.table, self._by_column)
+        self._rows, self._row_counts = documents.split_by_column()
+        self._cells = find_entry_cells(self.table, self._rows)
 
     def __len__(self) -> int:
         return len(self.documents)
 
-    def select_table(self, chosen: Mask) -> CountTable:
-        """Return the table of the chosen documents, a mask of shape (n_docs,)."""
-        if 2 * np.count_nonzero(chosen) > len(self):
-            return self.subtract_rows(np.flatnonzero(~chosen))
-        return self._of(np.flatnonzero(chosen), subtract=False)
+    def select_table(self, selected: Mask) -> CountTable:
+        """Return the table of the selected documents, a mask of shape (n_docs,)."""
+        if 2 * np.count_nonzero(selected) > len(self):
+            return self.subtract_rows(np.flatnonzero(~selected))
+        return self._sum_documents(np.flatnonzero(selected), subtract=False)
 
     def subtract_rows(self, rows: Ints) -> CountTable:
-        """Return the table less some documents, by number; for this, ``documents`` need not be all of the corpus."""
-        return self._of(rows, subtract=True)
+        """Return the table without some documents, given their row numbers.
 
-    def _of(self, rows: Ints, *, subtract: bool) -> CountTable:
-        whole = self.table
-        sizes = self._sizes
-        bounds = self._by_column.matrix.offsets
-        rows = compute_flat_indices(compute_offsets(sizes)[rows], sizes[rows])
-        documents = self._by_column.take(rows)
+        For this, ``documents`` need not be all documents of the corpus.
+        """
+        return self._sum_documents(rows, subtract=True)
+
+    def _sum_documents(self, rows: Ints, *, subtract: bool) -> CountTable:
+        """Return the table of some documents, or with ``subtract`` of all others."""
+        corpus = self.table
+        row_counts = self._row_counts
+        starts = compute_offsets(row_counts)[rows]
+        rows = compute_flat_indices(starts, row_counts[rows])
+        documents = self._rows.take(rows)
+        bounds = self._rows.matrix.offsets
         cells = self._cells[compute_flat_indices(bounds[rows], bounds[rows + 1] - bounds[rows])]
 
-        def part(total: Numbers, places: Ints, of_rows: Ints) -> Ints:
-            sums = np.zeros(total.size, np.int64)
-            np.add.at(sums, places, of_rows)
-            return np.subtract(total, sums, out=sums) if subtract else sums
+        def sum_items(totals: Numbers, indices: Ints, items: Ints) -> Ints:
+            sums = np.zeros(totals.size, np.int64)
+            np.add.at(sums, indices, items)
+            if subtract:
+                np.subtract(totals, sums, out=sums)
+            return sums
 
-        entries = weigh_entries(documents, whole.unit, logs=whole.cell_logs is not None)
-        counts, holding, *logs = (
-            part(total, cells, each) for total, each in zip(whole.cells, entries, strict=True)
+        entries = weigh_entries(documents, corpus.unit, logs=corpus.cell_logs is not None)
+        counts, cell_documents, *logs = (
+            sum_items(totals, cells, items)
+            for totals, items in zip(corpus.cells, entries, strict=True)
         )
-        kept = holding > 0
-        moments = whole.moments
+        weights = documents.fill_weights(corpus.unit)
+        class_documents = sum_items(corpus.class_documents, documents.columns, weights)
+        stays = cell_documents > 0
+        moments = corpus.moments
         values = documents.matrix.values
         if moments is not None and values is not None:
-            of_rows = type(moments).from_values(values, documents.columns, len(moments.documents))
-            moments = moments.subtract(of_rows) if subtract else of_rows
+            sums = type(moments).from_values(values, documents.columns, len(moments.documents))
+            moments = moments.subtract(sums) if subtract else sums
         return replace(
-            whole,
-            class_documents=part(
-                whole.class_documents, documents.columns, documents.fill_weights(whole.unit)
-            ),
-            term_offsets=compute_offsets(kept.astype(np.int64))[whole.term_offsets],
-            cell_classes=whole.cell_classes[kept],
-            cell_counts=counts[kept],
-            cell_documents=holding[kept],
-            cell_logs=logs[0][kept] if logs else None,
+            corpus,
+            class_documents=class_documents,
+            term_offsets=compute_offsets(stays.astype(np.int64))[corpus.term_offsets],
+            cell_classes=corpus.cell_classes[stays],
+            cell_counts=counts[stays],
+            cell_documents=cell_documents[stays],
+            cell_logs=logs[0][stays] if logs else None,
             moments=moments,
         )
 
     def with_log_sums(self) -> Subsets:
-        """Return the same parts with the sums of log weights; ``documents`` must be all of the corpus."""
-        found = copy(self)
-        found.table = add_log_sums(self.table, self.documents)
-        return found
+        """Return the subsets with sums of log weights.
 
-    def select_counts(self, chosen: Mask, sample_size: int) -> CorpusCounts:
-        """Return the table of the chosen documents and a sample of at most ``sample_size`` of them."""
-        among = chosen if sample_size else np.zeros_like(chosen)
-        return CorpusCounts(
-            self.select_table(chosen),
-            DocumentSample.from_documents(self.documents, sample_size, eligible=among),
-        )
+        For this, ``documents`` must be all documents of the corpus.
+        """
+        subsets = copy(self)
+        subsets.table = add_log_sums(self.table, self.documents)
+        return subsets
+
+    def select_counts(self, selected: Mask, sample_size: int) -> CorpusCounts:
+        """Return the table of the selected documents, and a sample of at most ``sample_size``."""
+        eligible = selected if sample_size else np.zeros_like(selected)
+        sample = DocumentSample.from_documents(self.documents, sample_size, eligible=eligible)
+        return CorpusCounts(self.select_table(selected), sample)
 
 
 def add_log_sums(table: CountTable, documents: CountedDocuments) -> CountTable:
-    """Return the table with the sums of log weights, from all of their documents."""
+    """Return the table with the sums of log weights, computed from all of its documents."""
     if table.cell_logs is not None:
         return table
-    documents, _ = documents.split_by_column()
+    rows, _ = documents.split_by_column()
     sums = np.zeros(table.cell_counts.size, np.int64)
-    np.add.at(
-        sums,
-        find_entry_cells(table, documents),
-        weigh_entries(documents, table.unit, logs=True)[-1],
-    )
+    *_, logs = weigh_entries(rows, table.unit, logs=True)
+    np.add.at(sums, find_entry_cells(table, rows), logs)
     return replace(table, cell_logs=sums)
 
 
 def find_entry_cells(counts: CellCounts, documents: CountedDocuments) -> Ints:
-    """Return the number of each matrix entry's cell, shape (n_entries,): column by column, with a table from terms to cells."""
+    """Return the cell of each matrix entry of single-label documents, shape (n_entries,)."""
     matrix = documents.matrix
-    begins = matrix.offsets[:-1]
+    starts = matrix.offsets[:-1]
     sizes = matrix.row_sizes
-    cell_of_term = np.zeros(counts.n_terms, np.int64)
     cell_terms = counts.per_cell(np.arange(counts.n_terms, dtype=np.int32))
-    found = np.empty(matrix.terms.size, np.int64)
-    groups = (
-        _by_column(columns, counts.class_documents.size)
-        for columns in (documents.columns, counts.cell_classes)
-    )
-    for rows, cells in zip(*groups, strict=True):
-        cell_of_term[cell_terms[cells]] = (
-            cells  # cells of other columns stay in the table, but are not looked up
-        )
-        entries = compute_flat_indices(begins[rows], sizes[rows])
-        found[entries] = cell_of_term[matrix.terms[entries]]
-    return found
+    cells_by_term = np.zeros(counts.n_terms, np.int64)
+    entry_cells = np.empty(matrix.terms.size, np.int64)
+    n_columns = counts.class_documents.size
+    column_rows = _group_by_column(documents.columns, n_columns)
+    column_cells = _group_by_column(counts.cell_classes, n_columns)
+    for rows, cells in zip(column_rows, column_cells, strict=True):
+        # cells of other columns stay in the array, but are not looked up
+        cells_by_term[cell_terms[cells]] = cells
+        entries = compute_flat_indices(starts[rows], sizes[rows])
+        entry_cells[entries] = cells_by_term[matrix.terms[entries]]
+    return entry_cells
 
 
-def _by_column(columns: Ints, n_columns: int) -> list[Ints]:
-    """Return the places of each column number, ascending."""
-    return np.split(
-        np.argsort(columns, kind="stable"),
-        np.cumsum(np.bincount(columns, minlength=n_columns))[:-1],
-    )
+def _group_by_column(columns: Ints, n_columns: int) -> list[Ints]:
+    """Return the indices of the items of each column, ascending."""
+    ends = np.cumsum(np.bincount(columns, minlength=n_columns))
+    return np.split(np.argsort(columns, kind="stable"), ends[:-1])
 
 
 class NotInModelError(UsageError):
-    """A document to be forgotten was never learnt; ``number`` is its place among those given, from 0."""
+    """A document to be removed was never added; ``index`` is its index among the documents."""
 
     def __init__(self, index: int, label: str) -> None:
         super().__init__(
             f"document {index + 1} was never learnt as {label!r}", hint="nothing is forgotten"
         )
-        self.number = index
+        self.index = index
         self.label = label
 
     def set_document_name(self, name: str) -> NotInModelError:
-        """Return the error with the name of the document in place of its number."""
+        """Report the document by name instead of by number; return the error."""
         self.message = f"was never learnt as {self.label!r}"
         self.where = name
         return self
 
 
-def forget_documents(counts: CorpusCounts, gone: CorpusCounts) -> CorpusCounts:
-    """Subtract a corpus that has all of its documents.
+def forget_documents(counts: CorpusCounts, removed: CorpusCounts) -> CorpusCounts:
+    """Return the counts without a corpus that has all of its documents.
 
-    Raises `NotInModelError` if one was certainly never counted, and `UsageError` if nothing would be left.
+    Raise `NotInModelError` if one of these was certainly never counted, and `UsageError` if no
+    documents would remain.
     """
-    rest = subtract_documents(counts, gone)
-    if not rest.table.n_documents:
+    remaining = subtract_documents(counts, removed)
+    if not remaining.table.n_documents:
         raise UsageError(
             "the model has learnt no other documents, so nothing would be left of it",
             hint="remove its file instead",
         )
-    return rest
+    return remaining
 
 
-def subtract_documents(counts: CorpusCounts, gone: CorpusCounts) -> CorpusCounts:
-    """Subtract documents as `forget_documents` does; nothing need be left."""
-    counts, gone = alike(counts, gone)
-    table = gone.table
-    documents = gone.documents
+def subtract_documents(counts: CorpusCounts, removed: CorpusCounts) -> CorpusCounts:
+    """Return the counts without a corpus that has all of its documents; none need remain.
+
+    Raise `NotInModelError` if one of these was certainly never counted.
+    """
+    counts, removed = match_label_kinds(counts, removed)
+    table = removed.table
+    documents = removed.documents
     require_same_attributes(counts.table, table)
-    row = _missing_from_sample(counts, table, documents)
+    row = _find_missing_from_sample(counts, table, documents)
     if row is None:
-        gone = CorpusCounts(table, DocumentSample(documents, len(documents)))
+        removed = CorpusCounts(table, DocumentSample(documents, len(documents)))
         if counts.is_closed:
-            gone = gone.restrict_to_vocabulary(counts.table.vocabulary)
+            removed = removed.restrict_to_vocabulary(counts.table.vocabulary)
         try:
-            return counts - gone
+            return counts - removed
         except UsageError:
-            row = _first_impossible(counts, gone.table, gone.sample.documents)
+            row = _find_first_impossible(counts, removed.table, removed.sample.documents)
             if row is None:
                 raise
     raise NotInModelError(row, format_label(documents.list_labels(table.classes)[row]))
 
 
-def _missing_from_sample(
+def _find_missing_from_sample(
     counts: CorpusCounts, table: CountTable, documents: CountedDocuments
 ) -> int | None:
-    """Return the first document that would be in the sample, by its hash, if it had been counted, and is not; None if there is none.
+    """Return the first document that is not in the sample, but would be if it had been counted.
 
-    ``table`` is that of the documents. A complete sample shows this for all documents but very long ones.
+    None if there is no such document. ``table`` is the table of the documents. In a complete
+    sample, all documents except very long ones are looked up.
     """
     sample = counts.sample
-    expected = (documents.hashes < np.uint64(sample.bound)) & (
-        documents.matrix.row_sizes <= MAX_SAMPLED_DOCUMENT_TERMS
-    )
-    sampled = Counter(_named_keys(counts.table, sample.documents))
-    keys = _named_keys(table, documents)
-    for row in np.flatnonzero(expected).tolist():
-        if not sampled[keys[row]]:
+    is_short = documents.matrix.row_sizes <= MAX_SAMPLED_DOCUMENT_TERMS
+    is_expected = (documents.hashes < np.uint64(sample.bound)) & is_short
+    n_sampled = Counter(_build_named_keys(counts.table, sample.documents))
+    keys = _build_named_keys(table, documents)
+    for row in np.flatnonzero(is_expected).tolist():
+        if not n_sampled[keys[row]]:
             return row
-        sampled[keys[row]] -= 1
+        n_sampled[keys[row]] -= 1
     return None
 
 
-def _named_keys(
+def _build_named_keys(
     table: CountTable, documents: CountedDocuments
 ) -> list[tuple[int, tuple[tuple[str, str], ...], int]]:
-    classes = table.classes
-    layers = table.layers
-    keys = documents.build_keys()
-    names = [(label, layer.name) for label in classes for layer in layers]
+    """Return the keys of documents, with names of class and layer in place of column numbers."""
+    columns = [(label, layer.name) for label in table.classes for layer in table.layers]
     return [
-        (content, tuple(names[column] for column in columns), weight)
-        for content, columns, weight in keys
+        (content, tuple(columns[number] for number in numbers), weight)
+        for content, numbers, weight in documents.build_keys()
     ]
 
 
-def _first_impossible(
+def _find_first_impossible(
     counts: CorpusCounts, table: CountTable, documents: CountedDocuments
 ) -> int | None:
-    """Return the first document that, subtracted with those before it, makes ``counts`` negative; None if all can be subtracted.
+    """Return the first document that cannot be subtracted together with those before it.
 
-    ``table`` is that of the documents.
+    None if all documents can be subtracted. ``table`` is the table of the documents.
     """
-    if _can_lose(counts, table):
+    if _can_subtract(counts, table):
         return None
     subsets = Subsets(table, documents)
-    here = np.arange(len(documents))
+    rows = np.arange(len(documents))
+
+    def is_impossible(last: int) -> bool:
+        return not _can_subtract(counts, subsets.select_table(rows <= last))
+
     # once impossible, always impossible with more documents
-    return bisect_left(
-        range(len(documents) - 1),
-        True,
-        key=lambda last: not _can_lose(counts, subsets.select_table(here <= last)),
-    )
+    return bisect_left(range(len(documents) - 1), True, key=is_impossible)
 
 
-def _can_lose(counts: CorpusCounts, table: CountTable) -> bool:
+def _can_subtract(counts: CorpusCounts, table: CountTable) -> bool:
     try:
         counts.table.combine(table, -1)
     except UsageError:

@@ -1,4 +1,8 @@
-"""Counts of documents: as postings, by term, and as a document-term matrix, by document; and its product with weights, which all scores are."""
+"""Counts of terms in documents, as postings and as a document-term matrix.
+
+Postings are ordered by term, the matrix by document. The product of the matrix with weights is the
+sum that all scores are computed from.
+"""
 
 from __future__ import annotations
 
@@ -33,19 +37,25 @@ class DocumentTermMatrix(NamedTuple):
     terms: AnyArray
     """Term ids, distinct within a document, shape (n_entries,); int32 or int64."""
     counts: AnyArray
-    """Occurrences of the term in the document, at least 1, shape (n_entries,); as ``terms``. Features in place of counts may have several columns."""
+    """Occurrences of the term in the document, at least 1, shape (n_entries,); int32 or int64.
+
+    Features in place of counts are floats, and may have several columns.
+    """
     unknown_tokens: Ints
-    """Occurrences of terms that are not in the vocabulary, shape (n_docs,)."""
+    """Number of tokens that are not in the vocabulary, shape (n_docs,)."""
     values: Floats | None = None
-    """Numbers beside the texts, shape (n_docs, n_columns), nan if missing; None if the corpus has none."""
+    """Numeric attributes, shape (n_docs, n_columns), nan if missing; None if there are none."""
     unseen_pseudo_counts: Floats | None = None
-    """Pseudo-counts of possible categories that no training document has, shape (n_docs, n_categorical), nan for all others; None if there are none."""
+    """Pseudo-counts of possible categories that no training document has, nan for other categories.
+
+    Shape (n_docs, n_categorical); None if all categories are of training documents.
+    """
 
     @classmethod
     def empty(cls) -> DocumentTermMatrix:
         """Return a matrix of no documents."""
-        nothing = np.empty(0, np.int64)
-        return cls(np.zeros(1, np.int64), nothing, nothing, nothing)
+        no_entries = np.empty(0, np.int64)
+        return cls(np.zeros(1, np.int64), no_entries, no_entries, no_entries)
 
     @property
     def n_documents(self) -> int:
@@ -66,51 +76,48 @@ class DocumentTermMatrix(NamedTuple):
 
     @property
     def known_tokens(self) -> Ints:
-        """Number of known tokens of each document, shape (n_docs,)."""
-        found = np.zeros(self.n_documents, np.int64)
+        """Number of tokens in the vocabulary of each document, shape (n_docs,)."""
+        tokens = np.zeros(self.n_documents, np.int64)
         filled = np.flatnonzero(self.row_sizes)
-        found[filled] = np.add.reduceat(self.counts, self.offsets.take(filled), dtype=np.int64)
-        return found
+        tokens[filled] = np.add.reduceat(self.counts, self.offsets.take(filled), dtype=np.int64)
+        return tokens
 
     @property
     def tokens(self) -> Ints:
-        """Number of all tokens, known and unknown, and of values beside the text of each document, shape (n_docs,)."""
-        never_seen = (
-            0
-            if self.unseen_pseudo_counts is None
-            else np.count_nonzero(~np.isnan(self.unseen_pseudo_counts), axis=1)
-        )
-        return self.known_tokens + self.unknown_tokens + self.n_values + never_seen
+        """Number of all tokens and attribute values of each document, shape (n_docs,).
+
+        Tokens and categories that are not in the vocabulary are included.
+        """
+        tokens = self.known_tokens + self.unknown_tokens + self.n_values
+        if self.unseen_pseudo_counts is None:
+            return tokens
+        return tokens + np.count_nonzero(~np.isnan(self.unseen_pseudo_counts), axis=1)
 
     @property
     def n_values(self) -> Ints:
-        """Number of numbers beside the text of each document, shape (n_docs,)."""
-        return (
-            np.zeros(self.n_documents, np.int64)
-            if self.values is None
-            else np.count_nonzero(~np.isnan(self.values), axis=1)
-        )
+        """Number of numeric attributes that each document has, shape (n_docs,)."""
+        if self.values is None:
+            return np.zeros(self.n_documents, np.int64)
+        return np.count_nonzero(~np.isnan(self.values), axis=1)
 
     @property
     def entry_documents(self) -> Ints:
-        """The document of each entry, shape (n_entries,)."""
+        """Document of each entry, shape (n_entries,)."""
         return np.repeat(np.arange(self.n_documents), self.row_sizes)
 
-    def take(self, chosen: Ints) -> DocumentTermMatrix:
-        """Return some of the documents, by number, in the order given."""
-        sizes = self.row_sizes[chosen]
-        entries = compute_flat_indices(self.offsets[chosen], sizes)
-        values, never_seen = (
-            each if each is None else each[chosen]
-            for each in (self.values, self.unseen_pseudo_counts)
-        )
+    def take(self, rows: Ints) -> DocumentTermMatrix:
+        """Return some documents, given their row numbers, in this order."""
+        sizes = self.row_sizes[rows]
+        entries = compute_flat_indices(self.offsets[rows], sizes)
+        values = None if self.values is None else self.values[rows]
+        pseudo_counts = self.unseen_pseudo_counts
         return DocumentTermMatrix(
             compute_offsets(sizes),
             self.terms[entries],
             self.counts[entries],
-            self.unknown_tokens[chosen],
+            self.unknown_tokens[rows],
             values,
-            never_seen,
+            None if pseudo_counts is None else pseudo_counts[rows],
         )
 
     def sort_entries(self) -> DocumentTermMatrix:
@@ -118,136 +125,137 @@ class DocumentTermMatrix(NamedTuple):
         order = np.argsort(pair(self.entry_documents, self.terms))
         return self._replace(terms=self.terms[order], counts=self.counts[order])
 
-    def select_entries(self, kept: Mask) -> DocumentTermMatrix:
-        """Return the matrix with some of its entries; ``kept`` is a mask of shape (n_entries,)."""
-        if kept.all():
+    def select_entries(self, selected: Mask) -> DocumentTermMatrix:
+        """Return the matrix with only the selected entries, a mask of shape (n_entries,)."""
+        if selected.all():
             return self
-        places = np.flatnonzero(kept)
-        counts = self.counts.take(places, axis=0)
+        entries = np.flatnonzero(selected)
+        counts = self.counts.take(entries, axis=0)
         return self._replace(
-            offsets=np.searchsorted(places, self.offsets),
-            terms=self.terms.take(places),
+            offsets=np.searchsorted(entries, self.offsets),
+            terms=self.terms.take(entries),
             counts=counts,
         )
 
-    def select_terms(self, chosen: Mask) -> DocumentTermMatrix:
-        """Return the matrix with the entries of some terms; ``chosen`` is a mask of shape (n_terms,)."""
-        return self.select_entries(chosen.take(self.terms))
+    def select_terms(self, selected: Mask) -> DocumentTermMatrix:
+        """Return the matrix with only the selected terms, a mask of shape (n_terms,)."""
+        return self.select_entries(selected.take(self.terms))
 
 
 def stack_matrices(matrices: Sequence[DocumentTermMatrix]) -> DocumentTermMatrix:
-    """Return the documents of several matrices over the same vocabulary, one after the other."""
+    """Return the documents of several matrices over the same vocabulary in one matrix."""
     if not matrices:
         return DocumentTermMatrix.empty()
+    sizes = np.concatenate([matrix.row_sizes for matrix in matrices])
     values = [matrix.values for matrix in matrices if matrix.values is not None]
-    columns = (
-        (matrix.row_sizes, matrix.terms, matrix.counts, matrix.unknown_tokens)
-        for matrix in matrices
-    )
-    entries, terms, counts, unknown = (
-        np.concatenate(column) for column in zip(*columns, strict=True)
-    )
     return DocumentTermMatrix(
-        compute_offsets(entries), terms, counts, unknown, np.concatenate(values) if values else None
+        compute_offsets(sizes),
+        np.concatenate([matrix.terms for matrix in matrices]),
+        np.concatenate([matrix.counts for matrix in matrices]),
+        np.concatenate([matrix.unknown_tokens for matrix in matrices]),
+        np.concatenate(values) if values else None,
     )
 
 
 class Postings(NamedTuple):
-    """Counts n_jd of term j in document d that are not zero; postings of a term stand together, by document.
+    """Counts n_jd of term j in document d that are not zero, ordered by term, then document.
 
-    So neighbouring documents of a class add to a cell together, and a block takes one sort of numbers, term above document.
+    So documents of a class that follow each other are added to a cell together.
     """
 
     terms: AnyInts
     """Term ids, shape (n_postings,)."""
     documents: AnyInts
-    """Numbers of documents, shape (n_postings,)."""
+    """Document numbers, shape (n_postings,)."""
     counts: Ints
     """Occurrences of the term in the document, at least 1, shape (n_postings,)."""
     unknown_tokens: Ints
-    """As in `DocumentTermMatrix`."""
+    """Number of tokens that are not in the vocabulary, shape (n_docs,)."""
     values: Floats | None = None
-    """As in `DocumentTermMatrix`."""
+    """Numeric attributes, shape (n_docs, n_columns), nan if missing; None if there are none."""
     encoded_lines: Ints | None = None
-    """Encoded lines dropped from each document, shape (n_docs,); None if none were looked for."""
+    """Encoded lines dropped from each document, shape (n_docs,); None if they are kept."""
 
     @classmethod
     def from_sequence(cls, sequence: TermSequence, n_documents: int) -> Postings:
         """Count the terms of each document of a block."""
         documents, terms = sequence
-        unknown = np.zeros(n_documents, np.int64)
+        unknown_tokens = np.zeros(n_documents, np.int64)
         if terms.min(initial=0) < 0:
-            unknown = np.bincount(documents.compress(terms < 0), minlength=n_documents)
+            unknown_tokens = np.bincount(documents.compress(terms < 0), minlength=n_documents)
             documents = documents.compress(terms >= 0)
             terms = terms.compress(terms >= 0)
-        keys = _packed(terms, documents, n_documents)
+        keys = _pack(terms, documents, n_documents)
         keys.sort()
-        begins = find_run_starts(keys)
-        return cls(
-            *_unpacked(keys.take(begins), n_documents), np.diff(begins, append=keys.size), unknown
-        )
+        starts = find_run_starts(keys)
+        terms, documents = _unpack(keys.take(starts), n_documents)
+        counts = np.diff(starts, append=keys.size)
+        return cls(terms, documents, counts, unknown_tokens)
 
     @classmethod
-    def sum(cls, parts: Iterable[Postings]) -> Postings:
-        """Add counts of parts of the same documents, at least one part; the result is that of `of` on the whole.
+    def sum(cls, pieces: Iterable[Postings]) -> Postings:
+        """Return the sum of postings of the same documents; there must be at least one.
 
-        Takes memory for about twice the sum.
+        The postings of pieces of a sequence add up to `from_sequence` of the whole sequence. The
+        memory is about twice that of the sum.
         """
-        remaining = iter(parts)
+        remaining = iter(pieces)
         total = next(remaining)
-        waiting = list[Postings]()
-        for part in remaining:
-            waiting.append(part)
-            if sum(postings.terms.size for postings in waiting) > total.terms.size:
-                total = cls._added([total, *waiting])
-                waiting = []
-        return cls._added([total, *waiting]) if waiting else total
+        pending = list[Postings]()
+        for piece in remaining:
+            pending.append(piece)
+            if sum(postings.terms.size for postings in pending) > total.terms.size:
+                total = cls._add([total, *pending])
+                pending = []
+        if pending:
+            return cls._add([total, *pending])
+        return total
 
     @classmethod
-    def _added(cls, parts: Sequence[Postings]) -> Postings:
-        terms, documents, counts = (
-            np.concatenate(columns) for columns in zip(*(part[:3] for part in parts), strict=True)
-        )
-        keys = _packed(terms, documents, parts[0].unknown_tokens.size)
+    def _add(cls, pieces: Sequence[Postings]) -> Postings:
+        terms = np.concatenate([piece.terms for piece in pieces])
+        documents = np.concatenate([piece.documents for piece in pieces])
+        counts = np.concatenate([piece.counts for piece in pieces])
+        unknown_tokens = np.sum([piece.unknown_tokens for piece in pieces], axis=0)
+        n_documents = unknown_tokens.size
+        keys = _pack(terms, documents, n_documents)
         order = np.argsort(keys)
         keys = keys.take(order)
-        begins = find_run_starts(keys)
-        unknown = np.sum([part.unknown_tokens for part in parts], axis=0)
-        return cls(
-            *_unpacked(keys.take(begins), unknown.size),
-            np.add.reduceat(counts.take(order), begins),
-            unknown,
-        )
+        starts = find_run_starts(keys)
+        counts = np.add.reduceat(counts.take(order), starts)
+        return cls(*_unpack(keys.take(starts), n_documents), counts, unknown_tokens)
 
     def merge_terms(self, other: Postings) -> Postings:
-        """Return the postings of both; they are of the same documents and have no term in common. All else is that of these."""
+        """Return these postings and others of the same documents and of different terms.
+
+        Attributes and encoded lines are those of these postings.
+        """
+        unknown_tokens = self.unknown_tokens + other.unknown_tokens
         if not other.terms.size:
-            return self._replace(unknown_tokens=self.unknown_tokens + other.unknown_tokens)
-        terms, documents, counts = (
-            np.concatenate(both) for both in zip(self[:3], other[:3], strict=True)
-        )
+            return self._replace(unknown_tokens=unknown_tokens)
         return self._replace(
-            terms=terms,
-            documents=documents,
-            counts=counts,
-            unknown_tokens=self.unknown_tokens + other.unknown_tokens,
+            terms=np.concatenate((self.terms, other.terms)),
+            documents=np.concatenate((self.documents, other.documents)),
+            counts=np.concatenate((self.counts, other.counts)),
+            unknown_tokens=unknown_tokens,
         )
 
-    def select_documents(self, chosen: Mask) -> Postings:
-        """Return the postings of some documents, renumbered; ``chosen`` is a mask of shape (n_docs,)."""
-        kept = np.flatnonzero(chosen.take(self.documents))
-        documents = (np.cumsum(chosen) - 1).take(self.documents.take(kept))
-        values = None if self.values is None else self.values[chosen]
+    def select_documents(self, selected: Mask) -> Postings:
+        """Return the postings of the selected documents, a mask of shape (n_docs,), renumbered."""
+        postings = np.flatnonzero(selected.take(self.documents))
+        new_numbers = np.cumsum(selected) - 1
+        documents = new_numbers.take(self.documents.take(postings))
+        values = None if self.values is None else self.values[selected]
         return Postings(
-            self.terms.take(kept),
+            self.terms.take(postings),
             documents,
-            self.counts.take(kept),
-            self.unknown_tokens[chosen],
+            self.counts.take(postings),
+            self.unknown_tokens[selected],
             values,
         )
 
     def to_matrix(self) -> DocumentTermMatrix:
-        """Return the counts by document, within each in the order of the postings."""
+        """Return the counts by document; terms of a document stay in the order of the postings."""
         order = argsort_stable(self.documents)
         sizes = np.bincount(self.documents, minlength=self.unknown_tokens.size)
         return DocumentTermMatrix(
@@ -259,30 +267,30 @@ class Postings(NamedTuple):
         )
 
 
-def _packed(terms: AnyInts, documents: AnyInts, n_documents: int) -> AnyInts:
-    """Return numbers that are ordered as the pairs (term, document), shape (n,); of 32 bits where these are enough: numpy sorts them faster.
+def _pack(terms: AnyInts, documents: AnyInts, n_documents: int) -> AnyInts:
+    """Pack pairs (term, document) into integers that sort in the same order, shape (n,).
 
-    Sorting numbers takes 2 to 4 nanoseconds each where numpy has vector instructions for it (AVX2, AVX-512, NEON), a radix sort of places 7.
+    They have 32 bits if the pairs fit, because numpy sorts these faster, else 64.
     """
     shift = n_documents.bit_length()
-    narrow = int(terms.max(initial=0)) < 1 << (32 - shift)
-    keys: AnyInts = terms.astype(np.uint32 if narrow else np.uint64)
+    is_narrow = int(terms.max(initial=0)) < 1 << (32 - shift)
+    keys: AnyInts = terms.astype(np.uint32 if is_narrow else np.uint64)
     keys <<= keys.dtype.type(shift)
     keys |= documents.astype(keys.dtype)
     return keys
 
 
-def _unpacked(keys: AnyInts, n_documents: int) -> tuple[AnyInts, AnyInts]:
-    """Return the terms and documents of packed keys, shapes (n,), as signed numbers of as many bits as the keys."""
+def _unpack(keys: AnyInts, n_documents: int) -> tuple[AnyInts, AnyInts]:
+    """Return terms and documents of packed keys, shapes (n,), signed and as wide as the keys."""
     shift = n_documents.bit_length()
     signed = np.dtype(f"i{keys.itemsize}")
-    return (keys >> keys.dtype.type(shift)).view(signed), (
-        keys & keys.dtype.type((1 << shift) - 1)
-    ).view(signed)
+    terms = keys >> keys.dtype.type(shift)
+    documents = keys & keys.dtype.type((1 << shift) - 1)
+    return terms.view(signed), documents.view(signed)
 
 
 def find_run_starts(*columns: Array) -> Ints:
-    """Return the starts of runs of equal rows; the columns have shape (n,)."""
+    """Return the starts of runs of equal rows; each column has shape (n,)."""
     differs = np.ones(columns[0].size, np.bool_)
     np.not_equal(columns[0][1:], columns[0][:-1], out=differs[1:])
     for column in columns[1:]:
@@ -291,24 +299,31 @@ def find_run_starts(*columns: Array) -> Ints:
 
 
 def argsort_stable(numbers: AnyInts) -> Ints:
-    """Return the stable order of numbers below 2**32, shape (n,): sort by their lower, then their upper 16 bits, which numpy does by radix.
+    """Return the stable order of numbers below 2**32, shape (n,).
 
-    Four to eight nanoseconds a number, against fifty for a sort by comparison.
+    Sort by the lower, then the upper 16 bits: numpy uses a radix sort for these, which is about ten
+    times as fast as a sort by comparison.
     """
     order = np.argsort(numbers.astype(np.uint16), kind="stable")
     upper = (numbers >> 16).astype(np.uint16)
-    return order.take(np.argsort(upper.take(order), kind="stable")) if upper.any() else order
+    if upper.any():
+        order = order.take(np.argsort(upper.take(order), kind="stable"))
+    return order
 
 
+# 2 MiB, which the C library keeps for the next array. It requests larger arrays from the operating
+# system each time, which clears them.
 MAX_BLOCK_TERM_WEIGHTS = 1 << 18
-"""Term-by-class weights in memory at once while scoring: 2 MiB, which the C library keeps for the next ones; larger arrays it gets anew, cleared."""
+"""Term-by-class weights that are in memory at once while scoring."""
 
 MAX_BLOCK_PRODUCTS = 1 << 17
-"""Products of counts and weights added up at once: 1 MiB, which fits into the processor's cache."""
-
+"""Products of counts and weights that are summed at once: 1 MiB, which fits into the cache."""
 
 MAX_LOOPED_ROWS = 8
-"""Rows of so many classes that at most this many are added up at once are added whole: ``reduceat`` goes class by class, and adds up to 8 in this order."""
+"""Largest number of rows of products that are summed in a loop over documents.
+
+``reduceat`` is faster for many rows. It adds up to 8 rows in the same order.
+"""
 
 
 def add_weighted_sums(
@@ -316,51 +331,57 @@ def add_weighted_sums(
 ) -> None:
     """Add Σ_j n_jd w_jk to the scores, shape (n_docs, n_classes).
 
-    ``weights`` returns w of some terms, shape (n, n_classes); it is called once for each distinct term, with up to `MAX_BLOCK_TERM_WEIGHTS`
-    weights at a time.
+    ``weights`` returns w of some terms, shape (n, n_classes). It is called once for each distinct
+    term, for up to `MAX_BLOCK_TERM_WEIGHTS` weights at a time.
     """
-    distinct, entry_term = _distinct(matrix.terms, n_terms)
+    distinct, entry_terms = _find_distinct(matrix.terms, n_terms)
     documents = matrix.entry_documents
     step = max(MAX_BLOCK_TERM_WEIGHTS // scores.shape[1], 1)
-    for begin in range(0, distinct.size, step):
-        part = weights(distinct[begin : begin + step])
-        here = (
-            slice(None)
-            if distinct.size <= step
-            else np.flatnonzero((entry_term >= begin) & (entry_term < begin + step))
+    for start in range(0, distinct.size, step):
+        block_weights = weights(distinct[start : start + step])
+        entries: slice | Ints = slice(None)
+        if distinct.size > step:
+            is_in_block = (entry_terms >= start) & (entry_terms < start + step)
+            entries = np.flatnonzero(is_in_block)
+        _add_products(
+            scores,
+            documents[entries],
+            entry_terms[entries] - start,
+            matrix.counts[entries],
+            block_weights,
         )
-        _add_products(scores, documents[here], entry_term[here] - begin, matrix.counts[here], part)
 
 
 def add_cell_sums(
     scores: Floats, matrix: DocumentTermMatrix, bounds: Ints, classes: Ints, weights: Floats
 ) -> None:
-    """Add Σ_j n_jd w_jk to the scores, shape (n_docs, n_classes), of weights that are 0 but in cells.
+    """Add Σ_j n_jd w_jk to the scores, shape (n_docs, n_classes), where most weights w_jk are 0.
 
-    Those of term j are ``[bounds[j], bounds[j + 1])`` of ``classes``, distinct within a term, and of ``weights``, both of shape (n_cells,).
+    The other weights of term j are ``weights[bounds[j] : bounds[j + 1]]``. Their classes, which are
+    distinct, are the same slice of ``classes``. Both arrays have the shape (n_cells,).
     """
-    columns = (
-        matrix.entry_documents,
-        matrix.counts,
-        bounds[matrix.terms],
-        bounds[matrix.terms + 1],
+    entries = zip(
+        matrix.entry_documents.tolist(),
+        matrix.counts.tolist(),
+        bounds[matrix.terms].tolist(),
+        bounds[matrix.terms + 1].tolist(),
+        strict=True,
     )
-    for document, count, begin, end in zip(*(column.tolist() for column in columns), strict=True):
-        np.add.at(scores[document], classes[begin:end], count * weights[begin:end])
+    for document, count, start, end in entries:
+        np.add.at(scores[document], classes[start:end], count * weights[start:end])
 
 
-def _distinct(terms: Ints, n_terms: int) -> tuple[Ints, Ints]:
-    """Return the distinct terms, ascending, and the place of each term among them."""
-    if (
-        terms.size * 16 < n_terms
-    ):  # few tokens and a large vocabulary: sorting is cheaper than an array of all terms
+def _find_distinct(terms: Ints, n_terms: int) -> tuple[Ints, Ints]:
+    """Return the distinct terms, ascending, and the index of each term among them."""
+    if terms.size * 16 < n_terms:
+        # for few tokens and a large vocabulary, sorting is cheaper than an array of all terms
         return np.unique(terms, return_inverse=True)
-    held = np.zeros(n_terms, np.bool_)
-    held[terms] = True
-    distinct = np.flatnonzero(held)
-    place = np.empty(n_terms, np.int64)  # read only where it was written
-    place[distinct] = np.arange(distinct.size)
-    return distinct, place.take(terms)
+    occurs = np.zeros(n_terms, np.bool_)
+    occurs[terms] = True
+    distinct = np.flatnonzero(occurs)
+    indices = np.empty(n_terms, np.int64)  # read only where it was written
+    indices[distinct] = np.arange(distinct.size)
+    return distinct, indices.take(terms)
 
 
 def _add_products(
@@ -370,27 +391,33 @@ def _add_products(
     counts: Numbers,
     weights: Floats,
 ) -> None:
-    """Add to each document's scores its counts times the weights of its terms; entries are sorted by document."""
+    """Add to each document's scores its counts times the weights of its terms.
+
+    Entries (documents, terms and counts) are sorted by document.
+    """
     step = max(MAX_BLOCK_PRODUCTS // scores.shape[1], 1)
-    for begin in range(0, documents.size, step):
-        part = slice(begin, begin + step)
-        products = weights.take(terms[part], axis=0)
-        products *= counts[part, np.newaxis]
-        rows = documents[part]
+    for block_start in range(0, documents.size, step):
+        block = slice(block_start, block_start + step)
+        products = weights.take(terms[block], axis=0)
+        products *= counts[block, np.newaxis]
+        rows = documents[block]
         starts = np.flatnonzero(np.diff(rows, prepend=-1))
         if step > MAX_LOOPED_ROWS:
             scores[rows[starts]] += np.add.reduceat(products, starts, axis=0)
             continue
-        for row, first, end in zip(
-            rows[starts].tolist(), starts.tolist(), [*starts[1:].tolist(), len(rows)], strict=True
-        ):
-            rest = products[first + 1 : end]
-            scores[row] += (
-                products[first] + np.add.reduce(rest, axis=0) if len(rest) else products[first]
-            )
+        ends = [*starts[1:].tolist(), len(rows)]
+        for row, start, end in zip(rows[starts].tolist(), starts.tolist(), ends, strict=True):
+            total = products[start]
+            if end - start > 1:
+                total = total + np.add.reduce(products[start + 1 : end], axis=0)
+            scores[row] += total
 
 
 def iter_blocks(numbers: Ints, n_columns: int, cells: int) -> Iterator[Ints]:
-    """Yield the numbers in consecutive blocks: a table with a row for each and ``n_columns`` columns has at most ``cells`` cells, or one row."""
+    """Yield the numbers in consecutive blocks.
+
+    A table with a row for each number of a block and ``n_columns`` columns has at most ``cells``
+    cells, or one row.
+    """
     step = max(cells // max(n_columns, 1), 1)
-    return (numbers[begin : begin + step] for begin in range(0, numbers.size, step))
+    return (numbers[start : start + step] for start in range(0, numbers.size, step))

@@ -1,6 +1,7 @@
-"""Number, sum and sum of squares of the numbers beside the documents of each class, as exact fractions that add and subtract exactly.
+"""Number, sum and sum of squares of the numeric attributes of each class, as exact fractions.
 
-A float is a whole number times a power of two, so a sum of floats is a fraction; only means and variances are rounded, at the end.
+Moments of two corpora add and subtract exactly: a float is a whole number times a power of two,
+so a sum of floats is a fraction. Only means and variances are rounded, when they are computed.
 """
 
 from __future__ import annotations
@@ -15,21 +16,24 @@ from nbtext.errors import UsageError
 if TYPE_CHECKING:
     from nbtext.type_names import AnyArray, Floats, Ints
 
-MANTISSA = 53
-"""Bits of a float's significand."""
+SIGNIFICAND_BITS = 53
+"""Bits of the significand of a float."""
 
-HALF = 26
-"""Bits of its lower half: sums of halves fit into int64."""
+HALF_BITS = 26
+"""Bits of the lower half of a significand. Sums of halves fit into int64."""
 
 SPLITTER = 2.0**27 + 1
-"""Splits a float into two halves of 26 bits (T. Dekker, A floating-point technique for extending the available precision, 1971)."""
+"""Factor that splits a float into two halves of 26 bits.
+
+Source: T. Dekker, A floating-point technique for extending the available precision, 1971.
+"""
 
 
 class Moments(NamedTuple):
-    """Moments of every class and column of numbers, shapes (n_classes, n_columns)."""
+    """Moments of each class and column of numbers, shapes (n_classes, n_columns)."""
 
     documents: Ints
-    """Documents of the class with a number."""
+    """Documents of the class that have a number in the column."""
     sums: AnyArray
     """Σ x, as fractions."""
     squares: AnyArray
@@ -38,96 +42,118 @@ class Moments(NamedTuple):
     @classmethod
     def zero(cls, n_classes: int, n_columns: int) -> Self:
         """Return the moments of no documents."""
-        sums, squares = (np.full((n_classes, n_columns), Fraction(0), object) for _ in range(2))
-        return cls(np.zeros((n_classes, n_columns), np.int64), sums, squares)
+        shape = (n_classes, n_columns)
+        sums = np.full(shape, Fraction(0), object)
+        squares = np.full(shape, Fraction(0), object)
+        return cls(np.zeros(shape, np.int64), sums, squares)
 
     @classmethod
     def from_values(cls, values: Floats, classes: Ints, n_classes: int) -> Self:
-        """Return the moments of documents with values, shape (n_docs, n_columns), nan if missing, and class numbers, shape (n_docs,)."""
-        found = cls.zero(n_classes, values.shape[1])
+        """Return the moments of documents.
+
+        ``values`` are the numbers of the documents, shape (n_docs, n_columns), nan if missing.
+        ``classes`` are their class numbers, shape (n_docs,).
+        """
+        moments = cls.zero(n_classes, values.shape[1])
         for column in range(values.shape[1]):
-            here = ~np.isnan(values[:, column])
-            x = values[here, column]
-            groups = classes[here]
-            found.documents[:, column] = np.bincount(groups, minlength=n_classes)
-            found.sums[:, column] = _exact_sums(x, groups, n_classes)
+            is_present = ~np.isnan(values[:, column])
+            x = values[is_present, column]
+            groups = classes[is_present]
+            moments.documents[:, column] = np.bincount(groups, minlength=n_classes)
+            moments.sums[:, column] = _sum_exactly(x, groups, n_classes)
+            # x² = high² + 2·high·low + low², of which each product is exact
             high = SPLITTER * x - (SPLITTER * x - x)
             low = x - high
-            parts = np.concatenate((high * high, 2 * high * low, low * low))
-            found.squares[:, column] = _exact_sums(parts, np.tile(groups, 3), n_classes)
-        return found
+            products = np.concatenate((high * high, 2 * high * low, low * low))
+            moments.squares[:, column] = _sum_exactly(products, np.tile(groups, 3), n_classes)
+        return moments
 
     def add(self, other: Moments) -> Moments:
-        """Return the moments of both corpora together, with the same classes and columns."""
+        """Return the moments of both corpora together, which have the same classes and columns."""
         return Moments(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
     def subtract(self, other: Moments) -> Moments:
-        """Return the moments without another corpus, with the same classes and columns; raises `UsageError` if the result is impossible."""
-        rest = Moments(*(mine - theirs for mine, theirs in zip(self, other, strict=True)))
-        if not rest.is_possible():
+        """Return the moments without another corpus, which has the same classes and columns.
+
+        Raise `UsageError` if no documents can have the result.
+        """
+        difference = Moments(*(mine - theirs for mine, theirs in zip(self, other, strict=True)))
+        if not difference.is_possible():
             raise UsageError("cannot take away documents that were never counted")
-        return rest
+        return difference
 
     def is_possible(self) -> bool:
-        """Return whether some numbers can have these moments: n ≥ 0, (Σ x)² ≤ n Σ x², and no sums where n = 0."""
-        some = self.documents > 0
-        spread = self.documents * self.squares - self.sums * self.sums
+        """Return whether some numbers have these moments.
+
+        That is n ≥ 0, (Σ x)² ≤ n Σ x², and sums of 0 where n = 0.
+        """
+        is_empty = self.documents <= 0
+        variation = self.documents * self.squares - self.sums * self.sums
         return bool(
             np.all(self.documents >= 0)
-            and np.all(spread >= 0)
-            and not np.any(self.sums[~some])
-            and not np.any(self.squares[~some])
+            and np.all(variation >= 0)
+            and not np.any(self.sums[is_empty])
+            and not np.any(self.squares[is_empty])
         )
 
     def add_values(self, values: Floats, classes: Ints, n_classes: int) -> Moments:
-        """Add the moments of further documents, given as in `of`; new classes are numbered after these."""
-        return self.reindex_classes(np.arange(len(self.documents)), n_classes).add(
-            self.from_values(values, classes, n_classes)
-        )
+        """Return the moments with further documents, whose arguments are those of `from_values`.
+
+        ``n_classes`` is the new number of classes. New classes have higher numbers.
+        """
+        widened = self.reindex_classes(np.arange(len(self.documents)), n_classes)
+        return widened.add(self.from_values(values, classes, n_classes))
 
     def leave_one_out(self, column: int, values: Floats, classes: Ints) -> Moments:
-        """Return the moments of a column without each of its documents in turn, shapes (n_classes, n_docs), given as in `of`."""
-        rest = Moments(*(np.tile(part[:, column, np.newaxis], values.size) for part in self))
-        here = np.flatnonzero(~np.isnan(values))
-        x = np.array([Fraction(value) for value in values[here].tolist()], object)
-        for part, own in zip(rest, (1, x, x * x), strict=True):
-            part[classes[here], here] -= own
-        return rest
+        """Return the moments of one column without each document, shapes (n_classes, n_docs).
+
+        Column d of the result lacks document d. ``values`` are the numbers of the documents in the
+        column, nan if missing, and ``classes`` their class numbers, both of shape (n_docs,).
+        """
+        moments = Moments(*(np.tile(field[:, column, np.newaxis], values.size) for field in self))
+        present = np.flatnonzero(~np.isnan(values))
+        x = np.array([Fraction(value) for value in values[present].tolist()], object)
+        for field, own in zip(moments, (1, x, x * x), strict=True):
+            field[classes[present], present] -= own
+        return moments
 
     def split_columns(self, n_columns: int) -> tuple[Moments, Moments]:
-        """Return the moments of the first ``n_columns`` columns, and those of the others."""
-        return Moments(*(part[:, :n_columns] for part in self)), Moments(
-            *(part[:, n_columns:] for part in self)
-        )
+        """Return the moments of the first ``n_columns`` columns and of the remaining columns."""
+        first = Moments(*(field[:, :n_columns] for field in self))
+        remaining = Moments(*(field[:, n_columns:] for field in self))
+        return first, remaining
 
-    def take_classes(self, numbers: Ints) -> Moments:
-        """Return the moments of some classes, by number, in the order given."""
-        return Moments(*(part[numbers] for part in self))
+    def take_classes(self, classes: Ints) -> Moments:
+        """Return the moments of some classes, given their numbers, in this order."""
+        return Moments(*(field[classes] for field in self))
 
     def reindex_classes(self, numbers: Ints, n_classes: int) -> Moments:
-        """Renumber the classes, given the new number of each, of ``n_classes``; add up classes with the same number."""
-        wider = Moments.zero(n_classes, self.documents.shape[1])
-        for new, old in zip(wider, self, strict=True):
+        """Return the moments with new class numbers, below ``n_classes``.
+
+        ``numbers`` are the new numbers by the old ones. Classes with the same number are added up.
+        """
+        moments = Moments.zero(n_classes, self.documents.shape[1])
+        for new, old in zip(moments, self, strict=True):
             np.add.at(new, numbers, old)
-        return wider
+        return moments
 
     def sum_classes(self) -> Moments:
         """Return the moments of all classes together, shapes (1, n_columns)."""
-        return Moments(*(part.sum(axis=0, keepdims=True) for part in self))
+        return Moments(*(field.sum(axis=0, keepdims=True) for field in self))
 
 
-def _exact_sums(values: Floats, groups: Ints, n_groups: int) -> AnyArray:
-    """Return the sum of each group's values as a fraction, shape (n_groups,); exact for fewer than 2³⁶ values.
+def _sum_exactly(values: Floats, groups: Ints, n_groups: int) -> AnyArray:
+    """Return the sum of the values of each group as a fraction, shape (n_groups,).
 
-    Significands are summed as whole numbers by group and power of two.
+    Exact for fewer than 2³⁶ values: significands are summed as whole numbers by group and exponent.
     """
-    mantissas, exponents = np.frexp(values)
-    whole = np.ldexp(mantissas, MANTISSA).astype(np.int64)
-    keys, places = np.unique(np.stack((groups, exponents)), axis=1, return_inverse=True)
+    significands, exponents = np.frexp(values)
+    integers = np.ldexp(significands, SIGNIFICAND_BITS).astype(np.int64)
+    keys, indices = np.unique(np.stack((groups, exponents)), axis=1, return_inverse=True)
     halves = np.zeros((2, keys.shape[1]), np.int64)
-    np.add.at(halves[0], places, whole >> HALF)
-    np.add.at(halves[1], places, whole & ((1 << HALF) - 1))
+    np.add.at(halves[0], indices, integers >> HALF_BITS)
+    np.add.at(halves[1], indices, integers & ((1 << HALF_BITS) - 1))
     sums = np.full(n_groups, Fraction(0), object)
     for (group, exponent), (high, low) in zip(keys.T.tolist(), halves.T.tolist(), strict=True):
-        sums[group] += ((high << HALF) + low) * Fraction(2) ** (exponent - MANTISSA)
+        sums[group] += ((high << HALF_BITS) + low) * Fraction(2) ** (exponent - SIGNIFICAND_BITS)
     return sums

@@ -1,7 +1,8 @@
-"""What unlabelled documents add to the statistics of labelled ones: counts of documents that belong to each class in part.
+"""Counts of unlabelled documents, which belong to each class in part.
 
-A document d belongs to class k with a share r_dk, in whole thousandths, so the sums Σ_d r_dk n_jd are whole numbers too, and do not depend on the
-order of the documents. They are kept apart from the counts of labelled documents, which stay as they are.
+A document d belongs to class k with a responsibility r_dk in whole thousandths. So the sums
+Σ_d r_dk n_jd are whole numbers too, and do not depend on the order of the documents. They are
+separate from the counts of labelled documents, which stay unchanged.
 """
 
 from __future__ import annotations
@@ -20,78 +21,103 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from nbtext.counts.matrix import DocumentTermMatrix
-    from nbtext.type_names import AnyArray, AnyInts, Floats, Ints, Keys, Mask, Numbers, TermFunction
+    from nbtext.type_names import (
+        AnyArray,
+        AnyInts,
+        Floats,
+        Ints,
+        Keys,
+        Mask,
+        Numbers,
+        TermFunction,
+    )
 
 
 class SoftCounter(Generic[Counts]):
-    """Sums counts of the same documents by term and class, again and again with other shares, and scores them by other weights."""
+    """Sums counts of the same documents for different responsibilities, and scores them."""
 
     def __init__(self, matrix: DocumentTermMatrix, labelled: Counts) -> None:
-        """Take documents over the vocabulary of ``labelled``, the statistics whose terms and classes the sums have."""
-        self._labelled = labelled
-        by_document = _sparse(
-            matrix.counts, matrix.terms, matrix.offsets, (matrix.n_documents, labelled.n_terms)
-        )
-        self._by_term = by_document.T.tocsr()
+        """Count the documents of ``matrix``.
 
-    def score(self, known: Mask, weights: TermFunction) -> Floats:
-        """Return Σ_j n_jd w_jk over known terms, a mask of shape (n_terms,); shape (n_docs, n_classes). ``weights`` returns w of some terms."""
-        scores = np.zeros((self._by_term.shape[1], self._labelled.n_classes))
-        for terms, part in self._blocks():
-            table = np.zeros((terms.size, self._labelled.n_classes))
-            here = known[terms]
-            table[here] = weights(terms[here])
-            scores += part.T @ table
+        ``labelled`` are statistics with the same vocabulary; sums have its terms and classes.
+        """
+        self._labelled = labelled
+        shape = (matrix.n_documents, labelled.n_terms)
+        documents = _to_csr_array(matrix.counts, matrix.terms, matrix.offsets, shape)
+        self._terms = documents.T.tocsr()
+
+    def score(self, selected: Mask, weights: TermFunction) -> Floats:
+        """Return Σ_j n_jd w_jk over the selected terms, shape (n_docs, n_classes).
+
+        ``selected`` is a mask of shape (n_terms,). ``weights`` returns w of some terms.
+        """
+        scores = np.zeros((self._terms.shape[1], self._labelled.n_classes))
+        for terms, counts in self._iter_blocks():
+            dense = np.zeros((terms.size, self._labelled.n_classes))
+            is_selected = selected[terms]
+            dense[is_selected] = weights(terms[is_selected])
+            scores += counts.T @ dense
         return scores
 
-    def sum_counts(self, shares: Floats) -> Counts:
-        """Return Σ_d r_dk n_jd as the only column of the statistics, given shares r, shape (n_docs, n_classes), in thousandths."""
-        keys, [counts] = self._sums(shares, lambda counts: [counts])
-        return self._labelled.with_cells(shares.sum(axis=0), keys, counts, counts)
+    def sum_counts(self, responsibilities: Floats) -> Counts:
+        """Return Σ_d r_dk n_jd as counts and documents of the cells, in thousandths.
 
-    def sum_statistics(self, shares: Floats) -> Counts:
-        """Return all columns that the labelled statistics have, in whole thousandths."""
-        logs = self._labelled.cell_logs is not None
-
-        def columns(counts: Numbers) -> list[Ints]:
-            return [
-                counts.astype(np.int64),
-                np.ones(counts.size, np.int64),
-                *([log_units(counts)] if logs else []),
-            ]
-
-        shares = shares.astype(np.int64)
-        keys, sums = self._sums(shares, columns)
-        return self._labelled.with_cells(shares.sum(axis=0), keys, *sums)
-
-    def _sums(
-        self, shares: Numbers, columns: Callable[[AnyArray], list[Ints]]
-    ) -> tuple[Keys, list[Ints]]:
-        """Return the keys (term, class) of the cells in which documents with the term have a share, and the sums of each column there.
-
-        ``columns`` makes them of counts.
+        ``responsibilities`` are r in thousandths, shape (n_docs, n_classes).
         """
-        parts = []
-        for rows, part in self._blocks():
-            sums = [
-                _sparse(column, part.indices, part.indptr, part.shape) @ shares
-                for column in columns(part.data)
-            ]
-            terms, classes = np.nonzero(sums[0])
-            parts.append((pair(rows[terms], classes), *(table[terms, classes] for table in sums)))
-        keys, *found = (np.concatenate(each) for each in zip(*parts, strict=True))
-        return keys, found
+        keys, [counts] = self._sum_columns(responsibilities, lambda counts: [counts])
+        return self._labelled.with_cells(responsibilities.sum(axis=0), keys, counts, counts)
 
-    def _blocks(self) -> Iterator[tuple[Ints, csr_array]]:
-        """Yield terms, so many that a table with the classes has at most `MAX_BLOCK_TERM_WEIGHTS` cells, and their counts by document."""
+    def sum_statistics(self, responsibilities: Floats) -> Counts:
+        """Return the sums of all cell fields of the labelled statistics, in whole thousandths.
+
+        ``responsibilities`` are r in thousandths, shape (n_docs, n_classes).
+        """
+        has_logs = self._labelled.cell_logs is not None
+
+        def build_columns(counts: Numbers) -> list[Ints]:
+            columns = [counts.astype(np.int64), np.ones(counts.size, np.int64)]
+            if has_logs:
+                columns.append(log_units(counts))
+            return columns
+
+        thousandths = responsibilities.astype(np.int64)
+        keys, sums = self._sum_columns(thousandths, build_columns)
+        return self._labelled.with_cells(thousandths.sum(axis=0), keys, *sums)
+
+    def _sum_columns(
+        self, responsibilities: Numbers, build_columns: Callable[[AnyArray], list[Ints]]
+    ) -> tuple[Keys, list[Ints]]:
+        """Return the keys (term, class) of the cells, and the sums of each column in them.
+
+        ``build_columns`` returns the columns to sum, given counts of terms in documents. Cells
+        whose first sum is 0 are omitted.
+        """
+        blocks = []
+        for terms, counts in self._iter_blocks():
+            sums = [
+                _to_csr_array(column, counts.indices, counts.indptr, counts.shape)
+                @ responsibilities
+                for column in build_columns(counts.data)
+            ]
+            rows, classes = np.nonzero(sums[0])
+            keys = pair(terms[rows], classes)
+            blocks.append((keys, *(column[rows, classes] for column in sums)))
+        keys, *columns = (np.concatenate(arrays) for arrays in zip(*blocks, strict=True))
+        return keys, columns
+
+    def _iter_blocks(self) -> Iterator[tuple[Ints, csr_array]]:
+        """Yield terms in blocks, and their counts by document.
+
+        A table of the terms and classes of a block has at most `MAX_BLOCK_TERM_WEIGHTS` cells.
+        """
         n_terms = self._labelled.n_terms
         step = max(MAX_BLOCK_TERM_WEIGHTS // self._labelled.n_classes, 1)
-        for begin in range(0, max(n_terms, 1), step):
-            rows = np.arange(begin, min(begin + step, n_terms))
-            yield rows, self._by_term[begin : begin + step]
+        for start in range(0, max(n_terms, 1), step):
+            terms = np.arange(start, min(start + step, n_terms))
+            yield terms, self._terms[start : start + step]
 
 
-def _sparse(
+def _to_csr_array(
     elements: Numbers, columns: AnyInts, bounds: AnyInts, shape: tuple[int, int]
 ) -> csr_array:
     from scipy.sparse import csr_array

@@ -1,9 +1,12 @@
-"""The sum that everything is estimated from: counted documents, seed words and unlabelled documents by class, each with its weights.
+"""The weighted sum of all layers by class, from which every model is estimated.
 
-Seed words are pseudo-counts of terms in classes, a part of the prior that users give in place of labels. A word against a class
-is a word for all others: only the ratios between classes matter, and a pseudo-count cannot be negative. Source: R. Jones,
-A. McCallum, K. Nigam, E. Riloff, Bootstrapping for text learning tasks (1999), who label documents by keywords to begin EM;
-here they are a Dirichlet prior. The counts of labelled documents stay as they are.
+It sums counted documents, seed words and unlabelled documents.
+
+Seed words are pseudo-counts of terms in classes: a part of the prior, which users set instead of
+labels. A pseudo-count cannot be negative, and only the ratios between classes matter. So a word
+against a class becomes a word for all other classes. Source: R. Jones, A. McCallum, K. Nigam,
+E. Riloff, Bootstrapping for text learning tasks (1999), who label documents by keywords to start
+EM. Here, seed words are a Dirichlet prior, and the counts of labelled documents stay unchanged.
 """
 
 from __future__ import annotations
@@ -44,51 +47,57 @@ if TYPE_CHECKING:
 
 
 class SeedTerm(NamedTuple):
-    """A term that speaks for a class, or against it."""
+    """A term that indicates a class, or that speaks against it."""
 
     label: str
     term: tuple[str, ...]
-    """A single term, or those of an n-gram."""
+    """A single term, or the terms of an n-gram."""
     pseudo_count: float
-    """In the class; of a term against it, as a negative number, in every other class."""
+    """Pseudo-count in the class. If negative, its absolute value counts in all other classes."""
 
 
 SeedTerms = Sequence[SeedTerm]
 
 
 class CountWeights(NamedTuple):
-    """What the documents of a class weigh beside their own weights, and the seed words that join their counts."""
+    """Class weights of documents, and the seed words that are added to their counts."""
 
     class_factors: Ints | None = None
-    """In units of 1 / `WEIGHT_UNIT`, shape (n_classes,); None if all are 1."""
+    """Factors of the documents of each class, in units of 1 / `WEIGHT_UNIT`, shape (n_classes,).
+
+    They multiply the documents' own weights; None if all are 1.
+    """
     seeds: SeedTerms = ()
 
 
 UNWEIGHTED = CountWeights()
 
-ALL_DOCUMENTS = "all documents"
-"""The class of `ClassStatistics.all_documents`; not the reserved label, which says that there are other labels."""
+OVERALL_CLASS = "all documents"
+"""The class of `ClassStatistics.all_documents`. It is not the reserved label of label sets."""
 
 WORD_BITS = 64
 
-SUM_DIGITS = 9
-"""Decimals of sums: a difference of two has no more that are right."""
+SUM_DECIMALS = 9
+"""Decimals of a difference of two sums that are correct."""
 
 
 @dataclass(frozen=True, eq=False)
 class ClassStatistics(CellCounts):
-    """The sum of the layers of a table by class, in documents and tokens, with weights of classes and seed words; `estimate_statistics` makes it."""
+    """The sum of the layers of a table by class, with class weights and seed words.
+
+    Counts are in documents and tokens. `estimate_statistics` creates it.
+    """
 
     table: CountTable = field(kw_only=True)
-    """The whole numbers that documents are subtracted from."""
+    """The whole counts, from which documents are subtracted."""
     weights: CountWeights = UNWEIGHTED
     seeds: CellCounts = field(kw_only=True)
-    """The pseudo-counts of seed words in the sum, which are a part of the prior; without cells if there are none."""
+    """The pseudo-counts of seed words in the sum; without cells if there are no seed words."""
 
     @cached_property
     def all_documents(self) -> ClassStatistics:
-        """The counts of all documents, as one class: the sum over the classes if each document has one label."""
-        return _regrouped(self, np.zeros(self.n_classes, np.int64), (ALL_DOCUMENTS,))
+        """The counts of all documents, as one class."""
+        return _regroup_classes(self, np.zeros(self.n_classes, np.int64), (OVERALL_CLASS,))
 
     @property
     def weight_unit(self) -> int:
@@ -99,11 +108,11 @@ class ClassStatistics(CellCounts):
 
     @property
     def observed_counts(self) -> Self:
-        """The counts without seed words, in the same cells: those of documents, labelled or not."""
-        return self._observed if self.weights.seeds else self
+        """The counts of documents, labelled or not, without seed words, in the same cells."""
+        return self._observed_counts if self.weights.seeds else self
 
     @cached_property
-    def _observed(self) -> Self:
+    def _observed_counts(self) -> Self:
         keys = pair(self.cell_terms, self.cell_classes)
         seed_keys = pair(self.seeds.cell_terms, self.seeds.cell_classes)
         pseudo_counts = np.zeros(self.cell_counts.size)
@@ -111,11 +120,11 @@ class ClassStatistics(CellCounts):
         return replace(
             self,
             class_documents=self.class_documents - self.seeds.class_documents,
-            cell_counts=np.round(self.cell_counts - pseudo_counts, SUM_DIGITS),
-            cell_documents=np.round(self.cell_documents - pseudo_counts, SUM_DIGITS),
+            cell_counts=np.round(self.cell_counts - pseudo_counts, SUM_DECIMALS),
+            cell_documents=np.round(self.cell_documents - pseudo_counts, SUM_DECIMALS),
             cell_logs=None,
             weights=self.weights._replace(seeds=()),
-            seeds=no_seeds(self),
+            seeds=_no_seeds(self),
         )
 
     @cached_property
@@ -132,11 +141,14 @@ class ClassStatistics(CellCounts):
 
     @cached_property
     def term_counts(self) -> Numbers:
-        """Occurrences of each term in the whole corpus, shape (n_terms,)."""
+        """Occurrences of each term in the corpus, shape (n_terms,)."""
         return sum_over_classes(self, self.cell_counts)
 
     def count_tokens(self, selected: Mask) -> Numbers:
-        """Return the occurrences of the selected terms, a mask of shape (n_terms,), in each class, shape (n_classes,)."""
+        """Return the occurrences of the selected terms in each class, shape (n_classes,).
+
+        ``selected`` is a mask of shape (n_terms,).
+        """
         counts = self.cell_counts
         if not selected.all():
             counts = np.where(self.per_cell(selected), counts, 0)
@@ -144,57 +156,67 @@ class ClassStatistics(CellCounts):
         return sums.astype(counts.dtype)  # exact, since all sums are below 2**53
 
     def count_all_tokens(self, selected: Mask) -> float:
-        """Return the occurrences of the selected terms, a mask of shape (n_terms,), in all documents."""
+        """Return the occurrences of the selected terms in all documents.
+
+        ``selected`` is a mask of shape (n_terms,).
+        """
         return float(self.count_tokens(selected).sum())
 
     def get_dense_counts(self, terms: Ints) -> Numbers:
         """Return m_jk of some terms, dense, shape (n, n_classes)."""
-        return _dense(self, terms, self.cell_counts)
+        return _to_dense(self, terms, self.cell_counts)
 
     def get_dense_documents(self, terms: Ints) -> Ints:
         """Return d_jk of some terms, dense, shape (n, n_classes)."""
-        return _dense(self, terms, self.cell_documents)
+        return _to_dense(self, terms, self.cell_documents)
 
     def find_cells(self, terms: Ints) -> tuple[Ints, Ints]:
-        """Return the numbers of the cells of some terms, and the place of each cell's term among ``terms``, both of shape (n,)."""
+        """Return the indices of the cells of some terms, and the index in ``terms`` of each cell.
+
+        Both arrays have the shape (n_found_cells,).
+        """
         starts = self.term_offsets[terms]
         sizes = self.term_offsets[terms + 1] - starts
         return compute_flat_indices(starts, sizes), np.repeat(np.arange(terms.size), sizes)
 
     def look_up_counts(self, terms: Ints, classes: Ints) -> Numbers:
-        """Return m_jk of pairs of a term and a class in which it occurs, shape (n,)."""
-        if self.n_classes <= WORD_BITS:  # a fifth of the time of bisection
+        """Return m_jk for pairs of a term and a class in which it occurs, shape (n,)."""
+        if self.n_classes <= WORD_BITS:  # takes a fifth of the time of bisection
             bits = np.left_shift(np.uint64(1), np.arange(self.n_classes, dtype=np.uint64))
-            lower = bits - np.uint64(1)
-            n_lower = np.bitwise_count(self._classes_of_terms.take(terms) & lower.take(classes))
+            lower_bits = (bits - np.uint64(1)).take(classes)
+            n_lower = np.bitwise_count(self._class_bits.take(terms) & lower_bits)
             return self.cell_counts.take(self.term_offsets.take(terms) + n_lower)
-        narrow: type[np.int32 | np.int64] = (
-            np.int32 if self.cell_counts.size < 1 << 31 else np.int64
-        )
-        bounds: AnyInts = self.term_offsets.astype(narrow)
-        low = bounds[terms]
-        high = bounds[terms + 1]
-        cell_classes = self.cell_classes.astype(narrow)
-        classes = classes.astype(narrow)
-        for _ in range(self.n_classes.bit_length()):  # bisection of each term's cells
-            middle = (low + high) >> 1
-            beyond = cell_classes[middle] > classes
-            high = np.where(beyond, middle, high)
-            low = np.where(beyond, low, middle)
-        return self.cell_counts[low]
+        return self.cell_counts[self._bisect_cells(terms, classes)]
 
     @cached_property
-    def _classes_of_terms(self) -> Keys:
-        """Words of `WORD_BITS` bits, of which bit k is 1 if the term occurs in class k, shape (n_terms,)."""
+    def _class_bits(self) -> Keys:
+        """Words of `WORD_BITS` bits: bit k is 1 if the term occurs in class k, shape (n_terms,)."""
         bits = np.left_shift(np.uint64(1), self.cell_classes.astype(np.uint64))
         running = np.zeros(bits.size + 1, np.uint64)
         np.bitwise_xor.accumulate(bits, out=running[1:])
         return running[self.term_offsets[1:]] ^ running[self.term_offsets[:-1]]
 
+    def _bisect_cells(self, terms: Ints, classes: Ints) -> AnyInts:
+        """Return the index of the cell of each pair of a term and a class, shape (n,)."""
+        dtype: type[np.int32 | np.int64] = np.int64
+        if self.cell_counts.size < 1 << 31:
+            dtype = np.int32
+        bounds: AnyInts = self.term_offsets.astype(dtype)
+        low = bounds[terms]
+        high = bounds[terms + 1]
+        cell_classes = self.cell_classes.astype(dtype)
+        classes = classes.astype(dtype)
+        for _ in range(self.n_classes.bit_length()):
+            middle = (low + high) >> 1
+            is_above = cell_classes[middle] > classes
+            high = np.where(is_above, middle, high)
+            low = np.where(is_above, low, middle)
+        return low
+
 
 @dataclass(frozen=True, eq=False)
 class LabelStatistics(ClassStatistics):
-    """The sum where documents have several labels: each label counts its own documents, so that labels share documents."""
+    """The statistics of multi-label documents: a document is counted for each of its labels."""
 
     overall: ClassStatistics = field(kw_only=True)
     """The counts of all documents, each document once."""
@@ -211,17 +233,17 @@ class LabelStatistics(ClassStatistics):
 
     @property
     def n_documents(self) -> float:
-        """D, an int; of weighted documents the sum of the weights."""
+        """D, the sum of the documents' weights; an int if it is whole."""
         return self.overall.n_documents
 
     @property
     def term_occurs(self) -> Mask:
-        """Whether a document holds each term, shape (n_terms,)."""
+        """Mask of the terms that occur in a document, shape (n_terms,)."""
         return self.overall.term_occurs
 
     @property
     def term_counts(self) -> Numbers:
-        """Occurrences of each term in the whole corpus, shape (n_terms,)."""
+        """Occurrences of each term in the corpus, shape (n_terms,)."""
         return self.overall.term_counts
 
     @property
@@ -230,63 +252,74 @@ class LabelStatistics(ClassStatistics):
         return self.overall.term_documents
 
     def count_all_tokens(self, selected: Mask) -> float:
-        """Return the occurrences of the selected terms, a mask of shape (n_terms,), in all documents."""
+        """Return the occurrences of the selected terms in all documents.
+
+        ``selected`` is a mask of shape (n_terms,).
+        """
         return self.overall.count_all_tokens(selected)
 
 
-def _dense(statistics: ClassStatistics, terms: Ints, column: NDArray[Number]) -> NDArray[Number]:
-    cells, places = statistics.find_cells(terms)
-    table = np.zeros((terms.size, statistics.n_classes), column.dtype)
-    table[places, statistics.cell_classes[cells]] = column[cells]
-    return table
+def _to_dense(statistics: ClassStatistics, terms: Ints, column: NDArray[Number]) -> NDArray[Number]:
+    cells, rows = statistics.find_cells(terms)
+    dense = np.zeros((terms.size, statistics.n_classes), column.dtype)
+    dense[rows, statistics.cell_classes[cells]] = column[cells]
+    return dense
 
 
-def _regrouped(summed: ClassStatistics, numbers: Ints, classes: tuple[str, ...]) -> ClassStatistics:
-    """Return the counts of other classes, given the new number of each class, or −1 to leave it out; table and weights stay."""
-    seeds = regroup_counts(summed.seeds, numbers, classes, len(classes))
-    return replace(regroup_counts(summed, numbers, classes, len(classes)), seeds=seeds)
+def _regroup_classes(
+    statistics: ClassStatistics, numbers: Ints, classes: tuple[str, ...]
+) -> ClassStatistics:
+    """Return the counts with other classes; table and weights stay unchanged.
+
+    ``numbers`` are the new numbers of the classes, −1 to drop a class.
+    """
+    seeds = regroup_counts(statistics.seeds, numbers, classes, len(classes))
+    return replace(regroup_counts(statistics, numbers, classes, len(classes)), seeds=seeds)
 
 
 DEFAULT_SEED_PSEUDO_COUNT = 10.0
-"""Of a seed word by default. On 20 Newsgroups without labels, 1 to 1,000 do about equally well."""
+"""Pseudo-count of a seed word. On 20 Newsgroups, 1 to 1,000 do about equally well."""
 
 MAX_SEED_PSEUDO_COUNT = 1e6
-"""The largest pseudo-count of a seed word."""
 
 
 def expand_negative_seeds(seeds: SeedTerms, classes: Names) -> list[SeedTerm]:
-    """Return the seeds of some classes: a term against a class becomes one for each of the others."""
-    known = set(classes)
-    found = []
+    """Return the seeds of some classes, all with positive pseudo-counts, sorted.
+
+    A term against a class becomes a term for each of the other classes.
+    """
+    class_set = set(classes)
+    expanded = []
     for seed in seeds:
-        labels = (
-            [seed.label]
-            if seed.pseudo_count >= 0
-            else [label for label in classes if label != seed.label]
-        )
-        found += [
-            SeedTerm(label, seed.term, abs(seed.pseudo_count)) for label in labels if label in known
-        ]
-    return sorted(found)
+        if seed.pseudo_count < 0:
+            labels = [label for label in classes if label != seed.label]
+        elif seed.label in class_set:
+            labels = [seed.label]
+        else:
+            labels = []
+        expanded += [SeedTerm(label, seed.term, abs(seed.pseudo_count)) for label in labels]
+    return sorted(expanded)
 
 
 def require_seeded_classes(seeds: SeedTerms, classes: Names) -> None:
-    """Raise `UsageError` for a seed of a class that no labelled document has."""
-    if others := sorted({seed.label for seed in seeds} - set(classes)):
+    """Raise `UsageError` if a seed is of a class without labelled documents."""
+    unknown = sorted({seed.label for seed in seeds} - set(classes))
+    if unknown:
         raise UsageError(
-            f"--seeds names class {others[0]!r}, and no labelled document has it",
+            f"--seeds names class {unknown[0]!r}, and no labelled document has it",
             hint="see the classes with nbtext inspect",
         )
 
 
 def build_seed_vocabulary(seeds: SeedTerms) -> Vocabulary:
-    """Return the terms of seeds."""
+    """Return the terms of seeds as a vocabulary."""
     vocabulary = GrowingVocabulary()
     for seed in seeds:
-        number, *others = vocabulary.find(seed.term)
-        for last in others:
-            [number] = vocabulary.find_pairs(np.array([number]), np.array([last])).tolist()
-    return vocabulary.freeze()[0]
+        prefix, *following = vocabulary.find(seed.term)
+        for last in following:
+            [prefix] = vocabulary.find_pairs(np.array([prefix]), np.array([last])).tolist()
+    frozen, _ = vocabulary.freeze()
+    return frozen
 
 
 def build_count_weights(
@@ -301,87 +334,98 @@ def build_count_weights(
     return CountWeights(compute_balancing_factors(table.labelled_table), seeds)
 
 
-def compute_balancing_factors(counted: CountTable) -> Ints:
-    """Return D / (K·D_k), by which all classes weigh the same, shape (n_classes,), in whole units of 1 / `WEIGHT_UNIT`, at least one.
+def compute_balancing_factors(table: CountTable) -> Ints:
+    """Return D / (K·D_k), by which all classes weigh the same, shape (n_classes,).
 
-    K counts the classes with documents. Source: G. King, L. Zeng, Logistic regression in rare events data (2001).
+    The factors are in whole units of 1 / `WEIGHT_UNIT`, at least one. K counts the classes with
+    documents. Source: G. King, L. Zeng, Logistic regression in rare events data (2001).
     """
-    documents = counted.class_documents.astype(np.float64)
-    equal = documents.sum() / max(np.count_nonzero(documents), 1)
+    documents = table.class_documents.astype(np.float64)
+    mean = documents.sum() / max(np.count_nonzero(documents), 1)
     factors = np.divide(
-        WEIGHT_UNIT * equal, documents, out=np.ones_like(documents), where=documents > 0
+        WEIGHT_UNIT * mean, documents, out=np.ones_like(documents), where=documents > 0
     )
     return np.maximum(np.rint(factors), 1).astype(np.int64)
 
 
 def estimate_statistics(table: CountTable, weights: CountWeights = UNWEIGHTED) -> ClassStatistics:
-    """Return the statistics that everything is estimated from: the sum of the table's layers and of seed words by class.
-
-    The order of the floats matters: quotients by the unit, plus seeds, plus the weights of derived layers times their counts.
-    """
-    counted = table.labelled_table
-    seeds = no_seeds(counted)
-    summed = ClassStatistics(**collect_fields(counted), table=table, weights=weights, seeds=seeds)
-    if summed.weight_unit != 1:
-        numbers = (
-            counted.counts_by_field
-            if weights.class_factors is None
-            else counted.scale_columns(weights.class_factors)
-        )
-        quotients = {name: array / summed.weight_unit for name, array in numbers.items()}
-        summed = replace(summed, **quotients)
+    """Return the weighted sum by class of the table's layers and of seed words."""
+    # The order of the floats matters: quotients by the unit, plus seed words, plus the weights of
+    # derived layers times their counts.
+    labelled = table.labelled_table
+    seeds = _no_seeds(labelled)
+    statistics = ClassStatistics(
+        **collect_fields(labelled), table=table, weights=weights, seeds=seeds
+    )
+    unit = statistics.weight_unit
+    if unit != 1:
+        counts = labelled.counts_by_field
+        if weights.class_factors is not None:
+            counts = labelled.scale_columns(weights.class_factors)
+        quotients = {name: array / unit for name, array in counts.items()}
+        statistics = replace(statistics, **quotients)
     if weights.seeds:
-        seeds = count_seeds(weights.seeds, summed)
-        summed = replace(add_counts(summed, seeds, 1.0), seeds=seeds)
+        seeds = count_seeds(weights.seeds, statistics)
+        statistics = replace(add_counts(statistics, seeds, 1.0), seeds=seeds)
     for weight, derived in table.iter_derived_layers():
-        summed = add_counts(summed, derived, weight / derived.unit)
-    return summed if table.posterior_type.is_exclusive else _split_labels(summed)
+        statistics = add_counts(statistics, derived, weight / derived.unit)
+    if table.posterior_type.is_exclusive:
+        return statistics
+    return _split_labels(statistics)
 
 
-def _split_labels(summed: ClassStatistics) -> LabelStatistics:
-    """Return the counts of the labels, given counts with the reserved label first, which all documents have."""
-    is_first = np.arange(summed.n_classes) == 0
-    everything = _regrouped(summed, np.where(is_first, 0, -1), (ALL_DOCUMENTS,))
-    labels = _regrouped(summed, np.arange(summed.n_classes) - 1, summed.classes[1:])
+def _split_labels(statistics: ClassStatistics) -> LabelStatistics:
+    """Return the counts of the labels.
+
+    The first class of ``statistics`` is the reserved label, which all documents have.
+    """
+    is_first = np.arange(statistics.n_classes) == 0
+    overall = _regroup_classes(statistics, np.where(is_first, 0, -1), (OVERALL_CLASS,))
+    numbers = np.arange(statistics.n_classes) - 1
+    labels = _regroup_classes(statistics, numbers, statistics.classes[1:])
     return LabelStatistics(
         **collect_fields(labels),
         table=labels.table,
         weights=labels.weights,
         seeds=labels.seeds,
-        overall=everything,
+        overall=overall,
     )
 
 
-def add_counts(labelled: Counts, soft: CellCounts, factor: float) -> Counts:
-    """Return the first counts plus ``factor`` times the second, which have the same vocabulary and columns."""
-    keys = pair(labelled.cell_terms, labelled.cell_classes)
-    soft_keys = pair(soft.cell_terms, soft.cell_classes)
-    pairs = zip(labelled.cells, soft.cells, strict=True)
-    columns = [np.concatenate((column, factor * soft_column)) for column, soft_column in pairs]
-    keys, cells = sum_cells(np.concatenate((keys, soft_keys)), *columns)
-    documents = labelled.class_documents + factor * soft.class_documents
-    return labelled.with_cells(documents, keys, *cells)
+def add_counts(counts: Counts, other: CellCounts, factor: float) -> Counts:
+    """Return the counts plus ``factor`` times others of the same vocabulary and columns."""
+    my_keys = pair(counts.cell_terms, counts.cell_classes)
+    their_keys = pair(other.cell_terms, other.cell_classes)
+    pairs = zip(counts.cells, other.cells, strict=True)
+    columns = [np.concatenate((mine, factor * theirs)) for mine, theirs in pairs]
+    keys, cells = sum_cells(np.concatenate((my_keys, their_keys)), *columns)
+    documents = counts.class_documents + factor * other.class_documents
+    return counts.with_cells(documents, keys, *cells)
 
 
-def count_seeds(seeds: SeedTerms, labelled: CellCounts) -> CellCounts:
-    """Return the pseudo-counts of the terms and classes of ``labelled``, float64; other terms and classes are left out.
+def count_seeds(seeds: SeedTerms, counts: CellCounts) -> CellCounts:
+    """Return the pseudo-counts of seeds as float64, with terms and classes of ``counts``.
 
-    A class without documents has one pseudo-document, so that a prior is possible.
+    Seeds of other terms and classes are ignored. A class without documents has one
+    pseudo-document, so that its prior is defined.
     """
-    seeds = expand_negative_seeds(seeds, labelled.classes)
-    number = {label: place for place, label in enumerate(labelled.classes)}
-    terms = labelled.vocabulary.find_terms([seed.term for seed in seeds])
-    classes = np.array([number[seed.label] for seed in seeds], np.int64)
+    seeds = expand_negative_seeds(seeds, counts.classes)
+    class_numbers = {label: number for number, label in enumerate(counts.classes)}
+    terms = counts.vocabulary.find_terms([seed.term for seed in seeds])
+    classes = np.array([class_numbers[seed.label] for seed in seeds], np.int64)
     amounts = np.array([seed.pseudo_count for seed in seeds], np.float64)
-    known = terms != UNKNOWN_TERM
-    keys, [counts] = sum_cells(pair(terms[known], classes[known]), amounts[known])
-    logs = () if labelled.cell_logs is None else (counts * LOG_UNITS,)
-    documents = (labelled.class_documents == 0).astype(np.int64)
-    return no_seeds(labelled).with_cells(documents, keys, counts, counts, *logs)
+    is_known = terms != UNKNOWN_TERM
+    keys = pair(terms[is_known], classes[is_known])
+    keys, [pseudo_counts] = sum_cells(keys, amounts[is_known])
+    cells = [pseudo_counts, pseudo_counts]
+    if counts.cell_logs is not None:
+        cells.append(pseudo_counts * LOG_UNITS)
+    documents = (counts.class_documents == 0).astype(np.int64)
+    return _no_seeds(counts).with_cells(documents, keys, *cells)
 
 
-def no_seeds(counts: CellCounts) -> CellCounts:
-    """Return the pseudo-counts if there are no seed words, with vocabulary and classes of other counts."""
+def _no_seeds(counts: CellCounts) -> CellCounts:
+    """Return pseudo-counts without cells, with the vocabulary and classes of ``counts``."""
     no_cells = np.zeros(0, np.int64)
     return CellCounts(
         vocabulary=counts.vocabulary,

@@ -1,11 +1,15 @@
-"""The vocabulary: terms to ids and back, in sorted arrays, without an object per term.
+"""The vocabulary: terms to ids and back, in sorted arrays, without an object for each term.
 
-Single terms come first, sorted by their UTF-8 bytes; n-grams follow, each a pair (id of the (n − 1)-gram before its last term, id of its
-last term), sorted as pairs, so that shorter n-grams precede longer ones.
+Single terms come first, sorted by their UTF-8 bytes. N-grams follow, sorted as pairs of the id of
+the (n − 1)-gram before the last term and the id of the last term. So shorter n-grams precede
+longer ones.
 
-Values of categorical attributes are terms too. They begin with a separator that no text holds, so they come first and are recognised by it;
-language models of texts leave them out. Stop words that are counted end with it, so that none equals the stem of another word; terms of words and of pairs that
-are counted side by side end with separators of their own. Terms of fields begin with the name of the field and a colon. The inflected words that a model may keep beside their stems are values of an attribute without a name.
+Control characters, which texts do not contain, mark other kinds of terms. Values of categorical
+attributes start with one, so they sort first; language models of texts ignore them. The inflected
+words that a model may keep are values of an attribute without a name. Counted stop words end with
+a mark, so that they differ from all stems. Terms of runs without spaces end with the mark of their
+segmentation if runs are counted in several. Terms of fields start with the field's name and a
+colon.
 """
 
 from __future__ import annotations
@@ -30,28 +34,31 @@ if TYPE_CHECKING:
 
     from nbtext.type_names import Ints, Keys, Mask, Names
 
-TERMS_AT_ONCE = 1 << 16
-"""Terms copied at once: indexing takes 8 bytes of memory for each byte of text."""
+BLOCK_TERMS = 1 << 16
+"""Terms copied at once. Their indices take 8 bytes of memory for each byte of text."""
 
 COMPARED_BYTES = 16
-"""Bytes of a term that are compared as an array; few terms have more."""
+"""Bytes of a term that are compared as an array. Few terms are longer."""
 
-WORTH_A_TABLE = 16
-"""Bisecting for one term in so many costs as much as making a table of all."""
+TERMS_PER_BISECTION = 16
+"""Terms in a dictionary whose creation costs as much as one bisection."""
 
 INFLECTED_WORDS_ATTRIBUTE = ""
 """Name of the attribute whose values are inflected words."""
 
 ENCODED_LINES_ATTRIBUTE = "\n"
-"""Name of the attribute, which no column can have, whose only value, an empty one, counts the encoded lines that were dropped."""
+"""Name of the attribute that counts dropped encoded lines.
+
+Its only value is the empty text. No column can have this name.
+"""
 
 _MARK = VALUE_SEPARATOR
-"""First character of the term of a category, last character of that of a stop word."""
+"""First character of the terms of categories, last character of the terms of stop words."""
 
 SEGMENTATION_MARKS = {PAIRS: "\x1d", WORDS: "\x1e"}
-"""Last character of the terms of surface forms with characters of scripts without spaces, where these are counted as pairs and as words."""
+"""Last character of the terms of runs without spaces, by the segmentation of the runs."""
 
-_ENDS = _MARK + "".join(SEGMENTATION_MARKS.values())
+_FINAL_MARKS = _MARK + "".join(SEGMENTATION_MARKS.values())
 
 
 def make_category_term(name: str, value: str) -> str:
@@ -60,12 +67,14 @@ def make_category_term(name: str, value: str) -> str:
 
 
 def display_term(term: str) -> str:
-    """Return a term as people read it: that of a category as ``name=value``, that of a stop word as the word, any other as it is."""
-    return "=".join(term[1:].split(_MARK, 1)) if term.startswith(_MARK) else term.rstrip(_ENDS)
+    """Return a term without marks; the term of a category becomes ``name=value``."""
+    if term.startswith(_MARK):
+        return "=".join(term[1:].split(_MARK, 1))
+    return term.rstrip(_FINAL_MARKS)
 
 
 def make_stop_word_term(word: str) -> str:
-    """Return the term of a stop word, which is no stem of another word."""
+    """Return the term of a stop word, which differs from the stems of all other words."""
     return word + _MARK
 
 
@@ -74,15 +83,19 @@ def is_stop_word(vocabulary: Vocabulary) -> Mask:
     return _has_mark(vocabulary, vocabulary.bounds[1:] - 1, _MARK)
 
 
-def has_segmentation(vocabulary: Vocabulary, side: str) -> Mask:
+def has_segmentation(vocabulary: Vocabulary, segmentation: str) -> Mask:
     """Return a mask of the terms of one of `SEGMENTATION_MARKS`, shape (n_terms,)."""
-    return _has_mark(vocabulary, vocabulary.bounds[1:] - 1, SEGMENTATION_MARKS[side])
+    return _has_mark(vocabulary, vocabulary.bounds[1:] - 1, SEGMENTATION_MARKS[segmentation])
 
 
-def _has_mark(vocabulary: Vocabulary, places: Ints, mark: str) -> Mask:
-    """Return a mask of the terms that have a mark at their place in the text, shape (n_terms,); n-grams have none."""
-    found = np.frombuffer(vocabulary.text, np.uint8)[places] == ord(mark)
-    return np.append(found, np.zeros(vocabulary.pairs.size, np.bool_))
+def _has_mark(vocabulary: Vocabulary, positions: Ints, mark: str) -> Mask:
+    """Return a mask of the terms with a mark, shape (n_terms,).
+
+    ``positions`` are the positions in the text where the mark of each single term would be.
+    N-grams have no mark.
+    """
+    has_mark = np.frombuffer(vocabulary.text, np.uint8)[positions] == ord(mark)
+    return np.append(has_mark, np.zeros(vocabulary.ngram_keys.size, np.bool_))
 
 
 def is_category(vocabulary: Vocabulary) -> Mask:
@@ -93,244 +106,265 @@ def is_category(vocabulary: Vocabulary) -> Mask:
 def is_attribute_category(vocabulary: Vocabulary, name: str) -> Mask:
     """Return a mask of the terms that are categories of one attribute, shape (n_terms,)."""
     prefix = make_category_term(name, "")
-    found = np.zeros(len(vocabulary), np.bool_)
-    candidates = np.flatnonzero(is_category(vocabulary))
-    found[candidates] = [
-        vocabulary.get_term(number).startswith(prefix) for number in candidates.tolist()
+    mask = np.zeros(len(vocabulary), np.bool_)
+    categories = np.flatnonzero(is_category(vocabulary))
+    mask[categories] = [
+        vocabulary.get_term(term_id).startswith(prefix) for term_id in categories.tolist()
     ]
-    return found
+    return mask
 
 
 def is_field_term(vocabulary: Vocabulary) -> Mask:
-    """Return a mask of the single terms of fields, which alone hold a colon, shape (n_terms,). Names of counted features may hold one too."""
+    """Return a mask of the single terms that contain a colon, shape (n_terms,).
+
+    These are the terms of fields; names of counted features may contain a colon too.
+    """
     colons = np.flatnonzero(np.frombuffer(vocabulary.text, np.uint8) == ord(":"))
-    found = np.zeros(len(vocabulary), np.bool_)
-    found[np.searchsorted(vocabulary.bounds, colons, side="right") - 1] = True
-    return found & ~is_category(vocabulary)
+    has_colon = np.zeros(len(vocabulary), np.bool_)
+    has_colon[np.searchsorted(vocabulary.bounds, colons, side="right") - 1] = True
+    return has_colon & ~is_category(vocabulary)
 
 
 class Vocabulary:
     """Terms with the ids 0 to n_terms − 1. Immutable.
 
-    ``text`` is the UTF-8 of the single terms one after the other, ``bounds`` the places where each begins and the last ends, ``pairs`` the n-grams
-    as keys of `nbtext.text.hashing.pair`.
+    ``text`` is the UTF-8 of the single terms, one after the other. ``bounds`` are the start of
+    each single term and the end of the last. ``ngram_keys`` are the n-grams as keys of
+    `nbtext.text.hashing.pair`.
     """
 
     def __init__(self, text: bytes, bounds: Ints, ngram_keys: Keys) -> None:
         self.text = text
         self.bounds = bounds
-        self.pairs = ngram_keys
+        self.ngram_keys = ngram_keys
         self.n_single_terms = len(bounds) - 1
-        self._looked_up = 0
+        self._n_lookups = 0
         self._ids: dict[str, int] | None = None
 
     @classmethod
     def from_terms(cls, terms: Names) -> Vocabulary:
-        """Return a vocabulary of single terms, given sorted and distinct."""
-        return cls(*_joined(terms), np.empty(0, np.uint64))
+        """Return a vocabulary of single terms, which are sorted and distinct."""
+        return cls(*_join(terms), np.empty(0, np.uint64))
 
     def __len__(self) -> int:
-        return self.n_single_terms + len(self.pairs)
+        return self.n_single_terms + len(self.ngram_keys)
 
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Vocabulary)
             and self.text == other.text
             and np.array_equal(self.bounds, other.bounds)
-            and np.array_equal(self.pairs, other.pairs)
+            and np.array_equal(self.ngram_keys, other.ngram_keys)
         )
 
     __hash__ = None  # type: ignore[assignment]
 
-    def get_term(self, number: int) -> str:
-        """Return one term, the parts of an n-gram separated by spaces."""
-        if number < self.n_single_terms:
-            return self._bytes(number).decode()
-        left, last = unpair(
-            self.pairs[number - self.n_single_terms : number - self.n_single_terms + 1]
-        )
-        return f"{self.get_term(int(left[0]))} {self.get_term(int(last[0]))}"
+    def get_term(self, term_id: int) -> str:
+        """Return the term with an id, the words of an n-gram separated by spaces."""
+        ngram = term_id - self.n_single_terms
+        if ngram < 0:
+            return self._bytes(term_id).decode()
+        prefixes, last = unpair(self.ngram_keys[ngram : ngram + 1])
+        return f"{self.get_term(int(prefixes[0]))} {self.get_term(int(last[0]))}"
 
     def list_single_terms(self) -> list[str]:
         """Return all terms that are not n-grams, by id."""
         return [self.text[start:end].decode() for start, end in pairwise(self.bounds.tolist())]
 
     def find(self, terms: Names) -> list[int]:
-        """Return the id of each single term, `UNKNOWN` for terms not in the vocabulary.
+        """Return the id of each single term, `UNKNOWN_TERM` for terms not in the vocabulary.
 
-        Bisect for a few terms, so that loading a model makes no dictionary; make one for many.
+        The first terms are found by bisection, so that loading a model builds no dictionary.
+        After many terms, a dictionary is built.
         """
-        self._looked_up += len(terms)
-        if self._ids is None and self._looked_up * WORTH_A_TABLE > self.n_single_terms:
-            self._ids = {term: number for number, term in enumerate(self.list_single_terms())}
+        self._n_lookups += len(terms)
+        if self._ids is None and self._n_lookups * TERMS_PER_BISECTION > self.n_single_terms:
+            self._ids = {term: term_id for term_id, term in enumerate(self.list_single_terms())}
         if self._ids is not None:
             ids = self._ids
             return [ids.get(term, UNKNOWN_TERM) for term in terms]
         return [self._bisect(term.encode()) for term in terms]
 
-    def find_pairs(self, left: Ints, last: Ints) -> Ints:
-        """Return the id of each n-gram, given the ids of its parts; `UNKNOWN` for n-grams not in the vocabulary. Shape (n,)."""
-        place = find_sorted(self.pairs, pair(left, last))
-        return np.where(place >= 0, self.n_single_terms + place, UNKNOWN_TERM)
+    def find_pairs(self, prefixes: Ints, last: Ints) -> Ints:
+        """Return the ids of n-grams, shape (n,), `UNKNOWN_TERM` if not in the vocabulary.
+
+        ``prefixes`` are the ids of the (n − 1)-grams before the last terms, ``last`` the ids of the
+        last terms.
+        """
+        indices = find_sorted(self.ngram_keys, pair(prefixes, last))
+        return np.where(indices >= 0, self.n_single_terms + indices, UNKNOWN_TERM)
 
     def find_terms(self, terms: Sequence[tuple[str, ...]]) -> Ints:
-        """Return the id of each term, given as a tuple of its single terms; `UNKNOWN` for those not in the vocabulary. Shape (n,)."""
-        found = np.full(len(terms), UNKNOWN_TERM, np.int64)
+        """Return the id of each term, `UNKNOWN_TERM` if not in the vocabulary, shape (n,).
+
+        A term is the tuple of its single terms.
+        """
+        ids = np.full(len(terms), UNKNOWN_TERM, np.int64)
         sizes = np.array([len(term) for term in terms], np.int64)
-        for size in sorted(
-            {*map(len, terms)}
-        ):  # `numpy.unique` by itself imports numpy.ma, which takes ten milliseconds
+        # not `numpy.unique`, which imports numpy.ma in about ten milliseconds
+        for size in sorted({*map(len, terms)}):
             rows = np.flatnonzero(sizes == size)
-            parts = np.array(
-                self.find([part for row in rows.tolist() for part in terms[row]]), np.int64
-            ).reshape(-1, size)
-            prefix = parts[:, 0]
-            for last in parts.T[1:]:
-                known = (prefix != UNKNOWN_TERM) & (last != UNKNOWN_TERM)
-                longer = np.full(prefix.size, UNKNOWN_TERM, np.int64)
-                longer[known] = self.find_pairs(prefix[known], last[known])
-                prefix = longer
-            found[rows] = prefix
-        return found
+            single_terms = [single for row in rows.tolist() for single in terms[row]]
+            single_ids = np.array(self.find(single_terms), np.int64).reshape(-1, size)
+            prefix = single_ids[:, 0]
+            for last in single_ids.T[1:]:
+                is_known = (prefix != UNKNOWN_TERM) & (last != UNKNOWN_TERM)
+                ngrams = np.full(prefix.size, UNKNOWN_TERM, np.int64)
+                ngrams[is_known] = self.find_pairs(prefix[is_known], last[is_known])
+                prefix = ngrams
+            ids[rows] = prefix
+        return ids
 
     def union(self, other: Vocabulary) -> tuple[Vocabulary, Ints, Ints]:
-        """Return the union, and the new ids of the terms of each vocabulary, shapes (len(self),) and (len(other),)."""
+        """Return the union, and the new ids of the terms of both vocabularies.
+
+        The arrays have the shapes (len(self),) and (len(other),).
+        """
         text = self.text + other.text
         bounds = np.append(self.bounds, len(self.text) + other.bounds[1:])
         order, is_repeated = argsort_terms(text, bounds)
-        ids = np.full(
-            len(self) + len(other), UNKNOWN_TERM, np.int64
-        )  # of all terms of these, then of the other
+
+        # the new ids of all terms of this vocabulary, then of the other one
+        ids = np.full(len(self) + len(other), UNKNOWN_TERM, np.int64)
         is_single = np.concatenate(
             [np.arange(len(side)) < side.n_single_terms for side in (self, other)]
         )
         ids[np.flatnonzero(is_single)[order]] = np.cumsum(~is_repeated) - 1
-        parts = (
-            np.concatenate(both)
-            for both in zip(
-                unpair(self.pairs), (len(self) + each for each in unpair(other.pairs)), strict=True
-            )
-        )
-        pairs = _numbered_pairs(ids, np.flatnonzero(~is_single), *parts)
-        return (
-            Vocabulary(*_rows(text, bounds, order[~is_repeated]), pairs),
-            ids[: len(self)],
-            ids[len(self) :],
-        )
 
-    def restrict(self, kept: Mask) -> Vocabulary:
-        """Return the terms with ``kept`` (shape (n_terms,)) true, in the same order. ``kept`` must include the parts of the n-grams in it."""
-        if kept.all():
+        my_prefixes, my_last = unpair(self.ngram_keys)
+        their_prefixes, their_last = unpair(other.ngram_keys)
+        prefixes = np.concatenate((my_prefixes, len(self) + their_prefixes))
+        last = np.concatenate((my_last, len(self) + their_last))
+        ngram_keys = _number_ngrams(ids, np.flatnonzero(~is_single), prefixes, last)
+        vocabulary = Vocabulary(*_take_terms(text, bounds, order[~is_repeated]), ngram_keys)
+        return vocabulary, ids[: len(self)], ids[len(self) :]
+
+    def restrict(self, selected: Mask) -> Vocabulary:
+        """Return the selected terms, a mask of shape (n_terms,), in the same order.
+
+        The mask must include both parts of each selected n-gram.
+        """
+        if selected.all():
             return self
-        text, bounds = _rows(self.text, self.bounds, np.flatnonzero(kept[: self.n_single_terms]))
-        new = np.cumsum(kept) - 1
-        left, last = unpair(self.pairs[kept[self.n_single_terms :]])
-        return Vocabulary(text, bounds, pair(new[left], new[last]))
+        single_terms = np.flatnonzero(selected[: self.n_single_terms])
+        text, bounds = _take_terms(self.text, self.bounds, single_terms)
+        new_ids = np.cumsum(selected) - 1
+        prefixes, last = unpair(self.ngram_keys[selected[self.n_single_terms :]])
+        return Vocabulary(text, bounds, pair(new_ids[prefixes], new_ids[last]))
 
-    def _bytes(self, number: int) -> bytes:
-        return self.text[int(self.bounds[number]) : int(self.bounds[number + 1])]
+    def _bytes(self, term_id: int) -> bytes:
+        return self.text[int(self.bounds[term_id]) : int(self.bounds[term_id + 1])]
 
     def _bisect(self, term: bytes) -> int:
-        place = bisect_left(range(self.n_single_terms), term, key=self._bytes)
-        return place if place < self.n_single_terms and self._bytes(place) == term else UNKNOWN_TERM
+        term_id = bisect_left(range(self.n_single_terms), term, key=self._bytes)
+        if term_id < self.n_single_terms and self._bytes(term_id) == term:
+            return term_id
+        return UNKNOWN_TERM
 
 
 class GrowingVocabulary:
-    """Terms with ids in order of first occurrence: even ones for single terms, odd ones for n-grams."""
+    """Terms with ids in order of first occurrence: even for single terms, odd for n-grams."""
 
     def __init__(self) -> None:
         self._ids: defaultdict[str, int] = defaultdict(count(step=2).__next__)
-        self._pairs = KeyTable()
+        self._ngrams = KeyTable()
 
     def find(self, terms: Names) -> list[int]:
         """Return the id of each single term; add new terms."""
         return list(map(self._ids.__getitem__, terms))
 
-    def find_pairs(self, left: Ints, last: Ints) -> Ints:
-        """Return the id of each n-gram, given the ids of its parts; add new n-grams."""
-        return 2 * self._pairs.intern(pair(left, last)).astype(np.int64) + 1
+    def find_pairs(self, prefixes: Ints, last: Ints) -> Ints:
+        """Return the ids of n-grams, given the ids of their parts; add new n-grams."""
+        return 2 * self._ngrams.intern(pair(prefixes, last)).astype(np.int64) + 1
 
     def freeze(self) -> tuple[Vocabulary, Ints]:
-        """Return the sorted vocabulary, and the id there of every id here, shape (highest id + 2,). This vocabulary is emptied."""
+        """Return the sorted vocabulary, and its ids by the ids of this vocabulary.
+
+        The array has the shape (highest id + 2,). This vocabulary is emptied.
+        """
         terms = list(self._ids)  # the term with id 2n is the n-th
         self._ids.clear()
-        text, bounds = _joined(terms)
+        text, bounds = _join(terms)
         order, _ = argsort_terms(text, bounds)
-        final = np.full(2 * max(len(terms), len(self._pairs)) + 2, UNKNOWN_TERM, np.int64)
-        final[2 * order] = np.arange(len(terms))
-        pairs = _numbered_pairs(
-            final, 2 * np.arange(len(self._pairs)) + 3, *unpair(self._pairs.keys)
-        )
-        return Vocabulary(*_rows(text, bounds, order), pairs), final
+        final_ids = np.full(2 * max(len(terms), len(self._ngrams)) + 2, UNKNOWN_TERM, np.int64)
+        final_ids[2 * order] = np.arange(len(terms))
+        growing_ids = 2 * np.arange(len(self._ngrams)) + 3
+        ngram_keys = _number_ngrams(final_ids, growing_ids, *unpair(self._ngrams.keys))
+        return Vocabulary(*_take_terms(text, bounds, order), ngram_keys), final_ids
 
 
-def _numbered_pairs(ids: Ints, places: Ints, left: Ints, last: Ints) -> Keys:
-    """Return distinct n-grams, sorted, given the places in ``ids`` of each and of its parts; write their ids there, after those of single terms."""
-    found = [np.empty(0, np.uint64)]
-    begin = int(ids.max(initial=-1)) + 1
-    while places.size:
-        ready = ids[left] != UNKNOWN_TERM
-        keys, number = np.unique(pair(ids[left[ready]], ids[last[ready]]), return_inverse=True)
-        ids[places[ready]] = begin + number
-        found.append(keys)
-        begin += keys.size
-        places, left, last = (each[~ready] for each in (places, left, last))
-    return np.concatenate(found)
+def _number_ngrams(new_ids: Ints, old_ids: Ints, prefixes: Ints, last: Ints) -> Keys:
+    """Return the distinct n-grams under new ids, sorted, and write their new ids to ``new_ids``.
+
+    ``new_ids`` are the new ids by the old ones, at first only of single terms. ``old_ids``,
+    ``prefixes`` and ``last`` are the old ids of each n-gram and of its two parts.
+    """
+    blocks = [np.empty(0, np.uint64)]
+    next_id = int(new_ids.max(initial=-1)) + 1
+    while old_ids.size:  # each round numbers the n-grams whose prefixes have numbers
+        is_ready = new_ids[prefixes] != UNKNOWN_TERM
+        ready_keys = pair(new_ids[prefixes[is_ready]], new_ids[last[is_ready]])
+        keys, ranks = np.unique(ready_keys, return_inverse=True)
+        new_ids[old_ids[is_ready]] = next_id + ranks
+        blocks.append(keys)
+        next_id += keys.size
+        old_ids, prefixes, last = (ids[~is_ready] for ids in (old_ids, prefixes, last))
+    return np.concatenate(blocks)
 
 
-def _joined(terms: Names) -> tuple[bytes, Ints]:
+def _join(terms: Names) -> tuple[bytes, Ints]:
     """Return the concatenated UTF-8 of the terms, and their bounds."""
     text = "".join(terms)
     encoded = text.encode()
     bounds = compute_offsets(np.fromiter(map(len, terms), np.int64, len(terms)))
     if len(encoded) != len(text):
-        begins_character = (np.frombuffer(encoded, np.uint8) & 0xC0) != 0x80
-        bounds = np.append(np.flatnonzero(begins_character), len(encoded))[bounds]
+        is_character_start = (np.frombuffer(encoded, np.uint8) & 0xC0) != 0x80
+        bounds = np.append(np.flatnonzero(is_character_start), len(encoded))[bounds]
     return encoded, bounds
 
 
 def argsort_terms(text: bytes, bounds: Ints) -> tuple[Ints, Mask]:
-    """Return the order of terms by their bytes, and a mask of those, in that order, that equal the term before; shapes (n_terms,).
+    """Return the order of terms by their bytes, and a mask of repeated terms in that order.
 
-    They are compared by their first `COMPARED` bytes; a stable sort only merges terms given in few sorted runs. Only terms that these do not tell
-    apart become objects.
+    A term is repeated if it equals the term before it. Both arrays have the shape (n_terms,).
+    Terms are first compared by `COMPARED_BYTES` bytes. Only terms that these do not distinguish
+    become Python objects.
     """
     sizes = np.diff(bounds)
-    windows = sliding_window_view(
-        np.frombuffer(text + bytes(COMPARED_BYTES), np.uint8), COMPARED_BYTES
-    )[bounds[:-1]]
+    padded = np.frombuffer(text + bytes(COMPARED_BYTES), np.uint8)
+    windows = sliding_window_view(padded, COMPARED_BYTES)[bounds[:-1]]
     windows *= np.arange(COMPARED_BYTES) < sizes[:, np.newaxis]
-    begins = windows.view(f"S{COMPARED_BYTES}").ravel()
-    order = np.argsort(begins, kind="stable")
-    begins = begins.take(order)
+    prefixes = windows.view(f"S{COMPARED_BYTES}").ravel()
+    # a stable sort merges terms that are given in few sorted runs
+    order = np.argsort(prefixes, kind="stable")
+    prefixes = prefixes.take(order)
     sizes = sizes.take(order)
-    is_alike = np.append(False, begins[1:] == begins[:-1])[: order.size]
-    unsure = np.flatnonzero(is_alike & ((sizes != np.roll(sizes, 1)) | (sizes > COMPARED_BYTES)))
-    run_of_each = np.cumsum(~is_alike)
-    runs = run_of_each[unsure]
-    runs = runs[find_run_starts(runs)]
-    first, last = (
-        np.searchsorted(run_of_each, runs, side=side).tolist() for side in ("left", "right")
-    )
-    for begin, end in zip(first, last, strict=True):
+
+    is_repeated = np.append(False, prefixes[1:] == prefixes[:-1])[: order.size]
+    is_unsure = is_repeated & ((sizes != np.roll(sizes, 1)) | (sizes > COMPARED_BYTES))
+    term_runs = np.cumsum(~is_repeated)
+    unsure_runs = term_runs[np.flatnonzero(is_unsure)]
+    unsure_runs = unsure_runs[find_run_starts(unsure_runs)]
+    starts = np.searchsorted(term_runs, unsure_runs, side="left").tolist()
+    ends = np.searchsorted(term_runs, unsure_runs, side="right").tolist()
+    for start, end in zip(starts, ends, strict=True):
         terms = sorted(
-            (text[bounds[number] : bounds[number + 1]], number)
-            for number in order[begin:end].tolist()
+            (text[bounds[index] : bounds[index + 1]], index) for index in order[start:end].tolist()
         )
-        order[begin:end] = [number for _, number in terms]
-        is_alike[begin + 1 : end] = [left == right for (left, _), (right, _) in pairwise(terms)]
-    return order, is_alike
-
-
-def _rows(text: bytes, bounds: Ints, chosen: Ints) -> tuple[bytes, Ints]:
-    """Return text and bounds of the chosen terms, in the order given."""
-    octets = np.frombuffer(text, np.uint8)
-    sizes = np.diff(bounds)[chosen]
-    parts = (slice(begin, begin + TERMS_AT_ONCE) for begin in range(0, chosen.size, TERMS_AT_ONCE))
-    rows = b"".join(
-        [
-            octets.take(compute_flat_indices(bounds[chosen[part]], sizes[part])).tobytes()
-            for part in parts
+        order[start:end] = [index for _, index in terms]
+        is_repeated[start + 1 : end] = [
+            previous == term for (previous, _), (term, _) in pairwise(terms)
         ]
-    )
-    return rows, compute_offsets(sizes)
+    return order, is_repeated
+
+
+def _take_terms(text: bytes, bounds: Ints, terms: Ints) -> tuple[bytes, Ints]:
+    """Return the text and bounds of some terms, in the order of their indices."""
+    octets = np.frombuffer(text, np.uint8)
+    sizes = np.diff(bounds)[terms]
+    pieces = []
+    for start in range(0, terms.size, BLOCK_TERMS):
+        block = slice(start, start + BLOCK_TERMS)
+        indices = compute_flat_indices(bounds[terms[block]], sizes[block])
+        pieces.append(octets.take(indices).tobytes())
+    return b"".join(pieces), compute_offsets(sizes)

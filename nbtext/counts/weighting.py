@@ -1,7 +1,8 @@
-"""Weights of terms in documents: counts, presence, logarithms, and tf-idf.
+"""Weights of terms in documents: counts, presence, logarithms and tf-idf.
 
-Sources: J. Rennie et al., Tackling the poor assumptions of naive Bayes text classifiers (2003), section 4, for log, inverse document
-frequency and length; G. Salton, C. Buckley, Term-weighting approaches in automatic text retrieval (1988).
+Sources: J. Rennie et al., Tackling the poor assumptions of naive Bayes text classifiers (2003),
+section 4, for logarithms, inverse document frequency and length; G. Salton, C. Buckley,
+Term-weighting approaches in automatic text retrieval (1988).
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ def inverse_document_frequency(statistics: CellCounts, terms: Numbers) -> Floats
 
 
 def scale_to_unit_length(weights: Floats, documents: Ints, n_documents: int) -> Floats:
-    """Scale the weights of each document to Euclidean length 1, shape (n_entries,); a document of zeros stays so."""
+    """Scale the weights of each document to Euclidean length 1, shape (n_entries,).
+
+    ``documents`` are the documents of the entries. Weights of a document that are all 0 stay 0.
+    """
     length = np.sqrt(np.bincount(documents, weights**2, n_documents))[documents]
     return np.divide(weights, length, out=np.zeros_like(weights), where=length > 0)
 
@@ -40,22 +44,28 @@ def scale_to_unit_length(weights: Floats, documents: Ints, n_documents: int) -> 
 def weigh_matrix(
     matrix: DocumentTermMatrix, weighting: str, statistics: CellCounts
 ) -> DocumentTermMatrix:
-    """Replace counts by weights: ``counts`` n, ``binary`` 1, ``log`` log(1 + n), ``tfidf`` log(1 + n) · log(D / df) at unit length.
+    """Replace counts n by weights; terms with weight 0 are dropped.
 
-    D and df are those of the statistics. All terms of the matrix add to the length, so restrict it to selected terms first. Terms with weight 0
-    are left out.
+    ``counts``: n. ``binary``: 1. ``log``: log(1 + n). ``tfidf``: log(1 + n) · log(D / df) at unit
+    length, with D and df of the statistics. All terms of the matrix add to the length, so restrict
+    it to selected terms first.
     """
     if weighting == "counts":
         return matrix
     if weighting == "binary":
         return matrix._replace(counts=np.ones_like(matrix.counts))
     weights = log_counts(matrix.counts) if weighting == "log" else tfidf(matrix, statistics)
-    found = matrix._replace(counts=weights)
-    return found if weights.all() else found.select_entries(weights > 0)
+    weighted = matrix._replace(counts=weights)
+    if weights.all():
+        return weighted
+    return weighted.select_entries(weights > 0)
 
 
 def apply_additive_weighting(documents: CountedDocuments, weighting: str) -> CountedDocuments:
-    """Return the documents with what each term adds to its sum in `weigh_cells`, for a weighting whose sums add."""
+    """Replace counts by what each term adds to its sum in `weigh_cells`.
+
+    ``weighting`` is ``counts``, ``binary`` or ``log``, whose sums are additive.
+    """
     if weighting == "counts":
         return documents
     counts = documents.matrix.counts
@@ -64,7 +74,10 @@ def apply_additive_weighting(documents: CountedDocuments, weighting: str) -> Cou
 
 
 def tfidf(matrix: DocumentTermMatrix, statistics: CellCounts) -> Floats:
-    """Return log(1 + n) · log(D / df) at unit length, shape (n_entries,), 0 for terms in all documents."""
+    """Return log(1 + n) · log(D / df) at unit length, shape (n_entries,).
+
+    Terms in all documents have weight 0.
+    """
     weights = log_counts(matrix.counts) * inverse_document_frequency(statistics, matrix.terms)
     return scale_to_unit_length(weights, matrix.entry_documents, matrix.n_documents)
 
@@ -72,10 +85,11 @@ def tfidf(matrix: DocumentTermMatrix, statistics: CellCounts) -> Floats:
 def weigh_cells(
     weighting: str, statistics: CellCounts, selected: Mask, documents: CountedDocuments | None
 ) -> Numbers:
-    """Return the sum of the weights of each cell's term in the documents of its class, shape (n_cells,).
+    """Return the sum of the weights of each cell's term in its documents, shape (n_cells,).
 
-    ``documents`` are all those of the statistics, needed by ``tfidf`` only, whose sums do not add; there, terms that are not selected have weight 0. Weights are
-    rounded to multiples of 1 / `LOG_UNITS`.
+    ``documents`` are all documents of the statistics. Only ``tfidf`` needs them, because its sums
+    are not additive. For ``tfidf``, terms that are not selected have weight 0. Weights are rounded
+    to multiples of 1 / `LOG_UNITS`.
     """
     if weighting == "counts":
         return statistics.cell_counts
@@ -87,8 +101,8 @@ def weigh_cells(
         return statistics.cell_logs / LOG_UNITS
     if documents is None:
         raise ValueError(f"--weighting {weighting} needs the documents")
-    kept = selected[documents.matrix.terms]
-    cells = find_entry_cells(statistics, documents)[kept]
-    matrix = documents.matrix.select_entries(kept)
+    is_selected = selected[documents.matrix.terms]
+    cells = find_entry_cells(statistics, documents)[is_selected]
+    matrix = documents.matrix.select_entries(is_selected)
     units = np.rint(tfidf(matrix, statistics) * LOG_UNITS)
     return np.bincount(cells, units, statistics.cell_classes.size) / LOG_UNITS

@@ -325,7 +325,7 @@ def build_overview(model: TextClassifier, top: int) -> Overview:
         terms=int(np.count_nonzero(fitted.text_terms)),
         closed_vocabulary=model.counts.is_closed,
         selected_terms=fitted.language_models.n_outcomes,
-        ngrams=int(statistics.vocabulary.pairs.size),
+        ngrams=int(statistics.vocabulary.ngram_keys.size),
         fields=_fields(model),
         smoothing=learnt.smoothing,
         terms_with_own_smoothing=len(learnt.own_pseudo_counts),

@@ -111,7 +111,7 @@ def replace_stems(model: TextClassifier, terms: Sequence[int]) -> list[str]:
         if number < vocabulary.n_single_terms:
             return words.get(number) or format_term_name(model, number)
         left, last = unpair(
-            vocabulary.pairs[
+            vocabulary.ngram_keys[
                 number - vocabulary.n_single_terms : number - vocabulary.n_single_terms + 1
             ]
         )

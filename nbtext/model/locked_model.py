@@ -194,7 +194,7 @@ def update(
         try:
             learnt = add_batch(model.counts, ledger or Ledger.empty(), documents)
         except NotInModelError as problem:
-            problem.set_document_name(documents.names[problem.number])
+            problem.set_document_name(documents.names[problem.index])
             problem.hint = "the ledger says otherwise; begin a new one with nbtext train --once"
             raise
         if learnt.n_new or learnt.n_moved:
@@ -245,7 +245,7 @@ def forget(
                 ledger = file.read_ledger()
                 ledger = None if ledger is None else remove_from_ledger(ledger, batch)
         except NotInModelError as problem:
-            raise problem.set_document_name(batch.names[problem.number]) from None
+            raise problem.set_document_name(batch.names[problem.index]) from None
         if n_forgotten:
             file.replace(model.learn(counts, unlabelled.pool), ledger)
         return ForgetResult(model, n_forgotten, unknown)

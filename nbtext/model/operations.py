@@ -213,7 +213,7 @@ class DocumentBatch(NamedTuple):
         try:
             return subtract(counts, self.count_with_labels(rows, labels))
         except NotInModelError as problem:
-            raise NotInModelError(int(rows[problem.number]), problem.label) from None
+            raise NotInModelError(int(rows[problem.index]), problem.label) from None
 
     def find_last_rows(self) -> Ints:
         """Return the rows of different documents, ascending, each the last of its equals: the later label holds."""

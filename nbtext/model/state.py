@@ -450,7 +450,7 @@ def encode_counts(counts: CorpusCounts) -> Arrays:
         {
             "terms": vocabulary.text,
             "term_lengths": np.diff(vocabulary.bounds),
-            "ngrams": vocabulary.pairs,
+            "ngrams": vocabulary.ngram_keys,
             "labels": b"".join(labels),
             "label_lengths": np.array([len(label) for label in labels]),
             **(
@@ -737,7 +737,7 @@ def _vocabulary(part: Parts) -> Vocabulary:
 
 def measure_longest_ngram(vocabulary: Vocabulary) -> int:
     """Return the number of terms in the longest n-gram. Shorter n-grams stand before longer ones, which refer to them."""
-    left, _ = unpair(vocabulary.pairs)
+    left, _ = unpair(vocabulary.ngram_keys)
     order = 1
     known = vocabulary.n_single_terms
     while known < len(vocabulary):

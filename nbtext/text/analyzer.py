@@ -1,6 +1,8 @@
-"""Documents to sequences of term ids. Each surface form is analysed once, when it first occurs; after that it is an array look-up.
+"""Turn documents into sequences of term ids.
 
-Streams of documents are analysed in blocks (`nbtext.ragged`), long documents in pieces, since analysing a text takes many times its size in memory.
+Each surface form is analysed once, when it first occurs; later occurrences are array look-ups.
+Analysing a text takes many times its size in memory, so documents are analysed in blocks
+(`nbtext.ragged`), and long documents in pieces.
 """
 
 from __future__ import annotations
@@ -33,127 +35,151 @@ if TYPE_CHECKING:
     from nbtext.type_names import AnyArray, Ids, Ints, Mask
 
     FindTerms = Callable[[list[str]], Sequence[int] | Ints]
+    """Returns the ids of terms."""
     StemWords = Callable[[list[str]], list[str]]
 
 UNKNOWN_TERM = -1
-"""In place of a term id: a term that is not in the vocabulary."""
+"""Id of all terms that are not in the vocabulary."""
 
-_DROPPED = -2
+# An analyzer stores one number for each surface form: the id of its only term (or `UNKNOWN_TERM`),
+# or one of the following.
+_NO_TERM = -2
 _NEW = -3
-_SEVERAL = -4
-"""In place of the id of a surface form's only term: it has none; it is not analysed yet; −4 − i: its terms are row i of `Analyzer._several`."""
+"""The form is not analysed yet."""
+_FIRST_ROW = -4
+"""The form has several terms: −4 − i stands for row i of `Analyzer._term_rows`."""
 
-_BETWEEN = 1
-_NOT_PLAIN = 2
-_KINDS = bytes(
-    _BETWEEN if byte == ord(FORM_SEPARATOR) else _NOT_PLAIN * (not bytes((byte,)).isalnum())
-    for byte in range(256)
-)
-"""Table for `bytes.translate`: what stands between forms, and bytes that are no ASCII letter or digit."""
+_IS_SEPARATOR = 1
+_IS_NOT_PLAIN = 2
+
+
+def _byte_kind(byte: int) -> int:
+    if byte == ord(FORM_SEPARATOR):
+        return _IS_SEPARATOR
+    if bytes((byte,)).isalnum():
+        return 0
+    return _IS_NOT_PLAIN
+
+
+_BYTE_KINDS = bytes(map(_byte_kind, range(256)))
+"""Table for `bytes.translate`: form separators, and bytes other than ASCII letters and digits."""
 
 MAX_PIECE_BYTES = 1 << 21
-"""About the size of a piece of a longer document."""
+"""Longer documents are cut into pieces of about this size."""
 
 
 @cache
 def _kana_and_han() -> re.Pattern[str]:
-    """Return the pattern of forms that are a word already. Compiling it takes a millisecond, so that is done when the first such form may occur."""
+    """Return the pattern of forms in kana and Han, which are words already.
+
+    Compiling takes a millisecond, so it is put off until such a form may occur.
+    """
     return re.compile("[\u3041-\u3096\u30a1-\u30fa\u30fc\u4e00-\u9fff]+")
 
 
 class TermSequence(NamedTuple):
-    """The terms of a block of documents in order, without stop words; arrays of whole numbers, shape (n_tokens,)."""
+    """The terms of a block of documents in order, without stop words.
+
+    Both are arrays of whole numbers of shape (n_tokens,).
+    """
 
     documents: AnyArray
-    """Numbers of documents."""
+    """Index of the document of each token."""
     terms: AnyArray
-    """Term ids or `UNKNOWN`."""
+    """Term ids or `UNKNOWN_TERM`."""
 
 
 class Analyzer:
-    """Turns texts into terms: words without stop words, stemmed, as the ids that ``term_ids`` returns. In a field, its name stands before the term.
+    """Turns texts into the ids of their terms: stemmed words without stop words.
 
-    ``unspaced`` and ``with_runs`` say which surface forms, as in `find_surfaces`.
+    The terms of a field are preceded by the field's name. ``unspaced`` and ``has_run`` select the
+    surface forms, as in `find_surfaces`. ``find_terms`` returns the ids of terms.
     """
 
     def __init__(
         self,
         stop_words: Collection[str],
         stem: StemWords,
-        term_ids: FindTerms,
+        find_terms: FindTerms,
         unspaced: str = WORDS,
         *,
         has_run: bool | None = None,
     ) -> None:
         self._unspaced = unspaced
-        self._with_runs = has_run
+        self._has_run = has_run
         self._stop_words = frozenset(stop_words)
         self.stem = stem
-        self._term_ids = term_ids
+        self._find_terms = find_terms
         self._table = SurfaceTable()
-        self._meaning = np.full(1 << 13, _NEW, np.int32)
-        self._meaning[LONG_FORM_ID] = _DROPPED  # each of these is analysed at every occurrence
-        self._several = GrowingRows()
-        self._fields: defaultdict[bytes, int] = (
-            defaultdict()
-        )  # numbers by name, handed out when a name first occurs
+        self._form_terms = np.full(1 << 13, _NEW, np.int32)
+        self._form_terms[LONG_FORM_ID] = _NO_TERM  # long forms are analysed at every occurrence
+        self._term_rows = GrowingRows()
+        # numbers of fields by name, in order of first occurrence
+        self._fields: defaultdict[bytes, int] = defaultdict()
         self._fields.default_factory = self._fields.__len__
 
     def analyse(self, texts: Sequence[bytes], names: Sequence[bytes] | None = None) -> TermSequence:
-        """Return the terms of texts, each given as valid UTF-8; with ``names``, each text is the content of the field of that name."""
-        surfaces = self._surfaces(texts)
+        """Return the terms of texts in valid UTF-8.
+
+        With ``names``, each text is the content of the field of that name.
+        """
+        surfaces = self._find_surfaces(texts)
         forms = self._table.intern(surfaces)
         fields = None
         if names is not None:
-            fields = np.fromiter(map(self._fields.__getitem__, names), np.int64, len(names)).take(
-                surfaces.documents
-            )
+            text_fields = np.fromiter(map(self._fields.__getitem__, names), np.int64, len(names))
+            fields = text_fields.take(surfaces.documents)
             forms = self._table.intern_in_fields(forms, fields)
-        if self._table.id_limit > self._meaning.size:
-            self._meaning = np.append(
-                self._meaning,
-                np.full(2 * self._table.id_limit - self._meaning.size, _NEW, np.int32),
-            )
-        meaning = self._meaning.take(forms)
-        new = np.flatnonzero(meaning == _NEW)
+        terms = self._look_up_terms(surfaces, forms, fields)
+
+        # the rows of long forms are needed for this sequence only
+        n_rows = len(self._term_rows)
+        long_forms = np.flatnonzero(forms == LONG_FORM_ID)
+        if long_forms.size:
+            terms[long_forms] = self._analyse_forms(surfaces, long_forms, fields)
+        sequence = self._expand_terms(surfaces.documents, terms)
+        self._term_rows.truncate(n_rows)
+        return sequence
+
+    def _look_up_terms(self, surfaces: Surfaces, forms: Ids, fields: Ints | None) -> Ids:
+        """Return the number of `_form_terms` for each form; analyse new forms."""
+        id_limit = self._table.id_limit
+        if id_limit > self._form_terms.size:
+            new_terms = np.full(2 * id_limit - self._form_terms.size, _NEW, np.int32)
+            self._form_terms = np.append(self._form_terms, new_terms)
+        terms = self._form_terms.take(forms)
+        new = np.flatnonzero(terms == _NEW)
         if new.size:
             new_forms = forms.take(new)
             first, _ = group_keys(new_forms)
-            self._meaning[new_forms.take(first)] = self._analyse_forms(
-                surfaces, new.take(first), fields
-            )
-            meaning[new] = self._meaning.take(new_forms)
-        n_rows = len(self._several)
-        too_long = np.flatnonzero(forms == LONG_FORM_ID)
-        if too_long.size:
-            meaning[too_long] = self._analyse_forms(surfaces, too_long, fields)
-        sequence = self._without_dropped(surfaces.documents, meaning)
-        self._several.truncate(n_rows)  # drop the rows of long forms
-        return sequence
+            analysed = self._analyse_forms(surfaces, new.take(first), fields)
+            self._form_terms[new_forms.take(first)] = analysed
+            terms[new] = self._form_terms.take(new_forms)
+        return terms
 
-    def _surfaces(self, texts: Sequence[bytes]) -> Surfaces:
-        if not self._with_runs:
-            return find_surfaces(texts, self._unspaced, has_run=self._with_runs)
-        places = find_texts_with_runs(texts)  # mostly few, and the others need not be split
-        surfaces = find_surfaces(
-            [texts[place] for place in places.tolist()], self._unspaced, has_run=True
-        )
-        return surfaces._replace(documents=places.take(surfaces.documents))
+    def _find_surfaces(self, texts: Sequence[bytes]) -> Surfaces:
+        if not self._has_run:
+            return find_surfaces(texts, self._unspaced, has_run=self._has_run)
+        # mostly few texts have runs, and the others need not be split
+        indices = find_texts_with_runs(texts)
+        texts = [texts[index] for index in indices.tolist()]
+        surfaces = find_surfaces(texts, self._unspaced, has_run=True)
+        return surfaces._replace(documents=indices.take(surfaces.documents))
 
     def extract_terms(self, forms: list[str]) -> tuple[list[str], list[int]]:
-        """Return the terms of surface forms one after the other, and the number of terms of each form."""
-        found, sizes = self.extract_words(forms)
-        return self.stem(found), sizes
+        """Return the terms of surface forms, one after the other, and their number by form."""
+        words, sizes = self.extract_words(forms)
+        return self.stem(words), sizes
 
     def extract_words(self, forms: list[str]) -> tuple[list[str], list[int]]:
-        """Return the words of surface forms without stop words, and the number of words of each form."""
+        """Return the words of surface forms without stop words, and their number by form."""
         stop_words = self._stop_words
         unspaced = self._unspaced != WORDS
-        kept: list[str] = []
+        words: list[str] = []
         sizes = [1] * len(forms)
-        done = 0
-        for place in np.flatnonzero(~self._are_words(forms)).tolist():
-            form = forms[place]
+        n_copied = 0
+        for index in np.flatnonzero(~self._are_words(forms)).tolist():
+            form = forms[index]
             if (
                 unspaced
                 and not form.isascii()
@@ -161,114 +187,123 @@ class Analyzer:
                 and form not in stop_words
             ):
                 continue
-            found = [
+            form_words = [
                 word for word in split_words(form, unspaced=unspaced) if word not in stop_words
             ]
-            kept += forms[done:place]
-            kept += found
-            sizes[place] = len(found)
-            done = place + 1
-        return kept + forms[done:], sizes
+            words += forms[n_copied:index]
+            words += form_words
+            sizes[index] = len(form_words)
+            n_copied = index + 1
+        return words + forms[n_copied:], sizes
 
     def _are_words(self, forms: list[str]) -> Mask:
-        """Return a mask of the forms that are a word already, ASCII letters and digits; without a Python instruction for each."""
-        kinds = np.frombuffer(
-            (FORM_SEPARATOR.join(forms) + FORM_SEPARATOR).encode().translate(_KINDS), np.uint8
-        )
-        ends = np.flatnonzero(kinds == _BETWEEN)
-        found = np.diff(ends, prepend=-1) <= MAX_WORD_BYTES + 1
-        found[np.searchsorted(ends, np.flatnonzero(kinds == _NOT_PLAIN))] = False
+        """Return a mask of the forms of ASCII letters and digits that are words already.
+
+        No Python instruction is executed for each form.
+        """
+        joined = (FORM_SEPARATOR.join(forms) + FORM_SEPARATOR).encode()
+        kinds = np.frombuffer(joined.translate(_BYTE_KINDS), np.uint8)
+        ends = np.flatnonzero(kinds == _IS_SEPARATOR)
+        are_words = np.diff(ends, prepend=-1) <= MAX_WORD_BYTES + 1
+        are_words[np.searchsorted(ends, np.flatnonzero(kinds == _IS_NOT_PLAIN))] = False
         if not self._stop_words.isdisjoint(forms):
-            found &= ~np.fromiter(map(self._stop_words.__contains__, forms), np.bool_, len(forms))
-        return found[: len(forms)]
+            is_stop_word = map(self._stop_words.__contains__, forms)
+            are_words &= ~np.fromiter(is_stop_word, np.bool_, len(forms))
+        return are_words[: len(forms)]
 
     def _analyse_forms(self, surfaces: Surfaces, positions: Ints, fields: Ints | None) -> Ids:
+        """Return the number of `_form_terms` for the forms at some positions."""
         terms, sizes = self.extract_terms(surfaces.decode_forms(positions))
         if fields is not None:
             prefixes = [f"{name.decode()}:" for name in self._fields]
-            terms = [
-                prefixes[field] + term
-                for field, term in zip(
-                    np.repeat(fields.take(positions), sizes).tolist(), terms, strict=True
-                )
-            ]
-        ids = np.asarray(self._term_ids(terms), np.int64)
-        size = np.array(sizes, np.int64)
-        end = np.cumsum(size)
-        meaning = np.full(len(sizes), _DROPPED, np.int32)
-        meaning[size == 1] = ids[end[size == 1] - 1]
-        several = np.flatnonzero(size > 1)
-        meaning[several] = _SEVERAL - len(self._several) - np.arange(several.size)
-        self._several.append(
-            ids[compute_flat_indices((end - size)[several], size[several])], size[several]
-        )
-        return meaning
+            term_fields = np.repeat(fields.take(positions), sizes).tolist()
+            terms = [prefixes[field] + term for field, term in zip(term_fields, terms, strict=True)]
+        term_ids = np.asarray(self._find_terms(terms), np.int64)
+        n_terms = np.array(sizes, np.int64)
+        ends = np.cumsum(n_terms)
+        form_terms = np.full(len(sizes), _NO_TERM, np.int32)
+        form_terms[n_terms == 1] = term_ids[ends[n_terms == 1] - 1]
 
-    def _without_dropped(self, documents: Ids, meaning: Ids) -> TermSequence:
-        if meaning.min(initial=UNKNOWN_TERM) >= UNKNOWN_TERM:
-            return TermSequence(documents, meaning)
-        several = np.flatnonzero(meaning <= _SEVERAL)
+        several = np.flatnonzero(n_terms > 1)
+        form_terms[several] = _FIRST_ROW - len(self._term_rows) - np.arange(several.size)
+        starts = (ends - n_terms)[several]
+        elements = term_ids[compute_flat_indices(starts, n_terms[several])]
+        self._term_rows.append(elements, n_terms[several])
+        return form_terms
+
+    def _expand_terms(self, documents: Ids, form_terms: Ids) -> TermSequence:
+        """Return the terms of forms, given the document and the number of `_form_terms` of each."""
+        if form_terms.min(initial=UNKNOWN_TERM) >= UNKNOWN_TERM:
+            return TermSequence(documents, form_terms)
+        terms = form_terms
+        several = np.flatnonzero(terms <= _FIRST_ROW)
         if several.size:
-            rows = _SEVERAL - meaning.take(several).astype(np.int64)
-            places = np.repeat(several, self._several.take_sizes(rows))
-            documents = np.insert(documents, places, documents.take(places))
-            meaning = np.insert(meaning, places, self._several.take(rows))
-        kept = np.flatnonzero(meaning >= UNKNOWN_TERM)
-        return TermSequence(documents.take(kept), meaning.take(kept))
+            rows = _FIRST_ROW - terms.take(several).astype(np.int64)
+            positions = np.repeat(several, self._term_rows.take_sizes(rows))
+            documents = np.insert(documents, positions, documents.take(positions))
+            terms = np.insert(terms, positions, self._term_rows.take(rows))
+        selected = np.flatnonzero(terms >= UNKNOWN_TERM)
+        return TermSequence(documents.take(selected), terms.take(selected))
 
 
 class TextPiece(NamedTuple):
-    """Consecutive whole documents, or a part of one."""
+    """Consecutive documents, or a piece of one document."""
 
     first_document: int
-    """Number of the first document."""
+    """Index of the first document."""
     texts: Sequence[bytes]
     continues: bool = False
-    """True if the next piece continues the same document."""
+    """True if the next piece is of the same document."""
 
 
 def split_texts(texts: Sequence[bytes], separator: re.Pattern[bytes]) -> Iterator[TextPiece]:
-    """Yield all documents in order, at least one piece; documents longer than `MAX_PIECE_BYTES` are cut before the next separator.
+    """Yield all documents in order, in at least one piece.
 
-    ``separator`` matches what is never part of a token.
+    Documents longer than `MAX_PIECE_BYTES` are cut before the next match of ``separator``, which
+    matches only bytes that are not part of a token.
     """
     texts = TextBlock.from_texts(texts)
     first = 0
-    for number in np.flatnonzero(texts.sizes > MAX_PIECE_BYTES).tolist():
-        if first < number:
-            yield TextPiece(first, texts[first:number])
-        text = texts[number]
-        begin = 0
-        while begin < len(text):
-            cut = separator.search(text, begin + MAX_PIECE_BYTES)
+    for index in np.flatnonzero(texts.sizes > MAX_PIECE_BYTES).tolist():
+        if first < index:
+            yield TextPiece(first, texts[first:index])
+        text = texts[index]
+        start = 0
+        while start < len(text):
+            cut = separator.search(text, start + MAX_PIECE_BYTES)
             end = cut.start() if cut else len(text)
-            yield TextPiece(number, [text[begin:end]], end < len(text))
-            begin = end
-        first = number + 1
+            yield TextPiece(index, [text[start:end]], end < len(text))
+            start = end
+        first = index + 1
     if first < len(texts) or not texts:
         yield TextPiece(first, texts[first:])
 
 
 class InflectedWords(Analyzer):
-    """Turns texts into those of their words that differ from their stems, without stop words."""
+    """Turns texts into the words that differ from their stems, without stop words."""
 
     def extract_terms(self, forms: list[str]) -> tuple[list[str], list[int]]:
-        """Return these words of surface forms one after the other, and the number of words of each form."""
+        """Return these words of surface forms, one after the other, and their number by form."""
         words, sizes = self.extract_words(forms)
-        pairs = zip(words, self.stem(words), strict=True)
-        rows = [[word for word, stem in islice(pairs, size) if word != stem] for size in sizes]
-        return [word for row in rows for word in row], [len(row) for row in rows]
+        word_stems = zip(words, self.stem(words), strict=True)
+        inflected_words = []
+        n_inflected = []
+        for size in sizes:
+            form_words = [word for word, stem in islice(word_stems, size) if word != stem]
+            inflected_words += form_words
+            n_inflected.append(len(form_words))
+        return inflected_words, n_inflected
 
 
 class ItemAnalyzer(Analyzer):
-    """Turns items, with spaces between them, into terms as they stand."""
+    """Turns items that are separated by spaces into terms without changes."""
 
-    def __init__(self, term_ids: FindTerms) -> None:
-        super().__init__((), list, term_ids)
+    def __init__(self, find_terms: FindTerms) -> None:
+        super().__init__((), list, find_terms)
 
     def extract_terms(self, forms: list[str]) -> tuple[list[str], list[int]]:
-        """Return the items."""
+        """Return the items, each of which is one term."""
         return forms, [1] * len(forms)
 
-    def _surfaces(self, texts: Sequence[bytes]) -> Surfaces:
+    def _find_surfaces(self, texts: Sequence[bytes]) -> Surfaces:
         return find_surfaces(texts, single_bytes=True, fold=ITEM_BYTES)

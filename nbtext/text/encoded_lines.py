@@ -1,15 +1,17 @@
-"""Lines of encoded data: uuencode, base64 (also in PGP armour), hexadecimal digits and yEnc. They have no words.
+"""Find and drop lines of encoded data: uuencode, base64, hexadecimal digits and yEnc.
 
-The lengths and a few bytes of all lines, on whole arrays, leave few texts that may have some. Their lines are judged run by run: a run is consecutive lines of
-one alphabet in one document, and the characters of its distinct lines are counted together, so that a dull line goes with the others. The shorter
-last line goes with its run. A line alone is encoded if it looks like nothing but uuencode, or is followed by a padded line of base64.
+Such lines contain no words. First, the lengths and a few bytes of all lines show which texts may
+contain encoded lines. Then the lines of these texts are tested run by run. A run is consecutive
+lines of one alphabet in one document. The characters of its distinct lines are counted together, so
+a repetitive line is treated as the rest of its run. The shorter last line belongs to the run. A
+single line is encoded if it can only be uuencode, or if a padded line of base64 follows.
 """
 
 from __future__ import annotations
 
 import re
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,21 +23,27 @@ if TYPE_CHECKING:
 
     from nbtext.type_names import Ints
 
-_UU_FULL = (61, 62)
-"""Characters in a uuencoded line of 45 bytes, without and with a checksum; the first is M."""
+_UU_LINE_CHARS = (61, 62)
+"""Characters in a uuencoded line of 45 bytes, without and with a checksum. The first is M."""
 
-_UU_DISTINCT = 24
-"""Fewest different characters in a uuencoded line that stands alone."""
+_MIN_UU_DISTINCT_CHARS = 24
+"""Different characters in a single uuencoded line."""
 
-_SHORTEST = 60
-_LONGEST = 80
-"""Characters, an even number, in a line of base64 or of hexadecimal digits that is not the last of its run."""
+_MIN_LINE_CHARS = 60
+_MAX_LINE_CHARS = 80
+"""Bounds of a line of base64 or hexadecimal digits that is not the last of its run."""
 
-_DIGEST = 64
-"""Hexadecimal digits of a SHA-256 digest. A list of digests is not encoded data, so a run of this length needs a shorter last line."""
+_SHA256_DIGITS = 64
+"""Hexadecimal digits of a SHA-256 digest.
 
-_PROBES = range(1, _SHORTEST, 2)
-"""Where a line of base64 or hexadecimal digits is looked at first: in a natural text one such place in six is a space."""
+A list of digests is not encoded data, so a run of lines of this length needs a shorter last line.
+"""
+
+_PROBED_OFFSETS = range(1, _MIN_LINE_CHARS, 2)
+"""Offsets in a line where base64 and hexadecimal digits are tested first.
+
+In natural text, one character in six is a space.
+"""
 
 _LOWER = b"abcdefghijklmnopqrstuvwxyz"
 _UPPER = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -43,11 +51,18 @@ _DIGITS = b"0123456789"
 _HEXADECIMAL = _DIGITS + b"ABCDEFabcdef"
 _BASE64 = _UPPER + _LOWER + _DIGITS + b"+/"
 _UUENCODE = bytes(range(ord(" "), ord("`") + 1))
-_IN_BASE64 = np.isin(np.arange(256), list(_BASE64))
-_KIND = bytes(
-    next((kind for kind, of_kind in enumerate((_LOWER, _UPPER, _DIGITS), 1) if byte in of_kind), 0)
-    for byte in range(256)
-)
+_IS_BASE64 = np.isin(np.arange(256), list(_BASE64))
+
+
+def _character_kind(byte: int) -> int:
+    for kind, characters in enumerate((_LOWER, _UPPER, _DIGITS), 1):
+        if byte in characters:
+            return kind
+    return 0
+
+
+_CHARACTER_KINDS = bytes(map(_character_kind, range(256)))
+"""Table for `bytes.translate`: small letters, capitals, digits and other characters."""
 
 _BASE64_END = re.compile(
     rb"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})"
@@ -55,174 +70,227 @@ _BASE64_END = re.compile(
 _HEXADECIMAL_END = re.compile(rb"(?:[0-9A-Fa-f]{2}){1,39}")
 _CHECKSUM = re.compile(rb"=[A-Za-z0-9+/]{4}")
 
+# These patterns start with the line end before a line, since a single byte is found fast.
 _LINE = re.compile(rb"\n([^\n]*?)\r?(?=\n)")
-_UU_LINE = re.compile(rb"\n(M[ -`]{%d,%d}+)\r?(?=\n)" % (MIN_ENCODED_CHARS - 1, _UU_FULL[-1] - 1))
-_EVEN_LINE = re.compile(
-    rb"\n((?:[A-Za-z0-9+/]{2}){%d,%d})\r?(?=\n)" % (_SHORTEST // 2, _LONGEST // 2)
+"""A line of any kind."""
+_UU_LINE = re.compile(
+    rb"\n(M[ -`]{%d,%d}+)\r?(?=\n)" % (MIN_ENCODED_CHARS - 1, _UU_LINE_CHARS[-1] - 1)
 )
-"""The line end before a line, and the line, of any kind, of uuencode, of base64 or hexadecimal digits. They begin with one byte, which is found fast."""
+_EVEN_LINE = re.compile(
+    rb"\n((?:[A-Za-z0-9+/]{2}){%d,%d})\r?(?=\n)" % (_MIN_LINE_CHARS // 2, _MAX_LINE_CHARS // 2)
+)
+"""A line of base64 or hexadecimal digits."""
 
 _YENC = re.compile(rb"\n=ybegin [^\n]*+((?:\n(?!=ybegin |=yend )[^\n]*+)*+)\n=yend ")
 
 
 def drop_encoded_lines(texts: Sequence[bytes]) -> tuple[Sequence[bytes], Ints]:
-    """Return texts without their encoded lines, and the number of these in each text, shape (n_docs,)."""
+    """Return texts without their encoded lines, and the number of these in each text.
+
+    The array has the shape (n_docs,).
+    """
     counts = np.zeros(len(texts), np.int64)
     encoded = find_encoded_lines(texts)
     if not encoded:
         return texts, counts
-    kept = list(texts)
+    readable_texts = list(texts)
     for document, spans in encoded.items():
         text = texts[document]
         bounds = [0, *chain.from_iterable(spans), len(text)]
-        kept[document] = b"".join(
-            [text[begin:end] for begin, end in zip(bounds[0::2], bounds[1::2], strict=True)]
+        readable_texts[document] = b"".join(
+            [text[start:end] for start, end in zip(bounds[0::2], bounds[1::2], strict=True)]
         )
         counts[document] = len(spans)
-    return kept, counts
+    return readable_texts, counts
 
 
 def find_encoded_lines(texts: Sequence[bytes]) -> dict[int, list[tuple[int, int]]]:
-    """Return by the number of a text where its encoded lines begin and end, in order, in bytes and without line ends."""
-    found = {}
-    for number in _suspicious(TextBlock.from_texts(texts)):
-        spans = {line.span(1) for line in _encoded(b"\n%b\n\n" % texts[number])}
+    """Return start and end of each encoded line, by the index of its text.
+
+    Spans are in bytes, in order, without line ends. Texts without encoded lines have no entry.
+    """
+    encoded = {}
+    for index in _find_suspicious(TextBlock.from_texts(texts)):
+        # the added line end at the start shifts all spans by one
+        spans = {line.span(1) for line in _iter_encoded(b"\n%b\n\n" % texts[index])}
         if spans:
-            found[number] = [(begin - 1, end - 1) for begin, end in sorted(spans)]
-    return found
+            encoded[index] = [(start - 1, end - 1) for start, end in sorted(spans)]
+    return encoded
 
 
-def _suspicious(block: TextBlock) -> list[int]:
-    """Return the numbers of texts with a line that may be encoded, by its length and some of its bytes."""
+def _find_suspicious(block: TextBlock) -> list[int]:
+    """Return the indices of texts with a line that may be encoded, by length and some bytes."""
     raw = np.frombuffer(block.joined, np.uint8)
     if raw.size < MIN_ENCODED_CHARS:
         return []
-    bounds = compute_offsets(block.sizes + 1)
-    ends_line = raw == ord("\n")
-    ends_line[bounds[1:-1] - 1] = True
-    starts = np.append(0, np.flatnonzero(ends_line) + 1)
-    first = raw.take(starts, mode="clip")
+    text_bounds = compute_offsets(block.sizes + 1)
+    is_line_end = raw == ord("\n")
+    is_line_end[text_bounds[1:-1] - 1] = True
+    starts = np.append(0, np.flatnonzero(is_line_end) + 1)
+    first_bytes = raw.take(starts, mode="clip")
     lengths = np.diff(starts, append=raw.size + 1) - 1  # with CR at the end
+
+    may_be_yenc = first_bytes == ord("=")
     may_be_uuencode = (
-        (first == ord("M")) & (lengths >= MIN_ENCODED_CHARS) & (lengths <= _UU_FULL[-1] + 1)
+        (first_bytes == ord("M"))
+        & (lengths >= MIN_ENCODED_CHARS)
+        & (lengths <= _UU_LINE_CHARS[-1] + 1)
     )
-    in_runs = starts.size > len(block)  # not where there is a line in each text
-    wide = np.flatnonzero((lengths >= _SHORTEST) & (lengths <= _LONGEST + 1) & in_runs)
-    for place in _PROBES:
-        wide = wide[_IN_BASE64[raw.take(starts.take(wide) + place)]]
-        if not wide.size:
+    if starts.size > len(block):
+        has_run_length = (lengths >= _MIN_LINE_CHARS) & (lengths <= _MAX_LINE_CHARS + 1)
+        run_lines = np.flatnonzero(has_run_length)
+    else:  # each text is a single line
+        run_lines = np.empty(0, np.int64)
+    for offset in _PROBED_OFFSETS:
+        run_lines = run_lines[_IS_BASE64[raw.take(starts.take(run_lines) + offset)]]
+        if not run_lines.size:
             break
-    found = np.append(np.flatnonzero(may_be_uuencode | (first == ord("="))), wide)
-    return np.flatnonzero(
-        np.bincount(np.searchsorted(bounds, starts[found], side="right") - 1)
-    ).tolist()
+    lines = np.append(np.flatnonzero(may_be_uuencode | may_be_yenc), run_lines)
+    texts = np.searchsorted(text_bounds, starts[lines], side="right") - 1
+    return np.flatnonzero(np.bincount(texts)).tolist()
 
 
-def _encoded(text: bytes) -> Iterator[re.Match[bytes]]:
-    """Yield the encoded lines of a text, before which there is a line end, and behind it two."""
-    for run, distinct, after in _runs(_UU_LINE, text):
-        if _is_uuencode(distinct):
-            yield from run
-            if _ends_uuencode(after[1]):
-                yield after
-    for whole in _YENC.finditer(text):
-        yield from _LINE.finditer(text, whole.start(1), whole.end(1) + 1)
-    for run, distinct, after in _runs(_EVEN_LINE, text, of_one_length=True):
-        if _is_hexadecimal(distinct, after[1]):
-            yield from run
-            if _ends_hexadecimal(after[1]):
-                yield after
-        elif _is_base64(distinct, after[1]):
-            yield from run
-            last = after if _ends_base64(after[1]) else run[-1]
-            yield last
-            if _CHECKSUM.fullmatch(_next(last)[1]):
-                yield _next(last)
+def _iter_encoded(text: bytes) -> Iterator[re.Match[bytes]]:
+    """Yield the encoded lines of a text that starts with a line end and ends with two."""
+    for run in _iter_runs(_UU_LINE, text):
+        if _is_uuencode(run.distinct):
+            yield from run.lines
+            if _ends_uuencode(run.next_line[1]):
+                yield run.next_line
+    for content in _YENC.finditer(text):
+        yield from _LINE.finditer(text, content.start(1), content.end(1) + 1)
+    for run in _iter_runs(_EVEN_LINE, text, same_length=True):
+        if _is_hexadecimal(run.distinct, run.next_line[1]):
+            yield from run.lines
+            if _ends_hexadecimal(run.next_line[1]):
+                yield run.next_line
+        elif _is_base64(run.distinct, run.next_line[1]):
+            yield from run.lines
+            yield from _iter_base64_end(run)
 
 
-def _runs(
-    pattern: re.Pattern[bytes], text: bytes, *, of_one_length: bool = False
-) -> Iterator[tuple[list[re.Match[bytes]], list[bytes], re.Match[bytes]]]:
-    """Yield the lines of each run that match a pattern, the distinct ones, and the line after them."""
+def _iter_base64_end(run: _Run) -> Iterator[re.Match[bytes]]:
+    """Yield the shorter last line of base64 and the line of its checksum, if they are present."""
+    last = run.lines[-1]
+    if _ends_base64(run.next_line[1]):
+        last = run.next_line
+        yield last
+    checksum = _next_line(last)
+    if _CHECKSUM.fullmatch(checksum[1]):
+        yield checksum
+
+
+class _Run(NamedTuple):
+    """Consecutive lines that match a pattern."""
+
+    lines: list[re.Match[bytes]]
+    distinct: list[bytes]
+    """The distinct lines, in order."""
+    next_line: re.Match[bytes]
+    """The line after the run."""
+
+
+def _iter_runs(
+    pattern: re.Pattern[bytes], text: bytes, *, same_length: bool = False
+) -> Iterator[_Run]:
+    """Yield the runs of lines that match a pattern.
+
+    With ``same_length``, the lines of a run have the same length.
+    """
     lines = list(pattern.finditer(text))
-    apart = [
-        place
-        for place, (line, following) in enumerate(pairwise(lines), 1)
-        if line.end() != following.start() or (of_one_length and len(line[1]) != len(following[1]))
-    ]
-    for begin, end in pairwise([0, *apart, len(lines)] if lines else []):
-        run = lines[begin:end]
-        yield run, list(dict.fromkeys([line[1] for line in run])), _next(run[-1])
+    if not lines:
+        return
+    run_bounds = [0]
+    for index, (line, following) in enumerate(pairwise(lines), 1):
+        is_adjacent = line.end() == following.start()
+        if not is_adjacent or (same_length and len(line[1]) != len(following[1])):
+            run_bounds.append(index)
+    run_bounds.append(len(lines))
+    for start, end in pairwise(run_bounds):
+        run = lines[start:end]
+        distinct = list(dict.fromkeys([line[1] for line in run]))
+        yield _Run(run, distinct, _next_line(run[-1]))
 
 
-def _next(line: re.Match[bytes]) -> re.Match[bytes]:
+def _next_line(line: re.Match[bytes]) -> re.Match[bytes]:
     return next(_LINE.finditer(line.string, line.end()))
 
 
-def _is_uuencode(run: Sequence[bytes]) -> bool:
-    """Return whether distinct lines that begin with M, of the characters from space to grave accent, are uuencoded.
+def _is_uuencode(lines: Sequence[bytes]) -> bool:
+    """Return whether distinct lines that start with M are uuencoded.
 
-    Most lines have the full length. Letters are fewer than in capitals, signs more than in a table, and unlike in a picture of characters the next
-    one is mostly another. A line alone has many different characters, digits too, and few spaces.
+    Their characters are in the range from space to grave accent. Uuencode differs from other lines
+    of such characters: most of its lines have the full length, it has fewer letters than text in
+    capitals, more signs than a table, and more changes of character than a drawing. A single line
+    must also have many different characters, some digits and few spaces.
     """
-    joined = b"".join(run)
-    spaces, letters, digits = (_count(joined, characters) for characters in (b" ", _UPPER, _DIGITS))
-    solid = len(joined) - spaces
-    if len(run) == 1 and (
-        len(set(joined)) < _UU_DISTINCT or digits < 0.03 * solid or spaces > 0.1 * solid
+    joined = b"".join(lines)
+    n_spaces = _count(joined, b" ")
+    n_letters = _count(joined, _UPPER)
+    n_digits = _count(joined, _DIGITS)
+    n_solid = len(joined) - n_spaces
+    if len(lines) == 1 and (
+        len(set(joined)) < _MIN_UU_DISTINCT_CHARS
+        or n_digits < 0.03 * n_solid
+        or n_spaces > 0.1 * n_solid
     ):
         return False
-    n_full = sum(len(line) in _UU_FULL for line in run)
-    mixed = (
-        letters <= 0.75 * solid
-        and solid - letters - digits >= 0.15 * solid
-        and _changes(joined) >= 0.4 * len(joined)
+    n_full_lines = sum(len(line) in _UU_LINE_CHARS for line in lines)
+    return (
+        n_letters <= 0.75 * n_solid
+        and n_solid - n_letters - n_digits >= 0.15 * n_solid
+        and _count_changes(joined) >= 0.4 * len(joined)
+        and 2 * n_full_lines >= len(lines)
     )
-    return mixed and 2 * n_full >= len(run)
 
 
 def _ends_uuencode(line: bytes) -> bool:
-    """Return whether a line may be the last, shorter one of uuencode: its first character tells the number of its bytes."""
+    """Return whether a line may be the shorter last line of uuencode.
+
+    Its first character encodes the number of its bytes.
+    """
     n_bytes = line[0] - ord(" ") if line else 0
-    wanted = 1 + 4 * -(-n_bytes // 3)
+    n_chars = 1 + 4 * -(-n_bytes // 3)
     return (
         0 < n_bytes < 45
-        and len(line) in (wanted, wanted + 1)
+        and len(line) in (n_chars, n_chars + 1)
         and not line.translate(None, _UUENCODE)
         and b"---" not in line
     )
 
 
-def _is_hexadecimal(run: Sequence[bytes], after: bytes) -> bool:
-    """Return whether distinct lines of equal length are bytes as hexadecimal digits; ``after`` is the next line."""
-    joined = b"".join(run)
-    digits = _count(joined, _DIGITS)
-    only = _count(joined, _HEXADECIMAL) == len(joined) and 0.1 * len(
-        joined
-    ) <= digits <= 0.97 * len(joined)
-    return only and len(run) > 1 and (len(run[0]) != _DIGEST or _ends_hexadecimal(after))
+def _is_hexadecimal(lines: Sequence[bytes], next_line: bytes) -> bool:
+    """Return whether distinct lines of equal length are bytes as hexadecimal digits."""
+    joined = b"".join(lines)
+    n_digits = _count(joined, _DIGITS)
+    return (
+        _count(joined, _HEXADECIMAL) == len(joined)
+        and 0.1 * len(joined) <= n_digits <= 0.97 * len(joined)
+        and len(lines) > 1
+        and (len(lines[0]) != _SHA256_DIGITS or _ends_hexadecimal(next_line))
+    )
 
 
 def _ends_hexadecimal(line: bytes) -> bool:
-    """Return whether a line may be the last, shorter one of hexadecimal digits."""
+    """Return whether a line may be the shorter last line of hexadecimal digits."""
     return _HEXADECIMAL_END.fullmatch(line) is not None and not line.isalpha()
 
 
-def _is_base64(run: Sequence[bytes], after: bytes) -> bool:
-    """Return whether distinct lines of equal length are base64; ``after`` is the next line.
+def _is_base64(lines: Sequence[bytes], next_line: bytes) -> bool:
+    """Return whether distinct lines of equal length are base64.
 
-    They have capitals, small letters and digits, and more capitals than names in camel case, or more often another kind of character.
+    Base64 has capitals, small letters and digits. It has more capitals than names in camel case, or
+    changes more often between kinds of characters.
     """
-    joined = b"".join(run)
-    if len(run[0]) % 4 or (len(run) == 1 and not (after.endswith(b"=") and _ends_base64(after))):
+    if len(lines[0]) % 4:
         return False
-    lower, upper, digits, changes = (
-        count / len(joined)
-        for count in (
-            *(_count(joined, kind) for kind in (_LOWER, _UPPER, _DIGITS)),
-            _changes(joined.translate(_KIND)),
-        )
-    )
+    if len(lines) == 1 and not (next_line.endswith(b"=") and _ends_base64(next_line)):
+        return False
+    joined = b"".join(lines)
+    lower = _count(joined, _LOWER) / len(joined)
+    upper = _count(joined, _UPPER) / len(joined)
+    digits = _count(joined, _DIGITS) / len(joined)
+    changes = _count_changes(joined.translate(_CHARACTER_KINDS)) / len(joined)
     return (
         min(lower, upper) >= 0.04
         and digits >= 0.01
@@ -232,13 +300,13 @@ def _is_base64(run: Sequence[bytes], after: bytes) -> bool:
 
 
 def _ends_base64(line: bytes) -> bool:
-    """Return whether a line may be the last, shorter one of base64, and is no word."""
+    """Return whether a line may be the shorter last line of base64, and is not a word."""
     is_word = line.isalpha() and (line.islower() or line.isupper() or line.istitle())
-    return len(line) < _LONGEST and _BASE64_END.fullmatch(line) is not None and not is_word
+    return len(line) < _MAX_LINE_CHARS and _BASE64_END.fullmatch(line) is not None and not is_word
 
 
-def _changes(text: bytes) -> int:
-    """Return how often the next byte is another."""
+def _count_changes(text: bytes) -> int:
+    """Return the number of bytes that differ from the previous byte."""
     return int(np.count_nonzero(np.diff(np.frombuffer(text, np.uint8))))
 
 

@@ -1,9 +1,13 @@
-"""64-bit keys to dense ids, and groups of equal keys: the two hash tables of all counting, on whole arrays.
+"""Map 64-bit keys to dense ids, and group equal keys: the two hash tables of counting.
 
-Both use open addressing by multiply-shift (Dietzfelbinger et al. 1997) and probe for all keys at once. Keys are exact, not digests, so none
-are confused. The multiplier is random; it changes the number of probes, not the results. Numpy's `take` takes two thirds of the time of
-indexing with places, `compress` a fifth of the time of a mask.
+Both tables work on whole arrays. They use open addressing with multiply-shift hashing
+(Dietzfelbinger et al. 1997) and probe for all keys at once. Keys are stored exactly, not as
+digests, so different keys are never confused. The multiplier is random. It changes the number of
+probes, not the results.
 """
+
+# `take` takes two thirds of the time of indexing with positions, `compress` a fifth of the time
+# of indexing with a mask.
 
 from __future__ import annotations
 
@@ -19,15 +23,16 @@ EMPTY_KEY = np.uint64(0)
 """The only key that cannot be stored: it has id 0, which marks a free slot."""
 
 
-def pair(left: AnyInts, right: AnyInts) -> Keys:
-    """Return a non-zero key for each two ids below 2**31; keys are ordered as the pairs."""
-    return ((left.astype(np.uint64) + np.uint64(1)) << np.uint64(32)) | right.astype(np.uint64)
+def pair(first: AnyInts, second: AnyInts) -> Keys:
+    """Return a non-zero key for each pair of ids below 2**31; keys are ordered as the pairs."""
+    upper = (first.astype(np.uint64) + np.uint64(1)) << np.uint64(32)
+    return upper | second.astype(np.uint64)
 
 
 def unpair(keys: Keys) -> tuple[Ints, Ints]:
-    """Return the two ids of each key made by `pair`."""
-    left = (keys >> np.uint64(32)).astype(np.int64) - 1
-    return left, (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
+    """Return the first and the second id of each key made by `pair`."""
+    first = (keys >> np.uint64(32)).astype(np.int64) - 1
+    return first, (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
 
 
 def _random_multiplier() -> np.uint64:
@@ -38,14 +43,15 @@ def _random_multiplier() -> np.uint64:
 class KeyTable:
     """Map from 64-bit keys to ids, from 1 up.
 
-    The table holds ids only; keys are stored by id, so frequent keys, which mostly came first, lie close together.
+    Slots contain only ids; the keys are stored by id. So frequent keys, which mostly come first,
+    lie close together in memory.
     """
 
     def __init__(self, bits: int = 12) -> None:
+        """Make a table of 2**bits slots, which grows when a quarter of them is used."""
         self._multiplier = _random_multiplier()
-        self._stored = np.zeros(
-            (1 << (bits - 2)) + 1, np.uint64
-        )  # EMPTY_KEY everywhere; zeros take no memory until written to
+        # Keys by id. They start as `EMPTY_KEY`; zeros take no memory until they are written to.
+        self._stored = np.zeros((1 << (bits - 2)) + 1, np.uint64)
         self._size = 0
         self._allocate(bits)
 
@@ -63,7 +69,7 @@ class KeyTable:
         unknown = np.flatnonzero(ids == 0)
         if unknown.size:
             new = keys.take(unknown)
-            representative = representatives(new)
+            representative = find_representatives(new)
             distinct = np.flatnonzero(representative == np.arange(new.size))
             new_ids = np.empty(new.size, np.int32)
             new_ids[distinct] = np.arange(self._size + 1, self._size + 1 + distinct.size)
@@ -73,26 +79,29 @@ class KeyTable:
 
     def find(self, keys: Keys) -> Ids:
         """Return the id of each key, 0 for unknown keys, shape (n,)."""
-        slots = self._home(keys)
+        slots = self._first_slots(keys)
         ids = self._ids.take(slots)
-        elsewhere = np.flatnonzero(
-            self._stored.take(ids) != keys
-        )  # the slot is free or holds another key
-        pending = elsewhere.compress(ids.take(elsewhere) != 0)
+        # The first slot is free (id 0) or contains another key.
+        mismatched = np.flatnonzero(self._stored.take(ids) != keys)
+        pending = mismatched.compress(ids.take(mismatched) != 0)
         slots = slots.take(pending)
-        wanted = keys.take(pending)
+        pending_keys = keys.take(pending)
         while pending.size:
-            slots = (slots + 1) & self._mask
-            found = self._ids.take(slots)
-            ids[pending] = found
-            walking = np.flatnonzero((self._stored.take(found) != wanted) & (found != 0))
-            pending = pending.take(walking)
-            slots = slots.take(walking)
-            wanted = wanted.take(walking)
+            slots = (slots + 1) & self._slot_mask
+            slot_ids = self._ids.take(slots)
+            ids[pending] = slot_ids
+            is_other_key = (self._stored.take(slot_ids) != pending_keys) & (slot_ids != 0)
+            unresolved = np.flatnonzero(is_other_key)
+            pending = pending.take(unresolved)
+            slots = slots.take(unresolved)
+            pending_keys = pending_keys.take(unresolved)
         return ids
 
     def _append(self, keys: Keys) -> None:
-        """Store distinct new keys; keep the table at most a quarter full: 4 bytes a slot, and few second probes."""
+        """Store distinct new keys; grow the table so that at most a quarter of its slots is used.
+
+        So a slot costs 4 bytes, and second probes are rare.
+        """
         first = self._size + 1
         self._size = self._size + keys.size
         if self._size >= self._stored.size:
@@ -101,58 +110,63 @@ class KeyTable:
             grown[:first] = self._stored[:first]
             self._stored = grown
             self._allocate(bits)
-            self._place(self._stored[1:first], 1)
+            self._write_ids(self._stored[1:first], 1)
         self._stored[first : self._size + 1] = keys
-        self._place(keys, first)
+        self._write_ids(keys, first)
 
-    def _place(self, keys: Keys, first: int) -> None:
-        """Write the ids of distinct keys, from ``first`` on, into free slots; of keys with the same slot, all but one try the next.
+    def _write_ids(self, keys: Keys, first: int) -> None:
+        """Write the ids of distinct keys, counted from ``first``, into free slots.
 
-        The last one written stays, so write backwards: early keys are frequent and should be found at the first probe.
+        If several keys have the same slot, all but one of them try the next slot. The id that is
+        written last stays, so ids are written backwards: early keys are frequent, and the first
+        probe should find them.
         """
         ids = np.arange(first, first + keys.size, dtype=np.int32)[::-1]
-        slots = self._home(keys[::-1])
+        slots = self._first_slots(keys[::-1])
         while ids.size:
             free = np.flatnonzero(self._ids.take(slots) == 0)
             self._ids[slots.take(free)] = ids.take(free)
-            walk = np.flatnonzero(self._ids.take(slots) != ids)
-            ids = ids.take(walk)
-            slots = (slots.take(walk) + 1) & self._mask
+            unplaced = np.flatnonzero(self._ids.take(slots) != ids)
+            ids = ids.take(unplaced)
+            slots = (slots.take(unplaced) + 1) & self._slot_mask
 
-    def _home(self, keys: Keys) -> Ints:
+    def _first_slots(self, keys: Keys) -> Ints:
         return ((keys * self._multiplier) >> self._shift).view(np.int64)
 
     def _allocate(self, bits: int) -> None:
         self._ids = np.zeros(1 << bits, np.int32)
-        self._mask = (1 << bits) - 1
+        self._slot_mask = (1 << bits) - 1
         self._shift = np.uint64(64 - bits)
 
 
 def group_keys(keys: AnyInts) -> tuple[Ints, Ints]:
-    """Return the position of one occurrence of each distinct key, ascending, and the number of its occurrences, shapes (n_distinct,)."""
-    occurrences = np.bincount(
-        representatives(keys.astype(np.uint64, copy=False)), minlength=keys.size
-    )
+    """Return the position of one occurrence of each distinct key, and how often the key occurs.
+
+    Positions are ascending; both arrays have shape (n_distinct,).
+    """
+    unsigned = keys.astype(np.uint64, copy=False)
+    occurrences = np.bincount(find_representatives(unsigned), minlength=keys.size)
     positions = np.flatnonzero(occurrences)
     return positions, occurrences.take(positions)
 
 
-def representatives(keys: Keys) -> Ints:
-    """Return for each key the position of one occurrence of it, the same for all equal keys, shape (n,).
+def find_representatives(keys: Keys) -> Ints:
+    """Return for each key the position of one occurrence, the same for equal keys, shape (n,).
 
-    Several times as fast as sorting: equal keys get the same slot of a table, and keys that lost their slot to another key try again.
+    Equal keys have the same slot of a table. Keys that lost their slot to another key try again
+    with another multiplier. This is several times as fast as sorting.
     """
     shift = np.uint64(64 - max(int(keys.size).bit_length() + 1, 4))
-    holder = np.empty(1 << (64 - int(shift)), np.int64)  # read only where it was written
-    found = np.empty(keys.size, np.int64)
+    slot_owners = np.empty(1 << (64 - int(shift)), np.int64)  # read only where it was written
+    result = np.empty(keys.size, np.int64)
     pending = np.arange(keys.size)
     pending_keys = keys
     while pending.size:
         slots = ((pending_keys * _random_multiplier()) >> shift).view(np.int64)
-        holder[slots] = pending
-        winners = holder.take(slots)
-        found[pending] = winners
+        slot_owners[slots] = pending
+        winners = slot_owners.take(slots)
+        result[pending] = winners
         lost = np.flatnonzero(keys.take(winners) != pending_keys)
         pending = pending.take(lost)
         pending_keys = pending_keys.take(lost)
-    return found
+    return result

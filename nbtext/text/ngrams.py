@@ -1,9 +1,13 @@
-"""N-grams of terms that are adjacent in a document once stop words are dropped, and character n-grams of words.
+"""N-grams of adjacent terms, and character n-grams of words.
 
-Character n-grams are counted beside words, so that words with similar spelling share terms. They are those of the word with a mark before its
-beginning and after its end, which count as characters, as fastText's subwords (P. Bojanowski, E. Grave, A. Joulin, T. Mikolov, Enriching word
-vectors with subword information, 2017) and in Cavnar and Trenkle (1994); but not the whole word, which is a term already. They are written
-as patterns: "un*" begins a word, "*ing" ends one, "*app*" is anywhere inside. No word has an asterisk, so no n-gram equals a word.
+N-grams are of the terms that are adjacent in a document after stop words are dropped.
+
+Character n-grams are counted in addition to words, so that words with similar spelling share terms.
+As in fastText (P. Bojanowski, E. Grave, A. Joulin, T. Mikolov, Enriching word vectors with subword
+information, 2017) and in Cavnar and Trenkle (1994), a mark before the word and one after it count
+as characters. The n-gram of the whole word is omitted, because it is a term already. N-grams are
+written as patterns: "un*" starts a word, "*ing" ends one, "*app*" is inside. No word contains an
+asterisk, so no n-gram equals a word.
 """
 
 from __future__ import annotations
@@ -22,65 +26,68 @@ if TYPE_CHECKING:
     from nbtext.text.analyzer import FindTerms
     from nbtext.type_names import Ints
 
-    PairIds = Callable[[Ints, Ints], Ints]
+    FindPairs = Callable[[Ints, Ints], Ints]
+    """Returns the ids of n-grams, given the ids of their parts."""
 
 WILDCARD = "*"
-"""Marks where the word goes on; every character n-gram has at least one."""
+"""Marks where the word continues. Every character n-gram has at least one."""
 
-_ABSENT = -2
-"""In place of an n-gram's id near a document's end, where none begins."""
+_NO_NGRAM = -2
+"""In place of the id of an n-gram that would cross the end of a document."""
 
 
 def add_ngrams(
-    sequence: TermSequence, order: int, pair_ids: PairIds, n_starts: int | None = None
+    sequence: TermSequence, order: int, find_pairs: FindPairs, n_starts: int | None = None
 ) -> TermSequence:
-    """Return the sequence with its 2- to ``order``-grams, each after its first term; only those that begin with the first ``begins`` terms.
+    """Return the sequence with its 2- to ``order``-grams, each after its first term.
 
-    An n-gram is the pair of the (n − 1)-gram before its last term and that term; ``pair_ids`` returns its id or `UNKNOWN`.
+    With ``n_starts``, return only terms and n-grams that start with the first ``n_starts`` terms.
+    An n-gram is the pair of the (n − 1)-gram before its last term and that term. ``find_pairs``
+    returns its id or `UNKNOWN_TERM`.
     """
     if order == 1:
         return sequence
     documents, terms = sequence
     columns = [terms]
     for n in range(2, order + 1):
-        left = columns[-1][: 1 - n]
+        prefixes = columns[-1][: 1 - n]
         last = terms[n - 1 :]
-        within = documents[n - 1 :] == documents[: 1 - n]
-        known = np.flatnonzero(within & (left >= 0) & (last >= 0))
-        column = np.full(terms.size, _ABSENT)
-        column[: within.size][within] = UNKNOWN_TERM
-        column[known] = pair_ids(left[known], last[known])
+        is_within_document = documents[n - 1 :] == documents[: 1 - n]
+        known_pairs = np.flatnonzero(is_within_document & (prefixes >= 0) & (last >= 0))
+        column = np.full(terms.size, _NO_NGRAM)
+        column[: is_within_document.size][is_within_document] = UNKNOWN_TERM
+        column[known_pairs] = find_pairs(prefixes[known_pairs], last[known_pairs])
         columns.append(column)
     interleaved = np.stack(columns, axis=1)[:n_starts].ravel()
-    present = interleaved != _ABSENT
-    return TermSequence(np.repeat(documents[:n_starts], order)[present], interleaved[present])
+    is_present = interleaved != _NO_NGRAM
+    repeated_documents = np.repeat(documents[:n_starts], order)
+    return TermSequence(repeated_documents[is_present], interleaved[is_present])
 
 
 def make_char_ngrams(word: str, sizes: range) -> list[str]:
     """Return the character n-grams of a word, shorter ones first.
 
-    >>> char_ngrams("apple", range(4, 6))
+    >>> make_char_ngrams("apple", range(4, 6))
     ['app*', '*appl*', '*pple*', '*ple', 'appl*', '*apple*', '*pple']
     """
-    found = []
+    ngrams = []
     for n in sizes:
         if n > len(word) + 1:
             break
-        inside = [
-            f"{WILDCARD}{word[begin : begin + n]}{WILDCARD}" for begin in range(len(word) - n + 1)
+        if n > 1:
+            ngrams.append(word[: n - 1] + WILDCARD)
+        ngrams += [
+            f"{WILDCARD}{word[start : start + n]}{WILDCARD}" for start in range(len(word) - n + 1)
         ]
-        found += (
-            inside
-            if n == 1
-            else [word[: n - 1] + WILDCARD, *inside, WILDCARD + word[len(word) - n + 1 :]]
-        )
-    return found
+        if n > 1:
+            ngrams.append(WILDCARD + word[len(word) - n + 1 :])
+    return ngrams
 
 
 def parse_ngram_sizes(span: str) -> range:
     """Return the sizes in a canonical ``N`` or ``N-M``.
 
-    >>> ngram_sizes("3-5"), ngram_sizes("4")
+    >>> parse_ngram_sizes("3-5"), parse_ngram_sizes("4")
     (range(3, 6), range(4, 5))
     """
     low, _, high = span.partition("-")
@@ -88,19 +95,29 @@ def parse_ngram_sizes(span: str) -> range:
 
 
 class CharNgramAnalyzer(Analyzer):
-    """Turns texts into character n-grams of their normalised words, without stop words, and of whole runs of scripts without spaces."""
+    """Turns texts into character n-grams of their normalised words, without stop words.
+
+    In scripts without spaces, each whole run is a word, unless ``unspaced`` is `WORDS`.
+    """
 
     def __init__(
-        self, stop_words: Collection[str], sizes: range, term_ids: FindTerms, unspaced: str = WORDS
+        self,
+        stop_words: Collection[str],
+        sizes: range,
+        find_terms: FindTerms,
+        unspaced: str = WORDS,
     ) -> None:
-        super().__init__(stop_words, list, term_ids, WORDS if unspaced == WORDS else RUNS)
+        super().__init__(stop_words, list, find_terms, WORDS if unspaced == WORDS else RUNS)
         self._sizes = sizes
 
     def extract_terms(self, forms: list[str]) -> tuple[list[str], list[int]]:
-        """Return the character n-grams of surface forms one after the other, and the number of n-grams of each form."""
+        """Return the character n-grams of surface forms in order, and their number by form."""
         words, sizes = self.extract_words(forms)
-        rows = [make_char_ngrams(word, self._sizes) for word in words]
-        lengths = map(len, rows)
-        return [ngram for row in rows for ngram in row], [
-            sum(islice(lengths, size)) for size in sizes
-        ]
+        ngrams = []
+        ngram_counts = []
+        for word in words:
+            word_ngrams = make_char_ngrams(word, self._sizes)
+            ngrams += word_ngrams
+            ngram_counts.append(len(word_ngrams))
+        counts = iter(ngram_counts)
+        return ngrams, [sum(islice(counts, size)) for size in sizes]
