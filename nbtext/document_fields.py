@@ -253,7 +253,7 @@ NO_ATTRIBUTES = Attributes()
 def parse_declared_sizes(reading: Reading) -> list[int | None]:
     """Return the declared number of values of each categorical column.
 
-    None for a column without declaration, whose values are those of the training documents.
+    None if a column declares none: its values are then taken from the training documents.
     """
     names = reading.categorical.split(",") if reading.categorical else []
     matches = [DECLARED_SIZE.search(name) for name in names]

@@ -356,7 +356,7 @@ def _number_labels(labels: Names) -> tuple[tuple[str, ...], Ints]:
 
 
 class Subsets:
-    """Counts of subsets of a corpus, given its table and all its documents.
+    """Computes the counts of subsets of a corpus from its table and all its documents.
 
     A subset has the vocabulary and the classes of the corpus, so a model trained on it can score
     any document of the corpus. Terms and classes without documents in the subset have no cells. The
@@ -569,7 +569,7 @@ def _build_named_keys(
 def _find_first_impossible(
     counts: CorpusCounts, table: CountTable, documents: CountedDocuments
 ) -> int | None:
-    """Return the first document that cannot be subtracted together with those before it.
+    """Return the first document that cannot be subtracted together with the previous ones.
 
     None if all documents can be subtracted. ``table`` is the table of the documents.
     """

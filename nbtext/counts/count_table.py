@@ -504,7 +504,7 @@ MAX_LOG_UNITS = 2**63
 def require_exact_logs(counts: Ints, documents: Ints) -> None:
     """Raise `UsageError` if sums of log weights might not fit into 64 bits.
 
-    ``counts`` and ``documents`` are those of the cells, shapes (n_cells,).
+    ``counts`` and ``documents`` are m_jk and d_jk of the cells, shapes (n_cells,).
     """
     # an upper bound, because the logarithm is concave
     bounds = documents * np.log1p(counts / np.maximum(documents, 1)) * LOG_UNITS

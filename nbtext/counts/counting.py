@@ -103,7 +103,7 @@ class Analysis:
         return replace(self, settings=settings, segmentations=segmentations)
 
     def build_stemmer(self, segmentation: str | None = None) -> Callable[[list[str]], list[str]]:
-        """Return the function from words to terms: to their stems.
+        """Return a function from words to terms, which are their stems.
 
         Counted stop words have terms that differ from all stems, and so do the words of a
         ``segmentation``.
@@ -213,7 +213,7 @@ class DocumentCounter:
     ) -> Postings:
         """Count documents, given their texts in valid UTF-8.
 
-        ``fields`` and ``values`` are those of each text; empty if no text has any.
+        ``fields`` and ``values`` have an element for each text; empty if no text has any.
         """
         if self._analysis.settings.reading.is_counted:
             return self._count_features(texts)

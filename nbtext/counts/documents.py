@@ -48,7 +48,7 @@ class CountedDocuments:
     matrix: DocumentTermMatrix
     """Shape (n_docs, n_terms), without unknown tokens."""
     columns: Ints
-    """Column numbers, which are class numbers if there is one layer, shape (n_docs,)."""
+    """Column numbers, shape (n_docs,). With one layer, these are class numbers."""
     hashes: Keys
     """64 bits of a digest of each document's content, shape (n_docs,)."""
     weights: Ints | None = None
@@ -322,7 +322,7 @@ class DocumentSample:
 
 
 class DocumentCollector:
-    """Collects documents of a stream: all in order, or those that may be in a sample."""
+    """Collects the documents of a stream: all in order, or only candidates for a sample."""
 
     def __init__(self, size: int | None) -> None:
         """Collect for a sample of ``size`` documents, or all documents if None."""

@@ -25,7 +25,7 @@ SUBSPACE_ITERATIONS = 4
 """Multiplications by AAᵀ. On 20 Newsgroups, more of them do not improve classifiers."""
 
 EXTRA_DIRECTIONS = 10
-"""Directions that are computed in addition to those returned, which makes these more exact."""
+"""Directions that are computed but not returned; they make the others more exact."""
 
 DIRECTIONS_SEED = 20
 """Seed of the random initial directions."""

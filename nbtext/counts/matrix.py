@@ -228,7 +228,7 @@ class Postings(NamedTuple):
     def merge_terms(self, other: Postings) -> Postings:
         """Return these postings and others of the same documents and of different terms.
 
-        Attributes and encoded lines are those of these postings.
+        The result has the attributes and encoded lines of these postings only.
         """
         unknown_tokens = self.unknown_tokens + other.unknown_tokens
         if not other.terms.size:
@@ -357,8 +357,8 @@ def add_cell_sums(
 ) -> None:
     """Add Σ_j n_jd w_jk to the scores, shape (n_docs, n_classes), where most weights w_jk are 0.
 
-    The other weights of term j are ``weights[bounds[j] : bounds[j + 1]]``. Their classes, which are
-    distinct, are the same slice of ``classes``. Both arrays have the shape (n_cells,).
+    The other weights of term j are ``weights[bounds[j] : bounds[j + 1]]``. The same slice of
+    ``classes`` has their classes, which are distinct. Both arrays have the shape (n_cells,).
     """
     entries = zip(
         matrix.entry_documents.tolist(),

@@ -97,9 +97,10 @@ class Moments(NamedTuple):
         )
 
     def add_values(self, values: Floats, classes: Ints, n_classes: int) -> Moments:
-        """Return the moments with further documents, whose arguments are those of `from_values`.
+        """Return the moments with further documents.
 
-        ``n_classes`` is the new number of classes. New classes have higher numbers.
+        ``values`` and ``classes`` are as in `from_values`. ``n_classes`` is the new number of
+        classes; new classes have higher numbers.
         """
         widened = self.reindex_classes(np.arange(len(self.documents)), n_classes)
         return widened.add(self.from_values(values, classes, n_classes))

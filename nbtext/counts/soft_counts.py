@@ -89,7 +89,7 @@ class SoftCounter(Generic[Counts]):
     ) -> tuple[Keys, list[Ints]]:
         """Return the keys (term, class) of the cells, and the sums of each column in them.
 
-        ``build_columns`` returns the columns to sum, given counts of terms in documents. Cells
+        ``build_columns`` returns the columns to sum for an array of counts. Cells
         whose first sum is 0 are omitted.
         """
         blocks = []

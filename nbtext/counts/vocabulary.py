@@ -143,7 +143,7 @@ class Vocabulary:
 
     @classmethod
     def from_terms(cls, terms: Names) -> Vocabulary:
-        """Return a vocabulary of single terms, which are sorted and distinct."""
+        """Return a vocabulary of single terms, which must be sorted and distinct."""
         return cls(*_join(terms), np.empty(0, np.uint64))
 
     def __len__(self) -> int:
@@ -335,7 +335,7 @@ def argsort_terms(text: bytes, bounds: Ints) -> tuple[Ints, Mask]:
     windows = sliding_window_view(padded, COMPARED_BYTES)[bounds[:-1]]
     windows *= np.arange(COMPARED_BYTES) < sizes[:, np.newaxis]
     prefixes = windows.view(f"S{COMPARED_BYTES}").ravel()
-    # a stable sort merges terms that are given in few sorted runs
+    # a stable sort only merges terms that are already in few sorted runs
     order = np.argsort(prefixes, kind="stable")
     prefixes = prefixes.take(order)
     sizes = sizes.take(order)

@@ -47,7 +47,7 @@ _NO_TERM = -2
 _NEW = -3
 """The form is not analysed yet."""
 _FIRST_ROW = -4
-"""The form has several terms: −4 − i stands for row i of `Analyzer._term_rows`."""
+"""The form has several terms: the number −4 − i means row i of `Analyzer._term_rows`."""
 
 _IS_SEPARATOR = 1
 _IS_NOT_PLAIN = 2
@@ -70,9 +70,9 @@ MAX_PIECE_BYTES = 1 << 21
 
 @cache
 def _kana_and_han() -> re.Pattern[str]:
-    """Return the pattern of forms in kana and Han, which are words already.
+    """Return the pattern of forms in kana and Han, which need no further analysis.
 
-    Compiling takes a millisecond, so it is put off until such a form may occur.
+    Compiling takes a millisecond, so it is delayed until such a form may occur.
     """
     return re.compile("[\u3041-\u3096\u30a1-\u30fa\u30fc\u4e00-\u9fff]+")
 
@@ -160,7 +160,7 @@ class Analyzer:
     def _find_surfaces(self, texts: Sequence[bytes]) -> Surfaces:
         if not self._has_run:
             return find_surfaces(texts, self._unspaced, has_run=self._has_run)
-        # mostly few texts have runs, and the others need not be split
+        # usually few texts have runs; the others need not be split
         indices = find_texts_with_runs(texts)
         texts = [texts[index] for index in indices.tolist()]
         surfaces = find_surfaces(texts, self._unspaced, has_run=True)

@@ -43,8 +43,8 @@ def _random_multiplier() -> np.uint64:
 class KeyTable:
     """Map from 64-bit keys to ids, from 1 up.
 
-    Slots contain only ids; the keys are stored by id. So frequent keys, which mostly come first,
-    lie close together in memory.
+    Slots contain only ids; the keys are stored by id. So frequent keys, which usually come first,
+    are close together in memory.
     """
 
     def __init__(self, bits: int = 12) -> None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nbtext.type_names import Ids, Ints, Keys, Mask, Octets
 
 WORD_BYTES = 8
-"""Bytes in a 64-bit machine word, which are compared at once."""
+"""Bytes in a 64-bit machine word; these are compared at once."""
 
 MAX_INTERNED_BYTES = 32
 """Longest form with an id of its own. Longer forms are rare."""
@@ -116,10 +116,11 @@ def find_surfaces(
     """Return the surface forms of documents.
 
     ``unspaced`` is `PAIRS`, `RUNS` or `WORDS`. If ``has_run`` is True, return only forms that
-    contain a run of a script without spaces, split as ``unspaced`` determines. If it is False,
-    return only the other forms. In both cases, commas and full stops of Chinese and Japanese end a
-    form. If it is None, return all forms. With ``single_bytes``, include forms of one byte, which
-    are not words. ``fold`` is a table for `bytes.translate` that maps separators to zeros.
+    contain a run of a script without spaces, split as ``unspaced`` determines; at least one text
+    must contain a run. If it is False, return only the other forms. In both cases, commas and full
+    stops of Chinese and Japanese end a form. If it is None, return all forms. With
+    ``single_bytes``, include forms of one byte, which are not words. ``fold`` is a table for
+    `bytes.translate` that maps separators to zeros.
     """
     block = TextBlock.from_texts(texts)
     folded = b"".join((TEXT_SEPARATOR, block.joined, _PADDING)).translate(fold)
@@ -129,15 +130,17 @@ def find_surfaces(
         runs = find_unspaced_runs(folded)
     if has_run is not None and runs is not None:
         inside &= _is_in_run_form(folded, inside, runs.starts) == has_run
-    splits_runs = runs is not None and unspaced != WORDS
-    if runs is not None and splits_runs:
-        inside &= _is_outside_runs(runs, inside.size)
+    split_runs = runs if unspaced != WORDS else None
+    if split_runs is not None:
+        inside &= _is_outside_runs(split_runs, inside.size)
     if not single_bytes:
         inside[1:-1] &= inside[2:] | inside[:-2]
 
     starts, ends = _find_bounds(inside)
-    if runs is not None and splits_runs:
-        run_starts, run_ends = runs.pair_bounds if unspaced == PAIRS else runs.run_bounds
+    if split_runs is not None:
+        run_starts, run_ends = split_runs.run_bounds
+        if unspaced == PAIRS:
+            run_starts, run_ends = split_runs.pair_bounds
         starts = np.concatenate((starts, run_starts))
         ends = np.concatenate((ends, run_ends))
         order = np.argsort(starts, kind="stable")
@@ -171,7 +174,7 @@ def _is_in_run_form(folded: bytes, inside: Mask, run_characters: Ints) -> Mask:
     """Return for each byte whether its form contains a character of a run.
 
     ``run_characters`` are the starts of these characters. ``inside`` is a mask of the bytes of
-    forms, from which commas and full stops of Chinese and Japanese are removed.
+    forms; commas and full stops of Chinese and Japanese are removed from it in place.
     """
     raw = np.frombuffer(folded, np.uint8)
     # the byte sequences of `_STOPS`
@@ -268,7 +271,7 @@ _MARKS = ((0x302A, 0x302F), (0x3099, 0x309A), (0xFF9E, 0xFF9F), (0xFE00, 0xFE0F)
 """First and last code points of marks of tone and voice, and of variation selectors."""
 
 _BLOCKS = ((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17DF), (0xA9E0, 0xA9FF), (0xAA60, 0xAA7F))
-"""Thai and Lao, Myanmar, Khmer, extensions of Myanmar; Unicode categories give their kinds."""
+"""Thai and Lao, Myanmar, Khmer, extensions of Myanmar: kinds follow from Unicode categories."""
 
 _SARA_AM = (0x0E33, 0x0EB3)
 """Vowel signs of Thai and Lao: letters in Unicode that belong to the previous character.
