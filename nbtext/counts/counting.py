@@ -304,10 +304,10 @@ class DocumentCounter:
         contents = TextBlock.from_texts(fields.contents)
         items = self._item_analyzer.analyse(fields.items)
         sequences = [TermSequence(fields.item_documents.take(items.documents), items.terms)]
+        find_pairs = self._vocabulary.find_pairs
         for analyzer in self._word_analyzers:
-            for field_numbers, terms in _iter_sequences(
-                analyzer, contents, self._vocabulary.find_pairs, self._order, fields.names
-            ):
+            words = _iter_sequences(analyzer, contents, find_pairs, self._order, fields.names)
+            for field_numbers, terms in words:
                 sequences.append(TermSequence(fields.documents.take(field_numbers), terms))
         documents = np.concatenate([sequence.documents for sequence in sequences])
         terms = np.concatenate([sequence.terms for sequence in sequences])
