@@ -1,8 +1,10 @@
 """Selection of terms that carry information about the class, by four criteria.
 
-Each criterion returns, for n terms, what every class contributes, shape (n, n_classes), and the score of each term, shape (n,), in nats except
-χ². A term speaks for the class that contributes most. Where documents have several labels, each label is a class beside the documents without it, in a
-last axis of two; the score is the sum over labels, of log odds the largest.
+Each criterion returns the contribution of every class, shape (n, n_classes), and the score of each
+of n terms, shape (n,), in nats except χ². A term indicates the class with the largest contribution.
+
+For multi-label documents, each label is compared with the documents without it, in a last axis
+of two. The score is the sum over labels, for log odds the maximum.
 """
 
 from __future__ import annotations
@@ -27,53 +29,59 @@ if TYPE_CHECKING:
     Criterion = Callable[[LanguageModels, Floats, Ints], Scores]
 
 MAX_PROBABILITIES_IN_MEMORY = 1 << 20
-"""Probabilities of terms by class computed at once: 8 MiB."""
+"""Probabilities of terms by class that are computed at once: 8 MiB."""
 
 MAX_DENSE_PROBABILITIES = 1 << 28
-"""Probabilities that are all looked at, for three seconds; in models of more, mutual information is summed over the classes that have a term."""
+"""Number of terms times classes above which mutual information is summed over cells.
+
+A cell is a term and a class that contains it. As many probabilities take about three seconds.
+"""
 
 
 def mutual_information(models: LanguageModels, prior: Floats, terms: Ints) -> Scores:
-    """Return I_j = Σ_k φ_jk π_k log(φ_jk / Σ_l φ_jl π_l), from the language models. Source: Gambosi's notes, "Feature selection"."""
-    probability, prior = _compared(models, prior, terms)
+    """Return I_j = Σ_k φ_jk π_k log(φ_jk / Σ_l φ_jl π_l), from the language models.
+
+    Source: Gambosi's notes, "Feature selection".
+    """
+    probability, prior = _get_probabilities(models, prior, terms)
     joint = probability * prior
-    summands = joint * _log_ratio(joint, joint.sum(axis=-1, keepdims=True) * prior)
-    return _of_classes(summands), _sums(summands)
+    contributions = joint * _log_ratio(joint, joint.sum(axis=-1, keepdims=True) * prior)
+    return _take_classes(contributions), _sum_contributions(contributions)
 
 
-def _compared(models: LanguageModels, prior: Floats, terms: Ints) -> tuple[Floats, Floats]:
-    """Return φ_jk, shape (n, n_classes), and π_k; of labels with those of the rest in a last axis."""
+def _get_probabilities(models: LanguageModels, prior: Floats, terms: Ints) -> tuple[Floats, Floats]:
+    """Return φ_jk, shape (n, n_classes), and π_k, shape (n_classes,).
+
+    For labels, both have a last axis of two: the label, and the documents without it.
+    """
     probability = models.compute_probability(terms)
     if models.statistics.posterior_type.is_exclusive:
         return probability, prior
-    of_rest = models.estimate_rest_probability(
-        replace(models, statistics=models.statistics.all_documents), terms
+    overall = replace(models, statistics=models.statistics.all_documents)
+    rest_probability = models.estimate_rest_probability(overall, terms)
+    return (
+        np.stack((probability, rest_probability), axis=-1),
+        np.stack((prior, 1 - prior), axis=-1),
     )
-    return np.stack((probability, of_rest), axis=-1), np.stack((prior, 1 - prior), axis=-1)
 
 
-def _of_classes(values: Floats) -> Floats:
-    return values if values.ndim == 2 else values[..., 0]
+def _take_classes(contributions: Floats) -> Floats:
+    """Return the contributions of classes or labels, without those of the rest."""
+    if contributions.ndim == 2:
+        return contributions
+    return contributions[..., 0]
 
 
-def _sums(summands: Floats) -> Floats:
-    return summands.reshape(len(summands), -1).sum(axis=1)
-
-
-def _in_cells(
-    models: LanguageModels, prior: Floats, terms: Ints
-) -> tuple[Ints, Ints, Floats, Floats, Floats]:
-    """Return what `LanguageModels.weigh_entries` does: places, classes, φ_jk and u_k; and p_j = Σ_k φ_jk π_k, shape (n,)."""
-    places, classes, probability, unseen = models.estimate_cell_probabilities(terms)
-    joint_unseen = unseen * prior
-    mass = joint_unseen.sum() + np.bincount(
-        places, probability * prior[classes] - joint_unseen[classes], terms.size
-    )
-    return places, classes, probability, unseen, mass
+def _sum_contributions(contributions: Floats) -> Floats:
+    """Return the sum of all contributions to each term, shape (n,)."""
+    return contributions.reshape(len(contributions), -1).sum(axis=1)
 
 
 def uses_sparse_sum(models: LanguageModels, prior: Floats) -> bool:
-    """Return True if mutual information is summed over the classes that have a term: of more than `MAX_DENSE_PROBABILITIES`, if the other classes are alike."""
+    """Return True if mutual information is summed over cells, see `MAX_DENSE_PROBABILITIES`.
+
+    Classes without a term must all have the same probability of it as of any other term.
+    """
     return (
         models.statistics.posterior_type.is_exclusive
         and models.has_equal_unseen_probability
@@ -81,100 +89,136 @@ def uses_sparse_sum(models: LanguageModels, prior: Floats) -> bool:
     )
 
 
+class _SparseProbabilities(NamedTuple):
+    """φ of n terms: of each cell, and of classes without the term."""
+
+    rows: Ints
+    """Index of the term of each cell, shape (n_cells,)."""
+    classes: Ints
+    """Class of each cell, shape (n_cells,)."""
+    probability: Floats
+    """φ_jk of each cell, shape (n_cells,)."""
+    unseen: Floats
+    """u_k, φ of any term that class k does not contain, shape (n_classes,)."""
+    marginal: Floats
+    """p_j = Σ_k φ_jk π_k, shape (n,)."""
+
+
+def _get_sparse_probabilities(
+    models: LanguageModels, prior: Floats, terms: Ints
+) -> _SparseProbabilities:
+    """Return the probabilities of terms, for a model of `uses_sparse_sum`."""
+    rows, classes, probability, unseen = models.estimate_cell_probabilities(terms)
+    joint_unseen = unseen * prior
+    changes = probability * prior[classes] - joint_unseen[classes]
+    marginal = joint_unseen.sum() + np.bincount(rows, changes, terms.size)
+    return _SparseProbabilities(rows, classes, probability, unseen, marginal)
+
+
 def compute_sparse_summands(
-    models: LanguageModels, prior: Floats, terms: Ints, chosen: Ints
+    models: LanguageModels, prior: Floats, terms: Ints, classes: Ints
 ) -> Floats:
-    """Return the summands of `mutual_information` of some classes, shape (n, n_chosen), in a model that `uses_sparse_sum`."""
-    places, classes, of_cells, unseen, mass = _in_cells(models, prior, terms)
-    column = np.full(prior.size, -1)
-    column[chosen] = np.arange(chosen.size)
-    here = np.flatnonzero(column[classes] >= 0)
-    probability = np.tile(unseen[chosen], (terms.size, 1))
-    probability[places[here], column[classes[here]]] = of_cells[here]
-    joint = probability * prior[chosen]
-    return joint * _log_ratio(joint, mass[:, np.newaxis] * prior[chosen])
+    """Return the contributions of some classes to `mutual_information`.
+
+    Only for a model of `uses_sparse_sum`. ``classes`` are class indices. The result has the shape
+    (n_terms, n_classes) for these terms and classes.
+    """
+    sparse = _get_sparse_probabilities(models, prior, terms)
+    column_of_class = np.full(prior.size, -1)
+    column_of_class[classes] = np.arange(classes.size)
+    columns = column_of_class[sparse.classes]
+    cells = np.flatnonzero(columns >= 0)
+    probability = np.tile(sparse.unseen[classes], (terms.size, 1))
+    probability[sparse.rows[cells], columns[cells]] = sparse.probability[cells]
+    joint = probability * prior[classes]
+    return joint * _log_ratio(joint, sparse.marginal[:, np.newaxis] * prior[classes])
 
 
-def _mutual_information_of_cells(
+def _compute_sparse_mutual_information(
     models: LanguageModels, prior: Floats, terms: Ints
 ) -> tuple[Floats, Ints, Mask]:
-    """Return I_j and the class that each term speaks for as `mutual_information` has them, and where the class is certain, all of shape (n,).
+    """Return I_j, the class that each term indicates, and a mask of terms whose class is certain.
 
-    With u_k and p_j of `_in_cells` I_j = Σ_k u_k π_k log u_k + Σ over the classes with j [φ_jk π_k log φ_jk − u_k π_k log u_k] − p_j log p_j.
+    All have the shape (n,). With u_k and p_j of `_SparseProbabilities`,
+    I_j = Σ_k u_k π_k log u_k + Σ over cells [φ_jk π_k log φ_jk − u_k π_k log u_k] − p_j log p_j.
+    The class is the cell with the largest contribution. It is certain if no class without the
+    term can contribute more.
     """
-    places, classes, probability, unseen, mass = _in_cells(models, prior, terms)
-    joint = probability * prior[classes]
-    joint_unseen = unseen * prior
-    of_unseen = joint_unseen * _log_ratio(unseen, np.ones(1))
-    sums = of_unseen.sum() + np.bincount(
-        places, joint * np.log(probability) - of_unseen[classes], terms.size
-    )
-    summands = joint * np.log(probability / mass[places])
-    order = np.lexsort((-summands, places))
-    sizes = np.bincount(places, minlength=terms.size)
-    first = order[np.minimum(compute_offsets(sizes)[:-1], order.size - 1)]
-    most_of_others = joint_unseen.max() * np.maximum(_log_ratio(unseen.max(keepdims=True), mass), 0)
-    return (
-        sums - mass * np.log(mass),
-        classes[first],
-        (sizes > 0) & (summands[first] > most_of_others),
-    )
+    sparse = _get_sparse_probabilities(models, prior, terms)
+    rows = sparse.rows
+    joint = sparse.probability * prior[sparse.classes]
+    joint_unseen = sparse.unseen * prior
+    unseen_terms = joint_unseen * _log_ratio(sparse.unseen, np.ones(1))
+    changes = joint * np.log(sparse.probability) - unseen_terms[sparse.classes]
+    sums = unseen_terms.sum() + np.bincount(rows, changes, terms.size)
+    information = sums - sparse.marginal * np.log(sparse.marginal)
+
+    contributions = joint * np.log(sparse.probability / sparse.marginal[rows])
+    order = np.lexsort((-contributions, rows))
+    n_cells = np.bincount(rows, minlength=terms.size)
+    best_cells = order[np.minimum(compute_offsets(n_cells)[:-1], order.size - 1)]
+    max_log_ratio = np.maximum(_log_ratio(sparse.unseen.max(keepdims=True), sparse.marginal), 0)
+    max_unseen_contribution = joint_unseen.max() * max_log_ratio
+    is_certain = (n_cells > 0) & (contributions[best_cells] > max_unseen_contribution)
+    return information, sparse.classes[best_cells], is_certain
 
 
 def presence_information(models: LanguageModels, prior: Floats, terms: Ints) -> Scores:
-    """Return the mutual information of class and presence of the term in a document, over the 2 × K table of documents. IIR eq. 13.17."""
+    """Return the mutual information of the class and the presence of the term in a document.
+
+    It is computed from the 2 × K table of documents. Source: IIR eq. 13.17.
+    """
     del prior
-    with_term, of_class, documents = _document_table(models, terms)
+    with_term, class_documents, n_documents = _count_documents(models, terms)
 
-    def parts(cells: Ints) -> Floats:
-        joint: Floats = cells / documents
-        return joint * _log_ratio(joint, joint.sum(axis=-1, keepdims=True) * (of_class / documents))
+    def compute_contributions(cells: Ints) -> Floats:
+        joint: Floats = cells / n_documents
+        independent = joint.sum(axis=-1, keepdims=True) * (class_documents / n_documents)
+        return joint * _log_ratio(joint, independent)
 
-    summands = parts(with_term)
-    return _of_classes(summands), _sums(summands) + _sums(parts(of_class - with_term))
+    presence = compute_contributions(with_term)
+    absence = compute_contributions(class_documents - with_term)
+    return _take_classes(presence), _sum_contributions(presence) + _sum_contributions(absence)
 
 
 def chi2(models: LanguageModels, prior: Floats, terms: Ints) -> Scores:
-    """Return χ² = Σ (observed − expected)² / expected over the 2 × K table of documents, K − 1 degrees of freedom. IIR section 13.5.2.
+    """Return χ² = Σ (observed − expected)² / expected over the 2 × K table of documents.
 
-    The contribution of a class that holds the term in fewer documents than expected is negative: the term does not speak for it.
+    It has K − 1 degrees of freedom. The contribution of a class is negative if fewer of its
+    documents than expected contain the term. Source: IIR section 13.5.2.
     """
     del prior
-    with_term, of_class, documents = _document_table(models, terms)
+    with_term, class_documents, n_documents = _count_documents(models, terms)
 
-    def signed_parts(cells: Ints) -> Floats:
-        expected = cells.sum(axis=-1, keepdims=True) * of_class / documents
-        difference = cells - expected
-        return np.divide(
-            difference * np.abs(difference),
-            expected,
-            out=np.zeros_like(difference),
-            where=expected > 0,
-        )
+    def compute_signed_contributions(cells: Ints) -> Floats:
+        expected = cells.sum(axis=-1, keepdims=True) * class_documents / n_documents
+        differences = cells - expected
+        zeros = np.zeros_like(differences)
+        signed_squares = differences * np.abs(differences)
+        return np.divide(signed_squares, expected, out=zeros, where=expected > 0)
 
-    summands = signed_parts(with_term)
-    return _of_classes(summands), _sums(np.abs(summands)) + _sums(
-        np.abs(signed_parts(of_class - with_term))
-    )
+    presence = compute_signed_contributions(with_term)
+    absence = compute_signed_contributions(class_documents - with_term)
+    scores = _sum_contributions(np.abs(presence)) + _sum_contributions(np.abs(absence))
+    return _take_classes(presence), scores
 
 
 def log_odds_of_terms(models: LanguageModels, prior: Floats, terms: Ints) -> Scores:
-    """Return the largest over classes of log[φ_jk / φ_j,rest], the rest being the other classes mixed by their priors.
+    """Return the maximum over classes of log[φ_jk / φ_j,rest].
 
-    In a part of a corpus a class may have no documents; no term speaks for it.
+    The rest are the other classes, mixed by their priors. No term indicates a class without
+    documents, which a part of a corpus may have.
     """
-    probability, prior = _compared(models, prior, terms)
+    probability, prior = _get_probabilities(models, prior, terms)
     joint = probability * prior
-    others = 1 - prior
-    rest = np.divide(
-        joint.sum(axis=-1, keepdims=True) - joint,
-        others,
-        out=np.zeros_like(joint),
-        where=others > 0,
+    rest_joint = joint.sum(axis=-1, keepdims=True) - joint
+    rest_prior = 1 - prior
+    rest_probability = np.divide(
+        rest_joint, rest_prior, out=np.zeros_like(joint), where=rest_prior > 0
     )
-    summands = _of_classes(_log_ratio(probability, np.maximum(rest, 0)))
-    summands[:, models.statistics.class_documents == 0] = -np.inf
-    return summands, summands.max(axis=1, initial=-np.inf)
+    contributions = _take_classes(_log_ratio(probability, np.maximum(rest_probability, 0)))
+    contributions[:, models.statistics.class_documents == 0] = -np.inf
+    return contributions, contributions.max(axis=1, initial=-np.inf)
 
 
 def get_criterion(name: str) -> Criterion:
@@ -183,45 +227,61 @@ def get_criterion(name: str) -> Criterion:
 
 
 class Ranking(NamedTuple):
-    """Terms by falling score, those of equal scores in the order of the vocabulary; all of shape (n,)."""
+    """Terms by falling score, ties in the order of the vocabulary; all of shape (n,)."""
 
     terms: Ints
     scores: Floats
     classes: Ints
-    """Number of the class that each term speaks for."""
+    """Index of the class that each term indicates."""
 
 
-def rank_terms(models: LanguageModels, prior: Floats, by: str, top: int | None = None) -> Ranking:
-    """Return the ``top`` best of the selected terms by a criterion of `nbtext.settings.CRITERIA`; all of them for None."""
-    score = get_criterion(by)
+def rank_terms(
+    models: LanguageModels, prior: Floats, criterion: str, top: int | None = None
+) -> Ranking:
+    """Return the ``top`` best of the selected terms, or all for None.
+
+    ``criterion`` is a name of `nbtext.settings.CRITERIA`.
+    """
+    compute_scores = get_criterion(criterion)
     terms = np.flatnonzero(models.selected)
     scores = np.empty(terms.size)
     classes = np.empty(terms.size, np.int64)
-    left = np.arange(terms.size)
-    if score is mutual_information and uses_sparse_sum(models, prior):
-        scores, classes, certain = _mutual_information_of_cells(models, prior, terms)
-        left = np.flatnonzero(~certain)
-    for places in iter_blocks(left, prior.size, MAX_PROBABILITIES_IN_MEMORY):
-        summands, scores[places] = score(models, prior, terms[places])
-        classes[places] = summands.argmax(axis=1)
+    dense_rows = np.arange(terms.size)
+    if compute_scores is mutual_information and uses_sparse_sum(models, prior):
+        scores, classes, is_certain = _compute_sparse_mutual_information(models, prior, terms)
+        dense_rows = np.flatnonzero(~is_certain)
+    for rows in iter_blocks(dense_rows, prior.size, MAX_PROBABILITIES_IN_MEMORY):
+        contributions, scores[rows] = compute_scores(models, prior, terms[rows])
+        classes[rows] = contributions.argmax(axis=1)
     best = np.argsort(-scores, kind="stable")[:top]
     return Ranking(terms[best], scores[best], classes[best])
 
 
-def _document_table(models: LanguageModels, terms: Ints) -> tuple[Ints, Ints, float]:
-    """Return the documents of each class with each term, shape (n, n_classes), all of each class, and the number of documents; labels as `_compared`."""
-    statistics = models.statistics.observed_counts
-    with_term = statistics.get_dense_documents(terms)
-    of_class = statistics.class_documents
-    if not statistics.posterior_type.is_exclusive:
-        everything = models.statistics.all_documents
-        with_term = np.stack(
-            (with_term, everything.get_dense_documents(terms) - with_term), axis=-1
-        )
-        of_class = np.stack((of_class, everything.class_documents - of_class), axis=-1)
-    return with_term, of_class, statistics.n_documents
+def _count_documents(models: LanguageModels, terms: Ints) -> tuple[Ints, Ints, float]:
+    """Return the 2 × K table of documents for each term.
+
+    Return the documents of each class that contain the term, shape (n, n_classes), all documents
+    of each class, shape (n_classes,), and the number of documents. For labels, the first two have
+    a last axis of two: the label, and the documents without it.
+    """
+    observed = models.statistics.observed_counts
+    with_term = observed.get_dense_documents(terms)
+    class_documents = observed.class_documents
+    if not observed.posterior_type.is_exclusive:
+        overall = models.statistics.all_documents
+        rest_with_term = overall.get_dense_documents(terms) - with_term
+        with_term = np.stack((with_term, rest_with_term), axis=-1)
+        rest_documents = overall.class_documents - class_documents
+        class_documents = np.stack((class_documents, rest_documents), axis=-1)
+    return with_term, class_documents, observed.n_documents
 
 
-def _log_ratio(above: Floats, below: Floats) -> Floats:
-    """Return log(above / below), 0 where ``above`` is 0 (x log x goes to 0 with x), +inf where only ``below`` is 0."""
-    return np.where(above > 0, np.log(np.where(above > 0, above, 1)) - log(below), 0.0)
+def _log_ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """Return log(numerator / denominator).
+
+    Return 0 where the numerator is 0, because x log x tends to 0 with x, and +inf where only the
+    denominator is 0.
+    """
+    is_positive = numerator > 0
+    log_numerator = np.log(np.where(is_positive, numerator, 1))
+    return np.where(is_positive, log_numerator - log(denominator), 0.0)

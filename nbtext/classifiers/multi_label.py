@@ -1,8 +1,9 @@
-"""Several labels per document: for each label the two-class model of its documents against all others.
+"""One-versus-rest classification: for each label a model of its documents against all others.
 
-Score of label k: log π_k/(1 − π_k) + Σ_j n_jd log(φ_jk / φ_j,rest), where the rest are the documents without the label, whose counts are those of all less its
-own. The labels compete only in the calibration, `nbtext.prediction.label_calibration`. Source: G. Tsoumakas, I. Katakis, Multi-label classification: an overview
-(2007), for one label against the rest.
+Score of label k: log π_k/(1 − π_k) + Σ_j n_jd log(φ_jk / φ_j,rest). The rest are the documents
+without the label. Their counts are the counts of all documents minus the counts of the label.
+Labels compete only in the calibration, `nbtext.prediction.label_calibration`.
+Source: G. Tsoumakas, I. Katakis, Multi-label classification: an overview (2007).
 """
 
 from __future__ import annotations
@@ -33,39 +34,66 @@ if TYPE_CHECKING:
     from nbtext.classifiers.inspection import TermProbabilities
     from nbtext.classifiers.multinomial import MultinomialNaiveBayes
     from nbtext.counts.documents import CountedDocuments
+    from nbtext.counts.statistics import ClassStatistics
+    from nbtext.language_model.smoothing import LeaveOneOutEntries
     from nbtext.settings import Settings
-    from nbtext.type_names import Floats, Ints, Numbers
+    from nbtext.type_names import Floats, Ints, Mask, Numbers
 
 
 @dataclass(frozen=True, eq=False)
 class OneVsRestClassifier(LinearClassifier):
-    """A linear naive Bayes model for each label, and one of all documents."""
+    """A linear naive Bayes model for each label, and one of all documents.
+
+    Three documents, two labels, four terms, smoothing 1. Label grain has 4 tokens, its rest 2:
+    the ratio of φ for wheat is (2 + 1)/(4 + 4) : (0 + 1)/(2 + 4) = 9/4. Label trade has 4 tokens,
+    its rest 2: the ratio is (1 + 1)/(4 + 4) : (1 + 1)/(2 + 4) = 3/4. Each label has 2 of the 3
+    documents, so its prior odds are (2 + ½)/(1 + ½):
+
+    >>> from fractions import Fraction
+    >>> from nbtext import TextClassifier
+    >>> model = TextClassifier(stemmer="none", stop_words="none", calibration="none", smoothing=1)
+    >>> texts = ["wheat price", "wheat rain", "oil price"]
+    >>> model = model.fit(texts, [["grain", "trade"], ["grain"], ["trade"]])
+    >>> one_vs_rest = model.fitted.classifier
+    >>> wheat = np.array(one_vs_rest.training.statistics.vocabulary.find(["wheat"]))
+    >>> for log_odds in (one_vs_rest.compute_weights(wheat)[0], one_vs_rest.bias):
+    ...     odds = np.exp(log_odds)
+    ...     print(*(Fraction(ratio).limit_denominator(100) for ratio in odds.tolist()))
+    9/4 3/4
+    5/3 5/3
+    """
 
     label_models: LabelClassifier
+    """The models of the labels."""
     overall_model: LabelClassifier
+    """The model of all documents, of one class."""
 
     @classmethod
     def estimate(cls, training: Training) -> Self:
-        """Return the model that follows from the counts."""
-        kind = load_classifier_class(training.settings.classifier)
-        if not issubclass(kind, LabelClassifier):
+        """Estimate both models from the counts."""
+        base_class = load_classifier_class(training.settings.classifier)
+        if not issubclass(base_class, LabelClassifier):
             raise TypeError("the classifier is for documents of one label each")
-        of_all = kind.estimate(replace(training, statistics=training.statistics.all_documents))
-        return cls(training, kind.estimate(training), of_all)
+        overall_training = replace(training, statistics=training.statistics.all_documents)
+        overall_model = base_class.estimate(overall_training)
+        return cls(training, base_class.estimate(training), overall_model)
 
     @classmethod
-    def is_leave_one_out_exact(cls, settings: Settings, unit: int) -> bool:
-        """Return whether the model of a label does, and its pseudo-counts do not depend on the document."""
+    def is_leave_one_out_exact(cls, settings: Settings, weight_unit: int) -> bool:
+        """Return True if the model of a label can subtract a document exactly.
+
+        Pseudo-counts must not depend on the document.
+        """
         if settings.prior_shape != "symmetric":
             return False
-        return load_classifier_class(settings.classifier).is_leave_one_out_exact(settings, unit)
+        base_class = load_classifier_class(settings.classifier)
+        return base_class.is_leave_one_out_exact(settings, weight_unit)
 
     @cached_property
     def bias(self) -> Floats:
-        """The log prior odds, and what absent terms add, shape (n_classes,)."""
-        return compute_label_log_prior_odds(self.training) + self.label_models.compute_bias_vs_rest(
-            self.overall_model
-        )
+        """The log prior odds plus the scores of absent terms, shape (n_classes,)."""
+        bias_vs_rest = self.label_models.compute_bias_vs_rest(self.overall_model)
+        return compute_label_log_prior_odds(self.training) + bias_vs_rest
 
     def compute_weights(self, terms: Ints) -> Floats:
         """Return log φ_jk − log φ_j,rest, shape (n, n_classes), in nats."""
@@ -76,9 +104,10 @@ class OneVsRestClassifier(LinearClassifier):
         return self.label_models.compute_features(matrix)
 
     def leave_one_out(self, documents: CountedDocuments) -> HeldOutScores:
-        """Return the scores of documents of the corpus, each by the counts of all others; −inf for a label that no other document has.
+        """Return the scores of training documents, each by the counts of all other documents.
 
-        Raises `UsageError` for pseudo-counts in proportion to the corpus.
+        A label that no other document has gets the score −inf. Raise `UsageError` if pseudo-counts
+        depend on the document.
         """
         from nbtext.counts.weighting import apply_additive_weighting
         from nbtext.language_model.smoothing import subtract_each_document
@@ -88,79 +117,111 @@ class OneVsRestClassifier(LinearClassifier):
                 "leave-one-out is not exact for several labels with --set prior-shape=background",
                 hint="cross-validate with folds",
             )
-        # The only classifier that subtracts exactly.
-        naive_bayes: MultinomialNaiveBayes = self.label_models  # type: ignore[assignment]
         statistics = self.training.statistics
-        everything = self.overall_model.counts  # type: ignore[attr-defined]
-        models = naive_bayes.language_models
+        selected = self._multinomial.language_models.selected
         truth = documents.to_document_labels(statistics.n_classes)
-        is_own = truth.to_mask(statistics.n_classes)
+        has_label = truth.to_mask(statistics.n_classes)
         weights = documents.compute_weights(statistics)
-        counted = replace(apply_additive_weighting(documents, naive_bayes.weighting), labels=None)
-        matrix, own, remaining, vanishing, tokens, others = subtract_each_document(
-            everything, models.selected, counted
+        weighted = apply_additive_weighting(documents, self._multinomial.weighting)
+        removed = subtract_each_document(
+            self._overall_counts, selected, replace(weighted, labels=None)
         )
-        owners = matrix.entry_documents
-        amounts = matrix.counts
 
-        _, number = np.unique(own, return_inverse=True)
-        keys, place = np.unique(pair(matrix.terms, number), return_inverse=True)
-        rest_of_key = np.zeros(keys.size)
-        rest_of_key[place] = remaining
-
-        def log_ratio(with_label: Numbers, without: Numbers, added: Floats) -> Floats:
-            """Return log(m + α) − log(m_rest + α), where rounding may take counts below 0."""
-            return np.log(np.maximum(with_label, 0.0) + added) - np.log(
-                np.maximum(without, 0.0) + added
-            )
-
-        def log_ratios(numbers: Ints) -> Floats:
-            """Return the weights of a term in a document that has not the label, given the numbers of term and count, shape (n, n_classes)."""
-            terms = unpair(keys[numbers])[0]
-            counts = naive_bayes.counts.get_dense_counts(terms)
-            return log_ratio(
-                counts,
-                rest_of_key[numbers, np.newaxis] - counts,
-                models.compute_pseudo_counts(terms)[0],
-            )
-
-        scores = np.zeros((len(documents), statistics.n_classes))
-        add_weighted_sums(scores, matrix._replace(terms=place), keys.size, log_ratios)
-        entries, labels = np.nonzero(is_own[owners])
-        terms = matrix.terms[entries]
-        rows = owners[entries]
-        its = own[entries]
-        counts = naive_bayes.counts.look_up_counts(terms, labels)
-        added = models.compute_pseudo_counts(terms)[0][:, 0]
-        before = log_ratio(counts, remaining[entries] - counts, added)
-        after = log_ratio(counts - its, remaining[entries] + its - counts, added)
-        np.add.at(scores, (rows, labels), amounts[entries] * (after - before))
-
-        total = models.compute_leave_one_out_pseudo_tokens(vanishing)[:, np.newaxis]
-        with_label = np.maximum(models.class_tokens - is_own * tokens[:, np.newaxis], 0.0)
-        without = everything.count_tokens(models.selected) - tokens[:, np.newaxis] - with_label
-        with np.errstate(
-            divide="ignore", invalid="ignore"
-        ):  # a document alone with all of its terms has none left
-            scores -= times_log(
-                matrix.row_sums[:, np.newaxis], log_ratio(with_label, without, total)
-            )
-        holding = statistics.class_documents - is_own * weights[:, np.newaxis]
+        scores = self._sum_log_count_ratios(removed, has_label)
+        scores -= self._sum_log_token_ratios(removed, has_label)
+        document_weights = weights[:, np.newaxis]
+        label_documents = statistics.class_documents - np.where(has_label, document_weights, 0.0)
         scores += compute_log_prior_odds(
             self.training.settings.class_prior,
-            holding,
-            statistics.n_documents - weights[:, np.newaxis],
+            label_documents,
+            statistics.n_documents - document_weights,
         )
-        scores[is_own & (holding <= 0)] = -np.inf
-        lengths = documents.matrix.select_terms(models.selected).select_entries(others).known_tokens
-        return HeldOutScores(
-            scores, lengths, documents.matrix.known_tokens - lengths, truth, weights
+        scores[has_label & (label_documents <= 0)] = -np.inf
+
+        selected_entries = documents.matrix.select_terms(selected)
+        lengths = selected_entries.select_entries(removed.is_shared).known_tokens
+        unknown_lengths = documents.matrix.known_tokens - lengths
+        return HeldOutScores(scores, lengths, unknown_lengths, truth, weights)
+
+    @property
+    def _multinomial(self) -> MultinomialNaiveBayes:
+        """The models of the labels: only multinomial naive Bayes is exact in leave-one-out."""
+        return self.label_models  # type: ignore[return-value]
+
+    @property
+    def _overall_counts(self) -> ClassStatistics:
+        """The weighted counts of all documents, of one class."""
+        return self.overall_model.counts  # type: ignore[attr-defined]
+
+    def _sum_log_count_ratios(self, removed: LeaveOneOutEntries, has_label: Mask) -> Floats:
+        """Return Σ_j n_jd [log(m_jk + α_j) − log(m_j,rest + α_j)] without document d.
+
+        ``has_label`` and the result have the shape (n_docs, n_classes).
+        """
+        naive_bayes = self._multinomial
+        models = naive_bayes.language_models
+        matrix = removed.matrix
+        # Ratios of labels that a document lacks depend on the term and on the count in the
+        # document, so they are computed once for each pair of these.
+        _, count_index = np.unique(removed.weighted_counts, return_inverse=True)
+        keys, key_index = np.unique(pair(matrix.terms, count_index), return_inverse=True)
+        remaining_of_key = np.zeros(keys.size)
+        remaining_of_key[key_index] = removed.remaining_counts
+
+        def compute_ratios(key_indices: Ints) -> Floats:
+            terms, _ = unpair(keys[key_indices])
+            label_counts = naive_bayes.counts.get_dense_counts(terms)
+            rest_counts = remaining_of_key[key_indices, np.newaxis] - label_counts
+            return _log_ratio(label_counts, rest_counts, models.compute_pseudo_counts(terms)[0])
+
+        scores = np.zeros(has_label.shape)
+        add_weighted_sums(scores, matrix._replace(terms=key_index), keys.size, compute_ratios)
+
+        # Labels that a document has: subtract its counts from the label, not from the rest.
+        entries, labels = np.nonzero(has_label[matrix.entry_documents])
+        terms = matrix.terms[entries]
+        rows = matrix.entry_documents[entries]
+        removed_counts = removed.weighted_counts[entries]
+        remaining_counts = removed.remaining_counts[entries]
+        label_counts = naive_bayes.counts.look_up_counts(terms, labels)
+        pseudo_counts = models.compute_pseudo_counts(terms)[0][:, 0]
+        ratios = _log_ratio(label_counts, remaining_counts - label_counts, pseudo_counts)
+        corrected_ratios = _log_ratio(
+            label_counts - removed_counts,
+            remaining_counts + removed_counts - label_counts,
+            pseudo_counts,
         )
+        np.add.at(scores, (rows, labels), matrix.counts[entries] * (corrected_ratios - ratios))
+        return scores
+
+    def _sum_log_token_ratios(self, removed: LeaveOneOutEntries, has_label: Mask) -> Floats:
+        """Return n_d [log(N_k + α_0) − log(N_rest + α_0)] without document d.
+
+        ``has_label`` and the result have the shape (n_docs, n_classes).
+        """
+        models = self._multinomial.language_models
+        tokens = removed.weighted_lengths[:, np.newaxis]
+        pseudo_tokens = models.compute_leave_one_out_pseudo_tokens(removed.vanishing)
+        label_tokens = np.maximum(models.class_tokens - np.where(has_label, tokens, 0), 0.0)
+        all_tokens = self._overall_counts.count_tokens(models.selected)
+        rest_tokens = all_tokens - tokens - label_tokens
+        # If no other document has any term of a document, pseudo-tokens may be 0.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = _log_ratio(label_tokens, rest_tokens, pseudo_tokens[:, np.newaxis])
+            return times_log(removed.matrix.row_sums[:, np.newaxis], ratios)
+
+
+def _log_ratio(label_counts: Numbers, rest_counts: Numbers, pseudo_counts: Floats) -> Floats:
+    """Return log(m_k + α) − log(m_rest + α). Rounding may leave counts below 0."""
+    label_logs = np.log(np.maximum(label_counts, 0.0) + pseudo_counts)
+    return label_logs - np.log(np.maximum(rest_counts, 0.0) + pseudo_counts)
 
 
 @get_term_probabilities.register(OneVsRestClassifier)
-def label_probabilities(classifier: OneVsRestClassifier) -> TermProbabilities | None:
-    """Return those of the labels, with those of all documents."""
-    of_labels = get_term_probabilities(classifier.label_models)
-    of_all = get_term_probabilities(classifier.overall_model)
-    return of_labels and of_all and replace(of_labels, corpus_probability=of_all.probability)
+def get_label_probabilities(classifier: OneVsRestClassifier) -> TermProbabilities | None:
+    """Return the term probabilities of the labels, with those of all documents."""
+    label_probabilities = get_term_probabilities(classifier.label_models)
+    overall = get_term_probabilities(classifier.overall_model)
+    if label_probabilities is None or overall is None:
+        return None
+    return replace(label_probabilities, corpus_probability=overall.probability)

@@ -1,12 +1,14 @@
-"""Measures of language models: how well they predict text, and how well they fit the counts. In nats.
+"""Measures of language models: how well they predict text and fit the counts, in nats.
 
-- Perplexity of held-out text: the number of equally probable terms that would be as hard to predict. Source: D. Jurafsky, J. Martin, Speech
-  and language processing (2009), section 4.4; F. Jelinek and others (1977).
-- Evidence, AIC and BIC of class prior and language models. They compare settings over the same counts only, not vocabularies, selections or
-  n-grams of different size. Sources: Gambosi's notes, "Model selection"; H. Akaike, A new look at the statistical model identification
-  (1974); G. Schwarz, Estimating the dimension of a model (1978).
-- Posterior probabilities of models and Bayes factors, from their evidences. Sources: Gambosi's notes, "Model selection"; R. Kass, A. Raftery,
-  Bayes factors (1995), section 3.2 for the words.
+- Perplexity of held-out text: the number of equally probable terms that would be as hard to
+  predict. Sources: D. Jurafsky, J. Martin, Speech and language processing (2009), section 4.4;
+  F. Jelinek and others (1977).
+- Evidence, AIC and BIC of class prior and language models. They compare settings over the same
+  counts, but not vocabularies, selections or n-grams of different size. Sources: Gambosi's notes,
+  "Model selection"; H. Akaike, A new look at the statistical model identification (1974);
+  G. Schwarz, Estimating the dimension of a model (1978).
+- Posterior probabilities of models and Bayes factors. Sources: Gambosi's notes, "Model selection";
+  R. Kass, A. Raftery, Bayes factors (1995), section 3.2 for the words.
 """
 
 from __future__ import annotations
@@ -35,21 +37,22 @@ class HeldOutText(NamedTuple):
 
     documents: Ints
     tokens: Ints
-    """Unknown ones included."""
+    """All tokens, known and unknown."""
     unknown: Ints
-    """Tokens of terms that the language models are not over."""
+    """Tokens of terms that the language models do not contain."""
     log_likelihood: Floats
-    """Σ log φ_jk of all tokens, in nats; −inf where maximum likelihood rules one out."""
+    """Σ log φ_jk of all tokens, in nats. −inf if a token has probability 0."""
 
     @classmethod
     def empty(cls, n_classes: int) -> HeldOutText:
         """Return the sums over no documents."""
-        nothing = np.zeros(n_classes, np.int64)
-        return cls(nothing, nothing, nothing, np.zeros(n_classes))
+        zeros = np.zeros(n_classes, np.int64)
+        return cls(zeros, zeros, zeros, np.zeros(n_classes))
 
     def merge(self, other: HeldOutText) -> HeldOutText:
-        """Return the sums over both."""
-        return HeldOutText._make(mine + theirs for mine, theirs in zip(self, other, strict=True))
+        """Return the sums over the documents of both."""
+        sums = [mine + theirs for mine, theirs in zip(self, other, strict=True)]
+        return HeldOutText._make(sums)
 
     @property
     def perplexity(self) -> Floats:
@@ -58,7 +61,13 @@ class HeldOutText(NamedTuple):
 
 
 def perplexity(log_likelihood: Floats, tokens: Ints) -> Floats:
-    """Return exp(−log L / n) for n tokens with the likelihood L; nan for no tokens, inf if L is 0."""
+    """Return exp(−log L / n) for n tokens of likelihood L: nan for no tokens, inf if L is 0.
+
+    Three tokens, each of probability 1/4:
+
+    >>> perplexity(np.array([3 * np.log(1 / 4)]), np.array([3])).round(9).tolist()
+    [4.0]
+    """
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         return np.exp(-log_likelihood / tokens)
 
@@ -66,46 +75,60 @@ def perplexity(log_likelihood: Floats, tokens: Ints) -> Floats:
 def measure_held_out_text(
     models: LanguageModels, matrix: DocumentTermMatrix, classes: Ints
 ) -> HeldOutText:
-    """Return the sums over documents with class numbers, shape (n_docs,), each under the language model of its class.
+    """Return the sums over documents, each under the language model of its class.
 
-    An unknown token counts as one of a term that no document held, as in `LanguageModels.estimate_log_unseen_probability`.
+    ``classes`` are class indices, shape (n_docs,). An unknown token counts as a token of a term
+    that occurs in no training document.
     """
     n_classes = models.statistics.n_classes
     matrix = matrix.select_terms(~is_category(models.statistics.vocabulary))
     known = matrix.select_terms(models.selected)
-    unknown = matrix.known_tokens - known.known_tokens + matrix.unknown_tokens
-    of_entry = classes[known.entry_documents]
-    statistics = models.statistics
-    cells = find_sorted(
-        pair(statistics.cell_terms, statistics.cell_classes), pair(known.terms, of_entry)
-    )
-    counts = np.append(statistics.cell_counts, 0)[
-        cells
-    ]  # the last, 0, where the class has not the term
-    log_probability = log(
-        models.estimate_probability(known.terms, counts, models.class_tokens[of_entry])
-    )
-    log_likelihood = np.bincount(of_entry, known.counts * log_probability, n_classes).astype(
-        np.float64
-    )
-    tokens_of, unknown_of = (
-        np.bincount(classes, each, n_classes).astype(np.int64)
-        for each in (known.known_tokens + unknown, unknown)
-    )
-    log_likelihood += times_log(unknown_of, models.estimate_log_unseen_probability())
+    unknown_tokens = matrix.known_tokens - known.known_tokens + matrix.unknown_tokens
+    log_likelihood = _sum_log_likelihoods(models, known, classes)
+    class_unknown = np.bincount(classes, unknown_tokens, n_classes).astype(np.int64)
+    log_likelihood += times_log(class_unknown, models.estimate_log_unseen_probability())
+    tokens = known.known_tokens + unknown_tokens
     return HeldOutText(
-        np.bincount(classes, minlength=n_classes), tokens_of, unknown_of, log_likelihood
+        np.bincount(classes, minlength=n_classes),
+        np.bincount(classes, tokens, n_classes).astype(np.int64),
+        class_unknown,
+        log_likelihood,
     )
+
+
+def _sum_log_likelihoods(
+    models: LanguageModels, known: DocumentTermMatrix, classes: Ints
+) -> Floats:
+    """Return Σ log φ_jk of known tokens by the class of their document, shape (n_classes,)."""
+    statistics = models.statistics
+    entry_classes = classes[known.entry_documents]
+    cells = find_sorted(
+        pair(statistics.cell_terms, statistics.cell_classes), pair(known.terms, entry_classes)
+    )
+    # −1, for a term that the class does not contain, finds the 0 at the end.
+    counts = np.append(statistics.cell_counts, 0)[cells]
+    class_tokens = models.class_tokens[entry_classes]
+    log_probability = log(models.estimate_probability(known.terms, counts, class_tokens))
+    sums = np.bincount(entry_classes, known.counts * log_probability, statistics.n_classes)
+    return sums.astype(np.float64)
 
 
 class MaximumLikelihoodFit(NamedTuple):
-    """A model of maximum likelihood, with AIC and BIC."""
+    """A maximum-likelihood fit, with its information criteria.
+
+    Log-likelihood −10 with 3 parameters and 100 tokens: AIC = 6 + 20, BIC = 3 log 100 + 20.
+
+    >>> fit = MaximumLikelihoodFit(log_likelihood=-10, n_parameters=3, n_observations=100)
+    >>> fit.aic, round(fit.bic, 2)
+    (26, 33.82)
+    """
 
     log_likelihood: float
+    """log L, in nats."""
     n_parameters: int
-    """|θ|, free parameters."""
+    """|θ|, the number of free parameters."""
     n_observations: float
-    """n of the BIC: tokens of a text, documents of anything else."""
+    """n of the BIC: tokens for a text, documents for anything else."""
 
     @property
     def aic(self) -> float:
@@ -114,66 +137,86 @@ class MaximumLikelihoodFit(NamedTuple):
 
     @property
     def bic(self) -> float:
-        """BIC = |θ| log n − 2 log L, n tokens; lower is better."""
-        return (
-            self.n_parameters * float(np.log(max(self.n_observations, 1))) - 2 * self.log_likelihood
-        )
+        """BIC = |θ| log n − 2 log L; lower is better."""
+        log_n = float(np.log(max(self.n_observations, 1)))
+        return self.n_parameters * log_n - 2 * self.log_likelihood
 
 
 class ComponentFit(NamedTuple):
-    """How well a part of a model fits its data."""
+    """How well a component of a model, such as text or an attribute, fits its data."""
 
     component: str
     evidence: Floats | None
-    """Of each class, in nats, shape (n_classes,); None without a prior."""
+    """Log evidence of each class, in nats, shape (n_classes,). None without a prior."""
     fit: MaximumLikelihoodFit
 
 
 def compute_class_log_evidence(models: LanguageModels) -> Floats | None:
-    """Return log p(counts_k | α) = log Γ(α_0) − log Γ(N_k + α_0) + Σ_j [log Γ(m_jk + α_j) − log Γ(α_j)] of each class, shape (n_classes,).
+    """Return log p(counts_k | α) of each class, in nats, shape (n_classes,).
 
-    α is that of the models, with the seed words of the class, and under MAP one more than the pseudo-counts. None if there is no prior: maximum likelihood, or no pseudo-counts.
-    −inf for a class with a term whose α_j is 0.
+    log p = log Γ(α_0) − log Γ(N_k + α_0) + Σ_j [log Γ(m_jk + α_j) − log Γ(α_j)], where α are the
+    pseudo-counts and seed words of the class, plus 1 under MAP. None without a prior: for maximum
+    likelihood, and without pseudo-counts. −inf if a term of the class has α_j = 0.
+
+    IIR, example 13.1, with V = 6 and α_j = 1. Class no has 3 tokens of different terms:
+    1·1·1 / (6·7·8) = 1/336. Class yes has one term 5 times and three terms once, 8 tokens:
+    5! / (6·7·8·9·10·11·12·13) = 1/432432.
+
+    >>> from nbtext import TextClassifier
+    >>> model = TextClassifier(stemmer="none", stop_words="none", calibration="none", smoothing=1)
+    >>> texts = ["Chinese Beijing Chinese", "Chinese Chinese Shanghai", "Chinese Macao"]
+    >>> texts.append("Tokyo Japan Chinese")
+    >>> models = model.fit(texts, ["yes", "yes", "yes", "no"]).fitted.language_models
+    >>> np.exp(-compute_class_log_evidence(models)).round(3).tolist()
+    [336.0, 432432.0]
     """
     statistics = models.statistics
-    more = float(models.estimate == "map")
-    if (
-        models.estimate == "ml"
-        or models.smoothing + models.term_pseudo_counts.pseudo_counts.sum() + more <= 0
-    ):
+    observed = statistics.observed_counts
+    mode_shift = float(models.estimate == "map")
+    pseudo_counts = models.smoothing + models.term_pseudo_counts.pseudo_counts.sum() + mode_shift
+    if models.estimate == "ml" or pseudo_counts <= 0:
         return None
     cells = models.selected[statistics.cell_terms]
     terms = statistics.cell_terms[cells]
     classes = statistics.cell_classes[cells]
-    counts = statistics.observed_counts.cell_counts[cells]
-    of_terms, total = models.compute_pseudo_counts(terms)
-    tokens = statistics.observed_counts.count_tokens(models.selected)
-    alpha = of_terms[:, 0] + more
-    alpha_0 = total + more * models.n_outcomes + (models.class_tokens - tokens)
-    alpha += statistics.cell_counts[cells] - counts
-    of_cells = np.bincount(
-        classes, log_rising_factorial(alpha, counts), statistics.n_classes
-    ).astype(np.float64)
+    counts = observed.cell_counts[cells]
+    seeds = statistics.cell_counts[cells] - counts
+    tokens = observed.count_tokens(models.selected)
+    seed_tokens = models.class_tokens - tokens
+    cell_pseudo_counts, pseudo_tokens = models.compute_pseudo_counts(terms)
+
+    alpha = cell_pseudo_counts[:, 0] + mode_shift
+    alpha += seeds
+    alpha_0 = pseudo_tokens + mode_shift * models.n_outcomes + seed_tokens
+    log_gains = log_rising_factorial(alpha, counts)
+    term_sums = np.bincount(classes, log_gains, statistics.n_classes).astype(np.float64)
     if not models.n_outcomes:
-        return of_cells
-    return of_cells - log_rising_factorial(alpha_0, tokens)
+        return term_sums
+    return term_sums - log_rising_factorial(alpha_0, tokens)
 
 
 def compute_label_log_evidence(kind: object, prior: Floats, class_documents: Ints) -> float | None:
-    """Return log p(labels) of all documents: for ``smoothed:A`` with a Dirichlet prior of A for each class, else Σ_k D_k log π_k of fixed π.
+    """Return log p(labels) of all documents, in nats.
 
-    None for ``empirical``, which is maximum likelihood and has no prior.
+    ``kind`` is the setting ``class_prior``. ``smoothed:A`` is a Dirichlet prior with A for each
+    class. A fixed π, ``uniform`` or set by the user, has Σ_k D_k log π_k. None for ``empirical``,
+    which is maximum likelihood without a prior.
+
+    With A = 1, 3 documents of one class and 1 of another have (1·2·3)·1 / (2·3·4·5) = 1/20:
+
+    >>> documents = np.array([3, 1])
+    >>> log_evidence = compute_label_log_evidence("smoothed:1", documents / 4, documents)
+    >>> round(float(np.exp(-log_evidence)), 9)
+    20.0
     """
-    if isinstance(kind, str) and kind.startswith("smoothed:") and float(kind.partition(":")[2]) > 0:
-        added = float(kind.partition(":")[2])
-        n_classes = class_documents.size
-        return float(
-            log_rising_factorial(added, class_documents).sum()
-            - log_rising_factorial(added * n_classes, class_documents.sum())
-        )
-    if isinstance(kind, str) and kind != "uniform":
-        return None
-    return _log_likelihood(class_documents, prior)
+    if not isinstance(kind, str) or kind == "uniform":
+        return _sum_log_likelihood(class_documents, prior)
+    if kind.startswith("smoothed:") and float(kind.partition(":")[2]) > 0:
+        alpha = float(kind.partition(":")[2])
+        class_gains = log_rising_factorial(alpha, class_documents)
+        total_gain = log_rising_factorial(alpha * class_documents.size, class_documents.sum())
+        return float(class_gains.sum() - total_gain)
+    return None
 
 
 BAYES_FACTORS_IN_WORDS = (
@@ -182,67 +225,88 @@ BAYES_FACTORS_IN_WORDS = (
     (10.0, "strong"),
     (float("inf"), "very strong"),
 )
-"""Of evidence for the better of two models, up to each value of 2 log B (Kass, Raftery 1995)."""
+"""Words for the evidence for the better of two models, up to each 2 log B (Kass, Raftery 1995)."""
 
 
 class ModelPosterior(NamedTuple):
-    """One of several models of the same data."""
+    """One of two or more models of the same data, equally probable before."""
 
     probability: float
-    """p(m | data), with the same probability of each model before."""
+    """p(m | data)."""
     log_bayes_factor: float
-    """log B, in nats: the log evidence of the best model less that of this one. 0 for the best."""
+    """log B, in nats: log evidence of the best model minus that of this model. 0 for the best."""
     evidence_for_best: str
-    """In the words of `BAYES_FACTORS_IN_WORDS`; nothing for the best."""
+    """Words of `BAYES_FACTORS_IN_WORDS`. Empty for the best model."""
 
 
 def compute_model_posteriors(log_evidences: Sequence[float]) -> list[ModelPosterior]:
-    """Return p(m | data) = p(data | m) / Σ_l p(data | l) and the Bayes factor of the best model against each, from log evidences in nats.
+    """Return p(m | data) = p(data | m) / Σ_l p(data | l) and Bayes factors of the best model.
 
-    A model with the log evidence −inf has the probability 0; raise `ValueError` if all have.
+    ``log_evidences`` are in nats. A model with −inf has the probability 0. Raise `ValueError` if
+    all models have −inf.
+
+    Two models with the evidences 3/10 and 1/10:
+
+    >>> best, other = compute_model_posteriors([np.log(3 / 10), np.log(1 / 10)])
+    >>> round(best.probability, 9), round(float(np.exp(other.log_bayes_factor)), 9)
+    (0.75, 3.0)
     """
     best = max(log_evidences)
     if best == -np.inf:
         raise ValueError("the data are impossible under every model")
-    factors = [best - log_evidence for log_evidence in log_evidences]
-    total = sum(float(np.exp(-factor)) for factor in factors)
-    words = (
-        next(word for most, word in BAYES_FACTORS_IN_WORDS if 2 * factor <= most) if factor else ""
-        for factor in factors
-    )
+    log_factors = [best - log_evidence for log_evidence in log_evidences]
+    total = sum(float(np.exp(-log_factor)) for log_factor in log_factors)
     return [
-        ModelPosterior(float(np.exp(-factor)) / total, factor, word)
-        for factor, word in zip(factors, words, strict=True)
+        ModelPosterior(
+            float(np.exp(-log_factor)) / total, log_factor, _describe_bayes_factor(log_factor)
+        )
+        for log_factor in log_factors
     ]
 
 
+def _describe_bayes_factor(log_factor: float) -> str:
+    """Return the words for a log Bayes factor, in nats. Empty for 0."""
+    if not log_factor:
+        return ""
+    return next(words for limit, words in BAYES_FACTORS_IN_WORDS if 2 * log_factor <= limit)
+
+
 def measure_term_fit(models: LanguageModels) -> MaximumLikelihoodFit:
-    """Return log L = Σ_k Σ_j m_jk log(m_jk / N_k) and |θ| = K (V − 1), over the selected terms; smoothing has no part in it."""
-    statistics = models.statistics.observed_counts
-    cells = models.selected[statistics.cell_terms]
-    counts = statistics.cell_counts[cells]
-    tokens = statistics.count_tokens(models.selected)[statistics.cell_classes[cells]]
-    log_likelihood = _log_likelihood(counts, divide_or_zero(counts, tokens))
+    """Return log L = Σ_k Σ_j m_jk log(m_jk / N_k) and |θ| = K (V − 1), over selected terms.
+
+    Smoothing has no effect.
+    """
+    observed = models.statistics.observed_counts
+    cells = models.selected[observed.cell_terms]
+    counts = observed.cell_counts[cells]
+    tokens = observed.count_tokens(models.selected)[observed.cell_classes[cells]]
     return MaximumLikelihoodFit(
-        log_likelihood,
-        statistics.n_classes * max(models.n_outcomes - 1, 0),
+        _sum_log_likelihood(counts, divide_or_zero(counts, tokens)),
+        observed.n_classes * max(models.n_outcomes - 1, 0),
         to_int_or_float(counts.sum()),
     )
 
 
 def measure_label_fit(kind: object, prior: Floats, class_documents: Ints) -> MaximumLikelihoodFit:
-    """Return log L = Σ_k D_k log π_k and |θ| = K − 1, or 0 for a class prior that is ``uniform`` or given and thereby fixed."""
-    free = isinstance(kind, str) and kind != "uniform"
+    """Return log L = Σ_k D_k log π_k and |θ| = K − 1 of the class prior.
+
+    ``kind`` is the setting ``class_prior``. A fixed π, ``uniform`` or set by the user, has no free
+    parameters.
+    """
     n_documents = class_documents.sum()
-    log_likelihood = _log_likelihood(
-        class_documents, class_documents / max(n_documents, 1) if free else prior
-    )
+    probabilities = prior
+    n_parameters = 0
+    if isinstance(kind, str) and kind != "uniform":
+        probabilities = class_documents / max(n_documents, 1)
+        n_parameters = class_documents.size - 1
     return MaximumLikelihoodFit(
-        log_likelihood, (class_documents.size - 1) * free, to_int_or_float(n_documents)
+        _sum_log_likelihood(class_documents, probabilities),
+        n_parameters,
+        to_int_or_float(n_documents),
     )
 
 
-def _log_likelihood(counts: Numbers, probabilities: Floats) -> float:
-    """Return Σ m log p over m above 0; −inf if something impossible has occurred."""
-    occurred = counts > 0
-    return float(counts[occurred] @ log(probabilities[occurred]))
+def _sum_log_likelihood(counts: Numbers, probabilities: Floats) -> float:
+    """Return Σ m log p over m above 0, −inf if such a p is 0."""
+    occurs = counts > 0
+    return float(counts[occurs] @ log(probabilities[occurs]))

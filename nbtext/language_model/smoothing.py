@@ -1,18 +1,17 @@
-"""The strength of the Dirichlet prior, by evidence or by leaving documents out, and language models without one of their documents.
+"""Strength of the Dirichlet prior, by evidence or leave-one-out; and leave-one-out of documents.
 
-A Dirichlet with parameters α_j = s·b_j has a base measure b (which sums to 1) and a strength s.
+A Dirichlet with parameters α_j = s·b_j has a base measure b, which sums to 1, and a strength s.
 
-Evidence. The counts of each class are one draw: log p(counts_k | α) = log Γ(s) − log Γ(N_k + s) + Σ_j [log Γ(m_jk + α_j) − log Γ(α_j)]. Only
-cells with m_jk > 0 contribute to the sum, so a histogram of those is enough. The same formula takes sums of weights, because Γ takes real
-numbers. Seed words are a part of the prior: α_j = s·b_j + A_jk of a term j that speaks for class k. The coins of Bernoulli naive Bayes are the case of two terms, presence and absence, with one draw for each term of each class.
-Sources: T. Minka, Estimating a Dirichlet distribution (2000); Gambosi's notes, "Model selection: evidence", "Bernoulli and Beta".
+Evidence: the counts of each class are one draw, log p(counts_k | α) = log Γ(s) − log Γ(N_k + s) +
+Σ_j [log Γ(m_jk + α_j) − log Γ(α_j)]. Only cells with m_jk > 0 contribute, so a histogram of these
+is enough. Sums of weights work too, because Γ takes real numbers. Seed words add to the prior:
+α_j = s·b_j + A_jk. The coins of Bernoulli naive Bayes have two terms, presence and absence.
+Sources: T. Minka, Estimating a Dirichlet distribution (2000); Gambosi's notes, "Model selection:
+evidence", "Bernoulli and Beta".
 
-Leave-one-out. L(s) = Σ_d Σ_j n_jd log φ_jc, c the class of document d, φ the posterior mean from the counts of all other documents. Source:
-C. Zhai, J. Lafferty, Two-stage language models for information retrieval (2002), who leave out single tokens; here it is a document at a
-time, because its tokens are not independent.
-
-Without document d of class c with counts n_jd, m_jc loses n_jd, N_c the document's tokens, and a term that no other document holds leaves
-the vocabulary (V and α_0 fall) and the document. The selection of terms and the smoothing stay. All of this is exact, by subtraction.
+Leave-one-out: L(s) = Σ_d Σ_j n_jd log φ_jc, c the class of document d, with φ from the counts of
+all other documents. Source: C. Zhai, J. Lafferty, Two-stage language models for information
+retrieval (2002), for single tokens; tokens of one document are not independent.
 """
 
 from __future__ import annotations
@@ -43,152 +42,168 @@ if TYPE_CHECKING:
     from nbtext.type_names import AnyArray, Floats, Ints, Mask, Numbers
 
 MAX_STRENGTH_PER_TERM = 1e6
-"""Largest strength per term, as `MIN_STRENGTH_PER_TERM` is the least: the evidence can grow without end towards no prior or a prior alone."""
+"""Upper limit of the strength by evidence, which may grow without limit towards the prior."""
 
+DEFAULT_STRENGTH_PER_TERM = 0.1
+"""Strength if evidence or likelihood do not depend on it."""
 
 STRENGTH_PRECISION = 1e-8
 """Relative precision of the strength."""
 
 MAX_SUMMED_TERMS = 1 << 10
-"""Terms of ψ(x + n) − ψ(x) = Σ 1/(x + i) that are summed: a difference of two values of ψ has fewer exact digits."""
+"""Number of terms of ψ(x + n) − ψ(x) = Σ 1/(x + i) that are added one by one."""
 
 MIN_ASYMPTOTIC_ARGUMENT = 16.0
-"""Where asymptotic series of log Γ begin to be exact."""
+"""Argument from which the asymptotic series of log Γ is exact."""
 
-CACHED = 1 << 14
-"""Numbers that `digamma` takes at once: what it makes of them stays in the processor's cache, which is four times as fast."""
+DIGAMMA_BLOCK_SIZE = 1 << 14
+"""Numbers in one block of `digamma`. Such a block fits in the processor's cache."""
 
-FLAT = 1e-12
-"""Nats per token: a difference of likelihoods that is rounding alone."""
+FLAT_NATS_PER_TOKEN = 1e-12
+"""Largest difference of log-likelihoods that is only rounding."""
 
-GRID = 49
-"""Strengths tried first by leave-one-out, eight a decade, because the likelihood may have several maxima; the highest of these is refined."""
+N_GRID_STRENGTHS = 49
+"""Strengths that leave-one-out tries first, eight per decade: there may be several maxima."""
 
 
 NO_SEEDS = np.zeros(1)
 
 
 class CountHistogram(NamedTuple):
-    """Draws from a Dirichlet-multinomial, such as the counts of classes: distinct pairs of count and base measure, and the size of each draw."""
+    """Histogram of draws from a Dirichlet-multinomial, such as the counts of classes.
+
+    It contains the distinct pairs of count and base measure, and the sizes of the draws.
+    """
 
     counts: Numbers
-    """Above 0, shape (n_distinct,)."""
+    """Count of each pair, above 0, shape (n_distinct,)."""
     base_measure: Floats
-    """Shape (n_distinct,), or (1,) where it is the same for all."""
+    """b of each pair, shape (n_distinct,), or (1,) if it is the same for all."""
     cells: Numbers
-    """How often each pair occurs, shape (n_distinct,)."""
+    """Number of occurrences of each pair, shape (n_distinct,)."""
     sizes: Numbers
-    """Distinct numbers of tokens of a draw, such as those of a class."""
+    """Distinct numbers of tokens of a draw, shape (n_sizes,)."""
     draws: Numbers
-    """Draws of each size."""
+    """Number of draws of each size, shape (n_sizes,)."""
     n_terms: int
-    """The number of outcomes of a token: the selected terms, or presence and absence."""
+    """Number of outcomes of a token: the selected terms, or presence and absence."""
     seeds: Floats = NO_SEEDS
-    """What seed words add to the prior of each pair, shape (n_distinct,)."""
-    all_seeds: Floats = NO_SEEDS
-    """What they add to the strength for each size, shape (n_sizes,)."""
+    """Pseudo-count of seed words in the prior of each pair, shape (n_distinct,)."""
+    seed_sums: Floats = NO_SEEDS
+    """Sum of the pseudo-counts of seed words for each size, shape (n_sizes,)."""
 
 
 def build_count_histogram(
     statistics: ClassStatistics, selected: Mask, prior_shape: str
 ) -> CountHistogram:
-    """Return the histogram of the selected terms' counts, whole or weighted, with a draw for each class.
+    """Return the histogram of the counts of selected terms, with one draw for each class.
 
-    The base measure is 1/V for ``symmetric``, the share of the corpus for ``background``.
+    Counts may be weighted. The base measure is 1/V for ``symmetric``, and the proportion of the
+    term in the corpus for ``background``.
     """
+    observed = statistics.observed_counts
     cells = np.flatnonzero(selected[statistics.cell_terms])
     terms = statistics.cell_terms[cells]
-    counts = statistics.observed_counts.cell_counts[cells]
+    counts = observed.cell_counts[cells]
     if not statistics.weights.seeds:
-        return _histogram(statistics, selected, prior_shape, terms, counts)
+        return _build_histogram(statistics, selected, prior_shape, terms, counts)
+    # Pairs of a count and a seed's pseudo-count, as complex numbers.
     seeds = statistics.cell_counts[cells] - counts
-    tokens = statistics.observed_counts.count_tokens(selected)
-    found = _histogram(
-        statistics, selected, prior_shape, terms, counts + 1j * seeds
-    )  # a complex number is a pair of both
-    both: AnyArray = found.counts
-    base = found.base_measure.real
-    return found._replace(
-        counts=both.real,
-        base_measure=base,
+    histogram = _build_histogram(statistics, selected, prior_shape, terms, counts + 1j * seeds)
+    pairs: AnyArray = histogram.counts
+    tokens = observed.count_tokens(selected)
+    return histogram._replace(
+        counts=pairs.real,
+        base_measure=histogram.base_measure.real,
         sizes=tokens,
-        seeds=both.imag,
-        all_seeds=(found.sizes - tokens).astype(np.float64),
+        seeds=pairs.imag,
+        seed_sums=(histogram.sizes - tokens).astype(np.float64),
     )
 
 
 def build_complement_histogram(
     statistics: ClassStatistics, selected: Mask, prior_shape: str
 ) -> CountHistogram:
-    """Return the histogram of the counts of each class's complement, Σ_{l≠k} m_jl; as `build_count_histogram` otherwise.
+    """Return the histogram of the counts of the complements, Σ_{l≠k} m_jl.
 
-    A term has the same count, that of the corpus, in the complements of all classes that do not hold it.
+    There is one draw for each class. The base measure is that of `build_count_histogram`. A term
+    has the same count, its count in the corpus, in the complements of all classes without it.
     """
+    has_documents = statistics.class_documents > 0
+    n_classes = int(np.count_nonzero(has_documents))
     terms = np.flatnonzero(selected)
     cells = np.flatnonzero(selected[statistics.cell_terms])
-    others = statistics.term_counts[statistics.cell_terms[cells]] - statistics.cell_counts[cells]
-    n_classes = int(np.count_nonzero(statistics.class_documents))
-    not_holding = n_classes - np.diff(statistics.term_offsets)[terms]
-    holders = np.concatenate((statistics.cell_terms[cells], terms))
-    counts = np.concatenate((others, statistics.term_counts[terms]))
-    number = np.concatenate((np.ones(cells.size, np.int64), not_holding))
-    some = (counts > 0) & (number > 0)
-    found = _histogram(statistics, selected, prior_shape, holders[some], counts[some], number[some])
-    tokens = statistics.count_tokens(selected)[statistics.class_documents > 0]
-    return found._replace(sizes=tokens.sum() - tokens, draws=np.ones(n_classes))
+    cell_terms = statistics.cell_terms[cells]
+    cell_complements = statistics.term_counts[cell_terms] - statistics.cell_counts[cells]
+    n_without_term = n_classes - np.diff(statistics.term_offsets)[terms]
+
+    count_terms = np.concatenate((cell_terms, terms))
+    counts = np.concatenate((cell_complements, statistics.term_counts[terms]))
+    multiplicity = np.concatenate((np.ones(cells.size, np.int64), n_without_term))
+    occurs = (counts > 0) & (multiplicity > 0)
+    histogram = _build_histogram(
+        statistics,
+        selected,
+        prior_shape,
+        count_terms[occurs],
+        counts[occurs],
+        multiplicity[occurs],
+    )
+    tokens = statistics.count_tokens(selected)[has_documents]
+    return histogram._replace(sizes=tokens.sum() - tokens, draws=np.ones(n_classes))
 
 
 def build_coin_histogram(statistics: ClassStatistics, selected: Mask) -> CountHistogram:
-    """Return the histogram of presences and absences, with a draw for each selected term of each class: its D_k documents.
+    """Return the histogram of presences and absences of terms in documents.
 
-    The base measure is 1/2: α is both parameters of a Beta distribution.
+    There is one draw of D_k documents for each selected term of each class. The base measure is
+    1/2, so both parameters of the Beta distribution are equal.
     """
     cells = np.flatnonzero(selected[statistics.cell_terms])
-    of_class = statistics.class_documents
-    holding = statistics.cell_documents[cells]
-    lacking = of_class[statistics.cell_classes[cells]] - holding
+    cell_classes = statistics.cell_classes[cells]
+    n_documents = statistics.class_documents
+    with_term = statistics.cell_documents[cells]
+    without_term = n_documents[cell_classes] - with_term
     n_terms = int(np.count_nonzero(selected))
-    nowhere = n_terms - np.bincount(statistics.cell_classes[cells], minlength=statistics.n_classes)
-    counts, number = _summed(
-        np.concatenate((holding, lacking, of_class)),
-        np.concatenate((np.ones(2 * cells.size, np.int64), nowhere)),
+    n_absent_terms = n_terms - np.bincount(cell_classes, minlength=statistics.n_classes)
+    counts, multiplicity = _sum_multiplicities(
+        np.concatenate((with_term, without_term, n_documents)),
+        np.concatenate((np.ones(2 * cells.size, np.int64), n_absent_terms)),
     )
-    return CountHistogram(
-        counts,
-        np.full(1, 1 / 2),
-        number,
-        *_summed(of_class, np.full(of_class.size, n_terms)),
-        n_terms=2,
-    )
+    sizes, draws = _sum_multiplicities(n_documents, np.full(n_documents.size, n_terms))
+    return CountHistogram(counts, np.full(1, 1 / 2), multiplicity, sizes, draws, n_terms=2)
 
 
-def _summed(values: Numbers, number: Ints) -> tuple[Numbers, Numbers]:
-    """Return the distinct values above 0, and the sum of the numbers of each, where it is above 0."""
-    some = (values > 0) & (number > 0)
-    values = values[some]
-    number = number[some]
-    distinct, place = np.unique(values, return_inverse=True)
-    return distinct, np.bincount(place, number, distinct.size)
+def _sum_multiplicities(values: Numbers, multiplicity: Ints) -> tuple[Numbers, Numbers]:
+    """Return the distinct values above 0 with a multiplicity above 0, and their multiplicities."""
+    occurs = (values > 0) & (multiplicity > 0)
+    distinct, index = np.unique(values[occurs], return_inverse=True)
+    return distinct, np.bincount(index, multiplicity[occurs], distinct.size)
 
 
-def _histogram(
+def _build_histogram(
     statistics: ClassStatistics,
     selected: Mask,
     prior_shape: str,
     terms: Ints,
     counts: Numbers,
-    number: Ints | None = None,
+    multiplicity: Ints | None = None,
 ) -> CountHistogram:
-    """Return the histogram of counts of selected terms, each as often as ``number`` says, or once; a draw for each class."""
+    """Return the histogram of counts of selected terms, with one draw for each class.
+
+    Each count occurs as often as its ``multiplicity``, or once for None.
+    """
     tokens = statistics.count_tokens(selected)
     n_terms = int(np.count_nonzero(selected))
     if prior_shape == "symmetric":
         base_measure = np.full(1, 1 / max(n_terms, 1))
-        distinct, cells = (
-            np.unique(counts, return_counts=True) if number is None else _summed(counts, number)
-        )
+        cells: Numbers
+        if multiplicity is None:
+            distinct, cells = np.unique(counts, return_counts=True)
+        else:
+            distinct, cells = _sum_multiplicities(counts, multiplicity)
     else:
-        pairs, place, cells = np.unique(
+        pairs, index, cells = np.unique(
             np.stack((counts, statistics.term_counts[terms])),
             axis=1,
             return_inverse=True,
@@ -196,43 +211,62 @@ def _histogram(
         )
         distinct = pairs[0]
         base_measure = pairs[1] / (tokens.sum() or 1)
-        cells = cells if number is None else np.bincount(place.ravel(), number, distinct.size)
+        if multiplicity is not None:
+            cells = np.bincount(index.ravel(), multiplicity, distinct.size)
     return CountHistogram(distinct, base_measure, cells, tokens, np.ones(tokens.size), n_terms)
 
 
 def log_evidence(histogram: CountHistogram, strength: float) -> float:
-    """Return the sum of log p(counts | α = strength · base measure) over all draws, in nats, for a ``strength`` above 0 (Minka 2000, section 3)."""
-    counts, base, cells, sizes, draws, _, seeds, all_seeds = histogram
-    return float(
-        cells @ log_rising_factorial(strength * base + seeds, counts)
-        - draws @ log_rising_factorial(strength + all_seeds, sizes)
+    """Return Σ log p(counts | α = strength · base measure) over all draws, in nats.
+
+    ``strength`` is above 0. Source: Minka (2000), section 3.
+
+    One draw of 3 tokens from 2 terms, strength 2: one term occurs twice, one once. Its
+    probability as a sequence is 1·2·1 / (2·3·4) = 1/12:
+
+    >>> counts, ones = np.array([2, 1]), np.ones(2)
+    >>> draw = CountHistogram(counts, np.full(1, 1 / 2), ones, np.array([3]), np.ones(1), 2)
+    >>> round(float(np.exp(-log_evidence(draw, 2))), 9)
+    12.0
+    """
+    term_gains = log_rising_factorial(
+        strength * histogram.base_measure + histogram.seeds, histogram.counts
     )
+    size_gains = log_rising_factorial(strength + histogram.seed_sums, histogram.sizes)
+    return float(histogram.cells @ term_gains - histogram.draws @ size_gains)
 
 
 def log_rising_factorial(start: Floats | float, steps: Numbers) -> Floats:
-    """Return log Γ(x + n) − log Γ(x), x ≥ 0, of any shapes that broadcast, with as many digits for large x as for small.
+    """Return log Γ(x + n) − log Γ(x), the logarithm of x (x + 1) … (x + n − 1) for whole n.
 
-    From `LARGE` on it is (x − ½) log(1 + n/x) + n log(x + n) − n and a difference of two short series: that of two values of log Γ loses its digits, as
-    log Γ(10¹²) alone is known to ±0.002. Importing scipy for small x takes a moment. Source: Abramowitz, Stegun (1964), 6.1.40.
+    ``start`` x ≥ 0 and ``steps`` n have shapes that broadcast. The result is as precise for large
+    x as for small x: for large x it is (x − ½) log(1 + n/x) + n log(x + n) − n plus a difference
+    of two short series. Source: Abramowitz, Stegun (1964), 6.1.40.
+
+    >>> float(np.exp(log_rising_factorial(3, np.array(2))).round(9))  # 3 · 4
+    12.0
     """
     from scipy.special import gammaln
 
     low: Floats = np.maximum(start, MIN_ASYMPTOTIC_ARGUMENT)
     high: Floats = low + steps
-    of_large = (
+    # A difference of two values of log Γ loses digits: log Γ(10¹²) has an error of 0.002.
+    asymptotic = (
         (low - 0.5) * np.log1p(steps / low)
         + steps * np.log(high)
         - steps
-        + _stirling_series(high)
-        - _stirling_series(low)
+        + _sum_stirling_series(high)
+        - _sum_stirling_series(low)
     )
-    return np.where(
-        np.less(start, MIN_ASYMPTOTIC_ARGUMENT), gammaln(start + steps) - gammaln(start), of_large
-    )
+    is_small = np.less(start, MIN_ASYMPTOTIC_ARGUMENT)
+    return np.where(is_small, gammaln(start + steps) - gammaln(start), asymptotic)
 
 
-def _stirling_series(x: Floats) -> Floats:
-    """Return log Γ(x) − (x − ½) log x + x − ½ log 2π, to 10⁻¹⁶ from `LARGE` on."""
+def _sum_stirling_series(x: Floats) -> Floats:
+    """Return log Γ(x) − (x − ½) log x + x − ½ log 2π.
+
+    The error is at most 10⁻¹⁶ from `MIN_ASYMPTOTIC_ARGUMENT` on.
+    """
     square = 1 / (x * x)
     return (
         1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188)))
@@ -240,64 +274,89 @@ def _stirling_series(x: Floats) -> Floats:
 
 
 def maximise_evidence(histogram: CountHistogram) -> float:
-    """Return the strength s that maximises `log_evidence`, between `MIN_STRENGTH_PER_TERM` and `MAX_STRENGTH_PER_TERM` per term.
+    """Return the strength s that maximises `log_evidence`.
 
-    d/ds = Σ_cells b [ψ(m + s·b) − ψ(s·b)] − Σ_draws [ψ(N + s) − ψ(s)] changes its sign at most once: the evidence has a single maximum
-    (B. Levin, J. Reeds, Compound multinomial likelihood functions are unimodal, 1977). Minka's fixed point (his eq. 55) converges to the
-    same place, but by ever smaller steps where the evidence is nearly flat. With one term, or no draw of two tokens, it is flat throughout,
-    and the strength is 0.1 per term. With seed words there may be others, and it is one of them.
+    s per term is between `MIN_STRENGTH_PER_TERM` and `MAX_STRENGTH_PER_TERM`. With one term, or
+    without a draw of two tokens, evidence does not depend on s.
+
+    The derivative is Σ_cells b [ψ(m + s·b) − ψ(s·b)] − Σ_draws [ψ(N + s) − ψ(s)]. It changes its
+    sign at most once (B. Levin, J. Reeds, Compound multinomial likelihood functions are unimodal,
+    1977). With seed words, evidence may have several maxima, and s is one of them.
     """
-    counts, base, cells, sizes, draws, n_terms, seeds, all_seeds = histogram
+    counts, base_measure, cells, sizes, draws, n_terms, seeds, seed_sums = histogram
     if n_terms < 2 or sizes.max(initial=0) < 2:
-        return 0.1 * max(n_terms, 1)
+        return DEFAULT_STRENGTH_PER_TERM * max(n_terms, 1)
 
-    def slope(strength: float) -> float:
-        gained = float(cells @ (base * digamma_difference(strength * base + seeds, counts)))
-        return gained - float(draws @ digamma_difference(strength + all_seeds, sizes))
+    # Minka's fixed point (his eq. 55) needs too many steps where evidence is nearly flat.
+    def compute_slope(strength: float) -> float:
+        term_differences = digamma_difference(strength * base_measure + seeds, counts)
+        size_differences = digamma_difference(strength + seed_sums, sizes)
+        term_slope = float(cells @ (base_measure * term_differences))
+        return term_slope - float(draws @ size_differences)
 
-    return where_it_turns(slope, MIN_STRENGTH_PER_TERM * n_terms, MAX_STRENGTH_PER_TERM * n_terms)
+    return bisect_sign_change(
+        compute_slope, MIN_STRENGTH_PER_TERM * n_terms, MAX_STRENGTH_PER_TERM * n_terms
+    )
 
 
-def where_it_turns(slope: Callable[[float], float], low: float, high: float) -> float:
-    """Return the place between two, all above 0, where a slope that is positive at first is not any more; by bisection of the logarithm."""
+def bisect_sign_change(slope: Callable[[float], float], low: float, high: float) -> float:
+    """Return the point between two, both above 0, where a slope stops being positive.
+
+    Bisect the logarithm, to the relative precision `STRENGTH_PRECISION`.
+    """
     while high > low * (1 + STRENGTH_PRECISION):
         middle = float(np.sqrt(low * high))
-        low, high = (middle, high) if slope(middle) > 0 else (low, middle)
+        if slope(middle) > 0:
+            low = middle
+        else:
+            high = middle
     return high
 
 
 def digamma_difference(start: Floats, steps: Numbers) -> Floats:
-    """Return ψ(x + n) − ψ(x), for whole n Σ_{i < n} 1/(x + i); ``start`` x > 0 has the shape (1,) or (n,), ``steps`` n and the result (n,).
+    """Return ψ(x + n) − ψ(x), which is Σ_{i < n} 1/(x + i) for whole n.
 
-    The first `MAX_SUMMED_TERMS` terms of the sum, the recurrence of ψ, are shared by all whole n; beyond them, x is large and the difference of two
-    asymptotic series is short and loses no digits. Source of the recurrence: H. Wallach, Structured topic models for language (2008), section 2.3.
+    ``start`` x > 0 has the shape (1,) or (n,), ``steps`` and the result (n,). For a single x and
+    whole n, all n share a cumulative sum of `MAX_SUMMED_TERMS` terms. Beyond these, x is large and
+    a difference of two asymptotic series is short and precise. Source of the recurrence:
+    H. Wallach, Structured topic models for language (2008), section 2.3.
+
+    >>> digamma_difference(np.array([2.0]), np.array([2])).tolist() == [1 / 2 + 1 / 3]
+    True
     """
     if start.size != 1 or not np.array_equal(steps, np.floor(steps)):
         return digamma(start + steps) - digamma(start)
-    most = int(min(steps.max(initial=0), MAX_SUMMED_TERMS))
-    sums = np.zeros(most + 1)
-    np.cumsum(1 / (start + np.arange(most)), out=sums[1:])
-    found: Floats = sums[np.minimum(steps, most).astype(np.int64)]
-    far = np.flatnonzero(steps > most)
+    n_summed = int(min(steps.max(initial=0), MAX_SUMMED_TERMS))
+    sums = np.zeros(n_summed + 1)
+    np.cumsum(1 / (start + np.arange(n_summed)), out=sums[1:])
+    differences: Floats = sums[np.minimum(steps, n_summed).astype(np.int64)]
+    far = np.flatnonzero(steps > n_summed)
     if not far.size:
-        return found
+        return differences
     low = start + MAX_SUMMED_TERMS
     high = start + steps[far]
-    first, second, fourth = (1 / low**power - 1 / high**power for power in (1, 2, 4))
-    found[far] += np.log1p((high - low) / low) + first / 2 + second / 12 - fourth / 120
-    return found
+    first = 1 / low - 1 / high
+    second = 1 / low**2 - 1 / high**2
+    fourth = 1 / low**4 - 1 / high**4
+    differences[far] += np.log1p((high - low) / low) + first / 2 + second / 12 - fourth / 120
+    return differences
 
 
 def digamma(x: Floats) -> Floats:
-    """Return the digamma function ψ for x > 0, shape (n,): its recurrence ten steps up, and its asymptotic series there, to the last digits.
+    """Return the digamma function ψ for x > 0, shape (n,), precise to the last digits.
 
-    Source: M. Abramowitz, I. Stegun, Handbook of mathematical functions (1964), 6.3.6 and 6.3.18. Importing `scipy.special` for it takes
-    0.17 s, more than training on a few hundred short documents.
+    Go ten steps up by the recurrence, and use the asymptotic series there. Source: M. Abramowitz,
+    I. Stegun, Handbook of mathematical functions (1964), 6.3.6 and 6.3.18.
+
+    >>> (digamma(np.array([2.0])) - digamma(np.array([1.0]))).round(12).tolist()  # 1/1
+    [1.0]
     """
-    found = np.empty(x.size)
-    for begin in range(0, x.size, CACHED):
-        part = x[begin : begin + CACHED]
-        high = part + 10
+    # Importing scipy.special takes longer than training on a few hundred short documents.
+    result = np.empty(x.size)
+    for start in range(0, x.size, DIGAMMA_BLOCK_SIZE):
+        end = start + DIGAMMA_BLOCK_SIZE
+        block = x[start:end]
+        high = block + 10
         square = 1 / (high * high)
         series = square * (
             1 / 12
@@ -308,141 +367,177 @@ def digamma(x: Floats) -> Floats:
                 * (1 / 252 - square * (1 / 240 - square * (1 / 132 - square * 691 / 32760)))
             )
         )
-        ends = part * (part + 9)  # 1/(x + i) + 1/(x + 9 − i) is (2x + 9)/(x(x + 9) + i(9 − i))
-        below = (2 * part + 9) * sum(
-            (1 / (ends + step * (9 - step)) for step in range(1, 5)), 1 / ends
-        )
-        found[begin : begin + CACHED] = np.log(high) - 0.5 / high - series - below
-    return found
+        # Pairs of terms: 1/(x + i) + 1/(x + 9 − i) = (2x + 9)/(x(x + 9) + i(9 − i)).
+        product = block * (block + 9)
+        pair_sums = (1 / (product + step * (9 - step)) for step in range(1, 5))
+        recurrence = (2 * block + 9) * sum(pair_sums, 1 / product)
+        result[start:end] = np.log(high) - 0.5 / high - series - recurrence
+    return result
 
 
 def choose_smoothing_by_evidence(histogram: CountHistogram, prior_shape: str) -> float:
-    """Return the pseudo-count per term (``symmetric``) or μ (``background``) that makes the counts most probable.
+    """Return the smoothing that makes the counts most probable.
 
-    At most `MAX_SMOOTHING_PER_TERM` per term, with six digits: more would depend on the platform's arithmetic.
+    It is the pseudo-count per term for ``symmetric``, μ for ``background``: at most
+    `MAX_SMOOTHING_PER_TERM` per term, rounded to six digits, because further digits depend on the
+    platform.
     """
     n_terms = max(histogram.n_terms, 1)
     strength = min(maximise_evidence(histogram), MAX_SMOOTHING_PER_TERM * n_terms)
-    return float(f"{strength / n_terms if prior_shape == 'symmetric' else strength:.6g}")
+    if prior_shape == "symmetric":
+        strength /= n_terms
+    return float(f"{strength:.6g}")
 
 
-class _LeftOutTokens(NamedTuple):
-    """Numerators r + s·b and denominators T + s·w of the probabilities of all tokens, each with the number of its tokens; flat arrays."""
+class _LeaveOneOutTokens(NamedTuple):
+    """Numerators r + s·b and denominators T + s·w of the probabilities of all tokens.
+
+    Each has the number of its tokens. Flat arrays; numerators and denominators differ in size.
+    """
 
     counts: Numbers
     """r, occurrences of the term in the other documents of the class."""
-    base: Numbers
-    """b, the base measure of the term."""
+    base_measure: Numbers
+    """b of the term."""
     tokens: Numbers
+    """Number of tokens with this numerator."""
     class_tokens: Numbers
     """T, tokens in the other documents of the class."""
     base_sums: Numbers
-    """w, the sum of b over the terms that other documents hold."""
+    """w, the sum of b over the terms of all other documents."""
     lengths: Numbers
+    """Number of tokens with this denominator."""
     n_terms: int
 
-    def parts(self, strength: float) -> tuple[Floats, Floats]:
-        """Return the numerators and the denominators."""
-        return self.counts + strength * self.base, self.class_tokens + strength * self.base_sums
+    def compute_numerators(self, strength: float) -> Floats:
+        """Return r + s·b."""
+        return self.counts + strength * self.base_measure
+
+    def compute_denominators(self, strength: float) -> Floats:
+        """Return T + s·w."""
+        return self.class_tokens + strength * self.base_sums
 
 
 def collect_leave_one_out_tokens(
     statistics: ClassStatistics, selected: Mask, prior_shape: str, documents: CountedDocuments
-) -> _LeftOutTokens:
-    """Return what `leave_one_out_log_likelihood` needs of documents of the statistics, over the selected terms."""
-    left = subtract_each_document(statistics, selected, documents)
-    matrix = left.matrix
-    own = documents.classes[left.matrix.entry_documents]
-    counts: Numbers = statistics.look_up_counts(matrix.terms, own) - left.own
+) -> _LeaveOneOutTokens:
+    """Return the tokens of training documents for `leave_one_out_log_likelihood`.
+
+    The documents are those of the statistics, and the tokens those of the selected terms.
+    """
+    removed = subtract_each_document(statistics, selected, documents)
+    matrix = removed.matrix
+    entry_documents = matrix.entry_documents
+    entry_classes = documents.classes[entry_documents]
+    class_counts = statistics.look_up_counts(matrix.terms, entry_classes)
+    counts: Numbers = class_counts - removed.weighted_counts
     tokens = statistics.count_tokens(selected)
-    class_tokens = tokens[documents.classes] - left.lengths
+    class_tokens = tokens[documents.classes] - removed.weighted_lengths
     if statistics.weight_unit != 1:
         class_tokens = np.round(class_tokens, 6)
     n_terms = int(np.count_nonzero(selected))
+    n_tokens: Numbers = removed.weighted_counts
     if prior_shape == "symmetric":
-        counts, inverse = np.unique(counts, return_inverse=True)
-        weights: Numbers = np.bincount(inverse, left.own, counts.size)
-        base_sums: Numbers = n_terms - left.vanishing.row_sizes
-        base = np.ones(counts.size)
+        counts, index = np.unique(counts, return_inverse=True)
+        n_tokens = np.bincount(index, removed.weighted_counts, counts.size)
+        base_measure = np.ones(counts.size)
+        base_sums: Numbers = n_terms - removed.vanishing.row_sizes
     else:
-        in_others = np.where(tokens.sum() > left.lengths, tokens.sum() - left.lengths, 1)
-        weights = left.own
-        base = left.remaining / in_others[matrix.entry_documents]
+        all_tokens = tokens.sum()
+        other_tokens = np.where(
+            all_tokens > removed.weighted_lengths, all_tokens - removed.weighted_lengths, 1
+        )
+        base_measure = removed.remaining_counts / other_tokens[entry_documents]
         base_sums = np.ones(len(documents))
-    lengths = np.bincount(matrix.entry_documents, left.own, len(documents))
-    some = lengths > 0
-    return _LeftOutTokens(
-        counts, base, weights, class_tokens[some], base_sums[some], lengths[some], n_terms
+    lengths = np.bincount(entry_documents, removed.weighted_counts, len(documents))
+    has_tokens = lengths > 0
+    return _LeaveOneOutTokens(
+        counts,
+        base_measure,
+        n_tokens,
+        class_tokens[has_tokens],
+        base_sums[has_tokens],
+        lengths[has_tokens],
+        n_terms,
     )
 
 
-def leave_one_out_log_likelihood(tokens: _LeftOutTokens, strength: float) -> float:
+def leave_one_out_log_likelihood(tokens: _LeaveOneOutTokens, strength: float) -> float:
     """Return Σ n log(r + s·b) − Σ n log(T + s·w), in nats, for a ``strength`` s above 0."""
-    numerators, denominators = tokens.parts(strength)
+    numerators = tokens.compute_numerators(strength)
+    denominators = tokens.compute_denominators(strength)
     return float(tokens.tokens @ np.log(numerators) - tokens.lengths @ np.log(denominators))
 
 
-def _slope(tokens: _LeftOutTokens, strength: float) -> float:
+def _compute_slope(tokens: _LeaveOneOutTokens, strength: float) -> float:
     """Return d/ds of `leave_one_out_log_likelihood`."""
-    numerators, denominators = tokens.parts(strength)
+    numerators = tokens.compute_numerators(strength)
+    denominators = tokens.compute_denominators(strength)
     return float(
-        tokens.tokens @ (tokens.base / numerators)
+        tokens.tokens @ (tokens.base_measure / numerators)
         - tokens.lengths @ (tokens.base_sums / denominators)
     )
 
 
 def _maximise_leave_one_out(
-    tokens: _LeftOutTokens, weakest: float, strongest: float
+    tokens: _LeaveOneOutTokens, min_strength: float, max_strength: float
 ) -> float | None:
-    """Return the strength between two that maximises `leave_one_out_log_likelihood`, None if all do: the best of a grid, refined by bisection of the derivative."""
-    grid = np.geomspace(weakest, strongest, GRID)
+    """Return the strength that maximises `leave_one_out_log_likelihood`.
+
+    Bisect the derivative next to the best strength of a grid. Return None if the likelihood is the
+    same for all strengths.
+    """
+    grid = np.geomspace(min_strength, max_strength, N_GRID_STRENGTHS)
     likelihoods = np.array(
         [leave_one_out_log_likelihood(tokens, strength) for strength in grid.tolist()]
     )
-    if np.ptp(likelihoods) <= FLAT * tokens.tokens.sum():
+    if np.ptp(likelihoods) <= FLAT_NATS_PER_TOKEN * tokens.tokens.sum():
         return None
     best = int(np.argmax(likelihoods))
-    rises = _slope(tokens, float(grid[best])) > 0
-    low, high = (
-        float(grid[np.clip(best + step, 0, GRID - 1)]) for step in ((0, 1) if rises else (-1, 0))
-    )
-    return where_it_turns(lambda strength: _slope(tokens, strength), low, high)
+    start = best - 1
+    if _compute_slope(tokens, float(grid[best])) > 0:
+        start = best
+    low, high = grid[np.clip([start, start + 1], 0, N_GRID_STRENGTHS - 1)].tolist()
+    return bisect_sign_change(lambda strength: _compute_slope(tokens, strength), low, high)
 
 
 def choose_smoothing_by_leave_one_out(
     statistics: ClassStatistics, selected: Mask, prior_shape: str, documents: CountedDocuments
 ) -> float:
-    """Return the pseudo-count per term (``symmetric``) or μ (``background``) that makes left-out documents most probable.
+    """Return the smoothing that makes documents most probable in leave-one-out.
 
-    Between `MIN_STRENGTH_PER_TERM` and `MAX_SMOOTHING_PER_TERM` per term, with six digits; 0.1 per term if the likelihood does not depend on it, as with one term.
+    It is the pseudo-count per term for ``symmetric``, μ for ``background``: between
+    `MIN_STRENGTH_PER_TERM` and `MAX_SMOOTHING_PER_TERM` per term, rounded to six digits.
     """
     tokens = collect_leave_one_out_tokens(statistics, selected, prior_shape, documents)
-    per_term = 1.0 if prior_shape == "symmetric" else float(max(tokens.n_terms, 1))
-    likeliest = (
-        _maximise_leave_one_out(
-            tokens, MIN_STRENGTH_PER_TERM * per_term, MAX_SMOOTHING_PER_TERM * per_term
+    n_terms = 1.0
+    if prior_shape != "symmetric":
+        n_terms = float(max(tokens.n_terms, 1))
+    strength = None
+    if tokens.class_tokens.any():
+        strength = _maximise_leave_one_out(
+            tokens, MIN_STRENGTH_PER_TERM * n_terms, MAX_SMOOTHING_PER_TERM * n_terms
         )
-        if tokens.class_tokens.any()
-        else None
-    )
-    return float(f"{0.1 * per_term if likeliest is None else likeliest:.6g}")
+    if strength is None:
+        strength = DEFAULT_STRENGTH_PER_TERM * n_terms
+    return float(f"{strength:.6g}")
 
 
-class _WithoutThemselves(NamedTuple):
-    """Documents beside the statistics of all others."""
+class LeaveOneOutEntries(NamedTuple):
+    """Documents, and the statistics of all other documents."""
 
     matrix: DocumentTermMatrix
-    """Their entries of selected terms that another document holds."""
-    own: Numbers
-    """What each entry is in the counts of its class: occurrences, times the weight of the document, shape (n_entries,)."""
-    remaining: Numbers
-    """Occurrences of each entry's term in all other documents, at least 1, shape (n_entries,)."""
+    """The entries of selected terms that another document contains."""
+    weighted_counts: Numbers
+    """Contribution of each entry to the counts of its class, shape (n_entries,)."""
+    remaining_counts: Numbers
+    """Count of the term of each entry in all other documents, above 0, shape (n_entries,)."""
     vanishing: DocumentTermMatrix
-    """Their entries of selected terms that only this document holds."""
-    lengths: Numbers
-    """What each document is in the tokens of its class, terms that vanish included, shape (n_docs,)."""
-    others: Mask
-    """Which of their entries of selected terms are in `matrix`."""
+    """The entries of selected terms that no other document contains."""
+    weighted_lengths: Numbers
+    """Contribution of each document to the tokens of its class, shape (n_docs,)."""
+    is_shared: Mask
+    """True for entries of selected terms that are in `matrix`, not in `vanishing`."""
 
 
 def subtract_each_document(
@@ -451,79 +546,136 @@ def subtract_each_document(
     documents: CountedDocuments,
     *,
     declared: bool = False,
-) -> _WithoutThemselves:
-    """Return what is left of documents of the corpus when each is subtracted from its statistics; no term vanishes of outcomes that are declared."""
+) -> LeaveOneOutEntries:
+    """Subtract each document from the statistics that contain it.
+
+    A term that no other document contains vanishes, unless outcomes are ``declared``.
+    """
     matrix = documents.matrix.select_terms(selected)
-    own: Numbers = matrix.counts
-    lengths = matrix.row_sums
-    unit = statistics.weight_unit
-    if unit != 1:
+    weighted_counts: Numbers = matrix.counts
+    weighted_lengths = matrix.row_sums
+    weight_unit = statistics.weight_unit
+    if weight_unit != 1:
         weights = documents.apply_class_weights(statistics)
-        own = own * weights[matrix.entry_documents] / unit
-        lengths = lengths * weights / unit
-    remaining = statistics.term_counts.take(matrix.terms) - own
-    others = (remaining > 0) | declared
-    vanishing = matrix.select_entries(~others)
-    return _WithoutThemselves(
-        matrix.select_entries(others), own[others], remaining[others], vanishing, lengths, others
+        weighted_counts = weighted_counts * weights[matrix.entry_documents] / weight_unit
+        weighted_lengths = weighted_lengths * weights / weight_unit
+    remaining_counts = statistics.term_counts.take(matrix.terms) - weighted_counts
+    is_shared = (remaining_counts > 0) | declared
+    return LeaveOneOutEntries(
+        matrix.select_entries(is_shared),
+        weighted_counts[is_shared],
+        remaining_counts[is_shared],
+        matrix.select_entries(~is_shared),
+        weighted_lengths,
+        is_shared,
     )
 
 
 def compute_leave_one_out_scores(
     models: LanguageModels, documents: CountedDocuments, tokens: DocumentTermMatrix | None = None
 ) -> tuple[Floats, Ints, Ints]:
-    """Return Σ_j n_jd log φ_jk of documents of the corpus, each under the models estimated from all others, shape (n_docs, n_classes), in nats.
+    """Return Σ_j n_jd log φ_jk of training documents, each by models of all other documents.
 
-    And of each document the tokens of terms that still count, and other tokens: of terms that no other document holds or that did not count before.
-    If the models are of sums of weights, the documents have the same weights, and their counts are in ``tokens``.
+    Without document d of class c, m_jc loses n_jd, N_c loses the document's tokens, and V and α_0
+    lose the terms that only d contains. The selection of terms and the smoothing stay. This is
+    exact, by subtraction.
+
+    Return three arrays: the scores, shape (n_docs, n_classes), in nats; the tokens that count,
+    shape (n_docs,); and all other tokens, shape (n_docs,). If the models are estimated from
+    weighted terms, the documents have the same weights, and ``tokens`` has their counts.
     """
-    statistics = models.statistics
-    tokens = tokens or documents.matrix
-    own_class = (np.arange(len(documents)), documents.classes)
-    left = subtract_each_document(
-        statistics, models.selected, documents, declared=models.has_declared_outcomes
+    if tokens is None:
+        tokens = documents.matrix
+    removed = subtract_each_document(
+        models.statistics, models.selected, documents, declared=models.has_declared_outcomes
     )
-    matrix, in_class, remaining, vanishing, selected_tokens, others = left
-
-    of_entry = matrix.entry_documents
-    scores = np.zeros((len(documents), statistics.n_classes))
-
     if models.prior_shape == "symmetric":
-        added = models.compute_pseudo_counts(matrix.terms)[0][:, 0]
-        total = models.compute_leave_one_out_pseudo_tokens(vanishing)
-        models.add_log_counts(scores, matrix)
-    else:  # the background depends on the document, so each entry has weights of its own
-        added = (
-            models.smoothing * remaining / (models.class_tokens.sum() - selected_tokens)[of_entry]
-        )
-        total = np.full(len(documents), models.smoothing)
-        each = matrix._replace(terms=np.arange(matrix.terms.size))
-        add_weighted_sums(
-            scores,
-            each,
-            each.terms.size,
-            lambda entries: log(
-                statistics.get_dense_counts(matrix.terms[entries]) + added[entries, np.newaxis]
-            ),
-        )
-    counts = statistics.look_up_counts(matrix.terms, documents.classes[of_entry])
-    change = matrix.counts * (log(counts - in_class + added) - log(counts + added))
-    scores[own_class] += np.bincount(of_entry, change, minlength=len(documents))
-    sums = matrix.row_sums
-    for rows in iter_blocks(own_class[0], statistics.n_classes, MAX_BLOCK_TERM_WEIGHTS):
-        class_tokens = np.tile(models.class_tokens, (rows.size, 1))
-        class_tokens[np.arange(rows.size), documents.classes[rows]] -= selected_tokens[rows]
-        if statistics.weight_unit != 1:
-            class_tokens = np.round(class_tokens, 6)  # sums of weights are multiples of a millionth
-        with np.errstate(invalid="ignore"):
-            scores[rows] -= times_log(
-                sums[rows, np.newaxis], log(class_tokens + total[rows, np.newaxis])
-            )
-    scores[
-        np.isnan(scores)
-    ] = -np.inf  # 0/0: a class of no tokens and no pseudo-counts has seen no term
-    are_weights = tokens.counts is not documents.matrix.counts
-    lengths = (
-        tokens.select_terms(models.selected).select_entries(others) if are_weights else matrix
-    ).known_tokens
+        scores = np.zeros((len(documents), models.statistics.n_classes))
+        models.add_log_counts(scores, removed.matrix)
+        entry_pseudo_counts = models.compute_pseudo_counts(removed.matrix.terms)[0][:, 0]
+        pseudo_tokens = models.compute_leave_one_out_pseudo_tokens(removed.vanishing)
+    else:
+        entry_pseudo_counts = _compute_background_pseudo_counts(models, removed)
+        scores = _sum_background_log_counts(models, removed, entry_pseudo_counts)
+        pseudo_tokens = np.full(len(documents), models.smoothing)
+    _correct_own_class(scores, models, documents.classes, removed, entry_pseudo_counts)
+    _subtract_log_totals(scores, models, documents.classes, removed, pseudo_tokens)
+    # nan is 0/0: a class without tokens and pseudo-counts does not contain any term.
+    scores[np.isnan(scores)] = -np.inf
+
+    counted = removed.matrix
+    if tokens.counts is not documents.matrix.counts:
+        counted = tokens.select_terms(models.selected).select_entries(removed.is_shared)
+    lengths = counted.known_tokens
     return scores, lengths, tokens.known_tokens - lengths
+
+
+def _compute_background_pseudo_counts(
+    models: LanguageModels, removed: LeaveOneOutEntries
+) -> Floats:
+    """Return μ·p(j | all other documents) of each entry, shape (n_entries,)."""
+    other_tokens = models.class_tokens.sum() - removed.weighted_lengths
+    pseudo_counts = models.smoothing * removed.remaining_counts
+    return pseudo_counts / other_tokens[removed.matrix.entry_documents]
+
+
+def _sum_background_log_counts(
+    models: LanguageModels, removed: LeaveOneOutEntries, entry_pseudo_counts: Floats
+) -> Floats:
+    """Return Σ_j n_jd log(m_jk + α_jd), shape (n_docs, n_classes), in nats.
+
+    The background prior depends on the document, so each entry has weights of its own.
+    """
+    matrix = removed.matrix
+    statistics = models.statistics
+    scores = np.zeros((matrix.n_documents, statistics.n_classes))
+
+    def compute_log_counts(entries: Ints) -> Floats:
+        counts = statistics.get_dense_counts(matrix.terms[entries])
+        return log(counts + entry_pseudo_counts[entries, np.newaxis])
+
+    n_entries = matrix.terms.size
+    entry_matrix = matrix._replace(terms=np.arange(n_entries))
+    add_weighted_sums(scores, entry_matrix, n_entries, compute_log_counts)
+    return scores
+
+
+def _correct_own_class(
+    scores: Floats,
+    models: LanguageModels,
+    classes: Ints,
+    removed: LeaveOneOutEntries,
+    entry_pseudo_counts: Floats,
+) -> None:
+    """Replace log(m_jc + α_j) by log(m_jc − n_jd + α_j) in the score of the document's class."""
+    matrix = removed.matrix
+    n_documents = matrix.n_documents
+    counts = models.statistics.look_up_counts(matrix.terms, classes[matrix.entry_documents])
+    remaining_counts = counts - removed.weighted_counts
+    log_changes = log(remaining_counts + entry_pseudo_counts) - log(counts + entry_pseudo_counts)
+    changes = np.bincount(
+        matrix.entry_documents, matrix.counts * log_changes, minlength=n_documents
+    )
+    scores[np.arange(n_documents), classes] += changes
+
+
+def _subtract_log_totals(
+    scores: Floats,
+    models: LanguageModels,
+    classes: Ints,
+    removed: LeaveOneOutEntries,
+    pseudo_tokens: Floats,
+) -> None:
+    """Subtract n_d log(N_k + α_0), with the totals of all other documents, from the scores."""
+    statistics = models.statistics
+    sums = removed.matrix.row_sums
+    rows_of_documents = np.arange(len(classes))
+    for rows in iter_blocks(rows_of_documents, statistics.n_classes, MAX_BLOCK_TERM_WEIGHTS):
+        class_tokens = np.tile(models.class_tokens, (rows.size, 1))
+        class_tokens[np.arange(rows.size), classes[rows]] -= removed.weighted_lengths[rows]
+        if statistics.weight_unit != 1:
+            # Sums of weights are multiples of a millionth.
+            class_tokens = np.round(class_tokens, 6)
+        with np.errstate(invalid="ignore"):
+            log_totals = log(class_tokens + pseudo_tokens[rows, np.newaxis])
+            scores[rows] -= times_log(sums[rows, np.newaxis], log_totals)
