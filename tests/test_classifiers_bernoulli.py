@@ -150,7 +150,7 @@ def test_documents_stay_sparse_and_terms_are_asked_for_in_parts(
         return absence(self, terms)
 
     monkeypatch.setattr(bernoulli, "MAX_BLOCK_TERM_WEIGHTS", 700)
-    monkeypatch.setattr(BernoulliNaiveBayes, "absence", watched)
+    monkeypatch.setattr(BernoulliNaiveBayes, "compute_absence_probability", watched)
     model = fitted(corpus, 0.1)
     assert model.bias == pytest.approx(whole.bias, rel=1e-12)
     assert max(sizes) == 100

@@ -13,7 +13,7 @@ import pytest
 
 from nbtext import TextClassifier, traits
 from nbtext.classifiers.base import Training, get_additive_classifier, load_classifier_class
-from nbtext.classifiers.complement import SPREAD
+from nbtext.classifiers.complement import LENGTH_DIVISOR_ARRAY
 from nbtext.compatibility import OFFERED_TRAITS, needs_documents
 from nbtext.corpus.document import Document
 from nbtext.counts.corpus_counts import Subsets
@@ -346,7 +346,9 @@ def test_what_it_cannot_have_kept_is_refused(options: Options) -> None:
     for name, array in kept.items():
         wrong += [{**kept, name: array.ravel()[:-1]}]
         wrong += (
-            [{other: kept[other] for other in kept if other != name}] if name != SPREAD else []
+            [{other: kept[other] for other in kept if other != name}]
+            if name != LENGTH_DIVISOR_ARRAY
+            else []
         )  # scores may be as they are
     for arrays in wrong:
         with pytest.raises(ModelError, match="the model is malformed"):

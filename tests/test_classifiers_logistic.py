@@ -28,7 +28,7 @@ from nbtext.classifiers.logistic import (
     WEAKER_L2,
     LogisticProblem,
     LogisticRegression,
-    Softmax,
+    ClassTruth,
     _Vector,
     minimise,
 )
@@ -191,9 +191,9 @@ def test_a_strength_goes_below_the_usual_ones_where_that_is_better(
     texts, labels = drawn(5, 100)
     falling = iter(np.linspace(1, 0, 20).tolist())
     monkeypatch.setattr(logistic, "WEAKER_L2", (0.3, 1e-4))
-    monkeypatch.setattr(LogisticRegression, "judge", lambda _: next(falling))
+    monkeypatch.setattr(LogisticRegression, "compute_held_out_loss", lambda _: next(falling))
     assert LogisticRegression.estimate(training(texts, labels)).outcome.l2 == 1e-4
-    monkeypatch.setattr(LogisticRegression, "judge", lambda _: 1.0)
+    monkeypatch.setattr(LogisticRegression, "compute_held_out_loss", lambda _: 1.0)
     assert LogisticRegression.estimate(training(texts, labels)).outcome.l2 == FIRST_L2
 
 
@@ -281,7 +281,7 @@ def test_a_fit_that_does_not_converge_warns_now_and_later(
 def test_a_fit_that_cannot_have_the_memory_is_refused_with_what_it_needs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(logistic, "VECTORS", 1 << 50)
+    monkeypatch.setattr(logistic, "NUMBERS_PER_DOCUMENT_AND_CLASS", 1 << 50)
     with pytest.raises(
         UsageError,
         match=r"needs about [\d,]+ GiB for 60 documents, 8 terms and 3 classes, and this machine has \d+; use",
@@ -334,7 +334,7 @@ def objective(
 
 
 def weights_of(problem: LogisticProblem, vector: _Vector, scales: Floats) -> Floats:
-    return np.asarray(problem.scaled_weights(vector.coefficients) / scales, np.float64)
+    return np.asarray(problem.compute_scaled_weights(vector.coefficients) / scales, np.float64)
 
 
 def problem_of(
@@ -345,7 +345,7 @@ def problem_of(
         csr_array(features.astype(dtype)),
         lambda terms: scales[terms],
         scales.shape[1],
-        Softmax(np.asarray(classes, np.int64)),
+        ClassTruth(np.asarray(classes, np.int64)),
     )
 
 
@@ -355,7 +355,7 @@ def test_the_gradient_is_that_of_differences(seed: int, l2: float) -> None:
     problem = problem_of(features, scales, classes)
     generator = np.random.default_rng(seed)
     point, way = (
-        problem.vector(generator.normal(size=problem.shape), generator.normal(size=CLASSES))
+        problem.make_vector(generator.normal(size=problem.shape), generator.normal(size=CLASSES))
         for _ in range(2)
     )
 
@@ -365,7 +365,7 @@ def test_the_gradient_is_that_of_differences(seed: int, l2: float) -> None:
             weights_of(problem, here, scales), here.bias, features, scales, classes, l2
         )
 
-    slope = problem.gradient(problem.residual(point), point, l2).dot(way)
+    slope = problem.compute_gradient(problem.compute_residual(point), point, l2).dot(way)
     assert slope == pytest.approx((along(1e-5) - along(-1e-5)) / 2e-5, rel=1e-5, abs=1e-4)
 
 
@@ -393,7 +393,7 @@ def test_scipy_finds_the_same_minimum_and_the_excess_is_about_right(seed: int, l
         options={"maxiter": 5000, "ftol": 1e-15, "gtol": 1e-9},
     )
     for precision in (1e-7, 1e-3):
-        fit = minimise(problem, l2, problem.start(), precision, 10_000)
+        fit = minimise(problem, l2, problem.make_start(), precision, 10_000)
         assert fit.excess <= precision
         here = objective(
             weights_of(problem, fit.point, scales), fit.point.bias, features, scales, classes, l2
@@ -407,7 +407,7 @@ def test_settled_probabilities_are_those_of_scikit_learn_in_single_precision_too
     for seed in range(rounds(2, 5)):
         features, scales, classes = drawn_rows(seed, 300, equal=True)
         problem = problem_of(features, scales, classes, np.float32)
-        point = minimise(problem, l2, problem.start(), MAX_SETTLED_EXCESS_NATS).point
+        point = minimise(problem, l2, problem.make_start(), MAX_SETTLED_EXCESS_NATS).point
         oracle = Oracle(C=1 / l2, tol=1e-10, max_iter=10_000).fit(features * scales[:, 0], classes)
         assert softmax(point.products + point.bias, axis=1) == pytest.approx(
             oracle.predict_proba(features * scales[:, 0]), abs=5e-4
@@ -416,22 +416,24 @@ def test_settled_probabilities_are_those_of_scikit_learn_in_single_precision_too
 
 def test_more_iterations_never_give_a_worse_point_where_single_precision_ends() -> None:
     problem = problem_of(*drawn_rows(3, 200, 12, alone=False), np.float32)
-    excesses = [minimise(problem, 0.001, problem.start(), 0.0, most).excess for most in range(40)]
+    excesses = [
+        minimise(problem, 0.001, problem.make_start(), 0.0, most).excess for most in range(40)
+    ]
     assert excesses == sorted(excesses, reverse=True)
     assert excesses[-1] < MAX_SETTLED_EXCESS_NATS
 
 
 def test_too_few_iterations_are_told() -> None:
     problem = problem_of(*drawn_rows(1))
-    fit = minimise(problem, 0.01, problem.start(), max_iterations=2)
+    fit = minimise(problem, 0.01, problem.make_start(), max_iterations=2)
     assert fit.iterations == 2
     assert fit.excess > MAX_SEARCH_EXCESS_NATS
-    assert minimise(problem, 0.01, problem.start()).excess <= MAX_SEARCH_EXCESS_NATS
+    assert minimise(problem, 0.01, problem.make_start()).excess <= MAX_SEARCH_EXCESS_NATS
 
 
 def test_a_start_at_the_minimum_needs_no_iteration() -> None:
     problem = problem_of(*drawn_rows(1))
-    fit = minimise(problem, 0.1, problem.start())
+    fit = minimise(problem, 0.1, problem.make_start())
     again = minimise(problem, 0.1, fit.point)
     assert fit.iterations > 0
     assert again.iterations == 0
@@ -441,8 +443,8 @@ def test_a_start_at_the_minimum_needs_no_iteration() -> None:
 def test_a_strong_penalty_leaves_the_shares_of_the_classes() -> None:
     features, scales, classes = drawn_rows(5, 40)
     problem = problem_of(features, scales, classes)
-    fit = minimise(problem, 1e9, problem.start())
-    assert np.abs(problem.scaled_weights(fit.point.coefficients)).max() < 1e-6
+    fit = minimise(problem, 1e9, problem.make_start())
+    assert np.abs(problem.compute_scaled_weights(fit.point.coefficients)).max() < 1e-6
     assert np.exp(fit.point.bias) / np.exp(fit.point.bias).sum() == pytest.approx(
         np.bincount(classes) / 40
     )
@@ -455,11 +457,11 @@ def test_a_class_without_documents_is_impossible_and_changes_nothing(seed: int) 
     problem = problem_of(features, scales, classes)
     others = problem_of(features, scales[:, [0, 2]], classes // 2)
     one, other = (
-        minimise(each, 0.3, each.start(), 1e-10, 10_000).point for each in (problem, others)
+        minimise(each, 0.3, each.make_start(), 1e-10, 10_000).point for each in (problem, others)
     )
     assert one.bias[1] == -np.inf
     assert one.bias[[0, 2]] == pytest.approx(other.bias, abs=1e-3)
-    assert problem.scaled_weights(one.coefficients)[:, [0, 2]] == pytest.approx(
-        others.scaled_weights(other.coefficients), abs=1e-3
+    assert problem.compute_scaled_weights(one.coefficients)[:, [0, 2]] == pytest.approx(
+        others.compute_scaled_weights(other.coefficients), abs=1e-3
     )
-    assert not problem.scaled_weights(one.coefficients)[:, 1].any()
+    assert not problem.compute_scaled_weights(one.coefficients)[:, 1].any()

@@ -239,7 +239,7 @@ def test_weights_that_do_not_fit_the_columns_are_refused(members: str | None) ->
         np.append(arrays[place], np.zeros(3, np.float32)),
         np.full_like(arrays[place], np.inf),
     ):
-        object.__setattr__(model.parameters, "fitted", {**arrays, place: weights})
+        object.__setattr__(model.parameters, "classifier_arrays", {**arrays, place: weights})
         with pytest.raises(ModelError, match="its weights"):
             restore_classifier(model.statistics, model.parameters, model.settings)
 

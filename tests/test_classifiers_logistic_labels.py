@@ -73,7 +73,7 @@ def test_the_loss_is_a_sum_over_labels_of_documents_whose_labels_are_known() -> 
     )
     nobody = np.zeros(3, np.int64)
     wanted = [np.log1p(np.exp(-1)) + np.log1p(np.exp(-2)), np.log1p(np.exp(3))]
-    assert MultiLabelLogisticRegression.held_out_loss(
+    assert MultiLabelLogisticRegression.compute_held_out_loss(
         HeldOutScores(scores, nobody, nobody, truth, np.array([1.0, 5.0, 3.0]))
     ) == pytest.approx(np.average(wanted, weights=[1, 3]))
 

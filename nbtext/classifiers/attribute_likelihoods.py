@@ -1,25 +1,26 @@
-"""Likelihoods of attributes, the values beside a text: categorical, Poisson for counts, normal for numbers; and attributes as features.
+"""Likelihoods of attributes, the values of a document besides its text; and attributes as features.
 
-In every class each attribute has a distribution of its own, and under the naive Bayes assumption the log-likelihoods add.
+In every class each attribute has a distribution of its own. Under the naive Bayes assumption, the
+log-likelihoods add up.
 
-- A category is a draw from a categorical distribution with a Dirichlet prior, as a term of a text is: log p(a | C_k) = log φ_ak. Source:
-  T. Mitchell, Machine learning (1997), section 6.9, and for pseudo-counts 6.9.1.
-- A count has a Poisson distribution: log p(x | C_k) = x log λ_k − λ_k − log x!. λ_k = (Σx + α x̄)/(n_k + α) is the mean of the gamma posterior
-  after α pseudo-documents with the corpus's mean x̄. Source: A. Gelman et al., Bayesian data analysis, 3rd ed. (2013), section 2.6.
-- A number has a normal distribution: log p(x | C_k) = −½ [log 2πσ²_k + (x − μ_k)²/σ²_k], which is Gaussian naive Bayes. μ_k and σ²_k are those
-  of the class's documents and of α pseudo-documents spread as the corpus is, so that a class of one document has a variance too. Sources:
-  Gambosi's notes, probabilistic classification; Gelman et al. (2013), section 3.3.
+- Categories have a categorical distribution with a Dirichlet prior, like terms of a text:
+  log p(a | C_k) = log φ_ak. Source: T. Mitchell, Machine learning (1997), section 6.9, and 6.9.1
+  for pseudo-counts.
+- Counts have a Poisson distribution, log p(x | C_k) = x log λ_k − λ_k − log x!. With the corpus
+  mean x̄, λ_k = (Σx + α x̄)/(n_k + α) is the mean of the gamma posterior after α pseudo-documents.
+  Source: A. Gelman et al., Bayesian data analysis, 3rd ed. (2013), section 2.6.
+- Numbers have a normal distribution, log p(x | C_k) = −½ [log 2πσ²_k + (x − μ_k)²/σ²_k], as in
+  Gaussian naive Bayes. μ_k and σ²_k include α pseudo-documents with the distribution of the
+  corpus. Sources: Gambosi's notes, probabilistic classification; Gelman et al. (2013), section 3.3.
 
 α = 0 is maximum likelihood.
-
-As features of a discriminative classifier each category is 1 where a document has it, and each number is in standard deviations from its mean.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
@@ -52,8 +53,33 @@ if TYPE_CHECKING:
     from nbtext.settings import Settings
     from nbtext.type_names import AttributeValues, Floats, Ints, Mask, Names
 
-PSEUDO_DOCUMENTS = 1.0
-"""Pseudo-documents of each class under ``--smoothing auto``."""
+DEFAULT_PSEUDO_DOCUMENTS = 1.0
+"""α, pseudo-documents of each class for counts and numbers under ``--smoothing auto``."""
+
+
+class _ValuePseudoCounts(NamedTuple):
+    """Pseudo-counts of single values of one attribute that the user set."""
+
+    by_term: dict[int, float]
+    """By term id, for values that occur in the corpus."""
+    unseen: list[float]
+    """For values that do not occur."""
+
+    @classmethod
+    def from_values(
+        cls, statistics: ClassStatistics, name: str, pseudo_counts: Mapping[str, float]
+    ) -> Self:
+        """Look up the values of the attribute ``name`` in the vocabulary."""
+        category_terms = [make_category_term(name, value) for value in pseudo_counts]
+        by_term = {}
+        unseen = []
+        terms = statistics.vocabulary.find(category_terms)
+        for term, pseudo_count in zip(terms, pseudo_counts.values(), strict=True):
+            if term >= 0:
+                by_term[term] = pseudo_count
+            else:
+                unseen.append(pseudo_count)
+        return cls(by_term, unseen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +89,9 @@ class CategoricalAttribute:
     name: str
     language_models: LanguageModels
     value_pseudo_counts: Mapping[str, float]
-    """The pseudo-counts given for single values."""
+    """Pseudo-counts of single values that the user set."""
     unseen_pseudo_count: float
-    """The pseudo-count of any other value that no training document has; nan if there is none."""
+    """Pseudo-count of any other value that no training document has; nan if impossible."""
 
     @classmethod
     def estimate(
@@ -74,161 +100,174 @@ class CategoricalAttribute:
         name: str,
         smoothing: float | None,
         settings: Settings,
-        n_values: int | None,
+        n_declared: int | None,
     ) -> Self:
-        """Return the distributions over ``n_values`` with a pseudo-count, or for None with that of greatest evidence.
+        """Estimate the distributions.
 
-        Raises `UsageError` if there are more values than declared.
+        ``smoothing`` None: choose the pseudo-count of the greatest evidence. ``n_declared`` None:
+        only values of the corpus are possible. Raise `UsageError` if more values occur than are
+        declared.
         """
-        terms = is_attribute_category(statistics.vocabulary, name)
-        shape = settings.prior_shape
-        estimate = settings.estimate
-        given = get_value_pseudo_counts(settings, name)
-        found = list(
-            zip(
-                statistics.vocabulary.find([make_category_term(name, value) for value in given]),
-                given.values(),
-                strict=True,
-            )
-        )
-        own = {place: number for place, number in found if place >= 0}
-        never_seen = [number for place, number in found if place < 0]
-        n_seen = int(np.count_nonzero(terms)) + len(never_seen)
-        if n_values is not None and n_values < n_seen:
+        selected = is_attribute_category(statistics.vocabulary, name)
+        value_pseudo_counts = get_value_pseudo_counts(settings, name)
+        by_term, unseen = _ValuePseudoCounts.from_values(statistics, name, value_pseudo_counts)
+        n_named = int(np.count_nonzero(selected)) + len(unseen)
+        if n_declared is not None and n_declared < n_named:
             raise UsageError(
-                f"{name!r} has {n_seen:,} values, and {n_values:,} are declared",
-                hint=f"declare at least {name}={n_seen}",
+                f"{name!r} has {n_named:,} values, and {n_declared:,} are declared",
+                hint=f"declare at least {name}={n_named}",
             )
-        if shape == "background" or estimate == "ml":  # give no probability to what never occurred
-            n_values = None
-        n_others = 0 if n_values is None else n_values - n_seen
-        n_unseen = len(never_seen) + n_others
+        if settings.prior_shape == "background" or settings.estimate == "ml":
+            # Values that do not occur have probability 0.
+            n_declared = None
+        n_unnamed = 0
+        if n_declared is not None:
+            n_unnamed = n_declared - n_named
+        n_unseen = len(unseen) + n_unnamed
         if smoothing is None:
-            histogram = build_count_histogram(statistics, terms, shape)
+            n_values = None
             if n_unseen:
-                histogram = histogram._replace(
-                    base_measure=np.full(1, 1 / (n_seen + n_unseen)), n_terms=n_seen + n_unseen
-                )
-            smoothing = choose_smoothing_by_evidence(histogram, shape)
-        of_own = TermPseudoCounts.from_mapping(own, smoothing)
-        more = sum(never_seen) - smoothing * len(never_seen)
+                n_values = n_named + n_unseen
+            smoothing = _choose_category_smoothing(
+                statistics, selected, settings.prior_shape, n_values
+            )
         models = LanguageModels(
             statistics,
-            terms,
+            selected,
             smoothing,
-            shape,
-            estimate,
-            of_own,
+            settings.prior_shape,
+            settings.estimate,
+            TermPseudoCounts.from_mapping(by_term, smoothing),
             n_unseen,
-            more,
-            n_values is not None,
+            sum(unseen) - smoothing * len(unseen),
+            n_declared is not None,
         )
-        return cls(name, models, given, smoothing if n_others else np.nan)
+        unseen_pseudo_count = np.nan
+        if n_unnamed:
+            unseen_pseudo_count = smoothing
+        return cls(name, models, value_pseudo_counts, unseen_pseudo_count)
 
     def get_unseen_pseudo_counts(self, values: Names) -> Floats:
-        """Return the pseudo-count of each possible value that no training document has, shape (n,); nan for all others, and for missing ones."""
-        found = self.language_models.statistics.vocabulary.find(
-            [make_category_term(self.name, value) for value in values]
-        )
-        pairs = zip(values, found, strict=True)
-        return np.array(
-            [
-                self.value_pseudo_counts.get(value, self.unseen_pseudo_count)
-                if value and number < 0
-                else np.nan
-                for value, number in pairs
-            ]
-        )
+        """Return the pseudo-counts of possible values that no training document has, (n,).
 
-    def add_log_likelihood(self, scores: Floats, matrix: DocumentTermMatrix, place: int) -> Ints:
-        """Add log p(a_d | C_k) to the scores, shape (n_docs, n_classes), in nats, and return which documents have a value, shape (n_docs,).
-
-        ``place`` is that of the attribute among categorical ones. A missing value adds nothing, and neither does one that no training document has,
-        unless it is possible, as with more values declared.
+        nan for all other values, and for missing values.
         """
-        here = matrix.select_terms(self.language_models.selected)
-        add_weighted_sums(
-            scores,
-            here,
-            self.language_models.selected.size,
-            self.language_models.compute_log_probability,
-        )
+        category_terms = [make_category_term(self.name, value) for value in values]
+        terms = self.language_models.statistics.vocabulary.find(category_terms)
+        pseudo_counts = np.full(len(values), np.nan)
+        for index, (value, term) in enumerate(zip(values, terms, strict=True)):
+            if value and term < 0:
+                pseudo_counts[index] = self.value_pseudo_counts.get(value, self.unseen_pseudo_count)
+        return pseudo_counts
+
+    def add_log_likelihood(self, scores: Floats, matrix: DocumentTermMatrix, column: int) -> Ints:
+        """Add log p(a_d | C_k) to the scores, shape (n_docs, n_classes), in nats.
+
+        ``column`` is the index of the attribute among categorical attributes. A missing value adds
+        0, and so does an impossible value. Return the number of values that count in each
+        document, 0 or 1, shape (n_docs,).
+        """
+        models = self.language_models
+        entries = matrix.select_terms(models.selected)
+        add_weighted_sums(scores, entries, models.selected.size, models.compute_log_probability)
         if matrix.unseen_pseudo_counts is None:
-            return here.row_sizes
-        found = ~np.isnan(matrix.unseen_pseudo_counts[:, place])
-        scores[found] += log(
-            self.language_models.estimate_unseen_outcome_probability(
-                matrix.unseen_pseudo_counts[found, place, np.newaxis]
-            )
-        )
-        return here.row_sizes + found
+            return entries.row_sizes
+        is_unseen = ~np.isnan(matrix.unseen_pseudo_counts[:, column])
+        pseudo_counts = matrix.unseen_pseudo_counts[is_unseen, column, np.newaxis]
+        scores[is_unseen] += log(models.estimate_unseen_outcome_probability(pseudo_counts))
+        return entries.row_sizes + is_unseen
+
+
+def _choose_category_smoothing(
+    statistics: ClassStatistics, selected: Mask, prior_shape: str, n_values: int | None
+) -> float:
+    """Return the smoothing of the greatest evidence.
+
+    ``n_values`` is the number of possible values, if it is not that of the selected terms.
+    """
+    histogram = build_count_histogram(statistics, selected, prior_shape)
+    if n_values is not None:
+        histogram = histogram._replace(base_measure=np.full(1, 1 / n_values), n_terms=n_values)
+    return choose_smoothing_by_evidence(histogram, prior_shape)
 
 
 @dataclass(frozen=True, eq=False)
 class PoissonAttributes:
-    """λ of each count in each class, shape (n_classes, n_columns)."""
+    """λ of each count in each class."""
 
     rates: Floats
+    """Shape (n_classes, n_columns)."""
 
     @classmethod
     def estimate(cls, moments: Moments, smoothing: float) -> Self:
-        """Return the rates for a number of pseudo-documents."""
+        """Estimate the rates with ``smoothing`` pseudo-documents."""
         total = moments.sum_classes()
         corpus_mean = total.sums.astype(np.float64) / np.maximum(total.documents, 1)
-        added = moments.sums.astype(np.float64) + smoothing * corpus_mean
+        sums = moments.sums.astype(np.float64) + smoothing * corpus_mean
         documents = moments.documents + smoothing
-        return cls(np.divide(added, documents, out=np.zeros_like(added), where=documents > 0))
+        rates = np.divide(sums, documents, out=np.zeros_like(sums), where=documents > 0)
+        return cls(rates)
 
     @property
     def informative_columns(self) -> Mask:
-        """The counts that were not always 0, shape (n_columns,); the others add nothing."""
+        """True for counts that are not always 0, shape (n_columns,). All others add 0."""
         return np.asarray(np.any(self.rates > 0, axis=0))
 
     def compute_log_likelihood(self, column: int, values: Floats) -> Floats:
-        """Return x log λ_k − λ_k − log x! of values of a column, shape (n_docs, 1), in nats, shape (n_docs, n_classes)."""
+        """Return x log λ_k − λ_k − log x! of values of a column, in nats.
+
+        ``values`` have the shape (n_docs, 1), the result has (n_docs, n_classes).
+        """
         rates = self.rates[:, column]
         with np.errstate(divide="ignore", invalid="ignore"):
-            of_events = np.where(values > 0, values * np.log(rates), 0.0)
-        log_factorial = np.array([math.lgamma(count + 1) for count in values[:, 0].tolist()])
-        return of_events - rates - log_factorial[:, np.newaxis]
+            log_powers = np.where(values > 0, values * np.log(rates), 0.0)
+        log_factorials = np.array([math.lgamma(count + 1) for count in values[:, 0].tolist()])
+        return log_powers - rates - log_factorials[:, np.newaxis]
 
 
 @dataclass(frozen=True, eq=False)
 class NormalAttributes:
-    """μ and σ² of each number in each class, shapes (n_classes, n_columns)."""
+    """μ and σ² of each number in each class."""
 
     means: Floats
+    """Shape (n_classes, n_columns)."""
     variances: Floats
+    """Shape (n_classes, n_columns)."""
 
     @classmethod
     def estimate(cls, moments: Moments, smoothing: float, names: Names, classes: Names) -> Self:
-        """Return means and variances for a number of pseudo-documents.
+        """Estimate means and variances with ``smoothing`` pseudo-documents.
 
-        Raises `UsageError` if a number varies in the corpus but not in a class.
+        Raise `UsageError` if a number varies in the corpus but not in a class.
         """
         corpus_mean, corpus_variance = mean_and_variance(moments.sum_classes())
-        n = moments.documents
-        weight = np.divide(
-            n, n + smoothing, out=np.zeros(n.shape), where=n + smoothing > 0
-        )  # of the class against the corpus
         mean, variance = mean_and_variance(moments)
-        between = weight * (1 - weight) * (mean - corpus_mean) ** 2
-        variances = weight * variance + (1 - weight) * corpus_variance + between
-        if np.any(flat := (corpus_variance > 0) & ~(variances > 0)):
-            label, name = (int(place) for place in np.argwhere(flat)[0])
+        n = moments.documents
+        n_with_pseudo = n + smoothing
+        class_weight = np.divide(n, n_with_pseudo, out=np.zeros(n.shape), where=n_with_pseudo > 0)
+        corpus_weight = 1 - class_weight
+        between_variance = class_weight * corpus_weight * (mean - corpus_mean) ** 2
+        variances = class_weight * variance + corpus_weight * corpus_variance + between_variance
+        is_flat = (corpus_variance > 0) & ~(variances > 0)
+        if np.any(is_flat):
+            label_index, column = np.argwhere(is_flat)[0].tolist()
             raise UsageError(
-                f"in class {classes[label]} all documents have the same {names[name]!r}",
+                f"in class {classes[label_index]} all documents have the same {names[column]!r}",
                 hint="leave estimate and --smoothing as they are",
             )
-        return cls(weight * mean + (1 - weight) * corpus_mean, variances)
+        return cls(class_weight * mean + corpus_weight * corpus_mean, variances)
 
     @property
     def informative_columns(self) -> Mask:
-        """The numbers with a variance, shape (n_columns,); the others add nothing."""
+        """True for numbers with a variance, shape (n_columns,). All others add 0."""
         return np.asarray(np.all(self.variances > 0, axis=0))
 
     def compute_log_likelihood(self, column: int, values: Floats) -> Floats:
-        """Return −½ [log 2πσ²_k + (x − μ_k)²/σ²_k], shapes as of a count, with x at most `FARTHEST` standard deviations away from a mean."""
+        """Return −½ [log 2πσ²_k + (x − μ_k)²/σ²_k] of values of a column, in nats.
+
+        ``values`` have the shape (n_docs, 1), the result has (n_docs, n_classes). x is at most
+        `MAX_STD_DEVIATIONS` from a mean.
+        """
         mean = self.means[:, column]
         variance = self.variances[:, column]
         with np.errstate(over="ignore"):
@@ -236,18 +275,19 @@ class NormalAttributes:
         return -0.5 * (np.log(2 * np.pi * variance) + distance)
 
 
-def add_log_likelihood(
+def add_column_log_likelihoods(
     columns: PoissonAttributes | NormalAttributes, scores: Floats, values: Floats
 ) -> Ints:
-    """Add the log-likelihoods of values, shape (n_docs, n_columns), nan for missing, to the scores, shape (n_docs, n_classes).
+    """Add the log-likelihoods of counts or numbers to the scores, shape (n_docs, n_classes).
 
-    Returns the number of values of each document that counted, shape (n_docs,).
+    ``values`` have the shape (n_docs, n_columns), nan for a missing value, which adds 0. Return the
+    number of values that count in each document, shape (n_docs,).
     """
-    known = np.isfinite(values) & columns.informative_columns
-    for column in np.flatnonzero(known.any(axis=0)).tolist():
-        rows = np.flatnonzero(known[:, column])
+    counts = np.isfinite(values) & columns.informative_columns
+    for column in np.flatnonzero(counts.any(axis=0)).tolist():
+        rows = np.flatnonzero(counts[:, column])
         scores[rows] += columns.compute_log_likelihood(column, values[rows, column, np.newaxis])
-    return np.asarray(np.count_nonzero(known, axis=1))
+    return np.asarray(np.count_nonzero(counts, axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,8 +296,9 @@ class AttributeLikelihoods:
 
     categorical: tuple[CategoricalAttribute, ...]
     counts: PoissonAttributes | None
+    """None without counts and numbers."""
     numbers: NormalAttributes | None
-    """None also if the classifier of the texts has the numbers among its features."""
+    """None also if the text classifier has the numbers among its features."""
 
     @classmethod
     def estimate(
@@ -268,27 +309,25 @@ class AttributeLikelihoods:
         *,
         include_numbers: bool,
     ) -> Self:
-        """Return the likelihoods with the ``smoothing`` of each categorical attribute; for None with that of the settings."""
-        names = statistics.attributes
-        chosen: Sequence[float | None] = smoothing or [
-            get_fixed_smoothing(settings, name) for name in names.categorical
-        ]
-        categorical = tuple(
-            CategoricalAttribute.estimate(statistics, name, each, settings, n_values)
-            for name, each, n_values in zip(
-                names.categorical, chosen, parse_declared_sizes(settings.reading), strict=True
-            )
-        )
-        if statistics.moments is None:
+        """Estimate the likelihoods.
+
+        ``smoothing`` are the pseudo-counts of categorical attributes. None: use those of the
+        settings.
+        """
+        categorical = _estimate_categorical(statistics, settings, smoothing)
+        moments = statistics.moments
+        if moments is None:
             return cls(categorical, None, None)
-        of_columns = get_pseudo_documents(settings)
-        of_counts, of_numbers = statistics.moments.split_columns(len(names.counts))
-        numbers = (
-            NormalAttributes.estimate(of_numbers, of_columns, names.numeric, statistics.classes)
-            if include_numbers
-            else None
-        )
-        return cls(categorical, PoissonAttributes.estimate(of_counts, of_columns), numbers)
+        names = statistics.attributes
+        count_moments, number_moments = moments.split_columns(len(names.counts))
+        pseudo_documents = get_pseudo_documents(settings)
+        numbers = None
+        if include_numbers:
+            numbers = NormalAttributes.estimate(
+                number_moments, pseudo_documents, names.numeric, statistics.classes
+            )
+        counts = PoissonAttributes.estimate(count_moments, pseudo_documents)
+        return cls(categorical, counts, numbers)
 
     @property
     def smoothing(self) -> list[float]:
@@ -296,27 +335,32 @@ class AttributeLikelihoods:
         return [attribute.language_models.smoothing for attribute in self.categorical]
 
     def get_unseen_pseudo_counts(self, values: AttributeValues) -> Floats | None:
-        """Return `DocumentTermMatrix.never_seen` of documents with these values."""
-        if not any(values) or not any(
-            each.language_models.n_unseen_outcomes for each in self.categorical
-        ):
+        """Return `DocumentTermMatrix.unseen_pseudo_counts` of documents with these values.
+
+        The shape is (n_docs, n_categorical). None if no value has an unseen pseudo-count.
+        """
+        has_unseen = [
+            attribute.language_models.n_unseen_outcomes > 0 for attribute in self.categorical
+        ]
+        if not any(values) or not any(has_unseen):
             return None
-        columns = enumerate(self.categorical)
-        return np.column_stack(
-            [
-                each.get_unseen_pseudo_counts([row[place] if row else "" for row in values])
-                for place, each in columns
-            ]
-        )
+        columns = []
+        for index, attribute in enumerate(self.categorical):
+            column = [row[index] if row else "" for row in values]
+            columns.append(attribute.get_unseen_pseudo_counts(column))
+        return np.column_stack(columns)
 
     def add_log_likelihood(self, scores: Floats, matrix: DocumentTermMatrix) -> Ints:
-        """Add the log-likelihoods of all attributes to the scores, shape (n_docs, n_classes), and return how many each document has."""
-        found = np.zeros(matrix.n_documents, np.int64)
-        for place, attribute in enumerate(self.categorical):
-            found = found + attribute.add_log_likelihood(scores, matrix, place)
-        for columns, values in self._of_values(matrix):
-            found = found + add_log_likelihood(columns, scores, values)
-        return found
+        """Add the log-likelihoods of all attributes to the scores, shape (n_docs, n_classes).
+
+        Return the number of attributes that count in each document, shape (n_docs,).
+        """
+        n_attributes = np.zeros(matrix.n_documents, np.int64)
+        for index, attribute in enumerate(self.categorical):
+            n_attributes = n_attributes + attribute.add_log_likelihood(scores, matrix, index)
+        for columns, values in self._iter_columns(matrix):
+            n_attributes = n_attributes + add_column_log_likelihoods(columns, scores, values)
+        return n_attributes
 
     def add_leave_one_out(
         self,
@@ -325,90 +369,154 @@ class AttributeLikelihoods:
         statistics: ClassStatistics,
         settings: Settings,
     ) -> Ints:
-        """Do the same for documents of the corpus, each with the distributions of all others."""
-        found = np.zeros(len(documents), np.int64)
+        """Add the log-likelihoods of training documents to the scores, by all other documents.
+
+        Scores and result have the shapes of `add_log_likelihood`.
+        """
+        n_attributes = np.zeros(len(documents), np.int64)
         for attribute in self.categorical:
-            of_values, known, _ = compute_leave_one_out_scores(attribute.language_models, documents)
-            scores += of_values
-            found += known
-        smoothing = get_pseudo_documents(settings)
+            log_likelihood, counts, _ = compute_leave_one_out_scores(
+                attribute.language_models, documents
+            )
+            scores += log_likelihood
+            n_attributes += counts
+        pseudo_documents = get_pseudo_documents(settings)
         if statistics.moments is None or documents.matrix.values is None:
-            return found
+            return n_attributes
+        n_counts = len(statistics.attributes.counts)
         for column, name in enumerate(statistics.attributes.number_columns):
             values = documents.matrix.values[:, column]
-            others = statistics.moments.leave_one_out(column, values, documents.classes)
-            of_others = (
-                PoissonAttributes.estimate(others, smoothing)
-                if column < len(statistics.attributes.counts)
-                else NormalAttributes.estimate(
-                    others, smoothing, [name] * values.size, statistics.classes
+            # One column for each document: the moments of all other documents.
+            moments = statistics.moments.leave_one_out(column, values, documents.classes)
+            likelihoods: PoissonAttributes | NormalAttributes
+            if column < n_counts:
+                likelihoods = PoissonAttributes.estimate(moments, pseudo_documents)
+            else:
+                names = [name for _ in range(values.size)]
+                likelihoods = NormalAttributes.estimate(
+                    moments, pseudo_documents, names, statistics.classes
                 )
-            )
-            here = ~np.isnan(values) & of_others.informative_columns
-            for row in np.flatnonzero(here).tolist():
-                scores[row] += of_others.compute_log_likelihood(
-                    row, values[row : row + 1, np.newaxis]
-                )[0]
-            found += here
-        return found
+            has_value = ~np.isnan(values) & likelihoods.informative_columns
+            for row in np.flatnonzero(has_value).tolist():
+                value = values[row : row + 1, np.newaxis]
+                scores[row] += likelihoods.compute_log_likelihood(row, value)[0]
+            n_attributes += has_value
+        return n_attributes
 
     def iter_log_likelihoods(self, matrix: DocumentTermMatrix, n_classes: int) -> Iterator[Floats]:
-        """Return the log-likelihood of each attribute of one document, shape (n_classes,), in nats, in the order of its values."""
-        for place, attribute in enumerate(self.categorical):
+        """Yield the log-likelihood of each attribute of one document, (n_classes,), in nats.
+
+        The attributes have the order of the values of the document.
+        """
+        for index, attribute in enumerate(self.categorical):
             scores = np.zeros((1, n_classes))
-            attribute.add_log_likelihood(scores, matrix, place)
+            attribute.add_log_likelihood(scores, matrix, index)
             yield scores[0]
-        for columns, values in self._of_values(matrix):
+        for columns, values in self._iter_columns(matrix):
             for column in range(values.shape[1]):
                 scores = np.zeros((1, n_classes))
-                alone = np.full_like(values, np.nan)
-                alone[0, column] = values[0, column]
-                add_log_likelihood(columns, scores, alone)
+                single_value = np.full_like(values, np.nan)
+                single_value[0, column] = values[0, column]
+                add_column_log_likelihoods(columns, scores, single_value)
                 yield scores[0]
 
     def compute_fits(self, statistics: ClassStatistics, settings: Settings) -> list[ComponentFit]:
-        """Return the fit of each attribute to its values; n are the documents that have one. The likelihood of numbers that are all the same in a class is infinite."""
-        found = [
-            ComponentFit(
-                each.name,
-                compute_class_log_evidence(each.language_models),
-                measure_term_fit(each.language_models),
-            )
-            for each in self.categorical
-        ]
-        if statistics.moments is None:
-            return found
-        names = statistics.attributes
-        smoothing = get_pseudo_documents(settings)
-        of_counts, of_numbers = statistics.moments.split_columns(len(names.counts))
-        kinds = [
-            (1, names.counts, measure_poisson_fits, of_counts),
-            (2, names.numeric, measure_normal_fits, of_numbers),
-        ]
-        for per_value, columns, fits, moments in kinds[: 1 if self.numbers is None else 2]:
-            evidence, log_likelihood = fits(moments, smoothing)
-            for place, name in enumerate(columns):
-                fit = MaximumLikelihoodFit(
-                    float(log_likelihood[:, place].sum()),
-                    per_value * len(evidence),
-                    int(moments.documents[:, place].sum()),
-                )
-                found.append(ComponentFit(name, evidence[:, place] if smoothing else None, fit))
-        return found
+        """Return the fit of each attribute to its values.
 
-    def _of_values(
+        n of the BIC are the documents that have a value. The likelihood of numbers that are all
+        equal in a class is infinite.
+        """
+        fits = []
+        for attribute in self.categorical:
+            models = attribute.language_models
+            evidence = compute_class_log_evidence(models)
+            fits.append(ComponentFit(attribute.name, evidence, measure_term_fit(models)))
+        if statistics.moments is None:
+            return fits
+        names = statistics.attributes
+        pseudo_documents = get_pseudo_documents(settings)
+        count_moments, number_moments = statistics.moments.split_columns(len(names.counts))
+        fits += _list_column_fits(
+            names.counts,
+            count_moments,
+            measure_poisson_fits(count_moments, pseudo_documents),
+            n_class_parameters=1,
+            has_prior=pseudo_documents > 0,
+        )
+        if self.numbers is not None:
+            fits += _list_column_fits(
+                names.numeric,
+                number_moments,
+                measure_normal_fits(number_moments, pseudo_documents),
+                n_class_parameters=2,
+                has_prior=pseudo_documents > 0,
+            )
+        return fits
+
+    def _iter_columns(
         self, matrix: DocumentTermMatrix
     ) -> Iterator[tuple[PoissonAttributes | NormalAttributes, Floats]]:
-        """Return counts and numbers, each with its columns of the values."""
-        if matrix.values is not None and self.counts is not None:
-            n_counts = self.counts.rates.shape[1]
-            yield self.counts, matrix.values[:, :n_counts]
-            if self.numbers is not None:
-                yield self.numbers, matrix.values[:, n_counts:]
+        """Yield the counts and the numbers, each with its columns of the values."""
+        if matrix.values is None or self.counts is None:
+            return
+        n_counts = self.counts.rates.shape[1]
+        yield self.counts, matrix.values[:, :n_counts]
+        if self.numbers is not None:
+            yield self.numbers, matrix.values[:, n_counts:]
 
 
-def measure_poisson_fits(moments: Moments, smoothing: float) -> tuple[Floats, Floats]:
-    """Return log p(x | C_k) under λ_k ~ Gamma(α x̄, α) and at maximum likelihood, both (n_classes, n_columns), without Σ log x!."""
+def _estimate_categorical(
+    statistics: ClassStatistics, settings: Settings, smoothing: Sequence[float] | None
+) -> tuple[CategoricalAttribute, ...]:
+    """Estimate the categorical attributes, see `AttributeLikelihoods.estimate`."""
+    names = statistics.attributes.categorical
+    pseudo_counts: Sequence[float | None] = smoothing or [
+        get_fixed_smoothing(settings, name) for name in names
+    ]
+    declared_sizes = parse_declared_sizes(settings.reading)
+    return tuple(
+        CategoricalAttribute.estimate(statistics, name, pseudo_count, settings, n_declared)
+        for name, pseudo_count, n_declared in zip(names, pseudo_counts, declared_sizes, strict=True)
+    )
+
+
+class ColumnFits(NamedTuple):
+    """Fits of columns of counts or numbers, both of shape (n_classes, n_columns), in nats."""
+
+    evidence: Floats
+    log_likelihood: Floats
+    """At maximum likelihood."""
+
+
+def _list_column_fits(
+    names: Names,
+    moments: Moments,
+    fits: ColumnFits,
+    *,
+    n_class_parameters: int,
+    has_prior: bool,
+) -> list[ComponentFit]:
+    """Return the fit of each column, with ``n_class_parameters`` for each class."""
+    components = []
+    for column, name in enumerate(names):
+        log_likelihood = fits.log_likelihood[:, column]
+        fit = MaximumLikelihoodFit(
+            float(log_likelihood.sum()),
+            n_class_parameters * log_likelihood.size,
+            int(moments.documents[:, column].sum()),
+        )
+        evidence = None
+        if has_prior:
+            evidence = fits.evidence[:, column]
+        components.append(ComponentFit(name, evidence, fit))
+    return components
+
+
+def measure_poisson_fits(moments: Moments, smoothing: float) -> ColumnFits:
+    """Return the fits of Poisson distributions, without Σ log x!.
+
+    The evidence is log p(x | C_k) under λ_k ~ Gamma(α x̄, α), with α ``smoothing``.
+    """
     from scipy.special import xlogy
 
     n = moments.documents
@@ -421,130 +529,151 @@ def measure_poisson_fits(moments: Moments, smoothing: float) -> tuple[Floats, Fl
             - shape * np.log1p(n / smoothing)
             - sums * np.log(smoothing + n)
         )
-    return np.where(shape > 0, evidence, 0.0), xlogy(sums, sums / np.maximum(n, 1)) - sums
+    log_likelihood = xlogy(sums, sums / np.maximum(n, 1)) - sums
+    return ColumnFits(np.where(shape > 0, evidence, 0.0), log_likelihood)
 
 
-def measure_normal_fits(moments: Moments, smoothing: float) -> tuple[Floats, Floats]:
-    """Return log p(x | C_k) under the normal-inverse-χ² prior with κ = ν = α, mean and variance of the corpus, and at maximum likelihood.
+def measure_normal_fits(moments: Moments, smoothing: float) -> ColumnFits:
+    """Return the fits of normal distributions.
 
-    Both of shape (n_classes, n_columns). Source: Gelman et al. (2013), section 3.3.
+    The evidence is log p(x | C_k) under the normal-inverse-χ² prior with mean and variance of the
+    corpus and κ = ν = α, which is ``smoothing``. Source: Gelman et al. (2013), section 3.3.
     """
-    n, (mean, variance), (corpus_mean, corpus_variance) = (
-        moments.documents,
-        mean_and_variance(moments),
-        mean_and_variance(moments.sum_classes()),
-    )
+    n = moments.documents
+    mean, variance = mean_and_variance(moments)
+    corpus_mean, corpus_variance = mean_and_variance(moments.sum_classes())
     with np.errstate(invalid="ignore", divide="ignore"):
-        of_prior = smoothing * corpus_variance
-        squares = n * (variance + smoothing / (smoothing + n) * (mean - corpus_mean) ** 2)
+        prior_squares = smoothing * corpus_variance
+        mean_shift = smoothing / (smoothing + n) * (mean - corpus_mean) ** 2
+        squares = n * (variance + mean_shift)
         evidence = (
             log_rising_factorial(smoothing / 2, n / 2)
             - np.log1p(n / smoothing) / 2
-            - n / 2 * np.log(np.pi * (of_prior + squares))
-            - smoothing / 2 * np.log1p(squares / of_prior)
+            - n / 2 * np.log(np.pi * (prior_squares + squares))
+            - smoothing / 2 * np.log1p(squares / prior_squares)
         )
-        return np.where(corpus_variance > 0, evidence, 0.0), np.where(
-            n > 0, -n / 2 * (np.log(2 * np.pi * variance) + 1), 0.0
-        )
+        log_likelihood = -n / 2 * (np.log(2 * np.pi * variance) + 1)
+    return ColumnFits(
+        np.where(corpus_variance > 0, evidence, 0.0), np.where(n > 0, log_likelihood, 0.0)
+    )
 
 
 def get_fixed_smoothing(settings: Settings, name: str = "") -> float | None:
-    """Return the pseudo-count given for the values of an attribute; None if it has its own, as with ``auto``, or if only others are named by term."""
-    given = settings.smoothing
+    """Return the pseudo-count that the settings fix for the values of an attribute.
+
+    None if it is chosen by evidence: for ``auto`` and other methods, and if the settings only have
+    pseudo-counts of terms and other attributes.
+    """
     if settings.estimate == "ml":
         return 0.0
-    if isinstance(given, (int, float)):
-        return float(given)
-    return (
-        _given_by_name(settings)[DEFAULT_TERM]
-        if name and get_value_pseudo_counts(settings, name)
-        else None
-    )
+    if isinstance(settings.smoothing, (int, float)):
+        return float(settings.smoothing)
+    if name and get_value_pseudo_counts(settings, name):
+        return _get_named_pseudo_counts(settings)[DEFAULT_TERM]
+    return None
 
 
 def get_pseudo_documents(settings: Settings) -> float:
-    """Return α of the columns of numbers."""
-    given = get_fixed_smoothing(settings)
-    return PSEUDO_DOCUMENTS if given is None else given
+    """Return α of counts and numbers."""
+    fixed = get_fixed_smoothing(settings)
+    if fixed is None:
+        return DEFAULT_PSEUDO_DOCUMENTS
+    return fixed
 
 
 def get_value_pseudo_counts(settings: Settings, name: str) -> dict[str, float]:
-    """Return the pseudo-counts given for single values of a categorical column, by value."""
+    """Return the pseudo-counts that the user set for single values of an attribute, by value."""
+    prefix = f"{name}="
     return {
-        key.removeprefix(f"{name}="): number
-        for key, number in _given_by_name(settings).items()
-        if key.startswith(f"{name}=")
+        key.removeprefix(prefix): pseudo_count
+        for key, pseudo_count in _get_named_pseudo_counts(settings).items()
+        if key.startswith(prefix)
     }
 
 
-def _given_by_name(settings: Settings) -> Mapping[str, float]:
-    given = (
-        settings.smoothing.word_values
-        if isinstance(settings.smoothing, TermSmoothing)
-        else settings.smoothing
-    )
-    return given if isinstance(given, Mapping) and settings.estimate != "ml" else {}
+def _get_named_pseudo_counts(settings: Settings) -> Mapping[str, float]:
+    """Return the pseudo-counts that the user set, by term or ``attribute=value``."""
+    smoothing = settings.smoothing
+    if isinstance(smoothing, TermSmoothing):
+        smoothing = smoothing.word_values
+    if isinstance(smoothing, Mapping) and settings.estimate != "ml":
+        return smoothing
+    return {}
 
 
 def mean_and_variance(moments: Moments) -> tuple[Floats, Floats]:
-    """Return Σx/n and Σx²/n − (Σx/n)², rounded only at the end, of the shapes of the moments; 0 where n is."""
+    """Return Σx/n and Σx²/n − (Σx/n)², of the shapes of the moments; 0 where n is 0.
+
+    The moments are exact fractions, and only the results are rounded.
+    """
     n = np.maximum(moments.documents, 1).astype(object)
     mean = moments.sums / n
-    return mean.astype(np.float64), (moments.squares / n - mean**2).astype(np.float64)
+    variance = moments.squares / n - mean**2
+    return mean.astype(np.float64), variance.astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class NumberStandardizer:
-    """The last numbers of a document less their mean, in units of their standard deviation, over the whole corpus; shapes (n_columns,)."""
+    """Standardises the last numbers of a document: (x − centre) / scale."""
 
     centres: Floats
+    """The means over the corpus, shape (n_columns,)."""
     scales: Floats
+    """The standard deviations over the corpus, or 1, shape (n_columns,)."""
 
     @classmethod
     def from_statistics(
-        cls, statistics: ClassStatistics, first: int = 0, *, scaled: bool = True
+        cls, statistics: ClassStatistics, first_column: int = 0, *, scaled: bool = True
     ) -> Self:
-        """Return those of a corpus, of its columns of numbers from ``first``; a number that is the same everywhere has the scale 1, or each if not ``scaled``."""
+        """Return the standardiser of the columns of a corpus from ``first_column`` on.
+
+        The scale is 1 for a number that is the same in all documents, or for all numbers if not
+        ``scaled``.
+        """
         if statistics.moments is None:
             return cls(np.empty(0), np.empty(0))
-        mean, variance = (
-            part[0]
-            for part in mean_and_variance(statistics.moments.split_columns(first)[1].sum_classes())
-        )
+        _, columns = statistics.moments.split_columns(first_column)
+        means, variances = mean_and_variance(columns.sum_classes())
+        mean = means[0]
+        variance = variances[0]
         return cls(mean, np.sqrt(np.where((variance > 0) & scaled, variance, 1.0)))
 
     def standardize(self, matrix: DocumentTermMatrix) -> Floats:
-        """Return the standard numbers of documents, shape (n_docs, n_columns), nan for missing ones, none beyond `FARTHEST`."""
+        """Return the standardised numbers of documents, shape (n_docs, n_columns).
+
+        nan for missing numbers. All others are within ±`MAX_STD_DEVIATIONS`.
+        """
         if matrix.values is None:
             return np.empty((matrix.n_documents, 0))
+        first_column = matrix.values.shape[1] - self.centres.size
         with np.errstate(over="ignore"):
-            values = (
-                matrix.values[:, matrix.values.shape[1] - self.centres.size :] - self.centres
-            ) / self.scales
-        return np.asarray(np.clip(values, -MAX_STD_DEVIATIONS, MAX_STD_DEVIATIONS))
+            numbers = (matrix.values[:, first_column:] - self.centres) / self.scales
+        return np.asarray(np.clip(numbers, -MAX_STD_DEVIATIONS, MAX_STD_DEVIATIONS))
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnFeatures:
-    """The features of a classifier that takes columns."""
+    """The features of a classifier that has attributes among its features.
+
+    Each category is 1 in the documents that have it. Counts and numbers are standardised.
+    """
 
     scored_terms: Mask
-    """The selected terms of texts, and the categories that a document has, shape (n_terms,)."""
+    """True for selected terms of texts and for categories that occur, shape (n_terms,)."""
     category_terms: Mask
+    """True for categories that occur, shape (n_terms,)."""
     number_standardizer: NumberStandardizer
     """All columns of counts and numbers."""
 
     @classmethod
     def from_statistics(cls, statistics: ClassStatistics, selected: Mask) -> Self:
-        """Return those of a corpus and the selected terms."""
-        categories = np.zeros(statistics.n_terms, np.bool_)
+        """Return the features of a corpus and the selected terms."""
+        category_terms = np.zeros(statistics.n_terms, np.bool_)
         for name in statistics.attributes.categorical:
-            categories |= (
-                is_attribute_category(statistics.vocabulary, name) & statistics.term_occurs
-            )
-        return cls(
-            selected | categories, categories, NumberStandardizer.from_statistics(statistics)
-        )
+            is_category = is_attribute_category(statistics.vocabulary, name)
+            category_terms |= is_category & statistics.term_occurs
+        standardizer = NumberStandardizer.from_statistics(statistics)
+        return cls(selected | category_terms, category_terms, standardizer)
 
     @property
     def n_features(self) -> int:

@@ -1,11 +1,15 @@
-"""Average: the calibrated posteriors of two or more classifiers, combined by a weighted geometric mean.
+"""Average: calibrated posteriors of two or more classifiers, combined by a geometric mean.
 
-p(C_k | d) ∝ Π_m p_m(C_k | d)^w_m, the logarithmic opinion pool (C. Genest, J. Zidek, Combining probability distributions, 1986; with weights
-that are learnt, G. Hinton, Training products of experts by minimizing contrastive divergence, 2002). Each p_m is calibrated by a temperature
-that depends on the length n of the document, T_m = a_m n^b_m, as in `nbtext.prediction.calibration`; so what a member's normalisation divides by is the
-same in every class, and only u_m = w_m / T_m matters: the scores are s_k(d) = Σ_m u_m(n_d) s_mk(d), s_mk those of the members. u_m = c_m n^β_m is
-fitted for all members at once, to documents that each was scored without: by the least Σ_d −log softmax(s(d))_truth + ½|θ − θ_0|², θ being log c_m
-at the middle length and β_m; θ_0 is 1 / M for each of the M members and no part of the length. All members count alike and are in one file.
+p(C_k | d) ∝ Π_m p_m(C_k | d)^w_m, the logarithmic opinion pool (C. Genest, J. Zidek, Combining
+probability distributions, 1986; with fitted weights, G. Hinton, Training products of experts by
+minimizing contrastive divergence, 2002). Each p_m has a temperature that depends on the length n
+of the document, T_m = a_m n^b_m, as in `nbtext.prediction.calibration`. The normalisation of p_m
+is the same in every class, so only u_m = w_m / T_m matters: with the scores s_mk of the members,
+s_k(d) = Σ_m u_m(n_d) s_mk(d).
+
+u_m = c_m n^β_m is fitted for all members together, to held-out documents: it minimises
+Σ_d −log softmax(s(d))_truth + ½|θ − θ_0|², where θ are log c_m, at the mean log length, and β_m.
+θ_0 are equal weights 1 / M of M members that do not depend on the length.
 """
 
 from __future__ import annotations
@@ -57,27 +61,32 @@ if TYPE_CHECKING:
     from nbtext.classifiers.inspection import ClassifierParameters
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
-    from nbtext.type_names import Arrays, Floats, Ints, Mask, Numbers, ScoresAndTokens
+    from nbtext.type_names import AnyInts, Arrays, Floats, Ints, Mask, Numbers, ScoresAndTokens
 
-LEAST_GAIN = 1e-9
-"""Nats over all documents, twice the gain of a Newton step that is not worth taking."""
+MIN_GAIN_NATS = 1e-9
+"""Twice the gain, over all documents, of the smallest Newton step that is worth taking."""
 
-MOST_SCORES = 1 << 21
-"""Most scores of a member, documents by classes, that weights are fitted to: 16 MiB."""
+MAX_MEMBER_SCORES = 1 << 21
+"""Number of scores, documents times classes, of a member that weights are fitted to: 16 MiB."""
 
-POOL_FOLDS = 5
-"""Parts of the left-out documents; each is scored with weights fitted to the others, since calibration and promises take them for new ones."""
+WEIGHT_FOLDS = 5
+"""Parts of the held-out documents. Each is scored with weights fitted to the other parts.
 
-LEAST_WEIGHT = 1e-300
-"""Of a member by its evidence: its logarithm is finite."""
+So calibration and guarantees can use the scores as those of new documents.
+"""
 
-POOL = "pool"
-SMOOTHING = "smoothing"
-"""Arrays in the model file: c and β, and the pseudo-counts of the members."""
+MIN_MEMBER_WEIGHT = 1e-300
+"""Smallest weight of a member by its evidence, so that its logarithm is finite."""
+
+ENSEMBLE_WEIGHTS_ARRAY = "pool"
+"""Name of the array in the model file: c, then β."""
+
+MEMBER_SMOOTHING_ARRAY = "smoothing"
+"""Name of the array in the model file: the pseudo-counts of the members."""
 
 
 class EnsembleWeights(NamedTuple):
-    """The weights of the members: u_m(n) = scale_m · n^exponent_m in a document of n tokens that count."""
+    """Weights of the members: u_m(n) = c_m n^β_m in a document of n tokens that count."""
 
     scale: Floats
     """c_m, shape (n_members,)."""
@@ -90,40 +99,90 @@ class EnsembleWeights(NamedTuple):
         return cls(np.full(n_members, 1 / n_members), np.zeros(n_members))
 
     def compute_member_weights(self, lengths: Ints) -> Floats:
-        """Return u, shape (n_docs, n_members), log u within ±`MAX_ABS_LOG`; equal weights for a document without tokens that count."""
+        """Return u, shape (n_docs, n_members), from lengths, shape (n_docs,).
+
+        |log u| is at most `MAX_ABS_LOG`. A document without tokens that count has equal weights.
+        """
+        log_lengths = np.log(np.maximum(lengths, 1))[:, np.newaxis]
         with np.errstate(over="ignore"):
-            logs = (
-                np.log(self.scale) + self.exponent * np.log(np.maximum(lengths, 1))[:, np.newaxis]
-            )
-        found: Floats = np.exp(np.clip(logs, -MAX_ABS_LOG, MAX_ABS_LOG))
-        return np.where((lengths > 0)[:, np.newaxis], found, 1 / self.scale.size)
+            logs = np.log(self.scale) + self.exponent * log_lengths
+        weights: Floats = np.exp(np.clip(logs, -MAX_ABS_LOG, MAX_ABS_LOG))
+        return np.where((lengths > 0)[:, np.newaxis], weights, 1 / self.scale.size)
+
+
+class _MemberScores(NamedTuple):
+    """Held-out documents, scored by each member."""
+
+    scores: Floats
+    """Shape (n_docs, n_members, n_classes), in nats."""
+    classes: AnyInts
+    """The true classes, shape (n_docs,)."""
+    lengths: Ints
+    """Tokens that count, shape (n_docs,)."""
+    unknown_lengths: Ints
+    """All other tokens, shape (n_docs,)."""
+    weights: Floats
+    """Weights of the documents, shape (n_docs,)."""
+
+    @classmethod
+    def from_held_out(cls, member_scores: Sequence[HeldOutScores], max_documents: int) -> Self:
+        """Combine the scores of the same documents by each member."""
+        first = member_scores[0]
+        scores = [member.scores[:max_documents] for member in member_scores]
+        return cls(
+            np.stack(scores, axis=1),
+            first.truth.indices[:max_documents],
+            first.lengths[:max_documents],
+            first.unknown_lengths[:max_documents],
+            first.weights[:max_documents],
+        )
+
+    @classmethod
+    def concatenate(cls, folds: Sequence[Self], max_documents: int) -> Self:
+        """Return the documents of all folds."""
+        columns = [np.concatenate(arrays)[:max_documents] for arrays in zip(*folds, strict=True)]
+        return cls(*columns)
+
+    def fit_weights(self, rows: Mask) -> EnsembleWeights:
+        """Fit the weights to some of the documents."""
+        return fit_ensemble_weights(
+            self.scores[rows], self.classes[rows], self.lengths[rows], self.weights[rows]
+        )
 
 
 def fit_ensemble_weights(
-    scores: Floats, truth: Ints, lengths: Ints, weights: Floats
+    scores: Floats, classes: AnyInts, lengths: Ints, weights: Floats
 ) -> EnsembleWeights:
     """Return the weights under which documents are most probable in their own class.
 
-    ``scores`` have the shape (n_docs, n_members, n_classes), in nats, ``truth`` are classes, ``lengths`` tokens that count, and ``weights`` those of
-    the documents, shape (n_docs,).
+    ``scores`` have the shape (n_docs, n_members, n_classes), in nats. The true ``classes``, the
+    ``lengths`` in tokens that count, and the ``weights`` of the documents have (n_docs,).
     """
     n_members = scores.shape[1]
-    here = lengths > 0  # documents without tokens that count have equal weights
-    if not here.any():
+    has_tokens = lengths > 0
+    if not has_tokens.any():
         return EnsembleWeights.from_equal_weights(n_members)
-    log_lengths = np.log(lengths[here])
-    weights = weights[here]
-    centre = np.average(log_lengths, weights=weights)
-    middle = np.array([[-np.log(n_members), 0.0]] * n_members)
-    loss = make_temperature_loss(scores[here], truth[here], log_lengths - centre, weights, middle)
-    found: Floats = minimize_by_newton(
-        loss, middle.ravel(), LEAST_GAIN, lambda step: np.abs(step).max()
-    ).reshape(middle.shape)
-    pairs = [
-        (float(f"{np.exp(log - exponent * centre):.9g}"), float(f"{exponent:.9g}"))
-        for log, exponent in found.tolist()
-    ]
-    return EnsembleWeights(*np.array(pairs).T)
+    log_lengths = np.log(lengths[has_tokens])
+    weights = weights[has_tokens]
+    mean_log_length = np.average(log_lengths, weights=weights)
+    prior = np.tile([-np.log(n_members), 0.0], (n_members, 1))
+    loss = make_temperature_loss(
+        scores[has_tokens], classes[has_tokens], log_lengths - mean_log_length, weights, prior
+    )
+
+    def measure_step(step: Floats) -> float:
+        return np.abs(step).max()
+
+    theta = minimize_by_newton(loss, prior.ravel(), MIN_GAIN_NATS, measure_step)
+    member_theta: Floats = theta.reshape(prior.shape)
+    scales = []
+    exponents = []
+    for log_scale, exponent in member_theta.tolist():
+        scale = np.exp(log_scale - exponent * mean_log_length)
+        # Nine digits: further digits depend on the platform.
+        scales.append(float(f"{scale:.9g}"))
+        exponents.append(float(f"{exponent:.9g}"))
+    return EnsembleWeights(np.array(scales), np.array(exponents))
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,350 +195,408 @@ class EnsembleClassifier(AdditiveClassifier):
     members: tuple[Classifier, ...]
     ensemble_weights: EnsembleWeights
     held_out: HeldOutScores | None = None
-    """The documents that the weights were fitted to, each scored by members and weights that were fitted without it; None if there were none."""
+    """The documents that the weights were fitted to.
+
+    Each is scored by members and weights that were fitted without it. None without such documents.
+    """
 
     @classmethod
     def choose_smoothing(cls, training: Training) -> float:
-        """Return the pseudo-count of the first member, which its language models have too."""
+        """Return the pseudo-count of the first member, for the language models too."""
         first = training.settings.member_settings[0]
-        return load_classifier_class(first.classifier).choose_smoothing(
-            replace(training, settings=first)
-        )
+        first_class = load_classifier_class(first.classifier)
+        return first_class.choose_smoothing(replace(training, settings=first))
 
     @classmethod
     def estimate(cls, training: Training) -> Self:
-        """Estimate the members, then the weights, from documents left out of them.
+        """Estimate the members, then their weights from held-out documents.
 
-        These are every fifth document, or if all members follow from counts all documents of the sample, by folds. Raise `UsageError` if a member cannot
-        be estimated.
+        If a member needs all documents, every fifth document is held out. Otherwise the sample is
+        held out by folds. Raise `UsageError` if a member cannot be estimated.
         """
-        documents = (
-            sort_by_content(training.documents)
-            if training.documents is not None
-            else training.sample
-        )
+        documents = training.sample
         if training.documents is not None:
+            documents = sort_by_content(training.documents)
             training = replace(training, documents=documents)
-        trainings = _trainings(training, _member_smoothing(training))
+        member_trainings = _make_member_trainings(training, _choose_member_smoothing(training))
         members = tuple(
-            select_classifier_class(each.statistics, each.settings).estimate(each)
-            for each in trainings
+            select_classifier_class(member.statistics, member.settings).estimate(member)
+            for member in member_trainings
         )
         if training.settings.is_mixture:
-            return cls(
-                training,
-                members,
-                EnsembleWeights(compute_evidence_weights(members), np.zeros(len(members))),
-            )
+            weights = EnsembleWeights(compute_evidence_weights(members), np.zeros(len(members)))
+            return cls(training, members, weights)
         model = cls(training, members, EnsembleWeights.from_equal_weights(len(members)))
-        return model if documents is None or not len(documents) else model._with_weights(documents)
+        if documents is None or not len(documents):
+            return model
+        return model._fit_weights(documents)
 
-    def _with_weights(self, documents: CountedDocuments) -> Self:
-        """Return the model with weights fitted to these documents, by folds of them."""
-        training = self.training
-        by_folds = self.training.documents is None
-        folds = (
-            [np.arange(len(documents))[fold::HELD_OUT_FOLDS] for fold in range(HELD_OUT_FOLDS)]
-            if by_folds
-            else [split_held_out(documents)[1]]
+    def _fit_weights(self, documents: CountedDocuments) -> Self:
+        """Return the model with weights fitted to held-out documents."""
+        held_out = self._score_held_out(documents)
+        if held_out is None:
+            return self
+        n_documents = held_out.classes.size
+        n_classes = self.training.statistics.n_classes
+        true_scores = held_out.scores[np.arange(n_documents), :, held_out.classes]
+        # Scores are infinite if the only document of a class was held out.
+        is_usable = np.asarray(np.isfinite(true_scores).all(axis=1))
+
+        scores = np.empty((n_documents, n_classes))
+        for fold in range(WEIGHT_FOLDS):
+            is_in_fold = np.arange(n_documents) % WEIGHT_FOLDS == fold
+            ensemble_weights = held_out.fit_weights(is_usable & ~is_in_fold)
+            member_weights = ensemble_weights.compute_member_weights(held_out.lengths[is_in_fold])
+            scores[is_in_fold] = _combine_scores(held_out.scores[is_in_fold], member_weights)
+        truth = DocumentLabels(held_out.classes, single_label_table(n_classes))
+        return replace(
+            self,
+            ensemble_weights=held_out.fit_weights(is_usable),
+            held_out=HeldOutScores(
+                scores, held_out.lengths, held_out.unknown_lengths, truth, held_out.weights
+            ),
         )
-        most = max(MOST_SCORES // training.statistics.n_classes, 1)
+
+    def _score_held_out(self, documents: CountedDocuments) -> _MemberScores | None:
+        """Score held-out documents by each member; None if the folds are empty.
+
+        Hold out every fifth document if there are all documents, else the sample by folds.
+        """
+        training = self.training
+        rows_of_documents = np.arange(len(documents))
+        if training.documents is None:
+            folds = [rows_of_documents[fold::HELD_OUT_FOLDS] for fold in range(HELD_OUT_FOLDS)]
+        else:
+            folds = [split_held_out(documents)[1]]
+        max_documents = max(MAX_MEMBER_SCORES // training.statistics.n_classes, 1)
         subsets = Subsets(training.statistics.table, documents)
-        parts = []
+        fold_scores = []
         for rows in folds:
             if not rows.size:
                 continue
-            rest = None if by_folds else documents.take(np.delete(np.arange(len(documents)), rows))
-            left_out = documents.take(rows)
+            remaining_documents = None
+            if training.documents is not None:
+                remaining_documents = documents.take(np.delete(rows_of_documents, rows))
+            held_out = documents.take(rows)
             statistics = estimate_statistics(
                 subsets.subtract_rows(rows), training.statistics.weights
             )
-            unseen = [
-                score_held_out_documents(member, member.training, left_out, statistics, rest)
+            member_scores = [
+                score_held_out_documents(
+                    member, member.training, held_out, statistics, remaining_documents
+                )
                 for member in self.members
             ]
-            first = unseen[0]
-            columns = (first.lengths, first.unknown_lengths, first.truth.indices, first.weights)
-            parts.append(
-                [
-                    np.stack([each.scores[:most] for each in unseen], axis=1),
-                    *(column[:most] for column in columns),
-                ]
-            )
-        if not parts:
-            return self
-        scores, lengths, unknown, classes, weights = (
-            np.concatenate(column)[:most] for column in zip(*parts, strict=True)
-        )
-        usable = np.isfinite(scores[np.arange(classes.size), :, classes]).all(
-            axis=1
-        )  # not where the class went with its only document
-
-        def pool_without(is_out: Mask) -> EnsembleWeights:
-            rest = usable & ~is_out
-            return fit_ensemble_weights(scores[rest], classes[rest], lengths[rest], weights[rest])
-
-        pooled = np.empty((classes.size, training.statistics.n_classes))
-        for fold in range(POOL_FOLDS):
-            is_out = np.arange(classes.size) % POOL_FOLDS == fold
-            pooled[is_out] = _pooled(
-                scores[is_out], pool_without(is_out).compute_member_weights(lengths[is_out])
-            )
-        truth = DocumentLabels(classes, single_label_table(training.statistics.n_classes))
-        return replace(
-            self,
-            ensemble_weights=pool_without(np.zeros_like(usable)),
-            held_out=HeldOutScores(pooled, lengths, unknown, truth, weights),
-        )
+            fold_scores.append(_MemberScores.from_held_out(member_scores, max_documents))
+        if not fold_scores:
+            return None
+        return _MemberScores.concatenate(fold_scores, max_documents)
 
     def refit(self, training: Training) -> Self:
-        """Return the model of fewer documents with the same weights."""
-        trainings = _trainings(training, [member.training.smoothing for member in self.members])
+        """Estimate the members from fewer documents, and keep the weights."""
+        smoothing = [member.training.smoothing for member in self.members]
+        trainings = _make_member_trainings(training, smoothing)
         members = tuple(
-            member.refit(each) for member, each in zip(self.members, trainings, strict=True)
+            member.refit(member_training)
+            for member, member_training in zip(self.members, trainings, strict=True)
         )
         return replace(self, training=training, members=members, held_out=None)
 
     def to_arrays(self) -> Arrays:
-        """Return the weights, the pseudo-counts of the members, and the arrays of each member with its place before their names."""
+        """Return the weights, the pseudo-counts, and the arrays of the members.
+
+        The names of the latter begin with the index of the member.
+        """
         smoothing = np.array([member.training.smoothing for member in self.members])
-        of_members = {
-            f"{place}_{name}": array
-            for place, member in enumerate(self.members)
-            for name, array in member.to_arrays().items()
+        arrays: dict[str, Numbers] = {
+            ENSEMBLE_WEIGHTS_ARRAY: np.concatenate(self.ensemble_weights),
+            MEMBER_SMOOTHING_ARRAY: smoothing,
         }
-        return {POOL: np.concatenate(self.ensemble_weights), SMOOTHING: smoothing, **of_members}
+        for index, member in enumerate(self.members):
+            for name, array in member.to_arrays().items():
+                arrays[f"{index}_{name}"] = array
+        return arrays
 
     @classmethod
     def from_arrays(cls, training: Training, arrays: Arrays) -> Self:
-        """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
+        """Restore the model from the result of `to_arrays`.
+
+        Raise `ModelError` if no model has these arrays.
+        """
+        member_arrays = _split_member_arrays(training, arrays)
+        weights = arrays.get(ENSEMBLE_WEIGHTS_ARRAY, np.empty(0)).astype(np.float64)
         n_members = len(training.settings.member_settings)
-        pool, smoothing = (
-            arrays.get(name, np.empty(0)).astype(np.float64) for name in (POOL, SMOOTHING)
+        is_valid = (
+            weights.shape == (2 * n_members,)
+            and np.all(weights[:n_members] > 0)
+            and np.isfinite(weights).all()
         )
-        of_members: list[dict[str, Numbers]] = [{} for _ in range(n_members)]
-        for name, array in arrays.items():
-            place, underscore, own = name.partition("_")
-            if underscore and place in map(str, range(n_members)):
-                of_members[int(place)][own] = array
-            else:
-                require_valid_model(
-                    name in (POOL, SMOOTHING),
-                    "its classifier keeps an array that belongs to no member",
-                )
-        of_pool = (
-            pool.shape == (2 * n_members,)
-            and np.all(pool[:n_members] > 0)
-            and np.isfinite(pool).all()
+        require_valid_model(is_valid, "its weights do not fit its members")
+        smoothing = arrays.get(MEMBER_SMOOTHING_ARRAY, np.empty(0)).astype(np.float64)
+        require_valid_model(
+            _is_valid_smoothing(training, smoothing), "the smoothing of its members is impossible"
         )
-        require_valid_model(of_pool, "its weights do not fit its members")
-        possible = (
-            smoothing.shape == (n_members,)
-            and smoothing.min() >= 0
-            and smoothing.max() <= MAX_PSEUDO_COUNT
+        trainings = _make_member_trainings(training, smoothing.tolist())
+        members = tuple(
+            select_classifier_class(member.statistics, member.settings).from_arrays(member, own)
+            for member, own in zip(trainings, member_arrays, strict=True)
         )
-        as_given = possible and all(
-            given in {None, own}
-            for given, own in zip(_given_smoothing(training), smoothing.tolist(), strict=True)
-        )
-        require_valid_model(as_given, "the smoothing of its members is impossible")
-        trainings = _trainings(training, smoothing.tolist())
-        members = [
-            select_classifier_class(each.statistics, each.settings).from_arrays(each, own)
-            for each, own in zip(trainings, of_members, strict=True)
-        ]
-        return cls(training, tuple(members), EnsembleWeights(pool[:n_members], pool[n_members:]))
+        return cls(training, members, EnsembleWeights(weights[:n_members], weights[n_members:]))
 
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
-        """Return Σ_m u_m s_mk of each document, shape (n_docs, n_classes), in nats, and the tokens that count, shape (n_docs,).
+        """Return Σ_m u_m s_mk of each document, shape (n_docs, n_classes), in nats.
 
-        Of a mixture log Σ_m p(m | data) p_m(C_k | d).
+        For a mixture return log Σ_m p(m | data) p_m(C_k | d). Also return the number of tokens
+        that count, shape (n_docs,).
         """
-        found = [member.joint_log_likelihood(matrix) for member in self.members]
-        lengths = found[0][1]
+        results = [member.joint_log_likelihood(matrix) for member in self.members]
+        member_scores = [scores for scores, _ in results]
+        lengths = results[0][1]
         if self.training.settings.is_mixture:
-            shares = zip(np.log(self.ensemble_weights.scale).tolist(), found, strict=True)
-            return np.logaddexp.reduce(
-                [log_share + normalize_log_joint(of_member) for log_share, (of_member, _) in shares]
-            ), lengths
-        return _pooled(
-            np.stack([scores for scores, _ in found], axis=1),
-            self.ensemble_weights.compute_member_weights(lengths),
-        ), lengths
+            log_joints = [
+                log_weight + normalize_log_joint(scores)
+                for log_weight, scores in zip(
+                    np.log(self.ensemble_weights.scale).tolist(), member_scores, strict=True
+                )
+            ]
+            return np.logaddexp.reduce(log_joints), lengths
+        weights = self.ensemble_weights.compute_member_weights(lengths)
+        return _combine_scores(np.stack(member_scores, axis=1), weights), lengths
 
     @property
     def additive_members(self) -> list[AdditiveClassifier]:
-        """The classifiers of texts of the members whose scores are sums over terms."""
-        summed = [
+        """The text classifiers of the members whose scores are sums over terms."""
+        classifiers = [
             get_additive_classifier(unwrap_text_classifier(member)) for member in self.members
         ]
-        return [member for member in summed if member is not None]
+        return [classifier for classifier in classifiers if classifier is not None]
 
     def get_scored_terms(self) -> Mask:
-        """Return the terms of texts that count, and the categories, shape (n_terms,): a document's length has both."""
+        """Return True for terms of texts that count and for categories, shape (n_terms,).
+
+        The length of a document counts both.
+        """
         return self.training.column_features.scored_terms
 
-    def weights_in(self, matrix: DocumentTermMatrix) -> Floats:
+    def compute_document_weights(self, matrix: DocumentTermMatrix) -> Floats:
         """Return u of documents, shape (n_docs, n_members)."""
-        return self.ensemble_weights.compute_member_weights(
-            self.members[0].joint_log_likelihood(matrix)[1]
-        )
+        _, lengths = self.members[0].joint_log_likelihood(matrix)
+        return self.ensemble_weights.compute_member_weights(lengths)
 
     @property
     def bias(self) -> Floats:
-        """The scores of a document without terms that count, shape (n_classes,): the mean of the members' biases."""
+        """The mean of the biases of the members, shape (n_classes,).
+
+        It is the score of a document without terms that count.
+        """
         return np.mean([member.bias for member in self.additive_members], axis=0)
 
     def compute_document_biases(self, matrix: DocumentTermMatrix) -> Floats:
         """Return Σ_m u_m times the bias of each member, shape (n_docs, n_classes), in nats."""
-        of_members = np.stack([member.bias for member in self.additive_members])
-        return _pooled(of_members[np.newaxis], self.weights_in(matrix))
+        member_biases = np.stack([member.bias for member in self.additive_members])
+        return _combine_scores(member_biases[np.newaxis], self.compute_document_weights(matrix))
 
     def compute_features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
-        """Return for each entry of a text the features of the members, then their weights in its document: ``counts`` of shape (n_entries, 2 n_members)."""
-        of_documents = self.weights_in(matrix)
+        """Return the features of all members and the weights of the members in the document.
+
+        ``counts`` of the result have the shape (n_entries, 2 n_members): first the features of
+        each member, then the weights.
+        """
+        document_weights = self.compute_document_weights(matrix)
         matrix = matrix.select_terms(self.training.selected)
         keys = pair(matrix.entry_documents, matrix.terms)
         columns = []
         for member in self.additive_members:
-            found = member.compute_features(matrix)
+            features = member.compute_features(matrix)
+            # Members omit terms of weight 0.
+            has_feature = np.isin(keys, pair(features.entry_documents, features.terms))
             column = np.zeros(keys.size)
-            column[np.isin(keys, pair(found.entry_documents, found.terms))] = (
-                found.counts
-            )  # a term of weight 0 is left out
+            column[has_feature] = features.counts
             columns.append(column)
-        weights = of_documents[matrix.entry_documents]
+        weights = document_weights[matrix.entry_documents]
         return matrix._replace(counts=np.column_stack((*columns, weights)))
 
-    def score_terms(self, terms: Ints, amounts: Numbers) -> Floats:
-        """Return what terms with these `features` add to the scores, shape (n, n_classes), in nats; ``amounts`` of shape (n,) are those of all members."""
-        if amounts.ndim == 1:
-            amounts = np.column_stack(
-                [amounts] * len(self.members) + [np.ones(amounts.size)] * len(self.members)
-            )
-        total = np.zeros((terms.size, self.training.statistics.n_classes))
-        for place, member in enumerate(self.additive_members):
-            here = np.flatnonzero(amounts[:, place] > 0)
-            total[here] += amounts[
-                here, len(self.members) + place, np.newaxis
-            ] * member.score_terms(terms[here], amounts[here, place])
-        return total
+    def score_terms(self, terms: Ints, features: Numbers) -> Floats:
+        """Return the contributions of features to the scores, shape (n, n_classes), in nats.
+
+        ``features`` are those of `compute_features`, shape (n, 2 n_members). With the shape (n,),
+        they are the features of every member, and all weights are 1.
+        """
+        n_members = len(self.members)
+        if features.ndim == 1:
+            member_features = np.tile(features[:, np.newaxis], n_members)
+            features = np.hstack((member_features, np.ones((features.size, n_members))))
+        scores = np.zeros((terms.size, self.training.statistics.n_classes))
+        for index, member in enumerate(self.additive_members):
+            rows = np.flatnonzero(features[:, index] > 0)
+            weights = features[rows, n_members + index, np.newaxis]
+            scores[rows] += weights * member.score_terms(terms[rows], features[rows, index])
+        return scores
 
     def compute_score_differences(
-        self, features: DocumentTermMatrix, answers: Ints, rivals: Ints
+        self, features: DocumentTermMatrix, classes: Ints, rivals: Ints
     ) -> Floats:
-        """Return Σ_m u_m times what the feature of each entry adds to the member's score of its answer less that of its rival."""
-        total = np.zeros(features.terms.size)
-        for place, member in enumerate(self.additive_members):
-            has = features.counts[:, place] > 0
-            own = features.select_entries(has)
-            weights = own.counts[:, len(self.members) + place]
-            total[has] += weights * member.compute_score_differences(
-                own._replace(counts=own.counts[:, place]), answers[has], rivals[has]
+        """Return Σ_m u_m times the score differences of the members, (n_entries,), in nats."""
+        differences = np.zeros(features.terms.size)
+        for index, member in enumerate(self.additive_members):
+            has_feature = features.counts[:, index] > 0
+            entries = features.select_entries(has_feature)
+            weights = entries.counts[:, len(self.members) + index]
+            differences[has_feature] += weights * member.compute_score_differences(
+                entries._replace(counts=entries.counts[:, index]),
+                classes[has_feature],
+                rivals[has_feature],
             )
-        return total
+        return differences
+
+
+def _split_member_arrays(training: Training, arrays: Arrays) -> list[dict[str, Numbers]]:
+    """Return the arrays of each member; raise `ModelError` for an array of no member."""
+    indices = [str(index) for index in range(len(training.settings.member_settings))]
+    member_arrays: list[dict[str, Numbers]] = [{} for _ in indices]
+    for name, array in arrays.items():
+        prefix, underscore, member_name = name.partition("_")
+        if underscore and prefix in indices:
+            member_arrays[int(prefix)][member_name] = array
+        else:
+            require_valid_model(
+                name in (ENSEMBLE_WEIGHTS_ARRAY, MEMBER_SMOOTHING_ARRAY),
+                "its classifier keeps an array that belongs to no member",
+            )
+    return member_arrays
+
+
+def _is_valid_smoothing(training: Training, smoothing: Floats) -> bool:
+    """Return True if the members can have these pseudo-counts, shape (n_members,)."""
+    fixed_values = _get_fixed_smoothing(training)
+    if smoothing.shape != (len(fixed_values),):
+        return False
+    if not (smoothing.min() >= 0 and smoothing.max() <= MAX_PSEUDO_COUNT):
+        return False
+    return all(
+        fixed is None or fixed == pseudo_count
+        for fixed, pseudo_count in zip(fixed_values, smoothing.tolist(), strict=True)
+    )
 
 
 @get_additive_classifier.register(EnsembleClassifier)
-def additive_pool(classifier: EnsembleClassifier) -> EnsembleClassifier | None:
-    """Return the classifier if its scores and those of all members are sums over terms, else None."""
+def get_additive_ensemble(classifier: EnsembleClassifier) -> EnsembleClassifier | None:
+    """Return the classifier if its scores and those of all members are sums over terms."""
     if classifier.training.settings.is_mixture:
         return None
-    n_additive = len(classifier.additive_members)
-    return classifier if n_additive == len(classifier.members) else None
+    if len(classifier.additive_members) < len(classifier.members):
+        return None
+    return classifier
 
 
 @score_held_out_sample.register(EnsembleClassifier)
-def pool_scores(
+def score_ensemble_held_out(
     classifier: EnsembleClassifier,
     training: Training,
     sample: CountedDocuments,
 ) -> HeldOutScores:
-    """Score the documents that the weights were fitted to, or if there were none the sample, by folds."""
+    """Return the scores of the documents that the weights were fitted to.
+
+    Without such documents, score the sample by folds.
+    """
     if classifier.held_out is not None:
         return classifier.held_out
     return score_by_folds(classifier, training, sample)
 
 
 @iter_attribute_scores.register(EnsembleClassifier)
-def pooled_summands(classifier: EnsembleClassifier, matrix: DocumentTermMatrix) -> Iterator[Floats]:
-    """Yield Σ_m u_m times the summands of each attribute in the members, shape (n_classes,).
+def iter_ensemble_attribute_scores(
+    classifier: EnsembleClassifier, matrix: DocumentTermMatrix
+) -> Iterator[Floats]:
+    """Yield Σ_m u_m times the scores of each attribute in the members, shape (n_classes,).
 
-    By evidence p(m | data) is u_m.
+    For a mixture u_m is p(m | data).
     """
-    weights = classifier.weights_in(matrix)[0]
-    summands = [iter_attribute_scores(member, matrix) for member in classifier.members]
-    for attribute in zip(*summands, strict=True):
-        yield weights @ np.stack(attribute)
+    weights = classifier.compute_document_weights(matrix)[0]
+    member_scores = [iter_attribute_scores(member, matrix) for member in classifier.members]
+    for attribute_scores in zip(*member_scores, strict=True):
+        yield weights @ np.stack(attribute_scores)
 
 
 @get_classifier_parameters.register(EnsembleClassifier)
-def member_parameters(classifier: EnsembleClassifier) -> ClassifierParameters:
-    """Return scale and exponent of the weight of each member, by its name as in ``--set members``."""
+def get_ensemble_parameters(classifier: EnsembleClassifier) -> ClassifierParameters:
+    """Return c and β of each member, by its name as in ``--set members``."""
     from nbtext.classifiers.inspection import ClassifierParameters
 
-    scales, exponents = (part.tolist() for part in classifier.ensemble_weights)
     names = classifier.training.settings.member_names
-    weights = zip(scales, exponents, strict=True)
-    return ClassifierParameters(member_weights=dict(zip(names, weights, strict=True)))
+    weights = classifier.ensemble_weights
+    pairs = zip(weights.scale.tolist(), weights.exponent.tolist(), strict=True)
+    return ClassifierParameters(member_weights=dict(zip(names, pairs, strict=True)))
 
 
 @collect_fit_warnings.register(EnsembleClassifier)
-def warnings_of_members(classifier: EnsembleClassifier) -> list[str]:
-    """Return those of the members."""
-    return [warning for member in classifier.members for warning in collect_fit_warnings(member)]
+def collect_member_fit_warnings(classifier: EnsembleClassifier) -> list[str]:
+    """Return the warnings of all members."""
+    warnings = []
+    for member in classifier.members:
+        warnings.extend(collect_fit_warnings(member))
+    return warnings
 
 
-def _pooled(scores: Floats, weights: Floats) -> Floats:
-    """Return Σ_m u_m s_mk, shape (n_docs, n_classes), from scores of shape (n_docs, n_members, n_classes) and u, shape (n_docs, n_members)."""
+def _combine_scores(scores: Floats, weights: Floats) -> Floats:
+    """Return Σ_m u_m s_mk, shape (n_docs, n_classes).
+
+    ``scores`` have the shape (n_docs, n_members, n_classes), ``weights`` u (n_docs, n_members).
+    """
     return (weights[:, :, np.newaxis] * scores).sum(axis=1)
 
 
 def compute_evidence_weights(members: Sequence[Classifier]) -> Floats:
-    """Return p(m | data) of models of the same data, shape (n_members,), equally probable before; at least `LEAST_WEIGHT`, so that none is 0."""
+    """Return p(m | data) of models of the same data, equally probable before, (n_members,).
+
+    Each is at least `MIN_MEMBER_WEIGHT`.
+    """
     from nbtext.language_model.measures import compute_model_posteriors
 
-    evidences = []
+    log_evidences = []
     for member in members:
-        of_parts = [part.evidence for part in compute_component_fits(member)]
-        evidences.append(
-            sum(float(evidence.sum()) for evidence in of_parts if evidence is not None)
-        )
-    return np.array(
-        [max(each.probability, LEAST_WEIGHT) for each in compute_model_posteriors(evidences)]
-    )
+        log_evidence = 0.0
+        for component in compute_component_fits(member):
+            if component.evidence is not None:
+                log_evidence += float(component.evidence.sum())
+        log_evidences.append(log_evidence)
+    posteriors = compute_model_posteriors(log_evidences)
+    return np.array([max(model.probability, MIN_MEMBER_WEIGHT) for model in posteriors])
 
 
-def _given_smoothing(training: Training) -> list[float | None]:
-    """Return the pseudo-count of each member that is given, None where it is chosen."""
+def _get_fixed_smoothing(training: Training) -> list[float | None]:
+    """Return the pseudo-count that the settings fix for each member, None if it is chosen."""
+    member_settings = training.settings.member_settings
     if training.settings.estimate == "ml":
-        return [training.smoothing] * len(training.settings.member_settings)
+        return [training.smoothing for _ in member_settings]
     return [
-        each.smoothing if isinstance(each.smoothing, float) else None
-        for each in training.settings.member_settings
+        settings.smoothing if isinstance(settings.smoothing, float) else None
+        for settings in member_settings
     ]
 
 
-def _member_smoothing(training: Training) -> list[float]:
-    """Return the pseudo-count of each member: the given one, or what each chooses for itself."""
-    given = _given_smoothing(training)
-    numbers = []
-    for place, member in enumerate(training.settings.member_settings):
-        number = given[place]
-        if number is not None:
-            numbers.append(number)
-        elif place == 0:
-            numbers.append(training.smoothing)
+def _choose_member_smoothing(training: Training) -> list[float]:
+    """Return the pseudo-count of each member: the fixed one, or the choice of its classifier."""
+    pseudo_counts = []
+    member_settings = training.settings.member_settings
+    fixed_values = _get_fixed_smoothing(training)
+    for index, (settings, fixed) in enumerate(zip(member_settings, fixed_values, strict=True)):
+        if fixed is not None:
+            pseudo_counts.append(fixed)
+        elif index == 0:
+            pseudo_counts.append(training.smoothing)
         else:
-            of_member = replace(training, settings=member)
-            numbers.append(load_classifier_class(member.classifier).choose_smoothing(of_member))
-    return numbers
+            member_class = load_classifier_class(settings.classifier)
+            pseudo_counts.append(
+                member_class.choose_smoothing(replace(training, settings=settings))
+            )
+    return pseudo_counts
 
 
-def _trainings(training: Training, smoothing: Sequence[float]) -> list[Training]:
-    """Return what each member is estimated from."""
-    models = zip(training.settings.member_settings, smoothing, strict=True)
+def _make_member_trainings(training: Training, smoothing: Sequence[float]) -> list[Training]:
+    """Return the `Training` of each member, with its settings and pseudo-count."""
+    pairs = zip(training.settings.member_settings, smoothing, strict=True)
     return [
         replace(training, settings=settings, smoothing=pseudo_count)
-        for settings, pseudo_count in models
+        for settings, pseudo_count in pairs
     ]

@@ -1,9 +1,10 @@
-"""The interface that all classifiers implement, what they are estimated from, and the class prior.
+"""The interface of classifiers, the data that they are estimated from, and the class prior.
 
-A classifier is a module of this room and a line of `nbtext.settings.CLASSIFIERS`. It is estimated
-from a `Training`. `Classifier` is what training, scoring and calibration need of it. What other rooms
-show or ask, and few classifiers can tell, is a generic function (`functools.singledispatch`) below the
-classes: it has an answer for all classifiers, and a classifier registers another in its own module.
+A classifier is a module of this package and an entry of `nbtext.settings.CLASSIFIERS`. It is
+estimated from a `Training`. The class `Classifier` has the methods that training, scoring and
+calibration call. Views of a classifier that other packages show are generic functions
+(`functools.singledispatch`) at the end of this file. Each has a default for all classifiers, and a
+classifier may register its own version in its module.
 """
 
 from __future__ import annotations
@@ -47,98 +48,121 @@ if TYPE_CHECKING:
 
 
 def load_classifier_class(name: ClassifierName) -> type[Classifier]:
-    """Return the class of a name of `CLASSIFIERS`, and import its module: ``nearest-centroid`` would be in `nearest_centroid.py`."""
+    """Import the module of a classifier of `CLASSIFIERS` and return its class.
+
+    The module of ``nearest-centroid`` would be `nearest_centroid.py`.
+    """
     module = import_module(f"nbtext.classifiers.{name.replace('-', '_')}")
     return getattr(module, CLASSIFIERS[name])
 
 
 def select_classifier_class(statistics: CellCounts, settings: Settings) -> type[Classifier]:
-    """Return the class of the classifier: that of the settings, for attributes that are no features of it one around it, or the one for several labels."""
-    kind = load_classifier_class(settings.classifier)
+    """Return the class of the model of a corpus.
+
+    For multi-label documents it is the `MULTI_LABEL_CLASS` of the classifier of the settings. For
+    documents with attributes that are not among its own features it is `AttributedClassifier`.
+    """
+    text_class = load_classifier_class(settings.classifier)
     if not statistics.posterior_type.is_exclusive:
-        module, several = kind.MULTI_LABEL_CLASS
-        return getattr(import_module(f"nbtext.classifiers.{module}"), several)
-    if kind.HAS_COLUMN_FEATURES or not statistics.attributes.names:
-        return kind
+        module, class_name = text_class.MULTI_LABEL_CLASS
+        return getattr(import_module(f"nbtext.classifiers.{module}"), class_name)
+    if text_class.HAS_COLUMN_FEATURES or not statistics.attributes.names:
+        return text_class
     return import_module("nbtext.classifiers.with_attributes").AttributedClassifier
 
 
 def compute_class_prior(kind: ClassPrior, statistics: ClassStatistics) -> Floats:
-    """Return π_k, shape (n_classes,): ``empirical`` D_k / D, ``smoothed:A`` (D_k + A) / (D + A·K), ``uniform`` 1 / K, or weights by label.
+    """Return the class prior π_k, shape (n_classes,).
 
-    Weights are divided by their sum. A class without documents has the prior 0. Where documents have several labels, π_k is as in `compute_log_prior_odds`. Raises
-    `UsageError` if a class has no weight, or none a weight above 0. Source: Gambosi's notes; IIR eq. 13.5.
+    ``kind`` is ``empirical`` for D_k / D, ``smoothed:A`` for (D_k + A) / (D + A·K), ``uniform`` for
+    1 / K, or a weight for each class, divided by their sum. A class without documents has prior 0.
+    For multi-label documents, `compute_log_prior_odds` has the formula. Raise `UsageError` if a
+    class lacks a weight or no weight is above 0. Source: Gambosi's notes; IIR eq. 13.5.
     """
-    missing = (
-        []
-        if isinstance(kind, str)
-        else [label for label in statistics.classes if label not in kind]
-    )
-    if missing:
-        raise UsageError(
-            f"the class prior has no number for class {missing[0]!r}",
-            hint="give one for every class",
-        )
+    if not isinstance(kind, str):
+        for label in statistics.classes:
+            if label not in kind:
+                raise UsageError(
+                    f"the class prior has no number for class {label!r}",
+                    hint="give one for every class",
+                )
     weights = compute_prior_weights(kind, statistics)
     if not weights.any():
         raise UsageError(
             "the class prior leaves no class possible",
             hint="give a class of the corpus a weight above 0",
         )
-    prior: Floats = weights / weights.sum()
     if not statistics.posterior_type.is_exclusive and isinstance(kind, str):
-        prior = 1 / (
-            1
-            + np.exp(
-                -compute_log_prior_odds(kind, statistics.class_documents, statistics.n_documents)
-            )
-        )
+        log_odds = compute_log_prior_odds(kind, statistics.class_documents, statistics.n_documents)
+        return np.asarray(1 / (1 + np.exp(-log_odds)))
+    prior: Floats = weights / weights.sum()
     return prior
 
 
 def compute_declared_prior(settings: Settings, statistics: ClassStatistics) -> Floats | None:
-    """Return π_k where it is not the shares of the training documents, shape (n_classes,), else None. ``statistics`` are weighed as training weighs them."""
-    is_of_shares = settings.class_prior == "empirical" and settings.class_weight is None
-    return None if is_of_shares else compute_class_prior(settings.class_prior, statistics)
+    """Return π_k, shape (n_classes,), or None if it is the proportions of training documents.
+
+    ``statistics`` have the weights of training.
+    """
+    if settings.class_prior == "empirical" and settings.class_weight is None:
+        return None
+    return compute_class_prior(settings.class_prior, statistics)
 
 
-def leave_one_out_prior(
-    kind: ClassPrior, statistics: ClassStatistics, number: int, weight: float
+def compute_leave_one_out_prior(
+    kind: ClassPrior, statistics: ClassStatistics, label_index: int, document_weight: float
 ) -> Floats:
-    """Return π_k without one document of class ``number``, shape (n_classes,); all zeros if that leaves no class possible."""
-    others = statistics.class_documents - weight * (np.arange(statistics.n_classes) == number)
-    weights = compute_prior_weights(kind, statistics, others)
+    """Return π_k without one document of a class, shape (n_classes,).
+
+    All π_k are 0 if no class is possible without the document.
+    """
+    removed = np.where(np.arange(statistics.n_classes) == label_index, document_weight, 0.0)
+    weights = compute_prior_weights(kind, statistics, statistics.class_documents - removed)
     return weights / (weights.sum() or 1.0)
 
 
 def compute_prior_weights(
-    kind: ClassPrior, statistics: ClassStatistics, documents: Numbers | None = None
+    kind: ClassPrior, statistics: ClassStatistics, class_documents: Numbers | None = None
 ) -> Floats:
-    """Return numbers in proportion to π_k, shape (n_classes,), 0 without documents: of those of the statistics, or of so many by class."""
-    documents = statistics.class_documents if documents is None else documents
+    """Return numbers in proportion to π_k, shape (n_classes,); 0 for a class without documents.
+
+    ``class_documents``, shape (n_classes,), replace the documents of the statistics.
+    """
+    if class_documents is None:
+        class_documents = statistics.class_documents
     if not isinstance(kind, str):
         weights = np.array([kind[label] for label in statistics.classes])
     elif kind == "uniform":
-        weights = np.ones(len(documents))
+        weights = np.ones(len(class_documents))
+    elif kind == "empirical":
+        weights = class_documents.astype(np.float64)
     else:
-        weights = documents + (0.0 if kind == "empirical" else float(kind.partition(":")[2]))
-    return np.where(documents > 0, weights, 0.0)
+        weights = class_documents + float(kind.partition(":")[2])
+    return np.where(class_documents > 0, weights, 0.0)
 
 
 LABEL_PRIOR_PSEUDO_DOCUMENTS = 0.5
-"""Documents added to those with a label and to those without: no label is certain, or impossible, before the text is read."""
+"""Pseudo-documents with and without each label, so that no label is certain or impossible."""
 
 
 def compute_log_prior_odds(
-    kind: ClassPrior, documents: Numbers, n_documents: Numbers | float
+    kind: ClassPrior, label_documents: Numbers, n_documents: Numbers | float
 ) -> Floats:
-    """Return log π_k/(1 − π_k) of labels that so many of the documents have, of any shape that broadcasts."""
+    """Return log π_k/(1 − π_k) of labels that ``label_documents`` of the documents have, in nats.
+
+    The arguments have shapes that broadcast.
+
+    >>> odds = np.exp(compute_log_prior_odds("empirical", np.array([2, 0]), 3))
+    >>> odds.round(9).tolist() == [round(2.5 / 1.5, 9), round(0.5 / 3.5, 9)]
+    True
+    """
     if kind == "uniform":
-        return np.zeros(np.broadcast_shapes(np.shape(documents), np.shape(n_documents)))
-    more = (
-        LABEL_PRIOR_PSEUDO_DOCUMENTS if kind == "empirical" else float(str(kind).partition(":")[2])
-    )
-    return np.log(documents + more) - np.log(n_documents - documents + more)
+        return np.zeros(np.broadcast_shapes(np.shape(label_documents), np.shape(n_documents)))
+    pseudo_documents = LABEL_PRIOR_PSEUDO_DOCUMENTS
+    if kind != "empirical":
+        pseudo_documents = float(str(kind).partition(":")[2])
+    log_with_label = np.log(label_documents + pseudo_documents)
+    return log_with_label - np.log(n_documents - label_documents + pseudo_documents)
 
 
 def compute_label_log_prior_odds(training: Training) -> Floats:
@@ -149,11 +173,15 @@ def compute_label_log_prior_odds(training: Training) -> Floats:
     )
 
 
-def get_default_smoothing(training: Training, per_term: float) -> float:
-    """Return the pseudo-count for ``auto`` where no evidence decides it: so much per term, or with the prior shape ``background`` of all terms."""
+def get_default_smoothing(training: Training, pseudo_count: float) -> float:
+    """Return the smoothing for ``auto`` if it is not chosen by evidence.
+
+    It is ``pseudo_count`` per term, or μ, the sum over all terms, for the prior shape
+    ``background``.
+    """
     if training.settings.prior_shape == "symmetric":
-        return per_term
-    return per_term * max(int(np.count_nonzero(training.selected)), 1)
+        return pseudo_count
+    return pseudo_count * max(int(np.count_nonzero(training.selected)), 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,36 +190,34 @@ class Training:
 
     statistics: ClassStatistics
     selected: Mask
-    """The terms that count, shape (n_terms,)."""
+    """True for the terms that count, shape (n_terms,)."""
     smoothing: float
-    """Without a meaning while it is to be chosen."""
+    """The pseudo-count, or μ. Undefined until it is chosen."""
     settings: Settings
     documents: CountedDocuments | None = None
     """All documents, for classifiers that need them."""
     sample: CountedDocuments | None = None
-    """The documents that the model keeps, for classifiers that learn from them."""
+    """The documents that the model keeps, for classifiers that need them."""
     term_pseudo_counts: TermPseudoCounts = NO_TERM_PSEUDO_COUNTS
-    """The pseudo-counts of terms that do not have ``smoothing``."""
+    """Pseudo-counts of terms that differ from ``smoothing``."""
     term_selector: Callable[[ClassStatistics], Mask] | None = None
-    """Selects terms from fewer documents; None if the selection does not depend on labels."""
+    """Selects terms from fewer documents. None if the selection does not depend on labels."""
 
     @cached_property
     def column_features(self) -> ColumnFeatures:
-        """The features of a classifier that takes columns."""
+        """The features of a classifier with `Classifier.HAS_COLUMN_FEATURES`."""
         from nbtext.classifiers.attribute_likelihoods import ColumnFeatures
 
         return ColumnFeatures.from_statistics(self.statistics, self.selected)
 
     def select_terms(self, statistics: ClassStatistics) -> Mask:
-        """Return the terms that count if only these documents are known, shape (n_terms,)."""
-        return (
-            self.selected & statistics.term_occurs
-            if self.term_selector is None
-            else self.term_selector(statistics)
-        )
+        """Return the terms that count if only the documents of ``statistics`` are known."""
+        if self.term_selector is None:
+            return self.selected & statistics.term_occurs
+        return self.term_selector(statistics)
 
     def require_all_documents(self) -> CountedDocuments:
-        """Return all documents; raise `UsageError` if there is only a sample of them."""
+        """Return all documents; raise `UsageError` if the model has only a sample of them."""
         if self.documents is None:
             raise UsageError(
                 "AIC and BIC need all documents, and the model keeps a sample of them",
@@ -200,19 +226,20 @@ class Training:
         return self.documents
 
     def compute_weighted_statistics(self) -> ClassStatistics:
-        """Return the statistics with weighted cells in place of counts, from the documents if they are needed: what pseudo-counts are added to."""
+        """Return the statistics with weighted cells, to which pseudo-counts are added.
+
+        Weights of tf-idf are computed from the documents.
+        """
         weighting = self.settings.weighting
         if weighting == "counts":
             return self.statistics
         from nbtext.counts.weighting import weigh_cells
 
-        return replace(
-            self.statistics,
-            cell_counts=weigh_cells(weighting, self.statistics, self.selected, self.documents),
-        )
+        cells = weigh_cells(weighting, self.statistics, self.selected, self.documents)
+        return replace(self.statistics, cell_counts=cells)
 
     def estimate_language_models(self, statistics: ClassStatistics) -> LanguageModels:
-        """Return the language models of these counts under the settings."""
+        """Return the language models of these statistics under the settings."""
         return LanguageModels(
             statistics,
             self.selected,
@@ -225,54 +252,62 @@ class Training:
 
 @dataclass(frozen=True, eq=False)
 class Classifier(ABC):
-    """A model estimated from counts that scores documents: `estimate` and `joint_log_likelihood` are enough."""
+    """A model that is estimated from counts and scores documents.
+
+    Subclasses must define `estimate` and `joint_log_likelihood`.
+    """
 
     NEEDS_SAMPLE: ClassVar[bool] = False
-    """True if `estimate` needs the sample."""
+    """True if `estimate` needs the sample of documents."""
     DEFAULT_PSEUDO_COUNT: ClassVar[float] = 0.1
-    """The smoothing for ``auto`` where no evidence decides it."""
+    """The pseudo-count for ``auto`` if it is not chosen by evidence."""
     HAS_NUMBER_FEATURES: ClassVar[bool] = False
-    """True if numeric attributes are among its own features."""
+    """True if numeric attributes are among the features of the classifier."""
     HAS_COLUMN_FEATURES: ClassVar[bool] = False
-    """True if all attributes are, so that their likelihoods have no part in its scores."""
-
+    """True if all attributes are among the features, so that their likelihoods are not added."""
     MULTI_LABEL_CLASS: ClassVar[tuple[str, str]] = ("multi_label", "OneVsRestClassifier")
-    """Module and class of the model for documents that may have several labels."""
+    """Module and name of the class for multi-label documents."""
 
     training: Training
 
     @classmethod
     def choose_smoothing(cls, training: Training) -> float:
-        """Return the pseudo-count for ``auto``, or with the prior shape ``background`` μ: by default that of the greatest evidence."""
+        """Return the smoothing for ``auto``, by default that of the greatest evidence.
+
+        It is a pseudo-count, or μ for the prior shape ``background``.
+        """
         from nbtext.language_model.smoothing import (
             build_count_histogram,
             choose_smoothing_by_evidence,
         )
 
         prior_shape = training.settings.prior_shape
-        return choose_smoothing_by_evidence(
-            build_count_histogram(
-                training.compute_weighted_statistics(), training.selected, prior_shape
-            ),
-            prior_shape,
-        )
+        statistics = training.compute_weighted_statistics()
+        histogram = build_count_histogram(statistics, training.selected, prior_shape)
+        return choose_smoothing_by_evidence(histogram, prior_shape)
 
     @classmethod
     @abstractmethod
     def estimate(cls, training: Training) -> Self:
-        """Return the model that follows from the counts."""
+        """Estimate the model."""
 
     def refit(self, training: Training) -> Self:
-        """Return the model of fewer documents; whatever this one chose from all documents stays as it is."""
+        """Estimate the model of fewer documents.
+
+        Parameters that this model chose from all documents stay the same.
+        """
         return self.estimate(training)
 
     def to_arrays(self) -> Arrays:
-        """Return the flat arrays that the model file keeps beside the statistics, by name."""
+        """Return the flat arrays by name that the model file stores besides the statistics."""
         return {}
 
     @classmethod
     def from_arrays(cls, training: Training, arrays: Arrays) -> Self:
-        """Return the model that had these `arrays`, from statistics without documents; raise `ModelError` if no model can have had them."""
+        """Restore the model from statistics without documents and the result of `to_arrays`.
+
+        Raise `ModelError` if no model has these arrays.
+        """
         require_valid_model(not arrays, "its classifier keeps nothing beside the statistics")
         return cls.estimate(training)
 
@@ -283,41 +318,53 @@ class Classifier(ABC):
 
     @cached_property
     def log_prior(self) -> Floats:
-        """log π_k, shape (n_classes,); −inf for a class that the prior rules out."""
+        """log π_k, shape (n_classes,); −inf for a class that the prior excludes."""
         return log(self.prior)
 
     @abstractmethod
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
-        """Return log p(d, C_k) of each document, shape (n_docs, n_classes), in nats, and the tokens that count, shape (n_docs,).
+        """Return log p(d, C_k) of each document, shape (n_docs, n_classes), in nats.
 
-        A classifier that is not generative returns its scores.
+        A classifier that is not generative returns its scores. Also return the number of tokens
+        that count, shape (n_docs,).
         """
 
     @classmethod
-    def is_leave_one_out_exact(cls, settings: Settings, unit: int) -> bool:
-        """Return whether `leave_one_out` works on counts of this unit, weighed by class if settings say so."""
+    def is_leave_one_out_exact(cls, settings: Settings, weight_unit: int) -> bool:
+        """Return True if `leave_one_out` supports these settings.
+
+        ``weight_unit`` is the unit of the weights of documents in the statistics.
+        """
         return False
 
     def leave_one_out(self, documents: CountedDocuments) -> HeldOutScores:
-        """Score documents that the model was estimated from, each by the model of all others, exactly; raise `UsageError` if it cannot."""
+        """Score training documents, each by the exact model of all other documents.
+
+        Raise `UsageError` if the model does not support it.
+        """
         raise UsageError(
             "this model cannot leave out single documents exactly", hint="cross-validate with folds"
         )
 
     def to_log_scale(self, scores: Floats, lengths: Ints) -> Floats:
-        """Return the scores on the scale of log-probabilities, in the same order, shape (n_docs, n_classes), for calibration.
+        """Return scores on the scale of log-probabilities, for calibration.
 
-        ``lengths``: tokens of terms that count, shape (n_docs,). Scores of a generative model are on that scale already.
+        ``scores`` and the result have the shape (n_docs, n_classes), and the classes the same
+        order. ``lengths`` are tokens that count, shape (n_docs,). Scores of generative models are
+        on that scale.
         """
         return scores
 
     def list_calibration_variants(self) -> Sequence[Self]:
-        """Return models with the same scores but another `log_scale`; calibration takes the one that makes unseen documents most probable."""
+        """Return models with the same scores and different versions of `to_log_scale`.
+
+        Calibration chooses the one that makes held-out documents most probable.
+        """
         return (self,)
 
     @property
     def default_length_exponent(self) -> float:
-        """The exponent of the length in the usual temperature: 0 if scores are about as sure as they should be."""
+        """The exponent of the length in the default temperature; 0 for calibrated scores."""
         return 0.0
 
 
@@ -327,40 +374,50 @@ class AdditiveClassifier(Classifier):
     @property
     @abstractmethod
     def bias(self) -> Floats:
-        """The part of the scores that is the same for every document, shape (n_classes,), in nats: for most the log class prior."""
+        """The scores of a document without terms, shape (n_classes,), in nats.
+
+        For most classifiers it is the log class prior.
+        """
 
     def compute_document_biases(self, matrix: DocumentTermMatrix) -> Floats:
-        """Return what documents of known terms get beside their terms, shape (n_docs, n_classes), in nats: by default `bias`."""
+        """Return the bias of each document, shape (n_docs, n_classes), in nats."""
         return np.tile(self.bias, (matrix.n_documents, 1))
 
     def compute_features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
-        """Return the features of documents, made of the counts of known terms: by default the counts."""
+        """Return the features of documents, by default the counts of their scored terms."""
         return matrix
 
     def get_scored_terms(self) -> Mask:
-        """Return the terms that count in a score, shape (n_terms,)."""
+        """Return True for terms that contribute to scores, shape (n_terms,)."""
         return self.training.selected
 
     @abstractmethod
-    def score_terms(self, terms: Ints, amounts: Numbers) -> Floats:
-        """Return what terms with these features, shapes (n,), add to the scores, shape (n, n_classes), in nats."""
+    def score_terms(self, terms: Ints, features: Numbers) -> Floats:
+        """Return the contributions of features to the scores, shape (n, n_classes), in nats.
+
+        ``terms`` and ``features`` have the shape (n,).
+        """
 
     def compute_score_differences(
-        self, features: DocumentTermMatrix, answers: Ints, rivals: Ints
+        self, features: DocumentTermMatrix, classes: Ints, rivals: Ints
     ) -> Floats:
-        """Return what each feature adds to the score of its answer less that of its rival, shape (n_entries,), in nats.
+        """Return the contribution of each entry to the score of its class minus its rival's score.
 
-        ``answers`` and ``rivals`` are class numbers, shape (n_entries,), −1 for a score of 0. nan where a term rules out both. At most `MAX_BLOCK_TERM_WEIGHTS`
-        scores are in memory.
+        ``classes`` and ``rivals`` are class indices, shape (n_entries,); −1 has the score 0. The
+        result has the shape (n_entries,), in nats, and is nan where a term excludes both classes.
+        At most `MAX_BLOCK_TERM_WEIGHTS` scores are in memory at once.
         """
-        nats = np.empty(features.terms.size)
-        for part in iter_blocks(np.arange(nats.size), self.bias.size, MAX_BLOCK_TERM_WEIGHTS):
-            rows = np.arange(part.size)
-            scores = np.column_stack(
-                (self.score_terms(features.terms[part], features.counts[part]), np.zeros(part.size))
+        differences = np.empty(features.terms.size)
+        all_entries = np.arange(differences.size)
+        for entries in iter_blocks(all_entries, self.bias.size, MAX_BLOCK_TERM_WEIGHTS):
+            rows = np.arange(entries.size)
+            scores = self.score_terms(features.terms[entries], features.counts[entries])
+            # The last column, index −1, is 0.
+            scores = np.column_stack((scores, np.zeros(entries.size)))
+            differences[entries] = subtract_scores(
+                scores[rows, classes[entries]], scores[rows, rivals[entries]]
             )
-            nats[part] = subtract_scores(scores[rows, answers[part]], scores[rows, rivals[part]])
-        return nats
+        return differences
 
 
 class LinearClassifier(AdditiveClassifier):
@@ -371,61 +428,72 @@ class LinearClassifier(AdditiveClassifier):
         """Return the weights of terms, shape (n, n_classes), in nats."""
 
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
-        """Return bias and weights times features, summed over the terms of each document."""
-        known = self.get_scored_terms()
-        matrix = matrix if known.all() else matrix.select_terms(known)
+        """Return bias and weights times features, summed over the terms of each document.
+
+        The shape is (n_docs, n_classes). Also return the number of tokens that count, (n_docs,).
+        """
+        scored_terms = self.get_scored_terms()
+        if not scored_terms.all():
+            matrix = matrix.select_terms(scored_terms)
         scores = np.tile(self.bias, (matrix.n_documents, 1))
         self.add_term_scores(scores, self.compute_features(matrix))
         return scores, matrix.known_tokens
 
     def add_term_scores(self, scores: Floats, features: DocumentTermMatrix) -> None:
         """Add weights times features to the scores, shape (n_docs, n_classes)."""
-        add_weighted_sums(scores, features, self.training.statistics.n_terms, self.compute_weights)
+        n_terms = self.training.statistics.n_terms
+        add_weighted_sums(scores, features, n_terms, self.compute_weights)
 
-    def score_terms(self, terms: Ints, amounts: Numbers) -> Floats:
+    def score_terms(self, terms: Ints, features: Numbers) -> Floats:
         """Return weights times features, shape (n, n_classes), in nats."""
-        return amounts[:, np.newaxis] * self.compute_weights(terms)
+        return features[:, np.newaxis] * self.compute_weights(terms)
 
     def compute_score_differences(
-        self, features: DocumentTermMatrix, answers: Ints, rivals: Ints
+        self, features: DocumentTermMatrix, classes: Ints, rivals: Ints
     ) -> Floats:
-        """Return x_jd (w_j,answer − w_j,rival) of each entry."""
-        once = features._replace(counts=np.ones_like(features.counts))
-        return features.counts * super().compute_score_differences(once, answers, rivals)
+        """Return x_jd (w_j,class − w_j,rival) of each entry, shape (n_entries,), in nats."""
+        ones = features._replace(counts=np.ones_like(features.counts))
+        return features.counts * super().compute_score_differences(ones, classes, rivals)
 
 
 class LabelClassifier(LinearClassifier):
-    """A linear classifier that may be the model of a label against the rest, where documents have several."""
+    """A linear classifier that `OneVsRestClassifier` can use for multi-label documents."""
 
     @abstractmethod
-    def compute_weights_vs_rest(self, everything: Self, terms: Ints) -> Floats:
-        """Return the weights of terms for each class less those for all documents without it, shape (n, n_classes), in nats.
+    def compute_weights_vs_rest(self, overall: Self, terms: Ints) -> Floats:
+        """Return the weights of terms for each class minus those for documents outside it.
 
-        ``everything`` is the model of all documents, of one class.
+        ``overall`` is the model of all documents, of one class. The result has the shape
+        (n, n_classes), in nats.
         """
 
-    def compute_bias_vs_rest(self, everything: Self) -> Floats:
-        """Return what is the same for every document beside the prior, for each class less that for all documents without it, shape (n_classes,)."""
+    def compute_bias_vs_rest(self, overall: Self) -> Floats:
+        """Return the bias of each class minus that of documents outside it, without the prior.
+
+        The result has the shape (n_classes,), in nats.
+        """
         return np.zeros(self.training.statistics.n_classes)
 
 
 @singledispatch
 def unwrap_text_classifier(classifier: Classifier) -> Classifier:
-    """Return the classifier of the texts alone, without attributes."""
+    """Return the classifier of the texts, without attributes."""
     return classifier
 
 
 @singledispatch
 def get_additive_classifier(classifier: Classifier) -> AdditiveClassifier | None:
     """Return the classifier if its scores are sums over terms, else None."""
-    return classifier if isinstance(classifier, AdditiveClassifier) else None
+    if isinstance(classifier, AdditiveClassifier):
+        return classifier
+    return None
 
 
 @singledispatch
 def get_attribute_likelihoods(classifier: Classifier) -> AttributeLikelihoods | None:
-    """Return the distributions of the attributes in each class; None for a model of texts alone.
+    """Return the distributions of the attributes in each class; None without attributes.
 
-    They have a part in the scores, or are only shown.
+    Some classifiers add them to the scores. For all others they are only shown.
     """
     statistics = classifier.training.statistics
     settings = classifier.training.settings
@@ -438,13 +506,16 @@ def get_attribute_likelihoods(classifier: Classifier) -> AttributeLikelihoods | 
 
 @singledispatch
 def iter_attribute_scores(classifier: Classifier, matrix: DocumentTermMatrix) -> Iterable[Floats]:
-    """Return what each attribute of one document adds to the scores, each of shape (n_classes,), in nats."""
+    """Yield the contribution of each attribute of one document to the scores.
+
+    Each has the shape (n_classes,), in nats.
+    """
     return ()
 
 
 @singledispatch
 def get_term_probabilities(classifier: Classifier) -> TermProbabilities | None:
-    """Return the probabilities of terms in each class that scores are made of; None for a model that has none of the class itself."""
+    """Return the probabilities of terms in each class; None if the model does not have any."""
     return None
 
 
@@ -453,27 +524,29 @@ def compute_log_likelihood_per_token(
     classifier: Classifier,
     scores: Floats,
     lengths: Ints,
-    unknown: Ints,
+    unknown_lengths: Ints,
 ) -> ScoresAndTokens | None:
-    """Return the log-likelihood per token of scored documents under their best class, in nats, and their tokens; both of shape (n_docs,).
+    """Return the log-likelihood per token under the most probable class, and the tokens.
 
-    Unknown tokens count; 0 for a document without tokens. None for a model that gives tokens no probability.
+    ``lengths`` are tokens that count, ``unknown_lengths`` all other tokens. Both results have the
+    shape (n_docs,), the first is in nats, and 0 for a document without tokens. Return None if the
+    model does not define probabilities of tokens.
     """
     return None
 
 
 @singledispatch
 def compute_component_fits(classifier: Classifier) -> list[ComponentFit]:
-    """Return how well each part of the model but the class prior fits its counts; raise `UsageError` where that is not defined.
+    """Return the fit of each component of the model, except the class prior, to its counts.
 
-    Empty for a model that is not generative.
+    The list is empty if the model is not generative. Raise `UsageError` if a fit is not defined.
     """
     return []
 
 
 @singledispatch
 def get_classifier_parameters(classifier: Classifier) -> ClassifierParameters:
-    """Return the parameters that an overview shows of few classifiers."""
+    """Return parameters to show that only some classifiers have."""
     from nbtext.classifiers.inspection import ClassifierParameters
 
     return ClassifierParameters()
@@ -485,8 +558,8 @@ def collect_fit_warnings(classifier: Classifier) -> list[str]:
     return []
 
 
-def subtract_scores(of_answers: Floats, of_rivals: Floats) -> Floats:
-    """Return the one less the other, nan without a warning where both are infinite."""
+def subtract_scores(scores: Floats, rival_scores: Floats) -> Floats:
+    """Return the differences of scores, nan without a warning where both are infinite."""
     with np.errstate(invalid="ignore"):
-        found: Floats = of_answers - of_rivals
-    return found
+        differences: Floats = scores - rival_scores
+    return differences

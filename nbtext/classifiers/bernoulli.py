@@ -1,7 +1,8 @@
-"""Bernoulli naive Bayes: for every term a document of class k tosses a coin, so absent terms count too.
+"""Bernoulli naive Bayes: a document of class k tosses a coin for each term, so absent terms count.
 
-log p(d, C_k) = log π_k + Σ_j [x_j log θ_jk + (1 − x_j) log(1 − θ_jk)], x_j = 1 if the document holds term j. This is linear in x, with the
-bias log π_k + Σ_j log(1 − θ_jk) and weights log(θ_jk / (1 − θ_jk)), so documents stay sparse. θ_jk is estimated under a Beta prior.
+log p(d, C_k) = log π_k + Σ_j [x_j log θ_jk + (1 − x_j) log(1 − θ_jk)], with x_j = 1 if the document
+contains term j. This is linear in x, with the bias log π_k + Σ_j log(1 − θ_jk) and the weights
+log(θ_jk / (1 − θ_jk)), so documents stay sparse. θ_jk is estimated under a Beta prior.
 Sources: IIR section 13.3; McCallum, Nigam (1998); Gambosi's notes, "Bernoulli and Beta".
 """
 
@@ -37,38 +38,62 @@ if TYPE_CHECKING:
         TermProbabilities,
         TwoClassBoundary,
     )
-    from nbtext.language_model.measures import ComponentFit
+    from nbtext.language_model.measures import ComponentFit, MaximumLikelihoodFit
     from nbtext.type_names import Floats, Ints, Numbers, ScoresAndTokens, TermFunction
 
 
 def beta_mean(successes: Numbers, trials: Numbers, a: Floats | float, b: Floats | float) -> Floats:
     """Return θ = (n_1 + a) / (n + a + b), the mean of the posterior Beta(n_1 + a, n_0 + b).
 
-    ``successes`` n_1 and ``trials`` n have shapes that broadcast; in Bernoulli naive Bayes they are documents that hold a term, and documents.
+    ``successes`` n_1 and ``trials`` n have shapes that broadcast. In Bernoulli naive Bayes they
+    are the documents of a class that contain a term, and all documents of the class.
 
-    >>> float(beta_mean(np.array(3.0), np.array(3.0), 1, 1))  # IIR example 13.2, P(Chinese | yes)
+    >>> float(beta_mean(np.array(3), np.array(3), 1, 1))  # IIR example 13.2: P(Chinese | yes)
     0.8
     """
     return divide_or_zero(successes + a, trials + a + b)
 
 
 def beta_mode(successes: Numbers, trials: Numbers, a: Floats | float, b: Floats | float) -> Floats:
-    """Return θ = (n_1 + a − 1) / (n + a + b − 2), the mode of the posterior, for a and b of at least 1; shapes as in `beta_mean`."""
+    """Return θ = (n_1 + a − 1) / (n + a + b − 2), the mode of the posterior.
+
+    ``a`` and ``b`` are at least 1. Shapes are those of `beta_mean`.
+    """
     return divide_or_zero(successes + a - 1, trials + a + b - 2)
 
 
 @dataclass(frozen=True, eq=False)
 class BernoulliNaiveBayes(LabelClassifier):
-    """A class prior π and coins θ, estimated from the documents that hold each term; a pseudo-count is added to each side of a coin."""
+    """A class prior π and a coin θ for each term and class.
+
+    A pseudo-count is added to each side of a coin.
+
+    IIR, example 13.2: is a document about China? With smoothing 1 and the classes no and yes, θ of
+    chinese is (1 + 1)/(1 + 2) and (3 + 1)/(3 + 2), θ of tokyo is (1 + 1)/(1 + 2) and
+    (0 + 1)/(3 + 2):
+
+    >>> from fractions import Fraction
+    >>> from nbtext import TextClassifier
+    >>> words = {"stemmer": "none", "stop_words": "none"}
+    >>> model = TextClassifier(classifier="bernoulli", smoothing=1, calibration="none", **words)
+    >>> texts = ["Chinese Beijing Chinese", "Chinese Chinese Shanghai", "Chinese Macao"]
+    >>> texts.append("Tokyo Japan Chinese")
+    >>> coins = model.fit(texts, ["yes", "yes", "yes", "no"]).fitted.classifier
+    >>> for term in coins.training.statistics.vocabulary.find(["chinese", "tokyo"]):
+    ...     theta = coins.compute_probability(np.array([term]))
+    ...     print(*(Fraction(p).limit_denominator(100) for p in theta.ravel().tolist()))
+    2/3 4/5
+    2/3 1/5
+    """
 
     @classmethod
     def estimate(cls, training: Training) -> Self:
-        """Return the model that follows from the counts."""
+        """Estimate the model from the counts."""
         return cls(training)
 
     @classmethod
     def choose_smoothing(cls, training: Training) -> float:
-        """Return the pseudo-count of the greatest evidence of presences and absences, of a Beta distribution with both parameters the same."""
+        """Return the pseudo-count of the greatest evidence, under a symmetric Beta prior."""
         from nbtext.language_model.smoothing import (
             build_coin_histogram,
             choose_smoothing_by_evidence,
@@ -84,117 +109,154 @@ class BernoulliNaiveBayes(LabelClassifier):
 
     @cached_property
     def bias(self) -> Floats:
-        """log π_k + Σ_j log(1 − θ_jk) over θ_jk below 1, shape (n_classes,): the score of a document without terms, if no term is certain."""
-        return self.log_prior + self.sum_over_terms(self._log_absence)
+        """log π_k + Σ_j log(1 − θ_jk) over θ_jk below 1, shape (n_classes,).
+
+        It is the score of a document without terms, if every θ_jk is below 1.
+        """
+        return self.log_prior + self.sum_over_terms(self._compute_log_absence)
 
     def compute_weights(self, terms: Ints) -> Floats:
-        """Return log θ_jk − log(1 − θ_jk), shape (n, n_classes); log θ_jk where θ_jk is 1, which the bias leaves out."""
-        return log(self.compute_probability(terms)) - self._log_absence(terms)
+        """Return log θ_jk − log(1 − θ_jk), shape (n, n_classes), in nats.
 
-    def compute_weights_vs_rest(self, everything: Self, terms: Ints) -> Floats:
-        """Return log θ_jk/(1 − θ_jk) less that of the documents without the class, shape (n, n_classes), in nats."""
-        presence, absence = self._of_rest(everything, terms)
+        Where θ_jk is 1, return log θ_jk: the bias omits log(1 − θ_jk).
+        """
+        return log(self.compute_probability(terms)) - self._compute_log_absence(terms)
+
+    def compute_weights_vs_rest(self, overall: Self, terms: Ints) -> Floats:
+        """Return log θ_jk/(1 − θ_jk) minus the same of documents outside the class, in nats.
+
+        The shape is (n, n_classes).
+        """
+        presence, absence = self._estimate_rest(overall, terms)
         return self.compute_weights(terms) - np.log(presence) + np.log(absence)
 
-    def compute_bias_vs_rest(self, everything: Self) -> Floats:
-        """Return Σ_j log(1 − θ_jk) less that of the documents without the class, shape (n_classes,), in nats."""
-        return self.sum_over_terms(
-            lambda terms: (
-                np.log(self.compute_absence_probability(terms))
-                - np.log(self._of_rest(everything, terms)[1])
-            )
-        )
+    def compute_bias_vs_rest(self, overall: Self) -> Floats:
+        """Return Σ_j log(1 − θ_jk) minus the same of documents outside the class, in nats.
 
-    def _of_rest(self, everything: Self, terms: Ints) -> tuple[Floats, Floats]:
-        """Return θ of the documents without each class, and 1 − θ."""
-        holding = everything._holding(terms) - self._holding(terms)
-        of_rest = (
-            everything.training.statistics.class_documents
-            - self.training.statistics.class_documents
+        The shape is (n_classes,).
+        """
+
+        def compute_log_absence_ratio(terms: Ints) -> Floats:
+            _, rest_absence = self._estimate_rest(overall, terms)
+            return np.log(self.compute_absence_probability(terms)) - np.log(rest_absence)
+
+        return self.sum_over_terms(compute_log_absence_ratio)
+
+    def _estimate_rest(self, overall: Self, terms: Ints) -> tuple[Floats, Floats]:
+        """Return θ and 1 − θ of the documents outside each class, both (n, n_classes)."""
+        with_term = overall._count_documents(terms) - self._count_documents(terms)
+        n_documents = (
+            overall.training.statistics.class_documents - self.training.statistics.class_documents
         )
-        presence, absence = self.pseudo_counts(terms)
-        return self._estimate(holding, presence, absence, of_rest), self._estimate(
-            of_rest - holding, absence, presence, of_rest
-        )
+        presence, absence = self.compute_pseudo_counts(terms)
+        theta = self._estimate_side(with_term, n_documents, presence, absence)
+        complement = self._estimate_side(n_documents - with_term, n_documents, absence, presence)
+        return theta, complement
 
     def compute_features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
-        """Return x_j."""
+        """Return x_j, which is 1 for each term of a document."""
         return matrix._replace(counts=np.ones_like(matrix.counts))
 
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
-        """Return bias and weights times features; −inf where without smoothing a document lacks a term that all documents of the class hold."""
+        """Return bias and weights times features, and the tokens that count.
+
+        Without smoothing the score is −inf if a document lacks a term that all documents of the
+        class contain.
+        """
         scores, lengths = super().joint_log_likelihood(matrix)
-        if self.training.term_pseudo_counts.minimum(self.training.smoothing) + 1 == 1:
-            found = np.zeros_like(scores)
-            add_weighted_sums(
-                found,
-                self.compute_features(matrix.select_terms(self.get_scored_terms())),
-                self.get_scored_terms().size,
-                self._certain,
-            )
-            scores[found < self.sum_over_terms(self._certain)] = -np.inf
+        min_pseudo_count = self.training.term_pseudo_counts.minimum(self.training.smoothing)
+        if min_pseudo_count + 1 == 1:
+            self._exclude_classes_of_absent_terms(scores, matrix)
         return scores, lengths
+
+    def _exclude_classes_of_absent_terms(self, scores: Floats, matrix: DocumentTermMatrix) -> None:
+        """Set scores, shape (n_docs, n_classes), to −inf where a certain term is absent."""
+        scored_terms = self.get_scored_terms()
+        n_certain = np.zeros_like(scores)
+        add_weighted_sums(
+            n_certain,
+            self.compute_features(matrix.select_terms(scored_terms)),
+            scored_terms.size,
+            self._mark_certain_terms,
+        )
+        scores[n_certain < self.sum_over_terms(self._mark_certain_terms)] = -np.inf
 
     def compute_probability(self, terms: Ints) -> Floats:
         """Return θ_jk, shape (n, n_classes)."""
-        return self._estimate(self._holding(terms), *self.pseudo_counts(terms))
+        n_documents = self.training.statistics.class_documents
+        presence, absence = self.compute_pseudo_counts(terms)
+        return self._estimate_side(self._count_documents(terms), n_documents, presence, absence)
 
     def compute_absence_probability(self, terms: Ints) -> Floats:
-        """Return 1 − θ_jk, shape (n, n_classes); above 0 under any smoothing, because it is not computed from θ_jk."""
-        presence, absence = self.pseudo_counts(terms)
-        return self._estimate(
-            self.training.statistics.class_documents - self._holding(terms), absence, presence
-        )
+        """Return 1 − θ_jk, shape (n, n_classes).
 
-    def _log_absence(self, terms: Ints) -> Floats:
-        """Return log(1 − θ_jk), shape (n, n_classes), 0 in place of −inf."""
+        It is not computed from θ_jk, so under any smoothing rounding leaves it above 0.
+        """
+        n_documents = self.training.statistics.class_documents
+        presence, absence = self.compute_pseudo_counts(terms)
+        without_term = n_documents - self._count_documents(terms)
+        return self._estimate_side(without_term, n_documents, absence, presence)
+
+    def _compute_log_absence(self, terms: Ints) -> Floats:
+        """Return log(1 − θ_jk), shape (n, n_classes), with 0 in place of −inf."""
         absence = self.compute_absence_probability(terms)
         return np.log(absence, out=np.zeros_like(absence), where=absence > 0)
 
     def compute_posteriors(self, terms: Ints) -> tuple[Floats, Floats]:
-        """Return n_1 + a and n_0 + b of the posterior Beta of θ_jk, both of shape (n, n_classes); nan under maximum likelihood."""
-        holding = self._holding(terms)
-        settings = self.training.settings
-        more = np.nan if settings.estimate == "ml" else float(settings.estimate == "map")
-        a, b = (side + more for side in self.pseudo_counts(terms))
-        return holding + a, self.training.statistics.class_documents - holding + b
+        """Return n_1 + a and n_0 + b of the Beta posterior of θ_jk, both (n, n_classes).
 
-    def pseudo_counts(self, terms: Ints) -> tuple[Floats, Floats]:
-        """Return those of presences and of absences, each of shape (n, 1)."""
-        presence = self.training.term_pseudo_counts.look_up(terms, self.training.smoothing)[
-            :, np.newaxis
-        ]
-        absence = self.training.settings.absence_smoothing
-        return presence, presence if absence is None else np.full_like(presence, absence)
+        Both are nan under maximum likelihood, which has no prior.
+        """
+        estimate = self.training.settings.estimate
+        mode_shift = float(estimate == "map")
+        if estimate == "ml":
+            mode_shift = np.nan
+        presence, absence = self.compute_pseudo_counts(terms)
+        with_term = self._count_documents(terms)
+        without_term = self.training.statistics.class_documents - with_term
+        return with_term + (presence + mode_shift), without_term + (absence + mode_shift)
 
-    def _holding(self, terms: Ints) -> Ints:
+    def compute_pseudo_counts(self, terms: Ints) -> tuple[Floats, Floats]:
+        """Return the pseudo-counts of presence and of absence, both of shape (n, 1)."""
+        training = self.training
+        presence = training.term_pseudo_counts.look_up(terms, training.smoothing)[:, np.newaxis]
+        absence_smoothing = training.settings.absence_smoothing
+        if absence_smoothing is None:
+            return presence, presence
+        return presence, np.full_like(presence, absence_smoothing)
+
+    def _count_documents(self, terms: Ints) -> Ints:
+        """Return the documents of each class that contain each term, shape (n, n_classes)."""
         return self.training.statistics.get_dense_documents(terms)
 
-    def _estimate(
-        self, documents: Ints, a: Floats, b: Floats, of_class: Ints | None = None
-    ) -> Floats:
-        """Return the probability of one side of the coins, with pseudo-counts a of it and b of the other; by default tossed by the documents of a class."""
-        tosses = self.training.statistics.class_documents if of_class is None else of_class
-        if self.training.settings.estimate == "map":
-            return beta_mode(documents, tosses, a + 1, b + 1)
-        return beta_mean(documents, tosses, a, b)
+    def _estimate_side(self, documents: Ints, n_documents: Ints, a: Floats, b: Floats) -> Floats:
+        """Return the probability of one side of the coins, shape (n, n_classes).
 
-    def _certain(self, terms: Ints) -> Floats:
-        """Return 1 where every document of the class holds the term, else 0, shape (n, n_classes)."""
+        ``documents`` show that side, of ``n_documents`` of each class, shape (n_classes,). ``a``
+        is the pseudo-count of that side, ``b`` of the opposite side.
+        """
+        if self.training.settings.estimate == "map":
+            return beta_mode(documents, n_documents, a + 1, b + 1)
+        return beta_mean(documents, n_documents, a, b)
+
+    def _mark_certain_terms(self, terms: Ints) -> Floats:
+        """Return 1 where every document of the class contains the term, else 0."""
         return np.where(self.compute_absence_probability(terms) == 0, 1.0, 0.0)
 
-    def sum_over_terms(self, values: TermFunction) -> Floats:
-        """Return the sum over all selected terms of values of shape (n, n_classes), with at most `MAX_BLOCK_TERM_WEIGHTS` of them in memory."""
+    def sum_over_terms(self, compute_values: TermFunction) -> Floats:
+        """Return the sum over all scored terms of values of shape (n, n_classes).
+
+        At most `MAX_BLOCK_TERM_WEIGHTS` values are in memory at once.
+        """
         total = np.zeros(self.training.statistics.n_classes)
-        for terms in iter_blocks(
-            np.flatnonzero(self.get_scored_terms()), total.size, MAX_BLOCK_TERM_WEIGHTS
-        ):
-            total += values(terms).sum(axis=0)
+        scored_terms = np.flatnonzero(self.get_scored_terms())
+        for terms in iter_blocks(scored_terms, total.size, MAX_BLOCK_TERM_WEIGHTS):
+            total += compute_values(terms).sum(axis=0)
         return total
 
 
 @get_term_probabilities.register(BernoulliNaiveBayes)
-def coin_probabilities(classifier: BernoulliNaiveBayes) -> TermProbabilities:
+def get_coin_probabilities(classifier: BernoulliNaiveBayes) -> TermProbabilities:
     """Return θ_jk."""
     from nbtext.classifiers.inspection import TermProbabilities
 
@@ -210,50 +272,79 @@ def coin_probabilities(classifier: BernoulliNaiveBayes) -> TermProbabilities:
 
 @compute_component_fits.register(BernoulliNaiveBayes)
 def measure_coin_fits(classifier: BernoulliNaiveBayes) -> list[ComponentFit]:
-    """Return log B(n_1 + a, n_0 + b) − log B(a, b) and at maximum likelihood n_1 log θ + n_0 log(1 − θ), summed over coins; n are documents."""
-    from scipy.special import betaln, xlogy
+    """Return the evidence and the maximum-likelihood fit of the coins.
 
-    from nbtext.language_model.measures import ComponentFit, MaximumLikelihoodFit
+    The evidence is the sum over coins of log B(n_1 + a, n_0 + b) − log B(a, b). It is None for
+    maximum likelihood and without pseudo-counts.
+    """
+    from nbtext.language_model.measures import ComponentFit
 
     training = classifier.training
-    statistics = classifier.training.statistics
-    more = float(training.settings.estimate == "map")
-
-    def evidence(terms: Ints) -> Floats:
-        before = [side + more for side in classifier.pseudo_counts(terms)]
-        with np.errstate(invalid="ignore"):
-            found: Floats = betaln(*classifier.compute_posteriors(terms)) - betaln(*before)
-        return np.where(np.isnan(found), 0.0, found)  # a is 0, and no document holds the term
-
-    cells = classifier.get_scored_terms()[statistics.cell_terms]
-    holding = statistics.cell_documents[cells]
-    tosses = statistics.class_documents[statistics.cell_classes[cells]]
-    lacking = tosses - holding
-    log_likelihood = xlogy(holding, holding / tosses) + xlogy(lacking, 1 - holding / tosses)
-    n_coins = statistics.n_classes * int(np.count_nonzero(classifier.get_scored_terms()))
-    n_documents = to_int_or_float(statistics.class_documents.sum())
-    fit = MaximumLikelihoodFit(float(log_likelihood.sum()), n_coins, n_documents)
-    absence = training.settings.absence_smoothing or 0.0
+    settings = training.settings
     pseudo_counts = (
-        training.smoothing + training.term_pseudo_counts.pseudo_counts.sum() + absence + more
+        training.smoothing
+        + training.term_pseudo_counts.pseudo_counts.sum()
+        + (settings.absence_smoothing or 0.0)
+        + float(settings.estimate == "map")
     )
-    has_prior = training.settings.estimate != "ml" and pseudo_counts > 0
-    return [ComponentFit("text", classifier.sum_over_terms(evidence) if has_prior else None, fit)]
+    evidence = None
+    if settings.estimate != "ml" and pseudo_counts > 0:
+        evidence = _compute_coin_evidence(classifier)
+    return [ComponentFit("text", evidence, _fit_coins_by_likelihood(classifier))]
+
+
+def _compute_coin_evidence(classifier: BernoulliNaiveBayes) -> Floats:
+    """Return Σ_j log B(n_1 + a, n_0 + b) − log B(a, b) of each class, shape (n_classes,)."""
+    from scipy.special import betaln
+
+    mode_shift = float(classifier.training.settings.estimate == "map")
+
+    def compute_evidence(terms: Ints) -> Floats:
+        presence, absence = classifier.compute_pseudo_counts(terms)
+        a, b = classifier.compute_posteriors(terms)
+        with np.errstate(invalid="ignore"):
+            evidence: Floats = betaln(a, b) - betaln(presence + mode_shift, absence + mode_shift)
+        # nan: a is 0 and the term occurs in no document.
+        return np.where(np.isnan(evidence), 0.0, evidence)
+
+    return classifier.sum_over_terms(compute_evidence)
+
+
+def _fit_coins_by_likelihood(classifier: BernoulliNaiveBayes) -> MaximumLikelihoodFit:
+    """Return n_1 log θ + n_0 log(1 − θ) at θ = n_1/n, summed over coins; n counts documents."""
+    from scipy.special import xlogy
+
+    from nbtext.language_model.measures import MaximumLikelihoodFit
+
+    statistics = classifier.training.statistics
+    scored_terms = classifier.get_scored_terms()
+    cells = scored_terms[statistics.cell_terms]
+    with_term = statistics.cell_documents[cells]
+    n_documents = statistics.class_documents[statistics.cell_classes[cells]]
+    theta = with_term / n_documents
+    log_likelihood = xlogy(with_term, theta) + xlogy(n_documents - with_term, 1 - theta)
+    return MaximumLikelihoodFit(
+        float(log_likelihood.sum()),
+        statistics.n_classes * int(np.count_nonzero(scored_terms)),
+        to_int_or_float(statistics.class_documents.sum()),
+    )
 
 
 @get_classifier_parameters.register(BernoulliNaiveBayes)
-def bernoulli_parameters(classifier: BernoulliNaiveBayes) -> ClassifierParameters:
-    """Return the boundary between two classes."""
+def get_bernoulli_parameters(classifier: BernoulliNaiveBayes) -> ClassifierParameters:
+    """Return the boundary, if there are two classes."""
     from nbtext.classifiers.inspection import ClassifierParameters
 
-    is_pair = classifier.training.statistics.n_classes == 2
-    return ClassifierParameters(
-        two_class_boundary=compute_two_class_boundary(classifier) if is_pair else None
-    )
+    if classifier.training.statistics.n_classes != 2:
+        return ClassifierParameters()
+    return ClassifierParameters(two_class_boundary=compute_two_class_boundary(classifier))
 
 
 def compute_two_class_boundary(classifier: BernoulliNaiveBayes) -> TwoClassBoundary:
-    """Return w_j = log θ_j(1 − θ'_j) / (θ'_j(1 − θ_j)) and b = log π/π' + Σ_j log (1 − θ_j)/(1 − θ'_j) for the classes θ and θ'."""
+    """Return weights and bias of the boundary between the classes θ and θ'.
+
+    w_j = log θ_j(1 − θ'_j) / (θ'_j(1 − θ_j)) and b = log π/π' + Σ_j log (1 − θ_j)/(1 − θ'_j).
+    """
     from nbtext.classifiers.inspection import TwoClassBoundary
 
     terms = np.flatnonzero(classifier.get_scored_terms())

@@ -1,9 +1,12 @@
-"""Complement naive Bayes: estimates each class from the text of all other classes, of which there is more.
+"""Complement naive Bayes: estimate each class from the text of all other classes.
 
-θ_jk = (Σ_{l≠k} m_jl + α_j) / (Σ_{l≠k} N_l + α_0), and the score of a document is Σ_j n_jd w_jk with w_jk = −log θ_jk, without a class
-prior. On tf-idf the weights of a class are divided by the sum of their absolute values, which is larger for classes with much text.
-The scores are no log-likelihoods; `log_proportions` puts them on that scale for calibration. Source: J. Rennie, L. Shih, J. Teevan, D. Karger,
-Tackling the poor assumptions of naive Bayes text classifiers (2003), sections 3 and 4, table 4 ("transformed weight-normalised").
+θ_jk = (Σ_{l≠k} m_jl + α_j) / (Σ_{l≠k} N_l + α_0). The score of a document is Σ_j n_jd w_jk with
+w_jk = −log θ_jk, without a class prior. For tf-idf, the weights of a class are divided by the sum
+of their absolute values, which is larger for classes with much text.
+
+The scores are not log-likelihoods. For calibration, `log_proportions` maps them to that scale.
+Source: J. Rennie, L. Shih, J. Teevan, D. Karger, Tackling the poor assumptions of naive Bayes text
+classifiers (2003), sections 3 and 4, table 4 ("transformed weight-normalised").
 """
 
 from __future__ import annotations
@@ -25,43 +28,77 @@ if TYPE_CHECKING:
     from nbtext.type_names import Arrays, Floats, Ints, Numbers
 
 LENGTH_DIVISORS = (2.0, 0.5, 0.125)
-"""Divisors in `log_proportions`, in parts of a document's length, from which calibration chooses; unchanged scores are best with few classes."""
+"""Divisors of scores in `log_proportions`, relative to the length of the document.
 
-SPREAD = "spread"
-"""The array in the model file."""
+Calibration chooses one of them, or unchanged scores, which are best for few classes.
+"""
+
+LENGTH_DIVISOR_ARRAY = "spread"
+"""Name of the array in the model file."""
 
 
 def log_proportions(scores: Floats, size: Floats) -> Floats:
-    """Return the logarithm of each class's share p_k of a document, from scores −size · log(part that is not of the class).
+    """Return the logarithm of the proportion p_k of a document that belongs to class k.
 
-    ``scores`` and the result have the shape (n_docs, n_classes), ``size`` (n_docs,). The parts that are not of a class, 1 − p_k, sum to
-    K − 1, so with q = softmax(−scores / size), p_k = 1 − (K − 1) q_k; for two classes that is the softmax of the scores. Below half of 1 / K
-    the logarithm goes on as a straight line, and a thousandth of the scores is added, to keep the order. −inf is ignored and stays.
+    ``scores`` are −size · log(proportion outside the class). They and the result have the shape
+    (n_docs, n_classes), ``size`` (n_docs,). −inf excludes a class and stays −inf.
+
+    The proportions outside the classes, 1 − p_k, sum to K − 1. So p_k = 1 − (K − 1) q_k with
+    q = softmax(−scores / size); for two classes p is the softmax of the scores. Below 1 / 2K a
+    straight line continues the logarithm, and a thousandth of the scores is added, so that the
+    order of the classes stays the same.
     """
-    possible = scores > -np.inf
-    scaled = (
-        np.where(possible, scores - scores.max(axis=1, keepdims=True), 0.0) / size[:, np.newaxis]
-    )
-    others = np.where(possible, np.exp(scaled.min(axis=1, keepdims=True) - scaled), 0.0)
-    n_classes = possible.sum(axis=1, keepdims=True)
-    shares = 1 - (n_classes - 1) * others / others.sum(axis=1, keepdims=True)
-    least = 0.5 / n_classes
-    logs = np.log(np.maximum(shares, least)) + np.minimum(shares - least, 0.0) / least
-    return np.where(possible, logs + scaled / 1000, -np.inf)
+    is_possible = scores > -np.inf
+    differences = np.where(is_possible, scores - scores.max(axis=1, keepdims=True), 0.0)
+    scaled = differences / size[:, np.newaxis]
+    outside = np.where(is_possible, np.exp(scaled.min(axis=1, keepdims=True) - scaled), 0.0)
+    n_classes = is_possible.sum(axis=1, keepdims=True)
+    proportions = 1 - (n_classes - 1) * outside / outside.sum(axis=1, keepdims=True)
+    threshold = 0.5 / n_classes
+    line = np.minimum(proportions - threshold, 0.0) / threshold
+    logs = np.log(np.maximum(proportions, threshold)) + line
+    return np.where(is_possible, logs + scaled / 1000, -np.inf)
 
 
 @dataclass(frozen=True, eq=False)
 class ComplementNaiveBayes(WeightedCountsClassifier):
-    """For every class the language model of the others."""
+    """For each class the language model of all other classes.
+
+    The corpus of IIR, example 13.1, with smoothing 1. The complement of class no are the documents
+    of class yes: its θ of chinese is (5 + 1)/(8 + 6), its θ of tokyo (0 + 1)/(8 + 6). The
+    complement of class yes has (1 + 1)/(3 + 6) for both:
+
+    >>> from fractions import Fraction
+    >>> from nbtext import TextClassifier
+    >>> words = {"stemmer": "none", "stop_words": "none"}
+    >>> model = TextClassifier(classifier="complement", smoothing=1, calibration="none", **words)
+    >>> texts = ["Chinese Beijing Chinese", "Chinese Chinese Shanghai", "Chinese Macao"]
+    >>> texts.append("Tokyo Japan Chinese")
+    >>> complement = model.fit(texts, ["yes", "yes", "yes", "no"]).fitted.classifier
+    >>> for term in complement.training.statistics.vocabulary.find(["chinese", "tokyo"]):
+    ...     theta = np.exp(-complement.compute_weights(np.array([term])))
+    ...     print(*(Fraction(p).limit_denominator(100) for p in theta.ravel().tolist()))
+    3/7 2/9
+    1/14 2/9
+
+    The last document has the scores −3 log 3/7 − 2 log 1/14 for no and −5 log 2/9 for yes:
+
+    >>> scores = model.joint_log_likelihood(["Chinese Chinese Chinese Tokyo Japan"])
+    >>> scores.round(2).tolist()
+    [[7.82, 7.52]]
+    """
 
     DEFAULT_PSEUDO_COUNT: ClassVar[float] = 0.2
 
     length_divisor: float | None = None
-    """One of `LENGTH_DIVISORS`, or None for scores as they are."""
+    """One of `LENGTH_DIVISORS`. None: `to_log_scale` returns the scores unchanged."""
 
     @classmethod
     def choose_smoothing(cls, training: Training) -> float:
-        """Return the pseudo-count of the greatest evidence of the complements; a fifth for tf-idf, where evidence adds too much to n-grams."""
+        """Return the pseudo-count of the greatest evidence of the complements.
+
+        For tf-idf return the default, because evidence adds too much to n-grams.
+        """
         if training.settings.weighting == "tfidf":
             return get_default_smoothing(training, cls.DEFAULT_PSEUDO_COUNT)
         from nbtext.language_model.smoothing import (
@@ -84,100 +121,122 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
             )
 
     def list_calibration_variants(self) -> tuple[Self, ...]:
-        """Return models with the scores as they are, and as shares with each spread."""
-        return (self, *(replace(self, length_divisor=spread) for spread in LENGTH_DIVISORS))
+        """Return this model and a copy for each of `LENGTH_DIVISORS`."""
+        scaled_models = [replace(self, length_divisor=divisor) for divisor in LENGTH_DIVISORS]
+        return (self, *scaled_models)
 
     def to_log_scale(self, scores: Floats, lengths: Ints) -> Floats:
-        """Return `log_proportions` of the scores; the size of a document is its length, on tf-idf of unit length the square root of it."""
+        """Return `log_proportions` of the scores, shape (n_docs, n_classes).
+
+        The size of a document is its length in tokens. For tf-idf, where documents have unit
+        length, it is the square root of that.
+        """
         if self.length_divisor is None:
             return scores
-        return log_proportions(
-            scores,
-            self.length_divisor
-            * np.maximum(lengths, 1) ** (0.5 if self.weighting == "tfidf" else 1.0),
-        )
+        exponent = 1.0
+        if self.weighting == "tfidf":
+            exponent = 0.5
+        size = self.length_divisor * np.maximum(lengths, 1) ** exponent
+        return log_proportions(scores, size)
 
     def to_arrays(self) -> Arrays:
-        """Return the weighted counts of the cells if they need documents, and the spread if there is one."""
-        return {
-            **super().to_arrays(),
-            **({} if self.length_divisor is None else {SPREAD: np.array([self.length_divisor])}),
-        }
+        """Return the weighted cells if they need documents, and the length divisor if set."""
+        arrays = dict(super().to_arrays())
+        if self.length_divisor is not None:
+            arrays[LENGTH_DIVISOR_ARRAY] = np.array([self.length_divisor])
+        return arrays
 
     @classmethod
     def from_arrays(cls, training: Training, arrays: Arrays) -> Self:
-        """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
-        model = super().from_arrays(
-            training, {name: array for name, array in arrays.items() if name != SPREAD}
-        )
-        if SPREAD not in arrays:
+        """Restore the model from the result of `to_arrays`.
+
+        Raise `ModelError` if no model has these arrays.
+        """
+        inherited = {name: array for name, array in arrays.items() if name != LENGTH_DIVISOR_ARRAY}
+        model = super().from_arrays(training, inherited)
+        if LENGTH_DIVISOR_ARRAY not in arrays:
             return model
-        require_valid_model(
-            arrays[SPREAD].tolist() in [[spread] for spread in LENGTH_DIVISORS],
-            "its scores have no such spread",
-        )
-        return replace(model, length_divisor=float(arrays[SPREAD][0]))
+        divisors = arrays[LENGTH_DIVISOR_ARRAY]
+        is_valid = divisors.tolist() in [[divisor] for divisor in LENGTH_DIVISORS]
+        require_valid_model(is_valid, "its scores have no such spread")
+        return replace(model, length_divisor=float(divisors[0]))
 
     @property
     def bias(self) -> Floats:
-        """0 for every class, shape (n_classes,); −inf for one without documents."""
+        """0 for every class with documents, −inf for every other, shape (n_classes,)."""
         return np.where(self.counts.class_documents > 0, 0.0, -np.inf)
 
     def compute_weights(self, terms: Ints) -> Floats:
-        """Return −log θ_jk, on tf-idf times `scale`, shape (n, n_classes); 0 for a term that has no weight anywhere under a background prior."""
+        """Return −log θ_jk times `weight_scale`, shape (n, n_classes).
+
+        Under a background prior, a term without weight in any document has the weight 0.
+        """
         probability = self.compute_probability(terms)
-        return (
-            -np.log(probability, out=np.zeros_like(probability), where=probability > 0)
-            * self.weight_scale
-        )
+        logs = np.log(probability, out=np.zeros_like(probability), where=probability > 0)
+        return -logs * self.weight_scale
 
     @cached_property
     def complement_tokens(self) -> Floats:
-        """Σ_{l≠k} N_l, weighted tokens of selected terms in all other classes, shape (n_classes,)."""
+        """Σ_{l≠k} N_l, weighted tokens of scored terms in all other classes, (n_classes,)."""
         tokens = self.language_models.class_tokens
         return np.maximum(tokens.sum() - tokens, 0.0)
 
-    def _other_counts(self, terms: Ints) -> Numbers:
+    def _count_in_complements(self, terms: Ints) -> Numbers:
         """Return Σ_{l≠k} m_jl, shape (n, n_classes)."""
-        return self.counts.term_counts[terms][:, np.newaxis] - self.counts.get_dense_counts(terms)
+        term_counts = self.counts.term_counts[terms]
+        return term_counts[:, np.newaxis] - self.counts.get_dense_counts(terms)
 
     def compute_probability(self, terms: Ints) -> Floats:
         """Return θ_jk of selected terms, shape (n, n_classes)."""
+        pseudo_counts, pseudo_tokens = self.language_models.compute_pseudo_counts(terms)
         return posterior_mean(
-            self._other_counts(terms),
+            self._count_in_complements(terms),
             self.complement_tokens,
-            *self.language_models.compute_pseudo_counts(terms),
+            pseudo_counts,
+            pseudo_tokens,
         )
 
     @cached_property
     def weight_scale(self) -> Floats:
-        """The factor of the weights of a class, shape (n_classes,): 1, or on tf-idf c / Σ_j |log θ_jk|.
+        """The factor of the weights of each class, shape (n_classes,).
 
-        c is the mean of these sums over the classes; it keeps scores on the scale of log-likelihoods. The sums are computed from the cells,
-        because a term has the same numerator in all classes that do not hold it.
+        It is 1, but for tf-idf c / Σ_j |log θ_jk|, where c is the mean of these sums over the
+        classes. So scores stay on the scale of log-likelihoods.
         """
+        n_classes = self.counts.n_classes
         if self.weighting != "tfidf":
-            return np.ones(self.counts.n_classes)
-        counts, (added, total) = (
-            self.counts,
-            self.language_models.compute_pseudo_counts(np.arange(self.counts.n_terms)),
-        )
-        pseudo_counts = added[:, 0]
+            return np.ones(n_classes)
+        sums = self._sum_absolute_weights()
+        has_weights = (self.counts.class_documents > 0) & (sums > 0)
+        if not has_weights.any():
+            return np.ones(n_classes)
+        mean = sums[has_weights].mean()
+        return np.divide(mean, sums, out=np.ones_like(sums), where=has_weights)
+
+    def _sum_absolute_weights(self) -> Floats:
+        """Return Σ_j |log θ_jk| over terms with a weight, shape (n_classes,).
+
+        The sums are computed from the cells: in all classes without term j, θ_jk has the same
+        numerator, which is computed once.
+        """
+        counts = self.counts
+        all_terms = np.arange(counts.n_terms)
+        column, pseudo_tokens = self.language_models.compute_pseudo_counts(all_terms)
+        pseudo_counts = column[:, 0]
         numerators = np.where(self.get_scored_terms(), counts.term_counts + pseudo_counts, 0.0)
-        possible = numerators > 0
-        of_all = np.log(numerators, out=np.zeros_like(numerators), where=possible)
-        cells = possible[counts.cell_terms]
-        holding = counts.cell_terms[cells]
-        labels = counts.cell_classes[cells]
-        remaining = numerators[holding] - counts.cell_counts[cells]
-        remaining = np.where(
-            remaining > 0, remaining, pseudo_counts[holding]
-        )  # lost beside the counts of a term of one class only
-        less = np.log(remaining) - of_all[holding]
-        n_terms = np.count_nonzero(possible)
-        sums = -of_all.sum() - np.bincount(labels, less, counts.n_classes)
+        has_weight = numerators > 0
+        logs = np.log(numerators, out=np.zeros_like(numerators), where=has_weight)
+
+        cells = has_weight[counts.cell_terms]
+        cell_terms = counts.cell_terms[cells]
+        remainders = numerators[cell_terms] - counts.cell_counts[cells]
+        # Rounding may lose the pseudo-count next to the counts of a term of only one class.
+        remainders = np.where(remainders > 0, remainders, pseudo_counts[cell_terms])
+        log_changes = np.log(remainders) - logs[cell_terms]
+        changes = np.bincount(counts.cell_classes[cells], log_changes, counts.n_classes)
+
+        sums: Floats = -logs.sum() - changes
+        n_terms = np.count_nonzero(has_weight)
         if n_terms:
-            sums += n_terms * np.log(self.complement_tokens + total)
-        present = (counts.class_documents > 0) & (sums > 0)
-        mean = sums[present].mean() if present.any() else 1.0
-        return np.divide(mean, sums, out=np.ones_like(sums), where=present)
+            sums += n_terms * np.log(self.complement_tokens + pseudo_tokens)
+        return sums

@@ -1,4 +1,8 @@
-"""Documents left out of a model: their scores by models that have not seen them, and the calibration that is fitted to these."""
+"""Scores of held-out documents, and the calibration that is fitted to them.
+
+Each document is scored by a model that was estimated without it: exactly, by leave-one-out, or by
+folds.
+"""
 
 from __future__ import annotations
 
@@ -30,40 +34,47 @@ if TYPE_CHECKING:
     from nbtext.prediction.labels import DocumentLabels
     from nbtext.type_names import Floats, Ints
 
-HELD_OUT = 5
-"""One document in so many is held out by `split`."""
+HELD_OUT_STRIDE = 5
+"""`split_held_out` holds out one document in this many."""
+
+HELD_OUT_FOLDS = 10
+"""Folds of `score_by_folds` for classifiers that follow from counts."""
+
+HELD_OUT_FOLDS_OF_DOCUMENTS = 5
+"""Folds of `score_by_folds` where each fold costs a pass over all documents."""
 
 
 def sort_by_content(documents: CountedDocuments) -> CountedDocuments:
-    """Sort documents by class and content, so that nothing depends on the order in which they came."""
+    """Sort documents by class and content, so that results do not depend on their order."""
     order = np.lexsort((documents.hashes, documents.classes))
-    return documents if np.array_equal(order, np.arange(order.size)) else documents.take(order)
+    if np.array_equal(order, np.arange(order.size)):
+        return documents
+    return documents.take(order)
 
 
 def split_held_out(documents: CountedDocuments) -> tuple[Ints, Ints]:
-    """Return the numbers of documents `sort_by_content` to fit to, and of every fifth, which is random because a class is in the order of hashes."""
-    numbers = np.arange(len(documents))
-    is_out = numbers % HELD_OUT == HELD_OUT // 2
-    return numbers[~is_out], numbers[is_out]
+    """Return the rows of documents to fit to, and the rows of documents to hold out.
 
-
-HELD_OUT_FOLDS = 10
-HELD_OUT_FOLDS_OF_DOCUMENTS = 5
-"""Fewer folds if each costs a pass over all documents."""
+    The documents have the order of `sort_by_content`. Every fifth document is held out. That is a
+    random choice, because a class is in the order of its hashes.
+    """
+    rows = np.arange(len(documents))
+    is_held_out = rows % HELD_OUT_STRIDE == HELD_OUT_STRIDE // 2
+    return rows[~is_held_out], rows[is_held_out]
 
 
 @singledispatch
 def score_held_out_sample(
     classifier: Classifier, training: Training, sample: CountedDocuments
 ) -> HeldOutScores:
-    """Score the sample by models that have not seen it: each document left out, or if that is not exact or labels select the terms by folds.
+    """Score the sample by models that were estimated without the document.
 
-    A classifier that held documents out to choose something by scores these in place of the sample.
+    This is leave-one-out, or folds if leave-one-out is not exact or labels select the terms. A
+    classifier that held documents out to fit parameters of its own scores these documents instead.
     """
-    unit = training.statistics.weight_unit
-    if training.term_selector is None and classifier.is_leave_one_out_exact(
-        training.settings, unit
-    ):
+    weight_unit = training.statistics.weight_unit
+    is_exact = classifier.is_leave_one_out_exact(training.settings, weight_unit)
+    if training.term_selector is None and is_exact:
         return classifier.leave_one_out(sample)
     return score_by_folds(classifier, training, sample)
 
@@ -71,27 +82,33 @@ def score_held_out_sample(
 def score_by_folds(
     classifier: Classifier, training: Training, sample: CountedDocuments
 ) -> HeldOutScores:
-    """Score each fold of the sample by a model of the others.
+    """Score each fold of the sample by a model of the other folds.
 
-    Folds are left out of the statistics and of the documents. Terms that labels do not select and smoothing are those chosen from all documents.
+    A fold is removed from the statistics and from the documents. The smoothing, and terms that are
+    selected without labels, stay those of all documents.
     """
-    documents = training.documents if needs_documents(training.settings) else None
-    n_folds = HELD_OUT_FOLDS if documents is None else HELD_OUT_FOLDS_OF_DOCUMENTS
-    folds = (
-        np.arange(len(sample)) % n_folds
-    )  # the sample is in the order of hashes, so this is random
+    documents = None
+    sample_rows = None
+    n_folds = HELD_OUT_FOLDS
+    if needs_documents(training.settings) and training.documents is not None:
+        documents = training.documents
+        sample_rows = documents.find_sample_rows(sample)
+        n_folds = HELD_OUT_FOLDS_OF_DOCUMENTS
+    # The sample is in the order of hashes, so this is random.
+    folds = np.arange(len(sample)) % n_folds
     subsets = Subsets(training.statistics.table, sample)
-    places = None if documents is None else documents.find_sample_rows(sample)
     parts = []
     for fold in range(min(n_folds, len(sample))):
         rows = np.flatnonzero(folds == fold)
-        rest = None
-        if documents is not None and places is not None:
-            rest = documents.take(np.delete(np.arange(len(documents)), places[rows]))
-        others = estimate_statistics(subsets.subtract_rows(rows), training.statistics.weights)
-        parts.append(
-            score_held_out_documents(classifier, training, sample.take(rows), others, rest)
+        remaining_documents = None
+        if documents is not None and sample_rows is not None:
+            remaining_rows = np.delete(np.arange(len(documents)), sample_rows[rows])
+            remaining_documents = documents.take(remaining_rows)
+        statistics = estimate_statistics(subsets.subtract_rows(rows), training.statistics.weights)
+        scores = score_held_out_documents(
+            classifier, training, sample.take(rows), statistics, remaining_documents
         )
+        parts.append(scores)
     return HeldOutScores.concatenate(parts)
 
 
@@ -99,42 +116,51 @@ def score_by_folds(
 def score_held_out_documents(
     classifier: Classifier,
     training: Training,
-    left_out: CountedDocuments,
+    held_out: CountedDocuments,
     statistics: ClassStatistics,
-    rest: CountedDocuments | None,
+    remaining_documents: CountedDocuments | None,
 ) -> HeldOutScores:
-    """Score documents by a model of the others, given by their statistics and, for a classifier that needs them, the documents themselves.
+    """Score documents by a model of the remaining documents.
 
-    Where the others leave no class possible, all scores are −inf.
+    ``statistics`` are those of the remaining documents. A classifier that needs documents also
+    gets ``remaining_documents``. If no class is possible without the held-out documents, all
+    scores are −inf.
     """
-    return score_with_refit(classifier, training, left_out, statistics, rest)
+    return score_with_refit(classifier, training, held_out, statistics, remaining_documents)
 
 
 def score_with_refit(
     classifier: Classifier,
     training: Training,
-    left_out: CountedDocuments,
+    held_out: CountedDocuments,
     statistics: ClassStatistics,
-    rest: CountedDocuments | None,
+    remaining_documents: CountedDocuments | None,
 ) -> HeldOutScores:
-    """Do so by estimating the model of the others, as most classifiers do."""
-    matrix = left_out.matrix
+    """Estimate the model of the remaining documents and score the held-out documents by it.
+
+    Arguments and result are those of `score_held_out_documents`.
+    """
+    matrix = held_out.matrix
     if compute_prior_weights(training.settings.class_prior, statistics).any():
-        selected = training.select_terms(statistics)
-        others = replace(
-            training, statistics=statistics, selected=selected, documents=rest, sample=None
+        remaining_training = replace(
+            training,
+            statistics=statistics,
+            selected=training.select_terms(statistics),
+            documents=remaining_documents,
+            sample=None,
         )
-        scores, lengths = classifier.refit(others).joint_log_likelihood(matrix)
+        model = classifier.refit(remaining_training)
+        scores, lengths = model.joint_log_likelihood(matrix)
     else:
-        scores = np.full((len(left_out), statistics.n_classes), -np.inf)
-        lengths = np.zeros(len(left_out), np.int64)
-    truth = left_out.to_document_labels(statistics.n_classes)
-    weights = left_out.compute_weights(training.statistics)
+        scores = np.full((len(held_out), statistics.n_classes), -np.inf)
+        lengths = np.zeros(len(held_out), np.int64)
+    truth = held_out.to_document_labels(statistics.n_classes)
+    weights = held_out.compute_weights(training.statistics)
     return HeldOutScores(scores, lengths, matrix.tokens - lengths, truth, weights)
 
 
 def make_textbook_calibration(classifier: Classifier) -> Calibration:
-    """Return how scores become probabilities by the textbook: T = 1, and labels that do not exclude each other are independent."""
+    """Return the calibration of the textbook: T = 1 for classes, independent labels."""
     training = classifier.training
     if training.statistics.posterior_type.is_exclusive:
         return UNCALIBRATED
@@ -150,9 +176,11 @@ def fit_classifier_calibration(
     lengths: Ints,
     weights: Floats | None,
 ) -> Calibration:
-    """Fit a calibration to left-out documents, given on the scale of log-probabilities, with shapes as in `nbtext.prediction.calibration.by_length`.
+    """Fit a calibration to held-out documents.
 
-    Labels that do not exclude each other are calibrated together.
+    ``scores`` are on the scale of log-probabilities, shape (n_docs, n_classes). ``lengths`` are
+    tokens that count and ``weights`` those of the documents, both of shape (n_docs,). Labels of
+    multi-label documents are calibrated jointly.
     """
     training = classifier.training
     if training.statistics.posterior_type.is_exclusive:
@@ -161,7 +189,10 @@ def fit_classifier_calibration(
         )
     from nbtext.prediction.label_calibration import fit_label_calibration
 
-    is_true = truth.to_mask(scores.shape[1])
     return fit_label_calibration(
-        scores, is_true, lengths, weights, prior=compute_label_log_prior_odds(training)
+        scores,
+        truth.to_mask(scores.shape[1]),
+        lengths,
+        weights,
+        prior=compute_label_log_prior_odds(training),
     )

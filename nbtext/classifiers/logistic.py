@@ -1,25 +1,19 @@
-"""Multinomial logistic regression on tf-idf, each term scaled in each class by how much it tells of that class beforehand.
+"""Multinomial logistic regression on tf-idf, with scales of terms from naive Bayes.
 
-The scores are s_k(d) = b_k + Σ_j w_jk (1 + |r_jk|) x_jd, and p(C_k | d) = softmax_k s_k. x is log(1 + n) · log(D / df), each document of unit
-length; r_jk is the naive Bayes log-count ratio, the logarithm of the share of term j in class k over that in all other classes. Fitted are w
-and b, by the minimum of Σ_d −log p(truth | d) + ½·l2·Σ w²: a Gaussian prior of precision l2 on the weights (IIR section 14; Gambosi's
-notes on probabilistic classification). A large scale makes a weight cheap, so the fit relies first on the terms that naive Bayes relies on.
-Source: S. Wang, C. Manning, Baselines and bigrams (2012), who scale by r and mix the outcome with a fit at equal scales. 1 + |r| combines
-both in one fit; over newsgroups, bank questions, tweets and text messages together it did better than |r|, √|r| or 1, in fewer iterations
-(1 alone is better on the short questions and messages, far worse on newsgroups). The sign of a scale has no effect.
+The scores are s_k(d) = b_k + Σ_j w_jk (1 + |r_jk|) x_jd, and p(C_k | d) = softmax_k s_k. x is
+log(1 + n) · log(D / df), with each document of unit length. r_jk is the naive Bayes log-count
+ratio. w and b minimise Σ_d −log p(truth | d) + ½·l2·Σ w² (IIR section 14; Gambosi's notes on
+probabilistic classification). A large scale makes a weight cheap, so the fit first uses the terms
+that naive Bayes uses. Source: S. Wang, C. Manning, Baselines and bigrams (2012).
 
-Columns beside the text are features with the scale 1, and have the same penalty: each category is 1 in the documents that have it, each number is in
-standard deviations from its mean over the documents of the fit. So a missing category is 0, and a missing number is the mean.
+Attributes have the scale 1 and the same penalty. For multi-label documents,
+p(label k | d) = σ(s_k), all scales are 1, and all labels have one penalty.
 
-Where documents may have several labels, p(label k | d) = σ(s_k), fitted for all labels at once with one penalty. The scales are 1: on Reuters the loss of
-left-out documents is 0.95 nats with those of naive Bayes and 0.89 without.
-
-The fit is by L-BFGS (J. Nocedal, Updating quasi-Newton matrices with limited storage, 1980). Begun at w = 0, L-BFGS only ever adds up
-gradients, so every vector it meets is w_jk = s_jk Σ_d x_jd a_dk for some a, shape (n_docs, n_classes), where s is the scale (the representer
-theorem: B. Schölkopf et al., 2001). A vector is kept as that a and as G a, what it adds to the scores of the documents, with
-G_k = X S_k² Xᵀ. Both inner products, ⟨u, v⟩ = Σ_dk a_dk (G a')_dk, and scores along a line follow from the two. So no vector is as large as
-terms × classes, and an iteration costs one application of G, however many points its line search tries. Measured with 4,000 documents,
-200,000 terms and 20 classes on one core: 2.0 s and 71 MiB to an excess of 1e-8, where scipy's L-BFGS-B over w takes 27 s and 875 MiB.
+The fit is by L-BFGS (J. Nocedal, Updating quasi-Newton matrices with limited storage, 1980).
+Started at w = 0, every vector is w_jk = s_jk Σ_d x_jd a_dk for a matrix a, (n_docs, n_classes),
+where s is the scale (representer theorem: B. Schölkopf et al., 2001). A vector is stored as a and
+G a, its contribution to the scores, with G_k = X S_k² Xᵀ. These give inner products and scores on
+a line, so an iteration applies G once, and no vector has the size of terms × classes.
 """
 
 from __future__ import annotations
@@ -81,72 +75,76 @@ if TYPE_CHECKING:
         ScoresAndTokens,
     )
 
-    Reals = AnyArray  # of the precision of the features
+    Reals = AnyArray
+    """Floats of the precision of the features."""
 
-CORRECTIONS = 5
+MAX_CORRECTION_PAIRS = 5
 """Pairs of a step and its change of the gradient that L-BFGS remembers."""
 
-NUMBERS_PER_DOCUMENT_AND_CLASS = 2 * (2 * CORRECTIONS + 5)
-"""Numbers for each document and class that are in memory at once: each vector has two, and there are five vectors besides the pairs."""
+NUMBERS_PER_DOCUMENT_AND_CLASS = 2 * (2 * MAX_CORRECTION_PAIRS + 5)
+"""Numbers in memory for each document and class: two for each vector, and five more vectors."""
 
-MOST_ITERATIONS = 300
+MAX_ITERATIONS = 300
 
 MAX_SEARCH_EXCESS_NATS = 1e-4
-"""Nats a document by which the objective may be above its minimum: enough to compare strengths."""
+"""Excess of the objective over its minimum, per document, that is enough to compare penalties."""
 
-CONVERGED = 1e-6
-"""The same for the model of a large corpus. At `MAX_SEARCH_EXCESS_NATS` the answers to 8 of 7,532 newsgroups documents are others than here."""
+MAX_EXCESS_NATS = 1e-6
+"""The same for the final model of a large corpus."""
 
 MAX_SETTLED_EXCESS_NATS = 1e-8
-"""Nats a document by which the objective may be above its minimum once the probabilities have settled.
+"""The same for the final model of a small corpus, whose probabilities then have settled.
 
-The objective exceeds its minimum by Σ_d KL(p*_d ‖ p_d) and more, p* being the posterior at the minimum. So by Pinsker's inequality the root
-mean square error of a probability, over the training documents, is at most √(`MAX_SETTLED_EXCESS_NATS` / 2) = 7e-5. The largest error was 4e-4 on text
-messages, bank questions, tweets and newsgroups, at strengths from 0.001 to 1. Single precision ends near 1e-10.
+The excess is at least Σ_d KL(p*_d ‖ p_d), where p* is the posterior at the minimum. So by Pinsker's
+inequality, the root mean square error of a probability of a training document is at most 7e-5.
+Single precision ends near 1e-10.
 """
 
-MOST_TRIALS = 50
-"""Points tried on a line; two are usual."""
+MAX_LINE_SEARCH_POINTS = 50
 
 DESCENT = 1e-4
 CURVATURE = 0.9
-"""The two constants of Wolfe's conditions: where a line search may end, in shares of the first slope."""
+"""Constants of Wolfe's conditions for the end of a line search, relative to the first slope."""
 
 FIRST_L2 = 1.0
-"""The l2 that ``auto`` tries first, and takes if fewer than `LEAST_HELD_OUT` documents, of classes with other documents, can be held out."""
+"""The l2 that ``auto`` tries first. It is final if `MIN_HELD_OUT_DOCUMENTS` is not reached."""
 
 WEAKER_L2 = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6)
 STRONGER_L2 = (3.0, 10.0, 30.0, 100.0)
-"""Values that it tries then, in this order: weaker ones, and if the first of them is no better, stronger ones."""
+"""Values that ``auto`` tries next: weaker ones, or if the first is not better, stronger ones."""
 
-LEAST_HELD_OUT = 10
+MIN_HELD_OUT_DOCUMENTS = 10
+"""Held-out documents, of classes with other documents, that choose l2."""
 
-SCALES_AT_ONCE = 1 << 17
+MAX_SCALES_IN_MEMORY = 1 << 17
 """Scales, terms times classes, that are computed in float64 at once."""
 
-WEIGHTS_AT_ONCE = 1 << 20
-"""Weights of terms in memory at once while they are applied: 4 MiB of float32."""
+MAX_BLOCK_WEIGHTS = 1 << 20
+"""Weights, terms times classes, in memory while they are applied: 4 MiB of float32."""
 
-DOCUMENTS_AT_ONCE = 1 << 10
-"""Documents whose features are made in float64 at once."""
+MAX_BLOCK_DOCUMENTS = 1 << 10
+"""Documents whose features are computed in float64 at once."""
 
-DOCUMENTS_SCORED_AT_ONCE = 1 << 8
+MAX_SCORED_DOCUMENTS = 1 << 8
 """Documents whose terms' weights are in float64 at once."""
 
 MAX_CHEAP_ITERATION_NUMBERS = 20_000_000
-"""Numbers that an iteration may touch, at most, for the fit to go on until probabilities have settled: about 10 ms."""
+"""Numbers that an iteration may touch, about 10 ms, for `MAX_SETTLED_EXCESS_NATS`."""
 
-LARGEST_WEIGHT = 1e30
-"""In a model file. No fit comes near: l2 is at least 1e-6, so the weights of 10¹² documents are below 10¹⁴."""
+MAX_WEIGHT = 1e30
+"""Largest weight in a model file. l2 is at least 1e-6, so all weights are far smaller."""
 
 
-def _product(left: Reals, right: Reals) -> float:
-    """Return the sum of the products: of each row in its own precision, of the rows in float64. BLAS would depend on the number of threads."""
+def _sum_products(left: Reals, right: Reals) -> float:
+    """Return the sum of the products, independent of the number of threads, unlike BLAS.
+
+    Rows are summed in their own precision, then in float64.
+    """
     return float(np.einsum("...k,...k", left, right).sum(dtype=np.float64))
 
 
 class _Vector(NamedTuple):
-    """Weights and biases, or a gradient or step of them; as a tuple, so that sums go over its parts."""
+    """Weights and biases, or a gradient or step of them."""
 
     coefficients: Reals
     """a, shape (n_docs, n_classes)."""
@@ -155,33 +153,33 @@ class _Vector(NamedTuple):
     bias: Reals
     """Shape (n_classes,)."""
 
-    def plus(self, other: _Vector, times: float) -> _Vector:
-        """Return the sum with a multiple of another."""
-        return _Vector(
-            *(
-                mine + mine.dtype.type(times) * theirs
-                for mine, theirs in zip(self, other, strict=True)
-            )
-        )
+    def plus(self, other: _Vector, factor: float) -> _Vector:
+        """Return the sum with a multiple of another vector."""
+        sums = [
+            mine + mine.dtype.type(factor) * theirs
+            for mine, theirs in zip(self, other, strict=True)
+        ]
+        return _Vector(*sums)
 
     def times(self, factor: float) -> _Vector:
-        """Return the multiple."""
-        return _Vector(*(part * part.dtype.type(factor) for part in self))
+        """Return a multiple."""
+        return _Vector(*[array * array.dtype.type(factor) for array in self])
 
     def dot(self, other: _Vector) -> float:
-        """Return ⟨u, v⟩ of weights and biases."""
-        return _product(self.coefficients, other.products) + _product(self.bias, other.bias)
+        """Return the inner product ⟨u, v⟩ of weights and biases."""
+        weights = _sum_products(self.coefficients, other.products)
+        return weights + _sum_products(self.bias, other.bias)
 
 
 @dataclass(frozen=True, eq=False)
-class Softmax:
-    """The truth of documents that have one class each."""
+class ClassTruth:
+    """The true classes of documents, with softmax as the link."""
 
     classes: AnyInts
     """Shape (n_docs,)."""
 
     @classmethod
-    def of(cls, labels: DocumentLabels, n_classes: int) -> Softmax:
+    def from_labels(cls, labels: DocumentLabels, n_classes: int) -> ClassTruth:
         """Return the truth of documents."""
         del n_classes
         return cls(labels.indices)
@@ -189,215 +187,273 @@ class Softmax:
     def __len__(self) -> int:
         return len(self.classes)
 
-    def biases(self, weights: Reals | None, size: float, n_classes: int) -> Floats:
-        """Return log(D_k / D), shape (n_classes,), of documents with ``weights`` whose sum is ``size``."""
+    def compute_biases(self, weights: Reals | None, size: float, n_classes: int) -> Floats:
+        """Return log(D_k / D), shape (n_classes,).
+
+        ``weights`` of the documents have the sum ``size``.
+        """
         return log(np.bincount(self.classes, weights, n_classes) / size)
 
-    def residual(self, linear: Reals) -> Reals:
-        """Return p(C_k | d) − [k is the true class] from the scores of classes, in their place, shape (n_docs, n_classes)."""
-        linear -= linear.max(axis=1, keepdims=True)
-        np.exp(linear, out=linear)
-        linear /= linear.sum(axis=1, keepdims=True)
-        linear[np.arange(self.classes.size), self.classes] -= 1
-        return linear
+    def compute_residual(self, scores: Reals) -> Reals:
+        """Return p(C_k | d) − [k is the true class], shape (n_docs, n_classes).
+
+        Overwrite the scores of the classes.
+        """
+        scores -= scores.max(axis=1, keepdims=True)
+        np.exp(scores, out=scores)
+        scores /= scores.sum(axis=1, keepdims=True)
+        scores[np.arange(self.classes.size), self.classes] -= 1
+        return scores
 
 
 @dataclass(frozen=True, eq=False)
-class Sigmoid:
-    """The truth of documents that may have several labels."""
+class LabelTruth:
+    """The true labels of multi-label documents, with the sigmoid as the link."""
 
     is_true: Mask
     """Shape (n_docs, n_labels)."""
 
     @classmethod
-    def of(cls, labels: DocumentLabels, n_classes: int) -> Sigmoid:
+    def from_labels(cls, labels: DocumentLabels, n_classes: int) -> LabelTruth:
         """Return the truth of documents."""
         return cls(labels.to_mask(n_classes))
 
     def __len__(self) -> int:
         return len(self.is_true)
 
-    def biases(self, weights: Reals | None, size: float, n_classes: int) -> Floats:
-        """Return log D_k / (D − D_k), shape (n_labels,)."""
-        del n_classes
-        holding = (np.ones(len(self)) if weights is None else weights) @ self.is_true
-        return log(holding / np.maximum(size - holding, LABEL_PRIOR_PSEUDO_DOCUMENTS))
+    def compute_biases(self, weights: Reals | None, size: float, n_classes: int) -> Floats:
+        """Return log D_k / (D − D_k), shape (n_labels,).
 
-    def residual(self, linear: Reals) -> Reals:
-        """Return p(label k | d) − [the document has label k] from log odds, in their place."""
+        ``weights`` of the documents have the sum ``size``.
+        """
+        del n_classes
+        if weights is None:
+            weights = np.ones(len(self))
+        label_documents = weights @ self.is_true
+        rest_documents = np.maximum(size - label_documents, LABEL_PRIOR_PSEUDO_DOCUMENTS)
+        return log(label_documents / rest_documents)
+
+    def compute_residual(self, scores: Reals) -> Reals:
+        """Return p(label k | d) − [the document has label k], shape (n_docs, n_labels).
+
+        Overwrite the scores, which are log odds.
+        """
         from scipy.special import expit
 
-        posterior: Reals = expit(linear, out=linear)
+        posterior: Reals = expit(scores, out=scores)
         posterior -= self.is_true
         return posterior
 
 
-TRUTHS: dict[type[Posterior], type[Softmax | Sigmoid]] = {
-    ClassPosterior: Softmax,
-    LabelPosterior: Sigmoid,
+TRUTH_TYPES: dict[type[Posterior], type[ClassTruth | LabelTruth]] = {
+    ClassPosterior: ClassTruth,
+    LabelPosterior: LabelTruth,
 }
-"""By the kind of labels."""
+"""The type of truth for each type of posterior."""
 
 
 @dataclass(frozen=True, eq=False)
 class LogisticProblem:
-    """Features, scales and classes of the documents that are fitted to.
+    """Features, scales and true classes of the documents of a fit.
 
-    Most n-grams stand in one document alone. What such terms add to G a is a multiple of that document's row of a, so the fit needs only the sum
-    of their multiples, which is exact; their weights are made when they are asked for.
+    Most n-grams occur in only one document. Their contribution to G a is a multiple of that
+    document's row of a, so the fit only needs the sum of their multiples. Their weights are
+    computed on request.
     """
 
     transposed: tuple[Any, ...]
-    """Xᵀ of the terms that documents share, in blocks of at most `WEIGHTS_AT_ONCE`: x_jd as `scipy.sparse` arrays by rows, shape (n, n_docs).
+    """Xᵀ of shared terms in blocks of `MAX_BLOCK_WEIGHTS`, each a `scipy.sparse` array by rows.
 
-    X by columns is the same arrays, and both products go through the weights of a block in order: half the memory and time of X by rows.
+    A block contains x_jd, shape (n, n_docs). Both products with X go through a block in order,
+    which takes half the memory and time of X by rows.
     """
     squares: tuple[Reals, ...]
     """s_jk² of the terms of each block, shape (n, n_classes)."""
-    own: Reals
-    """Σ_j x_jd² s_jk² over the terms j of this document alone, shape (n_docs, n_classes)."""
-    truth: Softmax | Sigmoid
+    single_squares: Reals
+    """Σ_j x_jd² s_jk² over the terms j that only this document contains, (n_docs, n_classes)."""
+    truth: ClassTruth | LabelTruth
     is_shared: Mask
-    """Which terms documents share, not one document alone has, shape (n_terms,)."""
-    place: Ints
-    """The number of each term among its kind, shape (n_terms,)."""
-    values: Reals
-    """x of the terms of one document, shape (n_alone,)."""
-    documents: Ints
-    """These documents, shape (n_alone,)."""
-    scales: Callable[[Ints], Reals]
-    """Returns s_jk of some terms, by number, shape (n, n_classes)."""
+    """True for terms of two or more documents, or of none, shape (n_terms,)."""
+    positions: Ints
+    """Position of each term among shared or among single terms, shape (n_terms,)."""
+    single_values: Reals
+    """x of the single terms, which occur in only one document, shape (n_single,)."""
+    single_documents: Ints
+    """The documents of the single terms, shape (n_single,)."""
+    compute_scales: Callable[[Ints], Reals]
+    """Returns s_jk of terms by index, shape (n, n_classes)."""
     weights: Reals | None = None
-    """By which the loss of each document is multiplied, shape (n_docs,), of the type of the features; None if all are 1."""
+    """Weight of the loss of each document, shape (n_docs,). None if all are 1."""
 
     @classmethod
     def from_features(
         cls,
         features: Any,  # noqa: ANN401 - scipy has no types
-        scales: Callable[[Ints], Reals],
+        compute_scales: Callable[[Ints], Reals],
         n_classes: int,
-        truth: Softmax | Sigmoid,
+        truth: ClassTruth | LabelTruth,
         weights: Floats | None = None,
     ) -> Self:
-        """Return the problem of features by rows, and of the function that returns the scale s of some terms in each class, shape (n, n_classes).
+        """Return the problem of features by rows.
 
-        Both are of one floating type.
+        ``features`` are a `scipy.sparse` array, shape (n_docs, n_terms), of the same floating type
+        as the result of ``compute_scales``.
         """
-        from scipy.sparse import csr_array
-
         columns = features.tocsc()
-        del features  # the caller has no other use for it, and it is large
-        holding = np.diff(columns.indptr)
-        is_shared = holding != 1
+        del features  # The caller does not need it any more, and it is large.
+        n_documents_of_term = np.diff(columns.indptr)
+        is_shared = n_documents_of_term != 1
         shared = np.flatnonzero(is_shared)
-        alone = np.flatnonzero(~is_shared)
-        shared = shared[
-            np.argsort(-holding[shared], kind="stable")
-        ]  # weights of frequent terms lie together, in the processor's cache
-        place = np.empty(holding.size, np.int32)
-        place[shared], place[alone] = np.arange(shared.size), np.arange(alone.size)
-        at = columns.indptr[alone]
-        values = columns.data[at]
-        documents = columns.indices[at]
-        blocks = list(iter_blocks(shared, n_classes, WEIGHTS_AT_ONCE))
-        transposed = tuple(columns[:, some].T for some in blocks)
+        single = np.flatnonzero(~is_shared)
+        # Weights of frequent terms are next to each other, in the processor's cache.
+        shared = shared[np.argsort(-n_documents_of_term[shared], kind="stable")]
+        positions = np.empty(n_documents_of_term.size, np.int32)
+        positions[shared] = np.arange(shared.size)
+        positions[single] = np.arange(single.size)
+        single_entries = columns.indptr[single]
+        single_values = columns.data[single_entries]
+        single_documents = columns.indices[single_entries]
+        blocks = list(iter_blocks(shared, n_classes, MAX_BLOCK_WEIGHTS))
+        transposed = tuple(columns[:, block].T for block in blocks)
         del columns
         _release_memory()
-        squares = tuple(
-            np.concatenate(
-                [scales(few) ** 2 for few in iter_blocks(some, n_classes, SCALES_AT_ONCE)]
-            )
-            for some in blocks
+        squares = tuple(_square_scales(compute_scales, block, n_classes) for block in blocks)
+        single_squares = _sum_single_squares(
+            compute_scales, single, single_values, single_documents, (len(truth), n_classes)
         )
-        own = np.zeros((len(truth), n_classes), values.dtype)
-        for some in iter_blocks(np.arange(alone.size), n_classes, SCALES_AT_ONCE):
-            entries = values[some] ** 2, (documents[some], np.arange(some.size))
-            own += csr_array(entries, shape=(len(truth), some.size)) @ scales(alone[some]) ** 2
-        weights = None if weights is None else weights.astype(own.dtype)
+        if weights is not None:
+            weights = weights.astype(single_squares.dtype)
         return cls(
-            transposed, squares, own, truth, is_shared, place, values, documents, scales, weights
+            transposed,
+            squares,
+            single_squares,
+            truth,
+            is_shared,
+            positions,
+            single_values,
+            single_documents,
+            compute_scales,
+            weights,
         )
 
     @property
     def size(self) -> float:
-        """Σ_d of the weights, the number of documents."""
-        return float(
-            len(self.truth) if self.weights is None else self.weights.sum(dtype=np.float64)
-        )
+        """The number of documents, or the sum of their weights."""
+        if self.weights is None:
+            return float(len(self.truth))
+        return float(self.weights.sum(dtype=np.float64))
 
     @property
     def shape(self) -> tuple[int, int]:
         """(n_docs, n_classes)."""
-        return self.own.shape[0], self.own.shape[1]
+        return self.single_squares.shape[0], self.single_squares.shape[1]
 
     def apply_gram(self, coefficients: Reals) -> Reals:
         """Return G a, shape (n_docs, n_classes)."""
         products: Reals = np.zeros_like(coefficients)
-        for transposed, weights in zip(self.transposed, self._weights(coefficients), strict=True):
+        block_weights = self._iter_block_weights(coefficients)
+        for transposed, weights in zip(self.transposed, block_weights, strict=True):
             products += transposed.T @ weights
-        products += self.own * coefficients
+        products += self.single_squares * coefficients
         return products
 
-    def _weights(self, coefficients: Reals) -> Iterator[Reals]:
+    def _iter_block_weights(self, coefficients: Reals) -> Iterator[Reals]:
         """Yield w_jk s_jk of a for the terms of each block."""
         for transposed, squares in zip(self.transposed, self.squares, strict=True):
             weights = transposed @ coefficients
             weights *= squares
             yield weights
 
-    def scaled_weights(self, coefficients: Reals, numbers: Ints | None = None) -> Reals:
-        """Return w_jk s_jk of a for some terms, or all, shape (n, n_classes), to be multiplied with the features of a document."""
-        numbers = np.arange(self.place.size) if numbers is None else numbers
-        weights = np.empty((numbers.size, self.shape[1]), coefficients.dtype)
-        is_shared = self.is_shared[numbers]
-        places = self.place[numbers]
-        begin = 0
-        for of_block in self._weights(coefficients):
-            here = is_shared & (places >= begin) & (places < begin + len(of_block))
-            weights[here] = of_block[places[here] - begin]
-            begin += len(of_block)
-        for some in iter_blocks(np.flatnonzero(~is_shared), self.shape[1], SCALES_AT_ONCE):
-            alone = places[some]
-            weights[some] = (
-                self.scales(numbers[some]) ** 2
-                * self.values[alone, np.newaxis]
-                * coefficients[self.documents[alone]]
-            )
-        return weights
+    def compute_scaled_weights(self, coefficients: Reals, terms: Ints | None = None) -> Reals:
+        """Return w_jk s_jk of a, by which features are multiplied, shape (n, n_classes).
 
-    def start(self) -> _Vector:
-        """Return weights of 0, and log(D_k / D) as biases, or the log odds of labels: −inf for a class without documents, which stays so."""
-        zeros = np.zeros(self.shape, self.own.dtype)
-        bias = self.truth.biases(self.weights, self.size or 1.0, zeros.shape[1])
+        ``terms`` are indices, None for all terms.
+        """
+        if terms is None:
+            terms = np.arange(self.positions.size)
+        n_classes = self.shape[1]
+        result = np.empty((terms.size, n_classes), coefficients.dtype)
+        is_shared = self.is_shared[terms]
+        positions = self.positions[terms]
+        start = 0
+        for weights in self._iter_block_weights(coefficients):
+            end = start + len(weights)
+            is_in_block = is_shared & (positions >= start) & (positions < end)
+            result[is_in_block] = weights[positions[is_in_block] - start]
+            start = end
+        for rows in iter_blocks(np.flatnonzero(~is_shared), n_classes, MAX_SCALES_IN_MEMORY):
+            single = positions[rows]
+            result[rows] = (
+                self.compute_scales(terms[rows]) ** 2
+                * self.single_values[single, np.newaxis]
+                * coefficients[self.single_documents[single]]
+            )
+        return result
+
+    def make_start(self) -> _Vector:
+        """Return weights of 0 and the biases of the truth; −inf for a class without documents."""
+        zeros = np.zeros(self.shape, self.single_squares.dtype)
+        bias = self.truth.compute_biases(self.weights, self.size or 1.0, zeros.shape[1])
         return _Vector(zeros, zeros, bias.astype(zeros.dtype))
 
-    def vector(self, coefficients: Reals, bias: Reals) -> _Vector:
+    def make_vector(self, coefficients: Reals, bias: Reals) -> _Vector:
         """Return the vector of a and biases."""
         return _Vector(coefficients, self.apply_gram(coefficients), bias)
 
-    def residual(self, point: _Vector) -> Reals:
-        """Return p(C_k | d) − [k is the truth, or one of the labels], times the weight of the document, shape (n_docs, n_classes)."""
-        posterior: Reals = point.products + point.bias
-        posterior = self.truth.residual(posterior)
+    def compute_residual(self, point: _Vector) -> Reals:
+        """Return (p(C_k | d) − [k is true]) times the weight of d, shape (n_docs, n_classes)."""
+        residual: Reals = point.products + point.bias
+        residual = self.truth.compute_residual(residual)
         if self.weights is not None:
-            posterior *= self.weights[:, np.newaxis]
-        return posterior
+            residual *= self.weights[:, np.newaxis]
+        return residual
 
-    def gradient(self, residual: Reals, point: _Vector, l2: float) -> _Vector:
-        """Return the gradient of the objective: Xᵀ(p − y) scaled, + l2·w; and Σ_d (p − y)_d for the biases, which have no penalty."""
-        return _Vector(residual, self.apply_gram(residual), residual.sum(axis=0)).plus(
-            point._replace(bias=np.zeros_like(point.bias)), l2
+    def compute_gradient(self, residual: Reals, point: _Vector, l2: float) -> _Vector:
+        """Return the gradient of the objective: scaled Xᵀ(p − y) + l2·w.
+
+        The gradient of the biases is Σ_d (p − y)_d, without a penalty.
+        """
+        loss_gradient = _Vector(residual, self.apply_gram(residual), residual.sum(axis=0))
+        return loss_gradient.plus(point._replace(bias=np.zeros_like(point.bias)), l2)
+
+
+def _square_scales(compute_scales: Callable[[Ints], Reals], terms: Ints, n_classes: int) -> Reals:
+    """Return s_jk² of terms, shape (n, n_classes)."""
+    parts = iter_blocks(terms, n_classes, MAX_SCALES_IN_MEMORY)
+    return np.concatenate([compute_scales(part) ** 2 for part in parts])
+
+
+def _sum_single_squares(
+    compute_scales: Callable[[Ints], Reals],
+    terms: Ints,
+    values: Reals,
+    documents: Ints,
+    shape: tuple[int, int],
+) -> Reals:
+    """Return `LogisticProblem.single_squares`, with ``shape`` (n_docs, n_classes).
+
+    ``terms``, ``values`` and ``documents`` are those of the single terms.
+    """
+    from scipy.sparse import csr_array
+
+    n_documents, n_classes = shape
+    sums = np.zeros(shape, values.dtype)
+    for rows in iter_blocks(np.arange(terms.size), n_classes, MAX_SCALES_IN_MEMORY):
+        squares = csr_array(
+            (values[rows] ** 2, (documents[rows], np.arange(rows.size))),
+            shape=(n_documents, rows.size),
         )
+        sums += squares @ compute_scales(terms[rows]) ** 2
+    return sums
 
 
-class _Pair(NamedTuple):
+class _CorrectionPair(NamedTuple):
     """An iteration that L-BFGS remembers."""
 
     step: _Vector
-    change: _Vector
-    """Of the gradient."""
+    gradient_change: _Vector
     curvature: float
-    """⟨step, change⟩."""
+    """⟨step, gradient_change⟩."""
 
 
 class Minimum(NamedTuple):
@@ -406,7 +462,7 @@ class Minimum(NamedTuple):
     point: _Vector
     iterations: int
     excess: float
-    """Nats a document that the objective is above its minimum, about."""
+    """Estimated excess of the objective over its minimum, in nats per document."""
 
 
 def minimise(
@@ -414,179 +470,211 @@ def minimise(
     l2: float,
     start: _Vector,
     precision: float = MAX_SEARCH_EXCESS_NATS,
-    max_iterations: int = MOST_ITERATIONS,
+    max_iterations: int = MAX_ITERATIONS,
 ) -> Minimum:
-    """Return a point at most ``precision`` nats a document above the minimum, or the best within ``most_iterations``.
+    """Return a point at most ``precision`` nats per document above the minimum.
 
-    The excess does not fall in every iteration, and where single precision ends it rises again.
+    If ``max_iterations`` are not enough, return the best point. The excess may rise in an
+    iteration, and rises again where single precision ends.
     """
     point = start
-    residual = problem.residual(start)
-    gradient = problem.gradient(residual, point, l2)
-    pairs: list[_Pair] = []
-    best = Minimum(point, 0, _excess(problem, gradient, residual, l2))
+    residual = problem.compute_residual(start)
+    gradient = problem.compute_gradient(residual, point, l2)
+    pairs: list[_CorrectionPair] = []
+    best = Minimum(point, 0, _estimate_excess(problem, gradient, residual, l2))
     for iteration in track_progress(range(1, max_iterations + 1), "iteration"):
         if best.excess <= precision:
             break
-        step = _direction(gradient, pairs)
-        found = _searched(problem, point, step, l2, gradient.dot(step))
-        if found is None:  # the slope is lost in rounding
+        step = _compute_direction(gradient, pairs)
+        search = _search_line(problem, point, step, l2, gradient.dot(step))
+        if search is None:  # The slope is lost in rounding.
             break
-        length, residual = found
+        length, residual = search
         step = step.times(length)
         point = point.plus(step, 1)
-        before = gradient
-        gradient = problem.gradient(residual, point, l2)
-        excess = _excess(problem, gradient, residual, l2)
+        last_gradient = gradient
+        gradient = problem.compute_gradient(residual, point, l2)
+        excess = _estimate_excess(problem, gradient, residual, l2)
         if excess < best.excess:
             best = Minimum(point, iteration, excess)
-        change = gradient.plus(before, -1)
-        curvature = step.dot(change)
-        if curvature <= 0:  # lost in rounding too: the objective is convex
+        gradient_change = gradient.plus(last_gradient, -1)
+        curvature = step.dot(gradient_change)
+        if curvature <= 0:  # Also lost in rounding: the objective is convex.
             break
-        pairs = [*pairs, _Pair(step, change, curvature)][-CORRECTIONS:]
+        pairs.append(_CorrectionPair(step, gradient_change, curvature))
+        pairs = pairs[-MAX_CORRECTION_PAIRS:]
     return best
 
 
-def _excess(problem: LogisticProblem, gradient: _Vector, residual: Reals, l2: float) -> float:
-    """Return (‖g_w‖² / l2 + Σ_k g_bk² / Σ_d p_dk (1 − p_dk)) / 2, by document; the sum over documents is weighted.
+def _estimate_excess(
+    problem: LogisticProblem, gradient: _Vector, residual: Reals, l2: float
+) -> float:
+    """Return (‖g_w‖² / l2 + Σ_k g_bk² / Σ_d p_dk (1 − p_dk)) / 2, per document.
 
-    With the best biases for each w the objective is l2-strongly convex in w, hence at most ‖g_w‖² / (2·l2) above its minimum. The gain of
-    better biases is estimated by a Newton step of each alone, so the sum is no strict bound.
+    With the best biases for each w, the objective is l2-strongly convex in w, so it is at most
+    ‖g_w‖² / (2·l2) above its minimum. The gain of better biases is estimated by a Newton step of
+    each bias, so the sum is not a strict bound. The sum over documents is weighted.
     """
-    of_biases = gradient.bias.astype(np.float64) ** 2
-    size = np.abs(residual)
-    whole = 1 if problem.weights is None else problem.weights[:, np.newaxis]
-    curvature = (size * (1 - size / whole)).sum(axis=0, dtype=np.float64)
-    gain = np.divide(of_biases, curvature, out=np.zeros_like(of_biases), where=curvature > 0).sum()
-    of_weights = max(_product(gradient.coefficients, gradient.products), 0.0)
-    return float(of_weights / l2 + gain) / (2 * (problem.size or 1.0))
+    weight_gradient = max(_sum_products(gradient.coefficients, gradient.products), 0.0)
+    bias_squares = gradient.bias.astype(np.float64) ** 2
+    weighted_p = np.abs(residual)
+    p = weighted_p
+    if problem.weights is not None:
+        p = weighted_p / problem.weights[:, np.newaxis]
+    curvature = (weighted_p * (1 - p)).sum(axis=0, dtype=np.float64)
+    bias_gains = np.divide(
+        bias_squares, curvature, out=np.zeros_like(bias_squares), where=curvature > 0
+    )
+    return float(weight_gradient / l2 + bias_gains.sum()) / (2 * (problem.size or 1.0))
 
 
-def _direction(gradient: _Vector, pairs: list[_Pair]) -> _Vector:
-    """Return minus the inverse Hessian, as the pairs estimate it, times the gradient: Nocedal's two loops."""
+def _compute_direction(gradient: _Vector, pairs: list[_CorrectionPair]) -> _Vector:
+    """Return minus the inverse Hessian times the gradient: the two loops of Nocedal.
+
+    The Hessian is estimated from the pairs.
+    """
     direction = gradient.times(-1)
-    shares = []
-    for step, change, curvature in reversed(pairs):
-        shares.append(step.dot(direction) / curvature)
-        direction = direction.plus(change, -shares[-1])
+    factors = []
+    for pair in reversed(pairs):
+        factor = pair.step.dot(direction) / pair.curvature
+        factors.append(factor)
+        direction = direction.plus(pair.gradient_change, -factor)
     if pairs:
-        _, change, curvature = pairs[-1]
-        direction = direction.times(curvature / change.dot(change))
+        last_change = pairs[-1].gradient_change
+        direction = direction.times(pairs[-1].curvature / last_change.dot(last_change))
     else:
         direction = direction.times(1 / np.sqrt(gradient.dot(gradient)))
-    for (step, change, curvature), share in zip(pairs, reversed(shares), strict=True):
-        direction = direction.plus(step, share - change.dot(direction) / curvature)
+    for pair, factor in zip(pairs, reversed(factors), strict=True):
+        correction = factor - pair.gradient_change.dot(direction) / pair.curvature
+        direction = direction.plus(pair.step, correction)
     return direction
 
 
-def _searched(
-    problem: LogisticProblem, point: _Vector, step: _Vector, l2: float, slope: float
+def _search_line(
+    problem: LogisticProblem, point: _Vector, direction: _Vector, l2: float, first_slope: float
 ) -> tuple[float, Reals] | None:
-    """Return a step length and the residual there; None if no point is found, or in single precision the step does not descend.
+    """Return a step length and the residual at that point.
 
-    On a convex line a slope t·f'(t) ≤ `DESCENT`·t·f'(0) implies Wolfe's first condition, and f'(t) ≥ `CURVATURE`·f'(0) is the second. So slopes
-    are enough, and differences of the objective, which are lost in rounding near the minimum, are not needed.
+    Return None if no such point is found, or if the slope is not negative in single precision.
+
+    On a convex line, a slope t·f'(t) ≤ `DESCENT`·t·f'(0) implies Wolfe's first condition, and
+    f'(t) ≥ `CURVATURE`·f'(0) is the second. So slopes are enough. Differences of the objective,
+    which rounding makes useless near the minimum, are not needed.
     """
-    if not slope < 0:
+    if not first_slope < 0:
         return None
-    of_point, of_step = (_product(vector.coefficients, step.products) for vector in (point, step))
+    point_product = _sum_products(point.coefficients, direction.products)
+    direction_product = _sum_products(direction.coefficients, direction.products)
     low = 0.0
     high = np.inf
     length = 1.0
-    for _ in range(MOST_TRIALS):
-        residual = problem.residual(point.plus(step, length))
-        here = (
-            _product(residual, step.products)
-            + _product(residual.sum(axis=0), step.bias)
-            + l2 * (of_point + length * of_step)
+    for _ in range(MAX_LINE_SEARCH_POINTS):
+        residual = problem.compute_residual(point.plus(direction, length))
+        slope = (
+            _sum_products(residual, direction.products)
+            + _sum_products(residual.sum(axis=0), direction.bias)
+            + l2 * (point_product + length * direction_product)
         )
-        if here > DESCENT * slope:
+        if slope > DESCENT * first_slope:
             high = length
-        elif here < CURVATURE * slope:
+        elif slope < CURVATURE * first_slope:
             low = length
         else:
             return length, residual
-        length = 2 * low if high == np.inf else (low + high) / 2
+        length = (low + high) / 2
+        if high == np.inf:
+            length = 2 * low
     return None
 
 
 def log_count_ratio(counts: Numbers, totals: Numbers, n_terms: int, smoothing: float) -> Floats:
-    """Return r_jk = log((m_jk + α) / Σ_i (m_ik + α)) − the same of all other classes together, shape (n, n_classes).
+    """Return r_jk, the log-count ratio of naive Bayes, shape (n, n_classes).
 
-    ``counts`` are m_jk of n terms, shape (n, n_classes), ``totals`` Σ_i m_ik of all ``n_terms`` terms, shape (n_classes,). Wang, Manning (2012), eq. 1.
+    r_jk = log((m_jk + α) / Σ_i (m_ik + α)) minus the same of all other classes together.
+    ``counts`` are m_jk of n terms, shape (n, n_classes). ``totals`` are Σ_i m_ik of all ``n_terms``
+    terms, shape (n_classes,). Source: Wang, Manning (2012), eq. 1.
+
+    Two classes with 3 and 2 tokens of 3 terms, α = 1: for a term with the counts 2 and 0,
+    r = log (2 + 1)/(3 + 3) − log (0 + 1)/(2 + 3).
+
+    >>> ratio = log_count_ratio(np.array([[2, 0]]), np.array([3, 2]), 3, 1.0)
+    >>> np.exp(ratio).round(9).tolist()  # (3/6)/(1/5) and the inverse
+    [[2.5, 0.4]]
     """
-    others = counts.sum(axis=1, keepdims=True) - counts
-    totals_of_others = totals.sum() - totals
-    of_class = np.log(totals + n_terms * smoothing)
-    of_others = np.log(totals_of_others + n_terms * smoothing)
-    return np.log(counts + smoothing) - of_class - np.log(others + smoothing) + of_others
+    rest_counts = counts.sum(axis=1, keepdims=True) - counts
+    rest_totals = totals.sum() - totals
+    log_total = np.log(totals + n_terms * smoothing)
+    log_rest_total = np.log(rest_totals + n_terms * smoothing)
+    return np.log(counts + smoothing) - log_total - np.log(rest_counts + smoothing) + log_rest_total
 
 
 class _FitReport(NamedTuple):
-    """The outcome of the fit, which the model file keeps."""
+    """The outcome of the fit, which the model file contains."""
 
     l2: float
     iterations: float
     excess: float
-    """Nats a document above the minimum, about."""
+    """Estimated excess over the minimum, in nats per document."""
 
 
 @dataclass(frozen=True, eq=False)
 class LogisticRegression(LinearClassifier):
-    """Weights of the terms that count, times their scales, of categories and numbers, and biases."""
+    """Weights of terms, times their scales, of categories and of numbers, and biases."""
 
     DEFAULT_PSEUDO_COUNT: ClassVar[float] = 1.0
     HAS_COLUMN_FEATURES: ClassVar[bool] = True
     MULTI_LABEL_CLASS: ClassVar[tuple[str, str]] = ("logistic", "MultiLabelLogisticRegression")
 
     scaled_weights: Reals
-    """w_jk (1 + |r_jk|) of terms and w_jk of categories, in the order of the vocabulary, then of numbers: float32, shape (n_features, n_classes)."""
+    """w_jk (1 + |r_jk|) of terms and w_jk of categories, then of numbers, in float32.
+
+    The shape is (n_features, n_classes). Terms and categories have the order of the vocabulary.
+    """
     fitted_bias: Reals
     """b_k, shape (n_classes,)."""
     outcome: _FitReport
     held_out: HeldOutScores | None = None
-    """The documents held out to choose l2, scored by a model of the others; None if none were."""
+    """Documents held out to choose l2, scored by a model of all others. None if l2 was set."""
 
     @staticmethod
-    def held_out_loss(unseen: HeldOutScores) -> float:
-        """Return the loss of held-out documents, in nats, to choose l2 by."""
-        return compute_calibrated_log_loss(unseen)
+    def compute_held_out_loss(held_out: HeldOutScores) -> float:
+        """Return the loss of held-out documents that chooses l2, after calibration, in nats."""
+        return compute_calibrated_log_loss(held_out)
 
     @classmethod
     def estimate(cls, training: Training) -> Self:
-        """Choose l2 if it is to be chosen, then fit to all documents. Raises `UsageError` without smoothing, or if the machine has too little memory."""
-        whole = _Part.whole(training)
+        """Choose l2 if it is not set, then fit to all documents.
+
+        Raise `UsageError` without smoothing, or if the machine has too little memory.
+        """
+        corpus = _FitDocuments.from_training(training)
+        _require_memory(corpus)
+        precision = _choose_precision(corpus)
+        fit_rows, held_out_rows = split_held_out(corpus.documents)
         l2 = training.settings.l2
         held_out = None
-        start = None
-        _require_room(whole)
-        precision = _precision(whole)
-        part, rest = split_held_out(whole.documents)
-        if (
-            isinstance(l2, str)
-            and np.isin(whole.classes[rest], whole.classes[part]).sum() < LEAST_HELD_OUT
-        ):
-            l2 = FIRST_L2
+        search_point = None
         if isinstance(l2, str):
-            l2, held_out, start = _chosen(whole, part, rest, precision, cls.held_out_loss)
-        problem = _problem(whole)
-        if start is not None:
-            coefficients = np.zeros(problem.shape, start.coefficients.dtype)
-            coefficients[part] = start.coefficients
-            bias = np.where(
-                np.isfinite(start.bias), start.bias, problem.start().bias
-            )  # the only document of a class may have been held out
-            start = problem.vector(coefficients, bias)
-        point, iterations, excess = minimise(problem, l2, start or problem.start(), precision)
+            has_class = np.isin(corpus.classes[held_out_rows], corpus.classes[fit_rows])
+            if has_class.sum() < MIN_HELD_OUT_DOCUMENTS:
+                l2 = FIRST_L2
+            else:
+                l2, held_out, search_point = _choose_l2(
+                    corpus, fit_rows, held_out_rows, precision, cls.compute_held_out_loss
+                )
+        problem = _make_problem(corpus)
+        start = problem.make_start()
+        if search_point is not None:
+            start = _extend_start(problem, search_point, fit_rows)
+        del search_point
+        point, iterations, excess = minimise(problem, l2, start, precision)
         del start
         _release_memory()
-        report = _FitReport(l2, iterations, excess)
         return cls(
             training,
-            problem.scaled_weights(point.coefficients),
+            problem.compute_scaled_weights(point.coefficients),
             point.bias.astype(np.float64),
-            report,
+            _FitReport(l2, iterations, excess),
             held_out,
         )
 
@@ -600,147 +688,164 @@ class LogisticRegression(LinearClassifier):
 
     @classmethod
     def from_arrays(cls, training: Training, arrays: Arrays) -> Self:
-        """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
+        """Restore the model from the result of `to_arrays`.
+
+        Raise `ModelError` if no model has these arrays.
+        """
         n_features = training.column_features.n_features
         n_classes = training.statistics.n_classes
-        sizes = {
+        expected_sizes = {
             "weights": n_features * n_classes,
             "bias": n_classes,
             "outcome": len(_FitReport._fields),
         }
-        kept = {"weights": np.empty(0, np.float32), **arrays}  # a file leaves empty arrays out
-        fit = {name: array.size for name, array in kept.items()} == sizes and kept[
-            "weights"
-        ].dtype == np.float32
-        require_valid_model(fit, "its weights do not fit its terms, columns and classes")
-        finite = kept["bias"][
-            training.statistics.class_documents > 0
-        ]  # that of a class without documents, as a fold may have, is minus infinity
-        small = all(
-            array.size == 0 or max(-array.min(), array.max()) <= LARGEST_WEIGHT
-            for array in (kept["weights"], finite)
+        # A model file omits empty arrays.
+        arrays = {"weights": np.empty(0, np.float32), **arrays}
+        sizes = {name: array.size for name, array in arrays.items()}
+        require_valid_model(
+            sizes == expected_sizes and arrays["weights"].dtype == np.float32,
+            "its weights do not fit its terms, columns and classes",
         )
-        require_valid_model(small, "its weights are too large")
-        outcome = _FitReport(*kept["outcome"].tolist())
+        # The bias of a class without documents, as in a fold, is minus infinity.
+        finite_bias = arrays["bias"][training.statistics.class_documents > 0]
+        for array in (arrays["weights"], finite_bias):
+            is_small = array.size == 0 or max(-array.min(), array.max()) <= MAX_WEIGHT
+            require_valid_model(is_small, "its weights are too large")
+        outcome = _FitReport(*arrays["outcome"].tolist())
         require_valid_model(not min(outcome) < 0, "the record of its fit is impossible")
         return cls(
             training,
-            kept["weights"].reshape(n_features, n_classes),
-            kept["bias"].astype(np.float64),
+            arrays["weights"].reshape(n_features, n_classes),
+            arrays["bias"].astype(np.float64),
             outcome,
         )
 
     @classmethod
     def choose_smoothing(cls, training: Training) -> float:
-        """Return 1, as in Wang and Manning (2012)."""
+        """Return 1 per term. Source: Wang and Manning (2012)."""
         return get_default_smoothing(training, cls.DEFAULT_PSEUDO_COUNT)
 
     @cached_property
     def bias(self) -> Floats:
-        """b_k, shape (n_classes,), moved by log π_k − log(D_k / D) for a class prior other than the one of the documents."""
-        return self.fitted_bias + _shift_of_prior(self.training)
+        """b_k + log π_k − log(D_k / D), shape (n_classes,)."""
+        return self.fitted_bias + _compute_prior_shift(self.training)
 
     def compute_weights(self, terms: Ints) -> Floats:
         """Return w_jk (1 + |r_jk|), shape (n, n_classes)."""
-        return self.scaled_weights[self._place[terms]].astype(np.float64)
+        return self.scaled_weights[self._feature_indices[terms]].astype(np.float64)
 
     def get_scored_terms(self) -> Mask:
-        """Return the terms of texts that count, and the categories, shape (n_terms,)."""
+        """Return True for terms of texts that count and for categories, shape (n_terms,)."""
         return self.training.column_features.scored_terms
 
     @cached_property
-    def _place(self) -> Ints:
-        """The row of each of these terms, shape (n_terms,)."""
+    def _feature_indices(self) -> Ints:
+        """The row of each scored term in `scaled_weights`, shape (n_terms,)."""
         return np.cumsum(self.training.column_features.scored_terms) - 1
 
     @cached_property
     def number_weights(self) -> Floats:
-        """The weights of numbers, in nats for a standard deviation, shape (n_numbers, n_classes)."""
-        return self.scaled_weights[
-            np.count_nonzero(self.training.column_features.scored_terms) :
-        ].astype(np.float64)
+        """Weights of numbers, in nats per standard deviation, shape (n_numbers, n_classes)."""
+        n_terms = np.count_nonzero(self.training.column_features.scored_terms)
+        return self.scaled_weights[n_terms:].astype(np.float64)
 
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
-        """Return bias and weights times features, shape (n_docs, n_classes), in nats, and the tokens, categories and numbers that count, shape (n_docs,)."""
+        """Return bias and weights times features, shape (n_docs, n_classes), in nats.
+
+        Also return the number of tokens, categories and numbers that count, shape (n_docs,).
+        """
         scores, lengths = super().joint_log_likelihood(matrix)
-        for values, weights in zip(
-            np.nan_to_num(self.training.column_features.number_standardizer.standardize(matrix)).T,
-            self.number_weights,
-            strict=False,
-        ):
+        standardizer = self.training.column_features.number_standardizer
+        numbers = np.nan_to_num(standardizer.standardize(matrix))
+        for values, weights in zip(numbers.T, self.number_weights, strict=False):
             scores += values[:, np.newaxis] * weights
         return scores, lengths + matrix.n_values
 
     def compute_features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
-        """Return x_jd, float64."""
-        return _weighted(matrix, self.training)
+        """Return x_jd in float64."""
+        return _compute_features(matrix, self.training)
 
 
 class MultiLabelLogisticRegression(LogisticRegression):
     """Weights and biases of each label against the rest, with scales of 1."""
 
     @staticmethod
-    def held_out_loss(unseen: HeldOutScores) -> float:
-        """Return the weighted mean of the sum of −log p over labels, in nats, before calibration, of documents whose labels the model knows."""
-        scores, _, _, truth, weights = unseen.take_known_classes()
-        against = np.where(truth.to_mask(scores.shape[1]), -scores, scores)
-        return float(np.average(np.logaddexp(0.0, against).sum(axis=1), weights=weights))
+    def compute_held_out_loss(held_out: HeldOutScores) -> float:
+        """Return the mean over documents of the sum of −log p over labels, in nats.
+
+        It is the loss before calibration, of documents whose labels the model knows.
+        """
+        known = held_out.take_known_classes()
+        is_true = known.truth.to_mask(known.scores.shape[1])
+        log_odds_against = np.where(is_true, -known.scores, known.scores)
+        losses = np.logaddexp(0.0, log_odds_against).sum(axis=1)
+        return float(np.average(losses, weights=known.weights))
 
 
 @score_held_out_sample.register(LogisticRegression)
-def held_out_scores(
+def score_logistic_held_out(
     classifier: LogisticRegression,
     training: Training,
     sample: CountedDocuments,
 ) -> HeldOutScores:
-    """Score the documents held out to choose l2; if l2 was given, as many, by a model of the others with the same l2."""
+    """Return the scores of the documents that were held out to choose l2.
+
+    If l2 was set, hold out as many, and score them by a model of all others with the same l2.
+    """
     if classifier.held_out is not None:
         return classifier.held_out
-    whole = _Part.whole(training)
-    held_out, problem = _held_out(whole, *split_held_out(whole.documents))
-    fit = minimise(problem, classifier.outcome.l2, problem.start(), _precision(whole))
-    return held_out.scored(problem, fit.point)
+    corpus = _FitDocuments.from_training(training)
+    fit_rows, held_out_rows = split_held_out(corpus.documents)
+    held_out, problem = _hold_out(corpus, fit_rows, held_out_rows)
+    start = problem.make_start()
+    fit = minimise(problem, classifier.outcome.l2, start, _choose_precision(corpus))
+    return held_out.score(problem, fit.point)
 
 
 @score_held_out_documents.register(LogisticRegression)
-def scores_without(
+def score_logistic_documents(
     classifier: LogisticRegression,
     training: Training,
-    left_out: CountedDocuments,
+    held_out: CountedDocuments,
     statistics: ClassStatistics,
-    rest: CountedDocuments | None,
+    remaining_documents: CountedDocuments | None,
 ) -> HeldOutScores:
-    """Return the documents held out to choose l2, if these are meant; else as for every classifier."""
+    """Score documents by a model of the remaining documents.
+
+    Documents that were held out to choose l2 already have these scores.
+    """
     documents = training.documents
-    held_out = classifier.held_out
-    if documents is not None and held_out is not None:
-        rows = split_held_out(documents)[1]
-        if np.array_equal(documents.hashes[rows], left_out.hashes):
-            return held_out
-    return score_with_refit(classifier, training, left_out, statistics, rest)
+    if documents is not None and classifier.held_out is not None:
+        _, held_out_rows = split_held_out(documents)
+        if np.array_equal(documents.hashes[held_out_rows], held_out.hashes):
+            return classifier.held_out
+    return score_with_refit(classifier, training, held_out, statistics, remaining_documents)
 
 
 @iter_attribute_scores.register(LogisticRegression)
-def column_summands(
+def iter_column_scores(
     classifier: LogisticRegression,
     matrix: DocumentTermMatrix,
 ) -> Iterator[Floats]:
-    """Yield the weights of each category of one document, and the weights times each of its numbers, shape (n_classes,), in nats."""
+    """Yield the contribution of each category, then of each number of one document.
+
+    Each has the shape (n_classes,), in nats.
+    """
     statistics = classifier.training.statistics
     features = classifier.training.column_features
-    own = matrix.select_terms(features.category_terms)
-    names = [statistics.vocabulary.get_term(term) for term in own.terms.tolist()]
-    weights = classifier.compute_weights(own.terms)
-    for column in statistics.attributes.categorical:
-        yield weights[[name.startswith(make_category_term(column, "")) for name in names]].sum(
-            axis=0
-        )
+    categories = matrix.select_terms(features.category_terms)
+    names = [statistics.vocabulary.get_term(term) for term in categories.terms.tolist()]
+    weights = classifier.compute_weights(categories.terms)
+    for attribute in statistics.attributes.categorical:
+        prefix = make_category_term(attribute, "")
+        is_of_attribute = [name.startswith(prefix) for name in names]
+        yield weights[is_of_attribute].sum(axis=0)
     numbers = np.nan_to_num(features.number_standardizer.standardize(matrix))[0]
     yield from numbers[:, np.newaxis] * classifier.number_weights
 
 
 @get_classifier_parameters.register(LogisticRegression)
-def logistic_parameters(classifier: LogisticRegression) -> ClassifierParameters:
+def get_logistic_parameters(classifier: LogisticRegression) -> ClassifierParameters:
     """Return l2 and the weights of numbers."""
     from nbtext.classifiers.inspection import ClassifierParameters
 
@@ -748,7 +853,7 @@ def logistic_parameters(classifier: LogisticRegression) -> ClassifierParameters:
 
 
 @collect_fit_warnings.register(LogisticRegression)
-def convergence_warnings(classifier: LogisticRegression) -> list[str]:
+def collect_convergence_warnings(classifier: LogisticRegression) -> list[str]:
     """Return a warning if the fit ended too early."""
     _, iterations, excess = classifier.outcome
     if excess <= MAX_SEARCH_EXCESS_NATS:
@@ -760,18 +865,18 @@ def convergence_warnings(classifier: LogisticRegression) -> list[str]:
     return [warning]
 
 
-class _Part(NamedTuple):
-    """Documents of a corpus to be fitted to, in an order that does not depend on how they came."""
+class _FitDocuments(NamedTuple):
+    """Documents of a corpus to fit to, in an order that does not depend on the input."""
 
     training: Training
-    """With the statistics of these documents and the terms selected in them."""
+    """With the statistics of the documents to fit to, and the terms selected in them."""
     documents: CountedDocuments
-    """All of the corpus."""
+    """All documents of the corpus."""
     rows: Ints
-    """The documents of the part, by number, sorted by class and content."""
+    """Rows of the documents to fit to, sorted by class and content."""
 
     @classmethod
-    def whole(cls, training: Training) -> Self:
+    def from_training(cls, training: Training) -> Self:
         """Return all documents."""
         documents = training.documents
         if documents is None:
@@ -780,263 +885,314 @@ class _Part(NamedTuple):
 
     @property
     def classes(self) -> Ints:
-        """The class of each document, shape (n_rows,); 0 for all if they have several labels."""
+        """The class of each document, shape (n_rows,); 0 for multi-label documents."""
         return self.documents.classes[self.rows]
 
-    def of(self, places: Ints) -> Self:
-        """Return the part with these documents only, by their places in the rows."""
-        chosen = np.zeros(len(self.documents), np.bool_)
-        chosen[self.rows[places]] = True
-        whole = self.training.statistics
-        statistics = estimate_statistics(
-            Subsets(whole.table, self.documents).select_table(chosen), whole.weights
-        )
+    def take(self, indices: Ints) -> Self:
+        """Return only the documents with these indices into ``rows``."""
+        rows = self.rows[indices]
+        is_taken = np.zeros(len(self.documents), np.bool_)
+        is_taken[rows] = True
+        all_statistics = self.training.statistics
+        table = Subsets(all_statistics.table, self.documents).select_table(is_taken)
+        statistics = estimate_statistics(table, all_statistics.weights)
         training = replace(
             self.training,
             statistics=statistics,
             selected=self.training.select_terms(statistics),
             term_selector=None,
         )
-        return self._replace(training=training, rows=self.rows[places])
+        return self._replace(training=training, rows=rows)
 
 
-def _require_room(part: _Part) -> None:
-    """Raise `UsageError` if vectors and weights, in float32, take more memory than the machine has."""
-    n_terms = part.training.column_features.n_features
-    n_classes = part.training.statistics.n_classes
-    needed = 4 * n_classes * (NUMBERS_PER_DOCUMENT_AND_CLASS * part.rows.size + 2 * n_terms)
-    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if needed > there:
+def _require_memory(corpus: _FitDocuments) -> None:
+    """Raise `UsageError` if vectors and weights, in float32, do not fit in the memory."""
+    n_documents = corpus.rows.size
+    n_terms = corpus.training.column_features.n_features
+    n_classes = corpus.training.statistics.n_classes
+    numbers_per_class = NUMBERS_PER_DOCUMENT_AND_CLASS * n_documents + 2 * n_terms
+    needed_bytes = 4 * n_classes * numbers_per_class
+    memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed_bytes > memory_bytes:
         size = (
-            f"{format_quantity(part.rows.size, 'document')}, {format_quantity(n_terms, 'term')} and "
+            f"{format_quantity(n_documents, 'document')}, {format_quantity(n_terms, 'term')} and "
             f"{format_quantity(n_classes, 'class')}"
         )
         raise UsageError(
-            f"--classifier logistic needs about {needed >> 30:,} GiB for {size}, and this machine "
-            f"has {there >> 30:,}",
+            f"--classifier logistic needs about {needed_bytes >> 30:,} GiB for {size}, and this "
+            f"machine has {memory_bytes >> 30:,}",
             hint="use --classifier multinomial, which needs memory for the counts alone",
         )
 
 
 def _release_memory() -> None:
-    """Return freed memory to the operating system where the C library can: it lies in pieces that no large array fits into, 110 MiB of newsgroups."""
+    """Return freed memory to the operating system, if the C library supports it.
+
+    The freed memory is in pieces that are too small for large arrays.
+    """
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def _precision(whole: _Part) -> float:
-    """Return how near to its minimum the objective must come, in nats a document; of several labels it is a sum over them."""
-    statistics = whole.training.statistics
-    features = int(np.count_nonzero(whole.training.selected[whole.documents.matrix.terms]))
-    a_class = 2 * features + 5 * CORRECTIONS * len(
-        whole.documents
-    )  # G once, five passes over each pair
-    precision = (
-        MAX_SETTLED_EXCESS_NATS
-        if a_class * statistics.n_classes <= MAX_CHEAP_ITERATION_NUMBERS
-        else CONVERGED
-    )
-    return (
-        precision
-        if statistics.posterior_type.is_exclusive
-        else min(precision * statistics.n_classes, MAX_SEARCH_EXCESS_NATS)
-    )
+def _choose_precision(corpus: _FitDocuments) -> float:
+    """Return the largest excess over the minimum for the final model, in nats per document.
+
+    For multi-label documents, the objective is a sum over labels, and so is the excess.
+    """
+    statistics = corpus.training.statistics
+    n_entries = int(np.count_nonzero(corpus.training.selected[corpus.documents.matrix.terms]))
+    # An iteration applies G once, and goes through each pair five times.
+    numbers_per_class = 2 * n_entries + 5 * MAX_CORRECTION_PAIRS * len(corpus.documents)
+    precision = MAX_EXCESS_NATS
+    if numbers_per_class * statistics.n_classes <= MAX_CHEAP_ITERATION_NUMBERS:
+        precision = MAX_SETTLED_EXCESS_NATS
+    if statistics.posterior_type.is_exclusive:
+        return precision
+    return min(precision * statistics.n_classes, MAX_SEARCH_EXCESS_NATS)
 
 
-def _problem(part: _Part) -> LogisticProblem:
-    """Return features and their scales, in float32: half the memory, and more precise than `MAX_SETTLED_EXCESS_NATS`."""
+def _make_problem(corpus: _FitDocuments) -> LogisticProblem:
+    """Return the problem in float32: half the memory, and enough for the precision."""
     _release_memory()
-    training = part.training
-    statistics = part.training.statistics
+    training = corpus.training
+    statistics = training.statistics
+    compute_scales = _make_scale_function(training)
+    labels = corpus.documents.to_document_labels(statistics.n_classes)[corpus.rows]
+    truth_type = look_up_kind(TRUTH_TYPES, statistics.posterior_type)
+    truth = truth_type.from_labels(labels, statistics.n_classes)
+    weights = None
+    if statistics.weight_unit != 1:
+        weights = corpus.documents.compute_weights(statistics)[corpus.rows]
+    return LogisticProblem.from_features(
+        _make_sparse_features(training, corpus.documents.matrix, corpus.rows, np.float32),
+        compute_scales,
+        statistics.n_classes,
+        truth,
+        weights,
+    )
+
+
+def _make_scale_function(training: Training) -> Callable[[Ints], Reals]:
+    """Return a function of feature indices that computes their scales in float32.
+
+    It contains the counts of scored terms, not the statistics, so that these can be freed.
+    """
+    statistics = training.statistics
     columns = training.column_features
     n_terms = int(np.count_nonzero(training.selected))
     smoothing = training.smoothing
     totals = statistics.count_tokens(training.selected)
-    kept = statistics.per_cell(columns.scored_terms)
-    bounds = compute_offsets(np.diff(statistics.term_offsets)[columns.scored_terms])
-    counts = _by_rows(
-        statistics.cell_counts[kept], statistics.cell_classes[kept], bounds, statistics.n_classes
+    cells = statistics.per_cell(columns.scored_terms)
+    cells_per_term = np.diff(statistics.term_offsets)[columns.scored_terms]
+    counts = _make_sparse_rows(
+        statistics.cell_counts[cells],
+        statistics.cell_classes[cells],
+        compute_offsets(cells_per_term),
+        statistics.n_classes,
     )
-    is_scaled = (
-        np.pad(
-            training.selected[columns.scored_terms], (0, columns.number_standardizer.centres.size)
-        )
-        & statistics.posterior_type.is_exclusive
-    )
-    del kept, bounds, columns
+    n_numbers = columns.number_standardizer.centres.size
+    is_text_feature = np.pad(training.selected[columns.scored_terms], (0, n_numbers))
+    is_scaled = is_text_feature & statistics.posterior_type.is_exclusive
 
-    def scales(places: Ints) -> Reals:
-        """Return 1 + |r_jk| of terms, float32, or 1. Keeps the counts of the known terms alone, so that the statistics of a part can be freed."""
-        found = np.ones((places.size, counts.shape[1]), np.float32)
-        here = np.flatnonzero(is_scaled[places])
-        if here.size:
-            found[here] += np.abs(
-                log_count_ratio(counts[places[here]].toarray(), totals, n_terms, smoothing)
-            )
-        return found
+    def compute_scales(features: Ints) -> Reals:
+        """Return 1 + |r_jk| of scaled terms, and 1 of all other features."""
+        scales = np.ones((features.size, counts.shape[1]), np.float32)
+        rows = np.flatnonzero(is_scaled[features])
+        if rows.size:
+            term_counts = counts[features[rows]].toarray()
+            scales[rows] += np.abs(log_count_ratio(term_counts, totals, n_terms, smoothing))
+        return scales
 
-    labels = part.documents.to_document_labels(statistics.n_classes)[part.rows]
-    truth = look_up_kind(TRUTHS, statistics.posterior_type).of(labels, statistics.n_classes)
-    weights = (
-        None
-        if statistics.weight_unit == 1
-        else part.documents.compute_weights(statistics)[part.rows]
-    )
-    features = _features(training, part.documents.matrix, part.rows, np.float32)
-    return LogisticProblem.from_features(features, scales, statistics.n_classes, truth, weights)
+    return compute_scales
 
 
-def _by_rows(
+def _make_sparse_rows(
     values: Reals,
     columns: AnyArray,
     bounds: AnyArray,
     n_columns: int,
 ) -> Any:  # noqa: ANN401 - scipy has no types
-    """Return a `scipy.sparse` array by rows, with indices of 32 bits where these are enough: scipy keeps the larger of the types given."""
+    """Return a `scipy.sparse` array by rows, with 32-bit indices if these are enough.
+
+    scipy itself keeps the larger of the types of ``columns`` and ``bounds``.
+    """
     from scipy.sparse import csr_array
 
-    narrow = np.int32 if max(values.size, n_columns) < 1 << 31 else np.int64
+    index_type: type[np.signedinteger] = np.int64
+    if max(values.size, n_columns) < 1 << 31:
+        index_type = np.int32
     return csr_array(
-        (values, columns.astype(narrow, copy=False), bounds.astype(narrow)),
+        (values, columns.astype(index_type, copy=False), bounds.astype(index_type)),
         shape=(bounds.size - 1, n_columns),
     )
 
 
-def _weighted(matrix: DocumentTermMatrix, training: Training) -> DocumentTermMatrix:
-    """Return x_jd of terms and categories: tf-idf, and 1. Terms in all documents are left out."""
+def _compute_features(matrix: DocumentTermMatrix, training: Training) -> DocumentTermMatrix:
+    """Return x_jd of terms and categories: tf-idf, and 1. Omit terms in all documents."""
     is_text = training.selected[matrix.terms]
     weights = np.ones(is_text.size)
     weights[is_text] = tfidf(matrix.select_entries(is_text), training.statistics)
     return matrix._replace(counts=weights).select_entries(weights > 0)
 
 
-def _features(
-    training: Training, documents: DocumentTermMatrix, rows: Ints, dtype: type[np.floating]
+def _make_sparse_features(
+    training: Training, matrix: DocumentTermMatrix, rows: Ints, dtype: type[np.floating]
 ) -> Any:  # noqa: ANN401 - scipy has no types
-    """Return x_jd of some documents as a `scipy.sparse` array by rows, shape (n_rows, n_features)."""
-    beside = training.column_features
-    place = (np.cumsum(beside.scored_terms) - 1).astype(np.int32)
+    """Return x_jd of some documents as a `scipy.sparse` array, shape (n_rows, n_features)."""
+    features = training.column_features
+    feature_indices = (np.cumsum(features.scored_terms) - 1).astype(np.int32)
     values = [np.empty(0, dtype)]
     columns = [np.empty(0, np.int32)]
     sizes = [np.empty(0, np.int64)]
-    for some in iter_blocks(rows, 1, DOCUMENTS_AT_ONCE):
-        matrix = _weighted(documents.take(some).select_terms(beside.scored_terms), training)
-        values.append(matrix.counts.astype(dtype))
-        columns.append(place[matrix.terms])
-        sizes.append(matrix.row_sizes)
-    entries = (
-        np.concatenate(values),
-        np.concatenate(columns),
-        compute_offsets(np.concatenate(sizes)),
-    )
+    for block in iter_blocks(rows, 1, MAX_BLOCK_DOCUMENTS):
+        documents = matrix.take(block).select_terms(features.scored_terms)
+        weighted = _compute_features(documents, training)
+        values.append(weighted.counts.astype(dtype))
+        columns.append(feature_indices[weighted.terms])
+        sizes.append(weighted.row_sizes)
+    all_values = np.concatenate(values)
+    all_columns = np.concatenate(columns)
+    bounds = compute_offsets(np.concatenate(sizes))
     del values, columns
     _release_memory()
-    found = _by_rows(*entries, int(np.count_nonzero(beside.scored_terms)))
-    numbers = np.nan_to_num(beside.number_standardizer.standardize(documents))
+    n_terms = int(np.count_nonzero(features.scored_terms))
+    text_features = _make_sparse_rows(all_values, all_columns, bounds, n_terms)
+    numbers = np.nan_to_num(features.number_standardizer.standardize(matrix))
     if not numbers.shape[1]:
-        return found
+        return text_features
     from scipy.sparse import csr_array, hstack
 
-    return hstack([found, csr_array(numbers[rows].astype(dtype))], format="csr")
+    return hstack([text_features, csr_array(numbers[rows].astype(dtype))], format="csr")
 
 
-class _HeldOut(NamedTuple):
-    """Documents that a model of others is to score."""
+class _HeldOutFeatures(NamedTuple):
+    """Held-out documents with the features of a model of all other documents."""
 
     features: Any
-    """x_jd of the features that they have, by rows, float64, shape (n_docs, n_columns)."""
+    """x_jd of the features that occur, by rows, in float64, shape (n_docs, n_columns)."""
     columns: Ints
-    """The number of each of these features among those of the model, shape (n_columns,)."""
+    """Index of each of these features in the model, shape (n_columns,)."""
     documents: CountedDocuments
     lengths: Ints
-    """Tokens, categories and numbers that the model knows, shape (n_docs,)."""
+    """Tokens, categories and numbers that count, shape (n_docs,)."""
     weights: Floats
-    """Shape (n_docs,)."""
-    shift: Floats
-    """What the class prior of the settings adds to that of the documents, shape (n_classes,)."""
+    """Weights of the documents, shape (n_docs,)."""
+    prior_shift: Floats
+    """Difference of the class prior to that of the fit, see `_compute_prior_shift`."""
 
     @classmethod
-    def of(cls, training: Training, documents: CountedDocuments) -> Self:
-        """Return documents for a model of others."""
+    def from_documents(cls, training: Training, documents: CountedDocuments) -> Self:
+        """Return the features of documents for the model of ``training``."""
         matrix = documents.matrix
-        found = _features(training, matrix, np.arange(len(documents)), np.float64)
-        columns, places = np.unique(found.indices, return_inverse=True)
-        features = _by_rows(found.data, places, found.indptr, columns.size)
-        lengths = (
-            matrix.select_terms(training.column_features.scored_terms).known_tokens
-            + matrix.n_values
-        )
+        rows = np.arange(len(documents))
+        features = _make_sparse_features(training, matrix, rows, np.float64)
+        columns, column_indices = np.unique(features.indices, return_inverse=True)
+        scored = matrix.select_terms(training.column_features.scored_terms)
         return cls(
-            features,
+            _make_sparse_rows(features.data, column_indices, features.indptr, columns.size),
             columns,
             documents,
-            lengths,
+            scored.known_tokens + matrix.n_values,
             documents.compute_weights(training.statistics),
-            _shift_of_prior(training),
+            _compute_prior_shift(training),
         )
 
-    def scored(self, problem: LogisticProblem, point: _Vector) -> HeldOutScores:
-        """Return the scores at a point of the problem of the others."""
-        weights = problem.scaled_weights(point.coefficients, self.columns)
+    def score(self, problem: LogisticProblem, point: _Vector) -> HeldOutScores:
+        """Return the scores at a point of the problem of all other documents."""
+        weights = problem.compute_scaled_weights(point.coefficients, self.columns)
         scores = np.empty((len(self.documents), problem.shape[1]))
-        for rows in iter_blocks(np.arange(len(scores)), 1, DOCUMENTS_SCORED_AT_ONCE):
-            features = self.features[rows]
-            columns, places = np.unique(features.indices, return_inverse=True)
-            here = _by_rows(features.data, places, features.indptr, columns.size)
-            scores[rows] = here @ weights[columns].astype(np.float64)
-        scores += point.bias.astype(np.float64) + self.shift
+        for rows in iter_blocks(np.arange(len(scores)), 1, MAX_SCORED_DOCUMENTS):
+            block = self.features[rows]
+            columns, column_indices = np.unique(block.indices, return_inverse=True)
+            block = _make_sparse_rows(block.data, column_indices, block.indptr, columns.size)
+            scores[rows] = block @ weights[columns].astype(np.float64)
+        scores += point.bias.astype(np.float64) + self.prior_shift
         truth = self.documents.to_document_labels(problem.shape[1])
-        return HeldOutScores(
-            scores, self.lengths, self.documents.matrix.tokens - self.lengths, truth, self.weights
-        )
+        unknown_lengths = self.documents.matrix.tokens - self.lengths
+        return HeldOutScores(scores, self.lengths, unknown_lengths, truth, self.weights)
 
 
-def _held_out(whole: _Part, part: Ints, rest: Ints) -> tuple[_HeldOut, LogisticProblem]:
-    """Return the documents at the places ``rest``, held out, and the problem of those at ``part``, whose statistics are large and not kept."""
-    others = whole.of(part)
-    return _HeldOut.of(others.training, whole.documents.take(whole.rows[rest])), _problem(others)
+def _hold_out(
+    corpus: _FitDocuments, fit_rows: Ints, held_out_rows: Ints
+) -> tuple[_HeldOutFeatures, LogisticProblem]:
+    """Return the held-out documents and the problem of the documents to fit to.
 
-
-def _chosen(
-    whole: _Part, part: Ints, rest: Ints, precision: float, judge: Callable[[HeldOutScores], float]
-) -> tuple[float, HeldOutScores, _Vector]:
-    """Return the l2 under which held-out documents are most probable, their scores under it, and the point where its fit ended.
-
-    ``part`` and ``rest`` are places of documents to fit to and to hold out. The loss is that after calibration for one label, which makes good for
-    much of what a weak penalty does to probabilities. A strength must be better by more than the fits are exact.
+    Both rows are indices into ``corpus.rows``. The statistics of the documents to fit to are large
+    and not returned.
     """
-    held_out, problem = _held_out(whole, part, rest)
+    fit_documents = corpus.take(fit_rows)
+    held_out_documents = corpus.documents.take(corpus.rows[held_out_rows])
+    held_out = _HeldOutFeatures.from_documents(fit_documents.training, held_out_documents)
+    return held_out, _make_problem(fit_documents)
+
+
+class _L2Trial(NamedTuple):
+    """A fit of the documents that are not held out."""
+
+    l2: float
+    loss: float
+    """Mean loss of held-out documents, in nats."""
+    point: _Vector
+
+
+def _choose_l2(
+    corpus: _FitDocuments,
+    fit_rows: Ints,
+    held_out_rows: Ints,
+    precision: float,
+    compute_loss: Callable[[HeldOutScores], float],
+) -> tuple[float, HeldOutScores, _Vector]:
+    """Return the l2 with the smallest loss of held-out documents, their scores, and its point.
+
+    Both rows are indices into ``corpus.rows``. The point is that of the fit to ``fit_rows``. An l2
+    must be better by more than the precision of the fits.
+    """
+    held_out, problem = _hold_out(corpus, fit_rows, held_out_rows)
     _release_memory()
-    # held-out documents have the prior of the documents, whatever prior later ones may have
-    as_found = held_out._replace(shift=np.zeros_like(held_out.shift))
+    # Held-out documents have the class prior of the corpus, whatever the settings are.
+    with_corpus_prior = held_out._replace(prior_shift=np.zeros_like(held_out.prior_shift))
 
-    def tried(l2: float, start: _Vector) -> tuple[float, float, _Vector]:
-        """Return the strength, the mean loss of held-out documents under it, and the point where its fit ended."""
+    def try_l2(l2: float, start: _Vector) -> _L2Trial:
         point = minimise(problem, l2, start).point
-        return l2, judge(as_found.scored(problem, point)), point
+        return _L2Trial(l2, compute_loss(with_corpus_prior.score(problem, point)), point)
 
-    l2, least, point = tried(FIRST_L2, problem.start())
-    for way in (WEAKER_L2, STRONGER_L2):
-        for other in way if l2 == FIRST_L2 else ():
-            trial = tried(other, point)
-            if trial[1] > least - MAX_SEARCH_EXCESS_NATS:
+    best = try_l2(FIRST_L2, problem.make_start())
+    for candidates in (WEAKER_L2, STRONGER_L2):
+        if best.l2 != FIRST_L2:
+            break
+        for l2 in candidates:
+            trial = try_l2(l2, best.point)
+            if trial.loss > best.loss - MAX_SEARCH_EXCESS_NATS:
                 break
-            l2, least, point = trial
-    point = minimise(problem, l2, point, precision).point
-    return l2, held_out.scored(problem, point), point
+            best = trial
+    point = minimise(problem, best.l2, best.point, precision).point
+    return best.l2, held_out.score(problem, point), point
 
 
-def _shift_of_prior(training: Training) -> Floats:
-    """Return log π_k − log(D_k / D), 0 for the class prior of the documents, shape (n_classes,)."""
+def _extend_start(problem: LogisticProblem, start: _Vector, fit_rows: Ints) -> _Vector:
+    """Return the point of a fit to some documents as a start of the fit to all documents.
+
+    Held-out documents have coefficients of 0.
+    """
+    coefficients = np.zeros(problem.shape, start.coefficients.dtype)
+    coefficients[fit_rows] = start.coefficients
+    # The bias is infinite if the only document of a class was held out.
+    bias = np.where(np.isfinite(start.bias), start.bias, problem.make_start().bias)
+    return problem.make_vector(coefficients, bias)
+
+
+def _compute_prior_shift(training: Training) -> Floats:
+    """Return log π_k − log(D_k / D), shape (n_classes,): 0 for the class prior of the documents.
+
+    For multi-label documents, it is the difference of the log prior odds.
+    """
     statistics = training.statistics
-    prior = training.settings.class_prior
+    kind = training.settings.class_prior
+    class_documents = statistics.class_documents
+    n_documents = statistics.n_documents
     if not statistics.posterior_type.is_exclusive:
-        holding = statistics.class_documents
-        n_documents = statistics.n_documents
-        return compute_log_prior_odds(prior, holding, n_documents) - compute_log_prior_odds(
-            "empirical", holding, n_documents
-        )
-    shares = np.where(statistics.class_documents > 0, statistics.class_documents, 1) / (
-        statistics.n_documents or 1
-    )
-    return log(compute_class_prior(prior, statistics)) - np.log(shares)
+        empirical_odds = compute_log_prior_odds("empirical", class_documents, n_documents)
+        return compute_log_prior_odds(kind, class_documents, n_documents) - empirical_odds
+    # A class without documents has log π_k = −inf.
+    proportions = np.where(class_documents > 0, class_documents, 1) / (n_documents or 1)
+    return log(compute_class_prior(kind, statistics)) - np.log(proportions)

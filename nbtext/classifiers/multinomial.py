@@ -1,10 +1,12 @@
-"""Multinomial naive Bayes: the tokens of a document are independent draws from the language model of its class.
+"""Multinomial naive Bayes: the tokens of a document are independent draws from a language model.
 
-log p(d, C_k) = log π_k + Σ_j n_jd log φ_jk. The probabilities of the document's length and of the order of its terms are left out: they are
-the same in every class. Source: IIR eq. 13.4; A. McCallum, K. Nigam, A comparison of event models for naive Bayes text classification (1998).
+log p(d, C_k) = log π_k + Σ_j n_jd log φ_jk. The probabilities of the document's length and of the
+order of its terms are omitted, because they are the same in every class. Source: IIR eq. 13.4;
+A. McCallum, K. Nigam, A comparison of event models for naive Bayes text classification (1998).
 
-Terms may be weighted, as they may be for complement. Counts, presence and logs add, so their sums are in the statistics. Those of tf-idf are computed from
-all documents in training and kept in the model file beside the statistics.
+Terms may be weighted, for complement naive Bayes too. Counts, presence and logs add up, so the
+statistics contain their sums. Weights of tf-idf need all documents in training, so the model file
+contains their sums as an array of its own.
 """
 
 from __future__ import annotations
@@ -20,10 +22,10 @@ from nbtext.classifiers.base import (
     LinearClassifier,
     Training,
     compute_component_fits,
+    compute_leave_one_out_prior,
     compute_log_likelihood_per_token,
     get_default_smoothing,
     get_term_probabilities,
-    leave_one_out_prior,
     subtract_scores,
 )
 from nbtext.errors import UsageError, require_valid_model
@@ -41,27 +43,27 @@ if TYPE_CHECKING:
     from nbtext.settings import Settings
     from nbtext.type_names import Arrays, Floats, Ints, ScoresAndTokens
 
-WEIGHTED_COUNTS = "weighted_counts"
-"""The array in the model file."""
+WEIGHTED_COUNTS_ARRAY = "weighted_counts"
+"""Name of the array in the model file."""
 
-OF_WEIGHTS = {
+WEIGHT_MEANINGS = {
     "binary": "that a token of the class is the term, each document counting a term once",
     "log": "the term's share of the log weights of the class",
     "tfidf": "the term's share of the tf-idf weights of the class",
 }
-"""What φ is the probability of, by weighting."""
+"""The meaning of φ for each weighting, as `inspect` prints it."""
 
 
 @dataclass(frozen=True, eq=False)
 class WeightedCountsClassifier(LinearClassifier):
-    """A linear classifier estimated from weighted counts, for documents weighted in the same way."""
+    """A linear classifier estimated from weighted counts, for documents with the same weighting."""
 
     counts: ClassStatistics
     """The statistics, with weighted cells in place of counts."""
 
     @property
     def weighting(self) -> str:
-        """How terms are weighted, as `nbtext.counts.weighting.weighted` takes it."""
+        """The weighting of terms, one of `nbtext.settings.WEIGHTINGS`."""
         return self.training.settings.weighting
 
     @cached_property
@@ -71,36 +73,42 @@ class WeightedCountsClassifier(LinearClassifier):
 
     @classmethod
     def estimate(cls, training: Training) -> Self:
-        """Return the model that follows from the counts, and from the documents if it needs them."""
+        """Estimate the model from the counts. Weights of tf-idf also need the documents."""
         return cls(training, training.compute_weighted_statistics())
 
     def to_arrays(self) -> Arrays:
-        """Return the weighted counts of the cells, if they need documents."""
-        return {WEIGHTED_COUNTS: self.counts.cell_counts} if self.weighting == "tfidf" else {}
+        """Return the weighted cells, shape (n_cells,), if they cannot be computed from counts."""
+        if self.weighting != "tfidf":
+            return {}
+        return {WEIGHTED_COUNTS_ARRAY: self.counts.cell_counts}
 
     @classmethod
     def from_arrays(cls, training: Training, arrays: Arrays) -> Self:
-        """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
+        """Restore the model from the result of `to_arrays`.
+
+        Raise `ModelError` if no model has these arrays.
+        """
         statistics = training.statistics
-        settings = training.settings
-        needed = settings.weighting == "tfidf"
+        allowed_names: set[str] = set()
+        if training.settings.weighting == "tfidf":
+            allowed_names.add(WEIGHTED_COUNTS_ARRAY)
         require_valid_model(
-            set(arrays) <= ({WEIGHTED_COUNTS} if needed else set()),
-            "its weighted counts do not fit its weighting",
+            set(arrays) <= allowed_names, "its weighted counts do not fit its weighting"
         )
-        if not needed:
+        if not allowed_names:
             return cls.estimate(training)
-        kept = arrays.get(WEIGHTED_COUNTS, np.empty(0))  # a file leaves empty arrays out
-        cells = kept.astype(np.float64)
-        whole = statistics.cell_counts
-        possible = cells.shape == whole.shape and np.all(
-            (cells >= 0) & (cells <= whole)
-        )  # weights of unit length are below n
-        require_valid_model(possible, "its weighted counts do not fit its counts")
+        # A model file omits empty arrays.
+        cells = arrays.get(WEIGHTED_COUNTS_ARRAY, np.empty(0)).astype(np.float64)
+        cell_counts = statistics.cell_counts
+        # Documents have unit length, so the weight of a term is at most its count.
+        is_valid = cells.shape == cell_counts.shape and np.all(
+            (cells >= 0) & (cells <= cell_counts)
+        )
+        require_valid_model(is_valid, "its weighted counts do not fit its counts")
         return cls(training, replace(statistics, cell_counts=cells))
 
     def compute_features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
-        """Return the weighted terms of documents."""
+        """Return the documents with weights in place of counts."""
         if self.weighting == "counts":
             return matrix
         from nbtext.counts.weighting import weigh_matrix
@@ -110,11 +118,33 @@ class WeightedCountsClassifier(LinearClassifier):
 
 @dataclass(frozen=True, eq=False)
 class MultinomialNaiveBayes(WeightedCountsClassifier, LabelClassifier):
-    """A class prior π and a language model φ for each class."""
+    """A class prior π, and for each class a language model φ.
+
+    IIR, example 13.1: is a document about China? With smoothing 1 and the classes no and yes,
+    φ of chinese is (1 + 1)/(3 + 6) and (5 + 1)/(8 + 6), φ of tokyo is (1 + 1)/(3 + 6) and
+    (0 + 1)/(8 + 6). The joint probabilities of the last document are 1/4 · (2/9)³ · (2/9)² and
+    3/4 · (3/7)³ · (1/14)²:
+
+    >>> from fractions import Fraction
+    >>> from nbtext import TextClassifier
+    >>> model = TextClassifier(stemmer="none", stop_words="none", calibration="none", smoothing=1)
+    >>> texts = ["Chinese Beijing Chinese", "Chinese Chinese Shanghai", "Chinese Macao"]
+    >>> texts.append("Tokyo Japan Chinese")
+    >>> naive_bayes = model.fit(texts, ["yes", "yes", "yes", "no"]).fitted.classifier
+    >>> for term in naive_bayes.training.statistics.vocabulary.find(["chinese", "tokyo"]):
+    ...     phi = np.exp(naive_bayes.compute_weights(np.array([term])))
+    ...     print(*(Fraction(p).limit_denominator(100) for p in phi.ravel().tolist()))
+    2/9 3/7
+    2/9 1/14
+    >>> joint = np.exp(model.joint_log_likelihood(["Chinese Chinese Chinese Tokyo Japan"]))
+    >>> joint.round(4).tolist()
+    [[0.0001, 0.0003]]
+    """
 
     @classmethod
     def choose_smoothing(cls, training: Training) -> float:
-        """Return the pseudo-count of the greatest evidence; a tenth for tf-idf, where on four corpora of five evidence does worse."""
+        """Return the pseudo-count of the greatest evidence, or for tf-idf the default."""
+        # For tf-idf, evidence does worse on four corpora of five.
         if training.settings.weighting == "tfidf":
             return get_default_smoothing(training, cls.DEFAULT_PSEUDO_COUNT)
         return super().choose_smoothing(training)
@@ -130,74 +160,89 @@ class MultinomialNaiveBayes(WeightedCountsClassifier, LabelClassifier):
 
     @property
     def default_length_exponent(self) -> float:
-        """`COUNT_TEMPERATURE_EXPONENT`; 0 on tf-idf, where documents have unit length."""
-        return 0.0 if self.weighting == "tfidf" else COUNT_TEMPERATURE_EXPONENT
+        """`COUNT_TEMPERATURE_EXPONENT`, but 0 for tf-idf, where documents have unit length."""
+        if self.weighting == "tfidf":
+            return 0.0
+        return COUNT_TEMPERATURE_EXPONENT
 
     def add_term_scores(self, scores: Floats, features: DocumentTermMatrix) -> None:
         """Add log φ_jk times features to the scores, shape (n_docs, n_classes), in nats."""
         self.language_models.add_log_probabilities(scores, features)
 
-    def compute_weights_vs_rest(self, everything: Self, terms: Ints) -> Floats:
+    def compute_weights_vs_rest(self, overall: Self, terms: Ints) -> Floats:
         """Return log φ_jk − log φ_j,rest, shape (n, n_classes), in nats."""
-        return self.compute_weights(terms) - log(
-            self.language_models.estimate_rest_probability(everything.language_models, terms)
-        )
+        rest = self.language_models.estimate_rest_probability(overall.language_models, terms)
+        return self.compute_weights(terms) - log(rest)
 
     @classmethod
-    def is_leave_one_out_exact(cls, settings: Settings, unit: int) -> bool:
-        """Return True if the sums are exact: not of tf-idf, and not of logs times the weights of documents."""
-        return settings.weighting != "tfidf" and (
-            settings.weighting != "log" or (unit == 1 and settings.class_weight is None)
-        )
+    def is_leave_one_out_exact(cls, settings: Settings, weight_unit: int) -> bool:
+        """Return True if sums of weighted counts can be subtracted exactly.
+
+        False for tf-idf, and for logs multiplied by weights of documents or classes.
+        """
+        if settings.weighting == "tfidf":
+            return False
+        if settings.weighting == "log":
+            return weight_unit == 1 and settings.class_weight is None
+        return True
 
     def leave_one_out(self, documents: CountedDocuments) -> HeldOutScores:
-        """Return log p(d, C_k) of documents of the corpus, each with the prior and the language models of all others.
+        """Return log p(d, C_k) of training documents, each under prior and models of the others.
 
-        Raises `UsageError` on tf-idf, and on logs times the weights of documents.
+        Raise `UsageError` if the weighted counts cannot be subtracted exactly.
         """
         from nbtext.counts.weighting import apply_additive_weighting
         from nbtext.language_model.smoothing import compute_leave_one_out_scores
 
-        if not self.is_leave_one_out_exact(self.training.settings, self.counts.weight_unit):
-            why = "" if self.weighting == "tfidf" else " with weights of documents or classes"
-            raise UsageError(
-                f"leave-one-out is not exact for --weighting {self.weighting}{why}",
-                hint="cross-validate with folds",
-            )
-        scores, lengths, unknown = compute_leave_one_out_scores(
+        self._require_exact_subtraction()
+        scores, lengths, unknown_lengths = compute_leave_one_out_scores(
             self.language_models,
             apply_additive_weighting(documents, self.weighting),
             documents.matrix,
         )
         weights = documents.compute_weights(self.counts)
-        for label, weight in sorted(
-            set(zip(documents.classes.tolist(), weights.tolist(), strict=True))
-        ):
-            prior = leave_one_out_prior(
-                self.training.settings.class_prior, self.counts, label, weight
-            )
-            scores[(documents.classes == label) & (weights == weight)] += log(prior)
-        return HeldOutScores(
-            scores,
-            lengths,
-            unknown,
-            documents.to_document_labels(self.training.statistics.n_classes),
-            weights,
+        self._add_leave_one_out_priors(scores, documents.classes, weights)
+        truth = documents.to_document_labels(self.training.statistics.n_classes)
+        return HeldOutScores(scores, lengths, unknown_lengths, truth, weights)
+
+    def _require_exact_subtraction(self) -> None:
+        """Raise `UsageError` if `leave_one_out` would not be exact."""
+        if self.is_leave_one_out_exact(self.training.settings, self.counts.weight_unit):
+            return
+        condition = " with weights of documents or classes"
+        if self.weighting == "tfidf":
+            condition = ""
+        raise UsageError(
+            f"leave-one-out is not exact for --weighting {self.weighting}{condition}",
+            hint="cross-validate with folds",
         )
+
+    def _add_leave_one_out_priors(self, scores: Floats, classes: Ints, weights: Floats) -> None:
+        """Add log π_k without the document to the scores of each document, in nats.
+
+        ``scores`` has the shape (n_docs, n_classes), ``classes`` and ``weights`` of the documents
+        (n_docs,). All documents of one class and weight have the same prior.
+        """
+        kind = self.training.settings.class_prior
+        for label_index, weight in sorted(
+            set(zip(classes.tolist(), weights.tolist(), strict=True))
+        ):
+            prior = compute_leave_one_out_prior(kind, self.counts, label_index, weight)
+            scores[(classes == label_index) & (weights == weight)] += log(prior)
 
 
 @get_term_probabilities.register(MultinomialNaiveBayes)
-def language_model_probabilities(classifier: MultinomialNaiveBayes) -> TermProbabilities:
-    """Return φ_jk, on weighted counts shares of weights."""
+def get_language_model_probabilities(classifier: MultinomialNaiveBayes) -> TermProbabilities:
+    """Return φ_jk. For weighted counts it is a proportion of weights."""
     from nbtext.classifiers.inspection import MEANING_OF_TOKENS, TermProbabilities
 
-    meaning = OF_WEIGHTS.get(classifier.weighting, MEANING_OF_TOKENS)
+    meaning = WEIGHT_MEANINGS.get(classifier.weighting, MEANING_OF_TOKENS)
     return TermProbabilities.from_models(classifier.language_models, meaning)
 
 
 @compute_component_fits.register(MultinomialNaiveBayes)
-def language_model_fits(classifier: MultinomialNaiveBayes) -> list[ComponentFit]:
-    """Return the fit of the language models."""
+def measure_language_model_fit(classifier: MultinomialNaiveBayes) -> list[ComponentFit]:
+    """Return the fit of the language models to the text."""
     from nbtext.language_model.measures import (
         ComponentFit,
         compute_class_log_evidence,
@@ -209,19 +254,20 @@ def language_model_fits(classifier: MultinomialNaiveBayes) -> list[ComponentFit]
 
 
 @compute_log_likelihood_per_token.register(MultinomialNaiveBayes)
-def multinomial_likelihood_per_token(
-    classifier: MultinomialNaiveBayes, scores: Floats, lengths: Ints, unknown: Ints
+def compute_multinomial_likelihood_per_token(
+    classifier: MultinomialNaiveBayes, scores: Floats, lengths: Ints, unknown_lengths: Ints
 ) -> ScoresAndTokens | None:
-    """Return Σ_j n_jd log φ_jk / n_d under the best class; an unknown token counts as one of a term that no document held.
+    """Return Σ_j n_jd log φ_jk / n_d under the most probable class, and n_d.
 
-    None on weighted counts, which are no draws of tokens.
+    An unknown token counts as a token of a term that occurs in no training document. Return None
+    for weighted counts, because these are not draws of tokens.
     """
     if classifier.weighting != "counts":
         return None
     best = scores.argmax(axis=1)
-    tokens = lengths + unknown
+    tokens = lengths + unknown_lengths
     likelihood = subtract_scores(scores[np.arange(best.size), best], classifier.bias[best])
-    likelihood += times_log(
-        unknown, classifier.language_models.estimate_log_unseen_probability()[best]
-    )
-    return np.divide(likelihood, tokens, out=np.zeros(best.size), where=tokens > 0), tokens
+    log_unseen = classifier.language_models.estimate_log_unseen_probability()
+    likelihood += times_log(unknown_lengths, log_unseen[best])
+    per_token = np.divide(likelihood, tokens, out=np.zeros(best.size), where=tokens > 0)
+    return per_token, tokens

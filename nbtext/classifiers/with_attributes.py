@@ -1,7 +1,8 @@
-"""A classifier of texts with attributes: under the naive Bayes assumption log-likelihoods add.
+"""A classifier of texts with attributes: by the naive Bayes assumption log-likelihoods add up.
 
-log p(d, a, C_k) = log p(d, C_k) + Σ log p(a | C_k) over the attributes of a document. Source: T. Mitchell, Machine learning (1997), section 6.9.
-A discriminative classifier has attributes among its own features.
+log p(d, a, C_k) = log p(d, C_k) + Σ log p(a | C_k) over the attributes of a document.
+Source: T. Mitchell, Machine learning (1997), section 6.9.
+Discriminative classifiers do not need this: they have attributes among their own features.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
     from nbtext.prediction.calibration import HeldOutScores
     from nbtext.type_names import Arrays, Floats, ScoresAndTokens
 
-ATTRIBUTE_SMOOTHING = "attribute_smoothing"
-"""The array in the model file."""
+ATTRIBUTE_SMOOTHING_ARRAY = "attribute_smoothing"
+"""Name of the array in the model file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,107 +48,138 @@ class AttributedClassifier(Classifier):
 
     @classmethod
     def estimate(cls, training: Training) -> Self:
-        """Return the model that follows from the counts; raise `UsageError` if log-likelihoods cannot be added to the scores of the texts."""
-        return cls._of(
-            load_classifier_class(training.settings.classifier).estimate(training), training, None
-        )
+        """Estimate the text classifier and the likelihoods of the attributes.
+
+        Raise `UsageError` if log-likelihoods cannot be added to the scores of the texts.
+        """
+        text_class = load_classifier_class(training.settings.classifier)
+        return cls._from_text_classifier(text_class.estimate(training), training, None)
 
     def refit(self, training: Training) -> Self:
-        """Return the model of fewer documents, with the pseudo-counts of all."""
-        return self._of(self.text_classifier.refit(training), training, self.likelihoods.smoothing)
+        """Estimate the model of fewer documents, with the pseudo-counts of all documents."""
+        text_classifier = self.text_classifier.refit(training)
+        return self._from_text_classifier(text_classifier, training, self.likelihoods.smoothing)
 
     def to_arrays(self) -> Arrays:
-        """Return the arrays of the classifier of texts, and the pseudo-counts of categorical attributes."""
+        """Return the arrays of the text classifier, and the pseudo-counts of attributes.
+
+        The pseudo-counts have the shape (n_categorical,).
+        """
+        arrays = dict(self.text_classifier.to_arrays())
         smoothing = self.likelihoods.smoothing
-        return {
-            **self.text_classifier.to_arrays(),
-            **({ATTRIBUTE_SMOOTHING: np.array(smoothing)} if smoothing else {}),
-        }
+        if smoothing:
+            arrays[ATTRIBUTE_SMOOTHING_ARRAY] = np.array(smoothing)
+        return arrays
 
     @classmethod
     def from_arrays(cls, training: Training, arrays: Arrays) -> Self:
-        """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
-        of_text = {name: array for name, array in arrays.items() if name != ATTRIBUTE_SMOOTHING}
-        smoothing = arrays.get(ATTRIBUTE_SMOOTHING, np.empty(0)).astype(np.float64).tolist()
-        names = training.statistics.attributes.categorical
-        n_terms = training.statistics.n_terms
-        given = [get_fixed_smoothing(training.settings, name) for name in names]
-        fit = len(smoothing) == len(names) and all(
-            is_valid_auto_smoothing(each, n_terms) if number is None else each == number
-            for each, number in zip(smoothing, given, strict=True)
+        """Restore the model from the result of `to_arrays`.
+
+        Raise `ModelError` if no model has these arrays.
+        """
+        text_arrays = {
+            name: array for name, array in arrays.items() if name != ATTRIBUTE_SMOOTHING_ARRAY
+        }
+        smoothing_array = arrays.get(ATTRIBUTE_SMOOTHING_ARRAY, np.empty(0))
+        smoothing = smoothing_array.astype(np.float64).tolist()
+        require_valid_model(
+            _is_valid_smoothing(training, smoothing),
+            "its attributes and their smoothing do not fit",
         )
-        require_valid_model(fit, "its attributes and their smoothing do not fit")
-        return cls._of(
-            load_classifier_class(training.settings.classifier).from_arrays(training, of_text),
-            training,
-            smoothing,
-        )
+        text_class = load_classifier_class(training.settings.classifier)
+        text_classifier = text_class.from_arrays(training, text_arrays)
+        return cls._from_text_classifier(text_classifier, training, smoothing)
 
     @classmethod
-    def _of(cls, text: Classifier, training: Training, smoothing: Sequence[float] | None) -> Self:
-        counted = training.statistics, training.settings
-        return cls(
-            training,
-            text,
-            AttributeLikelihoods.estimate(
-                *counted, smoothing, include_numbers=not text.HAS_NUMBER_FEATURES
-            ),
+    def _from_text_classifier(
+        cls, text_classifier: Classifier, training: Training, smoothing: Sequence[float] | None
+    ) -> Self:
+        """Add the likelihoods of the attributes to a text classifier.
+
+        ``smoothing`` are the pseudo-counts of categorical attributes. None: choose them.
+        """
+        likelihoods = AttributeLikelihoods.estimate(
+            training.statistics,
+            training.settings,
+            smoothing,
+            include_numbers=not text_classifier.HAS_NUMBER_FEATURES,
         )
+        return cls(training, text_classifier, likelihoods)
 
     @property
     def default_length_exponent(self) -> float:
-        """That of the classifier of the texts."""
+        """The exponent of the text classifier."""
         return self.text_classifier.default_length_exponent
 
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
-        """Return log p(d, a, C_k), shape (n_docs, n_classes), in nats, and the tokens and attributes that count, shape (n_docs,)."""
-        scores, known = self.text_classifier.joint_log_likelihood(matrix)
-        return scores, known + self.likelihoods.add_log_likelihood(scores, matrix)
+        """Return log p(d, a, C_k), shape (n_docs, n_classes), in nats.
+
+        Also return the number of tokens and attributes that count, shape (n_docs,).
+        """
+        scores, lengths = self.text_classifier.joint_log_likelihood(matrix)
+        n_attributes = self.likelihoods.add_log_likelihood(scores, matrix)
+        return scores, lengths + n_attributes
 
     def leave_one_out(self, documents: CountedDocuments) -> HeldOutScores:
-        """Return log p(d, a, C_k) of documents of the corpus, each by the counts and moments of all others, with the pseudo-counts of all."""
-        unseen = self.text_classifier.leave_one_out(documents)
-        return unseen._replace(
-            lengths=unseen.lengths
-            + self.likelihoods.add_leave_one_out(
-                unseen.scores, documents, self.training.statistics, self.training.settings
-            )
+        """Return log p(d, a, C_k) of training documents, each by the statistics of all others.
+
+        The pseudo-counts are those of all documents.
+        """
+        held_out = self.text_classifier.leave_one_out(documents)
+        n_attributes = self.likelihoods.add_leave_one_out(
+            held_out.scores, documents, self.training.statistics, self.training.settings
         )
+        return held_out._replace(lengths=held_out.lengths + n_attributes)
+
+
+def _is_valid_smoothing(training: Training, smoothing: Sequence[float]) -> bool:
+    """Return True if training can choose these pseudo-counts of categorical attributes."""
+    names = training.statistics.attributes.categorical
+    if len(smoothing) != len(names):
+        return False
+    n_terms = training.statistics.n_terms
+    for name, pseudo_count in zip(names, smoothing, strict=True):
+        fixed = get_fixed_smoothing(training.settings, name)
+        if fixed is None:
+            if not is_valid_auto_smoothing(pseudo_count, n_terms):
+                return False
+        elif pseudo_count != fixed:
+            return False
+    return True
 
 
 @unwrap_text_classifier.register(AttributedClassifier)
-def classifier_of_texts(classifier: AttributedClassifier) -> Classifier:
+def get_text_classifier(classifier: AttributedClassifier) -> Classifier:
     """Return the classifier of the texts."""
     return classifier.text_classifier
 
 
 @get_attribute_likelihoods.register(AttributedClassifier)
-def likelihoods_of_attributes(classifier: AttributedClassifier) -> AttributeLikelihoods:
-    """Return the likelihoods of the attributes."""
+def get_scored_likelihoods(classifier: AttributedClassifier) -> AttributeLikelihoods:
+    """Return the likelihoods of the attributes, which are part of the scores."""
     return classifier.likelihoods
 
 
 @iter_attribute_scores.register(AttributedClassifier)
-def attribute_log_likelihoods(
+def iter_attribute_log_likelihoods(
     classifier: AttributedClassifier,
     matrix: DocumentTermMatrix,
 ) -> Iterator[Floats]:
-    """Yield the log-likelihood of each attribute, and for features of the classifier of texts what it says of them."""
-    yield from classifier.likelihoods.iter_log_likelihoods(
-        matrix, classifier.training.statistics.n_classes
-    )
+    """Yield the log-likelihood of each attribute, then attribute scores of the text classifier."""
+    n_classes = classifier.training.statistics.n_classes
+    yield from classifier.likelihoods.iter_log_likelihoods(matrix, n_classes)
     yield from iter_attribute_scores(classifier.text_classifier, matrix)
 
 
 @compute_component_fits.register(AttributedClassifier)
-def fits_with_attributes(classifier: AttributedClassifier) -> list[ComponentFit]:
-    """Return those of the classifier of texts, and of each attribute."""
+def compute_text_and_attribute_fits(classifier: AttributedClassifier) -> list[ComponentFit]:
+    """Return the fits of the text classifier, then the fit of each attribute."""
     training = classifier.training
     attribute_fits = classifier.likelihoods.compute_fits(training.statistics, training.settings)
     return [*compute_component_fits(classifier.text_classifier), *attribute_fits]
 
 
 @collect_fit_warnings.register(AttributedClassifier)
-def warnings_of_texts(classifier: AttributedClassifier) -> list[str]:
-    """Return those of the classifier of texts."""
+def collect_text_fit_warnings(classifier: AttributedClassifier) -> list[str]:
+    """Return the warnings of the text classifier."""
     return collect_fit_warnings(classifier.text_classifier)
