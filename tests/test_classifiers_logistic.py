@@ -26,9 +26,9 @@ from nbtext.classifiers.logistic import (
     MAX_SETTLED_EXCESS_NATS,
     STRONGER_L2,
     WEAKER_L2,
+    ClassTruth,
     LogisticProblem,
     LogisticRegression,
-    ClassTruth,
     _Vector,
     minimise,
 )
