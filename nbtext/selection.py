@@ -66,7 +66,7 @@ def _get_probabilities(models: LanguageModels, prior: Floats, terms: Ints) -> tu
 
 
 def _take_classes(contributions: Floats) -> Floats:
-    """Return the contributions of classes or labels, without those of the rest."""
+    """Return the contributions of classes or labels, without the contributions of the rest."""
     if contributions.ndim == 2:
         return contributions
     return contributions[..., 0]
@@ -169,15 +169,15 @@ def presence_information(models: LanguageModels, prior: Floats, terms: Ints) -> 
     It is computed from the 2 × K table of documents. Source: IIR eq. 13.17.
     """
     del prior
-    with_term, class_documents, n_documents = _count_documents(models, terms)
+    term_documents, class_documents, n_documents = _count_documents(models, terms)
 
     def compute_contributions(cells: Ints) -> Floats:
         joint: Floats = cells / n_documents
         independent = joint.sum(axis=-1, keepdims=True) * (class_documents / n_documents)
         return joint * _log_ratio(joint, independent)
 
-    presence = compute_contributions(with_term)
-    absence = compute_contributions(class_documents - with_term)
+    presence = compute_contributions(term_documents)
+    absence = compute_contributions(class_documents - term_documents)
     return _take_classes(presence), _sum_contributions(presence) + _sum_contributions(absence)
 
 
@@ -188,7 +188,7 @@ def chi2(models: LanguageModels, prior: Floats, terms: Ints) -> Scores:
     documents than expected contain the term. Source: IIR section 13.5.2.
     """
     del prior
-    with_term, class_documents, n_documents = _count_documents(models, terms)
+    term_documents, class_documents, n_documents = _count_documents(models, terms)
 
     def compute_signed_contributions(cells: Ints) -> Floats:
         expected = cells.sum(axis=-1, keepdims=True) * class_documents / n_documents
@@ -197,8 +197,8 @@ def chi2(models: LanguageModels, prior: Floats, terms: Ints) -> Scores:
         signed_squares = differences * np.abs(differences)
         return np.divide(signed_squares, expected, out=zeros, where=expected > 0)
 
-    presence = compute_signed_contributions(with_term)
-    absence = compute_signed_contributions(class_documents - with_term)
+    presence = compute_signed_contributions(term_documents)
+    absence = compute_signed_contributions(class_documents - term_documents)
     scores = _sum_contributions(np.abs(presence)) + _sum_contributions(np.abs(absence))
     return _take_classes(presence), scores
 
@@ -265,15 +265,15 @@ def _count_documents(models: LanguageModels, terms: Ints) -> tuple[Ints, Ints, f
     a last axis of two: the label, and the documents without it.
     """
     observed = models.statistics.observed_counts
-    with_term = observed.get_dense_documents(terms)
+    term_documents = observed.get_dense_documents(terms)
     class_documents = observed.class_documents
     if not observed.posterior_type.is_exclusive:
         overall = models.statistics.all_documents
-        rest_with_term = overall.get_dense_documents(terms) - with_term
-        with_term = np.stack((with_term, rest_with_term), axis=-1)
+        rest_term_documents = overall.get_dense_documents(terms) - term_documents
+        term_documents = np.stack((term_documents, rest_term_documents), axis=-1)
         rest_documents = overall.class_documents - class_documents
         class_documents = np.stack((class_documents, rest_documents), axis=-1)
-    return with_term, class_documents, observed.n_documents
+    return term_documents, class_documents, observed.n_documents
 
 
 def _log_ratio(numerator: Floats, denominator: Floats) -> Floats:

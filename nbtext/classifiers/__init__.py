@@ -1,1 +1,1 @@
-"""Models of text, one file each, behind one small interface: estimate from counts, score documents."""
+"""Models of text, one per file: each is estimated from counts and scores documents."""

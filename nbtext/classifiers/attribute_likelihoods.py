@@ -60,7 +60,7 @@ DEFAULT_PSEUDO_DOCUMENTS = 1.0
 class _ValuePseudoCounts(NamedTuple):
     """Pseudo-counts of single values of one attribute that the user set."""
 
-    by_term: dict[int, float]
+    term_values: dict[int, float]
     """By term id, for values that occur in the corpus."""
     unseen: list[float]
     """For values that do not occur."""
@@ -71,15 +71,15 @@ class _ValuePseudoCounts(NamedTuple):
     ) -> Self:
         """Look up the values of the attribute ``name`` in the vocabulary."""
         category_terms = [make_category_term(name, value) for value in pseudo_counts]
-        by_term = {}
+        term_values = {}
         unseen = []
         terms = statistics.vocabulary.find(category_terms)
         for term, pseudo_count in zip(terms, pseudo_counts.values(), strict=True):
             if term >= 0:
-                by_term[term] = pseudo_count
+                term_values[term] = pseudo_count
             else:
                 unseen.append(pseudo_count)
-        return cls(by_term, unseen)
+        return cls(term_values, unseen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ class CategoricalAttribute:
         """
         selected = is_attribute_category(statistics.vocabulary, name)
         value_pseudo_counts = get_value_pseudo_counts(settings, name)
-        by_term, unseen = _ValuePseudoCounts.from_values(statistics, name, value_pseudo_counts)
+        term_values, unseen = _ValuePseudoCounts.from_values(statistics, name, value_pseudo_counts)
         n_named = int(np.count_nonzero(selected)) + len(unseen)
         if n_declared is not None and n_declared < n_named:
             raise UsageError(
@@ -137,7 +137,7 @@ class CategoricalAttribute:
             smoothing,
             settings.prior_shape,
             settings.estimate,
-            TermPseudoCounts.from_mapping(by_term, smoothing),
+            TermPseudoCounts.from_mapping(term_values, smoothing),
             n_unseen,
             sum(unseen) - smoothing * len(unseen),
             n_declared is not None,
@@ -311,8 +311,8 @@ class AttributeLikelihoods:
     ) -> Self:
         """Estimate the likelihoods.
 
-        ``smoothing`` are the pseudo-counts of categorical attributes. None: use those of the
-        settings.
+        ``smoothing`` are the pseudo-counts of categorical attributes. None: the settings have
+        them.
         """
         categorical = _estimate_categorical(statistics, settings, smoothing)
         moments = statistics.moments
@@ -602,9 +602,9 @@ def _get_named_pseudo_counts(settings: Settings) -> Mapping[str, float]:
 
 
 def mean_and_variance(moments: Moments) -> tuple[Floats, Floats]:
-    """Return Σx/n and Σx²/n − (Σx/n)², of the shapes of the moments; 0 where n is 0.
+    """Return mean Σx/n and variance Σx²/n − (Σx/n)², in the shapes of the moments.
 
-    The moments are exact fractions, and only the results are rounded.
+    Both are 0 where n is 0. The moments are exact fractions, and only the results are rounded.
     """
     n = np.maximum(moments.documents, 1).astype(object)
     mean = moments.sums / n

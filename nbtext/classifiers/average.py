@@ -258,7 +258,7 @@ class EnsembleClassifier(AdditiveClassifier):
         )
 
     def _score_held_out(self, documents: CountedDocuments) -> _MemberScores | None:
-        """Score held-out documents by each member; None if the folds are empty.
+        """Score held-out documents by each member, or return None if the folds are empty.
 
         Hold out every fifth document if there are all documents, else the sample by folds.
         """
@@ -419,7 +419,7 @@ class EnsembleClassifier(AdditiveClassifier):
     def score_terms(self, terms: Ints, features: Numbers) -> Floats:
         """Return the contributions of features to the scores, shape (n, n_classes), in nats.
 
-        ``features`` are those of `compute_features`, shape (n, 2 n_members). With the shape (n,),
+        ``features`` come from `compute_features`, shape (n, 2 n_members). With the shape (n,),
         they are the features of every member, and all weights are 1.
         """
         n_members = len(self.members)
@@ -481,7 +481,7 @@ def _is_valid_smoothing(training: Training, smoothing: Floats) -> bool:
 
 @get_additive_classifier.register(EnsembleClassifier)
 def get_additive_ensemble(classifier: EnsembleClassifier) -> EnsembleClassifier | None:
-    """Return the classifier if its scores and those of all members are sums over terms."""
+    """Return the classifier if the scores of all members are sums over terms, else None."""
     if classifier.training.settings.is_mixture:
         return None
     if len(classifier.additive_members) < len(classifier.members):

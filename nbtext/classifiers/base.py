@@ -124,9 +124,9 @@ def compute_leave_one_out_prior(
 def compute_prior_weights(
     kind: ClassPrior, statistics: ClassStatistics, class_documents: Numbers | None = None
 ) -> Floats:
-    """Return numbers in proportion to π_k, shape (n_classes,); 0 for a class without documents.
+    """Return numbers in proportion to π_k, shape (n_classes,).
 
-    ``class_documents``, shape (n_classes,), replace the documents of the statistics.
+    A class without documents has 0. ``class_documents``, shape (n_classes,), replace the documents of the statistics.
     """
     if class_documents is None:
         class_documents = statistics.class_documents
@@ -318,7 +318,7 @@ class Classifier(ABC):
 
     @cached_property
     def log_prior(self) -> Floats:
-        """log π_k, shape (n_classes,); −inf for a class that the prior excludes."""
+        """log π_k, shape (n_classes,). A class that the prior excludes has −inf."""
         return log(self.prior)
 
     @abstractmethod
@@ -364,7 +364,7 @@ class Classifier(ABC):
 
     @property
     def default_length_exponent(self) -> float:
-        """The exponent of the length in the default temperature; 0 for calibrated scores."""
+        """The exponent of the length in the default temperature. Calibrated scores have 0."""
         return 0.0
 
 
@@ -452,8 +452,9 @@ class LinearClassifier(AdditiveClassifier):
         self, features: DocumentTermMatrix, classes: Ints, rivals: Ints
     ) -> Floats:
         """Return x_jd (w_j,class − w_j,rival) of each entry, shape (n_entries,), in nats."""
-        ones = features._replace(counts=np.ones_like(features.counts))
-        return features.counts * super().compute_score_differences(ones, classes, rivals)
+        unit_features = features._replace(counts=np.ones_like(features.counts))
+        differences = super().compute_score_differences(unit_features, classes, rivals)
+        return features.counts * differences
 
 
 class LabelClassifier(LinearClassifier):
@@ -491,9 +492,9 @@ def get_additive_classifier(classifier: Classifier) -> AdditiveClassifier | None
 
 @singledispatch
 def get_attribute_likelihoods(classifier: Classifier) -> AttributeLikelihoods | None:
-    """Return the distributions of the attributes in each class; None without attributes.
+    """Return the distributions of the attributes in each class.
 
-    Some classifiers add them to the scores. For all others they are only shown.
+    Return None without attributes. Some classifiers add them to the scores. For all others they are only shown.
     """
     statistics = classifier.training.statistics
     settings = classifier.training.settings
@@ -515,7 +516,7 @@ def iter_attribute_scores(classifier: Classifier, matrix: DocumentTermMatrix) ->
 
 @singledispatch
 def get_term_probabilities(classifier: Classifier) -> TermProbabilities | None:
-    """Return the probabilities of terms in each class; None if the model does not have any."""
+    """Return the probabilities of terms in each class, or None if the model has none."""
     return None
 
 

@@ -144,13 +144,15 @@ class BernoulliNaiveBayes(LabelClassifier):
 
     def _estimate_rest(self, overall: Self, terms: Ints) -> tuple[Floats, Floats]:
         """Return θ and 1 − θ of the documents outside each class, both (n, n_classes)."""
-        with_term = overall._count_documents(terms) - self._count_documents(terms)
+        term_documents = overall._count_documents(terms) - self._count_documents(terms)
         n_documents = (
             overall.training.statistics.class_documents - self.training.statistics.class_documents
         )
         presence, absence = self.compute_pseudo_counts(terms)
-        theta = self._estimate_side(with_term, n_documents, presence, absence)
-        complement = self._estimate_side(n_documents - with_term, n_documents, absence, presence)
+        theta = self._estimate_side(term_documents, n_documents, presence, absence)
+        complement = self._estimate_side(
+            n_documents - term_documents, n_documents, absence, presence
+        )
         return theta, complement
 
     def compute_features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
@@ -194,8 +196,8 @@ class BernoulliNaiveBayes(LabelClassifier):
         """
         n_documents = self.training.statistics.class_documents
         presence, absence = self.compute_pseudo_counts(terms)
-        without_term = n_documents - self._count_documents(terms)
-        return self._estimate_side(without_term, n_documents, absence, presence)
+        absent_documents = n_documents - self._count_documents(terms)
+        return self._estimate_side(absent_documents, n_documents, absence, presence)
 
     def _compute_log_absence(self, terms: Ints) -> Floats:
         """Return log(1 − θ_jk), shape (n, n_classes), with 0 in place of −inf."""
@@ -212,9 +214,9 @@ class BernoulliNaiveBayes(LabelClassifier):
         if estimate == "ml":
             mode_shift = np.nan
         presence, absence = self.compute_pseudo_counts(terms)
-        with_term = self._count_documents(terms)
-        without_term = self.training.statistics.class_documents - with_term
-        return with_term + (presence + mode_shift), without_term + (absence + mode_shift)
+        term_documents = self._count_documents(terms)
+        absent_documents = self.training.statistics.class_documents - term_documents
+        return term_documents + (presence + mode_shift), absent_documents + (absence + mode_shift)
 
     def compute_pseudo_counts(self, terms: Ints) -> tuple[Floats, Floats]:
         """Return the pseudo-counts of presence and of absence, both of shape (n, 1)."""
@@ -319,10 +321,10 @@ def _fit_coins_by_likelihood(classifier: BernoulliNaiveBayes) -> MaximumLikeliho
     statistics = classifier.training.statistics
     scored_terms = classifier.get_scored_terms()
     cells = scored_terms[statistics.cell_terms]
-    with_term = statistics.cell_documents[cells]
+    term_documents = statistics.cell_documents[cells]
     n_documents = statistics.class_documents[statistics.cell_classes[cells]]
-    theta = with_term / n_documents
-    log_likelihood = xlogy(with_term, theta) + xlogy(n_documents - with_term, 1 - theta)
+    theta = term_documents / n_documents
+    log_likelihood = xlogy(term_documents, theta) + xlogy(n_documents - term_documents, 1 - theta)
     return MaximumLikelihoodFit(
         float(log_likelihood.sum()),
         statistics.n_classes * int(np.count_nonzero(scored_terms)),

@@ -85,7 +85,7 @@ def score_by_folds(
     """Score each fold of the sample by a model of the other folds.
 
     A fold is removed from the statistics and from the documents. The smoothing, and terms that are
-    selected without labels, stay those of all documents.
+    selected without labels, stay the same as for all documents.
     """
     documents = None
     sample_rows = None
@@ -97,7 +97,7 @@ def score_by_folds(
     # The sample is in the order of hashes, so this is random.
     folds = np.arange(len(sample)) % n_folds
     subsets = Subsets(training.statistics.table, sample)
-    parts = []
+    fold_scores = []
     for fold in range(min(n_folds, len(sample))):
         rows = np.flatnonzero(folds == fold)
         remaining_documents = None
@@ -108,8 +108,8 @@ def score_by_folds(
         scores = score_held_out_documents(
             classifier, training, sample.take(rows), statistics, remaining_documents
         )
-        parts.append(scores)
-    return HeldOutScores.concatenate(parts)
+        fold_scores.append(scores)
+    return HeldOutScores.concatenate(fold_scores)
 
 
 @singledispatch
@@ -122,8 +122,8 @@ def score_held_out_documents(
 ) -> HeldOutScores:
     """Score documents by a model of the remaining documents.
 
-    ``statistics`` are those of the remaining documents. A classifier that needs documents also
-    gets ``remaining_documents``. If no class is possible without the held-out documents, all
+    ``statistics`` count the remaining documents. A classifier that needs documents also gets
+    ``remaining_documents``. If no class is possible without the held-out documents, all
     scores are −inf.
     """
     return score_with_refit(classifier, training, held_out, statistics, remaining_documents)
@@ -138,7 +138,7 @@ def score_with_refit(
 ) -> HeldOutScores:
     """Estimate the model of the remaining documents and score the held-out documents by it.
 
-    Arguments and result are those of `score_held_out_documents`.
+    See `score_held_out_documents` for the arguments.
     """
     matrix = held_out.matrix
     if compute_prior_weights(training.settings.class_prior, statistics).any():
@@ -179,7 +179,7 @@ def fit_classifier_calibration(
     """Fit a calibration to held-out documents.
 
     ``scores`` are on the scale of log-probabilities, shape (n_docs, n_classes). ``lengths`` are
-    tokens that count and ``weights`` those of the documents, both of shape (n_docs,). Labels of
+    tokens that count, ``weights`` document weights, both of shape (n_docs,). Labels of
     multi-label documents are calibrated jointly.
     """
     training = classifier.training

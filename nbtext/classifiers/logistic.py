@@ -135,12 +135,12 @@ MAX_WEIGHT = 1e30
 """Largest weight in a model file. l2 is at least 1e-6, so all weights are far smaller."""
 
 
-def _sum_products(left: Reals, right: Reals) -> float:
+def _sum_products(a: Reals, b: Reals) -> float:
     """Return the sum of the products, independent of the number of threads, unlike BLAS.
 
     Rows are summed in their own precision, then in float64.
     """
-    return float(np.einsum("...k,...k", left, right).sum(dtype=np.float64))
+    return float(np.einsum("...k,...k", a, b).sum(dtype=np.float64))
 
 
 class _Vector(NamedTuple):
@@ -153,11 +153,11 @@ class _Vector(NamedTuple):
     bias: Reals
     """Shape (n_classes,)."""
 
-    def plus(self, other: _Vector, factor: float) -> _Vector:
+    def plus(self, vector: _Vector, factor: float) -> _Vector:
         """Return the sum with a multiple of another vector."""
         sums = [
-            mine + mine.dtype.type(factor) * theirs
-            for mine, theirs in zip(self, other, strict=True)
+            array + array.dtype.type(factor) * addend
+            for array, addend in zip(self, vector, strict=True)
         ]
         return _Vector(*sums)
 
@@ -165,10 +165,10 @@ class _Vector(NamedTuple):
         """Return a multiple."""
         return _Vector(*[array * array.dtype.type(factor) for array in self])
 
-    def dot(self, other: _Vector) -> float:
+    def dot(self, vector: _Vector) -> float:
         """Return the inner product ⟨u, v⟩ of weights and biases."""
-        weights = _sum_products(self.coefficients, other.products)
-        return weights + _sum_products(self.bias, other.bias)
+        weights = _sum_products(self.coefficients, vector.products)
+        return weights + _sum_products(self.bias, vector.bias)
 
 
 @dataclass(frozen=True, eq=False)
@@ -391,7 +391,10 @@ class LogisticProblem:
         return result
 
     def make_start(self) -> _Vector:
-        """Return weights of 0 and the biases of the truth; −inf for a class without documents."""
+        """Return weights of 0 and the biases of the truth.
+
+        The bias of a class without documents is −inf.
+        """
         zeros = np.zeros(self.shape, self.single_squares.dtype)
         bias = self.truth.compute_biases(self.weights, self.size or 1.0, zeros.shape[1])
         return _Vector(zeros, zeros, bias.astype(zeros.dtype))
@@ -419,8 +422,8 @@ class LogisticProblem:
 
 def _square_scales(compute_scales: Callable[[Ints], Reals], terms: Ints, n_classes: int) -> Reals:
     """Return s_jk² of terms, shape (n, n_classes)."""
-    parts = iter_blocks(terms, n_classes, MAX_SCALES_IN_MEMORY)
-    return np.concatenate([compute_scales(part) ** 2 for part in parts])
+    blocks = iter_blocks(terms, n_classes, MAX_SCALES_IN_MEMORY)
+    return np.concatenate([compute_scales(block) ** 2 for block in blocks])
 
 
 def _sum_single_squares(
@@ -432,7 +435,7 @@ def _sum_single_squares(
 ) -> Reals:
     """Return `LogisticProblem.single_squares`, with ``shape`` (n_docs, n_classes).
 
-    ``terms``, ``values`` and ``documents`` are those of the single terms.
+    ``terms`` occur in only one document each, with ``values`` x in these ``documents``.
     """
     from scipy.sparse import csr_array
 
@@ -775,11 +778,12 @@ class MultiLabelLogisticRegression(LogisticRegression):
 
         It is the loss before calibration, of documents whose labels the model knows.
         """
-        known = held_out.take_known_classes()
-        is_true = known.truth.to_mask(known.scores.shape[1])
-        log_odds_against = np.where(is_true, -known.scores, known.scores)
+        known_documents = held_out.take_known_classes()
+        scores = known_documents.scores
+        is_true = known_documents.truth.to_mask(scores.shape[1])
+        log_odds_against = np.where(is_true, -scores, scores)
         losses = np.logaddexp(0.0, log_odds_against).sum(axis=1)
-        return float(np.average(losses, weights=known.weights))
+        return float(np.average(losses, weights=known_documents.weights))
 
 
 @score_held_out_sample.register(LogisticRegression)
@@ -885,7 +889,7 @@ class _FitDocuments(NamedTuple):
 
     @property
     def classes(self) -> Ints:
-        """The class of each document, shape (n_rows,); 0 for multi-label documents."""
+        """The class of each document, shape (n_rows,). It is 0 for multi-label documents."""
         return self.documents.classes[self.rows]
 
     def take(self, indices: Ints) -> Self:
@@ -1150,11 +1154,11 @@ def _choose_l2(
     held_out, problem = _hold_out(corpus, fit_rows, held_out_rows)
     _release_memory()
     # Held-out documents have the class prior of the corpus, whatever the settings are.
-    with_corpus_prior = held_out._replace(prior_shift=np.zeros_like(held_out.prior_shift))
+    unshifted = held_out._replace(prior_shift=np.zeros_like(held_out.prior_shift))
 
     def try_l2(l2: float, start: _Vector) -> _L2Trial:
         point = minimise(problem, l2, start).point
-        return _L2Trial(l2, compute_loss(with_corpus_prior.score(problem, point)), point)
+        return _L2Trial(l2, compute_loss(unshifted.score(problem, point)), point)
 
     best = try_l2(FIRST_L2, problem.make_start())
     for candidates in (WEAKER_L2, STRONGER_L2):

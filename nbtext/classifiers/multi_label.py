@@ -219,7 +219,7 @@ def _log_ratio(label_counts: Numbers, rest_counts: Numbers, pseudo_counts: Float
 
 @get_term_probabilities.register(OneVsRestClassifier)
 def get_label_probabilities(classifier: OneVsRestClassifier) -> TermProbabilities | None:
-    """Return the term probabilities of the labels, with those of all documents."""
+    """Return the term probabilities of each label and of all documents."""
     label_probabilities = get_term_probabilities(classifier.label_models)
     overall = get_term_probabilities(classifier.overall_model)
     if label_probabilities is None or overall is None:

@@ -171,8 +171,10 @@ class MultinomialNaiveBayes(WeightedCountsClassifier, LabelClassifier):
 
     def compute_weights_vs_rest(self, overall: Self, terms: Ints) -> Floats:
         """Return log φ_jk − log φ_j,rest, shape (n, n_classes), in nats."""
-        rest = self.language_models.estimate_rest_probability(overall.language_models, terms)
-        return self.compute_weights(terms) - log(rest)
+        rest_probability = self.language_models.estimate_rest_probability(
+            overall.language_models, terms
+        )
+        return self.compute_weights(terms) - log(rest_probability)
 
     @classmethod
     def is_leave_one_out_exact(cls, settings: Settings, weight_unit: int) -> bool:

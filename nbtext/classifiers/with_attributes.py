@@ -123,7 +123,7 @@ class AttributedClassifier(Classifier):
     def leave_one_out(self, documents: CountedDocuments) -> HeldOutScores:
         """Return log p(d, a, C_k) of training documents, each by the statistics of all others.
 
-        The pseudo-counts are those of all documents.
+        The pseudo-counts stay the same as for all documents.
         """
         held_out = self.text_classifier.leave_one_out(documents)
         n_attributes = self.likelihoods.add_leave_one_out(

@@ -123,7 +123,7 @@ def maximum_a_posteriori(
 ) -> Floats:
     """Return φ_jk = (m_jk + α_j − 1) / (N_k + α_0 − V), the mode of the posterior.
 
-    Shapes are those of `maximum_likelihood`. ``alpha`` has the shape (n_terms, 1), or is one
+    Shapes are as in `maximum_likelihood`. ``alpha`` has the shape (n_terms, 1), or is one
     number for all terms; every α_j is at least 1. The result is the `posterior_mean` of the
     pseudo-counts α_j − 1.
     """
@@ -396,7 +396,7 @@ class LanguageModels:
         scores -= matrix.row_sums[:, np.newaxis] * self.log_totals
 
     def compute_log_probability(self, terms: Ints) -> Floats:
-        """Return log φ_jk in nats, shape (n, n_classes); −inf where φ_jk is 0."""
+        """Return log φ_jk in nats, shape (n, n_classes). It is −inf where φ_jk is 0."""
         offsets = self.statistics.term_offsets
         n_cells = int((offsets[terms + 1] - offsets[terms]).sum())
         is_dense = MIN_CLASSES_PER_CELL * n_cells >= terms.size * self.statistics.n_classes

@@ -49,14 +49,18 @@ class HeldOutText(NamedTuple):
         zeros = np.zeros(n_classes, np.int64)
         return cls(zeros, zeros, zeros, np.zeros(n_classes))
 
-    def merge(self, other: HeldOutText) -> HeldOutText:
+    def merge(self, text: HeldOutText) -> HeldOutText:
         """Return the sums over the documents of both."""
-        sums = [mine + theirs for mine, theirs in zip(self, other, strict=True)]
-        return HeldOutText._make(sums)
+        return HeldOutText(
+            self.documents + text.documents,
+            self.tokens + text.tokens,
+            self.unknown + text.unknown,
+            self.log_likelihood + text.log_likelihood,
+        )
 
     @property
     def perplexity(self) -> Floats:
-        """`perplexity` of each class, shape (n_classes,); nan for a class without tokens."""
+        """`perplexity` of each class, shape (n_classes,). It is nan without tokens."""
         return perplexity(self.log_likelihood, self.tokens)
 
 
@@ -82,12 +86,12 @@ def measure_held_out_text(
     """
     n_classes = models.statistics.n_classes
     matrix = matrix.select_terms(~is_category(models.statistics.vocabulary))
-    known = matrix.select_terms(models.selected)
-    unknown_tokens = matrix.known_tokens - known.known_tokens + matrix.unknown_tokens
-    log_likelihood = _sum_log_likelihoods(models, known, classes)
+    known_matrix = matrix.select_terms(models.selected)
+    unknown_tokens = matrix.known_tokens - known_matrix.known_tokens + matrix.unknown_tokens
+    log_likelihood = _sum_log_likelihoods(models, known_matrix, classes)
     class_unknown = np.bincount(classes, unknown_tokens, n_classes).astype(np.int64)
     log_likelihood += times_log(class_unknown, models.estimate_log_unseen_probability())
-    tokens = known.known_tokens + unknown_tokens
+    tokens = known_matrix.known_tokens + unknown_tokens
     return HeldOutText(
         np.bincount(classes, minlength=n_classes),
         np.bincount(classes, tokens, n_classes).astype(np.int64),

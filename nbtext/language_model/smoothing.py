@@ -162,12 +162,12 @@ def build_coin_histogram(statistics: ClassStatistics, selected: Mask) -> CountHi
     cells = np.flatnonzero(selected[statistics.cell_terms])
     cell_classes = statistics.cell_classes[cells]
     n_documents = statistics.class_documents
-    with_term = statistics.cell_documents[cells]
-    without_term = n_documents[cell_classes] - with_term
+    term_documents = statistics.cell_documents[cells]
+    absent_documents = n_documents[cell_classes] - term_documents
     n_terms = int(np.count_nonzero(selected))
     n_absent_terms = n_terms - np.bincount(cell_classes, minlength=statistics.n_classes)
     counts, multiplicity = _sum_multiplicities(
-        np.concatenate((with_term, without_term, n_documents)),
+        np.concatenate((term_documents, absent_documents, n_documents)),
         np.concatenate((np.ones(2 * cells.size, np.int64), n_absent_terms)),
     )
     sizes, draws = _sum_multiplicities(n_documents, np.full(n_documents.size, n_terms))
@@ -423,7 +423,7 @@ def collect_leave_one_out_tokens(
 ) -> _LeaveOneOutTokens:
     """Return the tokens of training documents for `leave_one_out_log_likelihood`.
 
-    The documents are those of the statistics, and the tokens those of the selected terms.
+    The statistics count these documents. Only tokens of selected terms are returned.
     """
     removed = subtract_each_document(statistics, selected, documents)
     matrix = removed.matrix
