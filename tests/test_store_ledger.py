@@ -187,8 +187,8 @@ def test_a_model_is_told_by_the_digest_in_its_header(tmp_path: Path) -> None:
 def test_a_model_that_cannot_be_opened_just_now_is_not_taken_for_none(tmp_path: Path) -> None:
     write_model_file(str(tmp_path / "model"), {}, {})
     code = (
-        "import resource, sys; from nbtext.store.model_file import model_digest\n"
-        "resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0)); model_digest(sys.argv[1])"
+        "import resource, sys; from nbtext.store.model_file import read_digest\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0)); read_digest(sys.argv[1])"
     )
     assert b"ModelError: " in (
         err := run([sys.executable, "-c", code, tmp_path / "model"], env=HOUSE).err

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 HOLDER = """
 import signal, sys
-from nbtext.store.atomic import locked
-with locked(sys.argv[1], 0):
+from nbtext.store.atomic import lock_path
+with lock_path(sys.argv[1], 0):
     print("held", flush=True)
     signal.pause()
 """
@@ -47,9 +47,9 @@ with locked(sys.argv[1], 0):
 COUNTER = """
 import sys
 from pathlib import Path
-from nbtext.store.atomic import locked
+from nbtext.store.atomic import lock_path
 for _ in range(200):
-    with locked("model", 60):
+    with lock_path("model", 60):
         number = int(Path("number").read_text())
         Path("number").write_text(str(number + 1))
 """

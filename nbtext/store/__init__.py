@@ -1,4 +1,4 @@
-"""The model file and what lies beside it: settings and arrays to disk and back, atomically and safely."""
+"""Model files on disk: settings and arrays, written atomically and read safely."""
 
 from nbtext.store.model_file import FORMAT_VERSION, read_model_file, write_model_file
 

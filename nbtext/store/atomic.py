@@ -1,16 +1,16 @@
-"""Changes of files that are complete or leave the file as it was: replacing it, keeping a backup, appending a line, one writer at a time.
+"""Changes of files that either complete or leave the file unchanged.
 
-A new file is written beside the old one and renamed over it. Its process holds a lock (flock) on it meanwhile, and the kernel frees locks when a
-process ends, however it ends; so a temporary file that can be locked was left by a killed process, and the next process that replaces
-the same file removes it.
+This module replaces a file, keeps a backup, appends a line, and allows one writer at a time.
 
-Other users may be able to write to the folder. Therefore a temporary file has an unpredictable name, is always created new, and is written through
-the descriptor that created it; a symbolic link in place of a file that belongs beside another one is not followed.
+Replacing: a new file is written in the folder of the old one and renamed over it. Meanwhile its
+process holds a lock (flock) on it, and the kernel frees locks when a process ends. So a temporary
+file that can be locked was left by a killed process; the next process that replaces the same file
+removes it. Other users may be able to write to the folder. Therefore a temporary file has an
+unpredictable name, is always newly created, and is written through the descriptor that created it.
 
-There is one writer of a model at a time: a lock (flock) on a file beside the one to be written, which is itself replaced and so cannot carry the lock.
-
-The kernel frees the lock when its holder ends, however it ends. Readers take no lock. Only the holder removes the lock file, before it releases
-the lock; so whoever gets the lock checks that the locked file is still the one of that name, and else starts again.
+One writer: it locks a separate file, because the model file is itself replaced. Readers take no
+lock. Only the holder removes the lock file, before it frees the lock. A process that gets the lock
+checks that the locked file still has that name, and otherwise starts again.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ if TYPE_CHECKING:
 
 BACKUP_SUFFIX = ".1"
 
-_SUFFIX = ".tmp"
-_LETTERS = "abcdefghijklmnopqrstuvwxyz012345"
+_TEMPORARY_SUFFIX = ".tmp"
+_MARK_LETTERS = "abcdefghijklmnopqrstuvwxyz012345"
 
-_ATTEMPTS = 100
-_WAIT = 0.01
-"""Attempts to lock a file to append to, and seconds between them; who holds the lock for longer is not appending a line."""
+# A process that holds the lock of a file for longer than these attempts is not appending a line.
+_APPEND_LOCK_ATTEMPTS = 100
+_APPEND_LOCK_POLL_SECONDS = 0.01
 
 Created = TypeVar("Created")
 
 
 def check_replaceable(path: str, *, follow: bool = True) -> Path:
-    """Return the path that a file written to ``path`` will have: symbolic links are followed, unless ``follow`` is false.
+    """Return the resolved path of a file to write; symbolic links are followed if ``follow``.
 
-    Raises `PathError` if it cannot be written there, before the work of making it.
+    Raise `PathError` if the file cannot be written, before the work of making its content.
     """
     target = Path(os.path.realpath(path)) if follow else Path(path)
     try:
@@ -56,6 +56,7 @@ def check_replaceable(path: str, *, follow: bool = True) -> Path:
     if status is not None and not (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)):
         kind = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
         raise PathError(f"is {kind}", where=path, hint="give the name of a file")
+
     folder = target.parent
     if not folder.is_dir():
         raise PathError("the folder does not exist", where=_folder(path), hint="make it first")
@@ -63,25 +64,23 @@ def check_replaceable(path: str, *, follow: bool = True) -> Path:
         raise PathError(
             "cannot write into the folder", where=_folder(path), hint="check its permissions"
         )
-    of_folder = folder.stat()
-    kept_by_sticky_bit = (
-        of_folder.st_mode & stat.S_ISVTX
-        and status is not None
-        and os.geteuid() not in {0, status.st_uid, of_folder.st_uid}
-    )
-    if (
-        kept_by_sticky_bit
-    ):  # as in /tmp, where only root and the owners of file and folder may replace it
-        raise PathError(
-            "belongs to another user, and the folder is sticky",
-            where=path,
-            hint="write to a folder of your own",
-        )
+
+    # In a sticky folder such as /tmp only root and the owners of file and folder may replace it.
+    folder_status = folder.stat()
+    is_sticky = folder_status.st_mode & stat.S_ISVTX
+    if is_sticky and status is not None:
+        permitted_users = {0, status.st_uid, folder_status.st_uid}
+        if os.geteuid() not in permitted_users:
+            raise PathError(
+                "belongs to another user, and the folder is sticky",
+                where=path,
+                hint="write to a folder of your own",
+            )
     return target
 
 
 def find_displayed_path(path: str) -> str:
-    """Return the path to show for a file: the path itself, or the target of a symbolic link."""
+    """Return the path to show for a file: the target of a symbolic link, else the path itself."""
     return os.path.realpath(path) if Path(path).is_symlink() else path
 
 
@@ -96,25 +95,30 @@ def replace_file(
     *,
     main_file: Path | None = None,
 ) -> None:
-    """Let ``write`` fill a temporary file beside ``path``, then rename it to ``path``.
+    """Let ``write`` fill a temporary file in the same folder, then rename it to ``path``.
 
-    ``before`` is called with the resolved path when the new file is complete and on the disk; if it raises, the old file stays. Permissions (but
-    setuid and the like) and, where allowed, the owner are kept. A file that belongs ``beside`` another one in the same folder gets those of that
-    one, and replaces a symbolic link instead of following it. Raises `PathError`. Temporary files are removed, also those of processes that
-    were killed while they replaced the same file.
+    ``before_replace`` is called with the resolved path when the new file is complete and on the
+    disk; if it raises, the old file stays. The new file keeps the permissions (except setuid and
+    the like) and, if allowed, the owner of the old file. If the file belongs to a ``main_file`` in
+    the same folder, it gets the permissions of that file, and replaces a symbolic link instead of
+    following it.
+
+    Temporary files are removed, also those of killed processes that replaced the same file.
+    Raise `PathError` if the file cannot be written.
     """
     target = check_replaceable(path, follow=main_file is None)
-    main = main_file or target
-    _remove_abandoned(main)
+    reference = main_file or target
+    _remove_abandoned(reference)
     try:
-        descriptor, temporary = _locked_temporary(main)
+        descriptor, temporary = _create_locked_temporary(reference)
     except OSError as problem:
         raise PathError(describe_os_error(problem), where=_folder(path)) from None
+
     try:
         with open(temporary, "r+b", opener=lambda *_: os.dup(descriptor)) as file:
             write(file)
             file.flush()
-            _set_attributes(file.fileno(), main)
+            _set_attributes(file.fileno(), reference)
             os.fsync(file.fileno())
         if before_replace is not None:
             before_replace(target)
@@ -125,6 +129,7 @@ def replace_file(
         ) from None
     finally:
         discard_locked_file(descriptor, temporary)
+
     try:
         sync_folder(target.parent)
     except OSError as problem:
@@ -134,13 +139,16 @@ def replace_file(
 
 
 def _remove_abandoned(target: Path) -> None:
-    """Remove the temporary files beside ``target`` of processes that were killed while they replaced it.
+    """Remove temporary files of processes that were killed while they replaced ``target``.
 
-    Files of running processes stay, and all files where the file system has no locks or the folder cannot be listed.
+    Files of running processes stay. All files stay if the file system does not support locks, or
+    if the folder cannot be listed.
     """
-    ours = re.compile(re.escape(_prefix(target)) + "[a-z0-9_]{8}" + re.escape(_SUFFIX))
+    temporary_name = re.compile(
+        re.escape(_temporary_prefix(target)) + "[a-z0-9_]{8}" + re.escape(_TEMPORARY_SUFFIX)
+    )
     with suppress(OSError):
-        for name in filter(ours.fullmatch, os.listdir(target.parent)):
+        for name in filter(temporary_name.fullmatch, os.listdir(target.parent)):
             with suppress(OSError):
                 _remove_unless_locked(target.parent / name)
 
@@ -155,59 +163,67 @@ def _remove_unless_locked(path: Path) -> None:
         os.close(descriptor)
 
 
-def _create_beside(target: Path, make: Callable[[str], Created]) -> tuple[Created, Path]:
-    """Call ``make`` with unpredictable paths beside ``target`` until one is free; return its result and that path.
+def _create_temporary(target: Path, make: Callable[[str], Created]) -> tuple[Created, Path]:
+    """Call ``make`` with unpredictable paths in the folder of ``target`` until one is free.
 
-    `_remove_abandoned` finds such paths. ``make`` raises `FileExistsError` for a path that is not free.
+    Return the result of ``make`` and that path, which `_remove_abandoned` can find. ``make`` must
+    raise `FileExistsError` for a path that is not free.
     """
     while True:
-        mark = "".join(_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(8))
-        path = target.with_name(_prefix(target) + mark + _SUFFIX)
+        mark = "".join(_MARK_LETTERS[byte % len(_MARK_LETTERS)] for byte in os.urandom(8))
+        path = target.with_name(_temporary_prefix(target) + mark + _TEMPORARY_SUFFIX)
         with suppress(FileExistsError):
             return make(str(path)), path
 
 
-def _prefix(target: Path) -> str:
+def _temporary_prefix(target: Path) -> str:
     return f".{target.name[:40]}.nbtext-"
 
 
-def _locked_temporary(target: Path) -> tuple[int, Path]:
-    """Create an empty file beside ``target``; return a descriptor that holds a lock on it until closed, and its path."""
+def _create_locked_temporary(target: Path) -> tuple[int, Path]:
+    """Create an empty locked file in the folder of ``target``; return its descriptor and path.
+
+    The lock is held until the descriptor is closed.
+    """
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     while True:
-        descriptor, temporary = _create_beside(target, lambda path: os.open(path, flags, 0o600))
+        descriptor, temporary = _create_temporary(target, lambda path: os.open(path, flags, 0o600))
         try:
-            with suppress(OSError):  # without locks nobody takes it for abandoned
+            # Without support for locks no process takes the file for abandoned.
+            with suppress(OSError):
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
             if os.fstat(descriptor).st_nlink:
                 return descriptor, temporary
         except BaseException:
             discard_locked_file(descriptor, temporary)
             raise
-        os.close(descriptor)  # it was removed before it was locked
+        # Another process removed the file before it was locked.
+        os.close(descriptor)
 
 
 def discard_locked_file(descriptor: int, path: Path) -> None:
-    """Remove a file that is no longer needed, if it is there, and then free the lock on it."""
+    """Remove a file if it exists, and then free the lock on it."""
     with suppress(OSError):
         path.unlink()
     with suppress(OSError):
         os.close(descriptor)
 
 
-def _set_attributes(descriptor: int, like: Path) -> None:
-    """Give a new file the permissions and the owner of another one, or the usual ones if there is none."""
+def _set_attributes(descriptor: int, reference: Path) -> None:
+    """Copy permissions and owner of ``reference`` to a new file.
+
+    If the reference does not exist, set the usual permissions.
+    """
     status = None
     with suppress(FileNotFoundError):
-        status = like.lstat()
-    if status is None or not stat.S_ISREG(
-        status.st_mode
-    ):  # a link may have taken its place meanwhile
+        status = reference.lstat()
+    # A symbolic link may have replaced the reference meanwhile.
+    if status is None or not stat.S_ISREG(status.st_mode):
         mask = os.umask(0)
         os.umask(mask)
         os.fchmod(descriptor, 0o666 & ~mask)
         return
-    with suppress(PermissionError):  # another user's file in a folder of ours
+    with suppress(PermissionError):  # another user's file in our folder
         os.fchown(descriptor, status.st_uid, status.st_gid)
     with suppress(PermissionError):
         os.fchmod(descriptor, status.st_mode & 0o777)  # setuid was granted to other content
@@ -223,52 +239,56 @@ def sync_folder(folder: Path) -> None:
 
 
 def keep_backup(target: Path) -> None:
-    """Keep the file at ``target``, if there is one, as ``target.1``, which is replaced. Both names exist all the time.
+    """Keep the file at ``target``, if it exists, as ``target.1``, replacing an older backup.
 
-    Add a hard link, or make a copy where there are no hard links. Raises `PathError` if that fails.
+    Both names exist all the time: the backup is a hard link, or a copy if the file system does not
+    support hard links. Raise `PathError` if the backup fails.
     """
-    kept = target.with_name(target.name + BACKUP_SUFFIX)
+    backup = target.with_name(target.name + BACKUP_SUFFIX)
     try:
         try:
-            _, second = _create_beside(
+            _, link = _create_temporary(
                 target, lambda path: os.link(target, path, follow_symlinks=False)
             )
         except FileNotFoundError:
             return
         except OSError:
-            replace_file(str(kept), lambda file: _copy(target, file), main_file=target)
+            replace_file(str(backup), lambda file: _copy(target, file), main_file=target)
             return
         try:
-            second.replace(kept)
+            link.replace(backup)
         finally:
-            with suppress(
-                OSError
-            ):  # still there if the rename failed, or did nothing since both are the same file
-                second.unlink()
+            # The link still exists if the rename failed, or did nothing because both names
+            # already referred to the same file.
+            with suppress(OSError):
+                link.unlink()
     except (OSError, PathError) as problem:
-        why = describe_os_error(problem) if isinstance(problem, OSError) else problem.message
+        cause = describe_os_error(problem) if isinstance(problem, OSError) else problem.message
         raise PathError(
-            f"cannot keep a backup: {why}", where=str(kept), hint="the model is as it was"
+            f"cannot keep a backup: {cause}", where=str(backup), hint="the model is as it was"
         ) from None
 
 
 def _copy(source: Path, file: IO[bytes]) -> None:
     import shutil
 
-    with open(
-        source, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NOFOLLOW)
-    ) as content:
+    def open_without_following(path: str, flags: int) -> int:
+        return os.open(path, flags | os.O_NOFOLLOW)
+
+    with open(source, "rb", opener=open_without_following) as content:
         shutil.copyfileobj(content, file)
 
 
 def append_line(path: str, line: str) -> None:
-    r"""Append a line, with its ``\n``, to a file that other processes may append to; create the file if there is none.
+    r"""Append a line, with its ``\n``, to a file; create the file if it does not exist.
 
-    Raises `PathError`, and then the file is as before. With an empty line, only check that the file can be written.
+    If ``line`` is empty, only check that the file can be written. Raise `PathError` if the line
+    cannot be appended; the file is then unchanged.
 
-    Append under a lock (flock) on the file: if the disk is full, a partly written line can be cut off only while nobody appends another one.
-    Without a lock the part stays, as it does if the process is killed between two writes. Therefore a line break is added first if
-    the file does not end with one: only the partly written line is lost, not the next one.
+    Several processes may append to the file, each under a lock (flock): when the disk is full, a
+    partly written line can be cut off only while no other process appends. Without lock support,
+    or if the process is killed, the partial line stays. Therefore a line break is added first if
+    the file does not end with one, so that only the partial line is lost and not the next one.
     """
     try:
         descriptor = _open_to_append(path)
@@ -290,14 +310,15 @@ def _open_to_append(path: str) -> int:
 
 def _append(descriptor: int, line: bytes) -> None:
     is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
-    is_locked = is_file and bool(line) and _locked(descriptor)
+    is_locked = is_file and bool(line) and _lock_to_append(descriptor)
     end = os.fstat(descriptor).st_size
     with suppress(OSError):  # a file that may not be read
         if is_file and line and end > 0 and os.pread(descriptor, 1, end - 1) != b"\n":
             line = b"\n" + line
     try:
         while line:
-            line = line[os.write(descriptor, line) :]  # a nearly full disk takes only a part
+            n_written = os.write(descriptor, line)  # less than the line on a nearly full disk
+            line = line[n_written:]
     except BaseException:
         if is_locked:
             with suppress(OSError):
@@ -305,12 +326,13 @@ def _append(descriptor: int, line: bytes) -> None:
         raise
 
 
-def _locked(descriptor: int) -> bool:
-    for _ in range(_ATTEMPTS):
+def _lock_to_append(descriptor: int) -> bool:
+    """Lock a file to append to; return whether it is locked."""
+    for _ in range(_APPEND_LOCK_ATTEMPTS):
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            time.sleep(_WAIT)
+            time.sleep(_APPEND_LOCK_POLL_SECONDS)
         except OSError:  # a file system without locks
             return False
         else:
@@ -320,66 +342,70 @@ def _locked(descriptor: int) -> bool:
 
 LOCK_SUFFIX = ".lock"
 
-_SHORTEST_WAIT = 0.005
-_LONGEST_WAIT = 0.1
-"""Seconds between two attempts; short at first, since most holders are quick."""
+# Time between two attempts to lock. It starts short, since most processes free the lock quickly,
+# and doubles up to the maximum.
+_MIN_LOCK_POLL_SECONDS = 0.005
+_MAX_LOCK_POLL_SECONDS = 0.1
 
 
 @contextmanager
 def lock_path(path: str, timeout: float) -> Iterator[None]:
-    """Hold the lock of a file (symbolic links followed), which need not exist; wait for at most ``timeout`` seconds.
+    """Hold the lock of a file, which need not exist; wait for at most ``timeout`` seconds.
 
-    Raises `LockedError` if another process holds it all that time, `PathError` if a lock file cannot be made.
+    Symbolic links are followed. Raise `LockedError` if another process holds the lock all that
+    time, and `PathError` if the lock file cannot be created.
     """
-    place = os.path.realpath(path) + LOCK_SUFFIX
+    lock_file = os.path.realpath(path) + LOCK_SUFFIX
     try:
-        descriptor = _acquire(place, timeout)
+        descriptor = _acquire_lock(lock_file, timeout)
     except NbtextError as problem:
         problem.where = find_displayed_path(path) + LOCK_SUFFIX
         raise
     try:
         yield
     finally:
-        discard_locked_file(descriptor, Path(place))
+        discard_locked_file(descriptor, Path(lock_file))
 
 
-def _acquire(place: str, timeout: float) -> int:
-    """Return a descriptor of the file at ``place`` that holds the lock on it."""
+def _acquire_lock(lock_file: str, timeout: float) -> int:
+    """Return a descriptor of a lock file that holds the lock on it."""
     deadline = time.monotonic() + timeout
-    wait = _SHORTEST_WAIT
+    poll_seconds = _MIN_LOCK_POLL_SECONDS
     while True:
-        descriptor, is_new = _open(place)
+        descriptor, is_new = _open_lock_file(lock_file)
         try:
-            if _try_lock(descriptor, place, is_new=is_new):
+            if _try_lock(descriptor, lock_file, is_new=is_new):
                 return descriptor
         except BaseException:
             os.close(descriptor)
             raise
         os.close(descriptor)
-        left = deadline - time.monotonic()
-        if left <= 0:
-            waited = f"for {timeout:g} s" if timeout else "now"
+
+        remaining_seconds = deadline - time.monotonic()
+        if remaining_seconds <= 0:
+            duration = f"for {timeout:g} s" if timeout else "now"
             raise LockedError(
-                f"another process is writing the model {waited}",
+                f"another process is writing the model {duration}",
                 hint="try again, or give a longer --lock-timeout",
             )
-        time.sleep(min(wait, left))
-        wait = min(2 * wait, _LONGEST_WAIT)
+        time.sleep(min(poll_seconds, remaining_seconds))
+        poll_seconds = min(2 * poll_seconds, _MAX_LOCK_POLL_SECONDS)
 
 
-def _open(place: str) -> tuple[int, bool]:
-    """Return a descriptor of the lock file, and whether the file is new."""
+def _open_lock_file(lock_file: str) -> tuple[int, bool]:
+    """Return a descriptor of the lock file, and whether this call created the file."""
     flags = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
     descriptor = None
     try:
         while descriptor is None:
             with suppress(FileExistsError):
-                return os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL | flags, 0o666), True
-            with suppress(FileNotFoundError):  # its holder has just removed it
+                return os.open(lock_file, os.O_RDWR | os.O_CREAT | os.O_EXCL | flags, 0o666), True
+            # The holder of the lock may have removed the file just now.
+            with suppress(FileNotFoundError):
                 try:
-                    descriptor = os.open(place, os.O_RDWR | flags)
+                    descriptor = os.open(lock_file, os.O_RDWR | flags)
                 except PermissionError:  # another user's file: reading is enough for a lock
-                    descriptor = os.open(place, os.O_RDONLY | flags)
+                    descriptor = os.open(lock_file, os.O_RDONLY | flags)
     except OSError as problem:
         raise PathError(
             f"cannot lock: {describe_os_error(problem)}",
@@ -391,17 +417,17 @@ def _open(place: str) -> tuple[int, bool]:
     return descriptor, False
 
 
-def _try_lock(descriptor: int, place: str, *, is_new: bool) -> bool:
-    """Lock a file; return whether it is locked, and still the one of that name."""
+def _try_lock(descriptor: int, lock_file: str, *, is_new: bool) -> bool:
+    """Lock an open file; return whether it is locked and still has the name ``lock_file``."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return os.path.samestat(os.fstat(descriptor), os.lstat(place))
+        return os.path.samestat(os.fstat(descriptor), os.lstat(lock_file))
     except (BlockingIOError, FileNotFoundError):
         return False
     except OSError as problem:
-        if is_new:  # without locks nobody would remove it
+        if is_new:  # without locks no other process would remove it
             with suppress(OSError):
-                Path(place).unlink()
+                Path(lock_file).unlink()
         raise PathError(
             f"cannot lock: {describe_os_error(problem)}",
             hint="keep the model on a file system that has locks",

@@ -1,8 +1,9 @@
-"""Write the bytes that `joblib.dump` writes, without joblib, whose import takes as long as training on a thousand short documents.
+"""Write the bytes that `joblib.dump` writes, without joblib, which takes long to import.
 
-The stream is a pickle of protocol 4 in which a wrapper takes the place of each array; the array's bytes follow the wrapper at once, behind a byte
-that says how many bytes of padding come first. `pickle.Pickler`, in C, cannot be told to write between two of its opcodes, so this takes the
-pickler in Python, as joblib does. Tests hold the bytes equal to those of joblib.
+The stream is a pickle of protocol 4 in which a wrapper replaces each array. The array's bytes
+follow its wrapper directly, after one byte with the number of padding bytes and the padding.
+`pickle.Pickler`, in C, cannot write between two opcodes, so this module extends the pickler in
+Python, as joblib does. Tests compare the bytes with those of joblib.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
     from nbtext.type_names import Numbers
 
 ARRAY_ALIGNMENT_BYTES = 16
-"""Arrays begin at multiples of this, in bytes."""
+"""Arrays start at multiples of this offset in the file."""
 
 
 class _ArrayWrapper:
-    """An array's properties, under the names that joblib gives them."""
+    """Properties of an array, under the names that joblib uses."""
 
     def __init__(self, array: Numbers) -> None:
         self.subclass = np.ndarray
@@ -33,9 +34,10 @@ class _ArrayWrapper:
         self.numpy_array_alignment_bytes = ARRAY_ALIGNMENT_BYTES
 
 
-class _JoblibPickler(pickle._Pickler):  # noqa: SLF001 - as joblib's own
+class _JoblibPickler(pickle._Pickler):  # noqa: SLF001 - joblib extends it too
     """A pickler that writes arrays as joblib does."""
 
+    # Attributes of `pickle._Pickler`, which has no types.
     framer: Any
     memoize: Callable[[object], None]
     write: Callable[[bytes], object]
@@ -44,7 +46,7 @@ class _JoblibPickler(pickle._Pickler):  # noqa: SLF001 - as joblib's own
         super().__init__(file, protocol=4)
         self._file = file
         self.offsets: list[int] = []
-        """Where each array begins in the file, in order."""
+        """Position in the file where each array starts, in order."""
 
     # The signature of the standard library.
     def save(self, obj: object, save_persistent_id: bool = True) -> None:  # noqa: FBT001, FBT002
@@ -62,14 +64,18 @@ class _JoblibPickler(pickle._Pickler):  # noqa: SLF001 - as joblib's own
         if obj is not _ArrayWrapper:
             super().save_global(obj, name)  # type: ignore[misc]
             return
-        for part in ("joblib.numpy_pickle", "NumpyArrayWrapper"):
-            self.save(part)
+        # The file names joblib's class in place of `_ArrayWrapper`.
+        for joblib_name in ("joblib.numpy_pickle", "NumpyArrayWrapper"):
+            self.save(joblib_name)
         self.write(pickle.STACK_GLOBAL)
         self.memoize(obj)
 
 
 def write_joblib(contents: Mapping[str, object], file: IO[bytes]) -> list[int]:
-    """Write plain values and arrays as `joblib.dump` does with protocol 4; return where each array begins in the file, in order."""
+    """Write plain values and arrays as `joblib.dump` does with protocol 4.
+
+    Return the position in the file where each array starts, in order.
+    """
     pickler = _JoblibPickler(file)
     pickler.dump(contents)
     return pickler.offsets

@@ -1,10 +1,10 @@
-"""The ledger of a model: fingerprints and labels of the documents that the model has learnt once, the last section of a model file.
+"""The ledger of a model: fingerprints and labels of the documents that were added with `--once`.
 
-Its bytes::
+It is the last section of a model file. Its bytes::
 
     bytes of labels       u32
     labels                JSON, a list of text
-    entries               16-byte fingerprints, ascending, then for each the number of its label as u32
+    entries               16-byte fingerprints, ascending, then the label index of each as u32
 """
 
 from __future__ import annotations
@@ -29,18 +29,22 @@ if TYPE_CHECKING:
 FINGERPRINT_BYTES = 16
 FINGERPRINT_DTYPE = np.dtype(f"S{FINGERPRINT_BYTES}")
 
+LABEL_INDEX_BYTES = 4
+
 ABSENT_LABEL = -1
-"""In place of a label number: the ledger does not hold the document."""
+"""Label index of a document that is not in the ledger."""
 
 _LENGTH = struct.Struct("<I")
 
 
 @dataclass(frozen=True, eq=False)
 class Ledger:
-    """Fingerprints of documents, ascending and distinct, and the numbers of their labels, both of shape (n_docs,). Immutable."""
+    """Fingerprints of documents and their labels. Immutable."""
 
     fingerprints: Fingerprints
+    """Ascending and distinct, shape (n_docs,)."""
     label_indices: Ints
+    """Index in ``labels`` of each document's label, shape (n_docs,)."""
     labels: tuple[str, ...]
 
     @classmethod
@@ -52,90 +56,98 @@ class Ledger:
         return self.fingerprints.size
 
     def find(self, fingerprints: Fingerprints) -> Ints:
-        """Return the number of each document's label, `ABSENT_LABEL` for one not in the ledger, shape (n,)."""
-        numbers: Ints = np.append(
-            self.label_indices, ABSENT_LABEL
-        )  # the last for those that are not found
-        return numbers[find_sorted(self.fingerprints, fingerprints)]
+        """Return the label index of each document, shape (n_docs,).
+
+        The index is `ABSENT_LABEL` for documents that are not in the ledger.
+        """
+        # find_sorted returns the index after the last for fingerprints that it does not find.
+        label_indices: Ints = np.append(self.label_indices, ABSENT_LABEL)
+        return label_indices[find_sorted(self.fingerprints, fingerprints)]
 
     def with_labels(self, fingerprints: Fingerprints, labels: Sequence[str | None]) -> Ledger:
-        """Return the ledger with distinct documents under new labels, and without those whose label is None."""
-        names = tuple(sorted({*self.labels, *(label for label in labels if label is not None)}))
-        number: dict[str | None, int] = {
-            None: ABSENT_LABEL,
-            **{label: place for place, label in enumerate(names)},
-        }
-        return self.with_label_order(names).with_label_indices(
-            fingerprints, np.array([number[label] for label in labels], np.int64)
-        )
+        """Return the ledger with new labels for distinct documents.
+
+        Documents that are not in the ledger are added, those with the label None are removed.
+        """
+        new_labels = {label for label in labels if label is not None}
+        names = tuple(sorted(new_labels.union(self.labels)))
+        index_of_label: dict[str | None, int] = {label: index for index, label in enumerate(names)}
+        index_of_label[None] = ABSENT_LABEL
+        label_indices = np.array([index_of_label[label] for label in labels], np.int64)
+        return self.with_label_order(names).with_label_indices(fingerprints, label_indices)
 
     def join(self, other: Ledger) -> Ledger:
-        """Return the documents of both ledgers; one that is in both has its label in ``other``."""
+        """Return the documents of both ledgers; a document in both keeps its label in ``other``."""
         names = tuple(sorted({*self.labels, *other.labels}))
-        return self.with_label_order(names).with_label_indices(
-            other.fingerprints, other.with_label_order(names).label_indices
-        )
+        other_indices = other.with_label_order(names).label_indices
+        return self.with_label_order(names).with_label_indices(other.fingerprints, other_indices)
 
     def relabel(self, rename: Callable[[str], str]) -> Ledger:
-        """Return the ledger with new labels."""
+        """Return the ledger with each label replaced by the result of ``rename``."""
         labels = list(map(rename, self.labels))
         return self.with_labels(
-            self.fingerprints, [labels[number] for number in self.label_indices.tolist()]
+            self.fingerprints, [labels[index] for index in self.label_indices.tolist()]
         )
 
     def with_label_order(self, labels: Names) -> Ledger:
-        """Return the same documents with their labels numbered as in ``labels``, which must include all labels in use."""
-        number = {label: place for place, label in enumerate(labels)}
-        numbers = np.array([number.get(label, ABSENT_LABEL) for label in self.labels], np.int64)
-        return Ledger(self.fingerprints, numbers[self.label_indices], tuple(labels))
+        """Return the same documents, with ``labels`` as the list that label indices refer to.
+
+        ``labels`` must include all labels in use.
+        """
+        index_of_label = {label: index for index, label in enumerate(labels)}
+        new_indices = np.array(
+            [index_of_label.get(label, ABSENT_LABEL) for label in self.labels], np.int64
+        )
+        return Ledger(self.fingerprints, new_indices[self.label_indices], tuple(labels))
+
+    def with_label_indices(self, fingerprints: Fingerprints, label_indices: Ints) -> Ledger:
+        """Return the ledger with other label indices for some documents, both shape (n_changed,).
+
+        Documents with `ABSENT_LABEL` are removed.
+        """
+        is_unchanged = ~np.isin(self.fingerprints, fingerprints)
+        is_present = label_indices != ABSENT_LABEL
+        merged = np.concatenate((self.fingerprints[is_unchanged], fingerprints[is_present]))
+        merged_indices = np.concatenate(
+            (self.label_indices[is_unchanged], label_indices[is_present])
+        )
+        order = np.argsort(merged)
+        return Ledger(merged[order], merged_indices[order], self.labels)
 
     def to_bytes(self) -> bytes:
-        """Return the section of the model file, with the labels in use."""
-        used = self.with_label_order(
-            sorted(
-                {
-                    self.labels[number]
-                    for number in np.flatnonzero(np.bincount(self.label_indices)).tolist()
-                }
-            )
-        )
-        labels = json.dumps(used.labels).encode()
+        """Return the section of the model file, with only the labels in use."""
+        used_indices = np.flatnonzero(np.bincount(self.label_indices)).tolist()
+        used_labels = sorted({self.labels[index] for index in used_indices})
+        ledger = self.with_label_order(used_labels)
+        labels = json.dumps(ledger.labels).encode()
         return (
             _LENGTH.pack(len(labels))
             + labels
-            + used.fingerprints.tobytes()
-            + used.label_indices.astype("<u4").tobytes()
+            + ledger.fingerprints.tobytes()
+            + ledger.label_indices.astype("<u4").tobytes()
         )
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Ledger:
-        """Return the ledger of a section; raise `ModelError` if it is damaged."""
-        end = _LENGTH.size + _LENGTH.unpack_from(content.ljust(_LENGTH.size))[0]
-        entries, rest = divmod(len(content) - end, FINGERPRINT_BYTES + 4)
-        if entries < 0 or rest:
+        """Return the ledger of a section; raise `ModelError` if the section is damaged."""
+        n_label_bytes = _LENGTH.unpack_from(content.ljust(_LENGTH.size))[0]
+        labels_end = _LENGTH.size + n_label_bytes
+        n_entries, excess_bytes = divmod(
+            len(content) - labels_end, FINGERPRINT_BYTES + LABEL_INDEX_BYTES
+        )
+        if n_entries < 0 or excess_bytes:
             raise damaged_ledger_error("its length does not match its labels")
-        labels = _labels(content[_LENGTH.size : end])
-        fingerprints = np.frombuffer(content, FINGERPRINT_DTYPE, entries, end)
+
+        labels = _parse_labels(content[_LENGTH.size : labels_end])
+        fingerprints = np.frombuffer(content, FINGERPRINT_DTYPE, n_entries, labels_end)
         if not np.all(fingerprints[1:] > fingerprints[:-1]):
             raise damaged_ledger_error("its fingerprints are not sorted")
-        numbers = np.frombuffer(content, "<u4", entries, end + entries * FINGERPRINT_BYTES).astype(
-            np.int64
-        )
-        if numbers.max(initial=-1) >= len(labels):
-            raise damaged_ledger_error("an entry has no label")
-        return cls(fingerprints, numbers, labels)
 
-    def with_label_indices(self, changed: Fingerprints, changes: Ints) -> Ledger:
-        """Return the ledger with the new numbers of some documents, `ABSENT_LABEL` for those to be left out."""
-        stays = ~np.isin(self.fingerprints, changed)
-        present = changes != ABSENT_LABEL
-        merged = np.concatenate((self.fingerprints[stays], changed[present]))
-        order = np.argsort(merged)
-        return Ledger(
-            merged[order],
-            np.concatenate((self.label_indices[stays], changes[present]))[order],
-            self.labels,
-        )
+        fingerprints_end = labels_end + n_entries * FINGERPRINT_BYTES
+        label_indices = np.frombuffer(content, "<u4", n_entries, fingerprints_end).astype(np.int64)
+        if label_indices.max(initial=-1) >= len(labels):
+            raise damaged_ledger_error("an entry has no label")
+        return cls(fingerprints, label_indices, labels)
 
 
 def compute_fingerprint(text: bytes) -> bytes:
@@ -143,22 +155,19 @@ def compute_fingerprint(text: bytes) -> bytes:
     return hashlib.sha256(text).digest()[:FINGERPRINT_BYTES]
 
 
-def _labels(text: bytes) -> tuple[str, ...]:
+def _parse_labels(text: bytes) -> tuple[str, ...]:
     try:
         labels = parse_json(text)
     except ValueError:
         labels = None
-    if (
-        not isinstance(labels, list)
-        or not all(isinstance(label, str) for label in labels)
-        or labels != sorted(set(labels))
-    ):
+    is_text_list = isinstance(labels, list) and all(isinstance(label, str) for label in labels)
+    if not is_text_list or labels != sorted(set(labels)):
         raise damaged_ledger_error("its labels are not a list of text")
     return tuple(labels)
 
 
 def damaged_ledger_error(finding: str) -> ModelError:
-    """Return the error for a damaged ledger. The model without it is as good as before."""
+    """Return the error for a damaged ledger, whose model can still be used without it."""
     return ModelError(
         f"the ledger is damaged: {finding}", hint="nbtext prune --ledger takes it out"
     )

@@ -1,4 +1,4 @@
-"""The model file: a joblib file with a checked header and index in front, read without unpickling anything.
+"""The model file: a joblib file with a checked header and index, read without unpickling.
 
 Its bytes::
 
@@ -8,15 +8,18 @@ Its bytes::
         format                u32
         index length          u32
         payload length        u64
-        SHA-256               32 bytes, of all other bytes but those of the ledger
-        index                 JSON: settings, and type, shape and offset of every array; padded with spaces
+        SHA-256               32 bytes, of all other bytes except the ledger
+        index                 JSON: settings, and type, shape and offset of every array;
+                              padded with spaces
     30                        pickle: pop them
     payload                   what joblib.dump writes, aligned to 64 bytes
-    ledger                    if there is one: the index has its length and its SHA-256, so that reading a model does without it
+    ledger                    optional: the index has its length and its SHA-256, so that a
+                              model is read without it
 
-`joblib.load` returns the plain dict of settings and arrays, for those who trust the file. `read_model_file` checks header and index, and takes
-the arrays from the bytes with numpy: no code is executed, and no more memory is taken than the file has bytes. The digest detects damage; it
-does not prove who wrote the file.
+`joblib.load` returns the plain dict of settings and arrays, for users who trust the file.
+`read_model_file` checks header and index, and takes the arrays from the bytes with numpy: it
+executes no code, and takes no more memory than the size of the file. The digest detects damage;
+it does not prove who wrote the file.
 """
 
 from __future__ import annotations
@@ -39,39 +42,43 @@ if TYPE_CHECKING:
     from nbtext.type_names import Arrays, Numbers
 
 FORMAT_VERSION = 2
-"""Number of the format. To change what a model file holds: raise it; keep code that reads the old number, back to the first after `EARLY_FORMAT_VERSION`;
-add files of the new format to the test fixtures, which must load and score the same; note it in CHANGELOG."""
+"""Number of the format of model files.
+
+To change what a model file contains: increase the number; keep code that reads the previous
+numbers, back to the first after `EARLY_FORMAT_VERSION`; add files of the new format to the test
+fixtures, which must load and score the same; note the change in CHANGELOG.
+"""
 
 EARLY_FORMAT_VERSION = 1
-"""Number of the format before the first release, which is not read."""
+"""Number of the format before the first release, which cannot be read."""
 
 MAGIC = b"nbtext\r\n"
 PAYLOAD_ALIGNMENT_BYTES = 64
 
 ARRAY_DTYPES = ("|u1", "<u2", "<u4", "<u8", "<f4", "<f8")
-"""Element types of arrays in a model file: unsigned whole numbers, float32 and float64, little-endian."""
+"""Element types of arrays: unsigned whole numbers, float32 and float64, little-endian."""
 
 MAX_INDEX_BYTES = 1 << 22
-"""Size limit of the index: parsed JSON can take some 25 times its size in memory."""
+"""Size limit of the index: parsed JSON can take about 25 times its size in memory."""
 
 MAX_FRAMING_BYTES = 1 << 12
-"""Size limit of joblib's own bytes between two arrays or around them, without the settings; in practice about 200."""
+"""Limit of joblib's own bytes between or around arrays, without the settings. Usually 200."""
 
 MAX_SETTINGS_DEPTH = 8
-"""Largest nesting depth of the settings."""
+"""Limit of the nesting depth of the settings."""
 
 NO_MODEL_DIGEST = bytes(32)
-"""In place of the digest of a model that is not there."""
+"""Replaces the digest of a missing model."""
 
 _START = b"\x80\x04B"
 _PUSH_BYTES = 7
-"""The first two instructions; the header comes after them."""
+"""Length of the first two pickle instructions; the header follows them."""
 
-_FIELDS = struct.Struct("<3sI8sIIQ32s")
-"""All before the index."""
+_HEADER = struct.Struct("<3sI8sIIQ32s")
+"""All bytes before the index."""
 
-_HEAD = _FIELDS.size
-_DIGEST = slice(_HEAD - 32, _HEAD)
+_HEADER_BYTES = _HEADER.size
+_DIGEST = slice(_HEADER_BYTES - 32, _HEADER_BYTES)
 _POP = b"0"
 
 
@@ -82,10 +89,14 @@ def write_model_file(
     ledger: bytes = b"",
     before_replace: Callable[[Path], None] | None = None,
 ) -> None:
-    """Write settings (plain JSON values), arrays (one dimension, types in `DTYPES`) and the bytes of a ledger as one file, atomically.
+    """Write settings, arrays and the bytes of a ledger as one file, atomically.
 
-    The same contents give the same bytes. Empty arrays are left out. ``before`` is called with the resolved path just before the old file is
-    replaced. Raises `PathError` if the file cannot be written, `UsageError` for settings beyond `MAX_INDEX_BYTES`, `ValueError` for other arrays.
+    Settings are plain JSON values. Arrays have one dimension and a type of `ARRAY_DTYPES`; empty
+    arrays are not stored. The same contents give the same bytes. ``before_replace`` is called with
+    the resolved path just before the old file is replaced.
+
+    Raise `PathError` if the file cannot be written, `UsageError` for settings that exceed
+    `MAX_INDEX_BYTES`, and `ValueError` for other arrays.
     """
     from nbtext.store.atomic import replace_file
 
@@ -95,54 +106,64 @@ def write_model_file(
                 f"array {name!r} of shape {array.shape} and type {array.dtype.str} does not go "
                 "into a model file"
             )
-    arrays = {  # with types of one identity each, by which alone pickle knows them again
+    # pickle recognises a dtype that it has written only if it is the same object.
+    stored_arrays = {
         name: np.ascontiguousarray(array).view(np.dtype(array.dtype.str))
         for name, array in sorted(arrays.items())
         if array.size
     }
-    replace_file(path, lambda file: _write(file, settings, arrays, ledger), before_replace)
+    replace_file(path, lambda file: _write(file, settings, stored_arrays, ledger), before_replace)
 
 
 def _write(file: IO[bytes], settings: Mapping[str, object], arrays: Arrays, ledger: bytes) -> None:
     """Write the content of a model file."""
     from nbtext.store.joblib_stream import write_joblib
 
-    canonical = json.loads(
-        json.dumps(settings, sort_keys=True)
-    )  # equal settings become equal objects, so pickle writes equal bytes
-    largest = {
-        name: _ArrayPlace(array.dtype.str, array.size, 2**62) for name, array in arrays.items()
+    # Equal settings become equal objects, so that pickle writes equal bytes.
+    canonical_settings = json.loads(json.dumps(settings, sort_keys=True))
+
+    # Offsets are only known after the payload is written: reserve room for the largest index.
+    largest_spans = {
+        name: _ArraySpan(array.dtype.str, array.size, 2**62) for name, array in arrays.items()
     }
-    room = len(_encode_index(canonical, largest, ledger))
-    if room + PAYLOAD_ALIGNMENT_BYTES > MAX_INDEX_BYTES:
+    index_bytes = len(_encode_index(canonical_settings, largest_spans, ledger))
+    if index_bytes + PAYLOAD_ALIGNMENT_BYTES > MAX_INDEX_BYTES:
         raise UsageError(
-            f"the settings take {room:,} bytes; a model file has room for {MAX_INDEX_BYTES:,}"
+            f"the settings take {index_bytes:,} bytes; a model file has room for "
+            f"{MAX_INDEX_BYTES:,}"
         )
-    room += -(_HEAD + room + len(_POP)) % PAYLOAD_ALIGNMENT_BYTES
-    begin = _HEAD + room + len(_POP)
-    file.write(_head(b" " * room, 0) + b" " * room + _POP)
-    offsets = write_joblib({"format": FORMAT_VERSION, "settings": canonical, **arrays}, file)
-    length = file.tell() - begin
-    places = {
-        name: _ArrayPlace(array.dtype.str, array.size, offset - begin)
+    index_bytes += -(_HEADER_BYTES + index_bytes + len(_POP)) % PAYLOAD_ALIGNMENT_BYTES
+    payload_start = _HEADER_BYTES + index_bytes + len(_POP)
+    blank_index = b" " * index_bytes
+    file.write(_encode_header(blank_index, 0) + blank_index + _POP)
+
+    offsets = write_joblib(
+        {"format": FORMAT_VERSION, "settings": canonical_settings, **arrays}, file
+    )
+    payload_length = file.tell() - payload_start
+    spans = {
+        name: _ArraySpan(array.dtype.str, array.size, offset - payload_start)
         for (name, array), offset in zip(arrays.items(), offsets, strict=True)
     }
-    index = _encode_index(canonical, places, ledger).ljust(room)
-    head = _head(index, length) + index
+    index = _encode_index(canonical_settings, spans, ledger).ljust(index_bytes)
+    header_and_index = _encode_header(index, payload_length) + index
     file.seek(0)
-    file.write(head)
+    file.write(header_and_index)
+
     file.seek(_DIGEST.stop)
-    begun = hashlib.sha256(head[: _DIGEST.start])
-    digest = hashlib.file_digest(file, lambda: begun)  # type: ignore[arg-type] # it has enough
+    digest_start = hashlib.sha256(header_and_index[: _DIGEST.start])
+    # The declared type of files for `file_digest` has more methods than it uses.
+    digest = hashlib.file_digest(file, lambda: digest_start)  # type: ignore[arg-type]
     file.write(ledger)
     file.seek(_DIGEST.start)
     file.write(digest.digest())
 
 
-def _head(index: bytes, payload_length: int) -> bytes:
-    return _FIELDS.pack(
+def _encode_header(index: bytes, payload_length: int) -> bytes:
+    """Return the header with zeros in place of the digest."""
+    return _HEADER.pack(
         _START,
-        _HEAD - _PUSH_BYTES + len(index),
+        _HEADER_BYTES - _PUSH_BYTES + len(index),
         MAGIC,
         FORMAT_VERSION,
         len(index),
@@ -155,37 +176,58 @@ class _Index(NamedTuple):
     """The index of a model file."""
 
     settings: dict[str, object]
-    places: dict[str, _ArrayPlace]
-    ledger: tuple[int, str]
-    """Length and SHA-256 of the ledger behind the payload; 0 if there is none."""
+    spans: dict[str, _ArraySpan]
+    """Position of each array in the payload, by name."""
+    ledger_length: int
+    """Bytes of the ledger after the payload; 0 without a ledger."""
+    ledger_digest: str
+    """SHA-256 of the ledger."""
+
+
+class _ModelBytes(NamedTuple):
+    """The checked bytes of a model file."""
+
+    content: bytes
+    payload_start: int
+    payload_end: int
+    file_index: _Index
 
 
 def read_model_file(path: str) -> tuple[dict[str, object], dict[str, Numbers]]:
     """Return settings and arrays of a model file; arrays are read-only views of the bytes read.
 
-    Raises `ModelError` for any file that is not a complete, undamaged model file of this format.
+    Raise `ModelError` unless the file is a complete, undamaged model file of this format.
     """
-    content, begin, _, (settings, places, _) = _read(path)
-    return settings, {
-        name: np.frombuffer(content, place.dtype, place.length, begin + place.offset)
-        for name, place in places.items()
+    model = _read(path)
+    arrays = {
+        name: np.frombuffer(
+            model.content, span.dtype, span.length, model.payload_start + span.offset
+        )
+        for name, span in model.file_index.spans.items()
     }
+    return model.file_index.settings, arrays
 
 
 def read_model_bytes(path: str) -> bytes:
-    """Return the bytes of a model file and its ledger; raises as `read_model_file`, and if the ledger is damaged."""
-    return _read(path, with_ledger=True)[0]
+    """Return the bytes of a model file and its ledger; raise `ModelError` if either is damaged."""
+    return _read(path, with_ledger=True).content
 
 
 def read_ledger_bytes(path: str) -> bytes:
-    """Return the ledger of a model file, empty if it has none; raises as `read_model_file`, and if the ledger is damaged."""
-    content, _, end, _ = _read(path, with_ledger=True)
-    return content[end:]
+    """Return the ledger of a model file, or b"" if it has none.
+
+    Raise `ModelError` if the model file or the ledger is damaged.
+    """
+    model = _read(path, with_ledger=True)
+    return model.content[model.payload_end :]
 
 
 def has_ledger(path: str) -> bool:
-    """Return whether a model file has a ledger, be it damaged; raises as `read_model_file`."""
-    return bool(_read(path)[-1].ledger[0])
+    """Return whether a model file has a ledger, even a damaged one.
+
+    Raise `ModelError` if the model itself is damaged.
+    """
+    return bool(_read(path).file_index.ledger_length)
 
 
 def extract_digest(content: bytes) -> bytes:
@@ -194,44 +236,42 @@ def extract_digest(content: bytes) -> bytes:
 
 
 def read_digest(path: str) -> bytes:
-    """Return the digest in a model file's header, unchecked, which identifies the model; `NO_MODEL_DIGEST` if there is none.
+    """Return the unchecked digest in a model file's header, which identifies the model.
 
-    Raises `ModelError` if the file cannot be read for another reason, such as too many open files: then it is unknown whether there is one.
+    Return `NO_MODEL_DIGEST` if the file is missing or no model. Raise `ModelError` if the file
+    cannot be read for another reason, such as too many open files.
     """
     try:
-        with open(path, "rb", opener=_open_without_waiting) as file:
-            head = file.read(_HEAD)
+        with open(path, "rb", opener=_open_nonblocking) as file:
+            header = file.read(_HEADER_BYTES)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError):
         return NO_MODEL_DIGEST
     except OSError as problem:
         raise ModelError(
             f"cannot read the model: {describe_os_error(problem)}", where=path
         ) from None
-    return head[_DIGEST] if len(head) == _HEAD and _begins_model(head) else NO_MODEL_DIGEST
+    if len(header) == _HEADER_BYTES and _starts_like_model(header):
+        return header[_DIGEST]
+    return NO_MODEL_DIGEST
 
 
-def _begins_model(content: bytes) -> bool:
+def _starts_like_model(content: bytes) -> bool:
     return content.startswith(_START) and content.startswith(MAGIC, _PUSH_BYTES)
 
 
-def _read(path: str, *, with_ledger: bool = False) -> tuple[bytes, int, int, _Index]:
-    """Return the bytes of a model file, checked, where its payload begins and ends, and its index."""
+def _read(path: str, *, with_ledger: bool = False) -> _ModelBytes:
+    """Read and check a model file; the ledger only if ``with_ledger``."""
     try:
-        with open(path, "rb", opener=_open_without_waiting) as file:
+        with open(path, "rb", opener=_open_nonblocking) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                # Its path is added below.
+                # The handler below adds the path.
                 raise ModelError("not a model: it is not a regular file")  # noqa: TRY301
-            content = file.read(_HEAD)  # do not read other files whole
-            if len(content) == _HEAD and _begins_model(content):
-                file.seek(0)
-                content = file.read(
-                    status.st_size if with_ledger else min(_end_of(content), status.st_size)
-                )
-            begin, end, index = _parse(content, status.st_size)
+            content = _read_content(file, status.st_size, with_ledger=with_ledger)
+            model = _parse(content, status.st_size)
             if with_ledger:
-                _require_ledger(memoryview(content)[end:], *index.ledger)
-            return content, begin, end, index
+                _require_ledger(memoryview(content)[model.payload_end :], model.file_index)
+            return model
     except ModelError as problem:
         problem.where = path
         raise
@@ -247,25 +287,34 @@ def _read(path: str, *, with_ledger: bool = False) -> tuple[bytes, int, int, _In
         ) from None
 
 
-def _end_of(head: bytes) -> int:
-    """Return where the payload ends, by the header."""
-    *_, index_length, payload_length, _ = _FIELDS.unpack_from(head)
-    return int(_HEAD + index_length + len(_POP) + payload_length)
+def _read_content(file: IO[bytes], size: int, *, with_ledger: bool) -> bytes:
+    """Return the bytes of a model file; of other files only as many as a header has."""
+    header = file.read(_HEADER_BYTES)
+    if len(header) < _HEADER_BYTES or not _starts_like_model(header):
+        return header
+    file.seek(0)
+    end = size if with_ledger else min(_find_payload_end(header), size)
+    return file.read(end)
 
 
-def _open_without_waiting(path: str, flags: int) -> int:
-    return os.open(
-        path, flags | os.O_NONBLOCK | os.O_NOCTTY
-    )  # a pipe without a writer must not block
+def _find_payload_end(header: bytes) -> int:
+    """Return where the payload ends according to the header."""
+    *_, index_length, payload_length, _ = _HEADER.unpack_from(header)
+    return int(_HEADER_BYTES + index_length + len(_POP) + payload_length)
 
 
-def _parse(content: bytes, size: int) -> tuple[int, int, _Index]:
-    """Return where the payload of a model file of ``size`` bytes begins and ends, and its index; the ledger need not be read."""
-    if not _begins_model(content):
+def _open_nonblocking(path: str, flags: int) -> int:
+    """Open a path; a pipe without a writer does not block."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
+
+
+def _parse(content: bytes, size: int) -> _ModelBytes:
+    """Check and parse a model file of ``size`` bytes, of which the ledger need not be read."""
+    if not _starts_like_model(content):
         raise ModelError("not an nbtext model", hint="make one with nbtext train")
-    if len(content) < _HEAD:
-        raise _damaged("it ends in the header")
-    _, header_length, _, version, index_length, payload_length, digest = _FIELDS.unpack_from(
+    if len(content) < _HEADER_BYTES:
+        raise _damaged_error("it ends in the header")
+    _, header_length, _, version, index_length, payload_length, digest = _HEADER.unpack_from(
         content
     )
     if version > FORMAT_VERSION:
@@ -275,78 +324,87 @@ def _parse(content: bytes, size: int) -> tuple[int, int, _Index]:
         )
     if version == EARLY_FORMAT_VERSION:
         raise ModelError("written by an early version", hint="train again")
-    begin = _HEAD + index_length + len(_POP)
-    end = _end_of(content)
+
+    payload_start = _HEADER_BYTES + index_length + len(_POP)
+    payload_end = _find_payload_end(content)
     if (
-        header_length != _HEAD - _PUSH_BYTES + index_length
+        header_length != _HEADER_BYTES - _PUSH_BYTES + index_length
         or index_length > MAX_INDEX_BYTES
-        or end > size
+        or payload_end > size
     ):
-        raise _damaged(f"it has {size} bytes, its header says {end}")
+        raise _damaged_error(f"it has {size} bytes, its header says {payload_end}")
+
     view = memoryview(content)
-    found = hashlib.sha256(view[: _DIGEST.start])
-    found.update(view[_DIGEST.stop : end])
-    if found.digest() != digest:
-        raise _damaged("its checksum is wrong")
-    if not version or content[begin - 1 : begin] != _POP or begin % PAYLOAD_ALIGNMENT_BYTES:
-        raise _damaged("its header is malformed")
-    index = _decode_index(content[_HEAD : begin - 1], payload_length)
-    if not index.ledger[0] and end != size:
-        raise _damaged(f"it has {size} bytes, its header says {end}")
-    return begin, end, index
+    computed_digest = hashlib.sha256(view[: _DIGEST.start])
+    computed_digest.update(view[_DIGEST.stop : payload_end])
+    if computed_digest.digest() != digest:
+        raise _damaged_error("its checksum is wrong")
+
+    ends_with_pop = content[payload_start - 1 : payload_start] == _POP
+    if not version or not ends_with_pop or payload_start % PAYLOAD_ALIGNMENT_BYTES:
+        raise _damaged_error("its header is malformed")
+    index = _decode_index(content[_HEADER_BYTES : payload_start - 1], payload_length)
+    if not index.ledger_length and payload_end != size:
+        raise _damaged_error(f"it has {size} bytes, its header says {payload_end}")
+    return _ModelBytes(content, payload_start, payload_end, index)
 
 
-def _require_ledger(content: memoryview, length: int, digest: str) -> None:
-    """Raise `ModelError` unless the ledger has the length and the checksum of the index; models are read without it."""
+def _require_ledger(ledger: memoryview, index: _Index) -> None:
+    """Raise `ModelError` unless a ledger has the length and the checksum of the index."""
     from nbtext.store.ledger import damaged_ledger_error
 
-    if len(content) != length:
-        raise damaged_ledger_error(f"it has {len(content)} bytes, the index says {length}")
-    if length and hashlib.sha256(content).hexdigest() != digest:
+    if len(ledger) != index.ledger_length:
+        raise damaged_ledger_error(
+            f"it has {len(ledger)} bytes, the index says {index.ledger_length}"
+        )
+    if index.ledger_length and hashlib.sha256(ledger).hexdigest() != index.ledger_digest:
         raise damaged_ledger_error("its checksum is wrong")
 
 
-class _ArrayPlace(NamedTuple):
-    """Place of an array of one dimension: its type, its number of elements, and its first byte from the start of the payload."""
+class _ArraySpan(NamedTuple):
+    """Type and position of an array of one dimension."""
 
     dtype: str
     length: int
+    """Number of elements."""
     offset: int
+    """First byte, from the start of the payload."""
 
     @property
     def end(self) -> int:
-        """The byte after its last."""
+        """The byte after its last, from the start of the payload."""
         return self.offset + self.length * np.dtype(self.dtype).itemsize
 
 
 def _encode_index(
-    settings: Mapping[str, object], places: Mapping[str, _ArrayPlace], ledger: bytes
+    settings: Mapping[str, object], spans: Mapping[str, _ArraySpan], ledger: bytes
 ) -> bytes:
     """Return the index as JSON in ASCII, keys sorted."""
     arrays = {
         name: {"dtype": dtype, "shape": [length], "offset": offset}
-        for name, (dtype, length, offset) in places.items()
+        for name, (dtype, length, offset) in spans.items()
     }
-    index = {
-        "settings": settings,
-        "arrays": arrays,
-        **({"ledger": [len(ledger), hashlib.sha256(ledger).hexdigest()]} if ledger else {}),
-    }
+    index: dict[str, object] = {"settings": settings, "arrays": arrays}
+    if ledger:
+        index["ledger"] = [len(ledger), hashlib.sha256(ledger).hexdigest()]
     return json.dumps(index, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
 
 def _decode_index(text: bytes, payload_length: int) -> _Index:
-    """Return the index; raise `ModelError` unless all is well formed and every array lies inside the payload, apart from others."""
+    """Return the index of a model file.
+
+    Raise `ModelError` unless it is well formed and the arrays lie inside the payload without
+    overlap.
+    """
     from nbtext.strict_json import parse_json
 
     try:
         index = parse_json(text)
     except ValueError as problem:
         raise ModelError(f"the index is not valid JSON ({str(problem)[:80]})") from None
-    if not isinstance(index, dict) or not {"settings", "arrays"} <= index.keys() <= {
-        "settings",
-        "arrays",
-        "ledger",
+    required_keys = {"settings", "arrays"}
+    if not isinstance(index, dict) or not required_keys <= index.keys() <= required_keys | {
+        "ledger"
     }:
         raise ModelError("the index must have the two parts settings and arrays")
     settings = index["settings"]
@@ -356,13 +414,14 @@ def _decode_index(text: bytes, payload_length: int) -> _Index:
         raise ModelError("settings and arrays must be objects")
     if not isinstance(ledger, list) or len(ledger) != 2 or not _is_count(ledger[0]):
         raise ModelError("the ledger has no length and checksum")
+
     _check_depth(settings)
-    places = {name: _place(name, entry) for name, entry in arrays.items()}
-    _check_layout(places, payload_length, len(text))
-    return _Index(settings, places, (ledger[0], str(ledger[1])))
+    spans = {name: _decode_span(name, entry) for name, entry in arrays.items()}
+    _check_layout(spans, payload_length, len(text))
+    return _Index(settings, spans, ledger_length=ledger[0], ledger_digest=str(ledger[1]))
 
 
-def _place(name: str, entry: object) -> _ArrayPlace:
+def _decode_span(name: str, entry: object) -> _ArraySpan:
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "offset"}:
         raise ModelError(f"array {name[:40]!r} is not described by dtype, shape and offset")
     dtype = entry["dtype"]
@@ -370,47 +429,46 @@ def _place(name: str, entry: object) -> _ArrayPlace:
     offset = entry["offset"]
     if dtype not in ARRAY_DTYPES:
         raise ModelError(f"array {name[:40]!r} has a type that models do not use")
-    if (
-        not isinstance(shape, list)
-        or len(shape) != 1
-        or not _is_count(shape[0])
-        or not shape[0]
-        or not _is_count(offset)
-    ):
+    is_nonempty_shape = (
+        isinstance(shape, list) and len(shape) == 1 and _is_count(shape[0]) and shape[0] > 0
+    )
+    if not is_nonempty_shape or not _is_count(offset):
         raise ModelError(f"array {name[:40]!r} has an impossible shape or offset")
-    return _ArrayPlace(dtype, shape[0], offset)
+    return _ArraySpan(dtype, shape[0], offset)
 
 
 def _is_count(value: object) -> bool:
     return type(value) is int and 0 <= value < 2**62
 
 
-def _check_layout(
-    places: Mapping[str, _ArrayPlace], payload_length: int, index_length: int
-) -> None:
-    """Raise `ModelError` for arrays outside the payload, overlaps, and gaps larger than joblib's framing: every byte is accounted for."""
+def _check_layout(spans: Mapping[str, _ArraySpan], payload_length: int, index_length: int) -> None:
+    """Raise `ModelError` for arrays outside the payload, overlaps, and unexplained gaps.
+
+    A gap is explained by joblib's framing. The settings may be before the first array or after the
+    last, where joblib's stream stores them.
+    """
+    max_settings_bytes = MAX_FRAMING_BYTES + 2 * index_length
     position = 0
-    allowed = (
-        MAX_FRAMING_BYTES + 2 * index_length
-    )  # joblib's stream has the settings too, before the first array or after the last
-    for name, place in sorted(places.items(), key=lambda item: item[1].offset):
-        if not position <= place.offset <= position + allowed or place.end > payload_length:
+    max_gap = max_settings_bytes
+    for name, span in sorted(spans.items(), key=lambda item: item[1].offset):
+        if not position <= span.offset <= position + max_gap or span.end > payload_length:
             raise ModelError(
                 f"array {name[:40]!r} lies outside the file, over another array, or behind a gap"
             )
-        position = place.end
-        allowed = MAX_FRAMING_BYTES
-    if payload_length > position + MAX_FRAMING_BYTES + 2 * index_length:
+        position = span.end
+        max_gap = MAX_FRAMING_BYTES
+    if payload_length > position + max_settings_bytes:
         raise ModelError("some bytes belong to no array")
 
 
 def _check_depth(value: object, depth: int = 0) -> None:
+    """Raise `ModelError` if a value of the settings is nested too deeply."""
     if depth > MAX_SETTINGS_DEPTH:
         raise ModelError("the settings are nested too deeply")
     if isinstance(value, (dict, list)):
-        for part in value.values() if isinstance(value, dict) else value:
-            _check_depth(part, depth + 1)
+        for item in value.values() if isinstance(value, dict) else value:
+            _check_depth(item, depth + 1)
 
 
-def _damaged(finding: str) -> ModelError:
+def _damaged_error(finding: str) -> ModelError:
     return ModelError(f"the model is damaged: {finding}", hint=RESTORE_HINT)

@@ -54,10 +54,10 @@ def index(content: bytes) -> None:
     """The index of a model file is refused, or its arrays lie inside the payload."""
     payload_length = 1 << 12
     try:
-        places = _decode_index(content, payload_length).places
+        spans = _decode_index(content, payload_length).spans
     except ModelError:
         return
-    assert all(0 <= place.offset < place.end <= payload_length for place in places.values())
+    assert all(0 <= span.offset < span.end <= payload_length for span in spans.values())
 
 
 def of_format(file_format: str, *variants: dict[str, Any]) -> Callable[[bytes], None]:
