@@ -450,7 +450,8 @@ def findings_in_source() -> set[str]:
     said = [
         node.args[-1]
         for node in calls
-        if getattr(node.func, "id", "") in ("require", "malformed") and node.args
+        if getattr(node.func, "id", "") in ("require_valid_model", "malformed_model_error")
+        and node.args
     ]
     parts = [
         part.value

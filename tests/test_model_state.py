@@ -18,7 +18,7 @@ from nbtext.document_fields import MAX_NUMBER, MIN_NUMBER, Attributes
 from nbtext.errors import ModelError, UsageError
 from nbtext.model.state import (
     MAX_SUM_DIGITS,
-    _vocabulary,
+    _decode_vocabulary,
     decode_model,
     decode_moments,
     decode_sample_values,
@@ -55,7 +55,7 @@ def test_sorted_is_what_python_calls_sorted(terms: list[str]) -> None:
         }
         rises = all(first < second for first, second in pairwise(encoded))
         with nullcontext() if rises else pytest.raises(ModelError, match="not sorted and distinct"):
-            _vocabulary({**part, "ngrams": np.empty(0, np.uint64)})
+            _decode_vocabulary({**part, "ngrams": np.empty(0, np.uint64)})
 
 
 def test_a_term_does_not_begin_inside_a_character(tmp_path: Path) -> None:

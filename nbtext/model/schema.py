@@ -1,7 +1,7 @@
-"""The schema of the model file: each array and each setting once, with its kind, size and range.
+"""The schema of the model file: kind, size and range of each array and each setting.
 
-What is written, read and checked follows from it, and so do the tables in ``docs/model-file.md``. What concerns several arrays at once is checked in
-`nbtext.model.state`.
+Writing, reading and checking follow this schema, and so do the tables in ``docs/model-file.md``.
+`nbtext.model.state` checks conditions that concern several arrays.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ LABEL_KINDS: dict[str, Callable[[str], object]] = {
     "int": int,
     "float": float,
 }
-"""The types that labels may have, each with the function from the name of a class to its label."""
+"""Types of labels, each with the function that converts the name of a class to its label."""
 
 EXACT_SUM_LIMIT = 2**53
-"""Counts stay below this, so that sums are exact in int64 and in float64."""
+"""Sums of counts are less than this, so that they are exact in int64 and in float64."""
 
+# Kinds of arrays, as docs/model-file.md names them.
 UTF8_TEXT = "UTF-8"
 WHOLE_NUMBERS = "whole numbers"
 LONG_WHOLE_NUMBERS = "long whole numbers"
@@ -49,28 +50,28 @@ KIND_DTYPES = {
     SINGLE_PRECISION: np.float32,
     NUMBERS_OR_NAN: np.float64,
 }
-"""Of the kinds that have one; the others are unsigned."""
+"""Element types of the kinds that have a fixed one. The other kinds are unsigned integers."""
 
 
 class ArraySpec(NamedTuple):
-    """An array of the model file; an empty one is left out."""
+    """An array of the model file. Empty arrays are not stored."""
 
     name: str
     kind: str
-    """Whole numbers have the narrowest unsigned type that holds them, and a sum below `EXACT_SUM_LIMIT` unless they are long."""
+    """`WHOLE_NUMBERS` have the narrowest unsigned type, and a sum below `EXACT_SUM_LIMIT`."""
     size: str
-    """Arrays of the same size have as many elements; empty for any number."""
+    """Name of the number of elements, which arrays of the same size share; "" for any number."""
     content: str
     minimum: int = 0
     limit: str = ""
-    """The numbers stay below this size; empty for no bound."""
+    """Name of the size that all elements are less than; "" without such a limit."""
     condition: str = ""
-    """Empty for an array that all models have, unless it is empty."""
+    """Models that have the array; "" if all have it."""
 
 
 ARRAYS = {
-    each.name: each
-    for each in (
+    spec.name: spec
+    for spec in (
         ArraySpec("terms", UTF8_TEXT, "", "the vocabulary, sorted by bytes"),
         ArraySpec("term_lengths", WHOLE_NUMBERS, "single terms", "bytes of each term", minimum=1),
         ArraySpec(
@@ -273,7 +274,7 @@ ARRAYS = {
         ArraySpec("stop_words", UTF8_TEXT, "", "the stop list"),
     )
 }
-"""By name; beside them a classifier has its own, of finite numbers."""
+"""By name. Classifiers add arrays of finite numbers, whose names have `FITTED_PREFIX`."""
 
 FITTED_PREFIX = "fitted_"
 """Prefix of the names of a classifier's own arrays."""
@@ -281,19 +282,22 @@ FITTED_PREFIX = "fitted_"
 RESERVED_ARRAYS = {
     "sample_times": "time of each sampled document, in seconds",
 }
-"""Arrays of later versions, which need no other format: this one refuses them."""
+"""Arrays of later versions that need no other format. This version refuses them."""
 
 
 def encode_arrays(values: Mapping[str, Numbers | bytes | None]) -> Arrays:
-    """Return values as the arrays of a model file; raise `UsageError` for counts that `decoded` would refuse."""
+    """Return values as the arrays of a model file; skip values that are None.
+
+    Raise `UsageError` for counts that `decode_arrays` would refuse.
+    """
     return {
-        name: _encoded(value, ARRAYS[name].kind)
+        name: _encode_array(value, ARRAYS[name].kind)
         for name, value in values.items()
         if value is not None
     }
 
 
-def _encoded(value: Numbers | bytes, kind: str) -> Numbers:
+def _encode_array(value: Numbers | bytes, kind: str) -> Numbers:
     if isinstance(value, bytes):
         return np.frombuffer(value, np.uint8)
     if kind == WHOLE_NUMBERS and float(value.sum(dtype=np.float64)) >= EXACT_SUM_LIMIT:
@@ -301,77 +305,96 @@ def _encoded(value: Numbers | bytes, kind: str) -> Numbers:
             "the counts are too large to stay exact: their sum must be below 2^53",
             hint="the model is as it was",
         )
-    return (
-        value.astype(np.min_scalar_type(int(value.max(initial=0))))
-        if kind in (WHOLE_NUMBERS, LONG_WHOLE_NUMBERS)
-        else value
-    )
+    if kind in (WHOLE_NUMBERS, LONG_WHOLE_NUMBERS):
+        return value.astype(np.min_scalar_type(int(value.max(initial=0))))
+    return value
 
 
 def decode_arrays(arrays: Arrays, n_layers: int) -> tuple[dict[str, Any], Arrays]:
-    """Return what arrays of a model file hold, by name, missing ones empty, and those of the classifier; raise `ModelError` unless they follow the schema."""
+    """Return the values of a model file's arrays by name, and the classifier's own arrays.
+
+    Missing arrays are returned empty. The names of the classifier's arrays are without
+    `FITTED_PREFIX`. Raise `ModelError` unless all arrays follow the schema.
+    """
     sizes = {"layers": n_layers, "yes or no": 2}
-    found = {each.name: _decoded(each, arrays.get(each.name), sizes) for each in ARRAYS.values()}
-    others = {name: array for name, array in arrays.items() if name not in ARRAYS}
-    if later := sorted(set(others) & set(RESERVED_ARRAYS)):
+    values = {
+        spec.name: _decode_array(spec, arrays.get(spec.name), sizes) for spec in ARRAYS.values()
+    }
+    own_arrays = {name: array for name, array in arrays.items() if name not in ARRAYS}
+    later_names = sorted(set(own_arrays) & set(RESERVED_ARRAYS))
+    if later_names:
         raise ModelError(
-            f"made by a newer nbtext: it has the {RESERVED_ARRAYS[later[0]]}", hint="upgrade nbtext"
+            f"made by a newer nbtext: it has the {RESERVED_ARRAYS[later_names[0]]}",
+            hint="upgrade nbtext",
         )
     require_valid_model(
-        all(name.startswith(FITTED_PREFIX) for name in others), "it has not the parts of a model"
+        all(name.startswith(FITTED_PREFIX) for name in own_arrays),
+        "it has not the parts of a model",
     )
     require_valid_model(
-        all(array.dtype.kind == "f" and np.isfinite(array).all() for array in others.values()),
+        all(array.dtype.kind == "f" and np.isfinite(array).all() for array in own_arrays.values()),
         "its classifier's numbers are none",
     )
-    return found, {name.removeprefix(FITTED_PREFIX): array for name, array in others.items()}
+    return values, {name.removeprefix(FITTED_PREFIX): array for name, array in own_arrays.items()}
 
 
-def _decoded(each: ArraySpec, array: Numbers | None, sizes: dict[str, int]) -> bytes | Numbers:
-    dtype = KIND_DTYPES.get(each.kind)
-    array = np.empty(0, dtype or np.uint8) if array is None else array
+def _decode_array(spec: ArraySpec, array: Numbers | None, sizes: dict[str, int]) -> bytes | Numbers:
+    """Return the value of an array, checked; store its size in ``sizes`` if it is the first."""
+    dtype = KIND_DTYPES.get(spec.kind)
+    if array is None:
+        array = np.empty(0, dtype or np.uint8)
     require_valid_model(
         array.dtype == dtype if dtype else array.dtype.kind == "u",
-        f"{each.name} does not hold {each.kind}",
+        f"{spec.name} does not hold {spec.kind}",
     )
-    if each.size and (array.size or not each.condition):
-        size = sizes.setdefault(each.size, array.size)
+    if spec.size and (array.size or not spec.condition):
+        size = sizes.setdefault(spec.size, array.size)
         require_valid_model(
             array.size == size,
-            f"{each.name} has {array.size:,} elements, and there are {size:,} {each.size}",
+            f"{spec.name} has {array.size:,} elements, and there are {size:,} {spec.size}",
         )
-    if each.kind == UTF8_TEXT:
-        try:
-            return array.tobytes().decode().encode()
-        except UnicodeDecodeError:
-            raise malformed_model_error(f"{each.name} does not hold {each.kind}") from None
+    if spec.kind == UTF8_TEXT:
+        return _decode_text(spec, array)
     if dtype:
         require_valid_model(
-            each.kind != FINITE_NUMBERS or np.isfinite(array).all(),
-            f"{each.name} does not hold {each.kind}",
+            spec.kind != FINITE_NUMBERS or np.isfinite(array).all(),
+            f"{spec.name} does not hold {spec.kind}",
         )
         return array.astype(np.float64)
-    if each.kind == KEYS_64_BITS:
+    if spec.kind == KEYS_64_BITS:
         return array.astype(np.uint64)
-    could_exceed = array.size << 8 * array.itemsize >= EXACT_SUM_LIMIT
-    require_valid_model(
-        not could_exceed
-        or each.kind == LONG_WHOLE_NUMBERS
-        or float(array.sum(dtype=np.float64)) < EXACT_SUM_LIMIT,
-        f"the numbers of {each.name} are too large",
-    )
-    least = int(array.min(initial=each.minimum))
-    most = int(array.max(initial=0))
-    require_valid_model(
-        each.minimum <= least
-        and most < (sizes[each.limit] if each.limit and array.size else 2**63),
-        f"{each.name} has a number out of range",
-    )
+    _require_in_range(spec, array, sizes)
     return array.astype(np.int64)
 
 
+def _decode_text(spec: ArraySpec, array: Numbers) -> bytes:
+    try:
+        return array.tobytes().decode().encode()
+    except UnicodeDecodeError:
+        raise malformed_model_error(f"{spec.name} does not hold {spec.kind}") from None
+
+
+def _require_in_range(spec: ArraySpec, array: Numbers, sizes: dict[str, int]) -> None:
+    """Raise `ModelError` if an element of a whole number array, or their sum, is out of range."""
+    # An array that is too short for large sums need not be summed.
+    could_exceed = array.size << 8 * array.itemsize >= EXACT_SUM_LIMIT
+    if could_exceed and spec.kind != LONG_WHOLE_NUMBERS:
+        require_valid_model(
+            float(array.sum(dtype=np.float64)) < EXACT_SUM_LIMIT,
+            f"the numbers of {spec.name} are too large",
+        )
+    limit = 2**63
+    if spec.limit and array.size:
+        limit = sizes[spec.limit]
+    minimum = int(array.min(initial=spec.minimum))
+    maximum = int(array.max(initial=0))
+    require_valid_model(
+        spec.minimum <= minimum and maximum < limit, f"{spec.name} has a number out of range"
+    )
+
+
 class Range(NamedTuple):
-    """Numbers in a range."""
+    """Form of numbers from a minimum to a maximum, both included."""
 
     minimum: float = -EXACT_SUM_LIMIT
     maximum: float = EXACT_SUM_LIMIT
@@ -379,49 +402,62 @@ class Range(NamedTuple):
 
 
 class Nullable(NamedTuple):
-    """Null, or a value of another form."""
+    """Form of values that are null or have another form."""
 
     form: object
 
 
 ValueForm: TypeAlias = Any
-"""Of the values of a setting: a `Range`, `Nullable`, a set of the values, ``[form]`` for lists of any length, a tuple of forms for lists of as many
-values, ``{name: form}`` for objects of these names, ``{str: form}`` for objects of any names, or a type."""
+"""Form of the value of a setting.
+
+A `Range`, a `Nullable`, a set of the possible values, ``[form]`` for lists of any length, a tuple
+of forms for lists of that length, ``{name: form}`` for objects with exactly these names,
+``{str: form}`` for objects with any names, or a type.
+"""
 
 
 def has_form(value: ParsedJson, form: ValueForm) -> bool:
     """Return whether a value of JSON has a form.
 
-    >>> fits([["a", 2]], [(str, Range(is_whole=True))]), fits({"n": -1}, {"n": Range(0)})
-    (True, False)
+    >>> has_form([["a", 2]], [(str, Range(is_whole=True))])
+    True
+    >>> has_form({"n": -1}, {"n": Range(0)})
+    False
     """
     if isinstance(form, Range):
-        kinds = (int,) if form.is_whole else (int, float)
-        return type(value) in kinds and form.minimum <= value <= form.maximum
+        number_types = (int,) if form.is_whole else (int, float)
+        return type(value) in number_types and form.minimum <= value <= form.maximum
     if isinstance(form, Nullable):
         return value is None or has_form(value, form.form)
     if isinstance(form, set):
-        return any(type(value) is type(each) and value == each for each in form)
+        # The type matters because 1 == 1.0 == True.
+        return any(type(value) is type(item) and value == item for item in form)
     if isinstance(form, dict):
-        of_any = form.get(str)
-        named = isinstance(value, dict) and (of_any is not None or value.keys() == form.keys())
-        return named and all(has_form(each, form.get(name, of_any)) for name, each in value.items())
+        return isinstance(value, dict) and _has_object_form(value, form)
     if isinstance(form, (list, tuple)):
-        return isinstance(value, list) and _fit_each(value, form)
+        return isinstance(value, list) and _has_list_form(value, form)
     return isinstance(value, form)
 
 
-def _fit_each(values: list[ParsedJson], form: list[ValueForm] | tuple[ValueForm, ...]) -> bool:
-    forms = form if isinstance(form, tuple) else form * len(values)
-    return len(values) == len(forms) and all(map(has_form, values, forms))
+def _has_object_form(value: dict[str, ParsedJson], form: dict[Any, ValueForm]) -> bool:
+    any_name_form = form.get(str)
+    if any_name_form is None and value.keys() != form.keys():
+        return False
+    return all(has_form(item, form.get(name, any_name_form)) for name, item in value.items())
+
+
+def _has_list_form(values: list[ParsedJson], form: list[ValueForm] | tuple[ValueForm, ...]) -> bool:
+    item_forms = form if isinstance(form, tuple) else form * len(values)
+    return len(values) == len(item_forms) and all(map(has_form, values, item_forms))
 
 
 REQUIRED = object()
+"""Default of a setting that has no default."""
 
 _COUNT = Range(0, EXACT_SUM_LIMIT - 1, is_whole=True)
 _LOSS = Range(0, sys.float_info.max)
 _PAIRED_TEST = Nullable({"gain": Range(), "error": Range(0), "documents": _COUNT})
-_FIGURES = {"log_loss": _LOSS, "brier": Range(0), "ece": Range(0, 1)}
+_METRICS = {"log_loss": _LOSS, "brier": Range(0), "ece": Range(0, 1)}
 
 
 class SettingSpec(NamedTuple):
@@ -430,7 +466,7 @@ class SettingSpec(NamedTuple):
     form: ValueForm
     content: str
     default: object = REQUIRED
-    """The value of a model in whose file the setting is missing; `REQUIRED` if it must be there."""
+    """Value if the setting is missing from the file; `REQUIRED` if it must not be missing."""
 
 
 SETTINGS = {
@@ -486,7 +522,7 @@ SETTINGS = {
         None,
     ),
     "calibration": SettingSpec(
-        Nullable({"documents": _COUNT._replace(minimum=1), "before": _FIGURES, "after": _FIGURES}),
+        Nullable({"documents": _COUNT._replace(minimum=1), "before": _METRICS, "after": _METRICS}),
         "log loss, Brier score and calibration error of left-out documents before and after "
         "calibration, and the number of these documents; or null",
     ),
@@ -506,9 +542,9 @@ SETTINGS = {
 
 
 def to_stored_settings(values: Mapping[str, object]) -> dict[str, object]:
-    """Return settings as JSON holds them, without those that have the value of a missing one."""
-    found: dict[str, object] = json.loads(json.dumps(values, default=vars))
-    return {name: value for name, value in found.items() if value != SETTINGS[name].default}
+    """Return settings as plain JSON values, without settings that have their default."""
+    plain: dict[str, object] = json.loads(json.dumps(values, default=vars))
+    return {name: value for name, value in plain.items() if value != SETTINGS[name].default}
 
 
 class StoredSettings(NamedTuple):
@@ -532,12 +568,15 @@ class StoredSettings(NamedTuple):
 
 
 def check_settings(plain: Mapping[str, ParsedJson]) -> StoredSettings:
-    """Return plain settings, with those that are missing; raise `ModelError` unless they follow the schema."""
-    required = {name for name, setting in SETTINGS.items() if setting.default is REQUIRED}
+    """Return plain settings, with the defaults of missing ones.
+
+    Raise `ModelError` unless the settings follow the schema.
+    """
+    required_names = {name for name, spec in SETTINGS.items() if spec.default is REQUIRED}
     require_valid_model(
-        required <= plain.keys() <= SETTINGS.keys(), "it has not the parts of a model"
+        required_names <= plain.keys() <= SETTINGS.keys(), "it has not the parts of a model"
     )
     for name, value in plain.items():
         require_valid_model(has_form(value, SETTINGS[name].form), f"training makes no such {name}")
-    absent = {name: setting.default for name, setting in SETTINGS.items()}
-    return StoredSettings(**{**absent, **plain})
+    defaults = {name: spec.default for name, spec in SETTINGS.items()}
+    return StoredSettings(**{**defaults, **plain})
