@@ -174,7 +174,7 @@ def test_a_defect_in_training_is_an_internal_error_and_leaves_the_model(pets: Pa
     before = content("nbtext.joblib")
     code = (
         "import sys; from nbtext.prediction.calibration import Calibration; from nbtext.model import training; from nbtext.cli.main import run\n"
-        "training.fitted_calibration = lambda *_: Calibration(1e-300)\n"
+        "training.fit_classifier_calibration = lambda *_: Calibration(1e-300)\n"
         "sys.exit(run(sys.argv[1:]))"
     )
     for command in ("train", "update"):

@@ -1,20 +1,30 @@
-"""Choose what ``auto`` means for scripts without spaces, stop words and smoothing: an alternative is taken if it answers left-out documents clearly better.
+"""Choose what ``auto`` means for scripts without spaces, stop words and smoothing.
 
-Each document of the sample is left out of the counts, exactly, and answered by calibrated multinomial naive Bayes, whatever the classifier: this
-model leaves every document out in one pass. Pairs, words and both, and then stop words, are compared on counts, whatever the weighting; smoothing on the weights of the model,
-if their sums are exact. Complement on tf-idf, which has neither, is itself compared, by the errors on every fifth document. Two settings are compared by the log loss of the same documents, a paired test. The choice follows from counts and
-sample, so a model that is updated makes the choice that a trained one makes.
+An alternative is chosen if it predicts held-out documents clearly better. Each document of the
+sample is subtracted from the counts, exactly, and predicted by calibrated multinomial naive Bayes,
+whatever the classifier: this model leaves out every document in one pass. Two settings are compared
+by the log loss of the same documents, in a paired test.
+
+Segmentations and then stop words are compared on counts, whatever the weighting. Pseudo-counts are
+compared on the weights of the model, if their sums are exact. Complement naive Bayes on tf-idf has
+neither, so that classifier itself is compared, by its errors on every fifth document.
+
+Choices follow from counts and sample, so an updated model makes the same choices as a trained one.
 """
 
 from __future__ import annotations
 
 from dataclasses import field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nbtext.classifiers.base import Training, load_classifier_class, select_classifier_class
-from nbtext.classifiers.held_out import fit_classifier_calibration, sort_by_content, split_held_out
+from nbtext.classifiers.held_out import (
+    fit_classifier_calibration,
+    sort_by_content,
+    split_held_out,
+)
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.statistics import estimate_statistics
@@ -35,8 +45,10 @@ from nbtext.text.surface_forms import PAIRS, WORDS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from nbtext.classifiers.base import Classifier
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
+    from nbtext.prediction.labels import DocumentLabels
     from nbtext.settings import Settings, Weighting
     from nbtext.type_names import Floats, Mask
 
@@ -45,37 +57,54 @@ MAX_ENTRIES_TIMES_CLASSES: dict[type[Posterior], tuple[int, int]] = {
     ClassPosterior: (1 << 20, 1 << 21),
     LabelPosterior: (1 << 22, 1 << 23),
 }
-"""Entries times classes of the documents that are left out, by the kind of labels: first few, and if that does not decide clearly, more.
+"""Limits of matrix entries times classes of the held-out documents, by kind of posterior.
 
-2²⁰ take about 8 ms a setting. Of several labels there are four times as many, since most documents have few of many: 0.1 to 0.5 s a setting,
-most of it to calibrate."""
+The first limit is for the first comparison, the second for the comparison after an unclear one.
+2²⁰ entries take about 8 ms per setting. Multi-label corpora need more, since most documents have
+few of many labels."""
 
 SMOOTHING_ALTERNATIVES = (0.03, 0.1, 0.3, 1.0)
-"""Pseudo-counts to compare with the one of greatest evidence, if they differ from it by at least `MIN_SMOOTHING_RATIO`."""
+"""Pseudo-counts to compare with the pseudo-count of greatest evidence."""
 
 TFIDF_SMOOTHING_ALTERNATIVES = (0.003, 0.01, 0.03, 0.1, 0.5, 1.0)
-"""The same for complement on tf-idf, beside its own."""
+"""Pseudo-counts to compare with the default of complement naive Bayes on tf-idf."""
 
 MIN_SMOOTHING_RATIO = 2.0
+"""Ratio from which a pseudo-count is different enough from another to be compared."""
 
 
 def has_auto_settings(settings: Settings) -> bool:
-    """Return whether anything is chosen by left-out documents."""
+    """Return whether any setting is chosen by held-out documents."""
     return (
         settings.counts_stop_words
         or settings.counts_pairs_and_words
         or _compares_smoothing(settings)
-        or _holds_out(settings)
+        or _compares_tfidf_smoothing(settings)
     )
 
 
 def _compares_smoothing(settings: Settings) -> bool:
-    multinomial = (
-        settings.classifier == "multinomial"
+    """Return whether pseudo-counts are compared by multinomial naive Bayes."""
+    return (
+        settings.smoothing == "auto"
+        and settings.classifier == "multinomial"
         and settings.weighting != "tfidf"
         and settings.prior_shape == "symmetric"
+        and settings.estimate != "ml"
     )
-    return settings.smoothing == "auto" and multinomial and settings.estimate != "ml"
+
+
+def _compares_tfidf_smoothing(settings: Settings) -> bool:
+    """Return whether pseudo-counts are compared by complement naive Bayes on tf-idf.
+
+    This classifier has no evidence.
+    """
+    return (
+        settings.smoothing == "auto"
+        and settings.classifier == "complement"
+        and settings.weighting == "tfidf"
+        and settings.prior_shape == "symmetric"
+    )
 
 
 def choose_auto_settings(
@@ -87,272 +116,323 @@ def choose_auto_settings(
     *,
     pairs_only: bool = False,
 ) -> Choices:
-    """Return the choices for a corpus, given a sample of it; ``selected`` are the terms within the limits of --min-df and --max-df, shape (n_terms,).
+    """Return the choices for a corpus, given a sample of its documents.
 
-    ``documents`` are all there are, for a classifier that needs them. With ``pairs_only`` nothing else is compared with pairs of scripts without
-    spaces.
+    ``selected`` are the terms within the limits --min-df and --max-df, shape (n_terms,).
+    ``documents`` are all documents, for a classifier that needs them. If ``pairs_only``, scripts
+    without spaces are counted by pairs without a comparison.
     """
     vocabulary = statistics.vocabulary
-    of_sides = NO_CHOICES
-    n_sampled = len(sample)
-    can_compare = n_sampled >= MIN_CLEAR_DOCUMENTS
-    stop = (
-        is_stop_word(vocabulary) & selected
-        if settings.counts_stop_words
-        else np.zeros_like(selected)
-    )
+    stop_words = np.zeros_like(selected)
+    if settings.counts_stop_words:
+        stop_words = is_stop_word(vocabulary) & selected
+
+    segmentation_choice = NO_CHOICES
     if settings.counts_pairs_and_words:
-        if can_compare and not pairs_only:
-            of_sides = _choose_sides(statistics, sample, settings, selected & ~stop)
-        selected = selected & ~find_dropped_terms(
-            vocabulary, settings, replace(of_sides, stop_words_kept=True)
-        )
-    chosen = Choices(stop_words_kept=bool(stop.any()) and not (selected & ~stop).any())
-    exact = (
-        settings.weighting != "log" or statistics.weight_unit == 1
-    )  # as `MultinomialNaiveBayes.is_leave_one_out_exact`
-    compares_smoothing = exact and _compares_smoothing(settings)
-    if (stop.any() and n_sampled >= MIN_COMPARED_DOCUMENTS) or (can_compare and compares_smoothing):
-        on_counts = _Trials.of(statistics, settings, "counts")
-        on_weights = (
-            on_counts
-            if settings.weighting == "counts"
-            else _Trials.of(statistics, settings, settings.weighting)
-        )
-
-        def of_others(documents: CountedDocuments) -> Choices:
-            """Return what these documents decide: of stop words if there are any, and of smoothing."""
-            choices = Choices()
-            terms = selected & ~stop
-            losses = None
-            if stop.any():
-                pseudo_count = on_counts.evidence(
-                    terms
-                )  # that of all terms is nearly the same, and takes time
-                losses = on_counts.losses(documents, terms, pseudo_count)
-                kept = on_counts.losses(documents, selected, pseudo_count)
-                comparison = PairedTest.from_losses(losses, kept)
-                choices = Choices(comparison.keeps_stop_words, comparison)
-                if comparison.keeps_stop_words:
-                    losses = kept
-                    terms = selected
-            if not (can_compare and compares_smoothing):
-                return choices
-            if losses is None or on_weights is not on_counts:
-                losses = on_weights.losses(documents, terms)
-            pseudo_count, comparison = on_weights.best_alternative(documents, terms, losses)
-            return replace(
-                choices,
-                pseudo_count=pseudo_count if comparison.is_clear else None,
-                smoothing=comparison,
+        if len(sample) >= MIN_CLEAR_DOCUMENTS and not pairs_only:
+            segmentation_choice = _choose_segmentation(
+                statistics, sample, settings, selected & ~stop_words
             )
+        dropped_by_segmentation = find_dropped_terms(
+            vocabulary, settings, replace(segmentation_choice, stop_words_kept=True)
+        )
+        selected = selected & ~dropped_by_segmentation
 
-        chosen = _decided(statistics, sample, of_others)
-    if documents is not None and _holds_out(settings):
-        kept = selected if chosen.stop_words_kept else selected & ~stop
-        chosen = replace(chosen, pseudo_count=_by_held_out(statistics, settings, kept, documents))
-    return replace(chosen, sides=of_sides.sides, unspaced=of_sides.unspaced)
+    terms = _TermSets(selected, stop_words)
+    choices = _choose_stop_words_and_smoothing(statistics, sample, settings, terms)
+    if documents is not None and _compares_tfidf_smoothing(settings):
+        used_terms = selected if choices.stop_words_kept else terms.content_terms
+        pseudo_count = _choose_tfidf_smoothing(statistics, settings, used_terms, documents)
+        choices = replace(choices, pseudo_count=pseudo_count)
+    return replace(choices, sides=segmentation_choice.sides, unspaced=segmentation_choice.unspaced)
 
 
-def _holds_out(settings: Settings) -> bool:
-    """Return whether pseudo-counts are compared by the classifier itself: for complement on tf-idf, which has no evidence."""
-    return (
-        settings.smoothing == "auto"
-        and settings.classifier == "complement"
-        and settings.weighting == "tfidf"
-        and settings.prior_shape == "symmetric"
+class _TermSets(NamedTuple):
+    """Masks of the terms that may be used, both of shape (n_terms,)."""
+
+    selected: Mask
+    stop_words: Mask
+
+    @property
+    def content_terms(self) -> Mask:
+        """The selected terms that are not stop words."""
+        return self.selected & ~self.stop_words
+
+
+def _choose_stop_words_and_smoothing(
+    statistics: ClassStatistics, sample: CountedDocuments, settings: Settings, terms: _TermSets
+) -> Choices:
+    """Compare stop words, and then pseudo-counts, on held-out documents of the sample."""
+    has_stop_words = bool(terms.stop_words.any())
+    # The same condition as `MultinomialNaiveBayes.is_leave_one_out_exact`.
+    is_exact = settings.weighting != "log" or statistics.weight_unit == 1
+    compares_smoothing = (
+        is_exact and _compares_smoothing(settings) and len(sample) >= MIN_CLEAR_DOCUMENTS
     )
+    compares_stop_words = has_stop_words and len(sample) >= MIN_COMPARED_DOCUMENTS
+    if not compares_stop_words and not compares_smoothing:
+        has_other_terms = bool(terms.content_terms.any())
+        return Choices(stop_words_kept=has_stop_words and not has_other_terms)
+
+    on_counts = _Alternatives.from_settings(statistics, settings, "counts")
+    on_weights = on_counts
+    if settings.weighting != "counts":
+        on_weights = _Alternatives.from_settings(statistics, settings, settings.weighting)
+
+    def decide(documents: CountedDocuments) -> Choices:
+        """Return the choices that these documents support."""
+        choices = Choices()
+        used_terms = terms.content_terms
+        losses = None
+        if has_stop_words:
+            choices, losses = _compare_stop_words(on_counts, documents, terms)
+            if choices.stop_words_kept:
+                used_terms = terms.selected
+        if not compares_smoothing:
+            return choices
+        if losses is None or on_weights is not on_counts:
+            losses = on_weights.compute_losses(documents, used_terms)
+        pseudo_count, comparison = on_weights.find_best_smoothing(documents, used_terms, losses)
+        return replace(
+            choices,
+            pseudo_count=pseudo_count if comparison.is_clear else None,
+            smoothing=comparison,
+        )
+
+    return _decide_in_stages(statistics, sample, decide)
 
 
-def _by_held_out(
-    whole: ClassStatistics, settings: Settings, selected: Mask, documents: CountedDocuments
+def _compare_stop_words(
+    alternatives: _Alternatives, documents: CountedDocuments, terms: _TermSets
+) -> tuple[Choices, Floats]:
+    """Return the choice for stop words, and the losses of the documents with this choice."""
+    # The evidence of all terms is nearly the same, and takes time.
+    pseudo_count = alternatives.find_evidence_smoothing(terms.content_terms)
+    losses = alternatives.compute_losses(documents, terms.content_terms, pseudo_count)
+    losses_with_stop_words = alternatives.compute_losses(documents, terms.selected, pseudo_count)
+    comparison = PairedTest.from_losses(losses, losses_with_stop_words)
+    choices = Choices(comparison.keeps_stop_words, comparison)
+    return choices, losses_with_stop_words if comparison.keeps_stop_words else losses
+
+
+def _choose_tfidf_smoothing(
+    statistics: ClassStatistics, settings: Settings, selected: Mask, documents: CountedDocuments
 ) -> float | None:
-    """Return the pseudo-count under which a model of the others answers every fifth document clearly better; None if none does.
+    """Return the pseudo-count that predicts every fifth document clearly better than the default.
 
-    It is compared by errors, since by the log loss of scores that are no likelihoods numbers would be chosen whose answers are worse. One is taken only
-    if the calibrated log loss is no higher with it.
+    Return None if no pseudo-count does. They are compared by errors: the scores are not
+    likelihoods, so a lower log loss can go with worse predictions. The calibrated log loss must not
+    be higher, however.
     """
-    chosen = load_classifier_class(settings.classifier)
+    classifier_class = load_classifier_class(settings.classifier)
     documents = sort_by_content(documents)
-    held_out = split_held_out(documents)[1]
-    if len(held_out) < MIN_CLEAR_DOCUMENTS:
+    held_out_rows = split_held_out(documents)[1]
+    if len(held_out_rows) < MIN_CLEAR_DOCUMENTS:
         return None
     is_fitted = np.ones(len(documents), np.bool_)
-    is_fitted[held_out] = False
-    statistics = estimate_statistics(
-        Subsets(whole.table, documents).select_table(is_fitted), whole.weights
+    is_fitted[held_out_rows] = False
+    fitted_statistics = estimate_statistics(
+        Subsets(statistics.table, documents).select_table(is_fitted), statistics.weights
     )
-    here = selected & statistics.term_occurs
     training = Training(
-        statistics,
-        here,
-        chosen.DEFAULT_PSEUDO_COUNT,
+        fitted_statistics,
+        selected & fitted_statistics.term_occurs,
+        classifier_class.DEFAULT_PSEUDO_COUNT,
         settings,
         documents=documents.take(np.flatnonzero(is_fitted)),
     )
-    fitted = chosen.estimate(training)
-    left_out = documents.take(held_out)
+    classifier = classifier_class.estimate(training)
+    held_out = documents.take(held_out_rows)
+    truth = held_out.to_document_labels(fitted_statistics.n_classes)
 
-    truth = left_out.to_document_labels(statistics.n_classes)
+    def evaluate(pseudo_count: float) -> tuple[Floats, float]:
+        model = replace(classifier, training=replace(training, smoothing=pseudo_count))
+        return _evaluate_held_out(model, held_out, truth)
 
-    def judged(pseudo_count: float) -> tuple[Floats, float]:
-        """Return which documents are answered wrong, shape (n_docs,), and the mean log loss of those of known classes after calibration, in nats."""
-        model = replace(fitted, training=replace(training, smoothing=pseudo_count))
-        scores, lengths = model.joint_log_likelihood(left_out.matrix)
-        errors = (scores.argmax(axis=1) != truth.indices).astype(np.float64)
-        known = np.isfinite(scores[np.arange(len(truth)), truth.indices])
-        if not known.any():
-            return errors, np.inf
-        scores = scores[known]
-        lengths = lengths[known]
-        of_known = truth[known]
-        calibration = fit_classifier_calibration(model, scores, of_known, lengths, None)
-        posterior = statistics.posterior_type(calibration.compute_log_posterior(scores, lengths))
-        return errors, float(posterior.compute_log_losses(of_known).mean())
-
-    usual, usual_loss = judged(chosen.DEFAULT_PSEUDO_COUNT)
+    default_errors, default_loss = evaluate(classifier_class.DEFAULT_PSEUDO_COUNT)
     best_count = None
-    best = PairedTest(0.0, 0.0, len(usual))
+    best_test = PairedTest(0.0, 0.0, len(default_errors))
     for pseudo_count in TFIDF_SMOOTHING_ALTERNATIVES:
-        errors, loss = judged(pseudo_count)
-        test = PairedTest.from_losses(usual, errors)
-        if test.gain > best.gain and loss <= usual_loss:
+        errors, loss = evaluate(pseudo_count)
+        test = PairedTest.from_losses(default_errors, errors)
+        if test.gain > best_test.gain and loss <= default_loss:
             best_count = pseudo_count
-            best = test
-    return best_count if best.is_clear else None
+            best_test = test
+    return best_count if best_test.is_clear else None
 
 
-def _choose_sides(
+def _evaluate_held_out(
+    classifier: Classifier, documents: CountedDocuments, truth: DocumentLabels
+) -> tuple[Floats, float]:
+    """Return which documents are predicted wrong, shape (n_docs,), and the calibrated log loss.
+
+    The log loss is the mean over the documents whose true class has a finite score, in nats.
+    """
+    scores, lengths = classifier.joint_log_likelihood(documents.matrix)
+    errors = (scores.argmax(axis=1) != truth.indices).astype(np.float64)
+    is_known = np.isfinite(scores[np.arange(len(truth)), truth.indices])
+    if not is_known.any():
+        return errors, np.inf
+    scores = scores[is_known]
+    lengths = lengths[is_known]
+    known_truth = truth[is_known]
+    calibration = fit_classifier_calibration(classifier, scores, known_truth, lengths, None)
+    log_posterior = calibration.compute_log_posterior(scores, lengths)
+    posterior = classifier.training.statistics.posterior_type(log_posterior)
+    return errors, float(posterior.compute_log_losses(known_truth).mean())
+
+
+def _choose_segmentation(
     statistics: ClassStatistics, sample: CountedDocuments, settings: Settings, selected: Mask
 ) -> Choices:
-    """Return which of words, pairs and both answer left-out documents best; pairs unless another is clearly better.
+    """Return the choice between pairs, words and both; pairs unless another is clearly better.
 
-    A few documents in scripts without spaces among many others decide nothing: the test would see noise of the calibration alone.
+    With few documents in scripts without spaces nothing is compared: the test would only see noise
+    of the calibration.
     """
-    of_side = {
-        side: has_segmentation(statistics.vocabulary, side) & selected
-        for side in SEGMENTATION_MARKS
+    mask_by_segmentation = {
+        segmentation: has_segmentation(statistics.vocabulary, segmentation) & selected
+        for segmentation in SEGMENTATION_MARKS
     }
-    matrix = sample.matrix
-    of_scripts = np.flatnonzero((of_side[PAIRS] | of_side[WORDS])[matrix.terms])
-    if np.count_nonzero(np.bincount(matrix.entry_documents[of_scripts])) < MIN_CLEAR_DOCUMENTS:
+    pairs = mask_by_segmentation[PAIRS]
+    words = mask_by_segmentation[WORDS]
+    unspaced_entries = np.flatnonzero((pairs | words)[sample.matrix.terms])
+    entries_per_document = np.bincount(sample.matrix.entry_documents[unspaced_entries])
+    if np.count_nonzero(entries_per_document) < MIN_CLEAR_DOCUMENTS:
         return NO_CHOICES
-    trials = _Trials.of(statistics, settings, "counts")
+    alternatives = _Alternatives.from_settings(statistics, settings, "counts")
 
-    def of_sides(documents: CountedDocuments) -> Choices:
-        of_pairs = trials.losses(documents, selected & ~of_side[WORDS])
-        tests = {
-            (WORDS,): PairedTest.from_losses(
-                of_pairs, trials.losses(documents, selected & ~of_side[PAIRS])
-            ),
-            (PAIRS, WORDS): PairedTest.from_losses(of_pairs, trials.losses(documents, selected)),
-        }
-        sides, best = max(tests.items(), key=lambda test: test[1].gain)
-        return Choices(sides=sides if best.is_clear else (PAIRS,), unspaced=best)
+    def decide(documents: CountedDocuments) -> Choices:
+        pair_losses = alternatives.compute_losses(documents, selected & ~words)
+        word_losses = alternatives.compute_losses(documents, selected & ~pairs)
+        losses_of_both = alternatives.compute_losses(documents, selected)
+        words_test = PairedTest.from_losses(pair_losses, word_losses)
+        both_test = PairedTest.from_losses(pair_losses, losses_of_both)
+        segmentations: tuple[str, ...] = (WORDS,)
+        best_test = words_test
+        if both_test.gain > words_test.gain:
+            segmentations = (PAIRS, WORDS)
+            best_test = both_test
+        if not best_test.is_clear:
+            segmentations = (PAIRS,)
+        return Choices(sides=segmentations, unspaced=best_test)
 
-    return _decided(statistics, sample, of_sides)
+    return _decide_in_stages(statistics, sample, decide)
 
 
-def _decided(
+def _decide_in_stages(
     statistics: ClassStatistics,
     sample: CountedDocuments,
     decide: Callable[[CountedDocuments], Choices],
 ) -> Choices:
-    """Return what the first documents of the sample decide, and if that is not clear, more of them.
+    """Return the choices of the first documents of the sample, or of more if they are unclear.
 
-    The sample is in the order of hashes, so they are drawn at random.
+    The sample is in the order of hashes, so its first documents are a random selection.
     """
-    n_classes = statistics.n_classes
-    for products in look_up_kind(MAX_ENTRIES_TIMES_CLASSES, statistics.posterior_type):
-        most = products // n_classes
-        fitting = int(np.searchsorted(np.cumsum(sample.matrix.row_sizes), most, side="right"))
-        documents = sample.take(np.arange(min(len(sample), max(fitting, 2 * MIN_CLEAR_DOCUMENTS))))
-        chosen = decide(documents)
-        compared = (chosen.unspaced, chosen.stop_words, chosen.smoothing)
-        if len(documents) == len(sample) or not any(
-            test is not None and test.needs_more_documents for test in compared
-        ):
+    for limit in look_up_kind(MAX_ENTRIES_TIMES_CLASSES, statistics.posterior_type):
+        max_entries = limit // statistics.n_classes
+        n_fitting = int(
+            np.searchsorted(np.cumsum(sample.matrix.row_sizes), max_entries, side="right")
+        )
+        n_documents = min(len(sample), max(n_fitting, 2 * MIN_CLEAR_DOCUMENTS))
+        choices = decide(sample.take(np.arange(n_documents)))
+        tests = (choices.unspaced, choices.stop_words, choices.smoothing)
+        is_unclear = any(test is not None and test.needs_more_documents for test in tests)
+        if n_documents == len(sample) or not is_unclear:
             break
-    return chosen
+    return choices
 
 
 @dataclass(frozen=True)
-class _Trials:
-    """Multinomial models of a corpus under one weighting, to answer left-out documents by."""
+class _Alternatives:
+    """Multinomial models of a corpus under one weighting, to compare on held-out documents."""
 
     statistics: ClassStatistics
     settings: Settings
-    _evidence: dict[bytes, float] = field(default_factory=dict)
-    """By mask of terms."""
+    _evidence_smoothing: dict[bytes, float] = field(default_factory=dict)
+    """Cached results of `find_evidence_smoothing`, by mask of terms."""
 
     @classmethod
-    def of(cls, statistics: ClassStatistics, settings: Settings, weighting: Weighting) -> _Trials:
-        """Return those of multinomial models, whatever the classifier."""
-        return cls(
-            statistics,
-            replace(
-                settings,
-                classifier="multinomial",
-                weighting=weighting,
-                prior_shape="symmetric",
-                estimate="mean",
-            ),
+    def from_settings(
+        cls, statistics: ClassStatistics, settings: Settings, weighting: Weighting
+    ) -> _Alternatives:
+        """Return the alternatives for a corpus, whatever the classifier of the settings."""
+        multinomial_settings = replace(
+            settings,
+            classifier="multinomial",
+            weighting=weighting,
+            prior_shape="symmetric",
+            estimate="mean",
         )
+        return cls(statistics, multinomial_settings)
 
-    def evidence(self, selected: Mask) -> float:
-        """Return the pseudo-count of greatest evidence, or the one that the user gave, of all terms without one of their own."""
-        given = self.settings.smoothing
-        if isinstance(given, TermSmoothing):
-            return float(given.default)
-        if isinstance(given, (int, float)):
-            return float(given)
-        terms = selected.tobytes()
-        if terms not in self._evidence:
-            self._evidence[terms] = MultinomialNaiveBayes.choose_smoothing(
+    def find_evidence_smoothing(self, selected: Mask) -> float:
+        """Return the pseudo-count of greatest evidence, or the one that the user set.
+
+        It applies to terms without a pseudo-count of their own.
+        """
+        setting = self.settings.smoothing
+        if isinstance(setting, TermSmoothing):
+            return float(setting.default)
+        if isinstance(setting, (int, float)):
+            return float(setting)
+        key = selected.tobytes()
+        if key not in self._evidence_smoothing:
+            self._evidence_smoothing[key] = MultinomialNaiveBayes.choose_smoothing(
                 Training(self.statistics, selected, np.nan, self.settings)
             )
-        return self._evidence[terms]
+        return self._evidence_smoothing[key]
 
-    def losses(
+    def compute_losses(
         self, documents: CountedDocuments, selected: Mask, pseudo_count: float | None = None
     ) -> Floats:
-        """Return the calibrated log loss of each document, shape (n_docs,), in nats; nan if a class of it has no other document.
+        """Return the calibrated log loss of each held-out document, in nats, shape (n_docs,).
 
-        Without a pseudo-count, that of `evidence` is added.
+        The loss is nan if a class of the document has no other document. Without ``pseudo_count``,
+        use the pseudo-count of greatest evidence.
         """
-        smoothing = self.evidence(selected) if pseudo_count is None else pseudo_count
-        fitted = select_classifier_class(self.statistics, self.settings).estimate(
-            Training(self.statistics, selected, smoothing, self.settings)
+        if pseudo_count is None:
+            pseudo_count = self.find_evidence_smoothing(selected)
+        classifier = select_classifier_class(self.statistics, self.settings).estimate(
+            Training(self.statistics, selected, pseudo_count, self.settings)
         )
-        unseen = fitted.leave_one_out(documents)
-        scores, lengths, _, truth, _ = unseen.take_known_classes()
-        calibration = fit_classifier_calibration(fitted, scores, truth, lengths, None)
+        held_out = classifier.leave_one_out(documents)
+        scores, lengths, _, truth, _ = held_out.take_known_classes()
+        calibration = fit_classifier_calibration(classifier, scores, truth, lengths, None)
         posterior = self.statistics.posterior_type(
             calibration.compute_log_posterior(scores, lengths)
         )
         losses = np.full(len(documents), np.nan)
-        losses[unseen.has_known_labels] = posterior.compute_log_losses(truth)
+        losses[held_out.has_known_labels] = posterior.compute_log_losses(truth)
         return losses
 
-    def best_alternative(
+    def find_best_smoothing(
         self, documents: CountedDocuments, selected: Mask, losses: Floats
     ) -> tuple[float, PairedTest]:
-        """Return the best of `SMOOTHING_ALTERNATIVES`: upwards as long as each is better than the one before, and else downwards."""
-        evidence = self.evidence(selected)
-        above = [one for one in SMOOTHING_ALTERNATIVES if one >= MIN_SMOOTHING_RATIO * evidence]
-        below = [
-            one for one in reversed(SMOOTHING_ALTERNATIVES) if one * MIN_SMOOTHING_RATIO <= evidence
+        """Return the best pseudo-count of `SMOOTHING_ALTERNATIVES`, and its test.
+
+        ``losses`` are those of the greatest evidence. Search upwards while each alternative is
+        better than the previous one; if none is better than the evidence, search downwards.
+        """
+        evidence = self.find_evidence_smoothing(selected)
+        larger = [
+            count for count in SMOOTHING_ALTERNATIVES if count >= MIN_SMOOTHING_RATIO * evidence
         ]
-        best = evidence, PairedTest(0.0, 0.0, len(losses))
-        for direction in (above, below):
+        smaller = [
+            count for count in SMOOTHING_ALTERNATIVES if count * MIN_SMOOTHING_RATIO <= evidence
+        ]
+        best_count = evidence
+        best_test = PairedTest(0.0, 0.0, len(losses))
+        for direction in (larger, smaller[::-1]):
             for pseudo_count in direction:
                 test = PairedTest.from_losses(
-                    losses, self.losses(documents, selected, pseudo_count)
+                    losses, self.compute_losses(documents, selected, pseudo_count)
                 )
-                if best[0] == evidence or test.gain > best[1].gain:
-                    best = pseudo_count, test
-                if test.gain < max(best[1].gain, 0):
+                if best_count == evidence or test.gain > best_test.gain:
+                    best_count = pseudo_count
+                    best_test = test
+                if test.gain < max(best_test.gain, 0):
                     break
-            if best[1].gain > 0:
+            if best_test.gain > 0:
                 break
-        return best
+        return best_count, best_test

@@ -1,13 +1,14 @@
-"""From statistics to a classifier: which terms count, how strongly counts are smoothed, how probabilities are calibrated.
+"""From counts to fitted parameters: select terms, choose smoothing, and calibrate probabilities.
 
-Pseudo-counts given by word are for terms: a word becomes a term as it would in a document, so the line of "printers" is for the term "printer",
-and several words are an n-gram. The name of a counted feature, or of a character n-gram such as "un*", is the term as it stands.
+Pseudo-counts by word are applied to terms: a word becomes a term as it would in a document, so the
+line for "printers" applies to the term "printer", and several words are an n-gram. The name of a
+counted feature, or of a character n-gram such as "un*", is itself the term.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -56,7 +57,7 @@ from nbtext.text.surface_forms import PAIRS
 from nbtext.text.words import split_words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.count_table import CellCounts
@@ -70,11 +71,17 @@ Term = tuple[str, ...]
 
 
 def require_words_or_categories(words: object, reading: Reading, option: str) -> None:
-    """Raise `UsageError` if a word, a key of a mapping, is a number beside the text: what the option gives it would change nothing."""
-    numbers = set(Attributes.from_settings(reading).number_columns)
-    for word in words if isinstance(words, dict) else ():
+    """Raise `UsageError` if a key of ``words`` names a number attribute.
+
+    The value of ``option`` for that key would have no effect. Words that are not a mapping have no
+    keys to check.
+    """
+    number_columns = set(Attributes.from_settings(reading).number_columns)
+    if not isinstance(words, dict):
+        return
+    for word in words:
         name, equals, _ = word.partition("=")
-        if equals and name in numbers:
+        if equals and name in number_columns:
             raise UsageError(
                 f"{option} names {word!r}, a number at {name!r}, and is for terms and for values "
                 "of --categorical",
@@ -83,101 +90,125 @@ def require_words_or_categories(words: object, reading: Reading, option: str) ->
 
 
 def resolve_smoothing_terms(analysis: Analysis) -> Settings:
-    """Return the settings as `learn` takes them: with a `TermSmoothing` in place of pseudo-counts by word.
+    """Return the settings with a `TermSmoothing` instead of pseudo-counts by word.
 
-    Raises `UsageError` for a word that is no term, for two that are the same term and have different numbers, and for settings that exclude each other.
+    Raise `UsageError` for a word that is not a term, for two words that are the same term but have
+    different numbers, and for settings that cannot be combined.
     """
     settings = analysis.settings
     require_compatible_settings(settings)
     if isinstance(settings.smoothing, dict):
-        settings = replace(settings, smoothing=_smoothing_by_term(settings.smoothing, analysis))
+        settings = replace(settings, smoothing=_resolve_smoothing(settings.smoothing, analysis))
     return settings
 
 
-def _smoothing_by_term(numbers: Mapping[str, float], analysis: Analysis) -> TermSmoothing:
-    """Return the pseudo-counts by term; raise `UsageError` for a word that is no term, and for two that are the same and have different numbers."""
+def _resolve_smoothing(numbers: Mapping[str, float], analysis: Analysis) -> TermSmoothing:
+    """Return pseudo-counts by term instead of by word."""
     columns = set(Attributes.from_settings(analysis.settings.reading).categorical)
-    named = [
+    words = [
         word
         for word in numbers
         if word != DEFAULT_TERM and not ("=" in word and word.partition("=")[0] in columns)
     ]
-    own: dict[Term, float] = {}
-    first: dict[Term, str] = {}
-    for word, term in zip(named, resolve_terms(named, analysis, "--smoothing"), strict=True):
-        if own.setdefault(term, numbers[word]) != numbers[word]:
+    term_values: dict[Term, float] = {}
+    first_words: dict[Term, str] = {}
+    for word, term in zip(words, resolve_terms(words, analysis, "--smoothing"), strict=True):
+        if term_values.setdefault(term, numbers[word]) != numbers[word]:
             raise UsageError(
-                f"--smoothing has two numbers for {' '.join(term)!r}, by {first[term]!r} and "
+                f"--smoothing has two numbers for {' '.join(term)!r}, by {first_words[term]!r} and "
                 f"{word!r}",
                 hint="give one of them, or both the same",
             )
-        first.setdefault(term, word)
-    return TermSmoothing(numbers[DEFAULT_TERM], own, numbers)
+        first_words.setdefault(term, word)
+    return TermSmoothing(numbers[DEFAULT_TERM], term_values, numbers)
 
 
-def resolve_terms(named: list[str], analysis: Analysis, option: str) -> list[Term]:
-    """Return the term of each word that an option names, as ``subject:offer`` in a field; raise `UsageError` if no document could hold it."""
-    if analysis.settings.reading.is_counted:
-        return [(word,) for word in named]
-    known: dict[str, int] = {}
-    analyzers = analysis.with_choices(keep_stop_words=True, segmentations=(PAIRS,)).build_analyzers(
-        lambda terms: [known.setdefault(term, len(known)) for term in terms]
-    )
-    of_fields = [_field_of(word, analysis.settings.reading) for word in named]
-    found: list[list[str]] = [[] for _ in named]
-    for name in sorted(set(of_fields)):
-        places = [place for place, other in enumerate(of_fields) if other == name]
-        texts = [
-            (named[place].partition(":")[2] if name else named[place]).encode() for place in places
-        ]
-        for analyzer in analyzers:
-            sequence = analyzer.analyse(texts, [name] * len(texts) if name else None)
-            names = list(known)
-            for place, term in zip(
-                sequence.documents.tolist(), sequence.terms.tolist(), strict=True
-            ):
-                found[places[place]].append(names[term])
+def resolve_terms(words: list[str], analysis: Analysis, option: str) -> list[Term]:
+    """Return the term of each word that an option names.
+
+    A word in a field is written as ``subject:offer``. Raise `UsageError` for a word that is not a
+    term in any document.
+    """
+    settings = analysis.settings
+    if settings.reading.is_counted:
+        return [(word,) for word in words]
+    terms = _analyze_words(words, analysis)
     return [
-        _checked(word, tuple(terms), analysis.settings, option)
-        for word, terms in zip(named, found, strict=True)
+        _check_term(word, term, settings, option) for word, term in zip(words, terms, strict=True)
     ]
 
 
-def _field_of(word: str, reading: Reading) -> bytes:
-    """Return the name of the field that stands before a word; empty if documents have no such field."""
+def _analyze_words(words: list[str], analysis: Analysis) -> list[Term]:
+    """Return the terms of each word, as they are counted in a document; () for a word without."""
+    id_of_term: dict[str, int] = {}
+
+    def intern_terms(terms: Iterable[str]) -> list[int]:
+        return [id_of_term.setdefault(term, len(id_of_term)) for term in terms]
+
+    word_analysis = analysis.with_choices(keep_stop_words=True, segmentations=(PAIRS,))
+    analyzers = word_analysis.build_analyzers(intern_terms)
+    field_of_word = [_find_field(word, analysis.settings.reading) for word in words]
+    terms_of_words: list[list[str]] = [[] for _ in words]
+    for field in sorted(set(field_of_word)):
+        indices = [index for index, name in enumerate(field_of_word) if name == field]
+        texts = [words[index] for index in indices]
+        if field:
+            texts = [text.partition(":")[2] for text in texts]
+        encoded_texts = [text.encode() for text in texts]
+        for analyzer in analyzers:
+            sequence = analyzer.analyse(encoded_texts, [field] * len(texts) if field else None)
+            term_names = list(id_of_term)
+            for position, term_id in zip(
+                sequence.documents.tolist(), sequence.terms.tolist(), strict=True
+            ):
+                terms_of_words[indices[position]].append(term_names[term_id])
+    return [tuple(terms) for terms in terms_of_words]
+
+
+def _find_field(word: str, reading: Reading) -> bytes:
+    """Return the name of the field before a word, or b"" if documents have no such field."""
     name, colon, _ = word.partition(":")
-    if not colon or not (
+    may_have_fields = (
         reading.tag_fields or reading.document in ("mail", KIND_BY_NAME) or reading.layout.is_mail
-    ):
+    )
+    if not colon or not may_have_fields:
         return b""
-    tagged = map(
-        normalise_field_name, (reading.tag_fields or name).split(",")
-    )  # mail has any field unless some are named
-    return normalise_field_name(name) if normalise_field_name(name) in tagged else b""
+    # Mail can have any field, unless the fields are named.
+    field_names = (reading.tag_fields or name).split(",")
+    field = normalise_field_name(name)
+    return field if field in map(normalise_field_name, field_names) else b""
 
 
 def resolve_seed_terms(seeds: SeedTerms, analysis: Analysis) -> list[SeedTerm]:
-    """Return seeds with terms in place of words and of ``column=value``; raise `UsageError` for what no document could hold."""
-    words = {seed.term[0]: None for seed in seeds}
+    """Return seeds with terms instead of words and ``column=value``, sorted.
+
+    Raise `UsageError` for a word that is not a term in any document.
+    """
+    words = dict.fromkeys(seed.term[0] for seed in seeds)
     reading = analysis.settings.reading
     require_words_or_categories(words, reading, "--seeds")
-    columns = tuple(f"{name}=" for name in Attributes.from_settings(reading).categorical)
-    others = [word for word in words if not word.startswith(columns) or word in columns]
-    if others and reading.text_column == NO_TEXT:
+    column_prefixes = tuple(f"{name}=" for name in Attributes.from_settings(reading).categorical)
+    text_words = [
+        word for word in words if not word.startswith(column_prefixes) or word in column_prefixes
+    ]
+    if text_words and reading.text_column == NO_TEXT:
         raise UsageError(
-            f"--seeds names {others[0]!r}, which is no value of --categorical, and there is no "
+            f"--seeds names {text_words[0]!r}, which is no value of --categorical, and there is no "
             "text",
             hint="write column=value",
         )
-    terms: dict[str, Term] = {
-        word: (make_category_term(*word.split("=", 1)),) for word in words if word not in others
-    }
-    terms |= zip(others, resolve_terms(others, analysis, "--seeds"), strict=True)
+
+    terms: dict[str, Term] = {}
+    for word in words:
+        if word not in text_words:
+            column, _, value = word.partition("=")
+            terms[word] = (make_category_term(column, value),)
+    terms |= zip(text_words, resolve_terms(text_words, analysis, "--seeds"), strict=True)
     return sorted(seed._replace(term=terms[seed.term[0]]) for seed in seeds)
 
 
-def _checked(word: str, term: Term, settings: Settings, option: str) -> Term:
-    """Return the term of a word; raise `UsageError` if no document could hold it."""
+def _check_term(word: str, term: Term, settings: Settings, option: str) -> Term:
+    """Return the term of a word; raise `UsageError` if it is not a term in any document."""
     from nbtext.text.ngrams import WILDCARD
 
     if WILDCARD in word:
@@ -188,8 +219,8 @@ def _checked(word: str, term: Term, settings: Settings, option: str) -> Term:
             )
         return (word,)
     if not term:
-        why = "it is a stop word" if split_words(word) else "there is no word in it"
-        raise UsageError(f"{option} names {word!r}, which is no term: {why}", hint="leave it out")
+        cause = "it is a stop word" if split_words(word) else "there is no word in it"
+        raise UsageError(f"{option} names {word!r}, which is no term: {cause}", hint="leave it out")
     if len(term) > settings.ngrams:
         hint = f"train with --ngrams {len(term)}" if len(term) <= 10 else "leave it out"
         raise UsageError(
@@ -202,7 +233,10 @@ MAX_CALIBRATION_SCORES: dict[type[Posterior], int] = {
     ClassPosterior: 1 << 22,
     LabelPosterior: 1 << 20,
 }
-"""Most scores of held-out documents to calibrate from, by the kind of labels: 32 and 8 MiB. With very many classes that is less than the sample."""
+"""Limit of held-out documents times classes to calibrate on, by kind of posterior.
+
+Their scores take 32 and 8 MiB. With very many classes the limit is below the size of the sample.
+"""
 
 
 def fit_parameters(
@@ -212,173 +246,195 @@ def fit_parameters(
     choices: Choices | None = None,
     seeds: SeedTerms = (),
 ) -> FittedParameters:
-    """Choose terms, smoothing and calibration, and fit what the statistics alone do not give.
+    """Select terms, choose smoothing and calibration, and fit the arrays of the classifier.
 
-    The settings are as `resolve_smoothing_terms` returns them. ``documents`` are all there are, for a classifier that needs them. ``choices`` are made
-    from the counts if they are not given. Raises `UsageError` if the limits leave no term of those there are, and for what excludes seeds or weights.
+    ``settings`` are the result of `resolve_smoothing_terms`. ``documents`` are all documents, for a
+    classifier that needs them. ``choices`` are made from the counts if they are None.
+
+    Raise `UsageError` if the limits of document frequency remove all terms, and if the settings do
+    not support seed words or weights of documents.
     """
     weights = build_count_weights(counts.table, settings, seeds)
     statistics = estimate_statistics(counts.table, weights)
     require_trainable(settings, statistics, seeds)
-    learnt = choose_terms_and_smoothing(
-        statistics, counts.sample.documents, settings, documents, choices
-    )
-    sample = remove_dropped_terms(counts.sample.documents, statistics, learnt, settings)
-    documents = (
-        None if documents is None else remove_dropped_terms(documents, statistics, learnt, settings)
-    )
-    training = _training(statistics, learnt, settings, sample, documents)
-    fitted = select_classifier_class(statistics, settings).estimate(training)
-    learnt = replace(
-        learnt, classifier_arrays=fitted.to_arrays(), calibration=make_textbook_calibration(fitted)
+    sample = counts.sample.documents
+    parameters = choose_terms_and_smoothing(statistics, sample, settings, documents, choices)
+    sample = remove_dropped_terms(sample, statistics, parameters, settings)
+    if documents is not None:
+        documents = remove_dropped_terms(documents, statistics, parameters, settings)
+    training = _build_selecting_training(statistics, parameters, settings, sample, documents)
+    classifier = select_classifier_class(statistics, settings).estimate(training)
+    parameters = replace(
+        parameters,
+        classifier_arrays=classifier.to_arrays(),
+        calibration=make_textbook_calibration(classifier),
     )
     sample = limit_sample(sample, statistics)
     if not is_calibrated(settings) or not len(sample):
-        return learnt
-    unseen = score_held_out_sample(fitted, training, sample)
-    by_its_terms = unseen
+        return parameters
+
+    held_out = score_held_out_sample(classifier, training, sample)
+    unselected_scores = held_out
     if training.term_selector is not None:
         per_token = compute_log_likelihood_per_token(
-            fitted, unseen.scores, unseen.lengths, unseen.unknown_lengths
+            classifier, held_out.scores, held_out.lengths, held_out.unknown_lengths
         )
-        if per_token is not None:  # likelihoods over other terms cannot be compared
-            by_its_terms = score_held_out_sample(
-                fitted, replace(training, term_selector=None), sample
+        # Likelihoods over different selected terms cannot be compared.
+        if per_token is not None:
+            unselected_scores = score_held_out_sample(
+                classifier, replace(training, term_selector=None), sample
             )
-    return add_calibration(learnt, fitted, unseen, by_its_terms)
+    return add_calibration(parameters, classifier, held_out, unselected_scores)
 
 
 def compute_held_out_posteriors(model: FittedModel) -> HeldOutPosteriors:
-    """Return the posteriors of the sample by models without its documents: each left out of the counts, or where that is not exact by folds.
+    """Return the posteriors of the sample by models without its documents.
 
-    Smoothing and calibration are those of all documents, as are terms unless labels choose them.
-    Raise `UsageError` if the model keeps no documents, or needs all and kept no posteriors of them.
+    Each document is subtracted from the counts, or if that is not exact, each fold. Smoothing and
+    calibration are those of all documents, and so are the terms, unless labels select them.
+
+    Raise `UsageError` if the model has no sample, or if its classifier needs all documents and no
+    posteriors were stored.
     """
-    learnt = model.parameters
+    parameters = model.parameters
     statistics = model.statistics
     settings = resolve_smoothing_terms(Analysis(model.settings, model.stop_list))
-    if learnt.held_out_posteriors is not None:
-        return learnt.held_out_posteriors
+    if parameters.held_out_posteriors is not None:
+        return parameters.held_out_posteriors
     if needs_documents(settings):
         raise UsageError(
             f"--classifier {settings.classifier} kept no answers to left-out documents, so "
             "coverage and precision cannot be promised",
             hint="train it again, with calibration and --set sample=N above 0",
         )
-    sample = limit_sample(
-        remove_dropped_terms(model.counts.sample.documents, statistics, learnt, settings),
-        statistics,
-    )
+    sample = remove_dropped_terms(model.counts.sample.documents, statistics, parameters, settings)
+    sample = limit_sample(sample, statistics)
     if not len(sample):
         raise UsageError(
             "the model keeps no documents to leave out", hint="train with --set sample=N above 0"
         )
-    training = _training(statistics, learnt, settings, sample)
-    fitted = select_classifier_class(statistics, settings).from_arrays(
-        training, learnt.classifier_arrays
-    )
-    return calibrate_posteriors(
-        fitted, learnt.calibration, score_held_out_sample(fitted, training, sample)
-    )
+    training = _build_selecting_training(statistics, parameters, settings, sample)
+    classifier_class = select_classifier_class(statistics, settings)
+    classifier = classifier_class.from_arrays(training, parameters.classifier_arrays)
+    held_out = score_held_out_sample(classifier, training, sample)
+    return calibrate_posteriors(classifier, parameters.calibration, held_out)
 
 
 def calibrate_posteriors(
-    fitted: Classifier, calibration: Calibration, unseen: HeldOutScores
+    classifier: Classifier, calibration: Calibration, held_out: HeldOutScores
 ) -> HeldOutPosteriors:
-    """Return the calibrated posteriors of documents that were left out, as far as may be by a calibration that has not seen them either."""
-    scores, lengths, _, truth, weights = unseen._replace(
-        scores=fitted.to_log_scale(unseen.scores, unseen.lengths)
-    )
-    if is_calibrated(fitted.training.settings):
+    """Return the calibrated posteriors of held-out documents.
+
+    As far as possible, the calibration of a document is fitted without that document.
+    """
+    scores = classifier.to_log_scale(held_out.scores, held_out.lengths)
+    lengths = held_out.lengths
+    truth = held_out.truth
+    weights = held_out.weights
+    if is_calibrated(classifier.training.settings):
         log_posterior = calibration.compute_held_out_log_posterior(scores, truth, lengths, weights)
     else:
         log_posterior = calibration.compute_log_posterior(scores, lengths)
-    return HeldOutPosteriors.from_posterior(
-        fitted.training.statistics.posterior_type(log_posterior), truth, weights
-    )
+    posterior = classifier.training.statistics.posterior_type(log_posterior)
+    return HeldOutPosteriors.from_posterior(posterior, truth, weights)
 
 
 def limit_sample(sample: CountedDocuments, statistics: CellCounts) -> CountedDocuments:
-    """Return as many documents as there may be scores of."""
-    most = look_up_kind(MAX_CALIBRATION_SCORES, statistics.posterior_type)
-    return sample.take(np.arange(min(len(sample), max(most // statistics.n_classes, 1))))
+    """Return the first documents of a sample, at least one, within `MAX_CALIBRATION_SCORES`."""
+    max_scores = look_up_kind(MAX_CALIBRATION_SCORES, statistics.posterior_type)
+    max_documents = max(max_scores // statistics.n_classes, 1)
+    return sample.take(np.arange(min(len(sample), max_documents)))
 
 
 def add_calibration(
-    learnt: FittedParameters,
-    fitted: Classifier,
-    unseen: HeldOutScores,
+    parameters: FittedParameters,
+    classifier: Classifier,
+    held_out: HeldOutScores,
     unselected_scores: HeldOutScores,
 ) -> FittedParameters:
-    """Add the calibration that documents left out ask for, and their figures, those of likelihoods by models of the same terms."""
+    """Return parameters with the calibration, typicality and profile of held-out documents.
+
+    ``unselected_scores`` are scores of the same documents by models with the same selected terms,
+    whose likelihoods can be compared.
+    """
     from nbtext.metrics.outcomes import proper_scores, score_posterior
 
-    scores, lengths, unknown, *_ = unselected_scores
-    per_token = compute_log_likelihood_per_token(fitted, scores, lengths, unknown)
-    answers = predict_minimum_error(normalize_log_joint(scores))
+    parameters = _add_profile(parameters, classifier, unselected_scores)
+    known = held_out.take_known_classes()
+    if not len(known.truth):
+        return parameters
+    weights = None if np.all(held_out.weights == 1) else known.weights
+
+    def measure(calibration: Calibration, scores: Floats) -> dict[str, float]:
+        """Return the metrics of calibrated scores by name, with 6 significant digits."""
+        log_posterior = calibration.compute_log_posterior(scores, known.lengths)
+        posterior = classifier.training.statistics.posterior_type(log_posterior)
+        metrics = proper_scores(score_posterior(posterior, known.truth), weights)
+        return {name: float(f"{value:.6g}") for name, value in metrics.items()}
+
+    variants = []
+    for variant in classifier.list_calibration_variants():
+        scores = variant.to_log_scale(known.scores, known.lengths)
+        calibration = fit_classifier_calibration(
+            classifier, scores, known.truth, known.lengths, weights
+        )
+        metrics = measure(calibration, scores)
+        variants.append(_CalibratedVariant(variant, calibration, metrics))
+    best = min(variants, key=lambda variant: variant.metrics["log_loss"])
+    quality: CalibrationQuality = {
+        "documents": len(known.truth),
+        "before": measure(make_textbook_calibration(classifier), known.scores),
+        "after": best.metrics,
+    }
+    held_out_posteriors = None
+    if needs_documents(best.classifier.training.settings):
+        held_out_posteriors = calibrate_posteriors(best.classifier, best.calibration, held_out)
+    return replace(
+        parameters,
+        calibration=best.calibration,
+        calibration_quality=quality,
+        classifier_arrays=best.classifier.to_arrays(),
+        held_out_posteriors=held_out_posteriors,
+    )
+
+
+class _CalibratedVariant(NamedTuple):
+    """A variant of a classifier with its calibration and the metrics of held-out documents."""
+
+    classifier: Classifier
+    calibration: Calibration
+    metrics: dict[str, float]
+
+
+def _add_profile(
+    parameters: FittedParameters, classifier: Classifier, held_out: HeldOutScores
+) -> FittedParameters:
+    """Return parameters with the typicality and the profile of held-out documents."""
+    scores, lengths, unknown_lengths, *_ = held_out
+    per_token = compute_log_likelihood_per_token(classifier, scores, lengths, unknown_lengths)
     profile = Profile.from_documents(
-        lengths + unknown,
-        unknown,
+        lengths + unknown_lengths,
+        unknown_lengths,
         None if per_token is None else per_token[0],
-        answers,
+        predict_minimum_error(normalize_log_joint(scores)),
         scores.shape[1],
     )
-    learnt = replace(
-        learnt,
-        typicality=None if per_token is None else Typicality.from_likelihoods(*per_token),
-        profile=profile,
-    )
-    scores, lengths, _, truth, of_known = unseen.take_known_classes()
-    if not len(truth):
-        return learnt
-    weights = None if np.all(unseen.weights == 1) else of_known
-    kind = fitted.training.statistics.posterior_type
-
-    def figures(calibration: Calibration, scores: Floats) -> dict[str, float]:
-        found = proper_scores(
-            score_posterior(kind(calibration.compute_log_posterior(scores, lengths)), truth),
-            weights,
-        )
-        return {figure: float(f"{value:.6g}") for figure, value in found.items()}
-
-    calibrated = []
-    for variant in fitted.list_calibration_variants():
-        on_log_scale = variant.to_log_scale(scores, lengths)
-        calibration = fit_classifier_calibration(fitted, on_log_scale, truth, lengths, weights)
-        calibrated.append((figures(calibration, on_log_scale), calibration, variant))
-    after, calibration, chosen = min(calibrated, key=lambda one: one[0]["log_loss"])
-    judgement: CalibrationQuality = {
-        "documents": len(truth),
-        "before": figures(make_textbook_calibration(fitted), scores),
-        "after": after,
-    }
-    left_out = (
-        calibrate_posteriors(chosen, calibration, unseen)
-        if needs_documents(chosen.training.settings)
-        else None
-    )
-    return replace(
-        learnt,
-        calibration=calibration,
-        calibration_quality=judgement,
-        classifier_arrays=chosen.to_arrays(),
-        held_out_posteriors=left_out,
-    )
+    typicality = None if per_token is None else Typicality.from_likelihoods(*per_token)
+    return replace(parameters, typicality=typicality, profile=profile)
 
 
 def needs_sample(settings: Settings, choices: Choices | None = None) -> bool:
-    """Return whether anything is estimated from the sample; ``choices`` that are given need none."""
-    from_sample = (
+    """Return whether training uses the sample; if ``choices`` are set, it need not choose them."""
+    is_estimated_from_sample = (
         load_classifier_class(settings.classifier).NEEDS_SAMPLE
         or settings.smoothing == "leave-one-out"
+        or is_calibrated(settings)
     )
-    return (
-        from_sample or is_calibrated(settings) or (choices is None and has_auto_settings(settings))
-    )
+    return is_estimated_from_sample or (choices is None and has_auto_settings(settings))
 
 
 def is_calibrated(settings: Settings) -> bool:
-    """Return whether training fits a calibration: not if ``auto`` is none, as with maximum likelihood."""
+    """Return whether training fits a calibration; with maximum likelihood ``auto`` means none."""
     return settings.calibration == "auto" and settings.estimate != "ml"
 
 
@@ -389,8 +445,12 @@ def choose_terms_and_smoothing(
     documents: CountedDocuments | None = None,
     choices: Choices | None = None,
 ) -> FittedParameters:
-    """Choose terms and smoothing, before anything is fitted; raises as `learn` does. Limits of documents do not bind the terms of seeds."""
-    selected = _within_document_limits(statistics.observed_counts, settings.min_df, settings.max_df)
+    """Return parameters with selected terms and smoothing, before anything else is fitted.
+
+    The arguments are those of `fit_parameters`. The limits of document frequency do not apply to
+    the terms of seeds. Raise `UsageError` if the limits remove all terms.
+    """
+    selected = _select_by_frequency(statistics.observed_counts, settings.min_df, settings.max_df)
     if statistics.weights.seeds:
         selected |= statistics.seeds.term_occurs & ~is_category(statistics.vocabulary)
     if choices is None:
@@ -403,16 +463,19 @@ def choose_terms_and_smoothing(
             pairs_only=bool(statistics.weights.seeds),
         )
     selected &= ~find_dropped_terms(statistics.vocabulary, settings, choices)
-    own = find_own_pseudo_counts(statistics, settings)
-    training = Training(statistics, selected, np.nan, settings, documents, sample, own)
-    smoothing = _smoothing(training, choices)
+    own_pseudo_counts = find_own_pseudo_counts(statistics, settings)
+    training = Training(
+        statistics, selected, np.nan, settings, documents, sample, own_pseudo_counts
+    )
+    smoothing = _choose_smoothing(training, choices)
     if settings.top is not None:
-        training = replace(training, selected=_top(replace(training, smoothing=smoothing)))
-        smoothing = _smoothing(training, choices)
+        selected = _select_top_terms(replace(training, smoothing=smoothing))
+        training = replace(training, selected=selected)
+        smoothing = _choose_smoothing(training, choices)
     return FittedParameters(
         training.selected,
         smoothing,
-        own_pseudo_counts=own,
+        own_pseudo_counts=own_pseudo_counts,
         choices=choices,
         weights=statistics.weights,
     )
@@ -421,75 +484,89 @@ def choose_terms_and_smoothing(
 def resolve_auto_settings(
     counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None
 ) -> Choices:
-    """Return what ``auto`` stands for in a model of this corpus, whose documents may be given; raises as `learn` does."""
-    statistics = estimate_statistics(counts.table, build_count_weights(counts.table, settings))
-    return choose_terms_and_smoothing(
+    """Return the choices for ``auto`` that training on this corpus would make.
+
+    The arguments and errors are those of `fit_parameters`.
+    """
+    weights = build_count_weights(counts.table, settings)
+    statistics = estimate_statistics(counts.table, weights)
+    parameters = choose_terms_and_smoothing(
         statistics, counts.sample.documents, replace(settings, top=None), documents
-    ).choices
+    )
+    return parameters.choices
 
 
 def remove_dropped_terms(
     documents: CountedDocuments,
     statistics: CellCounts,
-    learnt: FittedParameters,
+    parameters: FittedParameters,
     settings: Settings,
 ) -> CountedDocuments:
-    """Return documents as they are counted to be answered: without what `auto` does not keep."""
-    dropped = (
-        find_dropped_terms(statistics.vocabulary, settings, learnt.choices) & ~learnt.selected_terms
-    )
-    return (
-        replace(documents, matrix=documents.matrix.select_terms(~dropped))
-        if dropped.any()
-        else documents
-    )
+    """Return documents without the terms that ``auto`` drops, as new documents are counted."""
+    is_dropped = find_dropped_terms(statistics.vocabulary, settings, parameters.choices)
+    is_dropped &= ~parameters.selected_terms
+    if not is_dropped.any():
+        return documents
+    return replace(documents, matrix=documents.matrix.select_terms(~is_dropped))
 
 
-def _top(training: Training) -> Mask:
+def _select_top_terms(training: Training) -> Mask:
+    """Return a mask of the terms that --top selects, shape (n_terms,)."""
     from nbtext.selection import rank_terms
 
     statistics = training.statistics
     settings = training.settings
-    best = rank_terms(
+    ranking = rank_terms(
         training.estimate_language_models(statistics),
         compute_class_prior(settings.class_prior, statistics),
         settings.by,
         settings.top,
-    ).terms
+    )
     selected = np.zeros_like(training.selected)
-    selected[best] = True
+    selected[ranking.terms] = True
     return selected
 
 
-def _training(
+def _build_selecting_training(
     statistics: ClassStatistics,
-    learnt: FittedParameters,
+    parameters: FittedParameters,
     settings: Settings,
     sample: CountedDocuments,
     documents: CountedDocuments | None = None,
 ) -> Training:
-    """Return what a classifier is estimated from; with ``--top`` it selects terms from fewer documents with the same limits and smoothing."""
-    training = build_training(statistics, learnt, settings, documents, sample)
+    """Return the input of a classifier, with a term selector if --top is set.
+
+    The selector selects terms from the statistics of fewer documents, with the same limits and
+    smoothing.
+    """
+    training = build_training(statistics, parameters, settings, documents, sample)
     if settings.top is None:
         return training
-    within = _within_document_limits(statistics, settings.min_df, settings.max_df)
-    within &= ~find_dropped_terms(statistics.vocabulary, settings, learnt.choices)
-    return replace(
-        training,
-        term_selector=lambda fewer: _top(
-            replace(training, statistics=fewer, selected=within & fewer.term_occurs)
-        ),
-    )
+    is_eligible = _select_by_frequency(statistics, settings.min_df, settings.max_df)
+    is_eligible &= ~find_dropped_terms(statistics.vocabulary, settings, parameters.choices)
+
+    def select_terms(statistics_of_fewer: ClassStatistics) -> Mask:
+        selected = is_eligible & statistics_of_fewer.term_occurs
+        return _select_top_terms(
+            replace(training, statistics=statistics_of_fewer, selected=selected)
+        )
+
+    return replace(training, term_selector=select_terms)
 
 
-def _within_document_limits(statistics: ClassStatistics, min_df: int, max_df: float) -> Mask:
-    of_texts = ~is_category(statistics.vocabulary)
-    here = statistics.term_occurs & of_texts
-    n_terms = int(np.count_nonzero(of_texts))
+def _select_by_frequency(statistics: ClassStatistics, min_df: int, max_df: float) -> Mask:
+    """Return a mask of the terms of texts within the limits of document frequency, (n_terms,)."""
+    is_text_term = ~is_category(statistics.vocabulary)
+    is_candidate = statistics.term_occurs & is_text_term
     if min_df == 1 and max_df == 1:
-        return here
-    documents = statistics.term_documents
-    selected: Mask = here & (documents >= min_df) & (documents <= max_df * statistics.n_documents)
+        return is_candidate
+    document_counts = statistics.term_documents
+    selected: Mask = (
+        is_candidate
+        & (document_counts >= min_df)
+        & (document_counts <= max_df * statistics.n_documents)
+    )
+    n_terms = int(np.count_nonzero(is_text_term))
     if n_terms and not selected.any():
         raise UsageError(
             f"none of the {format_quantity(n_terms, 'term')} is left",
@@ -498,25 +575,33 @@ def _within_document_limits(statistics: ClassStatistics, min_df: int, max_df: fl
     return selected
 
 
-def _smoothing(training: Training, choices: Choices) -> float:
+def _choose_smoothing(training: Training, choices: Choices) -> float:
+    """Return the pseudo-count that was chosen, set, or computed by the method of the setting."""
     if choices.pseudo_count is not None:
         return choices.pseudo_count
     settings = training.settings
-    sample = training.sample
-    chosen = load_classifier_class(training.settings.classifier)
-    given = settings.smoothing
+    setting = settings.smoothing
     if settings.estimate == "ml":
         return 0.0
-    if given == "leave-one-out" and sample is not None:
-        from nbtext.counts.weighting import apply_additive_weighting
-        from nbtext.language_model.smoothing import choose_smoothing_by_leave_one_out
+    if setting == "leave-one-out" and training.sample is not None:
+        return _choose_smoothing_by_leave_one_out(training, training.sample)
+    if isinstance(setting, TermSmoothing):
+        return setting.default
+    if isinstance(setting, tuple):
+        setting = setting[0]
+    if isinstance(setting, (int, float)):
+        return float(setting)
+    return load_classifier_class(settings.classifier).choose_smoothing(training)
 
-        summed = apply_additive_weighting(sample, settings.weighting)
-        return choose_smoothing_by_leave_one_out(
-            training.compute_weighted_statistics(), training.selected, settings.prior_shape, summed
-        )
-    if isinstance(given, TermSmoothing):
-        return given.default
-    if isinstance(given, (int, float, tuple)):
-        return float(given[0] if isinstance(given, tuple) else given)
-    return chosen.choose_smoothing(training)
+
+def _choose_smoothing_by_leave_one_out(training: Training, sample: CountedDocuments) -> float:
+    from nbtext.counts.weighting import apply_additive_weighting
+    from nbtext.language_model.smoothing import choose_smoothing_by_leave_one_out
+
+    settings = training.settings
+    return choose_smoothing_by_leave_one_out(
+        training.compute_weighted_statistics(),
+        training.selected,
+        settings.prior_shape,
+        apply_additive_weighting(sample, settings.weighting),
+    )

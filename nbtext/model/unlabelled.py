@@ -1,13 +1,15 @@
-"""Learn from unlabelled documents too, by expectation maximisation (EM) with multinomial naive Bayes.
+"""Train on unlabelled documents too, by expectation maximisation (EM) with multinomial naive Bayes.
 
-E step: each unlabelled document belongs to each class with a calibrated posterior of the counts so far. M step: its counts, times these shares and
-one weight λ, add to those of the labelled documents. The posterior weighs each class against the rest (`_against_the_rest`): with many classes it
-errs less than that of multinomial naive Bayes. It is calibrated, because uncalibrated shares are so near 0 and 1 that the first guess would be kept.
-λ is the one of `WEIGHTS` or 0 that makes left-out labelled documents most probable, each part of them after EM without them; calibration is learnt
-from these documents.
+E step: each unlabelled document belongs to each class with a proportion, the calibrated posterior
+of the counts so far. M step: its counts, times these proportions and one weight λ, are added to the
+counts of the labelled documents. The posterior compares each class with the rest, which is more
+accurate with many classes (see `_score_vs_rest`). Without calibration, proportions would be so near
+0 and 1 that the first guess would never change. λ is the value of `UNLABELLED_WEIGHTS`, or 0, with the
+lowest log loss of held-out labelled documents, each fold of them after EM without it.
 
-Sources: K. Nigam, A. McCallum, S. Thrun, T. Mitchell, Text classification from labeled and unlabeled documents using EM (2000), sections 4 and 5.1;
-J. Rennie, L. Shih, J. Teevan, D. Karger, Tackling the poor assumptions of naive Bayes text classifiers (2003), section 3.1, for the E step.
+Sources: K. Nigam, A. McCallum, S. Thrun, T. Mitchell, Text classification from labeled and
+unlabeled documents using EM (2000), sections 4 and 5.1; J. Rennie, L. Shih, J. Teevan, D. Karger,
+Tackling the poor assumptions of naive Bayes text classifiers (2003), section 3.1, for the E step.
 """
 
 from __future__ import annotations
@@ -21,8 +23,17 @@ import numpy as np
 from nbtext.classifiers.base import Training
 from nbtext.classifiers.complement import ComplementNaiveBayes
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
-from nbtext.compatibility import UNLABELLED_POOL, list_label_requests, require_compatible_settings
-from nbtext.counts.corpus_counts import CorpusCounts, Subsets, include_ngram_parts, is_in_vocabulary
+from nbtext.compatibility import (
+    UNLABELLED_POOL,
+    list_label_requests,
+    require_compatible_settings,
+)
+from nbtext.counts.corpus_counts import (
+    CorpusCounts,
+    Subsets,
+    include_ngram_parts,
+    is_in_vocabulary,
+)
 from nbtext.counts.count_table import UNLABELLED_LAYER, CountTable, Layer
 from nbtext.counts.counting import Analysis, count_labelled_documents
 from nbtext.counts.documents import NO_DOCUMENTS, DocumentSample
@@ -71,23 +82,27 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Ints, TermFunction
 
 UNLABELLED_WEIGHTS = (1.0, 0.3, 0.1, 0.03)
-"""λ, tried downwards as long as left-out documents become more probable; 0 is tried too."""
+"""Values of λ to try, in this order, while held-out documents become more probable; and 0."""
 
 EM_ITERATIONS = 5
-"""Of EM. On 20 Newsgroups more change less than a hundredth of the answers."""
+"""More iterations change less than one prediction in a hundred."""
 
 EM_FOLDS = 4
-"""Parts of the sample of labelled documents, each left out once."""
+"""Folds of the sample of labelled documents, each held out once."""
 
 MIN_LABELLED_DOCUMENTS = 10
-"""With fewer left-out documents no weight is better than another."""
+"""With fewer held-out documents the weights cannot be compared."""
 
 MIN_TERM_DOCUMENTS = 2
-"""A term that no labelled document holds is learnt if so many others hold it: in a single one it says nothing of others."""
+"""A term of no labelled document is used if at least this many unlabelled documents contain it."""
 
 
 class UnlabelledDocuments(NamedTuple):
-    """Unlabelled documents as counts, in the order of the hashes of their content, so that nothing depends on how they came."""
+    """Unlabelled documents as counts.
+
+    They are in the order of the hashes of their content, so that their original order does not
+    matter.
+    """
 
     vocabulary: Vocabulary
     term_documents: Ints
@@ -98,87 +113,111 @@ class UnlabelledDocuments(NamedTuple):
     def from_documents(
         cls, analysis: Analysis, documents: Iterable[Document]
     ) -> UnlabelledDocuments:
-        """Count documents; raise `UsageError` if there is not one."""
-        counts = count_labelled_documents(
-            (document._replace(label=".") for document in documents), analysis, keep_all=True
-        )
-        table = counts.table
-        counted = counts.documents
+        """Count documents; raise `NoDocumentsError` if there are none."""
+        labelled_documents = (document._replace(label=".") for document in documents)
+        counts = count_labelled_documents(labelled_documents, analysis, keep_all=True)
+        order = np.argsort(counts.documents.hashes, kind="stable")
         return cls(
-            table.vocabulary,
-            table.term_documents,
-            counted.matrix.take(np.argsort(counted.hashes, kind="stable")),
+            counts.table.vocabulary,
+            counts.table.term_documents,
+            counts.documents.matrix.take(order),
         )
 
 
 def fit_unlabelled(
-    counts: CorpusCounts, settings: Settings, learnt: FittedParameters, pool: UnlabelledDocuments
+    counts: CorpusCounts,
+    settings: Settings,
+    parameters: FittedParameters,
+    pool: UnlabelledDocuments,
 ) -> tuple[CorpusCounts, FittedParameters]:
-    """Return what a model of labelled documents, which has no such layer, becomes by unlabelled ones: counts over more terms, and a layer.
+    """Return the counts and parameters of a model that is also trained on unlabelled documents.
 
-    Settings are as `nbtext.model.training.learn` takes them. Without labelled documents, by seeds alone, the weight is 1. Raises `UsageError` for
-    settings that exclude unlabelled documents, for too few labelled documents, and for seeds of other classes.
+    ``counts`` and ``parameters`` are those of a model without a layer of unlabelled documents.
+    ``settings`` are the result of `nbtext.model.training.resolve_smoothing_terms`. The returned
+    counts have more terms and a layer, unless the best weight is 0. If there are only seed words
+    and no labelled documents, the weight is 1.
+
+    Raise `UsageError` for settings that do not support unlabelled documents, for too few labelled
+    documents, and for seed words of other classes.
     """
     require_compatible_settings(
         settings, UNLABELLED_POOL, *list_label_requests(counts.table.posterior_type)
     )
-    require_seeded_classes(learnt.weights.seeds, counts.table.classes)
+    require_seeded_classes(parameters.weights.seeds, counts.table.classes)
     n_sampled = len(counts.sample.documents)
-    if counts.table.n_documents and n_sampled < MIN_LABELLED_DOCUMENTS:
-        found = format_quantity(n_sampled, "labelled document")
+    has_labelled = bool(counts.table.n_documents)
+    if has_labelled and n_sampled < MIN_LABELLED_DOCUMENTS:
         raise UsageError(
-            f"{found} cannot show how much unlabelled ones help",
+            f"{format_quantity(n_sampled, 'labelled document')} cannot show how much unlabelled "
+            "ones help",
             hint=f"label {MIN_LABELLED_DOCUMENTS} or more",
         )
-    em = _ExpectationMaximisation.over_all_terms(counts, settings, learnt, pool)
-    if not counts.table.n_documents:
-        _, shares = em.fitted(1.0, [learnt.smoothing])
-        return em.learnt_with(1.0, shares, UnlabelledSummary(em.pool.n_documents, {}), None)
-    trials = {0.0: em.trial(0.0)}
-    losses = {0.0: compute_calibrated_log_loss(trials[0.0].unseen, COUNT_TEMPERATURE_EXPONENT)}
-    before = np.inf
+
+    em = _ExpectationMaximisation.over_all_terms(counts, settings, parameters, pool)
+    n_unlabelled = em.pool.n_documents
+    if not has_labelled:
+        _, proportions = em.run(1.0, [parameters.smoothing])
+        return em.build_result(1.0, proportions, UnlabelledSummary(n_unlabelled, {}), None)
+
+    runs, losses = _compare_weights(em)
+    best_weight = min(losses, key=losses.__getitem__)
+    loss_texts = {f"{weight:g}": float(f"{loss:.6g}") for weight, loss in sorted(losses.items())}
+    summary = UnlabelledSummary(n_unlabelled, loss_texts)
+    if not best_weight:
+        return counts, replace(parameters, unlabelled_summary=summary)
+    best_run = runs[best_weight]
+    return em.build_result(best_weight, best_run.proportions, summary, best_run.held_out)
+
+
+def _compare_weights(
+    em: _ExpectationMaximisation,
+) -> tuple[dict[float, _EmRun], dict[float, float]]:
+    """Run EM with weight 0 and the weights of `UNLABELLED_WEIGHTS`, until the loss increases.
+
+    Return the runs and the log losses of held-out documents, in nats, by weight.
+    """
+    runs = {0.0: em.run_with_folds(0.0)}
+    losses = {0.0: compute_calibrated_log_loss(runs[0.0].held_out, COUNT_TEMPERATURE_EXPONENT)}
+    previous_loss = np.inf
     for weight in track_progress(UNLABELLED_WEIGHTS, "weight"):
-        trials[weight] = em.trial(weight)
+        runs[weight] = em.run_with_folds(weight)
         losses[weight] = compute_calibrated_log_loss(
-            trials[weight].unseen, COUNT_TEMPERATURE_EXPONENT
+            runs[weight].held_out, COUNT_TEMPERATURE_EXPONENT
         )
-        if losses[weight] > before:
+        if losses[weight] > previous_loss:
             break
-        before = losses[weight]
-    best = min(losses, key=losses.__getitem__)
-    figures = UnlabelledSummary(
-        em.pool.n_documents,
-        {f"{weight:g}": float(f"{loss:.6g}") for weight, loss in sorted(losses.items())},
-    )
-    if not best:
-        return counts, replace(learnt, unlabelled_summary=figures)
-    return em.learnt_with(best, trials[best].shares, figures, trials[best].unseen)
+        previous_loss = losses[weight]
+    return runs, losses
 
 
 def fit_seeds_only(seeds: SeedTerms, settings: Settings) -> tuple[CorpusCounts, FittedParameters]:
-    """Return the counts of no documents, of the classes and terms of seeds, and what is learnt from them: nothing."""
+    """Return counts of no documents, with the classes and terms of seeds, and their parameters."""
     classes = tuple(sorted({seed.label for seed in seeds}))
-    none = np.zeros(0, np.int64)
-    logs = none if settings.needs_log_sums else None
-    documents = np.zeros(len(classes), np.int64)
+    no_cells = np.zeros(0, np.int64)
     table = CountTable(
-        Vocabulary.from_terms([]), classes, documents, np.zeros(1, np.int64), none, none, none, logs
+        Vocabulary.from_terms([]),
+        classes,
+        np.zeros(len(classes), np.int64),
+        np.zeros(1, np.int64),
+        no_cells,
+        no_cells,
+        no_cells,
+        no_cells if settings.needs_log_sums else None,
     )
-    smoothing = (
-        settings.smoothing
-        if isinstance(settings.smoothing, float)
-        else MultinomialNaiveBayes.DEFAULT_PSEUDO_COUNT
-    )
-    counts = CorpusCounts(
-        table, DocumentSample.from_documents(NO_DOCUMENTS, settings.sample)
-    ).widen(build_seed_vocabulary(seeds))[0]
-    return counts, FittedParameters(
-        np.zeros(counts.table.n_terms, np.bool_), smoothing, weights=CountWeights(seeds=seeds)
-    )
+    empty_counts = CorpusCounts(table, DocumentSample.from_documents(NO_DOCUMENTS, settings.sample))
+    counts, _, _ = empty_counts.widen(build_seed_vocabulary(seeds))
+    smoothing = MultinomialNaiveBayes.DEFAULT_PSEUDO_COUNT
+    if isinstance(settings.smoothing, float):
+        smoothing = settings.smoothing
+    no_terms = np.zeros(counts.table.n_terms, np.bool_)
+    return counts, FittedParameters(no_terms, smoothing, weights=CountWeights(seeds=seeds))
 
 
 def remove_unlabelled_layers(counts: CorpusCounts) -> CorpusCounts:
-    """Return the counts with the terms of labelled documents alone; raise `UsageError` if there are no such documents."""
+    """Return the counts of the labelled documents only, with only their terms.
+
+    Raise `UsageError` if there are no labelled documents.
+    """
     counts = counts.drop_derived_layers()
     if not counts.table.n_documents:
         raise UsageError(
@@ -189,34 +228,36 @@ def remove_unlabelled_layers(counts: CorpusCounts) -> CorpusCounts:
     return counts.restrict_terms(counts.table.term_occurs)
 
 
-def _against_the_rest(model: MultinomialNaiveBayes) -> TermFunction:
-    """Return a function of terms that returns (1 − 1/K) (log φ_jk − log θ_jk), θ_k the language model of all classes but k.
+def _score_vs_rest(model: MultinomialNaiveBayes) -> TermFunction:
+    """Return a function of terms that returns (1 − 1/K) (log φ_jk − log θ_jk).
 
-    The factor keeps the scale of log φ, for which calibration was learnt: where classes differ little, the difference of −log θ between two of them is
-    1 / (K − 1) of that of log φ. With two classes posteriors stay as they are.
+    θ_k is the language model of all classes except k. The factor keeps the scale of log φ, for
+    which the calibration was fitted: if classes differ little, the difference of −log θ between two
+    classes is 1 / (K − 1) of the difference of log φ. With two classes posteriors do not change.
     """
-    rest = ComplementNaiveBayes(model.training, model.counts)
+    complement = ComplementNaiveBayes(model.training, model.counts)
     factor = 1 - 1 / model.counts.n_classes
-    return lambda terms: factor * (model.compute_weights(terms) + rest.compute_weights(terms))
+    return lambda terms: factor * (model.compute_weights(terms) + complement.compute_weights(terms))
 
 
-class _Trial(NamedTuple):
+class _EmRun(NamedTuple):
     """EM with one weight."""
 
-    shares: Floats
-    """Of the unlabelled documents in the classes, in thousandths, shape (n_docs, n_classes)."""
-    unseen: HeldOutScores
+    proportions: Floats
+    """Class proportions of the unlabelled documents, in thousandths, shape (n_docs, n_classes)."""
+    held_out: HeldOutScores
     """Scores of the sample by models without its documents."""
 
 
 @dataclass(frozen=True, eq=False)
 class _ExpectationMaximisation:
-    """EM with several weights, of all labelled documents and of parts of them."""
+    """EM with different weights, on all labelled documents or on subsets of them."""
 
     counts: CorpusCounts
+    """Counts over the terms of labelled and unlabelled documents."""
     settings: Settings
-    learnt: FittedParameters
-    """What was learnt from labelled documents, over the terms of the counts: new terms count unless they are dropped stop words."""
+    parameters: FittedParameters
+    """Fitted to the labelled documents, with the new terms selected."""
     pool: DocumentTermMatrix
     """Unlabelled documents over the terms of the counts."""
 
@@ -225,172 +266,176 @@ class _ExpectationMaximisation:
         cls,
         counts: CorpusCounts,
         settings: Settings,
-        learnt: FittedParameters,
+        parameters: FittedParameters,
         pool: UnlabelledDocuments,
     ) -> Self:
-        """Begin with counts over the terms of the pool too, without cells where no labelled document holds them."""
-        kept = is_in_vocabulary(counts.table.vocabulary, pool.vocabulary)
-        held = counts.table.term_occurs
+        """Add the terms of the pool to the counts and to the selected terms of the parameters.
+
+        The vocabulary of a pruned model stays as it is.
+        """
+        is_used = is_in_vocabulary(counts.table.vocabulary, pool.vocabulary)
+        term_occurs = counts.table.term_occurs
         if not counts.is_closed:
-            dropped = is_category(pool.vocabulary) | find_dropped_terms(
-                pool.vocabulary, settings, learnt.choices
+            is_excluded = is_category(pool.vocabulary) | find_dropped_terms(
+                pool.vocabulary, settings, parameters.choices
             )
-            kept |= (pool.term_documents >= MIN_TERM_DOCUMENTS) & ~dropped
-        kept = include_ngram_parts(pool.vocabulary, kept)
-        counts, mine, theirs = counts.widen(pool.vocabulary.restrict(kept))
-        numbers = np.full(kept.size, -1)
-        numbers[kept] = theirs
-        matrix = pool.matrix.select_terms(kept)
+            is_used |= (pool.term_documents >= MIN_TERM_DOCUMENTS) & ~is_excluded
+        is_used = include_ngram_parts(pool.vocabulary, is_used)
+        counts, new_ids, new_pool_ids = counts.widen(pool.vocabulary.restrict(is_used))
+
         selected = np.ones(counts.table.n_terms, np.bool_)
-        selected[mine[held]] = learnt.selected_terms[held]
-        selected &= ~find_dropped_terms(counts.table.vocabulary, settings, learnt.choices)
-        learnt = replace(
-            learnt,
+        selected[new_ids[term_occurs]] = parameters.selected_terms[term_occurs]
+        selected &= ~find_dropped_terms(counts.table.vocabulary, settings, parameters.choices)
+        parameters = replace(
+            parameters,
             selected_terms=selected,
             own_pseudo_counts=find_own_pseudo_counts(counts.table, settings),
         )
-        return cls(
-            counts,
-            settings,
-            learnt,
-            matrix._replace(terms=numbers.astype(matrix.terms.dtype)[matrix.terms]),
-        )
+
+        matrix = pool.matrix.select_terms(is_used)
+        id_of_pool_term = np.full(is_used.size, -1)
+        id_of_pool_term[is_used] = new_pool_ids
+        terms = id_of_pool_term.astype(matrix.terms.dtype)[matrix.terms]
+        return cls(counts, settings, parameters, matrix._replace(terms=terms))
 
     @cached_property
-    def _known(self) -> DocumentTermMatrix:
-        return self.pool.select_terms(self.learnt.selected_terms)
+    def _selected_pool(self) -> DocumentTermMatrix:
+        """The unlabelled documents over the selected terms."""
+        return self.pool.select_terms(self.parameters.selected_terms)
 
     @cached_property
-    def _labelled(self) -> ClassStatistics:
-        return estimate_statistics(self.counts.table, self.learnt.weights)
+    def _labelled_statistics(self) -> ClassStatistics:
+        return estimate_statistics(self.counts.table, self.parameters.weights)
 
     @cached_property
     def _counter(self) -> SoftCounter[ClassStatistics]:
+        """Counter of the weighted unlabelled documents."""
         return SoftCounter(
-            weigh_matrix(self._known, self.settings.weighting, self.counts.table),
-            self._sums(self._labelled),
+            weigh_matrix(self._selected_pool, self.settings.weighting, self.counts.table),
+            self._sum_weights(self._labelled_statistics),
         )
 
-    def learnt_with(
+    def build_result(
         self,
         weight: float,
-        shares: Floats,
-        figures: UnlabelledSummary,
-        unseen: HeldOutScores | None,
+        proportions: Floats,
+        summary: UnlabelledSummary,
+        held_out: HeldOutScores | None,
     ) -> tuple[CorpusCounts, FittedParameters]:
-        """Return the counts, and what follows from them and the unlabelled documents, calibrated on labelled ones left out, if there are any."""
-        soft = SoftCounter(self._known, self.counts.table.labelled_table).sum_statistics(shares)
-        counts = self.counts.with_layer(Layer(UNLABELLED_LAYER, weight, WEIGHT_UNIT), soft)
-        weights = self.learnt.weights
-        choices = replace(self.learnt.choices, pseudo_count=None, smoothing=None)
-        found = replace(
-            choose_terms_and_smoothing(
-                estimate_statistics(counts.table, weights),
-                counts.sample.documents,
-                self.settings,
-                choices=choices,
-            ),
-            unlabelled_summary=figures,
-        )
-        if unseen is None:
-            return counts, found
-        fitted = restore_classifier(
-            estimate_statistics(counts.table, weights), found, self.settings
-        )
-        found = add_calibration(found, fitted, unseen, unseen)
-        return counts, replace(
-            found, held_out_posteriors=calibrate_posteriors(fitted, found.calibration, unseen)
-        )
+        """Return the counts with a layer of the unlabelled documents, and the parameters.
 
-    def trial(self, weight: float) -> _Trial:
-        """Run EM with all labelled documents, and then without each fold of the sample, with the same pseudo-counts."""
-        smoothing = [self.learnt.smoothing]
-        _, shares = self.fitted(weight, smoothing)
-        sample = limit_sample(
-            remove_dropped_terms(
-                self.counts.sample.documents, self.counts.table, self.learnt, self.settings
-            ),
-            self.counts.table,
+        The parameters are calibrated on ``held_out``, the scores of held-out labelled documents, if
+        there are any.
+        """
+        soft_counts = SoftCounter(
+            self._selected_pool, self.counts.table.labelled_table
+        ).sum_statistics(proportions)
+        layer = Layer(UNLABELLED_LAYER, weight, WEIGHT_UNIT)
+        counts = self.counts.with_layer(layer, soft_counts)
+        statistics = estimate_statistics(counts.table, self.parameters.weights)
+        choices = replace(self.parameters.choices, pseudo_count=None, smoothing=None)
+        parameters = choose_terms_and_smoothing(
+            statistics, counts.sample.documents, self.settings, choices=choices
         )
+        parameters = replace(parameters, unlabelled_summary=summary)
+        if held_out is None:
+            return counts, parameters
+        classifier = restore_classifier(statistics, parameters, self.settings)
+        parameters = add_calibration(parameters, classifier, held_out, held_out)
+        posteriors = calibrate_posteriors(classifier, parameters.calibration, held_out)
+        return counts, replace(parameters, held_out_posteriors=posteriors)
+
+    def run_with_folds(self, weight: float) -> _EmRun:
+        """Run EM with all labelled documents, and without each fold of the sample.
+
+        All runs use the same pseudo-counts.
+        """
+        pseudo_counts = [self.parameters.smoothing]
+        _, proportions = self.run(weight, pseudo_counts)
+        sample = remove_dropped_terms(
+            self.counts.sample.documents, self.counts.table, self.parameters, self.settings
+        )
+        sample = limit_sample(sample, self.counts.table)
         subsets = Subsets(self.counts.table, self.counts.sample.documents)
-        folds = np.arange(len(sample)) % EM_FOLDS
-        parts = []
+        fold_indices = np.arange(len(sample)) % EM_FOLDS
+        held_out_scores = []
         for fold in range(EM_FOLDS):
-            rows = np.flatnonzero(folds == fold)
-            model, _ = self.fitted(
-                weight,
-                smoothing,
-                estimate_statistics(subsets.subtract_rows(rows), self.learnt.weights),
-            )
+            rows = np.flatnonzero(fold_indices == fold)
+            statistics = estimate_statistics(subsets.subtract_rows(rows), self.parameters.weights)
+            model, _ = self.run(weight, pseudo_counts, statistics)
             documents = sample.take(rows)
-            known = documents.matrix.select_terms(model.get_scored_terms())
+            matrix = documents.matrix.select_terms(model.get_scored_terms())
             scores, _ = model.joint_log_likelihood(
-                weigh_matrix(known, self.settings.weighting, self.counts.table)
+                weigh_matrix(matrix, self.settings.weighting, self.counts.table)
             )
-            unknown = documents.matrix.tokens - known.known_tokens
-            weights = documents.compute_weights(self._labelled)
-            parts.append(
+            held_out_scores.append(
                 HeldOutScores(
                     scores,
-                    known.known_tokens,
-                    unknown,
+                    matrix.known_tokens,
+                    documents.matrix.tokens - matrix.known_tokens,
                     documents.to_document_labels(scores.shape[1]),
-                    weights,
+                    documents.compute_weights(self._labelled_statistics),
                 )
             )
-        return _Trial(shares, HeldOutScores.concatenate(parts))
+        return _EmRun(proportions, HeldOutScores.concatenate(held_out_scores))
 
-    def fitted(
-        self, weight: float, smoothing: list[float], labelled: ClassStatistics | None = None
+    def run(
+        self,
+        weight: float,
+        pseudo_counts: list[float],
+        labelled_statistics: ClassStatistics | None = None,
     ) -> tuple[MultinomialNaiveBayes, Floats]:
-        """Return the model after EM, and the shares of the unlabelled documents as in `_Trial`; without EM if the weight is 0.
+        """Run EM; return the final model and the class proportions of the unlabelled documents.
 
-        Without ``labelled`` learn from all labelled documents. ``smoothing`` holds the pseudo-counts of the models, the first at least; those that are missing are chosen and added.
+        If the weight is 0, return the model of the labelled documents, and proportions of 0.
+        ``pseudo_counts`` contains the pseudo-count of the model of each step, at least that of the
+        first. Missing pseudo-counts are chosen and appended. ``labelled_statistics`` default to
+        those of all labelled documents.
         """
-        labelled = self._sums(labelled or self._labelled)
-        lengths = self._known.known_tokens
-        model = self._model(labelled, smoothing[0])
-        shares = np.zeros((self.pool.n_documents, labelled.n_classes))
-        for step in range(1, 1 + EM_ITERATIONS if weight else 1):
-            scores = (
-                self._counter.score(model.get_scored_terms(), _against_the_rest(model))
-                + model.log_prior
+        if labelled_statistics is None:
+            labelled_statistics = self._labelled_statistics
+        labelled_sums = self._sum_weights(labelled_statistics)
+        model = self._estimate(labelled_sums, pseudo_counts[0])
+        lengths = self._selected_pool.known_tokens
+        proportions = np.zeros((self.pool.n_documents, labelled_sums.n_classes))
+        n_iterations = EM_ITERATIONS if weight else 0
+        for step in range(1, n_iterations + 1):
+            term_scores = self._counter.score(model.get_scored_terms(), _score_vs_rest(model))
+            log_posterior = self.parameters.calibration.compute_log_posterior(
+                term_scores + model.log_prior, lengths
             )
-            shares = np.rint(
-                WEIGHT_UNIT * np.exp(self.learnt.calibration.compute_log_posterior(scores, lengths))
+            proportions = np.rint(WEIGHT_UNIT * np.exp(log_posterior))
+            sums = add_counts(
+                labelled_sums, self._counter.sum_counts(proportions), weight / WEIGHT_UNIT
             )
-            sums = add_counts(labelled, self._counter.sum_counts(shares), weight / WEIGHT_UNIT)
-            if len(smoothing) == step:
-                smoothing.append(self._smoothing(sums))
-            model = self._model(sums, smoothing[step])
-        return model, shares
+            if len(pseudo_counts) == step:
+                pseudo_counts.append(self._choose_smoothing(sums))
+            model = self._estimate(sums, pseudo_counts[step])
+        return model, proportions
 
-    def _sums(self, labelled: ClassStatistics) -> ClassStatistics:
-        """Return statistics with the sums of weights as their counts, which are all that EM needs."""
-        return replace(
-            build_training(labelled, self.learnt, self.settings).compute_weighted_statistics(),
-            cell_logs=None,
-        )
+    def _sum_weights(self, statistics: ClassStatistics) -> ClassStatistics:
+        """Return statistics whose counts are the sums of term weights, as EM needs them."""
+        training = build_training(statistics, self.parameters, self.settings)
+        return replace(training.compute_weighted_statistics(), cell_logs=None)
 
-    def _smoothing(self, sums: ClassStatistics) -> float:
-        """Return the pseudo-count that the user gave, else the one of greatest evidence."""
+    def _choose_smoothing(self, sums: ClassStatistics) -> float:
+        """Return the pseudo-count that the user set, or the one of greatest evidence."""
         if not isinstance(self.settings.smoothing, str):
-            return self.learnt.smoothing
-        sums = replace(
-            sums, cell_counts=np.ceil(sums.cell_counts * 100) / 100
-        )  # evidence takes time for each distinct sum
-        return MultinomialNaiveBayes.choose_smoothing(self._training(sums, np.nan))
+            return self.parameters.smoothing
+        # Computing the evidence takes time for each distinct sum, so the sums are rounded.
+        rounded_counts = np.ceil(sums.cell_counts * 100) / 100
+        sums = replace(sums, cell_counts=rounded_counts)
+        return MultinomialNaiveBayes.choose_smoothing(self._build_training(sums, np.nan))
 
-    def _model(self, sums: ClassStatistics, smoothing: float) -> MultinomialNaiveBayes:
-        """Return the model of sums of weights."""
-        return MultinomialNaiveBayes(self._training(sums, smoothing), sums)
+    def _estimate(self, sums: ClassStatistics, smoothing: float) -> MultinomialNaiveBayes:
+        """Return the model of sums of term weights."""
+        return MultinomialNaiveBayes(self._build_training(sums, smoothing), sums)
 
-    def _training(self, sums: ClassStatistics, smoothing: float) -> Training:
-        settings = replace(self.settings, weighting="counts")
+    def _build_training(self, sums: ClassStatistics, smoothing: float) -> Training:
         return Training(
             sums,
-            self.learnt.selected_terms & sums.term_occurs,
+            self.parameters.selected_terms & sums.term_occurs,
             smoothing,
-            settings,
-            term_pseudo_counts=self.learnt.own_pseudo_counts,
+            replace(self.settings, weighting="counts"),
+            term_pseudo_counts=self.parameters.own_pseudo_counts,
         )
