@@ -1,4 +1,7 @@
-"""Scores of documents, and answers: exactly one for each document, in order, even if it cannot be read."""
+"""Score documents with a model, and build one answer for each document, in order.
+
+A document that cannot be read has an answer too, with its problem.
+"""
 
 from __future__ import annotations
 
@@ -23,65 +26,73 @@ if TYPE_CHECKING:
     from nbtext.prediction.posterior import Posterior, SetPredictor
     from nbtext.type_names import Floats, Ints
 
-# Reasons to abstain. EMPTY and NO_KNOWN_TERMS are also notices beside the answer that every
-# document without known terms gets; FULL_SET is a notice alone.
+# Reasons to abstain. EMPTY and NO_KNOWN_TERMS are also notices, next to the prediction that every
+# document without known terms gets. FULL_SET is only a notice.
 IMPOSSIBLE = "impossible"
-"""Every class has probability zero, as maximum likelihood may have it."""
+"""Every class has probability zero, which can happen with maximum likelihood."""
 
 EMPTY = "empty"
-"""The document holds nothing but white space."""
+"""The document contains only white space."""
 
 NO_KNOWN_TERMS = "no-known-terms"
-"""The document holds no term that the model knows."""
+"""The document contains no term of the model."""
 
 LOW_PROBABILITY = "low-probability"
-"""The best answer is less probable than the threshold, or abstaining costs less."""
+"""The probability of the best class is below the threshold, or abstaining costs less."""
 
 LOW_PRECISION = "low-precision"
-"""Answers with such a probability are wrong more often than was asked for."""
+"""Predictions with this probability are not as precise as required."""
 
 EMPTY_SET = "empty-set"
-"""No class is probable enough for a set that holds the truth as often as promised."""
+"""No class is probable enough for a prediction set with the guaranteed coverage."""
 
 FULL_SET = "full-set"
-"""Every class is probable enough; a notice, not a reason to abstain."""
+"""Every class is in the prediction set. A notice, not a reason to abstain."""
 
 NO_LABEL = "no-label"
-"""The document has most probably none of the labels."""
+"""The multi-label document most probably has none of the labels."""
 
 ATYPICAL = "atypical"
-"""The document is less likely than the threshold, compared with training documents of its length."""
+"""The document is less typical, compared with training documents of its length, than required."""
 
 
 class RankedClass(NamedTuple):
-    """One class for one document: p(C_k | d), and log p(d, C_k) and the log odds of p(C_k | d) in nats."""
+    """One class for one document."""
 
     label: str
     probability: float
+    """p(C_k | d)."""
     score: float
+    """log p(d, C_k), in nats."""
     log_odds: float
+    """Log odds of p(C_k | d), in nats."""
 
 
 class Answer(NamedTuple):
-    """The answer to one document: its labels with their probabilities, or the reason to abstain."""
+    """The predicted labels of one document, or the reason to abstain."""
 
     id: str
     labels: tuple[str, ...] = ()
-    """The labels that the document got, the most probable first; one if it can have one only, those of its set if sets were asked for."""
+    """The predicted labels, the most probable first.
+
+    A single label, unless the model is multi-label or prediction sets were requested.
+    """
     probabilities: tuple[float, ...] = ()
-    """Of each label."""
+    """Probability of each label."""
     abstained: str | None = None
+    """Reason to abstain, or None."""
     problem: DocumentError | None = None
+    """Why the document could not be read, or None."""
     notice: str | None = None
     expected_cost: float | None = None
     ranked: tuple[RankedClass, ...] = ()
-    """The most probable classes, as many as were asked for, or those of the set."""
+    """The most probable classes, as many as requested, or the classes of the prediction set."""
     columns: tuple[str, ...] = ()
-    """Those of the document."""
+    """Extra columns of the document."""
 
     @property
     def label(self) -> str | None:
-        """The most probable label that the document got, None where it abstains."""
+        """The most probable predicted label, or None without a prediction."""
         return self.labels[0] if self.labels else None
 
     @property
@@ -92,17 +103,19 @@ class Answer(NamedTuple):
 
 @dataclass()
 class AnswerCounts:
-    """How many answers of a stream are of some kind."""
+    """Numbers of special answers in a stream."""
 
     n_abstained: int = 0
     n_without_known_terms: int = 0
-    """Answers to documents without a term that the model knows: all have the same."""
+    """Documents without a term of the model, which all get the same prediction."""
 
     def observe(self, answers: Iterable[Answer]) -> Iterator[Answer]:
-        """Yield the answers, counted."""
+        """Yield the answers unchanged, and count them."""
         for answer in answers:
-            self.n_abstained += answer.abstained is not None
-            self.n_without_known_terms += answer.notice in (EMPTY, NO_KNOWN_TERMS)
+            if answer.abstained is not None:
+                self.n_abstained += 1
+            if answer.notice in (EMPTY, NO_KNOWN_TERMS):
+                self.n_without_known_terms += 1
             yield answer
 
 
@@ -121,7 +134,7 @@ class ScoredBlock(NamedTuple):
         return self.posterior.logs
 
     def take(self, rows: Ints) -> ScoredBlock:
-        """Return some of the documents, as copies."""
+        """Return a copy with the documents in ``rows``."""
         documents = [self.documents[row] for row in rows.tolist()]
         return ScoredBlock(
             documents,
@@ -133,40 +146,43 @@ class ScoredBlock(NamedTuple):
 
     @property
     def labels(self) -> list[Label]:
-        """The true label of each document, the empty text of one without."""
+        """The true label of each document; "" for documents without a label."""
         return [document.label or "" for document in self.documents]
 
 
 def score_documents(
     model: FittedModel, documents: Iterable[Document], block_size: int = BLOCK_DOCUMENTS
 ) -> Iterator[ScoredBlock]:
-    """Score a stream of documents, at most ``at_once`` at a time; those that could not be read count as empty."""
+    """Score a stream of documents, at most ``block_size`` at a time.
+
+    Unreadable documents are scored as empty documents.
+    """
     for block in split_into_blocks(documents, count_document_bytes, block_size):
         counts = model.count_texts(*collect_contents(block))
         for rows in iter_blocks(np.arange(len(block)), 1, model.max_block_documents):
-            yield ScoredBlock(block[rows[0] : rows[-1] + 1], *model.score_counts(counts.take(rows)))
+            block_documents = block[rows[0] : rows[-1] + 1]
+            yield ScoredBlock(block_documents, *model.score_counts(counts.take(rows)))
 
 
 def explain_missing_terms(document: Document) -> str:
-    """Return why a document without known terms has the answer that every such document gets."""
+    """Return why a document has no known terms: `EMPTY` or `NO_KNOWN_TERMS`."""
     return NO_KNOWN_TERMS if document.digest_bytes.strip() else EMPTY
 
 
 class ScoredRow(NamedTuple):
-    """A scored document with all that its answer is made of."""
+    """A scored document with all data for its answer."""
 
     document: Document
     class_index: int
-    """Of the class that the decision rule predicts; negative if it predicts none."""
+    """Class that the decision rule predicts; negative if it predicts none."""
     probability: float
-    """Of that class; nan where no class is possible."""
+    """Probability of that class; nan if no class is possible."""
     expected_cost: float | None
     n_known_tokens: int
-    """Known tokens."""
     is_typical: bool
     ranked: tuple[RankedClass, ...] = ()
     members: tuple[RankedClass, ...] = ()
-    """Those of the set that the document gets, the most probable first."""
+    """Classes of the predicted set, the most probable first."""
 
 
 def iter_scored_rows(
@@ -178,39 +194,54 @@ def iter_scored_rows(
     top_k: int = 0,
     sets: SetPredictor | None = None,
 ) -> Iterator[ScoredRow]:
-    """Yield the documents of a block, in order; arguments are as `iter_answers` takes them."""
+    """Yield the documents of a block, in order. The arguments are those of `iter_answers`."""
     decision = block.posterior.decide(rule)
     is_typical = np.ones(len(block.documents), np.bool_)
     if min_typicality:
         is_typical = measure_typicality(model, block) >= min_typicality
     is_member = None if sets is None else sets.predict_mask(block.log_posterior)
+
+    # Ranking all classes takes long, so no document is ranked unless it is needed.
     needs_ranking = top_k > 0 or is_member is not None
-    posterior = (
-        block.posterior if needs_ranking else block.posterior[:0]
-    )  # of no document: to rank all classes takes long
-    orders = np.argsort(-posterior.logs, axis=1, kind="stable")
-    by_class = (np.exp(posterior.logs), block.scores, posterior.compute_log_odds())
+    ranked_posterior = block.posterior if needs_ranking else block.posterior[:0]
+    orders = np.argsort(-ranked_posterior.logs, axis=1, kind="stable")
+    probabilities = np.exp(ranked_posterior.logs)
+    log_odds = ranked_posterior.compute_log_odds()
+    classes = model.classes
 
-    def ranked_classes(place: int, numbers: Ints) -> tuple[RankedClass, ...]:
-        figures = (values[place, numbers].tolist() for values in by_class)
-        names = [model.classes[number] for number in numbers.tolist()]
-        return tuple(map(RankedClass, names, *figures))
+    def rank_classes(row: int, class_indices: Ints) -> tuple[RankedClass, ...]:
+        return tuple(
+            map(
+                RankedClass,
+                [classes[index] for index in class_indices.tolist()],
+                probabilities[row, class_indices].tolist(),
+                block.scores[row, class_indices].tolist(),
+                log_odds[row, class_indices].tolist(),
+            )
+        )
 
-    columns = (*decision, block.lengths, is_typical)
-    rows = zip(block.documents, *(column.tolist() for column in columns), strict=True)
-    for place, (document, class_number, probability, cost, n_known, typical) in enumerate(rows):
+    rows = zip(
+        block.documents,
+        decision.predictions.tolist(),
+        decision.probabilities.tolist(),
+        decision.expected_costs.tolist(),
+        block.lengths.tolist(),
+        is_typical.tolist(),
+        strict=True,
+    )
+    for row, (document, class_index, probability, cost, n_known, typical) in enumerate(rows):
         members: tuple[RankedClass, ...] = ()
         if is_member is not None:
-            order = orders[place]
-            members = ranked_classes(place, order[is_member[place][order]])
+            order = orders[row]
+            members = rank_classes(row, order[is_member[row][order]])
         yield ScoredRow(
             document,
-            class_number,
+            class_index,
             probability,
             expected_cost=None if rule.costs is None else cost,
             n_known_tokens=n_known,
             is_typical=typical,
-            ranked=ranked_classes(place, orders[place][:top_k]) if top_k else members,
+            ranked=rank_classes(row, orders[row][:top_k]) if top_k else members,
             members=members,
         )
 
@@ -224,24 +255,30 @@ def iter_answers(
     top_k: int = 0,
     sets: SetPredictor | None = None,
 ) -> Iterator[Answer]:
-    """Yield the answer to each document that the model has scored, in order, with its ``top_k`` most probable classes, or those of its set.
+    """Yield the answer to each document that the model has scored, in order.
 
-    It abstains where less than a share ``min_typicality`` of the training documents of about the same length are less likely; raises `UsageError`
-    if the model does not know that.
+    An answer contains the ``top_k`` most probable classes, or the classes that ``sets`` predicts.
+    Abstain if less than a proportion ``min_typicality`` of the training documents of about the
+    same length are less likely. Raise `UsageError` if the model cannot measure typicality.
     """
     sets = model.posterior_type.select_set_predictor(rule, sets)
-    predicted = _with_class if sets is None else look_up_kind(_WITH_SETS, model.posterior_type)
+    add_labels = _add_class
+    if sets is not None:
+        add_labels = look_up_kind(_SET_FUNCTIONS, model.posterior_type)
     for block in scored_blocks:
         for row in iter_scored_rows(
             block, model, rule, min_typicality=min_typicality, top_k=top_k, sets=sets
         ):
-            yield build_answer(row, model.classes, predicted)
+            yield build_answer(row, model.classes, add_labels)
 
 
 def build_answer(
-    row: ScoredRow, classes: list[str], predicted: Callable[[Answer, ScoredRow, list[str]], Answer]
+    row: ScoredRow, classes: list[str], add_labels: Callable[[Answer, ScoredRow, list[str]], Answer]
 ) -> Answer:
-    """Return the answer to a document, or why there is none; ``predicted`` adds the labels that it gets."""
+    """Return the answer to a document.
+
+    ``add_labels`` returns an answer with the predicted labels, or with the reason to abstain.
+    """
     document = row.document
     if document.problem is not None:
         return Answer(document.id, problem=document.problem)
@@ -254,60 +291,65 @@ def build_answer(
         return answer._replace(abstained=ATYPICAL)
     if not row.n_known_tokens:
         answer = answer._replace(notice=explain_missing_terms(document))
-    found = predicted(answer, row, classes)
-    return found if found.abstained is None else found._replace(notice=None)
+    answer = add_labels(answer, row, classes)
+    if answer.abstained is not None:
+        return answer._replace(notice=None)
+    return answer
 
 
 def measure_typicality(model: FittedModel, scored: ScoredTexts | ScoredBlock) -> Floats:
-    """Return the share of training documents of about its length that are less likely per token than a scored text, shape (n_docs,).
+    """Return the typicality of scored texts, shape (n_docs,).
 
-    Raises `UsageError` if the model keeps no likelihoods of training documents.
+    It is the proportion of training documents of about the same length that are less likely per
+    token. Raise `UsageError` if the model has no likelihoods of training documents.
     """
     per_token = compute_log_likelihood_per_token(
         model.classifier, scored.scores, scored.lengths, scored.unknown_tokens
     )
-    if model.parameters.typicality is None or per_token is None:
+    typicality = model.parameters.typicality
+    if typicality is None or per_token is None:
         raise UsageError(
             "the model does not know what is typical",
             hint="train --classifier multinomial on counts, with smoothing, calibration and a "
             "sample of at least 50 documents, "
             "and without values beside the text",
         )
-    return model.parameters.typicality.compute_proportion_below(*per_token)
+    return typicality.compute_proportion_below(*per_token)
 
 
-def _with_class(answer: Answer, row: ScoredRow, classes: list[str]) -> Answer:
-    """Return the answer of the predicted class, or of none."""
+def _add_class(answer: Answer, row: ScoredRow, classes: list[str]) -> Answer:
+    """Return the answer with the predicted class, or with the reason to predict none."""
     if row.class_index < 0:
         reason = LOW_PRECISION if row.class_index == IMPRECISE else LOW_PROBABILITY
         return answer._replace(abstained=answer.notice or reason)
     return answer._replace(labels=(classes[row.class_index],), probabilities=(row.probability,))
 
 
-def _with_set(answer: Answer, row: ScoredRow, classes: list[str]) -> Answer:
-    """Return the answer of a set of classes that holds the true one as often as promised."""
+def _add_class_set(answer: Answer, row: ScoredRow, classes: list[str]) -> Answer:
+    """Return the answer with a prediction set of classes."""
     if not row.members:
         return answer._replace(abstained=EMPTY_SET)
+    answer = _add_members(answer, row)
     is_full = len(row.members) == len(classes)
-    return _with_members(answer, row)._replace(
-        notice=answer.notice or (FULL_SET if is_full else None)
-    )
+    if is_full and answer.notice is None:
+        return answer._replace(notice=FULL_SET)
+    return answer
 
 
-def _with_labels(answer: Answer, row: ScoredRow, classes: list[str]) -> Answer:
-    """Return the answer of several labels."""
+def _add_label_set(answer: Answer, row: ScoredRow, classes: list[str]) -> Answer:
+    """Return the answer with the labels of a multi-label document."""
     del classes
     if not row.members:
         return answer._replace(abstained=answer.notice or NO_LABEL)
-    return _with_members(answer, row)
+    return _add_members(answer, row)
 
 
-def _with_members(answer: Answer, row: ScoredRow) -> Answer:
-    labels = tuple(member.label for member in row.members)
+def _add_members(answer: Answer, row: ScoredRow) -> Answer:
     return answer._replace(
-        labels=labels, probabilities=tuple(member.probability for member in row.members)
+        labels=tuple(member.label for member in row.members),
+        probabilities=tuple(member.probability for member in row.members),
     )
 
 
-_WITH_SETS = {ClassPosterior: _with_set, LabelPosterior: _with_labels}
-"""By the kind of labels."""
+_SET_FUNCTIONS = {ClassPosterior: _add_class_set, LabelPosterior: _add_label_set}
+"""Functions that add a set of labels to an answer, by kind of posterior."""
