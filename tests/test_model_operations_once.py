@@ -154,6 +154,7 @@ def test_what_the_ledger_knows_is_forgotten_once(
             len(before) - len(rest),
             len(last) - (len(before) - len(rest)),
         )
+        assert result.ledger is not None
         assert known(result.ledger, corpus) == rest
         assert saved(model.learn(result.counts), tmp_path) == saved(
             fitted({}, as_corpus(rest)), tmp_path

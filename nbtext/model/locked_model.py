@@ -1,8 +1,9 @@
-"""A model file under its lock: one process reads, changes and replaces it, with its ledger and a backup, while others may read it.
+"""Operations on a model file under its lock: update, forget, merge and promote.
 
-Every replacement goes the same way: the backup first, then the model, which has its ledger in it, with one rename. `promote` removes the model from
-its old place last. So a process that is killed leaves the old model or the new one, and `promote` can be repeated until the new model is gone from its
-old place.
+One process at a time reads, changes and replaces a model file, while other processes may read it.
+Every operation writes the backup first and then the model, with its ledger, by one rename.
+`promote` removes the new model from its old path last. So if the process is killed, either the old
+model or the new one is complete, and `promote` can be repeated.
 """
 
 from __future__ import annotations
@@ -20,9 +21,14 @@ from nbtext.fitted_model import require_additive
 from nbtext.model.text_classifier import TextClassifier
 from nbtext.progress import track_progress
 from nbtext.settings import CLASSIFIERS
-from nbtext.store.atomic import BACKUP_SUFFIX as BACKUP
-from nbtext.store.atomic import LOCK_SUFFIX as LOCK
-from nbtext.store.atomic import check_replaceable, keep_backup, lock_path, replace_file
+from nbtext.store.atomic import (
+    BACKUP_SUFFIX,
+    LOCK_SUFFIX,
+    check_replaceable,
+    keep_backup,
+    lock_path,
+    replace_file,
+)
 from nbtext.store.ledger import Ledger
 from nbtext.store.model_file import (
     NO_MODEL_DIGEST,
@@ -36,59 +42,72 @@ from nbtext.store.model_file import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nbtext.model.operations import DocumentBatch, LedgerUpdate
+    from nbtext.model.operations import DocumentBatch, LedgerRemoval, LedgerUpdate
     from nbtext.model.parallel_corpus import CountedCorpus
     from nbtext.model.unlabelled import UnlabelledDocuments
 
 
 class LockedModelFile:
-    """A model file under its lock. There may be no model yet."""
+    """A model file whose lock this process holds. The file need not exist yet."""
 
     def __init__(self, path: str, *, backup: bool) -> None:
         self.path = path
-        self._backup = backup
+        self._has_backup = backup
 
     def load(self) -> TextClassifier:
-        """Load the model; raise as `TextClassifier.load` does."""
+        """Load the model; raise `ModelError` if it is missing or damaged."""
         return TextClassifier.load(self.path)
 
     def read_ledger(self) -> Ledger | None:
-        """Return the ledger of the model, None if it has none; raise `ModelError` if it is damaged: a change would lose it."""
-        return _ledger_in(self.path)
+        """Return the ledger of the model, or None if it has none.
+
+        Raise `ModelError` if the ledger is damaged, because a change would lose it.
+        """
+        return _read_ledger(self.path)
 
     def replace(self, model: TextClassifier, ledger: Ledger | None = None) -> None:
-        """Replace the file by a model, with a ledger or without one; raise `PathError`, and leave it as it was."""
-        model.save(self.path, b"" if ledger is None else ledger.to_bytes(), self._before)
+        """Replace the file by a model and its ledger.
+
+        Raise `PathError` if the file cannot be written; it is then unchanged.
+        """
+        ledger_bytes = b"" if ledger is None else ledger.to_bytes()
+        model.save(self.path, ledger_bytes, self._keep_backup)
 
     def replace_content(self, content: bytes) -> None:
-        """Replace as `replace` does, by the bytes of a model file."""
-        replace_file(self.path, lambda file: file.writelines((content,)), self._before)
+        """Replace the file by the bytes of a model file.
 
-    def _before(self, target: Path) -> None:
-        if self._backup:
+        Raise `PathError` if the file cannot be written; it is then unchanged.
+        """
+        replace_file(self.path, lambda file: file.writelines((content,)), self._keep_backup)
+
+    def _keep_backup(self, target: Path) -> None:
+        if self._has_backup:
             keep_backup(target)
 
 
-def _ledger_in(path: str) -> Ledger | None:
-    """Return the ledger in a model file, None if it has none; raise `ModelError` if it is damaged."""
+def _read_ledger(path: str) -> Ledger | None:
+    """Return the ledger of a model file, or None if it has none."""
     content = read_ledger_bytes(path)
+    if not content:
+        return None
     try:
-        return Ledger.from_bytes(content) if content else None
+        return Ledger.from_bytes(content)
     except ModelError as problem:
         problem.where = path
         raise
 
 
 def load_with_ledger(path: str) -> tuple[TextClassifier, Ledger | None]:
-    """Return a model and its ledger, or None for one that cannot be used; both of the same moment, even while another process writes them.
+    """Return a model and its ledger; the ledger is None if it is missing or damaged.
 
-    Raises as `TextClassifier.load` does.
+    Both belong to the same version of the file, even while another process replaces it. Raise
+    `ModelError` if the model is missing or damaged.
     """
     while True:
         digest = read_digest(path)
         model = TextClassifier.load(path)
         try:
-            ledger = _ledger_in(path)
+            ledger = _read_ledger(path)
         except ModelError:
             ledger = None
         if read_digest(path) == digest:
@@ -96,23 +115,21 @@ def load_with_ledger(path: str) -> tuple[TextClassifier, Ledger | None]:
 
 
 def import_dependencies() -> None:
-    """Import what changing a model needs, before a lock is taken: others do not wait for it, and if it cannot be loaded nothing is begun.
+    """Import the modules that change a model, before a lock is taken.
 
-    What a setting alone asks for, such as a stemmer, is left out.
+    Other processes then wait less, and an import that fails leaves the file unchanged. Modules
+    that only a certain setting needs, such as a stemmer, are not imported.
     """
-    needed = (
+    import_module("numpy.ma")  # numpy's set functions import it
+    for name in (
         "language_model.smoothing",
         "metrics.outcomes",
         "model.training",
         "model.description",
         "model.python_input",
         "version",
-    )
-    for name in (
-        "numpy.ma",
-        *(f"nbtext.{module}" for module in needed),
-    ):  # numpy wants the first for sets
-        import_module(name)
+    ):
+        import_module(f"nbtext.{name}")
     for name in CLASSIFIERS:
         load_classifier_class(name)
 
@@ -121,9 +138,10 @@ def import_dependencies() -> None:
 def lock_model(
     path: str, *, lock_timeout: float, backup: bool = False, is_new: bool = False
 ) -> Iterator[LockedModelFile]:
-    """Hold the lock of a model file; raises `LockedError` if another process does for ``lock_timeout`` seconds.
+    """Hold the lock of a model file.
 
-    With ``is_new`` nothing that may be there is read: the model to be written needs nothing more than made it.
+    If ``is_new``, the file is only written, and the modules that made the model are imported
+    already. Raise `LockedError` if another process holds the lock for ``lock_timeout`` seconds.
     """
     import_module("nbtext.store.joblib_stream")
     if not is_new:
@@ -133,27 +151,27 @@ def lock_model(
 
 
 class UpdateResult(NamedTuple):
-    """What became of a model that learnt more documents."""
+    """A model after documents were added."""
 
     model: TextClassifier
-    """As it is in the file now."""
+    """The model that the file contains now."""
     n_documents_before: float
     had_ledger: bool
-    """Whether there was a ledger that could be used."""
+    """Whether the file had a ledger."""
     ledger_update: LedgerUpdate | None
-    """With a ledger: which documents were new."""
+    """Numbers of new, moved and known documents; None if the ledger was not used."""
 
 
 class UnlabelledAction(NamedTuple):
-    """What becomes of the part of a model that unlabelled documents made, when labelled ones change."""
+    """Effect of a change of labelled documents on the layer of unlabelled documents."""
 
     pool: UnlabelledDocuments | None = None
-    """Unlabelled documents to learn from again."""
+    """Unlabelled documents to train on again."""
     is_dropped: bool = False
-    """Whether the part goes; a model that has one cannot be changed otherwise."""
+    """Whether the layer is removed. A model that has one cannot be changed otherwise."""
 
     def drop_from(self, model: TextClassifier) -> None:
-        """Let a model forget unlabelled documents if that is wanted and there are any."""
+        """Remove the unlabelled documents from a model if that is requested and it has any."""
         if self.is_dropped and model.fitted.parameters.unlabelled_summary is not None:
             model.learn()
 
@@ -170,46 +188,46 @@ def update(
     lock_timeout: float,
     backup: bool = False,
 ) -> UpdateResult:
-    """Add documents to the model in a file; of a `DocumentBatch` those that its ledger does not know, and move those that it knows under another label.
+    """Add documents, which ``counting_model`` counted, to the model in a file.
 
-    The documents were counted by ``counted_by``. Raises `ModelError` if the model was replaced since by one that counts otherwise, `UsageError` if it
-    cannot be changed, `NotInModelError` for a document to be moved that it does not hold, and `LockedError`.
+    For a `DocumentBatch`, skip documents that are in the ledger with the same label, and move
+    documents that are in the ledger with another label.
+
+    Raise `ModelError` if another process replaced the model by one that counts differently,
+    `UsageError` if the model cannot be changed, `NotInModelError` for a document to be moved that
+    the model does not contain, and `LockedError`.
     """
     from nbtext.model.operations import DocumentBatch, add_batch
 
     with lock_model(path, lock_timeout=lock_timeout, backup=backup) as file:
-        model = _loaded_to_change(file, counting_model, unlabelled)
-        n_before = model.counts.labelled_statistics.n_documents
-        if not isinstance(documents, DocumentBatch):
-            ledger = file.read_ledger()
-            file.replace(
-                model.learn(
-                    model.counts if documents is None else model.counts + documents.counts,
-                    unlabelled.pool,
-                ),
-                ledger,
-            )
-            return UpdateResult(model, n_before, ledger is not None, None)
+        model = _load_to_change(file, counting_model, unlabelled)
+        n_documents_before = model.counts.labelled_statistics.n_documents
         ledger = file.read_ledger()
+        had_ledger = ledger is not None
+        if not isinstance(documents, DocumentBatch):
+            counts = model.counts if documents is None else model.counts + documents.counts
+            file.replace(model.learn(counts, unlabelled.pool), ledger)
+            return UpdateResult(model, n_documents_before, had_ledger, None)
+
         try:
-            learnt = add_batch(model.counts, ledger or Ledger.empty(), documents)
+            ledger_update = add_batch(model.counts, ledger or Ledger.empty(), documents)
         except NotInModelError as problem:
             problem.set_document_name(documents.names[problem.index])
             problem.hint = "the ledger says otherwise; begin a new one with nbtext train --once"
             raise
-        if learnt.n_new or learnt.n_moved:
-            file.replace(model.learn(learnt.counts, unlabelled.pool), learnt.ledger)
-        return UpdateResult(model, n_before, ledger is not None, learnt)
+        if ledger_update.n_new or ledger_update.n_moved:
+            file.replace(model.learn(ledger_update.counts, unlabelled.pool), ledger_update.ledger)
+        return UpdateResult(model, n_documents_before, had_ledger, ledger_update)
 
 
 class ForgetResult(NamedTuple):
-    """What became of a model that forgot documents."""
+    """A model after documents were removed."""
 
     model: TextClassifier
-    """As it is in the file now."""
+    """The model that the file contains now."""
     n_removed: int
     n_unknown: int
-    """With ``once``: documents that the ledger does not know."""
+    """With ``once``: documents that are not in the ledger."""
 
 
 def forget(
@@ -222,43 +240,57 @@ def forget(
     lock_timeout: float,
     backup: bool = False,
 ) -> ForgetResult:
-    """Take documents out of the model in a file, and out of its ledger; with ``once`` those that the ledger knows.
+    """Remove documents, which ``counting_model`` counted, from the model in a file and its ledger.
 
-    Raises as `update` does, `NotInModelError` for a document that the model does not hold, and `UsageError` with ``once`` without a ledger.
+    With ``once`` remove only documents that are in the ledger.
+
+    Raise `ModelError` if another process replaced the model by one that counts differently,
+    `UsageError` if the model cannot be changed or ``once`` is set without a ledger,
+    `NotInModelError` for a document that the model does not contain, and `LockedError`.
     """
-    from nbtext.model.operations import remove_batch, remove_from_ledger
-
     with lock_model(path, lock_timeout=lock_timeout, backup=backup) as file:
-        model = _loaded_to_change(file, counting_model, unlabelled)
+        model = _load_to_change(file, counting_model, unlabelled)
         try:
-            if once:
-                ledger = file.read_ledger()
-                if ledger is None:
-                    raise UsageError(
-                        "the model has no ledger", where=path, hint="forget without --once"
-                    )
-                counts, ledger, n_forgotten, unknown = remove_batch(model.counts, ledger, batch)
-            else:
-                counts = forget_documents(model.counts, batch.counts)
-                n_forgotten = batch.fingerprints.size
-                unknown = 0
-                ledger = file.read_ledger()
-                ledger = None if ledger is None else remove_from_ledger(ledger, batch)
+            removal = _remove_documents(file, model, batch, once=once)
         except NotInModelError as problem:
-            raise problem.set_document_name(batch.names[problem.index]) from None
-        if n_forgotten:
-            file.replace(model.learn(counts, unlabelled.pool), ledger)
-        return ForgetResult(model, n_forgotten, unknown)
+            raise problem.set_document_name(batch.names[problem.number]) from None
+        if removal.n_removed:
+            file.replace(model.learn(removal.counts, unlabelled.pool), removal.ledger)
+        return ForgetResult(model, removal.n_removed, removal.n_unknown)
 
 
-def _loaded_to_change(
-    file: LockedModelFile, counted_by: TextClassifier, unlabelled: UnlabelledAction
+def _remove_documents(
+    file: LockedModelFile, model: TextClassifier, batch: DocumentBatch, *, once: bool
+) -> LedgerRemoval:
+    """Subtract documents from the counts of a model, and remove them from its ledger."""
+    from nbtext.model.operations import LedgerRemoval, remove_batch, remove_from_ledger
+
+    if once:
+        ledger = file.read_ledger()
+        if ledger is None:
+            raise UsageError(
+                "the model has no ledger", where=file.path, hint="forget without --once"
+            )
+        return remove_batch(model.counts, ledger, batch)
+
+    counts = forget_documents(model.counts, batch.counts)
+    ledger = file.read_ledger()
+    if ledger is not None:
+        ledger = remove_from_ledger(ledger, batch)
+    return LedgerRemoval(counts, ledger, n_removed=batch.fingerprints.size, n_unknown=0)
+
+
+def _load_to_change(
+    file: LockedModelFile, counting_model: TextClassifier, unlabelled: UnlabelledAction
 ) -> TextClassifier:
-    """Load the model to change, without its unlabelled documents if these are dropped. Raise `ModelError` if another process replaced it by one that counts differently."""
+    """Load the model to change, without its unlabelled documents if they are dropped.
+
+    Raise `ModelError` if another process replaced it by a model that counts differently.
+    """
     from nbtext.model.operations import find_counting_difference
 
     model = file.load()
-    difference = find_counting_difference(counted_by, model)
+    difference = find_counting_difference(counting_model, model)
     if difference is not None:
         raise ModelError(
             f"another process replaced it by a model that counts differently, by {difference}",
@@ -271,11 +303,12 @@ def _loaded_to_change(
 
 
 class ModelToMerge(NamedTuple):
-    """A model to be merged, with its ledger if it has one that can be used."""
+    """A model to be merged."""
 
     path: str
     model: TextClassifier
     ledger: Ledger | None
+    """None if the ledger is missing or damaged."""
 
 
 class MergedModels(NamedTuple):
@@ -284,100 +317,108 @@ class MergedModels(NamedTuple):
     model: TextClassifier
     models: list[ModelToMerge]
     ledger: Ledger | None
-    """Of all the models; None if none has one."""
+    """The ledgers of all models joined; None if no model has one."""
     n_repeated: int
-    """Documents that several of the ledgers know."""
+    """Documents that are in several ledgers."""
 
 
 def merge(
     paths: Sequence[str], path: str, *, lock_timeout: float, backup: bool = False
 ) -> MergedModels:
-    """Write the sum of models, with their ledgers joined; the file may be one of them. Raises as `merged` does, and `LockedError`."""
+    """Write the sum of models to ``path``, with their ledgers joined; it may be one of ``paths``.
+
+    Raise `UsageError` if the models count differently or cannot be changed exactly, and
+    `LockedError`.
+    """
     from nbtext.model.operations import join_ledgers, merge_models
 
     with lock_model(path, lock_timeout=lock_timeout, backup=backup) as file:
-        parts = [
-            ModelToMerge(part, *load_with_ledger(part))
-            for part in track_progress(paths, "model", len(paths))
+        models = [
+            ModelToMerge(model_path, *load_with_ledger(model_path))
+            for model_path in track_progress(paths, "model", len(paths))
         ]
-        model = merge_models([part.model for part in parts], paths)
-        ledger, repeated = join_ledgers([part.ledger for part in parts if part.ledger is not None])
-        file.replace(model, ledger)
-    return MergedModels(model, parts, ledger, repeated)
+        merged_model = merge_models([source.model for source in models], paths)
+        ledgers = [source.ledger for source in models if source.ledger is not None]
+        ledger, n_repeated = join_ledgers(ledgers)
+        file.replace(merged_model, ledger)
+    return MergedModels(merged_model, models, ledger, n_repeated)
 
 
 def promote(
     new_path: str, path: str, *, lock_timeout: float, backup: bool = False
 ) -> TextClassifier:
-    """Replace the model at ``path``, if there is one, by the model at ``new`` with its ledger; return the new model.
+    """Replace the model at ``path``, if it exists, by the model at ``new_path`` with its ledger.
 
-    Raises `ModelError` if the new model is missing, or it or its ledger is damaged or refused, `UsageError` if both are the same file or a ledger would be
-    lost, `LockedError`, and `PathError`. In all these cases nothing has changed, but for the one in which the message says otherwise.
+    Return the new model. Raise `ModelError` if the new model is missing, or it or its ledger is
+    damaged or refused, `UsageError` if both paths are the same file or a ledger would be lost,
+    `LockedError`, and `PathError`. Unless the message says otherwise, nothing has changed then.
     """
     check_replaceable(path)
-    _require_apart(new_path, path, backup=backup)
+    _require_distinct_paths(new_path, path, backup=backup)
     model = TextClassifier.load(new_path)
     content = read_model_bytes(new_path)
     check_replaceable(new_path)
     import_dependencies()
     with ExitStack() as locks:
-        for place in sorted(
-            (new_path, path), key=os.path.realpath
-        ):  # everybody in one order, so that two do not wait for each other
-            locks.enter_context(lock_path(place, lock_timeout))
+        # All processes lock in the same order, so that no two wait for each other.
+        for locked_path in sorted((new_path, path), key=os.path.realpath):
+            locks.enter_context(lock_path(locked_path, lock_timeout))
         if read_digest(new_path) != extract_digest(content):
             raise ModelError("was replaced while it was read", where=new_path, hint="run it again")
-        if _ledger_in(new_path) is None:
+        if _read_ledger(new_path) is None:
             _require_no_ledger(path, new_path)
-        if not _is_content(content, path):
+        # If an earlier attempt wrote the content already, the backup must stay.
+        if not _has_content(path, content):
             LockedModelFile(path, backup=backup).replace_content(content)
-        _remove(new_path, path)
+        _remove_promoted(new_path, path)
     return model
 
 
-def _require_apart(new: str, path: str, *, backup: bool) -> None:
-    """Raise `UsageError` if the new model is where the other one is, or where something is kept that belongs to that."""
-    source = os.path.realpath(new)
+def _require_distinct_paths(new_path: str, path: str, *, backup: bool) -> None:
+    """Raise `UsageError` if the new model is the old one, or is its backup or lock file."""
+    source = os.path.realpath(new_path)
     target = os.path.realpath(path)
     if source == target:
-        raise UsageError("is the model itself", where=new, hint="name the file of another model")
-    if backup and source == target + BACKUP:
+        raise UsageError(
+            "is the model itself", where=new_path, hint="name the file of another model"
+        )
+    if backup and source == target + BACKUP_SUFFIX:
         raise UsageError(
             "is where --backup keeps the model that is replaced",
-            where=new,
+            where=new_path,
             hint="leave out --backup",
         )
-    if source == target + LOCK:
+    if source == target + LOCK_SUFFIX:
         raise UsageError(
-            f"has a name that belongs to {path}", where=new, hint="give it another one"
+            f"has a name that belongs to {path}", where=new_path, hint="give it another one"
         )
 
 
-def _require_no_ledger(path: str, new: str) -> None:
-    """Raise `UsageError` if the model that would be replaced by one without a ledger has one, be it damaged."""
+def _require_no_ledger(path: str, new_path: str) -> None:
+    """Raise `UsageError` if the model at ``path`` has a ledger, even a damaged one."""
     if read_digest(path) == NO_MODEL_DIGEST:
         return
     with suppress(ModelError):  # a damaged model is not worth keeping
         if has_ledger(path):
             raise UsageError(
                 f"has no ledger of documents learnt once, but {path} has one",
-                where=new,
+                where=new_path,
                 hint=f"train it with nbtext train --once, or nbtext prune --ledger -m {path}",
             )
 
 
-def _is_content(content: bytes, path: str) -> bool:
-    """Return whether a file has these bytes already: then its backup must stay."""
+def _has_content(path: str, content: bytes) -> bool:
+    """Return whether a file has exactly these bytes."""
     with suppress(OSError):
         return Path(path).stat().st_size == len(content) and Path(path).read_bytes() == content
     return False
 
 
-def _remove(new: str, path: str) -> None:
-    """Remove what has been promoted; of a symbolic link what it leads to."""
+def _remove_promoted(new_path: str, path: str) -> None:
+    """Remove the file of a promoted model, or the target of its symbolic link."""
     try:
-        Path(os.path.realpath(new)).unlink()
+        Path(os.path.realpath(new_path)).unlink()
     except OSError as problem:
         raise PathError(
-            f"written, but {new} cannot be removed: {describe_os_error(problem)}", where=path
+            f"written, but {new_path} cannot be removed: {describe_os_error(problem)}", where=path
         ) from None

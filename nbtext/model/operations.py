@@ -1,7 +1,8 @@
-"""Change a trained model without training it again: merge, relabel, prune, and learn or forget each document once, by a ledger of fingerprints.
+"""Changes of a trained model without training it again: merge, relabel, prune, add and remove.
 
-All of it is arithmetic on whole numbers, so a changed model is the one that training on its documents would make. Only the sample stays a sample: a
-document that it had no room for does not come back when another leaves it.
+Counts are whole numbers that add and subtract exactly, so a changed model equals a model trained on
+its documents. Only the sample can differ: a document that did not fit into it does not return when
+another document leaves. A ledger of fingerprints shows which documents a model contains.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from nbtext.settings import COUNTING_NAMES, PARAMETERS_BY_NAME, Reading
 from nbtext.store.ledger import ABSENT_LABEL, FINGERPRINT_DTYPE, Ledger, compute_fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from nbtext.corpus.collection import Corpus
     from nbtext.model.text_classifier import TextClassifier
@@ -44,9 +45,10 @@ if TYPE_CHECKING:
 
 
 def merge_models(models: Sequence[TextClassifier], names: Names) -> TextClassifier:
-    """Return the model of all documents of some models, otherwise as the first is; ``names`` are for messages.
+    """Return the model of the documents of all models, with the settings of the first.
 
-    Raises `UsageError` if one does not count as the first does, or if one cannot be changed exactly.
+    ``names`` identify the models in messages. Raise `UsageError` if a model counts differently than
+    the first, or if it cannot be changed exactly.
     """
     first = models[0]
     for model, name in zip(models, names, strict=True):
@@ -72,9 +74,11 @@ def merge_models(models: Sequence[TextClassifier], names: Names) -> TextClassifi
 
 
 def relabel_class(model: TextClassifier, old: str, new: str) -> TextClassifier:
-    """Return the model that all documents of one class under another label make; if there is a class of that label the two become one.
+    """Return the model with the class ``old`` renamed to ``new``.
 
-    So do their weights, where the class prior was given. Raises `UsageError` if there is no class of the old label, or the new one is none.
+    If the model has a class ``new`` already, the two classes are merged, with the sum of their
+    weights in a class prior by label. Raise `UsageError` if the model has no class ``old``, or if
+    ``new`` is not a valid label.
     """
     require_additive(model.settings, model.counts)
     classes = model.classes
@@ -85,61 +89,77 @@ def relabel_class(model: TextClassifier, old: str, new: str) -> TextClassifier:
         require_compatible_settings(
             model.settings, LABEL_MERGE, *list_label_requests(model.fitted.posterior_type)
         )
+
     counts = model.counts.rename_classes(
         [new if label == old else label for label in model.counts.table.classes]
     )
     prior = model.settings.class_prior
     if not isinstance(prior, str) and old != new:
-        others = {label: weight for label, weight in prior.items() if label != old}
-        own = others.get(new, 0.0) if new in classes else 0.0
-        prior = {**others, new: own + prior[old]}
-    changed = copy(model)
-    changed.seeds = tuple(
-        seed._replace(label=new if seed.label == old else seed.label) for seed in model.seeds
+        prior = _merge_prior_weights(prior, old, new, classes)
+    relabelled_model = copy(model)
+    relabelled_model.seeds = tuple(
+        seed._replace(label=new) if seed.label == old else seed for seed in model.seeds
     )
-    return changed.learn(counts, class_prior=prior)
+    return relabelled_model.learn(counts, class_prior=prior)
+
+
+def _merge_prior_weights(
+    weights: Mapping[str, float], old: str, new: str, classes: Names
+) -> dict[str, float]:
+    """Return class weights by label in which the weight of ``old`` is added to that of ``new``."""
+    merged_weights = {label: weight for label, weight in weights.items() if label != old}
+    # The weights may name labels that are not classes of the model.
+    weight_of_new = merged_weights.get(new, 0.0) if new in classes else 0.0
+    merged_weights[new] = weight_of_new + weights[old]
+    return merged_weights
 
 
 def prune_terms(model: TextClassifier, min_df: int, max_df: float) -> TextClassifier:
-    """Return the model without terms that fewer than ``min_df`` documents hold, or more than a share ``max_df`` of them.
+    """Return the model without rare and common terms.
 
-    Terms that are part of an n-gram that stays are kept too. Later documents are counted over the terms that are left: with other terms back in, a
-    document from before could not be subtracted again. Raises `UsageError` if no term would be left.
+    A term stays if at least ``min_df`` documents and at most a proportion ``max_df`` of them
+    contain it, or if it is part of an n-gram that stays. Later documents are counted with the
+    remaining terms only: if a removed term could return, a document that was added before could
+    not be subtracted exactly. Raise `UsageError` if no term would remain.
     """
     require_additive(model.settings, model.counts)
     statistics = model.counts.labelled_statistics
-    documents = statistics.term_documents
-    kept = (documents >= min_df) & (documents <= max_df * statistics.n_documents)
-    if statistics.n_terms and not kept.any():
+    document_counts = statistics.term_documents
+    stays = (document_counts >= min_df) & (document_counts <= max_df * statistics.n_documents)
+    if statistics.n_terms and not stays.any():
         raise UsageError(
             f"none of the {format_quantity(statistics.n_terms, 'term')} is left",
             hint="lower --min-df or raise --max-df",
         )
-    return copy(model).learn(replace(model.counts.restrict_terms(kept), is_closed=True))
+    counts = replace(model.counts.restrict_terms(stays), is_closed=True)
+    return copy(model).learn(counts)
 
 
-def find_counting_difference(one: TextClassifier, other: TextClassifier) -> str | None:
-    """Return the option by which two models do not count alike, if there is one."""
+def find_counting_difference(first: TextClassifier, second: TextClassifier) -> str | None:
+    """Return an option by which two models count differently, or None if they count alike."""
     for name in COUNTING_NAMES:
-        if name != "stop_words" and one.settings[name] != other.settings[name]:
+        if name != "stop_words" and first.settings[name] != second.settings[name]:
             return PARAMETERS_BY_NAME[name].display_name
-    if one.settings.needs_log_sums != other.settings.needs_log_sums:
+    if first.settings.needs_log_sums != second.settings.needs_log_sums:
         return "--weighting"
     for kind in ATTRIBUTE_KINDS:
-        if one.reading[kind] != other.reading[kind]:
+        if first.reading[kind] != second.reading[kind]:
             return f"--{kind}"
-    if one.reading.is_counted != other.reading.is_counted:
-        return f"--format {(one if one.reading.is_counted else other).reading.format}"
-    return (
-        None
-        if one.analysis.stop_list == other.analysis.stop_list
-        and one.settings.counts_stop_words == other.settings.counts_stop_words
-        else "--stop-words"
+    if first.reading.is_counted != second.reading.is_counted:
+        counted_model = first if first.reading.is_counted else second
+        return f"--format {counted_model.reading.format}"
+    has_same_stop_words = (
+        first.analysis.stop_list == second.analysis.stop_list
+        and first.settings.counts_stop_words == second.settings.counts_stop_words
     )
+    return None if has_same_stop_words else "--stop-words"
 
 
 def require_changeable(model: TextClassifier, reading: Reading) -> None:
-    """Raise `UsageError` for a model that cannot be changed exactly, or for documents, read so, that it cannot have learnt."""
+    """Raise `UsageError` if the model cannot be changed exactly by documents read with ``reading``.
+
+    A model of counted features can only be changed by counted features.
+    """
     require_additive(model.settings, model.counts)
     if not reading.is_counted and model.reading.is_counted:
         raise UsageError(
@@ -149,37 +169,40 @@ def require_changeable(model: TextClassifier, reading: Reading) -> None:
 
 
 def compare_stemmer_versions(model: TextClassifier) -> str | None:
-    """Return a warning if the package that stemmed the model's words has another version now: some stems may differ."""
+    """Return a warning if the stemmer of the model now has another version, else None."""
     for package, version in list_versions(model.settings).items():
-        before = model.fitted.written_by.get(package, version)
-        if package != "nbtext" and before != version:
+        old_version = model.fitted.written_by.get(package, version)
+        if package != "nbtext" and old_version != version:
             return (
-                f"the words of the model were stemmed by {package} {before}, these are by "
+                f"the words of the model were stemmed by {package} {old_version}, these are by "
                 f"{version}; where stems differ, train again"
             )
     return None
 
 
 def find_last_equal(texts: Array) -> Ints:
-    """Return the row of the last text that equals each, shape (n_texts,)."""
-    _, group = np.unique(texts, return_inverse=True)
-    last = np.empty(group.size, np.int64)
-    last[group] = np.arange(group.size)  # of several values the last is kept
-    return last[group]
+    """Return for each text the row of the last equal text, shape (n_texts,)."""
+    _, groups = np.unique(texts, return_inverse=True)
+    last_of_group = np.empty(groups.size, np.int64)
+    last_of_group[groups] = np.arange(groups.size)  # numpy keeps the last of repeated assignments
+    return last_of_group[groups]
 
 
-def find_contradictions(last: Ints, labels: Labels, names: Names) -> Iterator[Finding]:
-    """Yield the finding that texts are there under several labels, given what `find_last_equal` returns."""
-    numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
-    of_texts = np.array([numbers[label] for label in labels])
-    others = np.flatnonzero(of_texts != of_texts[last])
-    if others.size:
-        first, second = (
-            f"{names[row]} ({format_label(labels[row])})" for row in (others[0], last[others[0]])
-        )
+def find_contradictions(last_equal: Ints, labels: Labels, names: Names) -> Iterator[Finding]:
+    """Yield a warning if equal texts have different labels.
+
+    ``last_equal`` is the result of `find_last_equal`.
+    """
+    index_of_label = {label: index for index, label in enumerate(dict.fromkeys(labels))}
+    label_indices = np.array([index_of_label[label] for label in labels])
+    rows = np.flatnonzero(label_indices != label_indices[last_equal])
+    if rows.size:
+        row = rows[0]
+        last_row = last_equal[row]
         detail = (
-            f"{format_quantity(np.unique(last[others]).size, 'text')} under several labels: first "
-            f"{first} and {second}"
+            f"{format_quantity(np.unique(last_equal[rows]).size, 'text')} under several labels: "
+            f"first {names[row]} ({format_label(labels[row])}) and "
+            f"{names[last_row]} ({format_label(labels[last_row])})"
         )
         yield Finding("labels", WARNING, detail, "keep one of them; --once takes the last")
 
@@ -192,12 +215,12 @@ class DocumentBatch(NamedTuple):
     names: Names = ()
 
     def list_labels(self, rows: Ints | slice = slice(None)) -> list[Label]:
-        """Return the labels of some documents, by default of all."""
+        """Return the labels of the documents in ``rows``, by default of all."""
         labels = self.counts.documents.list_labels(self.counts.table.classes)
         return [labels[row] for row in np.arange(len(labels))[rows].tolist()]
 
     def count_with_labels(self, rows: Ints, labels: Labels) -> CorpusCounts:
-        """Return the counts of some documents, each under the label given for it."""
+        """Return the counts of the documents in ``rows``, with these labels for them."""
         return relabel_documents(
             self.counts.table, self.counts.documents.take(rows), labels, self.counts.sample.size
         )
@@ -209,35 +232,42 @@ class DocumentBatch(NamedTuple):
         labels: Labels,
         subtract: Callable[[CorpusCounts, CorpusCounts], CorpusCounts],
     ) -> CorpusCounts:
-        """Subtract some documents, each under the label given for it; errors have their numbers in the batch."""
+        """Return counts without the documents in ``rows``, which have these labels in the counts.
+
+        ``subtract`` raises `NotInModelError` for documents that the counts do not contain; its
+        index is converted to a row of the batch.
+        """
         try:
             return subtract(counts, self.count_with_labels(rows, labels))
         except NotInModelError as problem:
             raise NotInModelError(int(rows[problem.index]), problem.label) from None
 
     def find_last_rows(self) -> Ints:
-        """Return the rows of different documents, ascending, each the last of its equals: the later label holds."""
+        """Return the row of the last document of each group of equal documents, ascending."""
         return np.unique(find_last_equal(self.fingerprints))
 
     def check_contradictions(self) -> Iterator[Finding]:
-        """Return what `find_contradictions` finds."""
+        """Yield a warning if equal documents have different labels."""
         return find_contradictions(
             find_last_equal(self.fingerprints), self.list_labels(), self.names
         )
 
     def find_unchanged(self, ledger: Ledger) -> Mask:
-        """Return a mask of the documents that a ledger knows under the same label, shape (n_docs,)."""
-        number = {decode_label(text): place for place, text in enumerate(ledger.labels)}
-        numbers = np.array(
-            [number.get(label, ABSENT_LABEL) for label in self.list_labels()], np.int64
+        """Return a mask of the documents that are in a ledger with the same label, (n_docs,)."""
+        index_of_label = {decode_label(text): index for index, text in enumerate(ledger.labels)}
+        label_indices = np.array(
+            [index_of_label.get(label, ABSENT_LABEL) for label in self.list_labels()], np.int64
         )
-        found = ledger.find(self.fingerprints)
-        return (found == numbers) & (found != ABSENT_LABEL)
+        ledger_indices = ledger.find(self.fingerprints)
+        return (ledger_indices == label_indices) & (ledger_indices != ABSENT_LABEL)
 
 
 def count_batch(model: TextClassifier, corpus: Corpus, jobs: int) -> DocumentBatch:
-    """Return the documents of a labelled corpus as the model counts them, with fingerprints and names; raise `NoDocumentsError` if there are none."""
-    found = count_corpus(
+    """Count the documents of a labelled corpus for a model, with fingerprints and names.
+
+    Raise `NoDocumentsError` if the corpus has no documents.
+    """
+    counted = count_corpus(
         model.analysis,
         corpus,
         jobs,
@@ -245,137 +275,149 @@ def count_batch(model: TextClassifier, corpus: Corpus, jobs: int) -> DocumentBat
             append_weight(document.digest_bytes, document.weight)
         ),
     )
-    return DocumentBatch(
-        found.counts, np.frombuffer(b"".join(found.notes), FINGERPRINT_DTYPE), found.names
-    )
+    fingerprints = np.frombuffer(b"".join(counted.notes), FINGERPRINT_DTYPE)
+    return DocumentBatch(counted.counts, fingerprints, counted.names)
 
 
 def remove_duplicates(batch: DocumentBatch) -> tuple[CorpusCounts, Ledger]:
-    """Return the counts of the different documents of a batch, each under its last label, and their ledger."""
+    """Return the counts and the ledger of the distinct documents of a batch.
+
+    Equal documents count once, with the label of the last one.
+    """
     rows = batch.find_last_rows()
     labels = batch.list_labels(rows)
-    return batch.count_with_labels(rows, labels), Ledger.empty().with_labels(
-        batch.fingerprints[rows], list(map(encode_label, labels))
-    )
+    ledger = Ledger.empty().with_labels(batch.fingerprints[rows], list(map(encode_label, labels)))
+    return batch.count_with_labels(rows, labels), ledger
 
 
 AUTO_WEIGHTINGS = ("counts", "log")
-"""Where none is given: the first without unlabelled documents and each with them, of which left-out documents choose."""
+"""Weightings to try if the user sets none: the first, or with unlabelled documents all."""
 
 
 def train_with_best_weighting(
     model: TextClassifier, counts: CorpusCounts | None, pool: UnlabelledDocuments
 ) -> TextClassifier:
-    """Return a model that learns with the weighting of `WEIGHTINGS` by which left-out documents are answered best; without unlabelled documents the first."""
+    """Return the model trained with the best weighting of `AUTO_WEIGHTINGS`.
+
+    The best weighting has the lowest log loss of held-out documents. If no model uses the
+    unlabelled documents, it is the first weighting.
+    """
     models = [copy(model).learn(counts, pool, weighting=weighting) for weighting in AUTO_WEIGHTINGS]
 
-    def loss(trained: TextClassifier) -> float:
-        figures = trained.fitted.parameters.unlabelled_summary
-        is_used = trained.counts.uses_unlabelled or trained is models[0]
-        return inf if figures is None or not is_used else min(figures.losses.values())
+    def get_loss(trained: TextClassifier) -> float:
+        summary = trained.fitted.parameters.unlabelled_summary
+        is_eligible = trained.counts.uses_unlabelled or trained is models[0]
+        if summary is None or not is_eligible:
+            return inf
+        return min(summary.losses.values())
 
-    return min(models, key=loss)
+    return min(models, key=get_loss)
 
 
 class LedgerUpdate(NamedTuple):
-    """A model's counts and ledger after a batch was learnt."""
+    """Counts and ledger of a model after a batch was added, and numbers of its documents."""
 
     counts: CorpusCounts
     ledger: Ledger
     n_new: int
     n_moved: int
-    """Documents that had been learnt under another label."""
+    """Documents that were in the ledger with another label."""
     n_known: int
-    """Documents that had been learnt under the same label."""
+    """Documents that were in the ledger with the same label."""
     n_repeated: int
     """Documents that occur again later in the batch."""
 
 
 def add_batch(counts: CorpusCounts, ledger: Ledger, batch: DocumentBatch) -> LedgerUpdate:
-    """Add the documents of a batch that the ledger does not know, and move those that it knows under another label.
+    """Add the documents of a batch that are not in the ledger, and move those with a new label.
 
-    Raises `NotInModelError` for a document to be moved that the counts do not hold, whatever the ledger says.
+    Raise `NotInModelError` for a document to be moved that the counts do not contain, in
+    contradiction to the ledger.
     """
     rows = batch.find_last_rows()
-    before = ledger.find(batch.fingerprints[rows])
-    known = batch.find_unchanged(ledger)[rows]
-    moved = (before != ABSENT_LABEL) & ~known
-    new = before == ABSENT_LABEL
-    changed = rows[moved | new]
-    if moved.any():
-        counts = batch.subtract_from(
-            counts,
-            rows[moved],
-            [decode_label(ledger.labels[number]) for number in before[moved].tolist()],
-            subtract_documents,
-        )
-    if changed.size:
-        counts = counts + batch.count_with_labels(changed, batch.list_labels(changed))
+    old_label_indices = ledger.find(batch.fingerprints[rows])
+    is_known = batch.find_unchanged(ledger)[rows]
+    is_new = old_label_indices == ABSENT_LABEL
+    is_moved = ~is_new & ~is_known
+
+    if is_moved.any():
+        old_labels = [
+            decode_label(ledger.labels[index]) for index in old_label_indices[is_moved].tolist()
+        ]
+        counts = batch.subtract_from(counts, rows[is_moved], old_labels, subtract_documents)
+    rows_to_add = rows[is_moved | is_new]
+    labels_to_add = batch.list_labels(rows_to_add)
+    if rows_to_add.size:
+        counts = counts + batch.count_with_labels(rows_to_add, labels_to_add)
     ledger = ledger.with_labels(
-        batch.fingerprints[changed], list(map(encode_label, batch.list_labels(changed)))
+        batch.fingerprints[rows_to_add], list(map(encode_label, labels_to_add))
     )
     return LedgerUpdate(
         counts,
         ledger,
-        int(new.sum()),
-        int(moved.sum()),
-        int(known.sum()),
-        batch.fingerprints.size - rows.size,
+        n_new=int(is_new.sum()),
+        n_moved=int(is_moved.sum()),
+        n_known=int(is_known.sum()),
+        n_repeated=batch.fingerprints.size - rows.size,
     )
 
 
 def join_ledgers(ledgers: Sequence[Ledger]) -> tuple[Ledger | None, int]:
-    """Join the ledgers of merged models, None for none; return also how many documents several of them know, which so count more than once.
+    """Join the ledgers of merged models; return also the number of documents in several ledgers.
 
-    Of a document in several the last label holds.
+    Without ledgers the joined ledger is None. A document in several ledgers counts several times in
+    the merged model; its label in the joined ledger is that of the last.
     """
     if not ledgers:
         return None, 0
-    _, times = np.unique(
-        np.concatenate([ledger.fingerprints for ledger in ledgers]), return_counts=True
-    )
-    return reduce(Ledger.join, ledgers), int(np.count_nonzero(times > 1))
+    fingerprints = np.concatenate([ledger.fingerprints for ledger in ledgers])
+    _, n_ledgers = np.unique(fingerprints, return_counts=True)
+    return reduce(Ledger.join, ledgers), int(np.count_nonzero(n_ledgers > 1))
 
 
 class LedgerRemoval(NamedTuple):
-    """A model's counts and ledger after a batch was forgotten."""
+    """Counts and ledger of a model after documents were removed."""
 
     counts: CorpusCounts
-    ledger: Ledger
+    ledger: Ledger | None
     n_removed: int
     n_unknown: int
-    """Documents that the ledger does not know, or does not know any more."""
+    """Documents that are not in the ledger."""
 
 
 def remove_batch(counts: CorpusCounts, ledger: Ledger, batch: DocumentBatch) -> LedgerRemoval:
-    """Subtract the documents of a batch that the ledger knows; others are ignored, and repeated ones count once.
+    """Subtract the documents of a batch that are in the ledger; ignore other documents.
 
-    Raises `NotInModelError` for a document that the ledger knows under another label, and `UsageError` if nothing would be left.
+    Equal documents are subtracted once. Raise `NotInModelError` for a document that is in the
+    ledger with another label, and `UsageError` if no document would remain.
     """
-    rows = batch.find_last_rows()
-    before = ledger.find(batch.fingerprints[rows])
-    rows = rows[before != ABSENT_LABEL]
-    numbers = before[before != ABSENT_LABEL]
-    for place in np.flatnonzero(~batch.find_unchanged(ledger)[rows]).tolist():
-        problem = NotInModelError(
-            int(rows[place]), format_label(batch.list_labels(rows[place : place + 1])[0])
-        )
-        problem.hint = (
-            "it was learnt as "
-            f"{format_label(decode_label(ledger.labels[numbers[place]]))!r}; {problem.hint}"
-        )
+    last_rows = batch.find_last_rows()
+    old_label_indices = ledger.find(batch.fingerprints[last_rows])
+    is_in_ledger = old_label_indices != ABSENT_LABEL
+    rows = last_rows[is_in_ledger]
+    has_other_label = ~batch.find_unchanged(ledger)[rows]
+    if has_other_label.any():
+        first = int(has_other_label.argmax())
+        old_label = decode_label(ledger.labels[old_label_indices[is_in_ledger][first]])
+        [label] = batch.list_labels(rows[first : first + 1])
+        problem = NotInModelError(int(rows[first]), format_label(label))
+        problem.hint = f"it was learnt as {format_label(old_label)!r}; {problem.hint}"
         raise problem
     if rows.size:
         counts = batch.subtract_from(counts, rows, batch.list_labels(rows), forget_documents)
     return LedgerRemoval(
         counts,
-        ledger.with_labels(batch.fingerprints[rows], [None] * rows.size),
-        rows.size,
-        before.size - rows.size,
+        _remove_fingerprints(ledger, batch.fingerprints[rows]),
+        n_removed=rows.size,
+        n_unknown=last_rows.size - rows.size,
     )
 
 
 def remove_from_ledger(ledger: Ledger, batch: DocumentBatch) -> Ledger:
-    """Return the ledger without the documents of a batch that it knows under the same label."""
-    known = np.unique(batch.fingerprints[batch.find_unchanged(ledger)])
-    return ledger.with_labels(known, [None] * known.size)
+    """Return the ledger without the documents of a batch that it has with the same label."""
+    return _remove_fingerprints(ledger, np.unique(batch.fingerprints[batch.find_unchanged(ledger)]))
+
+
+def _remove_fingerprints(ledger: Ledger, fingerprints: Fingerprints) -> Ledger:
+    removed_labels: list[str | None] = [None for _ in range(fingerprints.size)]
+    return ledger.with_labels(fingerprints, removed_labels)

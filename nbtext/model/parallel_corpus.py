@@ -1,10 +1,9 @@
-"""The work of a corpus shared out: labelled documents to counts, documents to scores, with the results and messages of a single process.
+"""Count or score a corpus in one process, in several, or on a cluster.
 
-This process does it, several do, or a cluster.
-
-Counts add exactly, so the sum does not depend on who counted what. What is reported of single documents is put back into the order of the shards. In the
-last bits a score may depend on which documents are scored with it: shards are cut without regard to the number of processes, and no block of documents goes
-beyond a shard.
+The results and messages are those of a single process: counts add exactly, and reports of documents
+are put back into the order of the shards. Shards are cut independently of the number of processes,
+and no block of documents crosses a shard, because the last bits of a score may depend on the
+documents that are scored together.
 """
 
 from __future__ import annotations
@@ -38,22 +37,22 @@ if TYPE_CHECKING:
 
     Note = Callable[[Document], Any]
     NumberedShard = tuple[int, Shard]
-    """With its place in the corpus."""
+    """Index of a shard in the corpus, and the shard."""
     from nbtext.fitted_model import FittedModel
 
 Item = TypeVar("Item")
 
 MIN_COUNTING_SHARDS = 3
-"""Shards for each process; with fewer its start and the sum of its counts take longer than it saves."""
+"""Shards per counting process from which it saves more time than it costs."""
 
 MAX_PROBED_PROCESSES = 8
-"""Processes for which shards are cut beforehand, to know whether they are worth it; with so many, all are."""
+"""Processes for which the number of shards is checked before counting starts."""
 
 STDIN = "-"
 
 
 class CountedCorpus(NamedTuple):
-    """A corpus as counts, and with notes the name of each document and what was noted of it, in the order of the corpus."""
+    """Counts of a corpus, and with notes, the name and note of each document in order."""
 
     counts: CorpusCounts
     names: list[str]
@@ -61,32 +60,39 @@ class CountedCorpus(NamedTuple):
 
 
 class CountingContext(NamedTuple):
-    """How the shards of a labelled corpus are read and counted."""
+    """How to read and count the shards of a labelled corpus."""
 
     source: ReaderOptions
     analysis: Analysis
     note: Note | None = None
-    """Returns what is to be kept of each document, if all are to be kept as counts, with their names."""
+    """Function whose result is stored with each document, or None to count without notes.
+
+    With notes, the counts of all documents and their names are stored too.
+    """
 
 
 class PartialCounts(NamedTuple):
-    """What one process counted; nothing if there was no document or if it failed, which the last outcome says."""
+    """Counts of one process.
 
-    outcomes: list[ShardReport]
+    ``counts`` is None if there was no document, or if the process failed. The last report then
+    contains the failure.
+    """
+
+    reports: list[ShardReport]
     counts: CorpusCounts | None = None
 
 
 EXCERPT_CHARS = 70
-"""Characters of a text that show what it is about."""
+"""Length of a text's first characters that show what it is about."""
 
 
 def note_excerpt(document: Document) -> str:
-    """Note the beginning of a document, on one line."""
+    """Return the start of a document's text in one line, as a note."""
     return " ".join(document.display_text[: 8 * EXCERPT_CHARS].split())[:EXCERPT_CHARS].rstrip()
 
 
 def note_columns(document: Document) -> tuple[str, ...]:
-    """Note the further columns of a document."""
+    """Return the extra columns of a document, as a note."""
     return document.columns
 
 
@@ -97,154 +103,161 @@ def count_corpus(
     scheduler: str | None = None,
     note: Note | None = None,
 ) -> CountedCorpus:
-    """Count a labelled corpus, in so many processes or on a cluster; with ``note`` keep all documents, with their names and what it returns for each.
+    """Count a labelled corpus in ``jobs`` processes (0: one per processor), or on a cluster.
 
-    Raises `NoDocumentsError` if there is not one document, `UsageError` for what a cluster cannot do, and what reading raises.
+    With ``note``, also return the counts of all documents, their names, and the result of ``note``
+    for each. Raise `NoDocumentsError` if the corpus has no documents, `UsageError` for options
+    that a cluster does not support, and the errors of reading.
     """
-    with corpus.watch_progress() as heard:
-        counts, outcomes = join_partial_counts(
-            _count_here(analysis, corpus, jobs, note, heard)
-            if scheduler is None
-            else _count_on_cluster(analysis, corpus, scheduler, heard)
-        )
-    for outcome in outcomes:
-        corpus.add_report(outcome)
-        if outcome.failure is not None:
-            raise outcome.failure
+    with corpus.watch_progress() as on_progress:
+        if scheduler is None:
+            partial_counts: Iterable[PartialCounts] = _count_locally(
+                analysis, corpus, jobs, note, on_progress
+            )
+        else:
+            partial_counts = _count_on_cluster(analysis, corpus, scheduler, on_progress)
+        counts, reports = join_partial_counts(partial_counts)
+    for report in reports:
+        corpus.add_report(report)
+        if report.failure is not None:
+            raise report.failure
     corpus.check_unreadable()
     if counts is None:
         raise NoDocumentsError
-    names, notes = (
-        list(chain.from_iterable(getattr(outcome, name) for outcome in outcomes))
-        for name in ("names", "notes")
-    )
+    names = [name for report in reports for name in report.names]
+    notes = [value for report in reports for value in report.notes]
     return CountedCorpus(counts, names, notes)
 
 
-def _count_here(
-    analysis: Analysis, corpus: Corpus, jobs: int, note: Note | None, heard: ProgressCallback | None
+def _count_locally(
+    analysis: Analysis,
+    corpus: Corpus,
+    jobs: int,
+    note: Note | None,
+    on_progress: ProgressCallback | None,
 ) -> list[PartialCounts]:
     from nbtext.parallel.processes import count_cores, run_parallel
 
-    jobs = 1 if any(map(is_bound_to_process, corpus.paths)) else jobs or count_cores()
-    of_corpus, source = corpus.list_whole_paths()
-    if jobs > 1:
-        of_corpus, of_shards = corpus.split_into_shards()
-        beginning = list(islice(of_corpus, MIN_COUNTING_SHARDS * min(jobs, MAX_PROBED_PROCESSES)))
-        worthwhile = len(beginning) // MIN_COUNTING_SHARDS
-        jobs = jobs if worthwhile == min(jobs, MAX_PROBED_PROCESSES) else worthwhile
-        of_corpus, source = (
-            (chain(beginning, of_corpus), of_shards) if jobs > 1 else corpus.list_whole_paths()
-        )
-    return run_parallel(
-        count_shards,
-        CountingContext(source, analysis, note),
-        enumerate(of_corpus),
-        max(jobs, 1),
-        heard,
-    )
+    if any(map(is_bound_to_process, corpus.paths)):
+        jobs = 1
+    n_processes = jobs or count_cores()
+    if n_processes > 1:
+        shards, source = corpus.split_into_shards()
+        n_probed = min(n_processes, MAX_PROBED_PROCESSES)
+        first_shards = list(islice(shards, MIN_COUNTING_SHARDS * n_probed))
+        n_worthwhile = len(first_shards) // MIN_COUNTING_SHARDS
+        if n_worthwhile < n_probed:
+            n_processes = n_worthwhile
+        shards = chain(first_shards, shards)
+    if n_processes <= 1:
+        n_processes = 1
+        shards, source = corpus.list_whole_paths()
+    context = CountingContext(source, analysis, note)
+    return run_parallel(count_shards, context, enumerate(shards), n_processes, on_progress)
 
 
 def _count_on_cluster(
-    analysis: Analysis, corpus: Corpus, scheduler: str, heard: ProgressCallback | None
+    analysis: Analysis, corpus: Corpus, scheduler: str, on_progress: ProgressCallback | None
 ) -> Iterator[PartialCounts]:
     from nbtext.parallel.cluster import connect_cluster, run_on_cluster
 
-    rows = [DASK_CLUSTER] if corpus.relabel is None else [DASK_CLUSTER, RELABELLING]
-    require_compatible_settings(analysis.settings, *rows)
+    requests = [DASK_CLUSTER]
+    if corpus.relabel is not None:
+        requests.append(RELABELLING)
+    require_compatible_settings(analysis.settings, *requests)
     if STDIN in corpus.paths:
         raise UsageError(
             "standard input cannot be read by a cluster",
             hint="give files that its workers can read",
         )
-    of_corpus, source = corpus.split_into_shards(is_local=False)
-    documents = read = 0
+    shards, source = corpus.split_into_shards(is_local=False)
+    numbered_shards = enumerate(shard.with_absolute_paths() for shard in shards)
+    context = CountingContext(source, analysis)
+    n_documents = 0
+    n_bytes = 0
     with connect_cluster(scheduler) as workers:
-        for piece in run_on_cluster(
-            workers,
-            count_shards,
-            CountingContext(source, analysis),
-            enumerate(shard.with_absolute_paths() for shard in of_corpus),
-        ):
-            documents += sum(outcome.n_documents for outcome in piece.outcomes)
-            read += sum(outcome.n_bytes_read for outcome in piece.outcomes)
-            if heard is not None:
-                heard(documents, read)
-            yield piece
+        for partial_counts in run_on_cluster(workers, count_shards, context, numbered_shards):
+            n_documents += sum(report.n_documents for report in partial_counts.reports)
+            n_bytes += sum(report.n_bytes_read for report in partial_counts.reports)
+            if on_progress is not None:
+                on_progress(n_documents, n_bytes)
+            yield partial_counts
 
 
-def count_shards(counting: CountingContext, share: TaskBatch[NumberedShard]) -> PartialCounts:
-    """Count the shards of a share, one after the other."""
-    outcomes: list[ShardReport] = []
-    documents = report_progress(_documents(counting, share, outcomes), share.report_progress_so_far)
+def count_shards(context: CountingContext, batch: TaskBatch[NumberedShard]) -> PartialCounts:
+    """Count the shards of a batch, one after the other."""
+    reports: list[ShardReport] = []
+    documents = report_progress(_read_shards(context, batch, reports), batch.report_progress_so_far)
     try:
-        return PartialCounts(
-            outcomes,
-            count_labelled_documents(
-                documents, counting.analysis, keep_all=counting.note is not None
-            ),
+        counts = count_labelled_documents(
+            documents, context.analysis, keep_all=context.note is not None
         )
     except NoDocumentsError:
-        return PartialCounts(outcomes)
+        return PartialCounts(reports)
     except (NbtextError, MemoryError) as problem:
-        share.cancel_remaining()
-        if not outcomes:
-            outcomes.append(ShardReport(-1))
-        outcomes[-1].failure = problem
-        return PartialCounts(outcomes)
+        batch.cancel_remaining()
+        if not reports:
+            reports.append(ShardReport(-1))
+        reports[-1].failure = problem
+        return PartialCounts(reports)
+    return PartialCounts(reports, counts)
 
 
-def _documents(
-    counting: CountingContext, share: TaskBatch[NumberedShard], outcomes: list[ShardReport]
+def _read_shards(
+    context: CountingContext, batch: TaskBatch[NumberedShard], reports: list[ShardReport]
 ) -> Iterator[Document | LabelledBlock]:
-    for number, shard in share:
-        outcome = ShardReport(number)
-        outcomes.append(outcome)
-        before = count_bytes_read()
-        for item in read_shard(
-            shard,
-            replace(
-                outcome.redirect_reports(counting.source), accepts_blocks=counting.note is None
-            ),
-        ):
-            outcome.n_documents += count_item_documents(item)
-            if counting.note is not None:
-                outcome.names.append(item.id)
-                outcome.notes.append(counting.note(item))
+    """Yield the documents of the shards, and append a report of each shard."""
+    for shard_index, shard in batch:
+        report = ShardReport(shard_index)
+        reports.append(report)
+        n_bytes_before = count_bytes_read()
+        options = replace(
+            report.redirect_reports(context.source), accepts_blocks=context.note is None
+        )
+        for item in read_shard(shard, options):
+            report.n_documents += count_item_documents(item)
+            if context.note is not None:
+                report.names.append(item.id)
+                report.notes.append(context.note(item))
             yield item
-        outcome.n_bytes_read = count_bytes_read() - before
+        report.n_bytes_read = count_bytes_read() - n_bytes_before
 
 
 def join_partial_counts(
-    pieces: Iterable[PartialCounts],
+    partial_counts: Iterable[PartialCounts],
 ) -> tuple[CorpusCounts | None, list[ShardReport]]:
-    """Return the counts of all pieces together, None if there were no documents or one failed, and all outcomes; both in the order of the shards."""
-    outcomes: list[ShardReport] = []
+    """Return the sum of all counts, and all reports, both in the order of the shards.
 
-    def counted() -> Iterator[CorpusCounts]:
-        for piece in pieces:
-            outcomes.extend(piece.outcomes)
-            if piece.counts is not None:
-                yield piece.counts
+    The sum is None if there were no documents or a process failed.
+    """
+    reports: list[ShardReport] = []
 
-    counts = sum_pairwise(counted(), add)
-    if any(outcome.failure for outcome in outcomes):
+    def iter_counts() -> Iterator[CorpusCounts]:
+        for partial in partial_counts:
+            reports.extend(partial.reports)
+            if partial.counts is not None:
+                yield partial.counts
+
+    counts = sum_pairwise(iter_counts(), add)
+    if any(report.failure for report in reports):
         counts = None
     if counts is not None and counts.documents:
-        shard = np.repeat(
-            [outcome.shard_index for outcome in outcomes],
-            [outcome.n_documents for outcome in outcomes],
+        shard_indices = np.repeat(
+            [report.shard_index for report in reports], [report.n_documents for report in reports]
         )
-        counts = replace(counts, documents=counts.documents.take(np.argsort(shard, kind="stable")))
-    return counts, sorted(outcomes, key=lambda outcome: outcome.shard_index)
+        order = np.argsort(shard_indices, kind="stable")
+        counts = replace(counts, documents=counts.documents.take(order))
+    return counts, sorted(reports, key=lambda report: report.shard_index)
 
 
 def sum_pairwise(items: Iterable[Item], join: Callable[[Item, Item], Item]) -> Item | None:
-    """Join items in their order; None if there are none.
+    """Join items in their order; return None if there are none.
 
-    Sums of equally many items are joined, so that each item goes through few sums, and few sums are in memory at once.
+    Only sums of equally many items are joined, except at the end. So each item takes part in few
+    joins, and few sums are in memory at once.
     """
-    sums: list[tuple[int, Item]] = []  # each after its level n: the sum of 2 ** n items
+    # Each sum with its level n: it is the sum of 2 ** n items. Levels decrease.
+    sums: list[tuple[int, Item]] = []
     for item in items:
         level = 0
         total = item
@@ -252,143 +265,161 @@ def sum_pairwise(items: Iterable[Item], join: Callable[[Item, Item], Item]) -> I
             level = level + 1
             total = join(sums.pop()[1], total)
         sums.append((level, total))
-    return (
-        reduce(lambda later, earlier: join(earlier, later), [total for _, total in reversed(sums)])
-        if sums
-        else None
-    )
+    if not sums:
+        return None
+    return reduce(lambda later, earlier: join(earlier, later), [total for _, total in sums[::-1]])
 
 
 MIN_SCORING_SHARDS = 3
-"""Shards for each process; with fewer its start takes longer than it saves."""
+"""Shards per scoring process from which it saves more time than it costs."""
 
 MAX_SHARD_BYTES_TIMES_CLASSES = 1 << 28
-"""Bytes of text times classes of such a shard at most, so that many classes do not fill the memory."""
+"""Limit of a shard's bytes of text times classes, so that the scores fit into memory."""
 
 MAX_PARALLEL_CLASSES = 1 << 14
-"""With more classes there is too little text in a shard to send it anywhere."""
+"""With more classes a shard has too little text to be worth another process."""
 
 
 def score_corpus(
     model: FittedModel, corpus: Corpus, jobs: int = 1, block_size: int = BLOCK_DOCUMENTS
 ) -> Iterator[ScoredBlock]:
-    """Yield the documents of a corpus in order with their scores, by so many processes: if labelled those that can be read, else all.
+    """Yield the documents of a corpus in order with their scores, computed by ``jobs`` processes.
 
-    What ends the reading of a corpus without labels early is kept for `Corpus.finish_messages`.
+    In a labelled corpus unreadable documents are skipped. In other corpora, an error that ends the
+    reading early is stored for `Corpus.raise_deferred`.
     """
-    if any(map(is_bound_to_process, corpus.paths)) or len(model.classes) > MAX_PARALLEL_CLASSES:
-        yield from score_documents(
-            model, corpus.iter_readable() if corpus.labelled else corpus, block_size
-        )
+    is_serial = any(map(is_bound_to_process, corpus.paths))
+    if is_serial or len(model.classes) > MAX_PARALLEL_CLASSES:
+        documents = corpus.iter_readable() if corpus.labelled else corpus
+        yield from score_documents(model, documents, block_size)
         return
-    of_corpus, source = corpus.split_into_shards(
-        min(SCORING_SHARD_BYTES, MAX_SHARD_BYTES_TIMES_CLASSES // len(model.classes))
-    )
-    beginning = list(islice(of_corpus, 2 * MIN_SCORING_SHARDS))
-    processes = jobs if len(beginning) == 2 * MIN_SCORING_SHARDS else 1
-    begun = False
+
+    max_shard_bytes = MAX_SHARD_BYTES_TIMES_CLASSES // len(model.classes)
+    shards, source = corpus.split_into_shards(min(SCORING_SHARD_BYTES, max_shard_bytes))
+    first_shards = list(islice(shards, 2 * MIN_SCORING_SHARDS))
+    n_processes = jobs if len(first_shards) == 2 * MIN_SCORING_SHARDS else 1
+    has_yielded = False
     try:
-        with corpus.watch_progress() as heard:
+        with corpus.watch_progress() as on_progress:
             for block in score_shards(
                 ScoringContext(model, source),
-                chain(beginning, of_corpus),
-                processes,
+                chain(first_shards, shards),
+                n_processes,
                 corpus.add_report,
-                heard,
+                on_progress,
             ):
-                begun = True
+                has_yielded = True
                 yield block
         corpus.check_unreadable()
     except (DocumentError, PathError) as problem:
-        corpus.defer_error(problem, has_yielded=begun and not corpus.labelled)
+        corpus.defer_error(problem, has_yielded=has_yielded and not corpus.labelled)
 
 
 class ScoringContext(NamedTuple):
-    """A model, and how the documents are read that it scores. One that cannot be read and is kept is scored as an empty one."""
+    """A model, and how to read the documents that it scores.
+
+    Unreadable documents that are not skipped are scored as empty documents.
+    """
 
     model: FittedModel
     source: ReaderOptions
 
 
 class ScoredPiece(NamedTuple):
-    """Some consecutive documents with their scores, and what else there is to report of them."""
+    """Scores of consecutive documents of a shard, and a report of reading them."""
 
     block: ScoredBlock | None
-    outcome: ShardReport
+    """None at the end of the shard."""
+    report: ShardReport
 
 
 def score_shards(
-    scoring: ScoringContext,
+    context: ScoringContext,
     shards: Iterable[Shard],
     jobs: int,
     report: Callable[[ShardReport], object],
     on_progress: ProgressCallback | None = None,
 ) -> Iterator[ScoredBlock]:
-    """Yield all documents in order, scored by ``jobs`` other processes, or by this one if ``jobs`` is 1.
+    """Yield all documents in order, scored by ``jobs`` other processes, or by this one if it is 1.
 
-    ``report`` is called with the outcome of each block before that is yielded. Raises what ended the reading, after the documents before it.
+    ``report`` is called with the report of each block before the block is yielded. Raise the error
+    that ended the reading, after the documents before it.
     """
-    documents = read = 0
-    tasks: Iterable[tuple[Shard, Iterable[ScoredPiece] | None]] = (
-        (shard, None) for shard in shards
-    )
-    if jobs != 1:
-        from nbtext.parallel.processes import run_in_order
-
-        # scores of a whole file or stream are not to be kept until all are there
-        tasks = run_in_order(
-            _score_shard,
-            scoring,
-            shards,
-            jobs,
-            is_local=lambda shard: shard.byte_range == WHOLE_FILE and shard.files is None,
-        )
-    for shard, done in tasks:
-        for block, outcome in (
-            _score(scoring, shard, _beyond(on_progress, documents, read)) if done is None else done
-        ):
-            documents = documents + outcome.n_documents
-            read = read + outcome.n_bytes_read
+    n_documents = 0
+    n_bytes = 0
+    for shard, scored_pieces in _score_in_processes(context, shards, jobs):
+        pieces = scored_pieces
+        if pieces is None:
+            shard_progress = _add_to_progress(on_progress, n_documents, n_bytes)
+            pieces = _iter_pieces(context, shard, shard_progress)
+        for block, piece_report in pieces:
+            n_documents = n_documents + piece_report.n_documents
+            n_bytes = n_bytes + piece_report.n_bytes_read
             if on_progress is not None:
-                on_progress(documents, read)
-            report(outcome)
+                on_progress(n_documents, n_bytes)
+            report(piece_report)
             if block is not None:
                 yield block
-            if outcome.failure is not None:
-                raise outcome.failure
+            if piece_report.failure is not None:
+                raise piece_report.failure
 
 
-def _beyond(heard: ProgressCallback | None, documents: int, read: int) -> ProgressCallback | None:
-    """Return what is to be told of further documents and bytes."""
-    return heard and (lambda seen, n_bytes: heard(documents + seen, read + n_bytes))
+def _score_in_processes(
+    context: ScoringContext, shards: Iterable[Shard], jobs: int
+) -> Iterable[tuple[Shard, Iterable[ScoredPiece] | None]]:
+    """Return each shard with its scores from another process.
+
+    The scores are None for a shard that this process must score: all if ``jobs`` is 1, otherwise
+    whole files and streams, whose scores should not be in memory all at once.
+    """
+    if jobs == 1:
+        return ((shard, None) for shard in shards)
+    from nbtext.parallel.processes import run_in_order
+
+    return run_in_order(
+        _score_shard,
+        context,
+        shards,
+        jobs,
+        is_local=lambda shard: shard.byte_range == WHOLE_FILE and shard.files is None,
+    )
 
 
-def _score_shard(scoring: ScoringContext, shard: Shard) -> list[ScoredPiece]:
-    return list(_score(scoring, shard, None))
+def _add_to_progress(
+    on_progress: ProgressCallback | None, n_documents: int, n_bytes: int
+) -> ProgressCallback | None:
+    """Return a callback that adds these numbers to those of the current shard."""
+    if on_progress is None:
+        return None
+    return lambda documents, read: on_progress(n_documents + documents, n_bytes + read)
 
 
-def _score(
-    scoring: ScoringContext, shard: Shard, heard: ProgressCallback | None
+def _score_shard(context: ScoringContext, shard: Shard) -> list[ScoredPiece]:
+    return list(_iter_pieces(context, shard, None))
+
+
+def _iter_pieces(
+    context: ScoringContext, shard: Shard, on_progress: ProgressCallback | None
 ) -> Iterator[ScoredPiece]:
-    begin = count_bytes_read()
-    rest = ShardReport()  # what is not yet passed on with a block
-
-    documents = read_shard(shard, rest.redirect_reports(scoring.source))
+    """Yield the scored blocks of a shard with their reports, and finally the remaining report."""
+    n_bytes_before = count_bytes_read()
+    remaining = ShardReport()  # problems that no piece has reported yet
+    documents = read_shard(shard, remaining.redirect_reports(context.source))
+    if on_progress is not None:
+        documents = report_progress(documents, on_progress)
     try:
-        for block in score_documents(
-            scoring.model, documents if heard is None else report_progress(documents, heard)
-        ):
-            read = count_bytes_read() - begin
-            begin = count_bytes_read()
-            unreadable = sum(document.problem is not None for document in block.documents)
-            outcome = ShardReport(
+        for block in score_documents(context.model, documents):
+            n_bytes_read = count_bytes_read() - n_bytes_before
+            n_bytes_before = count_bytes_read()
+            n_unreadable = sum(document.problem is not None for document in block.documents)
+            report = ShardReport(
                 n_documents=len(block.documents),
-                n_unreadable=unreadable,
-                n_bytes_read=read,
-                problems=rest.problems,
+                n_unreadable=n_unreadable,
+                n_bytes_read=n_bytes_read,
+                problems=remaining.problems,
             )
-            yield ScoredPiece(block, outcome)
-            rest.problems = []
+            yield ScoredPiece(block, report)
+            remaining.problems = []
     except (DocumentError, PathError) as problem:
-        rest.failure = problem
-    yield ScoredPiece(None, rest)
+        remaining.failure = problem
+    yield ScoredPiece(None, remaining)
