@@ -1,7 +1,9 @@
 """nbtext: text classification on the command line and from Python.
 
 >>> from nbtext import TextClassifier
->>> TextClassifier().fit(["the engine stalls", "the goalkeeper saves"], ["cars", "football"]).predict(["a stalling engine"])
+>>> texts = ["the engine stalls", "the goalkeeper saves"]
+>>> model = TextClassifier().fit(texts, ["cars", "football"])
+>>> model.predict(["a stalling engine"])
 array(['cars'], dtype=object)
 """
 
@@ -44,7 +46,7 @@ __all__ = [
     "read_corpus",
 ]
 
-_MODULES = {
+_MODULE_OF_NAME = {
     "DecisionRule": "prediction.rule",
     "Document": "corpus.document",
     "Notices": "corpus.document",
@@ -54,6 +56,7 @@ _MODULES = {
     "__version__": "version",
     "read_corpus": "corpus.reading",
 }
+"""Submodule of each public name that is not an exception."""
 
 
 def __getattr__(name: str) -> object:
@@ -62,4 +65,5 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'errors')}"), name)
+    module = import_module(f"{__name__}.{_MODULE_OF_NAME.get(name, 'errors')}")
+    return getattr(module, name)

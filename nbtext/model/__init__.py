@@ -1,4 +1,4 @@
-"""The whole: a classifier of texts that is trained, asked, saved and loaded."""
+"""`TextClassifier`: train a classifier of texts, predict, save and load it."""
 
 from nbtext.model.text_classifier import TextClassifier
 

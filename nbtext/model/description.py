@@ -1,4 +1,4 @@
-"""A model in one line, and what makes it less useful than its user may think."""
+"""Description of a model in one line, and warnings about problems that its user may overlook."""
 
 from __future__ import annotations
 
@@ -26,61 +26,71 @@ if TYPE_CHECKING:
 
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.fitted_model import FittedModel
+    from nbtext.settings import Settings
 
+# Too many classes for a corpus: each document is a class, if there are more than FEW_DOCUMENTS;
+# or there are more than FEW_CLASSES, and more than MAX_CLASSES_PER_DOCUMENT for each document.
 FEW_CLASSES = 20
 FEW_DOCUMENTS = 6
-"""No warning of so many classes in more documents, or in as many documents."""
+MAX_CLASSES_PER_DOCUMENT = 0.5
 
-REVEALING = 0.99
-REVEALING_DOCUMENTS = 20
-"""Share of documents whose class a field alone tells, and fewest documents of each class, from which there is a warning."""
+REVEALING_PROPORTION = 0.99
+"""A field reveals the class if its terms alone classify at least this proportion correctly."""
 
-MANY_CLASSES = 0.5
-"""Classes for each document from which the labels are probably not classes."""
+MIN_CHECKED_DOCUMENTS = 20
+"""Smaller corpora are not checked for lists of labels, nor smaller classes for revealing fields."""
 
 
 def describe_model(model: FittedModel) -> str:
-    """Return the size of a model, its smoothing and what ``auto`` chose in one line."""
+    """Return the size of a model, its smoothing and the choices for ``auto`` in one line."""
     statistics = model.counts.labelled_statistics
-    learnt = model.parameters
-    attributes = (
-        f", {format_quantity(len(statistics.attributes.names), 'attribute')}"
-        if statistics.attributes.names
-        else ""
-    )
-    n_own = len(learnt.own_pseudo_counts)
-    own = (
-        f", {format_quantity(n_own, 'term')} with {'its' if n_own == 1 else 'their'} own"
-        if n_own
-        else ""
-    )
+    parameters = model.parameters
+    n_terms = int(np.count_nonzero(parameters.selected_terms))
+    sizes = [
+        format_quantity(statistics.n_classes, "class"),
+        format_quantity(statistics.n_documents, "document"),
+        format_quantity(model.n_tokens, "token"),
+        format_quantity(n_terms, "term"),
+    ]
+    n_attributes = len(statistics.attributes.names)
+    if n_attributes:
+        sizes.append(format_quantity(n_attributes, "attribute"))
+
+    smoothing = f"smoothing {parameters.smoothing:.3g}"
+    n_own = len(parameters.own_pseudo_counts)
+    if n_own:
+        possessive = "its" if n_own == 1 else "their"
+        smoothing += f", {format_quantity(n_own, 'term')} with {possessive} own"
     n_lines = count_encoded_lines(statistics)
-    encoded = f", {format_quantity(n_lines, 'encoded line')} dropped" if n_lines else ""
-    choices = ""
-    if smoothing := learnt.choices.smoothing_description:
-        choices += f" ({smoothing})"
-    if unspaced := learnt.choices.unspaced_description:
-        choices += f", scripts without spaces by {unspaced}"
-    if stop_words := learnt.choices.stop_words_description:
-        choices += f", stop words {stop_words}"
-    return (
-        f"{format_quantity(statistics.n_classes, 'class')}, "
-        f"{format_quantity(statistics.n_documents, 'document')}, "
-        f"{format_quantity(model.n_tokens, 'token')}, "
-        f"{format_quantity(int(np.count_nonzero(learnt.selected_terms)), 'term')}{attributes}, smoothing "
-        f"{learnt.smoothing:.3g}{own}{encoded}"
-        f"{choices}"
-    )
+    if n_lines:
+        smoothing += f", {format_quantity(n_lines, 'encoded line')} dropped"
+
+    return f"{', '.join(sizes)}, {smoothing}{_describe_choices(model)}"
+
+
+def _describe_choices(model: FittedModel) -> str:
+    """Return the choices for ``auto`` that differ from the default, each with a separator."""
+    choices = model.parameters.choices
+    description = ""
+    if choices.smoothing_description:
+        description += f" ({choices.smoothing_description})"
+    if choices.unspaced_description:
+        description += f", scripts without spaces by {choices.unspaced_description}"
+    if choices.stop_words_description:
+        description += f", stop words {choices.stop_words_description}"
+    return description
 
 
 def count_encoded_lines(statistics: ClassStatistics) -> float:
     """Return the number of encoded lines that were dropped from the documents."""
     [term] = statistics.vocabulary.find([make_category_term(ENCODED_LINES_ATTRIBUTE, "")])
-    return 0 if term == UNKNOWN_TERM else to_int_or_float(statistics.term_counts[term])
+    if term == UNKNOWN_TERM:
+        return 0
+    return to_int_or_float(statistics.term_counts[term])
 
 
 def count_class_documents(model: FittedModel) -> dict[str, float]:
-    """Return the number of training documents of each class, or with each label; of weighted documents the sum of their weights."""
+    """Return the number of training documents of each class, or the sum of their weights."""
     statistics = model.counts.labelled_statistics
     return {
         label: to_int_or_float(size)
@@ -89,41 +99,50 @@ def count_class_documents(model: FittedModel) -> dict[str, float]:
 
 
 def list_warnings(model: FittedModel) -> list[str]:
-    """List what makes a model less useful than its user may think."""
-    learnt = model.parameters
+    """Return warnings about problems of a model that its user may overlook."""
+    parameters = model.parameters
     settings = model.settings
-    found = [
-        each.line
-        for each in check_corpus_statistics(
-            model.statistics, settings.reading, n_terms=int(np.count_nonzero(learnt.selected_terms))
-        )
-    ]
+    n_terms = int(np.count_nonzero(parameters.selected_terms))
+    findings = check_corpus_statistics(model.statistics, settings.reading, n_terms=n_terms)
+    warnings = [finding.line for finding in findings]
     if settings.class_weight == "balanced":
-        found.append(
+        warnings.append(
             "--class-weight balanced: probabilities are those of documents drawn from all classes "
             "alike, not as often as in training; "
             "give --class-prior for other frequencies"
         )
-    if learnt.unlabelled_summary is not None and not learnt.unlabelled_summary.losses:
-        found.append(
+    summary = parameters.unlabelled_summary
+    if summary is not None and not summary.losses:
+        warnings.append(
             "learnt from seed words without labelled documents: probabilities are not calibrated "
             "and mostly too near 0 and 1"
         )
-    users = {None, settings.classifier, *(each.classifier for each in settings.member_settings)}
-    idle = [
-        each.display_name
-        for each in TRAINING
-        if each.only_for not in users and settings[each.name] != each.default
+    idle_options = _list_idle_options(settings)
+    if idle_options:
+        warnings.append(
+            f"--classifier {settings.classifier} makes no use of {', '.join(idle_options)}"
+        )
+    return [*warnings, *collect_fit_warnings(model.classifier)]
+
+
+def _list_idle_options(settings: Settings) -> list[str]:
+    """Return options that were set, but that the classifier does not use."""
+    classifiers = {
+        None,
+        settings.classifier,
+        *(member.classifier for member in settings.member_settings),
+    }
+    return [
+        parameter.display_name
+        for parameter in TRAINING
+        if parameter.only_for not in classifiers and settings[parameter.name] != parameter.default
     ]
-    if idle:
-        found.append(f"--classifier {settings.classifier} makes no use of {', '.join(idle)}")
-    return [*found, *collect_fit_warnings(model.classifier)]
 
 
 def check_corpus_statistics(
     statistics: ClassStatistics, reading: Reading, *, n_terms: int
 ) -> Iterator[Finding]:
-    """Yield what is unusual about a corpus by its counts, of which ``n_terms`` terms are used."""
+    """Yield warnings about a corpus, of which ``n_terms`` terms are used."""
     if statistics.n_classes < statistics.posterior_type.min_labels:
         yield Finding(
             "classes",
@@ -139,11 +158,12 @@ def check_corpus_statistics(
             "give the folder of one part, or of a table --where COLUMN=VALUE",
         )
     if statistics.attributes.names:
-        if empty := _without_values(statistics):
+        empty_attributes = _list_empty_attributes(statistics)
+        if empty_attributes:
             yield Finding(
                 "columns",
                 WARNING,
-                f"no document has a value of {', '.join(empty)}",
+                f"no document has a value of {', '.join(empty_attributes)}",
                 "leave it out, or name another column",
             )
     elif not n_terms:
@@ -153,12 +173,21 @@ def check_corpus_statistics(
             "the documents hold no terms; every answer will be the same",
             "nbtext tokens shows why a word is dropped",
         )
+    yield from _check_single_label_lists(statistics, reading)
+    yield from check_label_names(list(filter(None, statistics.classes)), reading)
+    yield from _check_columns(statistics, reading)
+    yield from _check_revealing_fields(statistics)
+
+
+def _check_single_label_lists(statistics: ClassStatistics, reading: Reading) -> Iterator[Finding]:
+    """Yield a warning if labels are lists and every document has a list of one label."""
     is_list = (
         reading.layout.is_decoded
         and not reading.label_separator
         and "," not in (reading.label_column or "")
     )
-    if is_list and statistics.n_documents >= REVEALING_DOCUMENTS and _have_one_label(statistics):
+    is_checked = is_list and statistics.n_documents >= MIN_CHECKED_DOCUMENTS
+    if is_checked and _have_one_label(statistics):
         yield Finding(
             "labels",
             WARNING,
@@ -166,37 +195,40 @@ def check_corpus_statistics(
             "if each document has one class, give --label-column "
             f"{reading.label_column or 'label'}.0",
         )
-    yield from check_label_names(list(filter(None, statistics.classes)), reading)
-    yield from _wrong_columns(statistics, reading)
-    yield from _revealing_fields(statistics)
 
 
 def _have_one_label(statistics: ClassStatistics) -> bool:
-    """Return whether documents may have several labels, and have one each."""
+    """Return whether the corpus is multi-label, but each document has exactly one label."""
     if statistics.posterior_type.is_exclusive:
         return False
-    of_labels = [
-        n
-        for label, n in zip(statistics.classes, statistics.class_documents.tolist(), strict=True)
+    # The class with the empty name contains all documents.
+    label_documents = [
+        n_documents
+        for label, n_documents in zip(
+            statistics.classes, statistics.class_documents.tolist(), strict=True
+        )
         if label
     ]
-    return sum(of_labels) == statistics.n_documents
+    return sum(label_documents) == statistics.n_documents
 
 
-def _wrong_columns(statistics: ClassStatistics, reading: Reading) -> Iterator[Finding]:
-    """Yield the signs that other columns than those of label and text were read, or a header as a document."""
+def _check_columns(statistics: ClassStatistics, reading: Reading) -> Iterator[Finding]:
+    """Yield warnings if the wrong columns, or a header as a document, were probably read."""
     n_classes = statistics.n_classes
     n_documents = statistics.n_documents
-    is_row_each = reading.has_columns and n_classes == n_documents > FEW_DOCUMENTS
-    if is_row_each or n_classes > max(FEW_CLASSES, MANY_CLASSES * n_documents):
-        each = f"{format_quantity(n_classes, 'class')}, {format_quantity(n_documents, 'document')}"
-        advice = (
-            "see --label-column and --text-column"
-            if reading.has_columns
-            else "see nbtext help formats"
+    is_class_per_row = reading.has_columns and n_classes == n_documents > FEW_DOCUMENTS
+    if is_class_per_row or n_classes > max(FEW_CLASSES, MAX_CLASSES_PER_DOCUMENT * n_documents):
+        quantities = (
+            f"{format_quantity(n_classes, 'class')}, {format_quantity(n_documents, 'document')}"
         )
+        advice = "see nbtext help formats"
+        if reading.has_columns:
+            advice = "see --label-column and --text-column"
         yield Finding(
-            "columns", WARNING, f"nearly every document is a class of its own: {each}", advice
+            "columns",
+            WARNING,
+            f"nearly every document is a class of its own: {quantities}",
+            advice,
         )
     if not reading.has_columns:
         return
@@ -210,47 +242,55 @@ def _wrong_columns(statistics: ClassStatistics, reading: Reading) -> Iterator[Fi
             )
 
 
-def _revealing_fields(statistics: ClassStatistics) -> Iterator[Finding]:
-    """Yield the fields, such as headers of mail, that alone tell the classes apart: by one term for each class, the largest but for these."""
-    sizes = statistics.class_documents
-    if sizes.size < 2 or sizes.min() < REVEALING_DOCUMENTS:
+def _check_revealing_fields(statistics: ClassStatistics) -> Iterator[Finding]:
+    """Yield warnings about fields, such as mail headers, whose terms alone reveal the class.
+
+    The rule for a field assigns each class the term of the field that separates it best, and
+    documents without these terms to the largest remaining class.
+    """
+    class_documents = statistics.class_documents
+    if class_documents.size < 2 or class_documents.min() < MIN_CHECKED_DOCUMENTS:
         return
+    min_term_documents = REVEALING_PROPORTION / 2 * class_documents.min()
     terms = np.flatnonzero(
-        is_field_term(statistics.vocabulary)
-        & (statistics.term_documents > REVEALING / 2 * sizes.min())
+        is_field_term(statistics.vocabulary) & (statistics.term_documents > min_term_documents)
     )
     documents = statistics.get_dense_documents(terms)
-    gained = 2 * documents - documents.sum(axis=1, keepdims=True)
-    places: dict[str, list[int]] = {}
-    for place, term in enumerate(terms.tolist()):
-        places.setdefault(statistics.vocabulary.get_term(term).partition(":")[0], []).append(place)
-    for field, rows in places.items():
-        best = np.maximum(gained[rows].max(axis=0), 0)
-        share = (best.sum() + (sizes - best).max()) / sizes.sum()
-        if share >= REVEALING:
-            clearest = display_term(
-                statistics.vocabulary.get_term(
-                    int(terms[rows[int(gained[rows].max(axis=1).argmax())]])
-                )
-            )
+    # Documents of a class with the term, minus documents of other classes with it.
+    gains = 2 * documents - documents.sum(axis=1, keepdims=True)
+    rows_by_field: dict[str, list[int]] = {}
+    for row, term in enumerate(terms.tolist()):
+        field = statistics.vocabulary.get_term(term).partition(":")[0]
+        rows_by_field.setdefault(field, []).append(row)
+    for field, rows in rows_by_field.items():
+        best_gains = np.maximum(gains[rows].max(axis=0), 0)
+        n_correct = best_gains.sum() + (class_documents - best_gains).max()
+        proportion = n_correct / class_documents.sum()
+        if proportion >= REVEALING_PROPORTION:
+            best_row = rows[int(gains[rows].max(axis=1).argmax())]
+            example = display_term(statistics.vocabulary.get_term(int(terms[best_row])))
             yield Finding(
                 "fields",
                 WARNING,
-                f"the field {field} alone tells the classes of {share:.1%} of the training "
-                f"documents, by terms such as {clearest}",
+                f"the field {field} alone tells the classes of {proportion:.1%} of the training "
+                f"documents, by terms such as {example}",
                 "if new documents lack it, read them without it",
             )
 
 
-def _without_values(statistics: ClassStatistics) -> list[str]:
-    """List the attributes of which no training document has a value."""
-    names = statistics.attributes
-    empty = [
+def _list_empty_attributes(statistics: ClassStatistics) -> list[str]:
+    """Return the attributes that have no value in any training document."""
+    attributes = statistics.attributes
+    empty_attributes = [
         name
-        for name in names.categorical
+        for name in attributes.categorical
         if not is_attribute_category(statistics.vocabulary, name).any()
     ]
     if statistics.moments is not None:
-        documents = statistics.moments.documents.sum(axis=0).tolist()
-        empty += [name for name, n in zip(names.number_columns, documents, strict=True) if not n]
-    return empty
+        value_counts = statistics.moments.documents.sum(axis=0).tolist()
+        empty_attributes += [
+            name
+            for name, n_values in zip(attributes.number_columns, value_counts, strict=True)
+            if not n_values
+        ]
+    return empty_attributes

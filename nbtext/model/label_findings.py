@@ -1,4 +1,4 @@
-"""Signs in the names of classes that they were read in another way than their user means."""
+"""Warnings about class names that suggest that labels were read in another way than intended."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from nbtext.settings import Reading
 
 MAX_SHOWN_LABELS = 5
-"""Most labels, or groups of them, in a warning."""
+"""Limit of labels, or groups of similar labels, in a warning."""
 
 LABEL_SEPARATORS = (";", "|", "#", ",", " ")
-"""Texts between labels; a blank only between addresses."""
+"""Texts between labels. A space separates only addresses."""
 
 MIN_SHARED_PROPORTION = 0.8
-"""Share of the labels with a separator of which a part is in another label too, from which they look like lists."""
+"""Labels look like lists if at least this proportion shares an item with another label."""
 
 MISSING_VALUE_NAMES = {"nan", "none", "null", "nil", "na", "n/a", "<na>", "#n/a", "nat"}
-"""How programs write a value that is missing, in lower case."""
+"""Names that programs write for a missing value, in lower case."""
 
 FASTTEXT_PREFIX = "__label__"
 
@@ -35,35 +35,37 @@ _WHOLE_NUMBER = re.compile(r"(\d+)\.0*")
 
 
 def check_label_names(labels: Sequence[str], reading: Reading) -> Iterator[Finding]:
-    """Yield what is unusual about the names of classes."""
-    if similar := describe_similar_labels(labels):
+    """Yield warnings about the names of classes."""
+    similar_labels = describe_similar_labels(labels)
+    if similar_labels:
         yield Finding(
             "labels",
             WARNING,
-            f"labels that differ only in case, spaces, Unicode form or as 1 and 1.0: {similar}",
+            "labels that differ only in case, spaces, Unicode form or as 1 and 1.0: "
+            f"{similar_labels}",
             "write them alike, or join them with nbtext relabel",
         )
-    if missing := [label for label in labels if label.strip().casefold() in MISSING_VALUE_NAMES]:
+    missing_labels = [label for label in labels if label.strip().casefold() in MISSING_VALUE_NAMES]
+    if missing_labels:
         column = reading.label_column
-        leave_out = (
-            f"give --where {column}!={missing[0]}"
-            if reading.has_columns and column
-            else "leave such documents out"
-        )
+        advice = "leave such documents out"
+        if reading.has_columns and column:
+            advice = f"give --where {column}!={missing_labels[0]}"
         yield Finding(
             "labels",
             WARNING,
             "a class with a name that stands for a missing value: "
-            f"{join_names([*map(repr, missing)], MAX_SHOWN_LABELS)}",
-            f"if its documents have no label, {leave_out}",
+            f"{join_names([*map(repr, missing_labels)], MAX_SHOWN_LABELS)}",
+            f"if its documents have no label, {advice}",
         )
     if not reading.label_separator:
-        yield from _lists(labels, reading)
+        yield from _check_label_lists(labels, reading)
 
 
-def _lists(labels: Sequence[str], reading: Reading) -> Iterator[Finding]:
-    """Yield the finding that labels are lists of labels, or end as an item of a list."""
-    if (separator := detect_label_separator(labels)) is not None:
+def _check_label_lists(labels: Sequence[str], reading: Reading) -> Iterator[Finding]:
+    """Yield a warning if labels look like lists of labels, or end like an item of a list."""
+    separator = detect_label_separator(labels)
+    if separator is not None:
         example = next(label for label in labels if separator in label or is_label_list(label))
         advice = f"give --label-separator '{separator}'"
         if reading.format == "fasttext":
@@ -77,60 +79,78 @@ def _lists(labels: Sequence[str], reading: Reading) -> Iterator[Finding]:
             f"labels that look like lists of several, such as {example!r}",
             f"if they are, {advice}",
         )
-    elif ends := [
+        return
+
+    truncated_labels = [
         label for label in labels if len(label) > 1 and label[-1] in ",;" and label[-2].isalnum()
-    ]:
+    ]
+    if truncated_labels:
         yield Finding(
             "labels",
             WARNING,
-            f"labels that end in {ends[0][-1]!r}: {join_names([*map(repr, ends)], MAX_SHOWN_LABELS)}",
+            f"labels that end in {truncated_labels[0][-1]!r}: "
+            f"{join_names([*map(repr, truncated_labels)], MAX_SHOWN_LABELS)}",
             "take it away if it is no part of the name",
         )
 
 
 def describe_similar_labels(labels: Iterable[str]) -> str | None:
-    """Return the labels that differ only in case, white space, Unicode form or as 1 and 1.0; None if there are none.
+    """Return labels that differ only in case, white space, Unicode form or as 1 and 1.0.
 
-    >>> similar_labels(["Cats", "cats", "dogs", "1", "1.0"])
+    Return None if all labels differ in more.
+
+    >>> describe_similar_labels(["Cats", "cats", "dogs", "1", "1.0"])
     "'Cats' and 'cats', '1' and '1.0'"
     """
     groups: dict[str, list[str]] = {}
     for label in labels:
-        plain = " ".join(unicodedata.normalize("NFKC", label).casefold().split())
-        number = _WHOLE_NUMBER.fullmatch(plain)
-        groups.setdefault(number[1] if number else plain, []).append(label)
-    found = [" and ".join(map(repr, group)) for group in groups.values() if len(group) > 1]
-    return join_names(found, MAX_SHOWN_LABELS) or None
+        normalized = " ".join(unicodedata.normalize("NFKC", label).casefold().split())
+        number = _WHOLE_NUMBER.fullmatch(normalized)
+        key = number[1] if number else normalized
+        groups.setdefault(key, []).append(label)
+    similar_groups = [" and ".join(map(repr, group)) for group in groups.values() if len(group) > 1]
+    return join_names(similar_groups, MAX_SHOWN_LABELS) or None
 
 
 def detect_label_separator(labels: Sequence[str]) -> str | None:
-    """Return what separates the labels in labels that look like lists of several, `LIST_SEPARATOR` for lists in brackets; None if none do.
+    """Return the separator if the labels look like lists of labels, else None.
 
-    Labels are lists if most of those with a separator share a part with another label, and there are no more parts than labels;
-    or if a part is marked as a label of fastText.
+    For lists in brackets the separator is `LIST_SEPARATOR`. Labels look like lists if most labels
+    with the separator share an item with another label, and the number of different items is at
+    most the number of labels; or if an item starts like a label of fastText.
 
-    >>> separator_of(["card", "card;fee"]), separator_of(["['card']", "['card', 'fee']"]), separator_of(["Smith, Ann", "Roe, Ann"])
-    (';', 'list', None)
+    >>> detect_label_separator(["card", "card;fee"])
+    ';'
+    >>> detect_label_separator(["['card']", "['card', 'fee']"])
+    'list'
+    >>> detect_label_separator(["Smith, Ann", "Roe, Ann"])
     """
     if labels and 2 * sum(map(is_label_list, labels)) > len(labels):
         return LIST_SEPARATOR
-    return next(
-        (separator for separator in LABEL_SEPARATORS if _are_lists(labels, separator)), None
-    )
+    for separator in LABEL_SEPARATORS:
+        if _are_lists(labels, separator):
+            return separator
+    return None
 
 
-def _parts(label: str, separator: str) -> set[str]:
-    """Return the parts of a label; one that is no list has one."""
-    parts = {*map(str.strip, label.split(separator))} - {""}
-    return parts if separator != " " or all(map(_ADDRESS.fullmatch, parts)) else {label}
+def _split_items(label: str, separator: str) -> set[str]:
+    """Return the items of a label, which is itself the only item if it is not a list."""
+    items = {*map(str.strip, label.split(separator))} - {""}
+    if separator == " " and not all(map(_ADDRESS.fullmatch, items)):
+        return {label}
+    return items
 
 
 def _are_lists(labels: Sequence[str], separator: str) -> bool:
-    parts = [_parts(label, separator) for label in labels]
-    several = [of_label for of_label in parts if len(of_label) > 1]
-    uses = Counter(part for of_label in parts for part in of_label)
-    shared = sum(any(uses[part] > 1 for part in of_label) for of_label in several)
-    is_marked = any(part.startswith(FASTTEXT_PREFIX) for of_label in several for part in of_label)
-    return is_marked or (
-        bool(several) and shared >= MIN_SHARED_PROPORTION * len(several) and len(uses) <= len(parts)
+    """Return whether labels look like lists with this separator."""
+    item_sets = [_split_items(label, separator) for label in labels]
+    list_sets = [items for items in item_sets if len(items) > 1]
+    if any(item.startswith(FASTTEXT_PREFIX) for items in list_sets for item in items):
+        return True
+    n_labels_with_item = Counter(item for items in item_sets for item in items)
+    n_shared = sum(any(n_labels_with_item[item] > 1 for item in items) for items in list_sets)
+    return (
+        bool(list_sets)
+        and n_shared >= MIN_SHARED_PROPORTION * len(list_sets)
+        and len(n_labels_with_item) <= len(item_sets)
     )

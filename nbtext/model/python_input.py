@@ -1,4 +1,8 @@
-"""Documents, labels and paths given from Python: a text as str or bytes, or with fields or attributes a mapping; a label of any type of `LABEL_KINDS`."""
+"""Documents, labels and paths passed from Python.
+
+A text is str or bytes, or a mapping with fields or attributes. A label has any type of
+`LABEL_KINDS`.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,7 @@ from nbtext.prediction.labels import clean_label, list_labels, make_label_set
 
 if TYPE_CHECKING:
     from nbtext.corpus.document import Document
-    from nbtext.prediction.labels import Label as LabelOfDocument
+    from nbtext.prediction.labels import Label as DocumentLabel
     from nbtext.settings import Reading
 
     Label = str | float | np.generic | Sequence[str | float | np.generic]
@@ -36,75 +40,89 @@ if TYPE_CHECKING:
 COUNTS_WORDS_MESSAGE = "nbtext counts words itself"
 
 TEXT_KEY = "text"
-"""The key of the text where documents are mappings; the others are fields and attributes."""
+"""Key of the text in documents that are mappings. The other keys are fields and attributes."""
+
+_COLLECTION_TYPES = (list, tuple, set, frozenset, np.ndarray)
 
 
 class IndicatorFormat(NamedTuple):
-    """The form of sets of labels that are given as a matrix of 0 and 1."""
+    """Format of label sets that are passed as a matrix of 0 and 1."""
 
     columns: list[object]
-    """The label of each column."""
+    """Label of each column."""
     is_sparse: bool
 
-    # An array, or a matrix of scipy, which has no types.
+    # The result is an array, or a matrix of scipy, which has no types.
     def to_matrix(self, members: Mask, classes: Array) -> Any:  # noqa: ANN401
-        """Return the matrix that says which of some labels documents have."""
-        found = np.zeros((len(members), len(self.columns)), np.int64)
-        found[:, list(map(self.columns.index, classes.tolist()))] = members
+        """Return the matrix of label sets, shape (n_docs, n_columns).
+
+        ``members`` shows which classes each document has, shape (n_docs, n_classes).
+        """
+        matrix = np.zeros((len(members), len(self.columns)), np.int64)
+        matrix[:, list(map(self.columns.index, classes.tolist()))] = members
         if not self.is_sparse:
-            return found
+            return matrix
         from scipy.sparse import csr_matrix
 
-        return csr_matrix(found)
+        return csr_matrix(matrix)
 
 
 class InputLabels:
-    """The names of the classes of labels, which are all of one type; ``kind`` is that type, known from the first label on.
+    """Labels of one type, as an iterable of the names of their classes.
 
-    Iterating raises `UsageError` for a label of another type.
+    ``kind`` is the type of the labels. If it is None, the first label sets it. Iterating raises
+    `UsageError` for a label of another type.
     """
 
-    # An iterable, or a matrix.
+    # An iterable, or a matrix, which has no types.
     def __init__(self, labels: Any, kind: str | None = None) -> None:  # noqa: ANN401
-        _require_several(labels, "label")
+        _require_collection(labels, "label")
         self._labels = labels
         self.kind = kind
         self.indicator: IndicatorFormat | None = None
         if len(getattr(labels, "shape", ())) > 1:
-            columns = list(getattr(labels, "columns", range(labels.shape[1])))
-            is_sparse = hasattr(labels, "toarray")
-            matrix = labels.toarray() if is_sparse else np.asarray(labels)
-            if matrix.shape[1:] == (1,):
-                self._labels = matrix[:, 0].tolist()
-            elif matrix.ndim == 2 and np.isin(matrix, (0, 1)).all():
-                self.indicator = IndicatorFormat(columns, is_sparse)
-                self._labels = ([columns[place] for place in np.flatnonzero(row)] for row in matrix)
-            else:
-                raise UsageError(
-                    "labels in two dimensions are 0 or 1",
-                    hint="give each text one label, or a list of labels",
-                )
+            self._read_matrix(labels)
 
-    def __iter__(self) -> Iterator[LabelOfDocument]:
-        """Yield the name of each label's class, or of a list, tuple or set the set of labels."""
-        for place, label in enumerate(self._labels):
-            if isinstance(label, (list, tuple, set, frozenset, np.ndarray)):
-                several = InputLabels(tuple(label), self.kind)
-                yield make_label_set(each for label in several for each in list_labels(label))
-                self.kind = several.kind
+    def _read_matrix(self, labels: Any) -> None:  # noqa: ANN401
+        """Read labels in two dimensions: a single column, or an indicator matrix."""
+        columns = list(getattr(labels, "columns", range(labels.shape[1])))
+        is_sparse = hasattr(labels, "toarray")
+        matrix = labels.toarray() if is_sparse else np.asarray(labels)
+        if matrix.shape[1:] == (1,):
+            self._labels = matrix[:, 0].tolist()
+        elif matrix.ndim == 2 and np.isin(matrix, (0, 1)).all():
+            self.indicator = IndicatorFormat(columns, is_sparse)
+            self._labels = ([columns[index] for index in np.flatnonzero(row)] for row in matrix)
+        else:
+            raise UsageError(
+                "labels in two dimensions are 0 or 1",
+                hint="give each text one label, or a list of labels",
+            )
+
+    def __iter__(self) -> Iterator[DocumentLabel]:
+        """Yield the class name of each label; for a list, tuple or set, the set of class names."""
+        for position, label in enumerate(self._labels):
+            if isinstance(label, _COLLECTION_TYPES):
+                yield self._read_label_set(tuple(label))
                 continue
-            kind = _kind(label, place)
+            kind = _find_label_kind(label, position)
             self.kind = self.kind or kind
             if kind != self.kind:
                 raise UsageError(
                     f"the label {label!r} is no {self.kind}, as others are",
-                    where=f"labels[{place}]",
+                    where=f"labels[{position}]",
                     hint="give all labels one type",
                 )
             yield clean_label(str(LABEL_KINDS[kind](str(label))))
 
+    def _read_label_set(self, labels: tuple[object, ...]) -> DocumentLabel:
+        members = InputLabels(labels, self.kind)
+        names = make_label_set(name for label in members for name in list_labels(label))
+        self.kind = members.kind
+        return names
 
-def _kind(label: object, place: int) -> str:
+
+def _find_label_kind(label: object, position: int) -> str:
     if isinstance(label, str):
         return "text"
     if isinstance(label, (bool, np.bool_)):
@@ -114,28 +132,30 @@ def _kind(label: object, place: int) -> str:
     if isinstance(label, (float, np.floating)) and np.isfinite(label):
         return "float"
     raise UsageError(
-        f"{_short(label)} cannot be a label",
-        where=f"labels[{place}]",
+        f"{_shorten_repr(label)} cannot be a label",
+        where=f"labels[{position}]",
         hint="labels are texts, numbers or booleans",
     )
 
 
 class TypedClasses(NamedTuple):
-    """The classes of a model as labels in the type of those it was given."""
+    """The classes of a model, as labels of the type that was passed to `fit`."""
 
     kind: str
     classes: Array
     """Sorted, shape (n_classes,)."""
     order: Ints
-    """The number of each one's name among the sorted names, shape (n_classes,)."""
+    """Index of each class among the sorted class names, shape (n_classes,)."""
 
     @classmethod
     def from_names(cls, names: Names, kind: str) -> TypedClasses:
-        """Return the classes of some names, as text unless all names are of that kind: files may have brought new classes to a model of numbers."""
+        """Convert class names to labels of a kind, or to text if not all names are of that kind.
+
+        The latter can happen if files added classes to a model of numbers.
+        """
+        dtype = object if kind == "text" else None
         try:
-            classes = np.array(
-                [LABEL_KINDS[kind](name) for name in names], object if kind == "text" else None
-            )
+            classes = np.array([LABEL_KINDS[kind](name) for name in names], dtype)
         except (KeyError, ValueError):
             return cls.from_names(names, "text")
         order = np.argsort(classes, kind="stable")
@@ -143,121 +163,127 @@ class TypedClasses(NamedTuple):
 
 
 def validate_labels(labels: Iterable[Label], classes: Iterable[object]) -> Iterator[Label]:
-    """Yield labels; raise `UsageError` for one that is not of these classes."""
-    known = set(classes)
-    for place, label in enumerate(labels):
-        if not known.issuperset(
-            label if isinstance(label, (list, tuple, set, frozenset, np.ndarray)) else [label]
-        ):
+    """Yield labels; raise `UsageError` for a label that is not one of the classes."""
+    known_classes = set(classes)
+    for position, label in enumerate(labels):
+        members = label if isinstance(label, _COLLECTION_TYPES) else [label]
+        if not known_classes.issuperset(members):
             raise UsageError(
-                f"the label {label!r} is not one of the given classes", where=f"labels[{place}]"
+                f"the label {label!r} is not one of the given classes",
+                where=f"labels[{position}]",
             )
         yield label
 
 
 def to_path_names(paths: Paths) -> list[str]:
-    """Return the names of paths; one may be given by itself."""
-    return [fspath(path) for path in ([paths] if isinstance(paths, (str, PathLike)) else paths)]
+    """Return paths as text. A single path need not be in a list."""
+    if isinstance(paths, (str, PathLike)):
+        return [fspath(paths)]
+    return [fspath(path) for path in paths]
 
 
 def iter_labelled_documents(
     texts: Iterable[Text],
-    labels: Iterable[LabelOfDocument],
+    labels: Iterable[DocumentLabel],
     reading: Reading,
     weights: Iterable[float] | None = None,
 ) -> Iterator[Document]:
-    """Yield texts with their labels and weights; those of weight 0 are left out.
+    """Yield texts with their labels and weights, without texts of weight 0.
 
-    Raises `UsageError` if there are more of one than of the others, or none, and for a weight that is none.
+    Raise `UsageError` if the numbers of texts, labels and weights differ or are 0, and for an
+    invalid weight.
     """
     from nbtext.corpus.document import Document
 
-    number = 0
-    of_documents = repeat(WEIGHT_UNIT) if weights is None else _in_units(weights)
-    for label, given in zip_longest(labels, iter_contents(texts, reading)):
-        if label is None or given is None:
+    n_documents = 0
+    units_of_documents = repeat(WEIGHT_UNIT) if weights is None else _to_weight_units(weights)
+    for label, content in zip_longest(labels, iter_contents(texts, reading)):
+        if label is None or content is None:
             raise UsageError(
                 f"there are {'fewer' if label is None else 'more'} labels than texts",
                 hint="give each text one label",
             )
-        units = next(of_documents, None)
+        units = next(units_of_documents, None)
         if units is None:
             raise UsageError("there are fewer weights than texts", hint="give each text one weight")
-        number += 1
+        n_documents += 1
         if units:
-            yield Document(str(number), label, *given, weight=units)  # type: ignore[misc]
-    if not number:
+            yield Document(str(n_documents), label, *content, weight=units)  # type: ignore[misc]
+    if not n_documents:
         raise UsageError("there are no texts")
-    if weights is not None and next(of_documents, None) is not None:
+    if weights is not None and next(units_of_documents, None) is not None:
         raise UsageError("there are more weights than texts", hint="give each text one weight")
 
 
-def _in_units(weights: Iterable[float]) -> Iterator[int]:
-    for place, weight in enumerate(weights):
+def _to_weight_units(weights: Iterable[float]) -> Iterator[int]:
+    """Yield weights in thousandths; raise `UsageError` for an invalid weight."""
+    for position, weight in enumerate(weights):
+        is_number = isinstance(weight, (int, float, np.number))
         try:
-            yield parse_weight(
-                "sample_weight",
-                f"{weight:.3f}" if isinstance(weight, (int, float, np.number)) else str(weight),
-            )
+            yield parse_weight("sample_weight", f"{weight:.3f}" if is_number else str(weight))
         except DocumentError as problem:
-            raise UsageError(problem.message, where=f"texts[{place}]", hint=problem.hint) from None
+            raise UsageError(
+                problem.message, where=f"texts[{position}]", hint=problem.hint
+            ) from None
 
 
 def iter_contents(texts: Iterable[Text], reading: Reading) -> Iterator[tuple[Any, ...]]:
-    """Yield the text of each document in valid UTF-8, followed by its fields and values where documents have keys.
+    """Yield the text of each document in valid UTF-8, or its text, fields and attribute values.
 
-    Raises `UsageError` for one text where several are wanted, and for what is no document, with its place.
+    Fields and values are included if the reading has any. Raise `UsageError` for one text instead
+    of a collection, and for an invalid document, with its position.
     """
     attributes = Attributes.from_settings(reading)
-    fields = _fields(reading)
+    fields = _list_fields(reading)
     has_keys = bool(fields or attributes.names)
-    for place, text in enumerate(extract_rows(texts, reading)):
+    for position, text in enumerate(extract_rows(texts, reading)):
         try:
-            content = _content(fields, attributes, text) if has_keys else (_utf8(text),)
+            content = _read_content(fields, attributes, text) if has_keys else (_to_utf8(text),)
         except (DocumentError, UsageError) as problem:
-            raise UsageError(problem.message, where=f"texts[{place}]", hint=problem.hint) from None
+            raise UsageError(
+                problem.message, where=f"texts[{position}]", hint=problem.hint
+            ) from None
         yield content
 
 
-def _fields(reading: Reading) -> list[str]:
+def _list_fields(reading: Reading) -> list[str]:
     return reading.tag_fields.split(",") if reading.tag_fields else []
 
 
-def _require_several(given: object, noun: str) -> None:
-    """Raise `UsageError` for one text or label, for none, and for a set, which has no order, or a mapping."""
+def _require_collection(items: object, noun: str) -> None:
+    """Raise `UsageError` for a single item, a mapping, or a set, which has no order."""
     if (
-        isinstance(given, (str, bytes, Mapping, AbstractSet))
-        or not hasattr(given, "__iter__")
-        or getattr(given, "shape", None) == ()
+        isinstance(items, (str, bytes, Mapping, AbstractSet))
+        or not hasattr(items, "__iter__")
+        or getattr(items, "shape", None) == ()
     ):
         raise UsageError(
-            f"{noun}s are a list, an array or a column, not {_short(given)}",
+            f"{noun}s are a list, an array or a column, not {_shorten_repr(items)}",
             hint=f"put one {noun} into a list",
         )
 
 
-def _short(value: object) -> str:
-    """Return a value as Python writes it, in one line of at most 60 characters."""
+def _shorten_repr(value: object) -> str:
+    """Return the repr of a value in one line of at most 60 characters."""
     return " ".join(repr(value).split())[:60]
 
 
 def extract_rows(texts: Iterable[Text], reading: Reading) -> Iterable[Any]:
-    """Return the documents of a data frame or array of two dimensions: its only column, or where documents have keys its rows by the names of columns.
+    """Return the documents of a collection, an array or a data frame.
 
-    Warn of columns that are never read. Raise `UsageError` for one text, for a column that is not there, and for numbers of a vectoriser.
+    Of a data frame the documents are its rows as mappings, if the reading has fields or attributes.
+    Of other arrays with two dimensions, they are the only column. Warn of unread columns of a data
+    frame. Raise `UsageError` for one text instead of a collection, for a missing column, and for
+    the numbers of a vectoriser.
     """
-    _require_several(texts, "text")
+    _require_collection(texts, "text")
     shape: tuple[int, ...] = getattr(texts, "shape", ())
     if len(shape) != 2:
         return texts
-    keys = (*_fields(reading), *Attributes.from_settings(reading).names)
+    keys = (*_list_fields(reading), *Attributes.from_settings(reading).names)
     if keys and hasattr(texts, "iterrows"):
-        return _rows_of_frame(texts, keys, needs_text=bool(reading.tag_fields))
-    if (
-        shape[0]
-        and not keys
-        and (hasattr(texts, "toarray") or np.asarray(texts).dtype.kind in "biufc")
-    ):
+        return _read_frame(texts, keys, needs_text=bool(reading.tag_fields))
+    if shape[0] and not keys and _has_numbers(texts):
         raise UsageError(
             f"{COUNTS_WORDS_MESSAGE}; give texts",
             hint="leave out CountVectorizer, TfidfVectorizer or what else made numbers of them",
@@ -270,53 +296,66 @@ def extract_rows(texts: Iterable[Text], reading: Reading) -> Iterable[Any]:
     return np.asarray(texts)[:, 0]
 
 
-# pandas is not imported.
-def _rows_of_frame(frame: Any, keys: Names, *, needs_text: bool) -> Any:  # noqa: ANN401
-    """Return the rows of a data frame of pandas; raise `UsageError` if it lacks a key, or the text while columns that seem to be texts are not read."""
+def _has_numbers(matrix: object) -> bool:
+    """Return whether a matrix is sparse, or has a type of numbers."""
+    return hasattr(matrix, "toarray") or np.asarray(matrix).dtype.kind in "biufc"
+
+
+# pandas is not imported, so its types are not available.
+def _read_frame(frame: Any, keys: Names, *, needs_text: bool) -> Any:  # noqa: ANN401
+    """Return the rows of a data frame of pandas as mappings.
+
+    Raise `UsageError` if the frame lacks a key. Also raise it if the frame lacks the text column,
+    while ``needs_text`` is set or columns that look like texts would not be read.
+    """
     frame = frame.rename(columns=str)
     columns = frame.columns.tolist()
-    unread = [name for name in columns if name not in {TEXT_KEY, *keys}]
+    unread_columns = [name for name in columns if name not in {TEXT_KEY, *keys}]
     needs_text |= any(
-        isinstance(value, str) and " " in value for value in frame[unread].to_numpy().flat
+        isinstance(value, str) and " " in value for value in frame[unread_columns].to_numpy().flat
     )
-    needed = list(keys)
-    if needs_text and unread:
-        needed.append(TEXT_KEY)
-    if missing := [name for name in needed if name not in columns]:
+    required_columns = list(keys)
+    if needs_text and unread_columns:
+        required_columns.append(TEXT_KEY)
+    missing_columns = [name for name in required_columns if name not in columns]
+    if missing_columns:
+        name = missing_columns[0]
         raise UsageError(
-            f"no column is called {missing[0]!r}{did_you_mean(missing[0], columns)}",
+            f"no column is called {name!r}{did_you_mean(name, columns)}",
             hint=f"there are {join_names(columns, 20)}",
         )
-    if unread:
+    if unread_columns:
         warn(
-            f"columns of the data frame that are never read: {join_names(unread, 20)}; that of the "
-            f"texts is called {TEXT_KEY!r}",
+            f"columns of the data frame that are never read: {join_names(unread_columns, 20)}; "
+            f"that of the texts is called {TEXT_KEY!r}",
             stacklevel=2,
         )
     return frame.to_dict("records")
 
 
-def _content(
-    fields: Names, attributes: Attributes, given: object
+def _read_content(
+    fields: Names, attributes: Attributes, document: object
 ) -> tuple[bytes, Fields, tuple[str, ...]]:
-    if isinstance(given, (str, bytes)):
-        given = {TEXT_KEY: given}
-    if not isinstance(given, Mapping):
+    """Return text, fields and attribute values of a document: a mapping, or only a text."""
+    if isinstance(document, (str, bytes)):
+        document = {TEXT_KEY: document}
+    if not isinstance(document, Mapping):
         keys = ", ".join((TEXT_KEY, *fields, *attributes.names))
         raise UsageError(
-            f"{_short(given)} is not a document",
+            f"{_shorten_repr(document)} is not a document",
             hint=f"give a mapping with the keys {keys}, or a text",
         )
-    words = [
-        (normalise_field_name(name), _utf8(given[name]))
+    field_contents = [
+        (normalise_field_name(name), _to_utf8(document[name]))
         for name in fields
-        if not _is_missing(given.get(name))
+        if not _is_missing(document.get(name))
     ]
-    values = [given.get(name) for name in attributes.names]
+    values = [document.get(name) for name in attributes.names]
+    value_texts = ["" if _is_missing(value) else str(value) for value in values]
     return (
-        _utf8(given.get(TEXT_KEY, "")),
-        words,
-        attributes.normalise_values(["" if _is_missing(value) else str(value) for value in values]),
+        _to_utf8(document.get(TEXT_KEY, "")),
+        field_contents,
+        attributes.normalise_values(value_texts),
     )
 
 
@@ -329,15 +368,19 @@ def _is_missing(value: object) -> bool:
     )
 
 
-def _utf8(text: object) -> bytes:
-    """Return a text in valid UTF-8 without separators, with a question mark or U+FFFD for what is not valid; raises `UsageError` for what is no text, such as None or NaN."""
+def _to_utf8(text: object) -> bytes:
+    """Return a text in valid UTF-8 without separators of fields.
+
+    Invalid characters are replaced by a question mark or U+FFFD. Raise `UsageError` for other
+    types, such as None or NaN.
+    """
     if isinstance(text, str):
         return clean_text(text.encode("utf-8", "replace"))
     if isinstance(text, bytes):
         return clean_text(text.decode("utf-8", "replace").encode())
-    hint = (
-        "leave the document out, or give an empty text"
-        if _is_missing(text)
-        else COUNTS_WORDS_MESSAGE
+    hint = COUNTS_WORDS_MESSAGE
+    if _is_missing(text):
+        hint = "leave the document out, or give an empty text"
+    raise UsageError(
+        f"{_shorten_repr(text)} is not a text; texts are str, or bytes in UTF-8", hint=hint
     )
-    raise UsageError(f"{_short(text)} is not a text; texts are str, or bytes in UTF-8", hint=hint)
