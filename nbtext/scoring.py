@@ -185,6 +185,27 @@ class ScoredRow(NamedTuple):
     """Classes of the predicted set, the most probable first."""
 
 
+class _ClassColumns(NamedTuple):
+    """Values of all classes for the documents of a block, each of shape (n_docs, n_classes)."""
+
+    classes: list[str]
+    probabilities: Floats
+    scores: Floats
+    log_odds: Floats
+
+    def take(self, row: int, class_indices: Ints) -> tuple[RankedClass, ...]:
+        """Return the classes of a document in the order of ``class_indices``."""
+        return tuple(
+            map(
+                RankedClass,
+                [self.classes[index] for index in class_indices.tolist()],
+                self.probabilities[row, class_indices].tolist(),
+                self.scores[row, class_indices].tolist(),
+                self.log_odds[row, class_indices].tolist(),
+            )
+        )
+
+
 def iter_scored_rows(
     block: ScoredBlock,
     model: FittedModel,
@@ -205,20 +226,12 @@ def iter_scored_rows(
     needs_ranking = top_k > 0 or is_member is not None
     ranked_posterior = block.posterior if needs_ranking else block.posterior[:0]
     orders = np.argsort(-ranked_posterior.logs, axis=1, kind="stable")
-    probabilities = np.exp(ranked_posterior.logs)
-    log_odds = ranked_posterior.compute_log_odds()
-    classes = model.classes
-
-    def rank_classes(row: int, class_indices: Ints) -> tuple[RankedClass, ...]:
-        return tuple(
-            map(
-                RankedClass,
-                [classes[index] for index in class_indices.tolist()],
-                probabilities[row, class_indices].tolist(),
-                block.scores[row, class_indices].tolist(),
-                log_odds[row, class_indices].tolist(),
-            )
-        )
+    class_columns = _ClassColumns(
+        model.classes,
+        np.exp(ranked_posterior.logs),
+        block.scores,
+        ranked_posterior.compute_log_odds(),
+    )
 
     rows = zip(
         block.documents,
@@ -233,7 +246,7 @@ def iter_scored_rows(
         members: tuple[RankedClass, ...] = ()
         if is_member is not None:
             order = orders[row]
-            members = rank_classes(row, order[is_member[row][order]])
+            members = class_columns.take(row, order[is_member[row][order]])
         yield ScoredRow(
             document,
             class_index,
@@ -241,7 +254,7 @@ def iter_scored_rows(
             expected_cost=None if rule.costs is None else cost,
             n_known_tokens=n_known,
             is_typical=typical,
-            ranked=rank_classes(row, orders[row][:top_k]) if top_k else members,
+            ranked=class_columns.take(row, orders[row][:top_k]) if top_k else members,
             members=members,
         )
 

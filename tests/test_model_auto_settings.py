@@ -267,7 +267,7 @@ def test_smoothing_of_several_labels_is_compared_by_the_sum_of_their_losses() ->
         )
         classifier: Any = model.fitted.classifier
         scores, lengths, _, labels, _ = classifier.leave_one_out(model.counts.sample.documents)
-        truth = labels.mask(scores.shape[1])
+        truth = labels.to_mask(scores.shape[1])
         prior = compute_label_log_prior_odds(classifier.training)
         p = np.exp(
             fit_label_calibration(scores, truth, lengths, None, prior).compute_log_posterior(

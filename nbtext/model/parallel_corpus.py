@@ -391,7 +391,7 @@ def _add_to_progress(
     """Return a callback that adds these numbers to those of the current shard."""
     if on_progress is None:
         return None
-    return lambda documents, read: on_progress(n_documents + documents, n_bytes + read)
+    return lambda documents, size: on_progress(n_documents + documents, n_bytes + size)
 
 
 def _score_shard(context: ScoringContext, shard: Shard) -> list[ScoredPiece]:

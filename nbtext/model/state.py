@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from nbtext.counts.moments import Moments
     from nbtext.type_names import Arrays, Floats, Ints, Names, Numbers, ParsedJson
 
-    ArrayValues = Mapping[str, Any]
+    ArrayContents = Mapping[str, Any]
     """Values of the arrays of a model file, by name."""
 
 MAX_LABEL_LAYER_COLUMNS = 1 << 24
@@ -160,22 +160,22 @@ def _with_auto_unspaced(settings: Settings, table: CountTable) -> Settings:
 
 def _encode_parameters(model: FittedModel) -> Arrays:
     parameters = model.parameters
-    values: dict[str, Numbers | bytes | None] = {
+    contents: dict[str, Any] = {
         **parameters.calibration.to_arrays(),
         "stop_words": "\n".join(model.stop_list).encode(),
     }
     if not parameters.selected_terms.all():
-        values["selected"] = parameters.selected_terms.view(np.uint8)
+        contents["selected"] = parameters.selected_terms.view(np.uint8)
     if parameters.typicality is not None:
-        values["typicality"] = parameters.typicality.quantiles.ravel()
+        contents["typicality"] = parameters.typicality.quantiles.ravel()
     if parameters.profile is not None:
         # A multi-label model has no predictions of its first label, which is reserved.
         predictions = parameters.profile.predictions
         n_reserved = model.counts.table.n_classes - predictions.size
-        values["answers"] = np.append(np.zeros(n_reserved, np.int64), predictions)
+        contents["answers"] = np.append(np.zeros(n_reserved, np.int64), predictions)
     if parameters.held_out_posteriors is not None:
-        values.update(_encode_held_out(parameters.held_out_posteriors))
-    return encode_arrays(values)
+        contents.update(_encode_held_out(parameters.held_out_posteriors))
+    return encode_arrays(contents)
 
 
 def _encode_held_out(held_out: HeldOutPosteriors) -> dict[str, Numbers | None]:
@@ -206,7 +206,7 @@ def encode_counts(counts: CorpusCounts) -> Arrays:
     is_stored = (table.class_documents > 0) | (n_layers == 1)
     columns = np.flatnonzero(is_stored)
     stored_index = np.cumsum(is_stored) - 1
-    values: dict[str, Numbers | bytes | None] = {
+    contents: dict[str, Any] = {
         "terms": vocabulary.text,
         "term_lengths": np.diff(vocabulary.bounds),
         "ngrams": vocabulary.ngram_keys,
@@ -219,16 +219,14 @@ def encode_counts(counts: CorpusCounts) -> Arrays:
         **_encode_sample(table, counts.sample.documents),
     }
     if n_layers > 1:
-        values["column_labels"] = columns // n_layers
-        values["column_layers"] = columns % n_layers
+        contents["column_labels"] = columns // n_layers
+        contents["column_layers"] = columns % n_layers
     if table.moments is not None:
-        values.update(encode_moments(table.moments.take_classes(columns)))
-    return encode_arrays(values)
+        contents.update(encode_moments(table.moments.take_classes(columns)))
+    return encode_arrays(contents)
 
 
-def _encode_sample(
-    table: CountTable, documents: CountedDocuments
-) -> dict[str, Numbers | bytes | None]:
+def _encode_sample(table: CountTable, documents: CountedDocuments) -> dict[str, Any]:
     n_layers = len(table.layers)
     matrix = documents.matrix
     labels = documents.classes
@@ -236,9 +234,9 @@ def _encode_sample(
     if documents.labels is not None:
         labels = documents.labels.columns // n_layers
         label_counts = documents.labels.sizes
-    values = None
+    attribute_values = None
     if table.moments is not None and matrix.values is not None:
-        values = matrix.values.ravel()
+        attribute_values = matrix.values.ravel()
     return {
         "sample_hashes": documents.hashes,
         "sample_labels": labels,
@@ -248,7 +246,7 @@ def _encode_sample(
         "sample_terms": matrix.terms,
         "sample_counts": matrix.counts,
         "sample_weights": documents.weights,
-        "sample_values": values,
+        "sample_values": attribute_values,
     }
 
 
@@ -272,16 +270,16 @@ def decode_model(plain: Mapping[str, object], arrays: Arrays) -> FittedModel:
     """
     stored = check_settings(plain)
     settings = _decode_settings(stored.training, stored.reading)
-    values, classifier_arrays = decode_arrays(arrays, len(stored.layers))
+    contents, classifier_arrays = decode_arrays(arrays, len(stored.layers))
     seeds = [SeedTerm(label, tuple(term), amount) for label, term, amount in stored.seeds]
     require_valid_model(all(seed.term for seed in seeds), "a seed word is no term")
-    counts = _decode_counts(values, stored, settings, seeds)
+    counts = _decode_counts(contents, stored, settings, seeds)
     table = counts.table
-    stop_list = values["stop_words"].decode().split()
+    stop_list = contents["stop_words"].decode().split()
     weights = build_count_weights(table, settings, seeds)
     try:
         parameters = replace(
-            _decode_parameters(values, stored, settings, table),
+            _decode_parameters(contents, stored, settings, table),
             classifier_arrays=classifier_arrays,
             own_pseudo_counts=find_own_pseudo_counts(
                 table, _resolve_terms_of_settings(settings, stop_list)
@@ -341,12 +339,14 @@ def find_row_bounds(text: bytes, sizes: Ints, plural: str) -> Ints:
     return bounds
 
 
-def decode_moments(values: ArrayValues, class_documents: Ints, attributes: Attributes) -> Moments:
+def decode_moments(
+    contents: ArrayContents, class_documents: Ints, attributes: Attributes
+) -> Moments:
     """Return the moments of the numeric attributes in each stored column of the table."""
     from nbtext.counts.moments import Moments
 
-    documents = values["values"]
-    sums = [_parse_sum(line) for line in values["value_sums"].decode().splitlines()]
+    documents = contents["values"]
+    sums = [_parse_sum(line) for line in contents["value_sums"].decode().splitlines()]
     shape = (class_documents.size, len(attributes.number_columns))
     require_valid_model(
         documents.size == shape[0] * shape[1], "its values do not fit its attributes"
@@ -407,7 +407,7 @@ def decode_sample_values(values: Floats, n_documents: int, attributes: Attribute
 
 
 def _decode_parameters(
-    values: ArrayValues, stored: StoredSettings, settings: Settings, table: CountTable
+    contents: ArrayContents, stored: StoredSettings, settings: Settings, table: CountTable
 ) -> FittedParameters:
     """Return the parameters, without those that `decode_model` adds."""
     smoothing = float(stored.smoothing)
@@ -415,28 +415,28 @@ def _decode_parameters(
         is_possible_smoothing(smoothing, table.n_terms, settings),
         "its smoothing is not what its settings say",
     )
-    profile = _decode_profile(values, stored, table)
-    selected = values["selected"].astype(np.bool_)
+    profile = _decode_profile(contents, stored, table)
+    selected = contents["selected"].astype(np.bool_)
     if not selected.size:
         selected = np.ones(table.n_terms, np.bool_)
     return FittedParameters(
         selected,
         smoothing,
-        _decode_calibration(values, stored, table),
+        _decode_calibration(contents, stored, table),
         stored.calibration,
-        _decode_typicality(values["typicality"]),
+        _decode_typicality(contents["typicality"]),
         profile,
         choices=_decode_choices(stored.choices),
         unlabelled_summary=_decode_unlabelled(stored),
-        held_out_posteriors=_decode_held_out(values, table.classes),
+        held_out_posteriors=_decode_held_out(contents, table.classes),
     )
 
 
 def _decode_profile(
-    values: ArrayValues, stored: StoredSettings, table: CountTable
+    contents: ArrayContents, stored: StoredSettings, table: CountTable
 ) -> Profile | None:
     first_label = 1 if are_multi_label(table.classes) else 0
-    predictions = values["answers"][first_label:]
+    predictions = contents["answers"][first_label:]
     require_valid_model(
         (stored.profile is None) == (not predictions.size), "its answers do not go with its profile"
     )
@@ -464,19 +464,19 @@ def _decode_choices(plain: ParsedJson) -> Choices:
 
 
 def _decode_calibration(
-    values: ArrayValues, stored: StoredSettings, table: CountTable
+    contents: ArrayContents, stored: StoredSettings, table: CountTable
 ) -> Calibration:
     calibration = Calibration(**{name: float(value) for name, value in stored.temperature.items()})
     require_valid_model(calibration.is_valid, "its temperature is out of range")
-    slopes, offsets, prior = (values[name] for name in LABEL_ARRAYS)
+    slopes, offsets, prior = (contents[name] for name in LABEL_ARRAYS)
     multi_label = are_multi_label(table.classes)
     n_labels = table.n_classes - 1 if multi_label else 0
     fits = slopes.size == offsets.size == prior.size == n_labels
-    in_range = all(
+    is_in_range = all(
         np.all(np.abs(array) <= MAX_LABEL_CALIBRATION_NATS) for array in (slopes, offsets, prior)
     )
     require_valid_model(
-        fits and (stored.rivalry is not None) == multi_label and in_range,
+        fits and (stored.rivalry is not None) == multi_label and is_in_range,
         "its labels are not calibrated",
     )
     if not multi_label:
@@ -509,11 +509,11 @@ def _decode_typicality(likelihoods: Floats) -> Typicality | None:
     return Typicality(quantiles)
 
 
-def _decode_held_out(values: ArrayValues, labels: Names) -> HeldOutPosteriors | None:
-    label_indices = values["left_out_labels"]
-    label_counts = values["left_out_label_counts"]
-    nats = values["left_out_nats"]
-    weights = values["left_out_weights"]
+def _decode_held_out(contents: ArrayContents, labels: Names) -> HeldOutPosteriors | None:
+    label_indices = contents["left_out_labels"]
+    label_counts = contents["left_out_label_counts"]
+    nats = contents["left_out_nats"]
+    weights = contents["left_out_weights"]
     multi_label = are_multi_label(labels)
     n_documents = label_counts.size if multi_label else label_indices.size
     n_classes = len(labels) - 1 if multi_label else len(labels)
@@ -573,16 +573,16 @@ def _require_labels(
 
 
 def _decode_counts(
-    values: ArrayValues, stored: StoredSettings, settings: Settings, seeds: SeedTerms
+    contents: ArrayContents, stored: StoredSettings, settings: Settings, seeds: SeedTerms
 ) -> CorpusCounts:
-    vocabulary = _decode_vocabulary(values)
+    vocabulary = _decode_vocabulary(contents)
     layers = _decode_layers(stored)
-    labels = _decode_labels(values)
-    table = _decode_table(values, vocabulary, labels, layers, settings)
+    labels = _decode_labels(contents)
+    table = _decode_table(contents, vocabulary, labels, layers, settings)
     table = replace(table, unit=stored.layers[0][1])
     if are_multi_label(labels):
         _require_labels_of_documents(table)
-    sample = _decode_sample(values, table, settings.sample, stored.sample_bound)
+    sample = _decode_sample(contents, table, settings.sample, stored.sample_bound)
     counts = CorpusCounts(table, sample, stored.closed_vocabulary)
     _require_seeds(table, seeds, settings)
     _require_unlabelled_layers(table, _decode_unlabelled(stored))
@@ -606,9 +606,9 @@ def _decode_layers(stored: StoredSettings) -> Layers:
     )
 
 
-def _decode_labels(values: ArrayValues) -> tuple[str, ...]:
-    bounds = find_row_bounds(values["labels"], values["label_lengths"], "labels").tolist()
-    labels = tuple(values["labels"][start:end].decode() for start, end in pairwise(bounds))
+def _decode_labels(contents: ArrayContents) -> tuple[str, ...]:
+    bounds = find_row_bounds(contents["labels"], contents["label_lengths"], "labels").tolist()
+    labels = tuple(contents["labels"][start:end].decode() for start, end in pairwise(bounds))
     require_valid_model(
         labels and all(first < second for first, second in pairwise(labels)),
         "its labels are not sorted and distinct",
@@ -661,33 +661,33 @@ def _require_unlabelled_layers(table: CountTable, summary: UnlabelledSummary | N
 
 
 def _decode_table(
-    values: ArrayValues,
+    contents: ArrayContents,
     vocabulary: Vocabulary,
     labels: tuple[str, ...],
     layers: Layers,
     settings: Settings,
 ) -> CountTable:
     """Return the table of counts, with checked columns and cells."""
-    cell_columns = values["cell_columns"]
-    column_documents = values["column_documents"]
-    term_offsets = compute_offsets(values["term_cells"])
-    _require_cells(values, term_offsets, len(vocabulary), settings)
-    columns = _decode_columns(values, len(labels), len(layers))
+    cell_columns = contents["cell_columns"]
+    column_documents = contents["column_documents"]
+    term_offsets = compute_offsets(contents["term_cells"])
+    _require_cells(contents, term_offsets, len(vocabulary), settings)
+    columns = _decode_columns(contents, len(labels), len(layers))
     n_columns = len(labels) * len(layers)
     class_documents = np.zeros(n_columns, np.int64)
     class_documents[columns] = column_documents
 
     attributes = Attributes.from_settings(settings.reading)
-    has_values = any(len(values[name]) for name in ("values", "value_sums", "sample_values"))
+    has_values = any(len(contents[name]) for name in ("values", "value_sums", "sample_values"))
     require_valid_model(
         attributes.number_columns or not has_values, "it has values of no attribute"
     )
     moments = None
     if attributes.number_columns:
-        moments = decode_moments(values, column_documents, attributes)
+        moments = decode_moments(contents, column_documents, attributes)
         moments = moments.reindex_classes(columns, n_columns)
 
-    cell_counts, cell_documents, cell_logs = (values[name] for name in CELL_FIELDS)
+    cell_counts, cell_documents, cell_logs = (contents[name] for name in CELL_FIELDS)
     table = CountTable(
         vocabulary,
         labels,
@@ -707,12 +707,12 @@ def _decode_table(
 
 
 def _require_cells(
-    values: ArrayValues, term_offsets: Ints, n_terms: int, settings: Settings
+    contents: ArrayContents, term_offsets: Ints, n_terms: int, settings: Settings
 ) -> None:
     """Raise `ModelError` unless the arrays of cells are consistent with each other."""
-    columns = values["cell_columns"]
-    column_documents = values["column_documents"]
-    counts, documents, logs = (values[name] for name in CELL_FIELDS)
+    columns = contents["cell_columns"]
+    column_documents = contents["column_documents"]
+    counts, documents, logs = (contents[name] for name in CELL_FIELDS)
     require_valid_model(
         term_offsets[-1] == columns.size and term_offsets.size == n_terms + 1,
         "its terms and cells do not fit",
@@ -735,11 +735,11 @@ def _require_cells(
     )
 
 
-def _decode_columns(values: ArrayValues, n_labels: int, n_layers: int) -> Ints:
+def _decode_columns(contents: ArrayContents, n_labels: int, n_layers: int) -> Ints:
     """Return the column of the table for each stored column: label times layers plus layer."""
-    n_stored = values["column_documents"].size
-    column_labels = values["column_labels"]
-    column_layers = values["column_layers"]
+    n_stored = contents["column_documents"].size
+    column_labels = contents["column_labels"]
+    column_layers = contents["column_layers"]
     expected_size = n_stored if n_layers > 1 else 0
     fits = column_labels.size == column_layers.size == expected_size
     require_valid_model(
@@ -811,11 +811,13 @@ def _require_possible_logs(table: CountTable) -> None:
     )
 
 
-def _decode_sample(values: ArrayValues, table: CountTable, size: int, bound: int) -> DocumentSample:
-    hashes = values["sample_hashes"]
-    row_offsets = compute_offsets(values["sample_entries"])
-    terms = values["sample_terms"]
-    columns, labels = _decode_sample_columns(values, table)
+def _decode_sample(
+    contents: ArrayContents, table: CountTable, size: int, bound: int
+) -> DocumentSample:
+    hashes = contents["sample_hashes"]
+    row_offsets = compute_offsets(contents["sample_entries"])
+    terms = contents["sample_terms"]
+    columns, labels = _decode_sample_columns(contents, table)
     require_valid_model(
         hashes.size <= min(size, int(table.labelled_table.n_documents)),
         "its sample does not fit its size",
@@ -833,35 +835,37 @@ def _decode_sample(values: ArrayValues, table: CountTable, size: int, bound: int
     )
     require_valid_model(not hashes.size or int(hashes[-1]) <= bound, "its sample exceeds its bound")
     no_unknown_tokens = np.zeros(columns.size, np.int64)
-    matrix = DocumentTermMatrix(row_offsets, terms, values["sample_counts"], no_unknown_tokens)
+    matrix = DocumentTermMatrix(row_offsets, terms, contents["sample_counts"], no_unknown_tokens)
     if table.moments is not None:
         attribute_values = decode_sample_values(
-            values["sample_values"], columns.size, table.attributes
+            contents["sample_values"], columns.size, table.attributes
         )
         matrix = matrix._replace(values=attribute_values)
-    weights = values["sample_weights"] if values["sample_weights"].size else None
+    weights = contents["sample_weights"] if contents["sample_weights"].size else None
     require_valid_model(weights is None or table.unit != 1, "its sample has impossible weights")
     documents = CountedDocuments(matrix, columns, hashes, weights, len(table.layers), labels)
     _require_sample_of_documents(table, documents)
     return DocumentSample(documents, size, bound)
 
 
-def _decode_sample_columns(values: ArrayValues, table: CountTable) -> tuple[Ints, LabelSets | None]:
+def _decode_sample_columns(
+    contents: ArrayContents, table: CountTable
+) -> tuple[Ints, LabelSets | None]:
     """Return the column of each sampled document, and its label set in a multi-label model.
 
     The column of a multi-label document is that of all documents in its layer.
     """
-    n_documents = values["sample_hashes"].size
+    n_documents = contents["sample_hashes"].size
     n_layers = len(table.layers)
-    document_layers = values["sample_layers"]
+    document_layers = contents["sample_layers"]
     require_valid_model(
         document_layers.max(initial=0) < table.n_document_layers,
         "a document of its sample is in no layer of documents",
     )
     if not document_layers.size:
         document_layers = np.zeros(n_documents, np.int64)
-    labels = values["sample_labels"]
-    label_counts = values["sample_label_counts"]
+    labels = contents["sample_labels"]
+    label_counts = contents["sample_label_counts"]
     multi_label = are_multi_label(table.classes)
     _require_labels(
         label_counts,
@@ -877,10 +881,10 @@ def _decode_sample_columns(values: ArrayValues, table: CountTable) -> tuple[Ints
     return document_layers, LabelSets(label_counts, label_columns)
 
 
-def _decode_vocabulary(values: ArrayValues) -> Vocabulary:
-    text = values["terms"]
-    ngram_keys = values["ngrams"]
-    bounds = find_row_bounds(text, values["term_lengths"], "terms")
+def _decode_vocabulary(contents: ArrayContents) -> Vocabulary:
+    text = contents["terms"]
+    ngram_keys = contents["ngrams"]
+    bounds = find_row_bounds(text, contents["term_lengths"], "terms")
     n_single_terms = bounds.size - 1
     order, is_repeated = argsort_terms(text, bounds)
     require_valid_model(

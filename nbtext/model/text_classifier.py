@@ -555,11 +555,12 @@ class TextClassifier:
     ) -> list[Answer]:
         """Return the answer to each text: its class, or the reason to abstain.
 
-        The answers are those of `nbtext classify`. Abstain if the class is less probable than ``min_probability``, and if less than a
-        proportion ``min_typicality`` of the training documents of about the same length are less
-        likely per token. An answer contains the ``top_k`` most probable classes, or with ``sets``,
-        a rule of `nbtext.guarantees.prediction_sets`, the classes of the set. Classes have their
-        names as in `classes`.
+        The answers are those of `nbtext classify`. Abstain if the class is less probable than
+        ``min_probability``, and if less than a proportion ``min_typicality`` of the training
+        documents of about the same length are less likely per token. An answer contains the
+        ``top_k`` most probable classes, or with ``sets``, a rule of
+        `nbtext.guarantees.prediction_sets`, the classes of the set. Classes have their names as in
+        `classes`.
 
         Raise `UsageError` if the model cannot measure typicality.
         """
@@ -577,8 +578,9 @@ class TextClassifier:
     def explain(self, texts: Iterable[Text], against: str | None = None) -> list[ExplainedDocument]:
         """Return what each word of each text adds to the log odds of its class.
 
-        The explanations are those of `nbtext explain`. The class is compared with the runner-up, or with the class ``against``. Raise `UsageError`
-        if the model has no such class, or only one class.
+        The explanations are those of `nbtext explain`. The class is compared with the runner-up, or
+        with the class ``against``. Raise `UsageError` if the model has no such class, or only one
+        class.
         """
         from nbtext.explain.explanation import Explainer
 

@@ -360,30 +360,30 @@ def add_calibration(
     from nbtext.metrics.outcomes import proper_scores, score_posterior
 
     parameters = _add_profile(parameters, classifier, unselected_scores)
-    known = held_out.take_known_classes()
-    if not len(known.truth):
+    documents = held_out.take_known_classes()
+    if not len(documents.truth):
         return parameters
-    weights = None if np.all(held_out.weights == 1) else known.weights
+    weights = None if np.all(held_out.weights == 1) else documents.weights
 
     def measure(calibration: Calibration, scores: Floats) -> dict[str, float]:
         """Return the metrics of calibrated scores by name, with 6 significant digits."""
-        log_posterior = calibration.compute_log_posterior(scores, known.lengths)
+        log_posterior = calibration.compute_log_posterior(scores, documents.lengths)
         posterior = classifier.training.statistics.posterior_type(log_posterior)
-        metrics = proper_scores(score_posterior(posterior, known.truth), weights)
+        metrics = proper_scores(score_posterior(posterior, documents.truth), weights)
         return {name: float(f"{value:.6g}") for name, value in metrics.items()}
 
     variants = []
     for variant in classifier.list_calibration_variants():
-        scores = variant.to_log_scale(known.scores, known.lengths)
+        scores = variant.to_log_scale(documents.scores, documents.lengths)
         calibration = fit_classifier_calibration(
-            classifier, scores, known.truth, known.lengths, weights
+            classifier, scores, documents.truth, documents.lengths, weights
         )
         metrics = measure(calibration, scores)
         variants.append(_CalibratedVariant(variant, calibration, metrics))
     best = min(variants, key=lambda variant: variant.metrics["log_loss"])
     quality: CalibrationQuality = {
-        "documents": len(known.truth),
-        "before": measure(make_textbook_calibration(classifier), known.scores),
+        "documents": len(documents.truth),
+        "before": measure(make_textbook_calibration(classifier), documents.scores),
         "after": best.metrics,
     }
     held_out_posteriors = None

@@ -4,8 +4,8 @@ E step: each unlabelled document belongs to each class with a proportion, the ca
 of the counts so far. M step: its counts, times these proportions and one weight λ, are added to the
 counts of the labelled documents. The posterior compares each class with the rest, which is more
 accurate with many classes (see `_score_vs_rest`). Without calibration, proportions would be so near
-0 and 1 that the first guess would never change. λ is the value of `UNLABELLED_WEIGHTS`, or 0, with the
-lowest log loss of held-out labelled documents, each fold of them after EM without it.
+0 and 1 that the first guess would never change. λ is the value of `UNLABELLED_WEIGHTS`, or 0, with
+the lowest log loss of held-out labelled documents, each fold of them after EM without it.
 
 Sources: K. Nigam, A. McCallum, S. Thrun, T. Mitchell, Text classification from labeled and
 unlabeled documents using EM (2000), sections 4 and 5.1; J. Rennie, L. Shih, J. Teevan, D. Karger,

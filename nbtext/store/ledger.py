@@ -76,11 +76,11 @@ class Ledger:
         label_indices = np.array([index_of_label[label] for label in labels], np.int64)
         return self.with_label_order(names).with_label_indices(fingerprints, label_indices)
 
-    def join(self, other: Ledger) -> Ledger:
-        """Return the documents of both ledgers; a document in both keeps its label in ``other``."""
-        names = tuple(sorted({*self.labels, *other.labels}))
-        other_indices = other.with_label_order(names).label_indices
-        return self.with_label_order(names).with_label_indices(other.fingerprints, other_indices)
+    def join(self, later: Ledger) -> Ledger:
+        """Return the documents of two ledgers; documents in both have their label in ``later``."""
+        names = tuple(sorted({*self.labels, *later.labels}))
+        later_indices = later.with_label_order(names).label_indices
+        return self.with_label_order(names).with_label_indices(later.fingerprints, later_indices)
 
     def relabel(self, rename: Callable[[str], str]) -> Ledger:
         """Return the ledger with each label replaced by the result of ``rename``."""

@@ -210,7 +210,7 @@ def read_model_file(path: str) -> tuple[dict[str, object], dict[str, Numbers]]:
 
 def read_model_bytes(path: str) -> bytes:
     """Return the bytes of a model file and its ledger; raise `ModelError` if either is damaged."""
-    return _read(path, with_ledger=True).content
+    return _read(path, include_ledger=True).content
 
 
 def read_ledger_bytes(path: str) -> bytes:
@@ -218,7 +218,7 @@ def read_ledger_bytes(path: str) -> bytes:
 
     Raise `ModelError` if the model file or the ledger is damaged.
     """
-    model = _read(path, with_ledger=True)
+    model = _read(path, include_ledger=True)
     return model.content[model.payload_end :]
 
 
@@ -259,17 +259,17 @@ def _starts_like_model(content: bytes) -> bool:
     return content.startswith(_START) and content.startswith(MAGIC, _PUSH_BYTES)
 
 
-def _read(path: str, *, with_ledger: bool = False) -> _ModelBytes:
-    """Read and check a model file; the ledger only if ``with_ledger``."""
+def _read(path: str, *, include_ledger: bool = False) -> _ModelBytes:
+    """Read and check a model file; the ledger only if ``include_ledger``."""
     try:
         with open(path, "rb", opener=_open_nonblocking) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 # The handler below adds the path.
                 raise ModelError("not a model: it is not a regular file")  # noqa: TRY301
-            content = _read_content(file, status.st_size, with_ledger=with_ledger)
+            content = _read_content(file, status.st_size, include_ledger=include_ledger)
             model = _parse(content, status.st_size)
-            if with_ledger:
+            if include_ledger:
                 _require_ledger(memoryview(content)[model.payload_end :], model.file_index)
             return model
     except ModelError as problem:
@@ -287,13 +287,13 @@ def _read(path: str, *, with_ledger: bool = False) -> _ModelBytes:
         ) from None
 
 
-def _read_content(file: IO[bytes], size: int, *, with_ledger: bool) -> bytes:
+def _read_content(file: IO[bytes], size: int, *, include_ledger: bool) -> bytes:
     """Return the bytes of a model file; of other files only as many as a header has."""
     header = file.read(_HEADER_BYTES)
     if len(header) < _HEADER_BYTES or not _starts_like_model(header):
         return header
     file.seek(0)
-    end = size if with_ledger else min(_find_payload_end(header), size)
+    end = size if include_ledger else min(_find_payload_end(header), size)
     return file.read(end)
 
 
