@@ -1,4 +1,8 @@
-"""Exceptions, each with its exit status; `nbtext.cli.main` prints them as one line. Also counts with their nouns and lists of names, as messages and reports print them."""
+"""Exceptions with their exit status, findings of checks, and the wording of messages.
+
+`nbtext.cli.main` prints an exception as one line. The wording is numbers with their nouns, lists of
+names, and suggestions for unknown names.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +12,19 @@ from collections.abc import Mapping, Sequence
 from nbtext.fast_dataclasses import dataclass
 
 RESTORE_HINT = "restore it or train again"
-"""What to do about a damaged model."""
+"""Hint for a damaged model."""
 
 MAX_LISTED_CLASSES = 10
-"""Classes that a message names."""
+"""Maximum number of class names in a message."""
 
 MAX_LISTED_LABEL_CHARS = 50
-"""Characters of a label in a list of sizes."""
+"""Limit of a label in a list of sizes."""
 
-_OPTION = re.compile(r"(?<![\w-])--(?:set )?([a-z][a-z-]*)")
+_OPTION_NAME = re.compile(r"(?<![\w-])--(?:set )?([a-z][a-z-]*)")
 
 
 class NbtextError(Exception):
-    """A failure: what is wrong (``message``), where, and what to do (``hint``)."""
+    """A failure: a message, and optionally its place (``where``) and a remedy (``hint``)."""
 
     exit_status = 70
 
@@ -32,17 +36,17 @@ class NbtextError(Exception):
 
     @property
     def line(self) -> str:
-        """The parts in one line, as commands print them."""
+        """Place, message and hint in one line, as commands print them."""
         text = f"{self.where}: {self.message}" if self.where else self.message
         return f"{text}; {self.hint}" if self.hint else text
 
     def __str__(self) -> str:
-        """Return the line with the names of parameters in place of options, for Python."""
-        return _OPTION.sub(lambda option: option[1].replace("-", "_"), self.line)
+        """Return the line for Python: names of parameters replace names of options."""
+        return _OPTION_NAME.sub(lambda match: match[1].replace("-", "_"), self.line)
 
 
 class DocumentError(NbtextError):
-    """One document could not be read; the others can."""
+    """One document cannot be read, which does not affect others."""
 
     exit_status = 1
 
@@ -54,25 +58,25 @@ class UsageError(NbtextError, ValueError):
 
 
 class NoDocumentsError(UsageError):
-    """A corpus has not one document that can be read."""
+    """A corpus contains no document that can be read."""
 
     def __init__(self, message: str = "the corpus has no documents that can be read") -> None:
         super().__init__(message)
 
 
 class ModelError(NbtextError):
-    """A model is missing, damaged, of a newer format, or not a model."""
+    """A model file is missing, damaged, of a newer format, or another kind of file."""
 
     exit_status = 3
 
 
 def malformed_model_error(finding: str) -> ModelError:
-    """Return the error for a model that training cannot have made."""
+    """Return the error for a model file that training cannot have written."""
     return ModelError(f"the model is malformed: {finding}")
 
 
 def require_valid_model(condition: object, finding: str) -> None:
-    """Raise `malformed_model_error` unless the condition holds."""
+    """Raise `ModelError` for a malformed model unless the condition is true."""
     if not condition:
         raise malformed_model_error(finding)
 
@@ -84,13 +88,13 @@ class PathError(NbtextError):
 
 
 class WorkerError(NbtextError):
-    """A worker process ended before its work was done; reported as out of memory, the usual cause."""
+    """A worker process ended early. It is reported as out of memory, the usual cause."""
 
     exit_status = 4
 
 
 class LockedError(NbtextError):
-    """Another process kept the model locked."""
+    """Another process locked the model for too long."""
 
     exit_status = 5
 
@@ -108,9 +112,9 @@ class Finding:
     result: str
     """``ok``, ``warning`` or ``failed``."""
     detail: str
-    """The finding."""
+    """The finding in words."""
     fix: str | None = None
-    """The remedy, if one is needed."""
+    """The remedy, or None if the finding needs no action."""
 
     @property
     def line(self) -> str:
@@ -126,7 +130,7 @@ def describe_os_error(problem: OSError) -> str:
 def format_quantity(n: float, noun: str) -> str:
     """Return a number with its noun, in the plural unless the number is 1.
 
-    >>> quantity(1, "class"), quantity(2_000, "class"), quantity(3, "document")
+    >>> format_quantity(1, "class"), format_quantity(2_000, "class"), format_quantity(3, "document")
     ('1 class', '2,000 classes', '3 documents')
     """
     return f"{n:,} {pluralize(n, noun)}"
@@ -135,56 +139,76 @@ def format_quantity(n: float, noun: str) -> str:
 def join_names(names: Sequence[str], max_names: int) -> str:
     """Return the first names with commas between them, and "and others" if there are more.
 
-    >>> listed(["a", "b"], 2), listed(["a", "b", "c"], 2)
+    >>> join_names(["a", "b"], 2), join_names(["a", "b", "c"], 2)
     ('a, b', 'a, b and others')
     """
-    return ", ".join(names[:max_names]) + (" and others" if len(names) > max_names else "")
+    text = ", ".join(names[:max_names])
+    if len(names) > max_names:
+        text += " and others"
+    return text
 
 
 def format_sizes(sizes: Mapping[str, float], max_labels: int) -> str:
-    """Return the labels of the most documents with their numbers, and how many more there are.
+    """Return labels with their numbers of documents, largest first, and the number of other labels.
 
-    >>> sizes_in_words({"spam": 527, "ham": 3213, "other": 4}, 2), sizes_in_words({"1": 20, "5": 3}, 2)
-    ('ham 3,213, spam 527; 1 more', '1 (20), 5 (3)')
+    Parentheses separate the numbers if a label ends with a digit.
+
+    >>> format_sizes({"spam": 527, "ham": 3213, "other": 4}, 2)
+    'ham 3,213, spam 527; 1 more'
+    >>> format_sizes({"1": 20, "5": 3}, 2)
+    '1 (20), 5 (3)'
     """
-    form = "{} ({:,})" if any(label[-1:].isdigit() for label in sizes) else "{} {:,}"
+    has_digits = any(label[-1:].isdigit() for label in sizes)
+    template = "{} ({:,})" if has_digits else "{} {:,}"
     ordered = sorted(sizes.items(), key=lambda item: -item[1])
-    shown = ", ".join(form.format(_beginning(label), size) for label, size in ordered[:max_labels])
-    n_more = len(ordered) - max_labels
-    return f"{shown}; {n_more:,} more" if n_more > 0 else shown
-
-
-def _beginning(name: str) -> str:
-    """Return a name on one line, cut if it is long."""
-    text = " ".join(name.split())
-    return (
-        text if len(text) <= MAX_LISTED_LABEL_CHARS else f"{text[: MAX_LISTED_LABEL_CHARS - 3]}..."
+    text = ", ".join(
+        template.format(_shorten_label(label), size) for label, size in ordered[:max_labels]
     )
+    n_omitted = len(ordered) - max_labels
+    if n_omitted > 0:
+        text += f"; {n_omitted:,} more"
+    return text
+
+
+def _shorten_label(label: str) -> str:
+    """Return a label on one line, with its end cut off if it is too long."""
+    text = " ".join(label.split())
+    if len(text) <= MAX_LISTED_LABEL_CHARS:
+        return text
+    return f"{text[: MAX_LISTED_LABEL_CHARS - 3]}..."
 
 
 def pluralize(n: float, noun: str) -> str:
-    """Return the noun as it stands after the number."""
-    return noun if n == 1 else noun + ("es" if noun.endswith("s") else "s")
+    """Return the noun in the form for this number."""
+    if n == 1:
+        return noun
+    return noun + ("es" if noun.endswith("s") else "s")
 
 
 def unknown_class_error(label: str, classes: Sequence[str], where: str | None = None) -> UsageError:
-    """Return the error for a label that no class has. It asks about classes with near names, and lists the first `MAX_LISTED_CLASSES`."""
+    """Return the error for a label that is not a class of the model.
+
+    It suggests similar names, and lists the first `MAX_LISTED_CLASSES` classes.
+    """
     message = f"the model has no class {label!r}{did_you_mean(label, classes)}"
-    return UsageError(
-        message, where=where, hint=f"its classes are {join_names(classes, MAX_LISTED_CLASSES)}"
-    )
+    hint = f"its classes are {join_names(classes, MAX_LISTED_CLASSES)}"
+    return UsageError(message, where=where, hint=hint)
 
 
-def did_you_mean(given: str, known: Sequence[str]) -> str:
-    """Return a question in brackets to put after an unknown name: at most three near known ones, or such as begin with it; empty if there are none.
+def did_you_mean(name: str, candidates: Sequence[str]) -> str:
+    """Return a question in brackets that suggests up to three candidates for an unknown name.
+
+    They are the most similar ones, or if none is similar, the first that begin with the name. The
+    question follows the name in a message. It is empty without a suggestion.
 
     >>> did_you_mean("germna", ["german", "greek"])
     " (did you mean 'german'?)"
     """
     from difflib import get_close_matches
 
-    near = (
-        get_close_matches(given, known, cutoff=0.75)
-        or [name for name in known if given and name.startswith(given)][:3]
-    )
-    return f" (did you mean {' or '.join(repr(name) for name in near)}?)" if near else ""
+    suggestions = get_close_matches(name, candidates, cutoff=0.75)
+    if not suggestions and name:
+        suggestions = [candidate for candidate in candidates if candidate.startswith(name)][:3]
+    if not suggestions:
+        return ""
+    return f" (did you mean {' or '.join(map(repr, suggestions))}?)"

@@ -1,7 +1,7 @@
-"""Progress of long work: code that takes long reports its steps, and the watcher of its thread, if there is one, is called with each.
+"""Progress reports of long work, for a function that observes the current thread.
 
-Work may be within other work, such as the iterations of a fit within the folds of a cross-validation. Without a watcher a report costs nothing; other
-threads and processes have none.
+Work may contain other work, such as the iterations of a fit within the folds of a cross-validation.
+Without an observer a report costs nothing. Other threads and processes have no observer.
 """
 
 from __future__ import annotations
@@ -16,101 +16,116 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     Report = Callable[..., None]
+    """Takes the arguments of ``report`` in `start_progress`."""
 
 Item = TypeVar("Item")
 
 
 class Step(NamedTuple):
-    """How far some work is."""
+    """The state of some work, measured in items that are done."""
 
     noun: str
-    """What is counted, in the singular."""
+    """The name of an item, in the singular."""
     n_done: int
     total: int | None = None
-    """How many there will be, if that is known."""
+    """Number of items in the end, or None if it is unknown."""
     detail: str = ""
-    """What else there is to show."""
+    """Further text to show."""
     estimate_proportion: Callable[[], float | None] | None = None
-    """Returns the share that is done, from 0 to 1, None if it is unknown; may take long. If there is none, ``done`` of ``total``."""
+    """Returns the proportion that is done, from 0 to 1, or None if it is unknown. It may be slow.
+
+    If it is None itself, the proportion is ``n_done / total``.
+    """
 
 
-class _Watch(NamedTuple):
+class _Observer(NamedTuple):
+    """The function that receives the steps, and the steps of unfinished work, outermost first."""
+
     on_progress: Callable[[tuple[Step, ...]], object]
-    process: int
-    """The one that is watched: a fork of it is not."""
+    process_id: int
+    """The process that is observed. A fork of it inherits the observer, but is not observed."""
     steps: list[Step]
 
 
-_watch: ContextVar[_Watch | None] = ContextVar("_watch", default=None)
+_observer: ContextVar[_Observer | None] = ContextVar("_observer", default=None)
 
 
 @contextmanager
-def observe_progress(on_progress: Callable[[tuple[Step, ...]], object]) -> Iterator[None]:
-    """Call ``on_progress`` with every step reported meanwhile: that of the outermost work first, nothing when that is over."""
-    token = _watch.set(_Watch(on_progress, os.getpid(), []))
+def watching(on_progress: Callable[[tuple[Step, ...]], object]) -> Iterator[None]:
+    """Call a function for each report within the context.
+
+    Its argument is the steps of all unfinished work, outermost first. When the outermost work ends,
+    it is empty.
+    """
+    token = _observer.set(_Observer(on_progress, os.getpid(), []))
     try:
         yield
     finally:
-        _watch.reset(token)
+        _observer.reset(token)
 
 
 def is_progress_watched() -> bool:
-    """Return whether reports go anywhere."""
-    watch = _watch.get()
-    return watch is not None and watch.process == os.getpid()
+    """Return True if reports are observed."""
+    observer = _observer.get()
+    return observer is not None and observer.process_id == os.getpid()
 
 
 @contextmanager
 def start_progress(noun: str, total: int | None = None) -> Iterator[Report]:
-    """Yield a function that reports how many are done, with a detail and their share; call it at most about a thousand times a second."""
-    watch = _watch.get()
-    if watch is None or not is_progress_watched():
+    """Yield a function that reports how many items are done, with a detail and the proportion.
+
+    Call it at most about a thousand times a second. See `Step` for its arguments.
+    """
+    observer = _observer.get()
+    if observer is None or not is_progress_watched():
         yield lambda *_: None
         return
-    depth = len(watch.steps)
+    depth = len(observer.steps)
 
     def report(
-        done: int, detail: str = "", share: Callable[[], float | None] | None = None
+        n_done: int, detail: str = "", estimate_proportion: Callable[[], float | None] | None = None
     ) -> None:
-        watch.steps[depth:] = [Step(noun, done, total, detail, share)]
-        watch.on_progress(tuple(watch.steps))
+        observer.steps[depth:] = [Step(noun, n_done, total, detail, estimate_proportion)]
+        observer.on_progress(tuple(observer.steps))
 
     report(0)
     try:
         yield report
     finally:
-        del watch.steps[depth:]
-        watch.on_progress(tuple(watch.steps))
+        del observer.steps[depth:]
+        observer.on_progress(tuple(observer.steps))
 
 
 def track_progress(items: Iterable[Item], noun: str, total: int | None = None) -> Iterator[Item]:
     """Yield the items, and report after each how many are done."""
     with start_progress(noun, total) as report:
-        for done, item in enumerate(items, 1):
+        for n_done, item in enumerate(items, 1):
             yield item
-            report(done)
+            report(n_done)
 
 
 REPORT_INTERVAL_SECONDS = 0.05
-"""Seconds between two reports."""
+"""Intended time between two reports."""
 
 
 class Pace:
-    """Says after how many documents to report: as many as take a twentieth of a second."""
+    """Decides after how many documents to report, so that reports have about the right interval."""
 
     def __init__(self) -> None:
         self._stride = 1
-        self._before = time.monotonic()
+        self._last_report = time.monotonic()
         self.next_report = 1
         """The number of the next document to report."""
 
     def record_report(self) -> None:
-        """Record that the document ``due`` was reported."""
+        """Record the report of document ``next_report``, and choose the next one.
+
+        The stride doubles, up to 1,024 documents, if the report came early. Else it is halved.
+        """
         now = time.monotonic()
-        self._stride = (
-            min(2 * self._stride, 1024)
-            if now - self._before < REPORT_INTERVAL_SECONDS
-            else max(self._stride // 2, 1)
-        )
-        self.next_report = self.next_report + self._stride
-        self._before = now
+        if now - self._last_report < REPORT_INTERVAL_SECONDS:
+            self._stride = min(2 * self._stride, 1024)
+        else:
+            self._stride = max(self._stride // 2, 1)
+        self.next_report += self._stride
+        self._last_report = now

@@ -1,21 +1,22 @@
-"""Traits: what one thing asked for needs and another lacks. `nbtext.compatibility` says which.
+"""Traits: conditions that one setting or option needs and another lacks.
 
-A new trait is a line here. Every command imports this module and that one: their records are plain
-classes, because defining a named tuple takes 0.1 ms, and an enum of all traits 0.5 ms.
+`nbtext.compatibility` says which. A new trait is a line here. All classes of the two modules are
+plain: every command imports them, and a named tuple or an enum would make that slower.
 """
 
 from __future__ import annotations
 
 
 class Trait:
-    """A trait, by its name in the reference.
+    """A condition, by its name in the reference.
 
-    ``why`` is the reason that what needs it excludes what lacks it, and ``remedy`` what to do then.
+    ``reason`` completes "A and B exclude each other: …" if A needs the trait and B lacks it.
+    ``remedy`` is what to do then.
     """
 
     def __init__(self, name: str, reason: str, remedy: str = "leave one of them out") -> None:
         self.name = name
-        self.why = reason
+        self.reason = reason
         self.remedy = remedy
 
     def __repr__(self) -> str:
@@ -50,8 +51,8 @@ LEAVE_ONE_OUT = Trait(
 )
 EVIDENCE = Trait(
     "evidence",
-    reason="evidence, AIC and BIC are those of --classifier multinomial --weighting counts, bernoulli "
-    "and gaussian",
+    reason="evidence, AIC and BIC are those of --classifier multinomial --weighting counts, "
+    "bernoulli and gaussian",
     remedy="cross-validate others",
 )
 MIXTURE = Trait(

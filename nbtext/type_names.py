@@ -1,4 +1,7 @@
-"""Names of types, for annotations alone: arrays by what they hold, and the values of JSON. No module imports it when it runs."""
+"""Names of types, only for annotations: arrays by their contents, and values of JSON.
+
+No module imports this one at run time.
+"""
 
 from __future__ import annotations
 
@@ -12,32 +15,36 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Ids = NDArray[np.int32]
-"""Numbers of terms, forms and documents, and other whole numbers of 32 bits."""
+"""Ids of terms, forms and documents, and other integers of 32 bits."""
 Octets = NDArray[np.uint8]
 Fingerprints = NDArray[np.bytes_]
 Keys = NDArray[np.uint64]
-"""Numbers that stand for pairs or bytes."""
+"""Integers that encode pairs or bytes."""
 AnyInts = NDArray[np.integer]
-"""Of any width."""
+"""Integers of any width."""
 Numbers = NDArray[np.integer | np.floating]
-"""Whole as they are counted, floats once they are weighed."""
+"""Counts: integers, or floats after weighting."""
 TrueLabels = NDArray[Any]
-"""Class numbers, shape (n_docs,); of several labels a mask, shape (n_docs, n_classes)."""
+"""Class indices, shape (n_docs,); for multi-label documents a mask, shape (n_docs, n_classes)."""
 Array = NDArray[np.generic]
 AnyArray = NDArray[Any]
-"""Of a type that its comment says."""
+"""An array whose type is in a comment."""
 ScoresAndTokens = tuple[Floats, Ints]
-"""Numbers in nats, and tokens of each document."""
+"""Scores in nats, and the number of tokens of each document."""
 TermFunction = Callable[[Ints], Floats]
-"""Returns numbers of some terms, given their ids, shape (n, n_classes)."""
+"""Returns the numbers of n terms, shape (n, n_classes), for their ids."""
 Arrays = Mapping[str, Numbers]
-"""Arrays of a model file by name, whose types their reader checks."""
+"""Arrays of a model file by name. Their reader checks the types."""
 Fields = Sequence[tuple[bytes, bytes]]
-"""Names, as of `nbtext.document_fields.field_name`, and contents in valid UTF-8 without separators. A name may occur several times. The content without
-a name, which stands last, are items with one space between two, each with its field in front: ``host:example.org type:text/html``."""
+"""Names, in the form of `nbtext.document_fields.normalise_field_name`, and contents of fields.
+
+Contents are valid UTF-8 without separators. A name may occur several times. The last name may be
+empty: its content is items separated by blanks, each with its field, as in
+``host:example.org type:text/html``.
+"""
 Names = Sequence[str]
-"""Of classes, attributes, documents or anything else, in an order that matters."""
+"""Names of classes, attributes, documents or other items, in a fixed order."""
 AttributeValues = Sequence[Names]
-"""Those of the attributes of each document, or none at all, as `nbtext.document_fields.Attributes` orders them."""
+"""The values of each document, in the order of `nbtext.document_fields.Attributes`, or empty."""
 ParsedJson: TypeAlias = Any
-"""What `json.loads` returned, or would return: its reader checks it."""
+"""A result of `json.loads`. Its reader checks the type."""

@@ -29,7 +29,7 @@ COLUMNS = ("--label-column", "1", "--text-column", "2")
 
 ROWS = 24
 PAUSE = 0.02
-SOON = "import sys; from nbtext.cli import main, progress; progress.WAIT = 0.1; progress.INTERVAL = 0.05; main.main()"
+SOON = "import sys; from nbtext.cli import main, progress_line as line; line.SHOW_AFTER_SECONDS = 0.1; line.DRAW_INTERVAL_SECONDS = 0.05; main.main()"
 """The command, with progress after a tenth of a second."""
 ERASED = "\r\x1b[2K"
 
@@ -53,7 +53,7 @@ def feed(fifo: Path, bad: bytes = b"") -> None:
 
 @contextlib.contextmanager
 def slow_table(bad: bytes = b"") -> Iterator[None]:
-    """While ``slow.format_tsv_line`` is fed."""
+    """While ``slow.tsv`` is fed."""
     fifo = Path("slow.tsv")
     os.mkfifo(fifo)
     feeder = threading.Thread(target=feed, args=(fifo, bad))
@@ -66,7 +66,7 @@ def slow_table(bad: bytes = b"") -> Iterator[None]:
 def screen_of(
     *arguments: str, env: dict[str, str] | None = None, answers: bool = False, bad: bytes = b""
 ) -> tuple[str, bytes]:
-    """What a terminal on standard error is sent while a slow ``slow.format_tsv_line`` is read, and standard output, a pipe unless ``answers``."""
+    """What a terminal on standard error is sent while a slow ``slow.tsv`` is read, and standard output, a pipe unless ``answers``."""
     with slow_table(bad):
         done = at_terminal(
             *arguments, code=SOON, env={"NO_COLOR": "", **(env or {})}, answers=answers
@@ -185,7 +185,7 @@ def test_whatever_takes_long_shows_progress_and_leaves_none(
         },
     )
     shutil.copy(pets / "nbtext.joblib", pets / "copy.joblib")
-    at_once = "import sys; from nbtext.cli import main, progress; progress.WAIT = progress.INTERVAL = 0; main.main()"
+    at_once = "import sys; from nbtext.cli import main, progress_line as line; line.SHOW_AFTER_SECONDS = line.DRAW_INTERVAL_SECONDS = 0; main.main()"
     done = at_terminal(*arguments, code=at_once, answers=False)
     assert done.status == 0, done
     screen = done.err.decode()

@@ -35,7 +35,7 @@ from nbtext.evaluation.tuning import (
 )
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.model.training import resolve_smoothing_terms
-from nbtext.progress import observe_progress
+from nbtext.progress import watching
 from nbtext.settings import TUNING_METRICS, Reading
 
 if TYPE_CHECKING:
@@ -400,7 +400,7 @@ def test_fewer_documents_than_folds_are_refused() -> None:
 
 def test_progress_counts_settings_and_ends() -> None:
     heard: list[tuple[Step, ...]] = []
-    with observe_progress(heard.append):
+    with watching(heard.append):
         run("smoothing=0.1,1,2")
     assert heard[-1] == ()
     tried = [steps[0].n_done for steps in heard[:-1]]

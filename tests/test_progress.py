@@ -11,9 +11,9 @@ from nbtext.progress import (
     Pace,
     Step,
     is_progress_watched,
-    observe_progress,
     start_progress,
     track_progress,
+    watching,
 )
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def test_steps_of_work_within_work_are_heard_outermost_first() -> None:
     heard: list[tuple[Step, ...]] = []
-    with observe_progress(heard.append):
+    with watching(heard.append):
         for _ in track_progress("ab", "fold", 2):
             with start_progress("iteration") as report:
                 report(7, "near the minimum")
@@ -45,7 +45,7 @@ def test_steps_of_work_within_work_are_heard_outermost_first() -> None:
 
 
 def test_a_fork_of_a_watched_process_is_not_watched(monkeypatch: pytest.MonkeyPatch) -> None:
-    with observe_progress(print):
+    with watching(print):
         assert is_progress_watched()
         monkeypatch.setattr("nbtext.progress.os.getpid", lambda: 1)
         assert not is_progress_watched()

@@ -1,18 +1,18 @@
 """Commands: their options as fields of records, and the layout of their help.
 
-An option is declared once, as a field of a frozen record (`option`, `argument`). A command names its records in its signature, and gets them with the
-values of the command line. Help, completion, defaults and the reference read the same declarations. Nothing changes a record: `dataclasses.replace`
-makes another.
+An option is declared once, as a field of a frozen record (`option`, `argument`). The signature of a
+command names its records, and the command gets them with the values of the command line. Help,
+completion, defaults and the reference use the same declarations.
 
-Help has examples, then options in panels; those used most with ``--help``, all of them with ``--help-all``. This module imports no settings:
-`nbtext --help` does without.
+The help has examples, then options in panels. ``--help`` shows common options, and ``--help-all``
+shows all. This module does not import the settings, so that `nbtext --help` is fast.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, field, fields
 from inspect import cleandoc, get_annotations
 from itertools import islice
@@ -28,19 +28,21 @@ from nbtext.errors import UsageError, did_you_mean
 from nbtext.report.output_formats import has_colours, set_colours
 
 HELP_ALL_KEY = "nbtext.help-all"
-"""Set in the ``meta`` of a context whose help shows all."""
+"""Key in ``Context.meta`` that makes the help show everything."""
 
-_BODY = re.compile(r" *(?:\S.*?  +)?")
-"""Indentation, or the first of two columns."""
+_LINE_HEAD = re.compile(r" *(?:\S.*?  +)?")
+"""The indentation of a line, or the first of two columns."""
 
-_NAMES = 24
-"""Width of the column of names; a longer one has a line of its own."""
+_NAME_COLUMN_WIDTH = 24
+"""Width of the column of option names. A longer name has a line of its own."""
 
 
 class Option(click.Option):
-    """An option in a panel; ``common`` ones are shown by ``--help``, with the first sentence of their text.
+    """An option in a panel of the help.
 
-    ``old_names`` go on working unseen. An option with ``setting_values`` is hidden: it is given as ``--set NAME=VALUE``, where these values are suggested.
+    ``--help`` shows ``common`` options, with the first sentence of their text. ``old_names`` still
+    work but are not shown. An option with ``setting_values`` is hidden: users set it with
+    ``--set NAME=VALUE``, and the shell suggests these values.
     """
 
     def __init__(
@@ -64,18 +66,19 @@ class Option(click.Option):
         self.setting_values = setting_values
 
     def get_help_extra(self, ctx: click.Context) -> click.types.OptionHelpExtra:
-        """Return what stands in brackets behind the text: a default."""
+        """Return the texts in brackets after the help, such as the default."""
         extra = super().get_help_extra(ctx)
         if self._shown_default is not None:
             extra["default"] = self._shown_default
         return extra
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the names and the text."""
+        """Return the names and the help text, which is short unless the help shows everything."""
         record = super().get_help_record(ctx)
         if record is None or not self.help or HELP_ALL_KEY in ctx.meta:
             return record
-        return record[0], record[1].replace(self.help, _first_sentence(self.help))
+        names, text = record
+        return names, text.replace(self.help, _first_sentence(self.help))
 
 
 class Command(click.Command):
@@ -83,251 +86,300 @@ class Command(click.Command):
 
     def __init__(self, *args: Any, **attributes: Any) -> None:
         super().__init__(*args, **attributes)
-        self.params += _OF_ALL
+        self.params += _EVERY_COMMAND_OPTIONS
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments, with long names for short and old ones, and the user's own defaults (`nbtext.cli.config`)."""
-        with augment_usage_errors(ctx):  # click leaves the command out of some
-            options = [each for each in self.params if isinstance(each, Option)]
-            args = _in_long_names(args, options)
-            if not ctx.resilient_parsing:
-                args = _with_settings(args, options)
-            if not ctx.resilient_parsing and not {"--help", "--help-all"} & set(args):
-                from nbtext.cli.config import load_defaults
+        """Parse the arguments, after replacing short and old names by long names.
 
-                ctx.default_map = {
-                    str(option.name): default.value
-                    for option, default in load_defaults(ctx, args).items()
-                }
-            rest = super().parse_args(ctx, list(args))
-            if not ctx.resilient_parsing and (overruled := _require_fitting(self, ctx)):
+        Options that are not given get the user's own defaults (`nbtext.cli.config`), except those
+        that given options exclude.
+        """
+        with augment_usage_errors(ctx):  # click leaves the command out of some errors
+            options = [param for param in self.params if isinstance(param, Option)]
+            args = _use_long_names(args, options)
+            if ctx.resilient_parsing:
+                return super().parse_args(ctx, args)
+            args = _expand_settings(args, options)
+            if {"--help", "--help-all"}.isdisjoint(args):
+                ctx.default_map = _load_default_map(ctx, args)
+            remaining = super().parse_args(ctx, list(args))
+            overruled = _require_compatible_options(self, ctx)
+            if overruled:
                 ctx.default_map = {
                     name: value
                     for name, value in (ctx.default_map or {}).items()
                     if name not in overruled
                 }
                 ctx.params.clear()
-                rest = super().parse_args(ctx, args)
-            return rest
+                remaining = super().parse_args(ctx, args)
+            return remaining
 
     def invoke(self, ctx: click.Context) -> int:
-        """Invoke the command, with progress on a terminal; return its exit status, or that of its messages."""
-        verbose, quiet = (bool(ctx.params.get(name)) for name in ("verbose", "quiet"))
-        messages.start_messages(verbose=verbose, quiet=quiet)
-        can_erase = standard_error_is_terminal() and os.environ.get("TERM", "") not in (
-            "",
-            "dumb",
-            "unknown",
-        )
-        if can_erase and not quiet and not is_json_log():
-            from nbtext.cli.progress_line import ProgressLine
-            from nbtext.progress import observe_progress
+        """Run the command, with a progress line on a terminal, and return its exit status.
 
-            ctx.with_resource(observe_progress(ProgressLine()))
+        If the command returns None, the status depends on the messages.
+        """
+        quiet = bool(ctx.params.get("quiet"))
+        messages.start_messages(verbose=bool(ctx.params.get("verbose")), quiet=quiet)
+        if not quiet and not is_json_log() and _can_erase_lines():
+            from nbtext.cli.progress_line import ProgressLine
+            from nbtext.progress import watching
+
+            ctx.with_resource(watching(ProgressLine()))
         status: int | None = super().invoke(ctx)
-        of_documents = messages.finish_messages()
-        return of_documents if status is None else status
+        message_status = messages.finish_messages()
+        if status is None:
+            return message_status
+        return status
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write usage, examples and options; with ``--help-all`` the details as well."""
+        """Write usage, examples and options; with ``--help-all`` also details and rules."""
         paint = get_painter()
+        shows_all = HELP_ALL_KEY in ctx.meta
         paragraphs, examples = self.split_help()
         self.format_usage(ctx, formatter)
-        for paragraph in paragraphs if HELP_ALL_KEY in ctx.meta else paragraphs[:1]:
+        if not shows_all:
+            del paragraphs[1:]
+        for paragraph in paragraphs:
             formatter.write_paragraph()
             with formatter.indentation():
                 formatter.write_text(paragraph)
         with formatter.section(paint("Examples", bold=True)):
             formatter.write(wrap_to_terminal("".join(f"{line}\n" for line in examples)))
         for group, records in self.iterate_panels(ctx):
+            rows = [
+                (paint(names.ljust(_NAME_COLUMN_WIDTH), fg="cyan"), text) for names, text in records
+            ]
             with formatter.section(paint(group.capitalize(), bold=True)):
-                formatter.write_dl(
-                    [(paint(names.ljust(_NAMES), fg="cyan"), text) for names, text in records],
-                    _NAMES,
-                )
-        if HELP_ALL_KEY in ctx.meta and (rules := self.describe_rules()):
+                formatter.write_dl(rows, _NAME_COLUMN_WIDTH)
+
+        rules = self.describe_rules() if shows_all else []
+        if rules:
             with formatter.section(paint("What excludes what", bold=True)):
                 for rule in rules:
                     formatter.write_text(rule)
 
     def describe_rules(self) -> list[str]:
-        """Return a line for each rule of the table of exclusions about these options."""
+        """Return a sentence for each rule about options that exclude or require each other."""
         from nbtext.compatibility import describe_option_rules
 
-        shown = {
-            _long_name(each)
-            for each in self.params
-            if not getattr(each, "hidden", False)
-            or getattr(each, "setting_values", None) is not None
-        }
-        return list(describe_option_rules(str(self.name), shown))
+        names = {_long_name(param) for param in self.params if _is_documented(param)}
+        return list(describe_option_rules(str(self.name), names))
 
     def split_help(self) -> tuple[list[str], list[str]]:
-        """Return the paragraphs of the docstring, and the lines of examples."""
+        """Return the paragraphs of the docstring, and the lines of the examples."""
         text, _, examples = cleandoc(self.help or "").partition("\n\n\b\nExamples:\n")
         return text.split("\n\n"), examples.splitlines()
 
     def iterate_panels(self, ctx: click.Context) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-        """Yield each group that has options to be shown, with their names and texts."""
+        """Yield the name of each panel, with the names and texts of the options to show in it.
+
+        Options in the examples are always shown.
+        """
         from nbtext.settings import OPTION_GROUPS
 
-        used = " ".join(self.split_help()[1]).replace("=", " ").split()
-        options = [
-            each
-            for each in self.params
-            if isinstance(each, Option)
-            and (each.common or HELP_ALL_KEY in ctx.meta or any(name in used for name in each.opts))
-        ]
-        for group in OPTION_GROUPS:
-            records = [
-                record
-                for each in options
-                if each.group == group and (record := each.get_help_record(ctx)) is not None
-            ]
-            if records:
-                yield group, records
+        _, examples = self.split_help()
+        example_words = set(" ".join(examples).replace("=", " ").split())
+        shows_all = HELP_ALL_KEY in ctx.meta
+        records: dict[str, list[tuple[str, str]]] = {group: [] for group in OPTION_GROUPS}
+        for param in self.params:
+            if not isinstance(param, Option):
+                continue
+            if shows_all or param.common or not example_words.isdisjoint(param.opts):
+                record = param.get_help_record(ctx)
+                if record is not None:
+                    records[param.group].append(record)
+        for group, group_records in records.items():
+            if group_records:
+                yield group, group_records
 
 
-def _require_fitting(command: click.Command, ctx: click.Context) -> list[str]:
-    """Raise `UsageError` for options that exclude each other; return the parameters of a file of defaults that typed options exclude."""
+def _can_erase_lines() -> bool:
+    """Return True if standard error is a terminal that can erase a line."""
+    terminal = os.environ.get("TERM", "")
+    return standard_error_is_terminal() and terminal not in ("", "dumb", "unknown")
+
+
+def _load_default_map(ctx: click.Context, args: Sequence[str]) -> dict[str, Any]:
+    """Return the user's own defaults by the name of the parameter."""
+    from nbtext.cli.config import load_defaults
+
+    return {str(option.name): default.value for option, default in load_defaults(ctx, args).items()}
+
+
+def _is_documented(param: click.Parameter) -> bool:
+    """Return True for a parameter that is not hidden, or that ``--set`` sets."""
+    is_hidden = getattr(param, "hidden", False)
+    return not is_hidden or getattr(param, "setting_values", None) is not None
+
+
+def _require_compatible_options(command: click.Command, ctx: click.Context) -> list[str]:
+    """Raise `UsageError` for given options that exclude each other.
+
+    Return the names of parameters whose default from a file is excluded by a given option, or by
+    an earlier default. A notice about each is printed on a terminal.
+    """
     from nbtext.compatibility import require_compatible_options
 
-    def given_by(source: ParameterSource) -> Iterator[tuple[str, str, str]]:
-        """Yield the name of each option and argument with a value from a source, that value, and the name of the parameter."""
-        for each in command.params:
-            unset = (None, ()) if each.secondary_opts else (None, (), False)
-            if (
-                each.name in ctx.params
-                and ctx.get_parameter_source(each.name) is source
-                and ctx.params[each.name] not in unset
-            ):
-                yield _long_name(each), str(ctx.params[each.name]), each.name
-
-    overruled: list[str] = []
     name = str(command.name)
-    given = {option: value for option, value, _ in given_by(ParameterSource.COMMANDLINE)}
-    for option, value, parameter in given_by(ParameterSource.DEFAULT_MAP):
+    values = {
+        _long_name(param): str(ctx.params[param.name])
+        for param in _select_parameters(command, ctx, ParameterSource.COMMANDLINE)
+    }
+    overruled: list[str] = []
+    for param in _select_parameters(command, ctx, ParameterSource.DEFAULT_MAP):
+        option = _long_name(param)
+        value = str(ctx.params[param.name])
         try:
-            require_compatible_options(name, {**given, option: value})
-            given[option] = value
+            require_compatible_options(name, {**values, option: value})
+            values[option] = value
         except UsageError as problem:
-            overruled.append(parameter)
+            overruled.append(param.name)
             if standard_error_is_terminal():
                 emit(
                     f"{option} of the file of defaults is ignored: {problem.message}",
                     level="notice",
                 )
-    require_compatible_options(name, given)
+    require_compatible_options(name, values)
     return overruled
 
 
-def _in_long_names(arguments: Sequence[str], options: Sequence[Option]) -> list[str]:
-    """Return the arguments with the long name of each option in place of a short or an old one.
+def _select_parameters(
+    command: click.Command, ctx: click.Context, source: ParameterSource
+) -> Iterator[click.Parameter]:
+    """Yield the parameters whose value comes from this source.
 
-    For a short name click looks for names that are near it, as for a mistyped one, before it takes it: 3 ms, a fiftieth of an answer.
+    None, an empty tuple and a switch that is off count as no value. A switch with a ``--no-`` name
+    has a value if it is off.
     """
-    named = {name: each for each in options for name in (*each.opts, *each.old_names)}
-    with_value = {name for name, each in named.items() if not each.is_flag}
+    for param in command.params:
+        unset_values: tuple[object, ...] = (None, (), False)
+        if param.secondary_opts:
+            unset_values = (None, ())
+        if (
+            param.name in ctx.params
+            and ctx.get_parameter_source(param.name) is source
+            and ctx.params[param.name] not in unset_values
+        ):
+            yield param
+
+
+def _use_long_names(arguments: Sequence[str], options: Sequence[Option]) -> list[str]:
+    """Return the arguments with the long name of each option instead of a short or old name.
+
+    This is faster than click, which searches names similar to a short name before it accepts it.
+    """
+    options_by_name = {
+        name: option for option in options for name in (*option.opts, *option.old_names)
+    }
+    names_with_value = {name for name, option in options_by_name.items() if not option.is_flag}
+    is_quiet = not {"-q", "--quiet"}.isdisjoint(arguments)
     renamed = list(arguments)
-    for place, argument in enumerate(arguments):
+    for index, argument in enumerate(arguments):
         if argument == "--":
             break
+        if index and arguments[index - 1] in names_with_value:
+            continue
         name, equals, value = argument.partition("=")
-        if name not in named and not argument.startswith("--") and argument[:2] in with_value:
+        is_attached = argument[:2] in names_with_value and not argument.startswith("--")
+        if name not in options_by_name and is_attached:  # such as -n5
             name = argument[:2]
             equals = "="
             value = argument[2:]
-        if (
-            name in named
-            and (long := _long_name(named[name])) != name
-            and not (place and arguments[place - 1] in with_value)
-        ):
-            renamed[place] = long + equals + value
-            if (
-                name in named[name].old_names
-                and standard_error_is_terminal()
-                and not {"-q", "--quiet"}.intersection(arguments)
-            ):
-                emit(f"{name} is now called {long}", level="notice")
+        option = options_by_name.get(name)
+        if option is None or _long_name(option) == name:
+            continue
+        renamed[index] = _long_name(option) + equals + value
+        if name in option.old_names and standard_error_is_terminal() and not is_quiet:
+            emit(f"{name} is now called {_long_name(option)}", level="notice")
     return renamed
 
 
 SET_OPTION = "--set"
-"""Gives a setting that few need."""
+"""Sets a parameter that is rarely needed."""
 
 SEE_SETTINGS = "see nbtext help settings"
 
 
-def _with_settings(arguments: Sequence[str], options: Sequence[Option]) -> list[str]:
-    """Replace each ``--set NAME=VALUE`` by ``--NAME=VALUE``, the hidden option behind it; raise `UsageError` for wrong usage."""
+def _expand_settings(arguments: Sequence[str], options: Sequence[Option]) -> list[str]:
+    """Replace each ``--set NAME=VALUE`` by the argument of the hidden option.
+
+    Raise `UsageError` for an unknown name or a missing value.
+    """
     if SET_OPTION not in {argument.partition("=")[0] for argument in arguments}:
         return list(arguments)
-    if not any(each.setting_values is not None for each in options):
-        return list(arguments)  # click says that there is no such option
-    with_value = {name for each in options if not each.is_flag for name in each.opts}
-    replaced: list[str] = []
-    waiting = iter(arguments)
-    for argument in waiting:
+    if not any(option.setting_values is not None for option in options):
+        return list(arguments)  # click reports that the option does not exist
+    names_with_value = {name for option in options if not option.is_flag for name in option.opts}
+    expanded: list[str] = []
+    iterator = iter(arguments)
+    for argument in iterator:
         name, equals, value = argument.partition("=")
         if argument == "--":
-            return [*replaced, argument, *waiting]
+            return [*expanded, argument, *iterator]
         if name == SET_OPTION:
-            replaced.append(_setting(value if equals else next(waiting, ""), options))
+            text = value if equals else next(iterator, "")
+            expanded.append(_expand_setting(text, options))
         else:
-            replaced.append(argument)
-            if argument in with_value:
-                replaced += islice(waiting, 1)
-    return replaced
+            expanded.append(argument)
+            if argument in names_with_value:
+                expanded += islice(iterator, 1)
+    return expanded
 
 
-def _setting(text: str, options: Sequence[Option]) -> str:
+def _expand_setting(text: str, options: Sequence[Option]) -> str:
     """Return the argument of the hidden option for NAME=VALUE."""
     name, equals, value = text.partition("=")
     name = name.strip().removeprefix("--").replace("_", "-")
-    settings = {_long_name(each)[2:]: each for each in options if each.setting_values is not None}
+    settings = {
+        _long_name(option)[2:]: option for option in options if option.setting_values is not None
+    }
     if name and name not in settings:
-        if any(f"--{name}" in each.opts for each in options):
-            raise UsageError(
-                f"{SET_OPTION} does not set {name}, which has an option of its own",
-                hint=f"give --{name}",
-            )
-        from nbtext.settings import PARAMETERS_BY_NAME
-
-        declared = PARAMETERS_BY_NAME.get(name.replace("-", "_"))
-        if declared is not None and declared.is_rare:
-            raise UsageError(
-                f"{SET_OPTION} {name} is for commands that train",
-                hint="leave it out, since a model has its own",
-            )
-        near = did_you_mean(name, list(settings))
-        raise UsageError(f"{SET_OPTION} does not know {name!r}{near}", hint=SEE_SETTINGS)
+        raise _unknown_setting_error(name, list(settings), options)
     if not name or not equals:
         raise UsageError(f"{SET_OPTION} must be NAME=VALUE, not {text!r}", hint=SEE_SETTINGS)
-    option = settings[name]
-    if not option.is_flag:
+    if not settings[name].is_flag:
         return f"--{name}={value}"
     if value not in ("true", "false"):
         raise UsageError(f"{SET_OPTION} {name} must be true or false, not {value!r}")
     return f"--{name}" if value == "true" else f"--no-{name}"
 
 
-def _set_option(settings: Sequence[Option]) -> Option:
-    """Return the option ``--set``, which stands for the hidden options of settings."""
-    names = [_long_name(each)[2:] for each in settings]
+def _unknown_setting_error(
+    name: str, settings: Sequence[str], options: Sequence[Option]
+) -> UsageError:
+    """Return the error for a name that ``--set`` does not accept in this command."""
+    if any(f"--{name}" in option.opts for option in options):
+        return UsageError(
+            f"{SET_OPTION} does not set {name}, which has an option of its own",
+            hint=f"give --{name}",
+        )
+    from nbtext.settings import PARAMETERS_BY_NAME
+
+    parameter = PARAMETERS_BY_NAME.get(name.replace("-", "_"))
+    if parameter is not None and parameter.is_rare:
+        return UsageError(
+            f"{SET_OPTION} {name} is for commands that train",
+            hint="leave it out, since a model has its own",
+        )
+    question = did_you_mean(name, settings)
+    return UsageError(f"{SET_OPTION} does not know {name!r}{question}", hint=SEE_SETTINGS)
+
+
+def _make_set_option(settings: Sequence[Option]) -> Option:
+    """Return the option ``--set`` for these hidden options."""
+    options = {_long_name(option)[2:]: option for option in settings}
+    names = list(options)
 
     def suggest(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
         name, equals, _value = incomplete.partition("=")
         if not equals:
-            return [f"{each}=" for each in names if each.startswith(incomplete)]
-        values = [
-            value
-            for each in settings
-            if _long_name(each)[2:] == name
-            for value in each.setting_values or ()
-        ]
-        return [f"{name}={value}" for value in values if f"{name}={value}".startswith(incomplete)]
+            return [f"{setting}=" for setting in names if setting.startswith(incomplete)]
+        values = options[name].setting_values if name in options else None
+        arguments = [f"{name}={value}" for value in values or ()]
+        return [argument for argument in arguments if argument.startswith(incomplete)]
 
-    is_training = any(each.group == "model" for each in settings)
+    is_training = any(option.group == "model" for option in settings)
     return Option(
         [SET_OPTION],
         group="model" if is_training else "documents",
@@ -354,7 +406,7 @@ def _show_help(
         context.exit()
 
 
-_OF_ALL = [
+_EVERY_COMMAND_OPTIONS = [
     Option(
         ["--config"],
         group="process",
@@ -390,36 +442,37 @@ _OF_ALL = [
         callback=_show_help,
     ),
 ]
-"""Options of every command."""
+"""Options that all commands have."""
 
 
 class Declaration(NamedTuple):
-    """What a field of a record declares."""
+    """The options of a field of a record."""
 
     make_parameters: Callable[[str], list[click.Parameter]]
-    """Makes click's options or argument, given the name of the field."""
+    """Takes the name of the field, and returns the options or the argument of click."""
     get_value: Callable[[str, Mapping[str, Any]], object]
-    """Returns the value of the field, given its name and the values of all options by name."""
+    """Takes the name of the field and the values of all options by name; returns its value."""
     is_late: bool = False
-    """Its options are listed after those of other fields."""
+    """Whether the options are listed after the options of other fields."""
 
 
 DECLARATION = "declaration"
-"""In the metadata of a field: its `Declaration`."""
+"""Key of a `Declaration` in the metadata of a field."""
 
 
-def _value_of_one(name: str, values: Mapping[str, Any]) -> object:
+def _get_field_value(name: str, values: Mapping[str, Any]) -> object:
     return values[name]
 
 
 def option(names: str, group: str, text: str, *, is_late: bool = False, **attributes: Any) -> Any:
-    """Declare a field as an option in a panel of the help; other arguments are those of `Option` and `click.Option`.
+    """Declare a field as an option in a panel of the help.
 
-    ``names`` have blanks between them. An option with neither type nor metavar is a switch.
+    ``names`` are separated by blanks. The attributes are arguments of `Option` and `click.Option`.
+    Without type and metavar the option is a switch.
     """
     is_switch = attributes.keys().isdisjoint({"type", "metavar"})
 
-    def parameters(name: str) -> list[click.Parameter]:
+    def make_options(name: str) -> list[click.Parameter]:
         return [
             Option(
                 [*names.split(), name],
@@ -439,31 +492,33 @@ def option(names: str, group: str, text: str, *, is_late: bool = False, **attrib
         default = False
     elif callable(default):
         default = None
-    return field(
-        default=default, metadata={DECLARATION: Declaration(parameters, _value_of_one, is_late)}
-    )
+    declaration = Declaration(make_options, _get_field_value, is_late)
+    return field(default=default, metadata={DECLARATION: declaration})
 
 
 def common_option(names: str, group: str, text: str, **attributes: Any) -> Any:
-    """Declare a field as an option that the short ``--help`` lists; others are listed by ``--help-all`` alone. Otherwise like `option`."""
+    """Declare a field as an option that ``--help`` shows too. See `option` for the arguments."""
     return option(names, group, text, common=True, **attributes)
 
 
 def argument(**attributes: Any) -> Any:
-    """Declare a field as an argument; the attributes are those of `click.Argument`."""
+    """Declare a field as an argument. The attributes are arguments of `click.Argument`."""
 
-    def parameters(name: str) -> list[click.Parameter]:
+    def make_arguments(name: str) -> list[click.Parameter]:
         return [click.Argument([name], **attributes)]
 
     default = () if attributes.get("nargs") == -1 else None
-    return field(default=default, metadata={DECLARATION: Declaration(parameters, _value_of_one)})
+    declaration = Declaration(make_arguments, _get_field_value)
+    return field(default=default, metadata={DECLARATION: declaration})
 
 
-def _declarations(record: type) -> Iterator[tuple[str, Declaration]]:
-    """Yield the name and the declaration of each field of a record that has one."""
-    for each in fields(record):
-        if DECLARATION in each.metadata:
-            yield each.name, each.metadata[DECLARATION]
+def _list_declarations(record_class: type) -> list[tuple[str, Declaration]]:
+    """Return the name and the declaration of each field that has one."""
+    return [
+        (record_field.name, record_field.metadata[DECLARATION])
+        for record_field in fields(record_class)
+        if DECLARATION in record_field.metadata
+    ]
 
 
 def command(
@@ -473,50 +528,61 @@ def command(
     hidden: bool = False,
     shared: Sequence[click.Parameter] | None = None,
 ) -> Callable[[Callable[..., int | None]], click.Command]:
-    """Return the decorator that makes a command of a function whose arguments are records of options.
+    """Return a decorator that makes a command of a function whose arguments are option records.
 
-    A ``hidden`` command is the old name of another. ``shared`` are options that no record has, by default those of all messages. The annotations of the
-    function are evaluated, so its records must be imported at run time.
+    A ``hidden`` command is the old name of another one. ``shared`` are options without a record, by
+    default `MESSAGE_OPTIONS`. The annotations of the function are evaluated, so the records must be
+    imported at run time.
     """
 
     def decorate(function: Callable[..., int | None]) -> click.Command:
-        records = get_annotations(function, eval_str=True)
-        records.pop("return", None)
-        early: list[click.Parameter] = []
-        late: list[click.Parameter] = []
-        for record in records.values():
-            for field_name, declaration in _declarations(record):
-                options = late if declaration.is_late else early
-                options.extend(declaration.make_parameters(field_name))
+        record_classes = get_annotations(function, eval_str=True)
+        record_classes.pop("return", None)
 
         def run(**values: Any) -> int | None:
-            made = {
-                argument: record(
-                    **{
-                        each: declaration.get_value(each, values)
-                        for each, declaration in _declarations(record)
-                    }
-                )
-                for argument, record in records.items()
+            records = {
+                argument_name: _make_record(record_class, values)
+                for argument_name, record_class in record_classes.items()
             }
-            return function(**made)
+            return function(**records)
 
-        settings = [
-            each for each in late if isinstance(each, Option) and each.setting_values is not None
-        ]
-        if settings:
-            late.append(_set_option(settings))
-        params = [*early, *late, *(MESSAGE_OPTIONS if shared is None else shared)]
+        shared_options = MESSAGE_OPTIONS if shared is None else shared
         return cls(
             name,
             callback=run,
-            params=params,
+            params=[*_make_parameters(record_classes.values()), *shared_options],
             help=function.__doc__,
             add_help_option=False,
             hidden=hidden,
         )
 
     return decorate
+
+
+def _make_parameters(record_classes: Iterable[type]) -> list[click.Parameter]:
+    """Return the options and arguments of records, late ones last, then ``--set`` if it applies."""
+    early: list[click.Parameter] = []
+    late: list[click.Parameter] = []
+    for record_class in record_classes:
+        for name, declaration in _list_declarations(record_class):
+            parameters = late if declaration.is_late else early
+            parameters += declaration.make_parameters(name)
+    settings = [
+        param for param in late if isinstance(param, Option) and param.setting_values is not None
+    ]
+    if settings:
+        late.append(_make_set_option(settings))
+    return [*early, *late]
+
+
+def _make_record(record_class: type, values: Mapping[str, Any]) -> object:
+    """Return a record with the values of the command line."""
+    return record_class(
+        **{
+            name: declaration.get_value(name, values)
+            for name, declaration in _list_declarations(record_class)
+        }
+    )
 
 
 def _first_sentence(text: str) -> str:
@@ -529,70 +595,88 @@ def _first_sentence(text: str) -> str:
 
 
 def wrap_to_terminal(text: str) -> str:
-    """Return a text laid out for 80 columns as it fits a narrower terminal: paragraphs and second columns filled again, commands continued."""
+    """Return a text that is laid out for 80 columns, wrapped again for a narrower terminal.
+
+    Paragraphs and second columns are filled. Examples of commands continue with a backslash.
+    """
     from shutil import get_terminal_size
 
     width = get_terminal_size().columns
     if width >= 80:
         return text
-    rows: list[tuple[str, str]] = []
-    for line in text.splitlines():
-        start = _BODY.match(line).end()  # type: ignore[union-attr] # it matches any line
-        head = line[:start]
-        body = line[start:]
-        before, filled = rows[-1] if rows else ("", "")
-        if filled and body and head == " " * len(before) and not before.isspace():
-            rows[-1] = (before, f"{filled} {body}")
-        else:
-            rows.append((head, body))
     lines = []
-    for head, body in rows:
-        end, more = (" \\\n", "    ") if head and body.startswith("nbtext ") else ("\n", "")
-        lines.append(
-            end.join(
-                wrap(
-                    f"{head}{body}",
-                    width - len(end) + 1,
-                    subsequent_indent=" " * len(head) + more,
-                    break_on_hyphens=False,
-                )
-            )
+    for head, body in _join_wrapped_lines(text.splitlines()):
+        is_example = head and body.startswith("nbtext ")
+        line_end = " \\\n" if is_example else "\n"
+        indentation = " " * len(head)
+        if is_example:
+            indentation += "    "
+        wrapped = wrap(
+            f"{head}{body}",
+            width - len(line_end) + 1,
+            subsequent_indent=indentation,
+            break_on_hyphens=False,
         )
+        lines.append(line_end.join(wrapped))
     return "\n".join(lines) + "\n"
 
 
+def _join_wrapped_lines(lines: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the head and the body of each row. A body continues on lines that align with it.
+
+    The head is an indentation or a first column.
+    """
+    rows: list[tuple[str, str]] = []
+    for line in lines:
+        start = _LINE_HEAD.match(line).end()  # type: ignore[union-attr] # it matches any line
+        head = line[:start]
+        body = line[start:]
+        last_head, last_body = rows[-1] if rows else ("", "")
+        is_aligned = head == " " * len(last_head) and not last_head.isspace()
+        if last_body and body and is_aligned:
+            rows[-1] = (last_head, f"{last_body} {body}")
+        else:
+            rows.append((head, body))
+    return rows
+
+
 def get_painter() -> Callable[..., str]:
-    """Return `click.style` if standard output is a terminal with colours, else what leaves texts as they are."""
-    return click.style if has_colours() else lambda text, **_: text
+    """Return `click.style` on a terminal with colours, else a function that returns the text."""
+    return click.style if has_colours() else _ignore_style
+
+
+def _ignore_style(text: str, **_: object) -> str:
+    return text
 
 
 class Choice(click.Choice[str]):
-    """One of several names; asks about near misses."""
+    """One of several names. The error for another name suggests similar ones."""
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> str:
-        """Return the name; raise click's error for wrong usage."""
-        given = str(value)
-        if given in self.choices:
-            return given
-        wanted = f"one of {', '.join(self.choices)}" if len(self.choices) > 1 else self.choices[0]
-        raise wrong_value_error(wanted, f"{given!r}{did_you_mean(given, self.choices)}", param, ctx)
+        """Return the name; raise `click.UsageError` for another value."""
+        name = str(value)
+        if name in self.choices:
+            return name
+        names = ", ".join(self.choices)
+        expected = f"one of {names}" if len(self.choices) > 1 else names
+        raise wrong_value_error(expected, f"{name!r}{did_you_mean(name, self.choices)}", param, ctx)
 
 
 def _long_name(parameter: click.Parameter) -> str:
-    """Return the longest name of an option, or what an argument is called."""
-    named = not isinstance(parameter, click.Option) and parameter.metavar
-    return named.strip("[].") if named else max(parameter.opts, key=len)
+    """Return the longest name of an option, or the metavar of an argument."""
+    if not isinstance(parameter, click.Option) and parameter.metavar:
+        return parameter.metavar.strip("[].")
+    return max(parameter.opts, key=len)
 
 
 def wrong_value_error(
-    wanted: str, given: str, param: click.Parameter | None, ctx: click.Context | None
+    expected: str, value: str, param: click.Parameter | None, ctx: click.Context | None
 ) -> click.UsageError:
-    """Return the error for a value of an option."""
-    return click.UsageError(
-        f"{_long_name(param) if param else 'it'} must be {wanted}, not {given}", ctx
-    )
+    """Return the error for a value of an option. Both texts are parts of the message."""
+    name = _long_name(param) if param else "it"
+    return click.UsageError(f"{name} must be {expected}, not {value}", ctx)
 
 
 LOG_FORMAT_OPTION = Option(
@@ -608,9 +692,10 @@ LOG_FORMAT_OPTION = Option(
 
 
 def _set_colours(context: click.Context, _: click.Parameter, when: str | None) -> None:
-    if when is not None:
-        set_colours(when)
-        context.color = None if when == "auto" else when == "always"
+    if when is None:
+        return
+    set_colours(when)
+    context.color = {"auto": None, "always": True, "never": False}[when]
 
 
 COLOR_OPTION = Option(
@@ -639,4 +724,4 @@ MESSAGE_OPTIONS: Sequence[click.Parameter] = (
     ),
     LOG_FORMAT_OPTION,
 )
-"""Options of all commands that work."""
+"""Options of all commands that print messages."""

@@ -1,4 +1,7 @@
-"""Messages on standard error, a line each, safe to look at: for people, or with `--log-format json` for programs."""
+"""Messages on standard error, one line each: for people, or with `--log-format json` for programs.
+
+Control characters are escaped, so a message from a document cannot change the terminal.
+"""
 
 from __future__ import annotations
 
@@ -16,124 +19,128 @@ from nbtext.fast_dataclasses import dataclass
 from nbtext.report.output_formats import escape_controls, format_json_line, shorten_middle
 
 
-class _OfDocument(Protocol):
+class _DocumentResult(Protocol):
     """The result of one document."""
 
     @property
     def id(self) -> str:
-        """Its name."""
+        """The document's name."""
 
     @property
     def problem(self) -> DocumentError | None:
-        """The error if it could not be read, else None."""
+        """The error if the document could not be read, else None."""
 
 
-Result = TypeVar("Result", bound=_OfDocument)
+Result = TypeVar("Result", bound=_DocumentResult)
 
 MAX_LISTED = 10
-"""Lines about single documents before they are only counted."""
+"""Maximum number of documents that get a line, and of names in a list. The rest is only counted."""
 
-SAME = 3
-"""Documents with the same problem that have a line."""
+MAX_LINES_PER_PROBLEM = 3
+"""Maximum number of documents with the same problem that get a line."""
 
-LONGEST_NAME = 200
-LONGEST_MESSAGE = 1000
-"""Characters of a name in a message, and of a message, from which the middle is left out."""
+MAX_NAME_CHARS = 200
+MAX_MESSAGE_CHARS = 1000
+"""Limits of a name in a message, and of a message. Longer ones lose characters in the middle."""
 
-LONGEST_PATH = 1 << 12
-"""Characters of a path in JSON, where programs look for it."""
+MAX_PATH_CHARS = 1 << 12
+"""Limit of a path in JSON, which programs may open."""
 
-_LONG_NAME = re.compile(rf"\S{{{LONGEST_NAME + 1},}}")
+_LONG_NAME = re.compile(rf"\S{{{MAX_NAME_CHARS + 1},}}")
 
-_ERASE = "\r\x1b[2K"
+_ERASE_LINE = "\r\x1b[2K"
 
 
 @dataclass()
-class _Writing:
-    """The form of lines at present, and what a command has reported."""
+class _MessageState:
+    """The form of messages, and the failures that the current command has reported."""
 
-    as_json: bool = False
+    is_json: bool = False
     has_progress: bool = False
-    """Whether a progress line is to be erased before another line is written."""
+    """Whether a progress line must be erased before the next message."""
     verbose: bool = False
     quiet: bool = False
-    failed: int = 0
+    n_failed: int = 0
     """Documents that could not be read."""
-    shown: int = 0
-    """Those of them that have a line."""
-    are_allowed: bool = False
-    """Whether that some cannot be read is no failure; whoever reads them raises an error for too many."""
-    problems: Counter[str] = field(default_factory=Counter)
-    """Documents by what is wrong with them, as far as that is known."""
+    n_shown: int = 0
+    """Failed documents that got a line."""
+    allows_failures: bool = False
+    """Whether failed documents leave the exit status at 0. The reader limits their number."""
+    problem_counts: Counter[str] = field(default_factory=Counter)
+    """Failed documents by message; unknown for documents that were reported elsewhere."""
 
 
-_writing = _Writing()
+_state = _MessageState()
 
 
 def start_messages(*, verbose: bool, quiet: bool) -> None:
-    """Begin the messages of a command: errors and warnings (warnings not with ``quiet``), notices on a terminal or with ``verbose``."""
-    _writing.verbose = verbose
-    _writing.quiet = quiet
-    _writing.failed = 0
-    _writing.shown = 0
-    _writing.problems.clear()
-    _writing.are_allowed = False
+    """Reset the state for a new command.
+
+    Notices appear on a terminal or with ``verbose``. ``quiet`` suppresses notices and warnings.
+    """
+    _state.verbose = verbose
+    _state.quiet = quiet
+    _state.n_failed = 0
+    _state.n_shown = 0
+    _state.problem_counts.clear()
+    _state.allows_failures = False
 
 
 def shows_notices() -> bool:
-    """Return True if `notice` prints anything."""
-    return not _writing.quiet and (_writing.verbose or standard_error_is_terminal())
+    """Return True if `notify` prints anything."""
+    return not _state.quiet and (_state.verbose or standard_error_is_terminal())
 
 
 def notify(text: str) -> None:
-    """Say something that needs no action."""
+    """Print information that needs no action."""
     if shows_notices():
         emit(text, level="notice")
 
 
 def is_verbose() -> bool:
-    """Return True if all there is to know is wanted."""
-    return _writing.verbose
+    """Return True if the user asked for all messages."""
+    return _state.verbose
 
 
 def warn(text: str) -> None:
-    """Say something that may need action."""
-    if not _writing.quiet:
+    """Print a warning, which may need action."""
+    if not _state.quiet:
         emit(text, level="warning")
 
 
-def warn_unknown_labels(model: str, labels: Sequence[str], more: str = "") -> None:
-    """Warn of labels that a model does not know, if there are any."""
+def warn_unknown_labels(model: str, labels: Sequence[str], suffix: str = "") -> None:
+    """Warn of labels that the model does not have. The suffix is added to the sentence."""
     if labels:
-        warn(f"{model} does not know the labels {join_names(labels, MAX_LISTED)}{more}")
+        warn(f"{model} does not know the labels {join_names(labels, MAX_LISTED)}{suffix}")
 
 
 def report_failed_document(identity: str, problem: DocumentError) -> None:
-    """Report a document that could not be read; of many with the same problem the first `SAME`."""
-    _writing.failed += 1
-    _writing.problems[problem.message] += 1
-    if _writing.shown < MAX_LISTED and _writing.problems[problem.message] <= SAME:
-        _writing.shown += 1
+    """Count a document that could not be read, and print a line if the limits allow it."""
+    _state.n_failed += 1
+    _state.problem_counts[problem.message] += 1
+    is_repeated = _state.problem_counts[problem.message] > MAX_LINES_PER_PROBLEM
+    if _state.n_shown < MAX_LISTED and not is_repeated:
+        _state.n_shown += 1
         emit(problem.message, document=identity, hint=problem.hint)
 
 
 def count_failed_documents(n: int) -> None:
-    """Count documents that could not be read and were reported otherwise."""
-    _writing.failed += n
+    """Count documents that could not be read and were reported elsewhere."""
+    _state.n_failed += n
 
 
 def allow_failures() -> None:
-    """Let the exit status be 0 though documents could not be read; whoever reads them raises an error for too many."""
-    _writing.are_allowed = True
+    """Keep the exit status 0 if documents cannot be read. The reader limits their number."""
+    _state.allows_failures = True
 
 
 def has_failures() -> bool:
     """Return True if a document could not be read."""
-    return _writing.failed > 0
+    return _state.n_failed > 0
 
 
 def report_failures(results: Iterable[Result]) -> Iterator[Result]:
-    """Yield results of documents, and report those that could not be read."""
+    """Yield all results of documents, and report the documents that could not be read."""
     for result in results:
         if result.problem is not None:
             report_failed_document(result.id, result.problem)
@@ -141,19 +148,28 @@ def report_failures(results: Iterable[Result]) -> Iterator[Result]:
 
 
 def finish_messages() -> int:
-    """Say how many failed documents were not shown; return the exit status: 1 if a document could not be read."""
-    if _writing.failed > _writing.shown:
-        reasons = [problem for problem, n in _writing.problems.most_common() if n > SAME]
-        why = f": {join_names(reasons, 1)}" if reasons else ""
-        emit(
-            f"{format_quantity(_writing.failed - _writing.shown, 'more document')} could not be read{why}"
-        )
-    return int(has_failures() and not _writing.are_allowed)
+    """Print the number of failed documents without a line, and return the exit status.
+
+    The status is 1 if a document could not be read, unless `allow_failures` was called.
+    """
+    n_hidden = _state.n_failed - _state.n_shown
+    if n_hidden > 0:
+        reasons = [
+            problem
+            for problem, n in _state.problem_counts.most_common()
+            if n > MAX_LINES_PER_PROBLEM
+        ]
+        reason = f": {join_names(reasons, 1)}" if reasons else ""
+        emit(f"{format_quantity(n_hidden, 'more document')} could not be read{reason}")
+    return int(has_failures() and not _state.allows_failures)
 
 
 def emit_error(problem: NbtextError) -> None:
-    """Say what ended the command, unless that is its only document, which was reported."""
-    if isinstance(problem, NoDocumentsError) and _writing.shown == 1:
+    """Print the error that ended the command.
+
+    Nothing is printed if the only document could not be read, because that was reported already.
+    """
+    if isinstance(problem, NoDocumentsError) and _state.n_shown == 1:
         return
     if isinstance(problem, DocumentError):
         emit(problem.message, document=problem.where, hint=problem.hint)
@@ -169,51 +185,50 @@ def emit(
     document: str | None = None,
     hint: str | None = None,
 ) -> None:
-    """Write one line to standard error, if it is open; ``level`` is error, warning or notice."""
+    """Write one line to standard error, if it is open. ``level`` is error, warning or notice."""
     if sys.stderr is None:
         return
-    place = document or where
-    message = _cut(message)
-    hint = None if hint is None else _cut(hint)
-    with contextlib.suppress(OSError):  # there is nowhere to say that nothing can be said
+    message = _shorten(message)
+    hint = None if hint is None else _shorten(hint)
+    # If standard error cannot be written, the failure cannot be reported either.
+    with contextlib.suppress(OSError):
         clear_progress()
-        if _writing.as_json:
-            names = {"where": where, "document": document}
-            whole = {
-                name: shorten_middle(value, LONGEST_PATH)
-                for name, value in names.items()
-                if value is not None
-            }
-            print(
-                format_json_line(
-                    {
-                        "level": level,
-                        "message": message,
-                        **whole,
-                        **({} if hint is None else {"hint": hint}),
-                    }
-                ),
-                end="",
-                file=sys.stderr,
-            )
-            return
-        kind = "warning: " if level == "warning" else ""
-        before = f"{_cut(place)}: " if place else ""
-        after = f"; {hint}" if hint else ""
-        print(
-            _wrapped(f"nbtext: {escape_controls(kind + before + message + after)}"), file=sys.stderr
-        )
+        if _state.is_json:
+            _write_json(message, level, where, document, hint)
+        else:
+            _write_text(message, level, document or where, hint)
 
 
-def _cut(text: str) -> str:
-    """Return a text without the middle of its long names, and of itself if it is long."""
-    return shorten_middle(
-        _LONG_NAME.sub(lambda name: shorten_middle(name[0], LONGEST_NAME), text), LONGEST_MESSAGE
-    )
+def _write_json(
+    message: str, level: str, where: str | None, document: str | None, hint: str | None
+) -> None:
+    """Write a message as a JSON object, without the values that are None."""
+    record = {"level": level, "message": message}
+    for key, path in (("where", where), ("document", document)):
+        if path is not None:
+            record[key] = shorten_middle(path, MAX_PATH_CHARS)
+    if hint is not None:
+        record["hint"] = hint
+    print(format_json_line(record), end="", file=sys.stderr)
 
 
-def _wrapped(line: str) -> str:
-    """Return a line as it fits the terminal; as it is if there is none."""
+def _write_text(message: str, level: str, location: str | None, hint: str | None) -> None:
+    """Write a message as ``nbtext: LOCATION: MESSAGE; HINT``."""
+    kind = "warning: " if level == "warning" else ""
+    prefix = f"{_shorten(location)}: " if location else ""
+    suffix = f"; {hint}" if hint else ""
+    line = escape_controls(f"{kind}{prefix}{message}{suffix}")
+    print(_wrap(f"nbtext: {line}"), file=sys.stderr)
+
+
+def _shorten(text: str) -> str:
+    """Remove the middle of long names in a text, and then of the text if it is long."""
+    text = _LONG_NAME.sub(lambda name: shorten_middle(name[0], MAX_NAME_CHARS), text)
+    return shorten_middle(text, MAX_MESSAGE_CHARS)
+
+
+def _wrap(line: str) -> str:
+    """Wrap a line at the width of the terminal; leave it unchanged if there is no terminal."""
     if not standard_error_is_terminal():
         return line
     from textwrap import fill
@@ -232,38 +247,42 @@ def _wrapped(line: str) -> str:
 
 
 def set_log_format(arguments: Sequence[str]) -> None:
-    """Write lines as the arguments of the command line ask, even if the arguments turn out to be wrong."""
-    _writing.as_json = find_last_value("--log-format", arguments) == "json"
+    """Set the form of messages from unparsed arguments, so that it applies to wrong usage too."""
+    _state.is_json = find_last_value("--log-format", arguments) == "json"
 
 
 def find_last_value(option: str, arguments: Sequence[str]) -> str | None:
-    """Return what follows an option among arguments that are not parsed yet, the last time if it is there more than once; None if it is not there."""
-    found = None
-    for place, argument in enumerate(arguments):
+    """Return the value of an option among unparsed arguments, or None if it is absent.
+
+    If the option is repeated, the last value counts. A missing value is the empty string.
+    """
+    last_value = None
+    for index, argument in enumerate(arguments):
         name, equals, value = argument.partition("=")
         if name == "--":
             break
         if name == option:
-            found = value if equals else "".join(arguments[place + 1 : place + 2])
-    return found
+            next_argument = "".join(arguments[index + 1 : index + 2])
+            last_value = value if equals else next_argument
+    return last_value
 
 
 def is_json_log() -> bool:
     """Return True if every line on standard error is a JSON object."""
-    return _writing.as_json
+    return _state.is_json
 
 
 def draw_progress(line: str) -> None:
-    """Write a progress line over the last one; it is erased before the next message."""
-    _writing.has_progress = True
-    print(f"{_ERASE}{line}", end="", file=sys.stderr, flush=True)
+    """Write a progress line over the previous one. The next message erases it."""
+    _state.has_progress = True
+    print(f"{_ERASE_LINE}{line}", end="", file=sys.stderr, flush=True)
 
 
 def clear_progress() -> None:
     """Erase the progress line, if there is one."""
-    if _writing.has_progress:
-        _writing.has_progress = False
-        print(_ERASE, end="", file=sys.stderr, flush=True)
+    if _state.has_progress:
+        _state.has_progress = False
+        print(_ERASE_LINE, end="", file=sys.stderr, flush=True)
 
 
 def standard_error_is_terminal() -> bool:

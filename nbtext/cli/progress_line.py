@@ -1,4 +1,4 @@
-"""The progress line on a terminal, once a command has taken longer than a second: what is done, at which rate, time left."""
+"""The progress line on a terminal, shown if a command takes longer than a second."""
 
 from __future__ import annotations
 
@@ -16,64 +16,61 @@ if TYPE_CHECKING:
     from nbtext.progress import Step
 
 SHOW_AFTER_SECONDS = 1.0
-"""Seconds before anything is shown."""
+"""Time before the first line is drawn."""
 
 DRAW_INTERVAL_SECONDS = 0.2
-"""Seconds between two drawings."""
+"""Minimum time between two drawings."""
 
-_BAR = 30
+_BAR_WIDTH = 30
 
 
 class ProgressLine:
-    """Shows the steps that `nbtext.progress.observe_progress` hears of in one line, and erases it when the outermost work is over.
+    """Shows the steps of `nbtext.progress.watching` in one line.
 
-    It is drawn with rich, which is imported with the first line.
+    The line has a bar, the numbers of items, the rate or the remaining time. It is erased when the
+    outermost work ends. rich draws it, and is imported for the first line.
     """
 
     def __init__(self) -> None:
-        self._begin = self._work_begin = time.monotonic()
-        self._shown = 0.0
+        self._start = time.monotonic()
+        self._work_start = self._start
+        self._last_drawn = 0.0
 
     def __call__(self, steps: tuple[Step, ...]) -> None:
-        """Show how far the work is."""
+        """Draw the steps if the last drawing is old enough; erase the line if there are none."""
         now = time.monotonic()
         if not steps:
-            self._work_begin = now
+            self._work_start = now
             clear_progress()
-        elif (
-            now - self._begin > SHOW_AFTER_SECONDS
-            and not 0 <= now - self._shown < DRAW_INTERVAL_SECONDS
-        ):
-            self._shown = now
-            self.draw(steps, now - self._work_begin)
+            return
+        is_recent = 0 <= now - self._last_drawn < DRAW_INTERVAL_SECONDS
+        if now - self._start > SHOW_AFTER_SECONDS and not is_recent:
+            self._last_drawn = now
+            self.draw(steps, now - self._work_start)
 
     def draw(self, steps: tuple[Step, ...], seconds: float) -> None:
-        """Draw steps over the last line, after a bar if the share that is done is known and there is room; the outermost work has taken so many seconds."""
-        share = None
-        for step in reversed(steps):
-            of_counted = (step.n_done + (share or 0.0)) / step.total if step.total else None
-            share = of_counted if step.estimate_proportion is None else step.estimate_proportion()
-        first = steps[0]
-        parts = [part for step in steps for part in (_counted(step), step.detail) if part]
-        if first.total is None and first.n_done and seconds:
-            parts.insert(1, f"{first.n_done / seconds:,.0f} per second")
-        if share:
-            minutes, rest = divmod(round(seconds * (1 - share) / share), 60)
-            parts.append(f"{minutes // 60}:{minutes % 60:02}:{rest:02} left")
-        text = ", ".join(parts)
-        room = self._console.width - len(text) - 2
-        if share is None or room < _BAR // 2:
-            line = text[: max(self._console.width - 1, 0)]
-        else:
-            from rich.progress_bar import ProgressBar
+        """Draw steps, outermost first, over the previous line.
 
-            with self._console.capture() as drawn:
-                self._console.print(
-                    ProgressBar(total=1, completed=share, width=min(_BAR, room)), end=""
-                )
-            line = f"{drawn.get()} {text}"
+        ``seconds`` is the time that the outermost work has taken. The bar is omitted if the
+        proportion that is done is unknown, or if the terminal is too narrow.
+        """
+        proportion = _estimate_proportion(steps)
+        text = _describe_steps(steps, proportion, seconds)
+        width = self._console.width
+        bar_space = width - len(text) - 2
+        if proportion is None or bar_space < _BAR_WIDTH // 2:
+            line = text[: max(width - 1, 0)]
+        else:
+            line = f"{self._render_bar(proportion, min(_BAR_WIDTH, bar_space))} {text}"
         with contextlib.suppress(OSError):
             draw_progress(line)
+
+    def _render_bar(self, proportion: float, width: int) -> str:
+        from rich.progress_bar import ProgressBar
+
+        with self._console.capture() as capture:
+            self._console.print(ProgressBar(total=1, completed=proportion, width=width), end="")
+        return capture.get()
 
     @cached_property
     def _console(self) -> Console:
@@ -82,10 +79,45 @@ class ProgressLine:
         return Console(stderr=True)
 
 
-def _counted(step: Step) -> str:
-    """Return how many are done, of how many if that is known."""
-    return (
-        format_quantity(step.n_done, step.noun)
-        if step.total is None
-        else f"{step.n_done:,} of {format_quantity(step.total, step.noun)}"
-    )
+def _estimate_proportion(steps: tuple[Step, ...]) -> float | None:
+    """Return the proportion of the outermost step that is done, or None if it is unknown.
+
+    An inner step counts as a fraction of one item of the step around it.
+    """
+    proportion = None
+    for step in reversed(steps):
+        if step.estimate_proportion is not None:
+            proportion = step.estimate_proportion()
+        elif step.total:
+            proportion = (step.n_done + (proportion or 0.0)) / step.total
+        else:
+            proportion = None
+    return proportion
+
+
+def _describe_steps(steps: tuple[Step, ...], proportion: float | None, seconds: float) -> str:
+    """Return the numbers of items, the rate if the total is unknown, and the remaining time."""
+    texts = []
+    for step in steps:
+        texts += [_format_count(step), step.detail]
+    texts = [text for text in texts if text]
+    outermost = steps[0]
+    if outermost.total is None and outermost.n_done and seconds:
+        texts.insert(1, f"{outermost.n_done / seconds:,.0f} per second")
+    if proportion:
+        seconds_left = round(seconds * (1 - proportion) / proportion)
+        texts.append(f"{_format_duration(seconds_left)} left")
+    return ", ".join(texts)
+
+
+def _format_duration(seconds: int) -> str:
+    """Return a time as hours:minutes:seconds."""
+    minutes, seconds = divmod(seconds, 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
+
+
+def _format_count(step: Step) -> str:
+    """Return the number of items that are done, and the total if it is known."""
+    if step.total is None:
+        return format_quantity(step.n_done, step.noun)
+    return f"{step.n_done:,} of {format_quantity(step.total, step.noun)}"

@@ -236,7 +236,7 @@ class Corpus:
                 nonlocal progress
                 progress = Progress(n_documents, n_bytes)
                 on_progress(progress)
-                report(n_documents, share=lambda: self._estimate_proportion(progress))
+                report(n_documents, estimate_proportion=lambda: self._estimate_proportion(progress))
 
             try:
                 yield update
