@@ -1,12 +1,12 @@
-"""What goes with what: one table of what settings, options and commands need, and what they lack.
+"""Compatibility table: which settings, options and commands can be combined.
 
-A row is something asked for, with the traits of `nbtext.traits` that it needs and that it lacks.
-Two rows exclude each other if one needs a trait that the other lacks; kinds of models lack what
-they do not offer. Training, tune, the command line, the docs and the test of all pairs read this.
+A request is a setting, an option or an operation, with the traits of `nbtext.traits` that it needs
+and lacks. Two requests exclude each other if one needs a trait that the other lacks. Training,
+tune, the command line, the reference and the test of all pairs use this table.
 
-To extend it: a classifier is a line in `KINDS`, a setting a condition and a row in `SETTINGS_REQUESTS`,
-an option a row in `SHARED_OPTION_GROUPS` or `COMMANDS`, and what else can be asked of a model is a `Row` that
-the caller gives to `require_compatible_settings`.
+To extend it, add a classifier to `OFFERED_TRAITS`, a setting to `SETTINGS_REQUESTS` with a
+condition, an option to `SHARED_OPTION_GROUPS` or `COMMAND_OPTION_GROUPS`. Any other operation on a
+model is a `Request` that its caller passes to `require_compatible_settings`.
 """
 
 from __future__ import annotations
@@ -68,15 +68,17 @@ OFFERED_TRAITS: Mapping[str, Mapping[str, Sequence[Trait]]] = {
     "logistic": {"counts": _LOGISTIC, "tfidf": _LOGISTIC},
     AVERAGE: {"counts": ()},
 }
-"""What each classifier offers with each weighting that it takes, in the order of the reference.
+"""The traits of each classifier with each weighting that it accepts, in the reference's order.
 
-An average besides offers what `_OF_ALL_MEMBERS` names if all members do.
+An average also offers the traits in `_SHARED_BY_MEMBERS` that all its members offer.
 """
 
-_OFFERED_BY_SOME = frozenset(
-    chain.from_iterable(kinds["counts"] for kinds in OFFERED_TRAITS.values())
+_CLASSIFIER_TRAITS = frozenset(
+    chain.from_iterable(weightings["counts"] for weightings in OFFERED_TRAITS.values())
 )
-_OF_ALL_MEMBERS = frozenset(
+"""All traits that some classifier offers. A classifier lacks the others among them."""
+
+_SHARED_BY_MEMBERS = frozenset(
     {
         traits.COUNT_SUMS,
         traits.WEIGHTS,
@@ -85,16 +87,17 @@ _OF_ALL_MEMBERS = frozenset(
         traits.ATTRIBUTES,
     }
 )
-_NEEDED_BY = {"complement": {traits.SMOOTHED}, "logistic": {traits.SMOOTHED}}
+
+_NEEDED_TRAITS = {"complement": {traits.SMOOTHED}, "logistic": {traits.SMOOTHED}}
 
 _NO_TRAITS: frozenset[Trait] = frozenset()
-_by_name = attrgetter("name")
+_get_name = attrgetter("name")
 
 
 class Request:
-    """Something asked for, by its name in messages, with the traits that it needs and lacks.
+    """A setting, option or operation, by its name in messages, with its needs and lacks.
 
-    ``instead`` says what to do without it, if that is not what the trait says.
+    ``remedy`` is what to do if it is excluded; if it is empty, the remedy of the trait applies.
     """
 
     def __init__(
@@ -107,7 +110,7 @@ class Request:
         self.name = name
         self.needs = needs
         self.lacks = lacks
-        self.instead = remedy
+        self.remedy = remedy
 
 
 SEED_WORDS = Request(
@@ -203,12 +206,12 @@ def _is_not_calibrated(settings: Settings) -> bool:
     return settings.calibration == "none"
 
 
-def _is_of_maximum_likelihood(settings: Settings) -> bool:
+def _uses_maximum_likelihood(settings: Settings) -> bool:
     return settings.estimate == "ml"
 
 
 def _is_not_smoothed(settings: Settings) -> bool:
-    return any(each.smoothing == 0 for each in settings.member_settings)
+    return any(member.smoothing == 0 for member in settings.member_settings)
 
 
 def _is_smoothed_by_leave_one_out(settings: Settings) -> bool:
@@ -262,7 +265,7 @@ SETTINGS_REQUESTS: Sequence[tuple[Callable[[Settings], bool], Request]] = (
     (_keeps_no_documents, Request("--set sample=0", lacks={traits.SAMPLE})),
     (_is_not_calibrated, Request("--calibration none", lacks={traits.CALIBRATED})),
     (
-        _is_of_maximum_likelihood,
+        _uses_maximum_likelihood,
         Request(
             "--set estimate=ml",
             lacks={traits.POSTERIOR, traits.SMOOTHED, traits.MULTI_LABEL},
@@ -283,23 +286,23 @@ SETTINGS_REQUESTS: Sequence[tuple[Callable[[Settings], bool], Request]] = (
         Request("--smoothing FILE", needs={traits.TERM_PSEUDO_COUNTS, traits.SYMMETRIC}),
     ),
 )
-"""Rows of training settings, each where its condition holds.
+"""The requests of training settings. A request applies if its condition is true.
 
-A name in braces stands for the value of that setting.
+In the name of a request, ``{setting}`` is replaced by the value of that setting.
 """
 
 
 class OptionValue:
-    """An option with one of its values."""
+    """An option with one of its values, such as ``--output csv``."""
 
     def __init__(self, option: str, value: str) -> None:
         self.option = option
         self.value = value
 
     def __str__(self) -> str:
-        """Return both as messages have them.
+        """Return option and value with a blank between them.
 
-        >>> str(WithValue("--output", "csv"))
+        >>> str(OptionValue("--output", "csv"))
         '--output csv'
         """
         return f"{self.option} {self.value}"
@@ -307,13 +310,13 @@ class OptionValue:
 
 if TYPE_CHECKING:
     Options = tuple[str | OptionValue, ...]
-    """Names of options, ``CORPUS`` among them, or options with one value."""
+    """Names of options, or options with one value. ``CORPUS`` counts as an option."""
 
 
 class OptionGroup:
     """Options of a command, with the traits that each of them needs and lacks.
 
-    ``wants`` are others, of which one must be given too.
+    If ``requires_any`` is not empty, one of these options must be given too.
     """
 
     def __init__(
@@ -326,14 +329,14 @@ class OptionGroup:
         self.options = options
         self.needs = needs
         self.lacks = lacks
-        self.wants = requires_any
+        self.requires_any = requires_any
 
 
-_SHOWN = {each.option: each.display_name for each in (*READING, *TRAINING)}
-"""What messages call the options of parameters."""
+_DISPLAY_NAMES = {parameter.option: parameter.display_name for parameter in (*READING, *TRAINING)}
+"""Names of the options of parameters in messages."""
 
-OF_READING = tuple(each.option for each in READING)
-OF_ANALYSIS = tuple(each.option for each in TRAINING if each.decides == "terms")
+READING_OPTIONS = tuple(parameter.option for parameter in READING)
+ANALYSIS_OPTIONS = tuple(parameter.option for parameter in TRAINING if parameter.affects == "terms")
 
 SHARED_OPTION_GROUPS = (
     OptionGroup(("--text", "--from-folder"), needs={traits.ONE_SOURCE}, lacks={traits.ONE_SOURCE}),
@@ -365,16 +368,16 @@ SHARED_OPTION_GROUPS = (
     OptionGroup(("--prior-from",), lacks={traits.TRAINING_PROPORTIONS}),
     OptionGroup(("--fail-under-interval",), requires_any=("--fail-under", "--fail-over")),
 )
-"""Of all commands that have these options."""
+"""The option groups of all commands that have these options."""
 
-_BY_CLASS = OptionGroup(("--by-class",), requires_any=("--coverage", "--min-precision"))
+_BY_CLASS_GROUP = OptionGroup(("--by-class",), requires_any=("--coverage", "--min-precision"))
 
 COMMAND_OPTION_GROUPS = {
     "classify": (
         OptionGroup(("--batch",), requires_any=("--lines",)),
         OptionGroup(("--lines",), needs={traits.ONE_SOURCE}, lacks={traits.ONE_SOURCE}),
         OptionGroup(("--scores",), requires_any=(OptionValue("--output", "jsonl"),)),
-        _BY_CLASS,
+        _BY_CLASS_GROUP,
         OptionGroup(("--mail-filter",), lacks={traits.RECORDS, traits.ONE_SOURCE}),
         OptionGroup(
             (
@@ -405,7 +408,7 @@ COMMAND_OPTION_GROUPS = {
         OptionGroup(("--time-column",), lacks={traits.RANDOM_FOLDS}),
         OptionGroup(("--repeats", "--seed", "--group-column"), needs={traits.RANDOM_FOLDS}),
     ),
-    "evaluate": (_BY_CLASS,),
+    "evaluate": (_BY_CLASS_GROUP,),
     "explain": (
         OptionGroup(("--why-not",), lacks={traits.CONTRIBUTIONS}),
         OptionGroup(("--against", "--to"), needs={traits.CONTRIBUTIONS}),
@@ -414,7 +417,7 @@ COMMAND_OPTION_GROUPS = {
     ),
     "inspect": (
         OptionGroup(("--by-class",), requires_any=("--thresholds",)),
-        OptionGroup(OF_READING, requires_any=("--perplexity",)),
+        OptionGroup(READING_OPTIONS, requires_any=("--perplexity",)),
     ),
     "label": (
         OptionGroup(
@@ -429,14 +432,14 @@ COMMAND_OPTION_GROUPS = {
         OptionGroup(("--output",), needs={traits.OUTPUT_ROWS}),
     ),
     "tokens": (
-        OptionGroup(OF_ANALYSIS, requires_any=(OptionValue("--model", "none"), "--no-model")),
+        OptionGroup(ANALYSIS_OPTIONS, requires_any=(OptionValue("--model", "none"), "--no-model")),
     ),
 }
-"""Of one command besides."""
+"""Further option groups of single commands."""
 
 
 def needs_documents(settings: Settings) -> bool:
-    """Return True if a model of these settings does not follow from sums of counts.
+    """Return True if a model of these settings cannot be computed from sums of counts.
 
     Raise `UsageError` for settings that exclude each other.
     """
@@ -445,146 +448,172 @@ def needs_documents(settings: Settings) -> bool:
 
 
 def list_label_requests(kind: type[Posterior]) -> tuple[Request, ...]:
-    """Return what documents with labels of a kind need."""
+    """Return the requests of documents whose posterior is of this kind."""
     return () if kind.is_exclusive else (MULTI_LABEL_DOCUMENTS,)
 
 
-def require_compatible_settings(settings: Settings, *rows: Request) -> None:
-    """Raise `UsageError` if settings, or what is asked of a model with them, exclude each other."""
-    _require_no_clash([*rows, *_list_settings_requests(settings)])
+def require_compatible_settings(settings: Settings, *requests: Request) -> None:
+    """Raise `UsageError` if settings, or further requests to their model, exclude each other."""
+    _require_no_conflict([*requests, *_list_settings_requests(settings)])
 
 
-def require_compatible_options(command: str, given: Mapping[str, str]) -> None:
-    """Raise `UsageError` if options exclude each other, or one lacks another that it needs.
+def require_compatible_options(command: str, values: Mapping[str, str]) -> None:
+    """Raise `UsageError` if options exclude each other, or if a required option is missing.
 
-    ``given`` has the value of each option, and of CORPUS, by name.
+    ``values`` has the value of each given option, and of CORPUS, by name.
     """
-    _require_no_clash(list(_list_option_requests(command, given)))
+    _require_no_conflict(list(_list_option_requests(command, values)))
 
 
 def describe_option_rules(command: str, names: Container[str]) -> Iterator[str]:
-    """Yield a line for each rule of the table about options of a command."""
+    """Yield a sentence for each rule about the options of a command that have these names."""
     needing: dict[Trait, list[str]] = {}
     lacking: dict[Trait, list[str]] = {}
-    for row in _option_rows(command):
-        there = [_shown(option) for option in row.options if _option_name(option) in names]
-        if there and row.wants:
-            need = "needs" if len(there) == 1 else "need"
-            wanted = [_shown(option) for option in row.wants if _option_name(option) in names]
-            yield f"{' and '.join(there)} {need} {' or '.join(wanted)}."
-        for trait in sorted(row.needs, key=_by_name):
-            needing.setdefault(trait, []).extend(there)
+    for group in _list_option_groups(command):
+        options = _select_display_names(group.options, names)
+        if options and group.requires_any:
+            verb = "needs" if len(options) == 1 else "need"
+            required = _select_display_names(group.requires_any, names)
+            yield f"{' and '.join(options)} {verb} {' or '.join(required)}."
+        for trait in sorted(group.needs, key=_get_name):
+            needing.setdefault(trait, []).extend(options)
             lacking.setdefault(trait, [])
-        for trait in sorted(row.lacks, key=_by_name):
-            lacking.setdefault(trait, []).extend(there)
+        for trait in sorted(group.lacks, key=_get_name):
+            lacking.setdefault(trait, []).extend(options)
             needing.setdefault(trait, [])
-    for trait, those in needing.items():
-        others = lacking[trait]
-        if those and others and len({*those, *others}) > 1:
-            yield f"{_listed(others)} / {_listed(those)}: {trait.why}."
+
+    for trait, needing_options in needing.items():
+        lacking_options = lacking[trait]
+        is_conflict = needing_options and lacking_options
+        if is_conflict and len({*needing_options, *lacking_options}) > 1:
+            yield (
+                f"{_join_distinct(lacking_options)} / {_join_distinct(needing_options)}: "
+                f"{trait.reason}."
+            )
 
 
-def _listed(options: Iterable[str]) -> str:
-    """Return names with commas between them, each once."""
+def _select_display_names(options: Iterable[str | OptionValue], names: Container[str]) -> list[str]:
+    """Return the display names of the options whose name is among ``names``."""
+    return [_get_display_name(option) for option in options if _get_option_name(option) in names]
+
+
+def _join_distinct(options: Iterable[str]) -> str:
+    """Return names with commas between them, without repetitions."""
     return ", ".join(dict.fromkeys(options))
 
 
 def _get_offered_traits(settings: Settings) -> frozenset[Trait]:
     """Return the traits that the classifier offers.
 
-    Raise `UsageError` if it does not take the weighting.
+    Raise `UsageError` if it does not accept the weighting.
     """
-    kinds = OFFERED_TRAITS[settings.classifier]
-    if settings.weighting not in kinds:
-        both = f"--classifier {settings.classifier} and --weighting {settings.weighting}"
-        raise UsageError(f"{both} exclude each other", hint=f"it takes {', '.join(kinds)}")
-    offered = frozenset(kinds[settings.weighting])
-    if settings.classifier == AVERAGE:
-        offered |= _OF_ALL_MEMBERS.intersection(
-            *(_get_offered_traits(member) for member in settings.member_settings)
+    weightings = OFFERED_TRAITS[settings.classifier]
+    if settings.weighting not in weightings:
+        raise UsageError(
+            f"--classifier {settings.classifier} and --weighting {settings.weighting} exclude each "
+            "other",
+            hint=f"it takes {', '.join(weightings)}",
         )
-        if len({(member.classifier, member.weighting) for member in settings.member_settings}) > 1:
-            offered -= {traits.MIXTURE}
+    offered = frozenset(weightings[settings.weighting])
+    if settings.classifier != AVERAGE:
+        return offered
+    members = settings.member_settings
+    offered |= _SHARED_BY_MEMBERS.intersection(*map(_get_offered_traits, members))
+    if len({(member.classifier, member.weighting) for member in members}) > 1:
+        offered -= {traits.MIXTURE}
     return offered
 
 
 def _list_settings_requests(settings: Settings) -> Iterator[Request]:
-    """Yield the rows of training settings."""
-    yield from _classifier_rows(settings)
-    for holds, row in SETTINGS_REQUESTS:
-        if holds(settings):
-            name = row.name.format_map(vars(settings))
-            yield Request(name, row.needs, row.lacks, row.instead)
+    """Yield the requests of training settings."""
+    yield from _list_classifier_requests(settings)
+    for condition, request in SETTINGS_REQUESTS:
+        if condition(settings):
+            name = request.name.format_map(vars(settings))
+            yield Request(name, request.needs, request.lacks, request.remedy)
 
 
-def _classifier_rows(settings: Settings) -> Iterator[Request]:
-    """Yield the rows of classifier and weighting: they lack what they do not offer."""
-    lacking = _OFFERED_BY_SOME - _get_offered_traits(settings)
-    needed = _NO_TRAITS.union(
-        *(_NEEDED_BY.get(each.classifier, ()) for each in settings.member_settings)
+def _list_classifier_requests(settings: Settings) -> Iterator[Request]:
+    """Yield the requests of classifier and weighting: they lack the traits that they do not offer.
+
+    If the classifier offers a trait with the weighting counts, the weighting lacks it, otherwise
+    the classifier.
+    """
+    lacking = _CLASSIFIER_TRAITS - _get_offered_traits(settings)
+    needs = _NO_TRAITS.union(
+        *(_NEEDED_TRAITS.get(member.classifier, ()) for member in settings.member_settings)
     )
-    by_weighting = _NO_TRAITS
+    lost_by_weighting = _NO_TRAITS
     if settings.weighting != "counts":
-        by_weighting = lacking.intersection(OFFERED_TRAITS[settings.classifier]["counts"])
-        lacking -= by_weighting
+        lost_by_weighting = lacking.intersection(OFFERED_TRAITS[settings.classifier]["counts"])
+        lacking -= lost_by_weighting
     if settings.classifier == AVERAGE:
-        yield Request(f"--set members={settings.members}", needed, lacking & _OF_ALL_MEMBERS)
-        yield Request(f"--classifier {AVERAGE}", lacks=lacking - _OF_ALL_MEMBERS)
+        yield Request(f"--set members={settings.members}", needs, lacking & _SHARED_BY_MEMBERS)
+        yield Request(f"--classifier {AVERAGE}", lacks=lacking - _SHARED_BY_MEMBERS)
     else:
-        yield Request(f"--classifier {settings.classifier}", needed, lacking)
-    yield Request(f"--weighting {settings.weighting}", lacks=by_weighting)
+        yield Request(f"--classifier {settings.classifier}", needs, lacking)
+    yield Request(f"--weighting {settings.weighting}", lacks=lost_by_weighting)
 
 
-def _option_rows(command: str) -> Iterator[OptionGroup]:
-    """Yield the rows of a command.
+def _list_option_groups(command: str) -> Iterator[OptionGroup]:
+    """Yield the option groups of a command.
 
-    What its own say that an option wants stands for what it wants everywhere.
+    If the command's own groups require other options for an option, the shared groups do not apply.
     """
-    own = COMMAND_OPTION_GROUPS.get(command, ())
-    with_own_wants = {str(option) for row in own if row.wants for option in row.options}
-    for row in SHARED_OPTION_GROUPS:
-        options = row.options
-        if row.wants:
-            options = tuple(each for each in options if str(each) not in with_own_wants)
+    own_groups = COMMAND_OPTION_GROUPS.get(command, ())
+    own_options = {
+        str(option) for group in own_groups if group.requires_any for option in group.options
+    }
+    for group in SHARED_OPTION_GROUPS:
+        options = group.options
+        if group.requires_any:
+            options = tuple(option for option in options if str(option) not in own_options)
         if options:
-            yield OptionGroup(options, row.needs, row.lacks, row.wants)
-    yield from own
+            yield OptionGroup(options, group.needs, group.lacks, group.requires_any)
+    yield from own_groups
 
 
-def _list_option_requests(command: str, given: Mapping[str, str]) -> Iterator[Request]:
-    """Yield a row for each option of the table that was given.
+def _list_option_requests(command: str, values: Mapping[str, str]) -> Iterator[Request]:
+    """Yield a request for each given option of a group.
 
-    Raise `UsageError` for one without another that it wants.
+    Raise `UsageError` if none of the options that it requires is given.
     """
-    for row in _option_rows(command):
-        for option in row.options:
-            if not _is_given(option, given):
+    for group in _list_option_groups(command):
+        for option in group.options:
+            if not _is_given(option, values):
                 continue
-            if row.wants and not any(_is_given(each, given) for each in row.wants):
-                raise UsageError(f"{_shown(option)} needs {' or '.join(map(_shown, row.wants))}")
-            yield Request(_shown(option), row.needs, row.lacks)
+            name = _get_display_name(option)
+            if group.requires_any and not any(
+                _is_given(required, values) for required in group.requires_any
+            ):
+                required_names = " or ".join(map(_get_display_name, group.requires_any))
+                raise UsageError(f"{name} needs {required_names}")
+            yield Request(name, group.needs, group.lacks)
 
 
-def _shown(option: str | OptionValue) -> str:
-    return _SHOWN.get(option, option) if isinstance(option, str) else str(option)
+def _get_display_name(option: str | OptionValue) -> str:
+    if isinstance(option, OptionValue):
+        return str(option)
+    return _DISPLAY_NAMES.get(option, option)
 
 
-def _option_name(option: str | OptionValue) -> str:
+def _get_option_name(option: str | OptionValue) -> str:
     return option.option if isinstance(option, OptionValue) else option
 
 
-def _is_given(option: str | OptionValue, given: Mapping[str, str]) -> bool:
+def _is_given(option: str | OptionValue, values: Mapping[str, str]) -> bool:
     if isinstance(option, OptionValue):
-        return given.get(option.option) == option.value
-    return option in given
+        return values.get(option.option) == option.value
+    return option in values
 
 
-def _require_no_clash(rows: Sequence[Request]) -> None:
-    """Raise `UsageError` if two rows exclude each other, naming both, the one that needs first."""
-    for one, other in permutations(rows, 2):
-        if clashing := one.needs & other.lacks:
-            trait = min(clashing, key=_by_name)
+def _require_no_conflict(requests: Sequence[Request]) -> None:
+    """Raise `UsageError` if two requests exclude each other. The message names the needy first."""
+    for needing, lacking in permutations(requests, 2):
+        conflicts = needing.needs & lacking.lacks
+        if conflicts:
+            trait = min(conflicts, key=_get_name)
             raise UsageError(
-                f"{one.name} and {other.name} exclude each other: {trait.why}",
-                hint=other.instead or trait.remedy,
+                f"{needing.name} and {lacking.name} exclude each other: {trait.reason}",
+                hint=lacking.remedy or trait.remedy,
             )

@@ -1,7 +1,10 @@
-"""Everything that can be set, declared once: name, type, default, range and meaning.
+"""All settings, each declared once: name, type, default, range and help text.
 
-Each field of `Reading` and `Settings` is one parameter. Checks, options, the reference and the settings in a model file follow from the fields.
-A check turns a value, or the text of an option, into the canonical value, or raises TypeError, or ValueError with what is wanted.
+Each field of `Reading` and `Settings` is one parameter. Checks, options, the reference and the
+settings in a model file follow from the fields.
+
+A check turns a value, or the text of an option, into the canonical value. For an invalid value it
+raises TypeError, or ValueError with the accepted values in words.
 """
 
 from __future__ import annotations
@@ -22,16 +25,16 @@ if TYPE_CHECKING:
     ClassPrior = str | Mapping[str, float]
 
 DEFAULT_TERM = "*"
-"""Among pseudo-counts by term: all terms that are not named."""
+"""The key for all other terms among pseudo-counts by term."""
 
 MIN_PSEUDO_COUNT = 1e-12
 MAX_PSEUDO_COUNT = 1e12
-"""Range of a pseudo-count that is not 0: adding a smaller one to a count would change nothing."""
+"""Range of a pseudo-count that is not 0. A smaller one would not change the count."""
 
 MODEL_CARD_HINT = (
     "docs/model-card.md fills a model card with the JSON of nbtext inspect and evaluate"
 )
-"""What to do for a model card, which no command writes any more."""
+"""Hint for the removed options that wrote a model card."""
 
 REMOVED_OPTIONS = {
     "max_terms": "--min-df makes the model smaller; counting needs about 300 bytes for each "
@@ -45,7 +48,7 @@ REMOVED_OPTIONS = {
     "sweep": "nbtext tune CORPUS --try smoothing=0.001,0.1,10 compares strengths of the prior on "
     "training documents",
 }
-"""Options of earlier versions, and what to use. Model files may still have those of training."""
+"""Hints for options of earlier versions. Model files may still contain the training options."""
 
 REMOVED_VALUES: dict[str, dict[object, str]] = {
     "classifier": {"dirichlet-multinomial": "it is another name of multinomial now"},
@@ -62,31 +65,31 @@ REMOVED_VALUES: dict[str, dict[object, str]] = {
     },
     "format": {"tar": "unpack it first: tar -xf FILE"},
 }
-"""Values that an option no longer takes, and what to use. A model file that was made with one is refused.
+"""Hints for values that an option no longer accepts. Model files that contain one are rejected.
 
-One that is among `VALUE_ALIASES` too is taken again, with another meaning.
+A value that is also in `VALUE_ALIASES` is accepted again, with another meaning.
 """
 
 VALUE_ALIASES: dict[str, dict[str, str]] = {
     "classifier": {"dirichlet-multinomial": "multinomial"},
     "calibration": {"length": "auto"},
 }
-"""Further names of values by option, which help and completion leave out, each with the name that models remember."""
+"""Aliases of values by option, each with the canonical name. Help and completion omit them."""
 
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-_SECONDS = {"s": 1, "m": 60, "h": 3600}
+_BYTES_BY_UNIT = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_SECONDS_BY_UNIT = {"s": 1, "m": 60, "h": 3600}
 
 
 @dataclass(frozen=True)
 class TermSmoothing:
-    """Pseudo-counts by term, as `nbtext.model.training.resolve_smoothing_terms` makes them of pseudo-counts by word."""
+    """Pseudo-counts by term, made from pseudo-counts by word when the analysis is known."""
 
     default: float
-    """That of all terms that are not named."""
+    """The pseudo-count of all other terms."""
     term_values: Mapping[tuple[str, ...], float]
-    """By term: one string, or those of an n-gram. A vocabulary need not hold it."""
+    """By term: one string, or the strings of an n-gram. The vocabulary may lack the term."""
     word_values: Mapping[str, float]
-    """By word, as they were given; by value of a categorical column, as ``face=1``, they are only here."""
+    """By word, as the user gave them. Values of categorical columns (``face=1``) are only here."""
 
 
 if TYPE_CHECKING:
@@ -94,27 +97,28 @@ if TYPE_CHECKING:
 
 
 class _OneOf:
-    """Check for one of some names, or for what ``otherwise`` accepts, which ``wanted`` describes.
+    """Check for one of some names, or for a value that passes another check.
 
-    ``other_names`` are taken too, each for the name that it stands for.
+    ``expected`` describes that other check in messages. ``aliases`` are further names, each with
+    the name that it stands for.
     """
 
     def __init__(
         self,
         *choices: str,
         otherwise: Check | None = None,
-        wanted: str = "",
-        other_names: Mapping[str, str] | None = None,
+        expected: str = "",
+        aliases: Mapping[str, str] | None = None,
     ) -> None:
         self.choices = choices
         self._otherwise = otherwise
-        self._wanted = wanted
-        self._other_names = other_names or {}
+        self._expected = expected
+        self._aliases = aliases or {}
 
     def __call__(self, value: object) -> object:
-        """Return the name, or what ``otherwise`` makes of the value."""
+        """Return the name, or the result of the other check."""
         if isinstance(value, str):
-            value = self._other_names.get(value, value)
+            value = self._aliases.get(value, value)
         if isinstance(value, str) and value in self.choices:
             return value
         if self._otherwise is not None:
@@ -122,286 +126,323 @@ class _OneOf:
                 return self._otherwise(value)
             except (TypeError, ValueError, KeyError):
                 pass
-        listed = ", ".join(self.choices)
-        raise ValueError(
-            (f"one of {listed}" if len(self.choices) > 1 else listed)
-            + (f" or {self._wanted}" if self._wanted else "")
-        )
+        expected = ", ".join(self.choices)
+        if len(self.choices) > 1:
+            expected = f"one of {expected}"
+        if self._expected:
+            expected += f" or {self._expected}"
+        raise ValueError(expected)
 
 
-def number(
-    kind: type[int | float], least: float, most: float, wanted: str = ""
+def make_number_check(
+    number_type: type[int | float], minimum: float, maximum: float, expected: str = ""
 ) -> Callable[[object], int | float]:
-    """Return a check for a number in a range, ends included; ``wanted`` describes it."""
+    """Return a check for a number in a range, ends included. ``expected`` describes it."""
 
     def check(value: object) -> int | float:
         try:
-            # A TypeError is raised for what cannot be a number.
-            found = kind(value)  # type: ignore[arg-type,call-overload]
+            # A TypeError is raised for a value that cannot be a number.
+            number = number_type(value)  # type: ignore[arg-type,call-overload]
         except (TypeError, ValueError, OverflowError):
-            raise ValueError(wanted) from None
-        is_in_range = least <= found <= most  # nan is in no range
-        is_changed = found != float(value)  # type: ignore[arg-type]
+            raise ValueError(expected) from None
+        is_in_range = minimum <= number <= maximum  # False for nan
+        is_changed = number != float(value)  # type: ignore[arg-type]
         if isinstance(value, bool) or not is_in_range or is_changed:
-            raise ValueError(wanted)
-        return found
+            raise ValueError(expected)
+        return number
 
     return check
 
 
-def text(value: object) -> str:
+def check_text(value: object) -> str:
     """Check for a string that is not empty."""
     if not isinstance(value, str) or not value:
         raise ValueError("a name")
     return value
 
 
-def _parts(value: object) -> list[str]:
-    """Return the parts of text with commas between them, or of a list from Python; none of anything else."""
+def _split_items(value: object) -> list[str]:
+    """Return the items of a comma-separated text, or of a list of strings from Python.
+
+    The list is empty for other values, and for a list in which an item contains a comma.
+    """
+    if isinstance(value, str):
+        return value.split(",")
     if isinstance(value, (list, tuple)) and all(
-        isinstance(part, str) and "," not in part for part in value
+        isinstance(item, str) and "," not in item for item in value
     ):
         return list(value)
-    return value.split(",") if isinstance(value, str) else []
+    return []
 
 
-def _stop_words(value: object) -> str | tuple[str, ...]:
-    """Check for a name, or from Python for None, which stands for no words, or words themselves."""
+def _check_stop_words(value: object) -> str | tuple[str, ...]:
+    """Check for a name or a collection of words. From Python, None stands for no stop words."""
+    if value is None:
+        return "none"
     if isinstance(value, (list, tuple, set, frozenset)) and all(
         isinstance(word, str) for word in value
     ):
         return tuple(sorted(value)) or "none"
-    return text("none" if value is None else value)
+    return check_text(value)
 
 
-def names(value: object) -> str:
-    """Check for names with commas between them; return them in lower case."""
-    parts = [part.strip().lower() for part in _parts(value)]
-    if not all(parts) or not parts:
+def check_names(value: object) -> str:
+    """Check for comma-separated names, and return them in lower case."""
+    names = [item.strip().lower() for item in _split_items(value)]
+    if not all(names) or not names:
         raise ValueError("names with commas between them")
-    return ",".join(parts)
+    return ",".join(names)
 
 
-def column(value: object) -> str:
-    """Check for a column's name or number."""
-    given = str(value)
-    if not given or (given.isascii() and given.isdigit() and int(given) < 1):
+def check_column(value: object) -> str:
+    """Check for the name of a column, or its number from 1."""
+    column = str(value)
+    is_number = column.isascii() and column.isdigit()
+    if not column or (is_number and int(column) < 1):
         raise ValueError("a column's name or its number from 1")
-    return given
+    return column
 
 
-def columns(value: object) -> str:
-    """Check for different columns, by name or number, with commas between them."""
-    parts = [column(part.strip()) for part in _parts(value) or [""]]
-    names = {
-        re.sub(r"=\d+$", "", part) for part in parts
-    }  # without the number of values that --categorical may declare
-    if len(names) < len(parts) or any(not part.isprintable() for part in parts):
+def check_columns(value: object) -> str:
+    """Check for comma-separated columns without repetitions, by name or number."""
+    columns = [check_column(item.strip()) for item in _split_items(value) or [""]]
+    # --categorical may declare the number of values, as in face=6.
+    names = {re.sub(r"=\d+$", "", column) for column in columns}
+    if len(names) < len(columns) or any(not column.isprintable() for column in columns):
         raise ValueError("names or numbers of columns with commas between them, none twice")
-    return ",".join(parts)
+    return ",".join(columns)
 
 
-def condition(value: object) -> str:
-    """Check for a column's name or number and a value, with an equals sign or != between them."""
+def check_condition(value: object) -> str:
+    """Check for ``COLUMN=VALUE`` or ``COLUMN!=VALUE``."""
     name, equals, _ = str(value).partition("=")
     if not equals:
         raise ValueError("COLUMN=VALUE, such as split=train")
-    column(name.removesuffix("!"))
+    check_column(name.removesuffix("!"))
     return str(value)
 
 
 def negate_condition(condition: str) -> str:
-    """Return the condition that holds where this one does not.
+    """Return the condition that is true if this one is false.
 
-    >>> opposite("split=test"), opposite("split!=test")
+    >>> negate_condition("split=test"), negate_condition("split!=test")
     ('split!=test', 'split=test')
     """
     name, _, value = condition.partition("=")
-    return f"{name.removesuffix('!')}{'' if name.endswith('!') else '!'}={value}"
+    if name.endswith("!"):
+        return f"{name.removesuffix('!')}={value}"
+    return f"{name}!={value}"
 
 
-def _group(value: object) -> str:
+def _check_group(value: object) -> str:
     """Check for a regular expression with one group."""
     try:
-        if re.compile(text(value)).groups == 1:
+        if re.compile(check_text(value)).groups == 1:
             return str(value)
     except (re.error, RecursionError, OverflowError):
         pass
     raise ValueError("a regular expression with one group, such as '([a-z]+)_'")
 
 
-def text_columns(value: object) -> str:
-    """Check for a column's name or number, or for several with commas between them."""
-    return columns(value) if isinstance(value, str) and "," in value else column(value)
+def check_text_columns(value: object) -> str:
+    """Check for a column, or for several with commas between them."""
+    if isinstance(value, str) and "," in value:
+        return check_columns(value)
+    return check_column(value)
 
 
-def _codec(value: object) -> str:
-    """Check for ``auto`` or a text encoding; return its canonical name."""
+def _check_codec(value: object) -> str:
+    """Check for ``auto`` or a text encoding, and return its canonical name."""
     from nbtext.charsets import find_codec
 
-    codec = "auto" if value == "auto" else find_codec(text(value))
+    if value == "auto":
+        return "auto"
+    codec = find_codec(check_text(value))
     if codec is None:
         raise ValueError("auto or the name of an encoding, such as utf-8 or latin-1")
     return codec
 
 
-def _flag(value: object) -> bool:
-    """Check for true or false."""
+def _check_flag(value: object) -> bool:
+    """Check for True or False."""
     if not isinstance(value, bool):
         raise ValueError("true or false")  # noqa: TRY004 - the caller makes one error of all
     return value
 
 
-def character(value: object) -> str:
-    """Check for one character, or the name of the tab; return the character."""
-    given = {"tab": "\t", "\\t": "\t"}.get(str(value), str(value))
-    if len(given) != 1 or given in '\n\r"':
+def check_character(value: object) -> str:
+    """Check for one character, or a name of the tab, and return the character."""
+    character = str(value)
+    if character in ("tab", "\\t"):
+        character = "\t"
+    if len(character) != 1 or character in '\n\r"':
         raise ValueError("one character")
-    return given
+    return character
 
 
-def size(value: object) -> str:
-    """Check for a number of bytes; return it in the largest unit that divides it."""
-    given = re.fullmatch("([0-9]+)([KMG]?)I?B?", str(value).upper())
-    n = int(given[1]) * _UNITS[given[2]] if given else 0
-    if not 0 < n < 2**62:
+def check_size(value: object) -> str:
+    """Check for a number of bytes, and return it in the largest unit that divides it."""
+    match = re.fullmatch("([0-9]+)([KMG]?)I?B?", str(value).upper())
+    n_bytes = int(match[1]) * _BYTES_BY_UNIT[match[2]] if match else 0
+    if not 0 < n_bytes < 2**62:
         raise ValueError("a number of bytes from 1, or a number with K, M or G")
-    unit = next(unit for unit in reversed(_UNITS) if n % _UNITS[unit] == 0)
-    return f"{n // _UNITS[unit]}{unit}"
+    unit = next(unit for unit in reversed(_BYTES_BY_UNIT) if n_bytes % _BYTES_BY_UNIT[unit] == 0)
+    return f"{n_bytes // _BYTES_BY_UNIT[unit]}{unit}"
 
 
-def parse_size(canonical: str) -> int:
+def parse_size(size: str) -> int:
     """Return the bytes of a canonical size.
 
-    >>> in_bytes("64M")
+    >>> parse_size("64M")
     67108864
     """
-    return int(canonical.rstrip("KMG")) * _UNITS[canonical.lstrip("0123456789")]
+    return int(size.rstrip("KMG")) * _BYTES_BY_UNIT[size.lstrip("0123456789")]
 
 
 class UnreadableAllowance(NamedTuple):
-    """How many documents may be unreadable."""
+    """How many documents may be unreadable: a number, or a percentage."""
 
     text: str
-    """As the option has it."""
+    """The value of the option."""
     number: float = 0
     percentage: float = 0
 
     def max_unreadable(self, n_documents: int) -> float:
-        """Return how many of so many documents may be unreadable.
+        """Return how many documents may be unreadable, of ``n_documents`` in all.
 
-        >>> allowance("5").most(200), allowance("1%").most(200)
+        >>> check_allowance("5").max_unreadable(200), check_allowance("1%").max_unreadable(200)
         (5.0, 2.0)
         """
         return self.number + self.percentage * n_documents / 100
 
 
-def allowance(value: object) -> UnreadableAllowance:
-    """Check for a number of documents or a percentage of them."""
-    given = str(value)
-    found = re.fullmatch(r"([0-9]+)|([0-9]+(?:\.[0-9]+)?)%", given)
-    if found is None or float(found[2] or 0) > 100:
+def check_allowance(value: object) -> UnreadableAllowance:
+    """Check for a number of documents, or a percentage of them."""
+    text = str(value)
+    match = re.fullmatch(r"([0-9]+)|([0-9]+(?:\.[0-9]+)?)%", text)
+    if match is None or float(match[2] or 0) > 100:
         raise ValueError("a number of documents, or a percentage such as 1%")
-    return UnreadableAllowance(given, float(found[1] or 0), float(found[2] or 0))
+    return UnreadableAllowance(text, float(match[1] or 0), float(match[2] or 0))
 
 
 MAX_DRAWN_WORDS = 1 << 24
-"""Words of a document that is drawn, at most."""
+"""Limit of the length of a randomly drawn document."""
 
 MAX_OPTION_FILE_BYTES = 1 << 26
-"""Bytes of a file that an option names, at most: stop words, seeds, costs, numbers by class or term."""
+"""Limit of a file that an option names, such as stop words, costs or numbers by class."""
 
-_PIECE = 1 << 20
+_PIECE_BYTES = 1 << 20
 
 
 def read_within_limit(file: BinaryIO, path: str) -> bytes:
-    """Return the content of a file that an option names; raise `PathError` if it has more than `MAX_OPTION_FILE_BYTES` bytes, as a device may."""
-    pieces = islice(iter(partial(file.read, _PIECE), b""), MAX_OPTION_FILE_BYTES // _PIECE + 1)
-    content = b"".join(pieces)
+    """Return the content of a file that an option names.
+
+    Raise `PathError` if it is larger than `MAX_OPTION_FILE_BYTES`. A device may be endless.
+    """
+    pieces = iter(partial(file.read, _PIECE_BYTES), b"")
+    content = b"".join(islice(pieces, MAX_OPTION_FILE_BYTES // _PIECE_BYTES + 1))
     if len(content) > MAX_OPTION_FILE_BYTES:
         raise PathError(f"is larger than {MAX_OPTION_FILE_BYTES >> 20} MiB", where=path)
     return content
 
 
-def seconds(value: object) -> float:
-    """Check for a time such as 60s, 5m or 1h, or none; return its seconds."""
-    given = str(value)
-    if given == "none":
+def check_seconds(value: object) -> float:
+    """Check for a time such as 60s, 5m or 1h, or ``none``, and return its seconds."""
+    text = str(value)
+    if text == "none":
         return float("inf")
+    unit = text[-1:]
     try:
-        found = float(given[:-1]) * _SECONDS[given[-1]] if given[-1:] in _SECONDS else float(given)
+        if unit in _SECONDS_BY_UNIT:
+            seconds = float(text[:-1]) * _SECONDS_BY_UNIT[unit]
+        else:
+            seconds = float(text)
     except ValueError:
-        found = 0.0
-    if not 0 < found < float("inf"):
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
         raise ValueError("a time such as 60s, 5m or 1h, or none")
-    return found
+    return seconds
 
 
-def smoothed(value: object) -> str:
-    """Check for ``smoothed:A``, A at least 0."""
-    kind, _, added = text(value).partition(":")
+def check_smoothed_prior(value: object) -> str:
+    """Check for ``smoothed:A``, where A is at least 0."""
+    kind, _, text = check_text(value).partition(":")
     if kind != "smoothed":
         raise ValueError
-    return f"smoothed:{number(float, 0, 1e12)(added)!r}".removesuffix(".0")
+    pseudo_count = make_number_check(float, 0, 1e12)(text)
+    return f"smoothed:{pseudo_count!r}".removesuffix(".0")
 
 
-def prior(value: object) -> ClassPrior:
+def check_class_prior(value: object) -> ClassPrior:
     """Check for ``smoothed:A``, or weights by label that are not all 0."""
     if isinstance(value, str):
-        return smoothed(value)
-    weights = _by_label(value, 0, 1e12)
+        return check_smoothed_prior(value)
+    weights = _check_label_numbers(value, 0, 1e12)
     if not sum(weights.values()):
         raise ValueError
     return weights
 
 
-def _by_label(value: object, least: float, most: float) -> dict[str, float]:
-    """Check for numbers by label; return them by the name of its class."""
+def _check_label_numbers(value: object, minimum: float, maximum: float) -> dict[str, float]:
+    """Check for numbers by label, and return them by class name in sorted order."""
     if not isinstance(value, dict) or not value:
         raise TypeError
-    return {
-        str(label): float(number(float, least, most)(weight))
-        for label, weight in sorted(value.items())
-    }
+    check = make_number_check(float, minimum, maximum)
+    return {str(label): float(check(number)) for label, number in sorted(value.items())}
 
 
-def pseudo_counts(value: object) -> Smoothing:
-    """Check for 0 or a number from `MIN_PSEUDO_COUNT` to `MAX_PSEUDO_COUNT`, such numbers by term with one for `DEFAULT_TERM`, or two above 0."""
+def check_pseudo_counts(value: object) -> Smoothing:
+    """Check for one pseudo-count, two above 0, or pseudo-counts by term.
 
-    def check(value: object) -> int | float:
-        found = number(float, 0, MAX_PSEUDO_COUNT)(value)
-        if 0 < found < MIN_PSEUDO_COUNT:
-            raise ValueError
-        return found
-
+    A pseudo-count is 0, or from `MIN_PSEUDO_COUNT` to `MAX_PSEUDO_COUNT`. Two are for documents
+    with a term and without it. Pseudo-counts by term must include `DEFAULT_TERM`.
+    """
     if isinstance(value, TermSmoothing):
         return value
-    two = value.split(",") if isinstance(value, str) and "," in value else value
-    if isinstance(two, (tuple, list)):
-        presence, absence = (check(side) for side in two)
+    if isinstance(value, str) and "," in value:
+        value = value.split(",")
+    if isinstance(value, (tuple, list)):
+        presence, absence = map(_check_pseudo_count, value)
         if not presence or not absence:
             raise ValueError
         return presence, absence
     if not isinstance(value, dict):
-        return check(value)
-    if DEFAULT_TERM not in value or not all(
-        isinstance(term, str) and term.splitlines() == [term] and term.encode() for term in value
-    ):
+        return _check_pseudo_count(value)
+    if DEFAULT_TERM not in value or not all(map(_is_line, value)):
         raise ValueError
-    return {term: check(value[term]) for term in sorted(value)}
+    return {term: _check_pseudo_count(value[term]) for term in sorted(value)}
 
 
-def span(value: object) -> str:
-    """Check for ``N`` or ``N-M``, whole numbers from 1 to 10, the second not below the first."""
-    ends = re.fullmatch("([0-9]{1,2})(?:-([0-9]{1,2}))?", str(value))
-    low, high = (int(end) for end in (ends[1], ends[2] or ends[1])) if ends else (0, 0)
-    if not 1 <= low <= high <= 10:
+def _check_pseudo_count(value: object) -> int | float:
+    pseudo_count = make_number_check(float, 0, MAX_PSEUDO_COUNT)(value)
+    if 0 < pseudo_count < MIN_PSEUDO_COUNT:
+        raise ValueError
+    return pseudo_count
+
+
+def _is_line(term: object) -> bool:
+    """Return True for a text of one line that is valid Unicode; raise ValueError if it is not."""
+    return isinstance(term, str) and term.splitlines() == [term] and bool(term.encode())
+
+
+def check_span(value: object) -> str:
+    """Check for ``N`` or ``N-M``, two numbers from 1 to 10 in order."""
+    match = re.fullmatch("([0-9]{1,2})(?:-([0-9]{1,2}))?", str(value))
+    start = 0
+    end = 0
+    if match:
+        start = int(match[1])
+        end = int(match[2] or match[1])
+    if not 1 <= start <= end <= 10:
         raise ValueError("a number from 1 to 10 or two of them such as 3-5")
-    return str(low) if low == high else f"{low}-{high}"
+    return str(start) if start == end else f"{start}-{end}"
 
 
 UNSPACED_LANGUAGES = ("chinese", "japanese", "korean", "thai")
-"""Languages without stop list and stemmer. Korean has spaces, but its words are mostly followed by particles without one."""
+"""Languages without stop list and stemmer.
+
+Korean has spaces, but most of its words are joined to particles.
+"""
 
 LANGUAGE_CODES = {
     "ar": "arabic",
@@ -434,15 +475,19 @@ LANGUAGE_CODES = {
     "ko": "korean",
     "th": "thai",
 }
-"""Languages by their codes of ISO 639-1."""
+"""Languages by their ISO 639-1 codes."""
 
 LANGUAGES = tuple(sorted({*LANGUAGE_CODES.values()}.difference(UNSPACED_LANGUAGES)))
-"""The languages for which there are both a stop list and a Snowball stemmer."""
+"""Languages with a stop list and a Snowball stemmer."""
 
 
-def _language_of_code(value: object) -> str:
-    """Check for the code of a language, with or without that of a region (``de``, ``pt-BR``); return the name of the language."""
-    return LANGUAGE_CODES[str(value).replace("_", "-").partition("-")[0].lower()]
+def _check_language_code(value: object) -> str:
+    """Check for a language code such as ``de`` or ``pt-BR``, and return the name of the language.
+
+    Raise KeyError for an unknown code.
+    """
+    code = str(value).replace("_", "-").partition("-")[0]
+    return LANGUAGE_CODES[code.lower()]
 
 
 SNOWBALL_STEMMERS = tuple(
@@ -471,32 +516,35 @@ NLTK_STEMMERS = {
     "arlstem2": "nltk.stem.arlstem2.ARLSTem2",
     "cistem": "nltk.stem.cistem.Cistem",
 }
-"""Classes of nltk with a method ``stem`` that need no data, by name: for English twice, Arabic three times, German."""
+"""Stemmer classes of nltk that need no data: two for English, three for Arabic, one for German."""
 
 
 class Format(NamedTuple):
-    """A layout of corpora: its reader, and the traits that the rest of nbtext goes by."""
+    """The layout of a corpus: its reader and its properties."""
 
     description: str
-    """For the help of ``--format``."""
+    """Text for the help of ``--format``."""
     reader: str
-    """Module and function of `nbtext.corpus`: from a path and a `ReaderOptions` to documents, or to files if there is a document in each."""
+    """Module and function of `nbtext.corpus`.
+
+    The function takes a path and a `Source`, and returns documents, or files with one each.
+    """
     suffixes: tuple[str, ...] = ()
-    """Suffixes of files that ``auto`` takes for this format."""
+    """Suffixes of files for which ``auto`` chooses this format."""
     first_bytes: bytes = b""
-    """First bytes of files that ``auto`` takes for this format in training."""
+    """First bytes of files for which ``auto`` chooses this format in training."""
     has_columns: bool = False
-    """Documents can have columns or keys beside label, text and id."""
+    """Whether documents can have columns or keys in addition to label, text and id."""
     is_mail: bool = False
-    """Documents are mail."""
+    """Whether documents are mail."""
     is_counted: bool = False
-    """Documents are features that are counted already."""
+    """Whether documents are features that are counted already."""
     is_decoded: bool = False
-    """The reader yields documents in UTF-8."""
+    """Whether the reader yields documents in UTF-8."""
     has_line_per_document: bool = False
-    """Files can be cut at any line end, so that several processes share one."""
+    """Whether files can be cut at any line end, so that several processes can read one file."""
     has_file_per_document: bool = False
-    """A path is a directory of files with a document in each."""
+    """Whether a path is a directory with a document in each file."""
 
 
 KINDS_BY_SUFFIX = {
@@ -504,10 +552,10 @@ KINDS_BY_SUFFIX = {
     ".emlx": "mail",
     **dict.fromkeys((".html", ".htm", ".xhtml"), "html"),
 }
-"""What a document is by the suffix of its file, if not text."""
+"""The kind of a document by the suffix of its file. Others are text."""
 
 KIND_BY_NAME = "by-name"
-"""The kind of documents that have different ones, by the names of their files."""
+"""The kind of documents of different kinds, which depend on the names of their files."""
 
 FORMATS = {
     "dir": Format(
@@ -558,25 +606,24 @@ FORMATS = {
         has_file_per_document=True,
     ),
 }
-"""The formats of a corpus by name; whatever depends on a format goes by its traits."""
+"""The formats of a corpus by name. Other code depends on their properties, not on the names."""
 
-
-_DESCRIBED_FORMATS = ", ".join(
+_FORMAT_DESCRIPTIONS = ", ".join(
     f"{' or '.join(names)} ({description})"
     for description, names in groupby(FORMATS, lambda name: FORMATS[name].description)
 )
 
 
 CriterionName = Literal["mutual-information", "presence", "chi2", "log-odds"]
-"""How ``--top`` measures information."""
+"""The criterion of ``--top``."""
 
 CRITERIA = {
     "mutual-information": "mutual_information",
-    "presence": "presence_information",
+    "presence": "presence",
     "chi2": "chi2",
     "log-odds": "log_odds_of_terms",
 }
-"""The function of `nbtext.selection` by name."""
+"""The functions of `nbtext.selection`, by the name of the criterion."""
 
 TUNING_METRICS = {
     "accuracy": "accuracy",
@@ -584,7 +631,7 @@ TUNING_METRICS = {
     "micro-f1": "micro_f1",
     "log-loss": "log_loss",
 }
-"""What the best setting is to be best in, and the name of the figure in `nbtext.metrics.outcomes.METRICS`."""
+"""The metrics of ``tune --for``, with their names in `nbtext.metrics.outcomes.METRICS`."""
 
 ClassifierName = Literal[
     "multinomial", "bernoulli", "complement", "gaussian", "logistic", "average"
@@ -598,18 +645,18 @@ CLASSIFIERS: dict[ClassifierName, str] = {
     "logistic": "LogisticRegression",
     "average": "EnsembleClassifier",
 }
-"""Name to class; the module is `nbtext/classifiers/NAME.py`, with underscores for hyphens."""
+"""The class of each classifier, in the module `nbtext/classifiers/NAME.py`."""
 
 Weighting = Literal["counts", "binary", "log", "tfidf"]
 WEIGHTINGS = get_args(Weighting)
 
 AVERAGE: ClassifierName = "average"
-"""The classifier that is made of others."""
+"""The classifier that combines others."""
 
 EncodedLines = Literal["drop", "keep"]
 
 MIN_ENCODED_CHARS = 45
-"""Characters of the shortest line by which encoded data is recognised."""
+"""Minimum length of a line by which encoded data is recognised."""
 
 Unspaced = Literal["auto", "pairs", "words"]
 PriorShape = Literal["symmetric", "background"]
@@ -620,46 +667,48 @@ ClassWeight = Literal["balanced"]
 CalibrationName = Literal["auto", "none"]
 OnError = Literal["record", "skip", "fail"]
 
-
 EVIDENCE_PREFIX = "evidence:"
-"""Before the members of an average that are weighed by their evidence."""
+"""Comes before the members of an average that are weighed by their evidence."""
 
 _MEMBER = (
     rf"({'|'.join(name for name in CLASSIFIERS if name != AVERAGE)})"
     rf"(?::({'|'.join(WEIGHTINGS)}))?"
     r"(?::([0-9.][0-9.e-]*))?"
 )
-"""Classifier, weighting and pseudo-count of a member."""
+"""Pattern of a member of an average: classifier, weighting and pseudo-count."""
 
 
-def members(value: object) -> str:
-    """Check for two or more different classifiers with + between them, each with a weighting, if it is not counts, and a pseudo-count after colons."""
-    found = (
-        re.sub(r"\s|:counts|(?<=[0-9]e)\+", "", value.lower()).replace(",", "+")
-        if isinstance(value, str)
-        else ""
-    )
-    for other_name, name in VALUE_ALIASES["classifier"].items():
-        found = found.replace(other_name, name)
+def check_members(value: object) -> str:
+    """Check for two or more different classifiers with + between them.
+
+    A weighting other than counts, and a pseudo-count, may follow each after colons. The result has
+    canonical names and numbers.
+    """
+    text = ""
+    if isinstance(value, str):
+        text = re.sub(r"\s|:counts|(?<=[0-9]e)\+", "", value.lower()).replace(",", "+")
+    for alias, name in VALUE_ALIASES["classifier"].items():
+        text = text.replace(alias, name)
     try:
-        found = re.sub(
-            r"(?<=:)[0-9.][^:+]*", lambda own: str(pseudo_counts(own[0])).removesuffix(".0"), found
-        )
+        text = re.sub(r"(?<=:)[0-9.][^:+]*", _format_pseudo_count, text)
     except ValueError:
         raise ValueError(
             "models with a pseudo-count that is 0 or from 1e-12 to 1e12, such as multinomial:0.1"
         ) from None
-    parts = found.removeprefix(EVIDENCE_PREFIX).split("+")
-    if (
-        len(parts) < 2
-        or len(set(parts)) < len(parts)
-        or not all(re.fullmatch(_MEMBER, part) for part in parts)
-    ):
+    members = text.removeprefix(EVIDENCE_PREFIX).split("+")
+    is_repeated = len(set(members)) < len(members)
+    is_valid = all(re.fullmatch(_MEMBER, member) for member in members)
+    if len(members) < 2 or is_repeated or not is_valid:
         raise ValueError(
             "two or more different classifiers with + between them, such as "
             "multinomial:log+logistic"
         )
-    return found
+    return text
+
+
+def _format_pseudo_count(match: re.Match[str]) -> str:
+    """Return the canonical text of a matched pseudo-count; raise ValueError if it is invalid."""
+    return str(check_pseudo_counts(match[0])).removesuffix(".0")
 
 
 OPTION_GROUPS = ("documents", "words", "model", "answer", "output", "process")
@@ -668,25 +717,29 @@ OPTION_GROUPS = ("documents", "words", "model", "answer", "output", "process")
 
 @dataclass(frozen=True)
 class Parameter:
-    """One setting; ``check`` returns the canonical value, or raises ValueError with what is wanted."""
+    """One setting. ``check`` returns the canonical value; see the module for its errors."""
 
     name: str
     default: object
     metavar: str
-    """Empty for a switch."""
+    """The placeholder of the value in help; empty for a switch."""
     check: Check
     meaning: str
-    """Its first sentence alone is shown by ``--help``."""
+    """The help text. ``--help`` shows only its first sentence."""
     only_for: str | None = None
-    """The classifier that alone uses it, if it is not for all."""
+    """The only classifier that uses it; None if all do."""
     group: str = "documents"
-    """Its panel, one of `OPTION_GROUPS`."""
+    """Its panel in the help, one of `OPTION_GROUPS`."""
     common: bool = False
-    """Shown by ``--help``, not only by ``--help-all``."""
+    """Whether ``--help`` shows it, not only ``--help-all``."""
     is_rare: bool = False
-    """Few need it: it is given as ``--set NAME=VALUE``, and its own option is hidden."""
-    decides: str = ""
-    """``terms`` if it decides how a text becomes terms, ``counts`` if it decides what else is counted; empty if it decides what is made of the counts."""
+    """Whether it is rarely needed. It is set by ``--set NAME=VALUE``, and its option is hidden."""
+    affects: str = ""
+    """The first stage that depends on it.
+
+    ``terms``: how a text becomes terms; ``counts``: what else is counted; empty: what is computed
+    from the counts.
+    """
 
     @property
     def key(self) -> str:
@@ -695,19 +748,23 @@ class Parameter:
 
     @property
     def option(self) -> str:
-        """The option on the command line, which is hidden if it is rare."""
+        """The option on the command line. It is hidden if the parameter is rare."""
         return f"--{self.key}"
 
     @property
     def display_name(self) -> str:
-        """What help and messages call it: ``--ngrams``, or ``--set l2`` if it is rare."""
+        """The name in help and messages: ``--ngrams``, or ``--set l2`` if it is rare."""
         return f"--set {self.key}" if self.is_rare else self.option
 
     def to_arguments(self, value: object) -> list[str]:
-        """Return the arguments of a command line that give it this value.
+        """Return the command-line arguments that set this value.
 
-        >>> DECLARED["ngrams"].arguments(2), DECLARED["l2"].arguments(0.1), DECLARED["surface_forms"].arguments(True)
-        (['--ngrams', '2'], ['--set', 'l2=0.1'], ['--set', 'surface-forms=true'])
+        >>> PARAMETERS_BY_NAME["ngrams"].to_arguments(2)
+        ['--ngrams', '2']
+        >>> PARAMETERS_BY_NAME["l2"].to_arguments(0.1)
+        ['--set', 'l2=0.1']
+        >>> PARAMETERS_BY_NAME["surface_forms"].to_arguments(True)
+        ['--set', 'surface-forms=true']
         """
         if self.is_rare:
             return ["--set", f"{self.key}={self.format_value(value)}"]
@@ -717,108 +774,122 @@ class Parameter:
 
     @staticmethod
     def format_value(value: object) -> str:
-        """Return a value as on the command line."""
+        """Return the text of a value on the command line."""
         return str(value).lower() if isinstance(value, bool) else str(value)
 
     @property
     def value_hint(self) -> str:
-        """What stands for its values in help."""
+        """The placeholder of the value in the help of ``--set``."""
         return self.metavar or "true|false"
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The names among which to choose, if there are any."""
+        """The names that it accepts; empty if it accepts other values only."""
         return self.check.choices if isinstance(self.check, _OneOf) else ()
 
     def validate(self, value: object) -> object:
-        """Return the canonical value; raise `UsageError` that names the option and what it takes."""
+        """Return the canonical value; raise `UsageError` for an invalid one.
+
+        None is valid if it is the default. A value that is canonical already is returned itself,
+        because scikit-learn's ``clone`` requires the same object.
+        """
         if value is None and self.default is None:
             return None
         try:
             canonical = self.check(value)
         except (TypeError, ValueError) as problem:
-            if isinstance(value, str) and (instead := REMOVED_VALUES.get(self.name, {}).get(value)):
-                raise UsageError(
-                    f"{self.display_name} does not take {value}", hint=instead
-                ) from None
-            raise UsageError(
-                f"{self.display_name} must be {problem}, not "
-                f"{value!r}{did_you_mean(str(value), self.choices)}"
-            ) from None
-        return (
-            value if repr(canonical) == repr(value) else canonical
-        )  # scikit-learn's clone wants the very object back
+            raise self._invalid_value_error(value, problem) from None
+        return value if repr(canonical) == repr(value) else canonical
+
+    def _invalid_value_error(self, value: object, problem: Exception) -> UsageError:
+        """Return the error for a value that the check rejected."""
+        removed_values = REMOVED_VALUES.get(self.name, {})
+        if isinstance(value, str) and value in removed_values:
+            return UsageError(
+                f"{self.display_name} does not take {value}", hint=removed_values[value]
+            )
+        suggestion = did_you_mean(str(value), self.choices)
+        return UsageError(f"{self.display_name} must be {problem}, not {value!r}{suggestion}")
 
 
-def declared(
+def declare(
     default: object,
     metavar: str,
     check: Any,  # noqa: ANN401 - a check, or a type of literals
     meaning: str,
-    **others: object,
+    **attributes: object,
 ) -> Any:  # noqa: ANN401 - of the type of the field
-    """Declare a field of `Reading` or `Settings` as a `Parameter` that has the field's name; ``group`` is by default that of the class.
+    """Declare a field of `Reading` or `Settings` as the `Parameter` of the field's name.
 
-    In place of a check there may be a type of literals, one of which is wanted.
+    ``check`` may be a type of literals, of which one is accepted. The attributes are further fields
+    of `Parameter`; the default of ``group`` depends on the class.
     """
-    if names := get_args(check):
-        check = _OneOf(*names)
-    return field(
-        default=default,
-        metadata={"parameter": {"metavar": metavar, "check": check, "meaning": meaning, **others}},
-    )
+    literals = get_args(check)
+    if literals:
+        check = _OneOf(*literals)
+    parameter = {"metavar": metavar, "check": check, "meaning": meaning, **attributes}
+    return field(default=default, metadata={"parameter": parameter})
 
 
-_FROM_ONE = number(int, 1, 2**31, "a whole number from 1")
+_check_positive = make_number_check(int, 1, 2**31, "a whole number from 1")
 
-_of_words = partial(declared, group="words", decides="terms")
-_of_column = partial(declared, None, "COLUMN", column)
-_of_columns = partial(declared, None, "COLUMNS", columns)
+_declare_analysis = partial(declare, group="words", affects="terms")
+_declare_column = partial(declare, None, "COLUMN", check_column)
+_declare_columns = partial(declare, None, "COLUMNS", check_columns)
 
 
-def _values_with_members(values: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+def _iterate_file_values(values: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     """Yield the settings in a model file, and the classifier of each member of an average."""
     yield from values.items()
     if values.get("classifier") == AVERAGE:
-        for member in str(values.get("members")).removeprefix(EVIDENCE_PREFIX).split("+"):
+        members = str(values.get("members")).removeprefix(EVIDENCE_PREFIX)
+        for member in members.split("+"):
             yield "classifier", member.partition(":")[0]
 
 
 class SettingsBase:
-    """Frozen settings whose fields are parameters: checked and made canonical when they are made; ``dict`` gives the plain values by name."""
+    """Frozen settings whose fields are parameters. Values are made canonical by the constructor.
+
+    ``dict`` returns the values by name.
+    """
 
     GROUP = "documents"
-    """The panel of parameters that name none."""
+    """The panel of parameters without a group of their own."""
 
     @classmethod
     @cache
     def parameters(cls) -> tuple[Parameter, ...]:
         """Return the parameters in the order of the fields."""
-        of_class = fields(cls)  # type: ignore[arg-type] # each subclass is a dataclass
-        declared = [each for each in of_class if "parameter" in each.metadata]
-        return tuple(
-            Parameter(each.name, each.default, **{"group": cls.GROUP, **each.metadata["parameter"]})
-            for each in declared
-        )
+        parameters = []
+        for declared_field in fields(cls):  # type: ignore[arg-type] # each subclass is a dataclass
+            if "parameter" in declared_field.metadata:
+                attributes = {"group": cls.GROUP, **declared_field.metadata["parameter"]}
+                parameter = Parameter(declared_field.name, declared_field.default, **attributes)
+                parameters.append(parameter)
+        return tuple(parameters)
 
     @classmethod
     def from_values(cls, values: Mapping[str, object]) -> Self:
-        """Return settings of these values, defaults for others; raise `UsageError` for a wrong value or an unknown name."""
-        known = [parameter.name for parameter in cls.parameters()]
+        """Return settings with these values, and defaults for other parameters.
+
+        Raise `UsageError` for an invalid value or an unknown name.
+        """
+        names = [parameter.name for parameter in cls.parameters()]
         for name in values:
-            if name not in known:
+            if name not in names:
                 raise UsageError(
-                    f"there is no parameter {name!r}", hint=f"known are {', '.join(sorted(known))}"
+                    f"there is no parameter {name!r}", hint=f"known are {', '.join(sorted(names))}"
                 )
         return cls(**values)
 
     @classmethod
     def from_model_file(cls, values: Mapping[str, object]) -> Self:
-        """Return the settings in a model file, which may be older than a parameter.
+        """Return the settings in a model file, which may lack newer parameters.
 
-        Raise `ModelError` for a value that is gone, and as `of` does.
+        Raise `ModelError` for a removed value, and `UsageError` for an invalid value or an unknown
+        name.
         """
-        for name, value in _values_with_members(values):
+        for name, value in _iterate_file_values(values):
             if isinstance(value, str) and value in REMOVED_VALUES.get(name, {}):
                 option = "--" + name.replace("_", "-")
                 raise ModelError(
@@ -830,7 +901,8 @@ class SettingsBase:
 
     def __post_init__(self) -> None:
         for parameter in self.parameters():
-            if (value := self[parameter.name]) is not parameter.default:  # most are the default
+            value = self[parameter.name]
+            if value is not parameter.default:  # most are the default
                 object.__setattr__(self, parameter.name, parameter.validate(value))
 
     def keys(self) -> Iterator[str]:
@@ -842,67 +914,69 @@ class SettingsBase:
         return getattr(self, name)
 
     def __repr__(self) -> str:
-        """Show what differs from the defaults."""
-        every = fields(self)  # type: ignore[arg-type] # each subclass is a dataclass
-        changed = [each for each in every if self[each.name] != each.default]
-        shown = ", ".join(f"{each.name}={self[each.name]!r}" for each in changed)
-        return f"{type(self).__name__}({shown})"
+        """Return the values that differ from the defaults."""
+        texts = []
+        for own_field in fields(self):  # type: ignore[arg-type] # each subclass is a dataclass
+            value = self[own_field.name]
+            if value != own_field.default:
+                texts.append(f"{own_field.name}={value!r}")
+        return f"{type(self).__name__}({', '.join(texts)})"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading(SettingsBase):
-    """How documents are read. A model remembers it."""
+    """How documents are read. It is stored in a model."""
 
-    format: str = declared(
+    format: str = declare(
         "auto",
         "NAME",
         _OneOf("auto", *FORMATS),
-        f"Layout of the corpus: {', '.join(FORMATS)}. That is {_DESCRIBED_FORMATS}. auto: "
+        f"Layout of the corpus: {', '.join(FORMATS)}. That is {_FORMAT_DESCRIPTIONS}. auto: "
         "recognise it by directory and name, in training also by "
         "the first line.",
         common=True,
     )
-    document: str = declared(
+    document: str = declare(
         "auto",
         "KIND",
         _OneOf("auto", "text", "html", "mail", KIND_BY_NAME),
-        f"Kind of each document: auto, text, html, mail or {KIND_BY_NAME}. html: count the text that a "
-        "browser shows; mail: count the chosen headers and the text "
-        f"parts; {KIND_BY_NAME}: mail for files .eml and .emlx, html for .html, .htm and .xhtml, text "
-        "for all others. auto: the kind that all files have by their names, "
-        f"{KIND_BY_NAME} if they differ. Documents in other formats than dir are text by default; mbox "
-        "and maildir always hold mail.",
+        f"Kind of each document: auto, text, html, mail or {KIND_BY_NAME}. html: count the text "
+        "that a browser shows; mail: count the chosen headers and the text "
+        f"parts; {KIND_BY_NAME}: mail for files .eml and .emlx, html for .html, .htm and .xhtml, "
+        "text for all others. auto: the kind that all files have by their names, "
+        f"{KIND_BY_NAME} if they differ. Documents in other formats than dir are text by default; "
+        "mbox and maildir always hold mail.",
     )
-    headers: str = declared(
+    headers: str = declare(
         "auto",
         "auto|NAMES",
-        names,
+        check_names,
         "Headers of a mail that count. auto: the subject as text, and it and all others as fields, "
         "except those that could give the class away. Or "
         "names, separated by commas: these are text.",
     )
-    structure: bool | None = declared(
+    structure: bool | None = declare(
         None,
         "",
-        _flag,
+        _check_flag,
         "Count what a mail looks like: its parts, HTML tags, colours and links. "
         "By default with --headers auto.",
         is_rare=True,
     )
-    drop_quotes: bool = declared(
-        False, "", _flag, "Ignore what a mail quotes from the one it answers.", is_rare=True
+    drop_quotes: bool = declare(
+        False, "", _check_flag, "Ignore what a mail quotes from the one it answers.", is_rare=True
     )
-    drop_signatures: bool = declared(
+    drop_signatures: bool = declare(
         False,
         "",
-        _flag,
+        _check_flag,
         'Ignore the signature of a mail. It is all that follows the last line "--".',
         is_rare=True,
     )
-    label_column: str | None = declared(
+    label_column: str | None = declare(
         None,
         "COLUMNS",
-        text_columns,
+        check_text_columns,
         "Column of the class: a name, or a number from 1. A name means that the table has a header "
         "line. In jsonl it is a key, by default label; in "
         "mail a header such as X-Gmail-Labels, which has several labels. "
@@ -911,110 +985,110 @@ class Reading(SettingsBase):
         "label, with 1 where a document has it.",
         common=True,
     )
-    label_pattern: str | None = declared(
+    label_pattern: str | None = declare(
         None,
         "REGEX",
-        _group,
+        _check_group,
         "The class is in the name of the file: what the group of this regular expression finds "
         "first, as '([a-z]+)_' in spam_17.txt. Folders are no classes.",
     )
-    label_separator: str | None = declared(
+    label_separator: str | None = declare(
         None,
         "TEXT",
-        text,
+        check_text,
         "Documents have several labels: this text stands between two, as in grain;wheat. An empty "
         "cell has none. White space around labels is dropped. "
         "list: each cell is a list in brackets, as JSON and Python write it.",
     )
-    text_column: str | None = declared(
+    text_column: str | None = declare(
         None,
         "COLUMNS",
-        text_columns,
+        check_text_columns,
         "Columns of the text, joined if there are several: names, or numbers from 1. In jsonl they "
         "are keys, a.b for b inside a, by default text. By default the "
         "column is recognised as that of the class is, else it is column 2. none: there is no "
         "text.",
         common=True,
     )
-    records: str | None = declared(
+    records: str | None = declare(
         None,
         "KEY",
-        text,
+        check_text,
         "In a JSON file, the key of the array whose objects are the documents, "
         "such as intents; a.b for b inside a.",
         is_rare=True,
     )
-    file_column: str | None = _of_column(
+    file_column: str | None = _declare_column(
         "Column of paths, from the folder of the table: each document is the file at the path. In "
         "jsonl it is a key.",
     )
-    tag_fields: str | None = declared(
+    tag_fields: str | None = declare(
         None,
         "NAMES",
-        columns,
+        check_columns,
         "Headers or columns to count as fields, separated by commas. A word in a field is a term "
         "of its own: subject:offer. In jsonl they are keys.",
         is_rare=True,
     )
-    id_column: str | None = _of_column(
+    id_column: str | None = _declare_column(
         "Column of the document's id: a name, number or key. By default the id is the file and the "
         "line."
     )
-    categorical: str | None = _of_columns(
+    categorical: str | None = _declare_columns(
         "Columns of categories to count besides the text, separated by commas. They are combined "
         "with the text as independent features. NAME=N declares "
         "N different values even if training has fewer: face=6 for a die. With columns of this "
         "kind there is a text only if --text-column is given.",
     )
-    count: str | None = _of_columns(
+    count: str | None = _declare_columns(
         "Columns of whole numbers from 0 to use besides the text. Otherwise like --categorical."
     )
-    numeric: str | None = _of_columns(
+    numeric: str | None = _declare_columns(
         "Columns of real numbers to use besides the text. Otherwise like --categorical. An empty "
         "cell is an unknown value."
     )
-    weight_column: str | None = _of_column(
+    weight_column: str | None = _declare_column(
         "Column of each document's weight in training. A weight is a number from 0 with at most "
         "three decimals: a document of weight 2 counts "
         "twice, one of weight 0 not at all. none: there is no such column.",
     )
-    header: bool | None = declared(
+    header: bool | None = declare(
         None,
         "",
-        _flag,
+        _check_flag,
         "Read the first row of a table as its header, or as a document. By "
         "default it is a header if a column is given by name, or if no column is given "
         "and it looks like one. With columns given by number, a first row that looks like a header "
         "ends with status 2.",
     )
-    delimiter: str | None = declared(
+    delimiter: str | None = declare(
         None,
         "CHARACTER",
-        character,
+        check_character,
         "Character between columns. By default a tab for tsv; for csv a comma, or a semicolon, tab "
         "or bar if the first rows show it.",
     )
-    encoding: str = declared(
+    encoding: str = declare(
         "auto",
         "NAME",
-        _codec,
+        _check_codec,
         "Encoding of the documents, such as utf-8 or latin-1. auto: use the byte order mark if "
         "there is one, else UTF-8, else Windows-1252. "
         "In mail it applies to parts that declare none.",
     )
-    max_document_size: str = declared(
+    max_document_size: str = declare(
         "64M",
         "SIZE",
-        size,
+        check_size,
         "Report documents larger than this instead of reading them. A size is a number of bytes, "
         "or a number with K, M or G. It applies to files, "
         "rows, lines and messages.",
         is_rare=True,
     )
-    max_unpacked_size: str = declared(
+    max_unpacked_size: str = declare(
         "4G",
         "SIZE",
-        size,
+        check_size,
         "Fail if a compressed file of many documents unpacks to more than this. Compression is "
         "gzip, xz, bzip2 or zstd.",
         is_rare=True,
@@ -1022,33 +1096,35 @@ class Reading(SettingsBase):
 
     @property
     def unweighted(self) -> Reading:
-        """How the same documents are read without their weights, as for an evaluation."""
+        """The reading of the same documents without their weights, as for an evaluation."""
         if self.weight_column is None:
             return self
-        named = (
-            self.weight_column != "none" and not self.weight_column.isdigit()
-        )  # then the table has a header line
-        return replace(
-            self, weight_column=None, header=True if named and self.header is None else self.header
-        )
+        header = self.header
+        is_name = self.weight_column != "none" and not self.weight_column.isdigit()
+        if header is None and is_name:
+            header = True  # a name means that the table has a header line
+        return replace(self, weight_column=None, header=header)
 
     @property
     def label_header(self) -> str:
         """The header of mail that has the labels, in lower case; empty if there is none."""
-        return (
-            (self.label_column or "").lower()
-            if self.document == "mail" and not self.has_columns
-            else ""
-        )
+        if self.document != "mail" or self.has_columns:
+            return ""
+        return (self.label_column or "").lower()
 
     @property
     def label_source(self) -> str:
-        """What shows the label in each document: a header of mail or the pattern of file names; empty if the path or a column does."""
-        return self.label_header or ("" if self.has_columns else self.label_pattern or "")
+        """The header of mail, or else the pattern of file names, that determines the label.
+
+        It is empty if the path or a column determines the label.
+        """
+        if self.label_header:
+            return self.label_header
+        return "" if self.has_columns else self.label_pattern or ""
 
     @property
     def layout(self) -> Format:
-        """The format with its traits; one without any while it is not known."""
+        """The format with its properties; one without any while the format is unknown."""
         return FORMATS.get(self.format, Format("", ""))
 
     @property
@@ -1058,10 +1134,10 @@ class Reading(SettingsBase):
 
     @property
     def has_whole_files(self) -> bool:
-        """Whether each document is a whole file, found in a folder or named in a table."""
-        return self.layout.has_file_per_document or (
-            self.has_columns and self.file_column is not None
-        )
+        """Whether each document is a whole file, in a folder or named in a table."""
+        if self.layout.has_file_per_document:
+            return True
+        return self.has_columns and self.file_column is not None
 
     @property
     def is_counted(self) -> bool:
@@ -1072,13 +1148,13 @@ class Reading(SettingsBase):
 READING = Reading.parameters()
 
 MAIL_PARAMETERS = ("headers", "structure", "drop_quotes", "drop_signatures")
-"""Parameters of reading that decide which text a mail has."""
+"""The names of parameters of reading that determine the text of a mail."""
 
 WITHIN = Parameter(
     "within",
     None,
     "TIME",
-    seconds,
+    check_seconds,
     "Write the best model found within a TIME such as 60s, 5m or 1h; none for no limit. It tries "
     "settings that are known to be good, or those of --try.",
     group="model",
@@ -1086,13 +1162,13 @@ WITHIN = Parameter(
 )
 
 SEARCH = (WITHIN,)
-"""Limits of a search for settings. A model does not remember them."""
+"""Limits of a search for settings. They are not stored in a model."""
 
 WHERE = Parameter(
     "where",
     None,
     "COLUMN=VALUE",
-    condition,
+    check_condition,
     "Read only rows with this value in this column, such as split=train, or with another: "
     "split!=test. In jsonl it is a key, in mail a header: "
     "from=ann@example.org reads the mails with this address in From.",
@@ -1113,7 +1189,7 @@ ALLOW_UNREADABLE = Parameter(
     "allow_unreadable",
     None,
     "N|P%",
-    allowance,
+    check_allowance,
     "Accept that so many documents of a corpus, or this share such as 1%, cannot be read: the exit "
     "status is then 0. With more, it is 1 and nothing "
     "is written.",
@@ -1123,7 +1199,7 @@ FILES_FROM = Parameter(
     "files_from",
     None,
     "FILE",
-    text,
+    check_text,
     "Read more CORPUS paths from FILE, one a line; - is standard input. A line that is only - is a "
     "file of that name. Commands that need "
     "classes, such as train, expect a corpus on each line, not a single document.",
@@ -1133,50 +1209,53 @@ NULL = Parameter(
     "null",
     False,
     "",
-    _flag,
+    _check_flag,
     "Paths in --files-from end with NUL, as find -print0 writes them, and so do those of suspects "
     "--paths.",
 )
 
 INPUT = (FILES_FROM, NULL, WHERE, ON_ERROR, ALLOW_UNREADABLE)
-"""Where documents are found, and what to do with one that cannot be read. A model does not remember it."""
+"""Sources of documents, and the treatment of unreadable ones. They are not stored in a model."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(SettingsBase):
-    """How a model is made: the parameters of training, and how documents are read. A model remembers them."""
+    """How a model is trained, and how its documents are read. They are stored in a model."""
 
     GROUP = "model"
 
-    classifier: ClassifierName = declared(
+    classifier: ClassifierName = declare(
         "multinomial",
         "NAME",
-        _OneOf(*CLASSIFIERS, other_names=VALUE_ALIASES["classifier"]),
+        _OneOf(*CLASSIFIERS, aliases=VALUE_ALIASES["classifier"]),
         f"Kind of model: {', '.join(CLASSIFIERS)}. The guide to models compares them.",
         common=True,
     )
-    language: str = _of_words(
+    language: str = _declare_analysis(
         "english",
         "NAME",
         _OneOf(
-            *LANGUAGES, *UNSPACED_LANGUAGES, otherwise=_language_of_code, wanted="a code such as de"
+            *LANGUAGES,
+            *UNSPACED_LANGUAGES,
+            otherwise=_check_language_code,
+            expected="a code such as de",
         ),
         "Language of the documents, for stop words and stemmer. A code such as de or pt-BR will "
         f"do; or one of {', '.join(LANGUAGES)}; or {', '.join(UNSPACED_LANGUAGES)}, which have "
         "neither.",
         common=True,
     )
-    stop_words: str | tuple[str, ...] = _of_words(
+    stop_words: str | tuple[str, ...] = _declare_analysis(
         "auto",
         "NAME|FILE",
-        _stop_words,
+        _check_stop_words,
         "Words to ignore: auto, default, a language, a file of words, or none. default: the list "
         "of --language. auto: that list too, unless left-out "
         "documents are clearly answered better without it, or fewer than 50 of them not worse; "
         "with --ngrams always the list.",
         common=True,
     )
-    stemmer: str = _of_words(
+    stemmer: str = _declare_analysis(
         "snowball",
         "NAME",
         _OneOf("snowball", "none", *SNOWBALL_STEMMERS, *NLTK_STEMMERS),
@@ -1185,7 +1264,7 @@ class Settings(SettingsBase):
         f"language, by its name, and those of nltk: {', '.join(NLTK_STEMMERS)}.",
         common=True,
     )
-    encoded_lines: EncodedLines = _of_words(
+    encoded_lines: EncodedLines = _declare_analysis(
         "drop",
         "WHAT",
         EncodedLines,
@@ -1193,7 +1272,7 @@ class Settings(SettingsBase):
         "digits.",
         is_rare=True,
     )
-    unspaced: Unspaced = _of_words(
+    unspaced: Unspaced = _declare_analysis(
         "auto",
         "WHAT",
         Unspaced,
@@ -1205,53 +1284,53 @@ class Settings(SettingsBase):
         "pairs.",
         is_rare=True,
     )
-    surface_forms: bool = declared(
+    surface_forms: bool = declare(
         False,
         "",
-        _flag,
+        _check_flag,
         "Also store the full words behind each stem. select-features, generate and inspect --term "
         "show them. Answers stay the same; training takes "
         "longer, and the model is larger.",
         group="words",
-        decides="counts",
+        affects="counts",
         is_rare=True,
     )
-    ngrams: int = _of_words(
+    ngrams: int = _declare_analysis(
         1,
         "N",
-        number(int, 1, 10, "a whole number from 1 to 10"),
+        make_number_check(int, 1, 10, "a whole number from 1 to 10"),
         "Also count sequences of up to N adjacent words.",
         common=True,
     )
-    char_ngrams: str | None = _of_words(
+    char_ngrams: str | None = _declare_analysis(
         None,
         "N|N-M",
-        span,
+        check_span,
         "Also count sequences of N to M characters in each word. Stop words have none, and words "
         "are not stemmed for it. The beginning and the end of "
         "a word count as a character each.",
         is_rare=True,
     )
-    min_df: int = declared(
-        1, "N", _FROM_ONE, "Ignore terms that occur in fewer than N documents.", group="words"
+    min_df: int = declare(
+        1, "N", _check_positive, "Ignore terms that occur in fewer than N documents.", group="words"
     )
-    max_df: float = declared(
+    max_df: float = declare(
         1.0,
         "SHARE",
-        number(float, 0, 1, "a share from 0 to 1"),
+        make_number_check(float, 0, 1, "a share from 0 to 1"),
         "Ignore terms that occur in a larger share of documents.",
         group="words",
     )
-    top: int | None = declared(
-        None, "N", _FROM_ONE, "Use only the N most informative terms.", common=True
+    top: int | None = declare(
+        None, "N", _check_positive, "Use only the N most informative terms.", common=True
     )
-    by: CriterionName = declared(
+    by: CriterionName = declare(
         "mutual-information",
         "CRITERION",
         _OneOf(*CRITERIA),
         f"How --top measures information: {', '.join(CRITERIA)}.",
     )
-    weighting: Weighting = declared(
+    weighting: Weighting = declare(
         "counts",
         "NAME",
         Weighting,
@@ -1260,16 +1339,16 @@ class Settings(SettingsBase):
         "times the logarithm of documents over those that contain it, with each document scaled to "
         "unit length.",
     )
-    smoothing: Smoothing = declared(
+    smoothing: Smoothing = declare(
         "auto",
         "KIND|A|FILE",
         _OneOf(
             "auto",
             "evidence",
             "leave-one-out",
-            otherwise=pseudo_counts,
-            wanted="0, a number from 1e-12 to 1e12, or such numbers by term with one for '*', all "
-            "others",
+            otherwise=check_pseudo_counts,
+            expected="0, a number from 1e-12 to 1e12, or such numbers by term with one for '*', "
+            "all others",
         ),
         "Pseudo-count added to each count: auto, evidence, leave-one-out, or a number. evidence: "
         "the number that makes the class counts most "
@@ -1281,7 +1360,7 @@ class Settings(SettingsBase):
         "a term, a tab and a number, and one of * for all others.",
         common=True,
     )
-    prior_shape: PriorShape = declared(
+    prior_shape: PriorShape = declare(
         "symmetric",
         "SHAPE",
         PriorShape,
@@ -1290,7 +1369,7 @@ class Settings(SettingsBase):
         "--smoothing is the total.",
         is_rare=True,
     )
-    estimate: Estimate = declared(
+    estimate: Estimate = declare(
         "mean",
         "NAME",
         Estimate,
@@ -1298,10 +1377,10 @@ class Settings(SettingsBase):
         "mode; ml: maximum likelihood.",
         is_rare=True,
     )
-    members: str = declared(
+    members: str = declare(
         "multinomial:log+logistic",
         "A+B",
-        members,
+        check_members,
         "For average: the models to combine, with + between them. A colon and a weighting may "
         "follow each, and another with a pseudo-count: multinomial:log:0.1. "
         "After evidence: such models of the same counts are weighed by p(m | data): "
@@ -1309,26 +1388,28 @@ class Settings(SettingsBase):
         only_for=AVERAGE,
         is_rare=True,
     )
-    l2: str | float = declared(
+    l2: str | float = declare(
         "auto",
         "auto|A",
-        _OneOf("auto", otherwise=number(float, 1e-6, 1e9), wanted="a number from 1e-6"),
+        _OneOf(
+            "auto", otherwise=make_number_check(float, 1e-6, 1e9), expected="a number from 1e-6"
+        ),
         "For logistic: strength of the penalty on weights. A/2 times the sum of squared weights is "
         "added to the negative log-likelihood (A is 1/C elsewhere). "
         "auto: the A that makes held-out documents, one in five, most probable after calibration.",
         only_for="logistic",
         is_rare=True,
     )
-    latent: int = declared(
+    latent: int = declare(
         100,
         "N",
-        number(int, 1, 10000, "a whole number from 1 to 10,000"),
+        make_number_check(int, 1, 10000, "a whole number from 1 to 10,000"),
         "For gaussian: number of latent features of a document. They come from a singular value "
         "decomposition of tf-idf, which may have fewer.",
         only_for="gaussian",
         is_rare=True,
     )
-    covariance: Covariance = declared(
+    covariance: Covariance = declare(
         "shared",
         "NAME",
         Covariance,
@@ -1337,7 +1418,7 @@ class Settings(SettingsBase):
         only_for="gaussian",
         is_rare=True,
     )
-    covariance_shape: CovarianceShape = declared(
+    covariance_shape: CovarianceShape = declare(
         "full",
         "SHAPE",
         CovarianceShape,
@@ -1349,10 +1430,10 @@ class Settings(SettingsBase):
         only_for="gaussian",
         is_rare=True,
     )
-    shrinkage: str | float = declared(
+    shrinkage: str | float = declare(
         "auto",
         "auto|W",
-        _OneOf("auto", otherwise=number(float, 0, 1), wanted="a number from 0 to 1"),
+        _OneOf("auto", otherwise=make_number_check(float, 0, 1), expected="a number from 0 to 1"),
         "For gaussian: weight from 0 to 1 of a simpler covariance. It gives the covariance an "
         "inverse with few documents: a shared one shrinks towards a sphere, "
         "separate ones towards the shared one. 0: maximum likelihood; auto: by the scatter and "
@@ -1360,49 +1441,49 @@ class Settings(SettingsBase):
         only_for="gaussian",
         is_rare=True,
     )
-    class_prior: ClassPrior = declared(
+    class_prior: ClassPrior = declare(
         "empirical",
         "KIND|FILE",
         _OneOf(
             "empirical",
             "uniform",
-            otherwise=prior,
-            wanted="smoothed:A or a number of at least 0 for each class",
+            otherwise=check_class_prior,
+            expected="smoothed:A or a number of at least 0 for each class",
         ),
         "Class probabilities before reading: empirical, uniform, smoothed:A, or a file. empirical: "
         "as frequent as in training; smoothed:A: after adding A to "
         "the documents of each class. A file has lines of a class, a tab and a weight.",
     )
-    class_weight: ClassWeight | Mapping[str, float] | None = declared(
+    class_weight: ClassWeight | Mapping[str, float] | None = declare(
         None,
         "NAME",
         _OneOf(
             *get_args(ClassWeight),
-            otherwise=partial(_by_label, least=1e-3, most=1e6),
-            wanted="a number from 0.001 by label",
+            otherwise=partial(_check_label_numbers, minimum=1e-3, maximum=1e6),
+            expected="a number from 0.001 by label",
         ),
         "Give all classes the same weight in training, if balanced. Each of the D_k documents of "
         "class k weighs D/(K·D_k), with D documents in K classes. "
         "Probabilities are then those of documents drawn equally from all classes.",
     )
-    calibration: CalibrationName = declared(
+    calibration: CalibrationName = declare(
         "auto",
         "NAME",
-        _OneOf(*get_args(CalibrationName), other_names=VALUE_ALIASES["calibration"]),
+        _OneOf(*get_args(CalibrationName), aliases=VALUE_ALIASES["calibration"]),
         "How scores become probabilities: auto or none. auto: divided by a temperature that grows "
         "with the document's length, fitted to sampled training "
         "documents, each left out of the model; with maximum likelihood none. none: the posterior "
         "of the textbook.",
         group="answer",
     )
-    sample: int = declared(
+    sample: int = declare(
         4096,
         "N",
-        number(int, 0, 1 << 20, "a whole number from 0 to 1,048,576"),
+        make_number_check(int, 0, 1 << 20, "a whole number from 0 to 1,048,576"),
         "Keep N training documents in the model, as term counts. Calibration is fitted to them. 0: "
         "keep none.",
         group="answer",
-        decides="counts",
+        affects="counts",
         is_rare=True,
     )
 
@@ -1410,63 +1491,72 @@ class Settings(SettingsBase):
 
     @property
     def member_settings(self) -> tuple[Settings, ...]:
-        """The settings of each member of an average; of any other classifier these settings."""
+        """The settings of each member of an average. Another classifier is its only member."""
         if self.classifier != AVERAGE:
             return (self,)
-        named: Any = [re.fullmatch(_MEMBER, name) for name in self.member_names]
-        return tuple(
-            replace(
-                self,
-                classifier=name,
-                weighting=weighting or "counts",
-                smoothing=float(own) if own else self.smoothing,
-            )
-            for name, weighting, own in (each.groups() for each in named)
+        return tuple(map(self._get_member, self.member_names))
+
+    def _get_member(self, name: str) -> Settings:
+        """Return the settings of a member, such as ``multinomial:log:0.1``."""
+        match: Any = re.fullmatch(_MEMBER, name)
+        classifier, weighting, pseudo_count = match.groups()
+        return replace(
+            self,
+            classifier=classifier,
+            weighting=weighting or "counts",
+            smoothing=float(pseudo_count) if pseudo_count else self.smoothing,
         )
 
     @property
     def member_names(self) -> list[str]:
-        """The members of an average, as ``--set members`` names them."""
+        """The members of an average, as in ``--set members``."""
         return self.members.removeprefix(EVIDENCE_PREFIX).split("+")
 
     @property
     def is_mixture(self) -> bool:
-        """True for an average whose members are weighed by their evidence."""
+        """Whether the members of an average are weighed by their evidence."""
         return self.classifier == AVERAGE and self.members.startswith(EVIDENCE_PREFIX)
 
     @property
     def needs_log_sums(self) -> bool:
-        """True if the sums of log weights are counted: for ``--weighting log``, or a member of an average with it."""
-        return any(each.weighting == "log" for each in self.member_settings)
+        """Whether sums of log(1 + n) are counted: the model, or a member, has the weighting log."""
+        return any(member.weighting == "log" for member in self.member_settings)
 
     @property
     def absence_smoothing(self) -> float | None:
-        """The pseudo-count of documents without a term; None if it is that of documents with it."""
-        return (
-            self.smoothing[1]
-            if isinstance(self.smoothing, tuple) and self.estimate != "ml"
-            else None
-        )
+        """The pseudo-count of documents without a term.
+
+        It is None if there is no second pseudo-count.
+        """
+        if isinstance(self.smoothing, tuple) and self.estimate != "ml":
+            return self.smoothing[1]
+        return None
 
     @property
     def counts_stop_words(self) -> bool:
-        """Whether stop words are counted as other words, and training chooses whether they are selected."""
+        """Whether stop words are counted, so that training can decide whether to select them."""
         return self.stop_words == "auto" and self.ngrams == 1 and not self.reading.is_counted
 
     @property
     def counts_pairs_and_words(self) -> bool:
-        """Whether pairs and words of scripts without spaces are counted, and training chooses which of them are selected."""
-        of_words = self.ngrams == 1 and self.char_ngrams is None and not self.surface_forms
-        return self.unspaced == "auto" and of_words and not self.reading.is_counted
+        """Whether pairs and words of scripts without spaces are counted.
+
+        Training then decides which of them to select.
+        """
+        has_words = self.ngrams == 1 and self.char_ngrams is None and not self.surface_forms
+        return self.unspaced == "auto" and has_words and not self.reading.is_counted
 
 
 TRAINING = Settings.parameters()
 
-PARAMETERS_BY_NAME = {each.name: each for each in (*INPUT, *READING, *TRAINING)}
-"""The parameters of commands that read documents or train, by name."""
+PARAMETERS_BY_NAME = {parameter.name: parameter for parameter in (*INPUT, *READING, *TRAINING)}
+"""The parameters of commands that read documents or train."""
 
-ANALYSIS_NAMES = tuple(each.name for each in TRAINING if each.decides == "terms")
-"""The parameters that decide how a text becomes terms."""
+ANALYSIS_NAMES = tuple(parameter.name for parameter in TRAINING if parameter.affects == "terms")
+"""The names of parameters that affect how a text becomes terms."""
 
-COUNTING_NAMES = (*ANALYSIS_NAMES, *(each.name for each in TRAINING if each.decides == "counts"))
-"""The parameters that decide what is counted; all others decide what is made of the counts."""
+COUNTING_NAMES = (
+    *ANALYSIS_NAMES,
+    *(parameter.name for parameter in TRAINING if parameter.affects == "counts"),
+)
+"""The names of parameters that affect what is counted."""

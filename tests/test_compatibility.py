@@ -65,7 +65,7 @@ def named_by(row: OptionGroup) -> set[str]:
     """The options that a row names."""
     return {
         option.option if isinstance(option, OptionValue) else option
-        for option in (*row.options, *row.wants)
+        for option in (*row.options, *row.requires_any)
     }
 
 
@@ -199,7 +199,7 @@ def test_what_a_command_cannot_do_with_several_labels_says_what_to_do_instead() 
             found.value.message
             == f"documents of several labels and {refused.name} exclude each other: it is for documents of one label"
         )
-        assert found.value.hint == refused.instead != traits.MULTI_LABEL.remedy
+        assert found.value.hint == refused.remedy != traits.MULTI_LABEL.remedy
 
 
 @pytest.mark.usefixtures("tmp_path")
