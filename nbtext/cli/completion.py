@@ -19,11 +19,11 @@ from nbtext.fast_dataclasses import dataclass
 from nbtext.report.output_formats import escape_controls
 
 
-class _Printable(ShellComplete):
-    """Completion by texts that a shell may show and insert: without control characters, which would end a line of the answer."""
+class _PrintableComplete(ShellComplete):
+    """Completion without control characters, which would end a line of the response."""
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
-        """Return the completions without those that hold control characters."""
+        """Return the completions that contain no control characters."""
         return [
             item
             for item in super().get_completions(args, incomplete)
@@ -31,10 +31,12 @@ class _Printable(ShellComplete):
         ]
 
 
-class _Bash(_Printable, BashComplete):
-    """Completion in bash, which makes three words of ``--classifier=mul`` and replaces only the last of them.
+class _Bash(_PrintableComplete, BashComplete):
+    """Completion in bash.
 
-    Bash inserts texts as they are, so the script quotes them, within a quote that is open as that quote needs it.
+    Bash splits ``--classifier=mul`` into three words, and a completion replaces only the last one.
+    It inserts a completion unchanged, so the script quotes it. If the user has typed an opening
+    quote, the script escapes the characters that are special within that quote.
     """
 
     source_template = r"""
@@ -65,11 +67,14 @@ class _Bash(_Printable, BashComplete):
 }
 complete -o nosort -F %(complete_func)s %(prog_name)s
 """
-    _kept = ""
-    """The beginning of the word, up to "=", that bash keeps."""
+    _prefix = ""
+    """The start of the current word, up to "=", which a completion does not replace."""
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """Return the words with those joined that an equals sign is between, and the last of them."""
+        """Return the complete words and the incomplete last word.
+
+        Words that are separated by an equals sign are joined.
+        """
         arguments, incomplete = super().get_completion_args()
         words: list[str] = []
         for word in (*arguments, incomplete):
@@ -77,26 +82,27 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
                 words[-1] += word
             else:
                 words.append(word)
-        self._kept = words[-1].removesuffix(incomplete) if incomplete != "=" else words[-1]
-        return words[:-1], words[-1]
+        last_word = words[-1]
+        self._prefix = last_word if incomplete == "=" else last_word.removesuffix(incomplete)
+        return words[:-1], last_word
 
     def format_completion(self, item: CompletionItem) -> str:
-        """Return a line of the answer."""
-        return f"{item.type},{item.value.removeprefix(self._kept)}"
+        """Return a line of the response: ``plain`` or ``file``, a comma and the text to insert."""
+        return f"{item.type},{item.value.removeprefix(self._prefix)}"
 
 
-class _Zsh(_Printable, ZshComplete):
-    """Completion in zsh, which quotes what it inserts."""
+class _Zsh(_PrintableComplete, ZshComplete):
+    """Completion in zsh, which quotes the text that it inserts."""
 
 
-class _Fish(_Printable, FishComplete):
-    """Completion in fish, which quotes what it inserts."""
+class _Fish(_PrintableComplete, FishComplete):
+    """Completion in fish, which quotes the text that it inserts."""
 
     source_template = FishComplete.source_template.replace('split ","', 'split --max 1 ","')
-    """A text may hold commas."""
+    """The script of click, except that a completion may contain commas."""
 
 
-SHELLS = {each.name: add_completion_class(each) for each in (_Bash, _Zsh, _Fish)}
+SHELLS = {shell.name: add_completion_class(shell) for shell in (_Bash, _Zsh, _Fish)}
 
 
 @dataclass(frozen=True, kw_only=True)

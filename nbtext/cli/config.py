@@ -1,8 +1,11 @@
-"""Defaults of options that a user keeps in a file or in the environment, and types of options that are paths, which say what they may be there.
+"""Defaults of options that a user keeps in a file or in the environment, and types of path options.
 
-Of an option that is not given, the value is that of ``NBTEXT_COMMAND_OPTION``, then of ``NBTEXT_OPTION``, then of the command's table in the file,
-then of the file's top. The file is nbtext.toml, or the table [tool.nbtext] of pyproject.toml, in the working directory or the nearest parent that
-has one. One that is found so may have come with its folder from somebody else. So its paths must stay in the folder, links followed, and nbtext
+An option that is not given gets the first of these values that exists: ``NBTEXT_COMMAND_OPTION``,
+``NBTEXT_OPTION``, the file's table for the command, the top level of the file.
+
+The file is nbtext.toml, or the table [tool.nbtext] of pyproject.toml, in the working directory or
+the nearest parent that has one. A file that was discovered there, not named by ``--config``, may
+come from somebody else. So the paths in it must stay in its folder (links are resolved), and nbtext
 replaces only files there that it wrote for the same option.
 """
 
@@ -23,7 +26,7 @@ from nbtext.report.output_formats import shorten_middle
 from nbtext.settings import PARAMETERS_BY_NAME, REMOVED_OPTIONS
 
 MAX_START_BYTES = 1 << 16
-"""Bytes of a file by which nbtext recognises what it wrote."""
+"""Bytes that are read of a file to find out whether nbtext wrote it."""
 
 MODEL_START = rb"\x80\x04B[\s\S]{4}nbtext\r\n"
 PAGE_START = (
@@ -32,109 +35,132 @@ PAGE_START = (
 )
 SCORED_DOCUMENTS_START = rb'\{"id": "([^"\\]|\\.)*", "truth": '
 DRIFT_LOG_START = rb'\{"time": "[^"]*", "model": .*, "documents": \d'
-"""Beginnings of files that nbtext writes, as patterns."""
+"""Patterns of the first bytes of files that nbtext writes."""
 
 
 class InputPath(click.types.StringParamType):
-    """A path to be read, or standard input."""
+    """A path to read, or ``-`` for standard input."""
 
     name = "file"
     shell_complete = click.Path().shell_complete
-    """Suggests files and directories, which the shell finds itself."""
+    """Makes the shell suggest files and directories."""
 
     def __init__(self, *, or_name: bool = False, is_labelled: bool = False) -> None:
-        """``or_name``: other values are names; ``is_labelled``: a label and an equals sign come before it."""
+        """Create the type of an option.
+
+        With ``or_name`` a value that is no existing path is a name. With ``is_labelled`` a value is
+        LABEL=PATH.
+        """
         self._or_name = or_name
         self._is_labelled = is_labelled
 
     def resolve_default(self, value: str, folder: str, *, is_discovered: bool) -> str:
-        """Return the value that a file of defaults in the folder has; raise `UsageError` for a path that a found file may not have."""
-        label, equals, path = value.partition("=") if self._is_labelled else ("", "", value)
+        """Return a value of a file of defaults, with a path that is relative to the file's folder.
+
+        Raise `UsageError` for a path that a discovered file must not contain.
+        """
+        prefix = ""
+        path = value
+        if self._is_labelled:
+            label, equals, path = value.partition("=")
+            prefix = label + equals
         if path == "-":
             return value
         if "\0" in path:
             raise UsageError("a path has no NUL")
         if self._is_labelled:
             path = os.path.expanduser(path)
+
         if os.path.abspath(folder) != os.getcwd():
-            there = os.path.join(folder, path)
-            path = there if not self._or_name or os.path.lexists(there) else path
+            joined_path = os.path.join(folder, path)
+            if not self._or_name or os.path.lexists(joined_path):
+                path = joined_path
         if is_discovered and (not self._or_name or os.path.lexists(path)):
             self.require_harmless(path, folder)
-        return label + equals + path
+        return prefix + path
 
     def require_harmless(self, path: str, folder: str) -> None:
-        """Raise `UsageError` for a path outside the folder of a found file."""
+        """Raise `UsageError` if the path is outside the folder of a discovered file."""
         folder = os.path.realpath(folder)
         if os.path.commonpath((folder, os.path.realpath(path))) != folder:
             raise UsageError(f"{path} is outside the folder of this file")
 
 
 class PathList(InputPath):
-    """A file of paths to be read."""
+    """A file with a list of paths to read."""
 
     def require_harmless(self, path: str, folder: str) -> None:
-        """Raise `UsageError` for a list outside the folder, or with a path outside it."""
+        """Raise `UsageError` if the list, or a path in it, is outside the folder."""
         from nbtext.corpus.streams import read_list_file
 
         super().require_harmless(path, folder)
-        for each in re.split(rb"[\0\n]", read_list_file(path)):
-            super().require_harmless(os.fsdecode(each), folder)
+        for listed_path in re.split(rb"[\0\n]", read_list_file(path)):
+            super().require_harmless(os.fsdecode(listed_path), folder)
 
 
 class OutputPath(InputPath):
-    """A file to be written; ``own`` is a pattern of how files begin that nbtext writes there."""
+    """A file to write. ``own_start`` is a pattern of the first bytes that nbtext writes there."""
 
     def __init__(self, own_start: bytes) -> None:
         super().__init__()
-        self._own = own_start
+        self._own_start = own_start
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the path; raise `UsageError` for none, and for standard output, which cannot be replaced as a file is."""
+        """Return the path.
+
+        Raise `UsageError` if it is empty or ``-``: standard output cannot be replaced like a file.
+        """
         if value in ("", "-") and param is not None:
             raise UsageError(f"{param.opts[-1]} needs the name of a file")
         return str(super().convert(value, param, ctx))
 
     def require_harmless(self, path: str, folder: str) -> None:
-        """Raise `UsageError` for a path outside the folder, or one of a file that nbtext did not write there."""
+        """Raise `UsageError` if the path is outside the folder, or is a file of another origin."""
         super().require_harmless(path, folder)
         if os.path.lexists(path) and not self._is_own(path):
             raise UsageError(f"{path} is not a file that nbtext wrote for this option")
 
     def _is_own(self, path: str) -> bool:
+        """Return True for an empty file, or one that begins with the pattern."""
         try:
-            if not os.path.isfile(path) or not os.path.getsize(path):
-                return os.path.isfile(path)
+            if not os.path.isfile(path):
+                return False
+            if not os.path.getsize(path):
+                return True
             with open(path, "rb") as file:
-                return re.match(self._own, file.read(MAX_START_BYTES)) is not None
+                return re.match(self._own_start, file.read(MAX_START_BYTES)) is not None
         except OSError:
             return False
 
 
-_FOUND_FOLDER = "nbtext.folder-of-found-defaults"
-"""In the ``meta`` of a context: the folder of a found file that sets the column of paths."""
+_DISCOVERED_FOLDER_KEY = "nbtext.folder-of-found-defaults"
+"""Key in ``Context.meta``: the folder of a discovered file that sets the column of paths."""
 
 
 class ColumnOfPaths(click.types.StringParamType):
-    """A column whose values are paths of files that are read."""
+    """A column whose values are paths of files to read."""
 
     name = "column"
 
     def resolve_default(self, value: str, folder: str, *, is_discovered: bool) -> str:
-        """Return the value, and remember the folder of a found file: the paths must stay in it."""
+        """Return the value. Store the folder of a discovered file: paths must stay in it."""
         if is_discovered:
-            click.get_current_context().meta[_FOUND_FOLDER] = folder or os.curdir
+            click.get_current_context().meta[_DISCOVERED_FOLDER_KEY] = folder or os.curdir
         return value
 
 
 def find_folder_of_paths() -> str | None:
-    """Return the folder in which the files of ``--file-column`` must be; None unless a found file sets that option."""
+    """Return the folder in which the files of ``--file-column`` must be.
+
+    It is None unless a discovered file of defaults sets that option.
+    """
     context = click.get_current_context(silent=True)
-    is_default = (
-        context is not None
-        and context.get_parameter_source("file_column") is ParameterSource.DEFAULT_MAP
-    )
-    return context.meta.get(_FOUND_FOLDER) if context is not None and is_default else None
+    if context is None:
+        return None
+    if context.get_parameter_source("file_column") is not ParameterSource.DEFAULT_MAP:
+        return None
+    folder: str | None = context.meta.get(_DISCOVERED_FOLDER_KEY)
+    return folder
 
 
 class Address(click.types.StringParamType):
@@ -143,88 +169,123 @@ class Address(click.types.StringParamType):
     name = "address"
 
     def resolve_default(self, value: str, _: str, *, is_discovered: bool) -> str:
-        """Return the value; raise `UsageError` in a found file: a scheduler may send code."""
+        """Return the value. Raise `UsageError` in a discovered file: a scheduler may send code."""
         if is_discovered:
             raise UsageError("an address is not taken from a file that was found")
         return value
 
 
-FILE = "nbtext.toml"
-SHARED_FILE = "pyproject.toml"
+DEFAULTS_FILE_NAME = "nbtext.toml"
+PYPROJECT_FILE_NAME = "pyproject.toml"
 
-LARGEST = 1 << 20
-"""Bytes of a file of defaults."""
+MAX_DEFAULTS_BYTES = 1 << 20
+"""Limit of a file of defaults."""
 
 _DEEP_KEY = re.compile(rb"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){32}""")
-"""A key of more than 32 parts; the time that tomllib takes grows with the square of them."""
+"""A key of more than 32 parts. The time of tomllib grows with the square of their number."""
 
-_NEVER = {"help", "help_all", "config", "no_config", "set"}
-"""Options that ask for something once, and the one for settings, which have their own names here."""
+_OPTIONS_WITHOUT_DEFAULT = {"help", "help_all", "config", "no_config", "set"}
+"""Options for a single run. ``--set`` has none because a file names each setting itself."""
 
 
-class _ConfigFile(NamedTuple):
-    """A file of defaults: where it is, and what it holds, by the names of options and commands."""
+class _DefaultsFile(NamedTuple):
+    """A file of defaults: its path, and its values by the names of options and commands."""
 
     path: str
-    defaults: dict[str, Any]
-    is_found: bool = False
-    """True if it was found, not named by ``--config``."""
+    values: dict[str, Any]
+    is_discovered: bool = False
+    """False if ``--config`` names the file."""
 
 
 class _Default(NamedTuple):
-    """A default of an option as on a command line, a list for one that may be given several times, and where it comes from."""
+    """The default of an option. It is a list if the option can be given several times."""
 
     value: object
     source: str
-    file: _ConfigFile | None = None
+    """The origin in words: the file with its table, or ``$VARIABLE``."""
+    file: _DefaultsFile | None = None
     """None for the environment."""
 
 
-def _config_file(arguments: Sequence[str]) -> _ConfigFile | None:
-    """Return the file that ``--config`` among the arguments names, or the one that is found; None if there is none, or with ``--no-config``.
+def _find_defaults_file(arguments: Sequence[str]) -> _DefaultsFile | None:
+    """Return the file that ``--config`` among the arguments names, or the one that is discovered.
 
-    Raises `PathError` for a file that cannot be read.
+    Return None if no file is found, or with ``--no-config``. Raise `PathError` for an unreadable
+    file.
     """
     if find_last_value("--no-config", arguments) is not None:
         return None
-    if named := find_last_value("--config", arguments):
-        return _read(named) or _ConfigFile(named, {})
-    try:
-        folders = [os.getcwd()]
-    except OSError:  # the working directory was removed
-        return None
-    while folders[-1] != (above := os.path.dirname(folders[-1])):
-        folders.append(above)
-    folders[0] = ""
-    for folder in folders:
-        for name in (FILE, SHARED_FILE):
+    path = find_last_value("--config", arguments)
+    if path:
+        return _read_defaults(path) or _DefaultsFile(path, {})
+
+    for folder in _list_searched_folders():
+        for name in (DEFAULTS_FILE_NAME, PYPROJECT_FILE_NAME):
             path = os.path.join(folder, name)
-            if (
-                os.path.isfile(path)
-                and (found := _read(path, is_found=True, quiet="--quiet" in arguments)) is not None
-            ):
-                return found
+            if not os.path.isfile(path):
+                continue
+            file = _read_defaults(path, is_discovered=True, quiet="--quiet" in arguments)
+            if file is not None:
+                return file
     return None
 
 
-def _read(path: str, *, is_found: bool = False, quiet: bool = False) -> _ConfigFile | None:
-    """Return what a file holds; None for a pyproject.toml without a table for nbtext, and for a found file of another user, after a warning."""
+def _list_searched_folders() -> list[str]:
+    """Return the working directory, as an empty text, and its parents.
+
+    The list is empty if the working directory was removed.
+    """
+    try:
+        folder = os.getcwd()
+    except OSError:
+        return []
+    folders = [""]
+    parent = os.path.dirname(folder)
+    while parent != folder:
+        folders.append(parent)
+        folder = parent
+        parent = os.path.dirname(folder)
+    return folders
+
+
+def _read_defaults(
+    path: str, *, is_discovered: bool = False, quiet: bool = False
+) -> _DefaultsFile | None:
+    """Return the defaults in a file.
+
+    Return None for a pyproject.toml without a table for nbtext. A discovered file of another user
+    is ignored with a warning, and the result is None too.
+    """
     try:
         with open(path, "rb") as file:
             owner = os.fstat(file.fileno()).st_uid
-            content = file.read(LARGEST + 1)
+            content = file.read(MAX_DEFAULTS_BYTES + 1)
     except OSError as problem:
         raise PathError(f"cannot read: {describe_os_error(problem)}", where=path) from None
-    shared = os.path.basename(path) == SHARED_FILE
-    if shared and b"nbtext" not in content:
+    is_pyproject = os.path.basename(path) == PYPROJECT_FILE_NAME
+    if is_pyproject and b"nbtext" not in content:
         return None
-    if is_found and owner not in (os.geteuid(), 0):
+    if is_discovered and owner not in (os.geteuid(), 0):
         if not quiet:
             _warn_of_owner(path)
         return None
-    if len(content) > LARGEST:
+
+    values: Any = _parse_toml(content, path)
+    if is_pyproject:
+        tools = values.get("tool", {})
+        values = tools.get("nbtext") if isinstance(tools, dict) else None
+        if not isinstance(values, dict):
+            return None
+    return _DefaultsFile(
+        path, {_to_key(name): value for name, value in values.items()}, is_discovered
+    )
+
+
+def _parse_toml(content: bytes, path: str) -> dict[str, Any]:
+    """Return the values of a TOML file; raise `PathError` if it is too large or invalid."""
+    if len(content) > MAX_DEFAULTS_BYTES:
         raise PathError(
-            f"is larger than {LARGEST >> 20} MiB",
+            f"is larger than {MAX_DEFAULTS_BYTES >> 20} MiB",
             where=path,
             hint="give --no-config, or another file with --config",
         )
@@ -233,22 +294,16 @@ def _read(path: str, *, is_found: bool = False, quiet: bool = False) -> _ConfigF
     import tomllib
 
     try:
-        defaults = tomllib.loads(content.decode())
-    except (ValueError, RecursionError) as problem:
-        wrong = "it is nested too deeply" if isinstance(problem, RecursionError) else str(problem)
-        raise PathError(f"not valid TOML: {wrong}", where=path) from None
-    if shared:
-        tool = defaults.get("tool", {})
-        own = tool.get("nbtext") if isinstance(tool, dict) else None
-        if not isinstance(own, dict):
-            return None
-        defaults = own
-    return _ConfigFile(path, {_key(name): value for name, value in defaults.items()}, is_found)
+        return tomllib.loads(content.decode())
+    except RecursionError:
+        raise PathError("not valid TOML: it is nested too deeply", where=path) from None
+    except ValueError as problem:
+        raise PathError(f"not valid TOML: {problem}", where=path) from None
 
 
 @cache
 def _warn_of_owner(path: str) -> None:
-    """Warn that a found file is ignored, once."""
+    """Warn that a discovered file is ignored. The cache limits it to one warning per file."""
     emit(
         "it belongs to another user and is ignored",
         level="warning",
@@ -258,44 +313,57 @@ def _warn_of_owner(path: str) -> None:
 
 
 def load_defaults(context: click.Context, arguments: Sequence[str]) -> dict[click.Option, _Default]:
-    """Return the defaults of a command's options from the file and the environment, checked.
+    """Return the checked defaults of a command's options from the file and the environment.
 
-    Raises `UsageError` for an unknown name or a wrong value in the file, and `PathError` as `_config_file` does.
+    Raise `UsageError` for an unknown name or an invalid value in the file, and `PathError` for an
+    unreadable file.
     """
-    options = _options(context.command)
-    file = _config_file(arguments)
-    found = dict(_in_file(file, context, options)) if file is not None else {}
-    command = _key(context.command.name or "")
+    options = _list_options(context.command)
+    file = _find_defaults_file(arguments)
+    defaults: dict[str, _Default] = {}
+    if file is not None:
+        defaults.update(_select_from_file(file, context, options))
+
+    command = _to_key(context.command.name or "")
     for name in options:
         variables = (f"NBTEXT_{command.upper()}_{name.upper()}", f"NBTEXT_{name.upper()}")
-        variable = next((each for each in variables if os.environ.get(each)), None)
-        if variable is not None:
-            found[name] = _Default(os.environ[variable], f"${variable}")
+        for variable in variables:
+            if os.environ.get(variable):
+                defaults[name] = _Default(os.environ[variable], f"${variable}")
+                break
     return {
-        options[name]: _checked(options[name], default, context) for name, default in found.items()
+        options[name]: _check_default(options[name], default, context)
+        for name, default in defaults.items()
     }
 
 
-def _key(name: str) -> str:
-    """Return the name of an option or command as defaults are kept: hyphens and underscores are the same."""
+def _to_key(name: str) -> str:
+    """Return the key of an option or command: hyphens and underscores are the same."""
     return name.lstrip("-").replace("-", "_")
 
 
-def _options(command: click.Command) -> dict[str, click.Option]:
-    """Return the options of a command that may have defaults, by their longest names."""
-    named = {
-        _key(_long_name(each)): each for each in command.params if isinstance(each, click.Option)
+def _list_options(command: click.Command) -> dict[str, click.Option]:
+    """Return the options of a command that may have defaults, by the key of the longest name."""
+    options = {
+        _to_key(_long_name(option)): option
+        for option in command.params
+        if isinstance(option, click.Option)
     }
-    return {name: option for name, option in named.items() if name not in _NEVER}
+    return {
+        name: option for name, option in options.items() if name not in _OPTIONS_WITHOUT_DEFAULT
+    }
 
 
-def _in_file(
-    file: _ConfigFile, context: click.Context, options: dict[str, click.Option]
+def _select_from_file(
+    file: _DefaultsFile, context: click.Context, options: dict[str, click.Option]
 ) -> Iterator[tuple[str, _Default]]:
-    """Yield the defaults that the file has for a command, those of its own table last."""
-    commands = [_key(name) for name in find_program(context).list_commands(context)]
-    for name, value in file.defaults.items():
-        if name in (*commands, "why_not"):  # the hidden one too
+    """Yield the defaults of a file for a command. The values of the command's own table come last.
+
+    Raise `UsageError` for a name that no command has.
+    """
+    commands = [_to_key(name) for name in find_program(context).list_commands(context)]
+    for name, value in file.values.items():
+        if name in (*commands, "why_not"):  # a hidden command
             if not isinstance(value, dict):
                 raise UsageError(
                     f"{name!r} is a command, and its defaults are a table",
@@ -305,121 +373,138 @@ def _in_file(
         elif name in options:
             yield name, _Default(value, file.path, file)
         elif name not in PARAMETERS_BY_NAME and not any(
-            name in _options(every) for every in _commands(context)
+            name in _list_options(command) for command in _iterate_commands(context)
         ):
-            raise _unknown(name, [*PARAMETERS_BY_NAME, *options, *commands], file.path)
-    for given, value in file.defaults.get(_key(context.command.name or ""), {}).items():
-        name = _key(given)
-        source = f"{file.path} [{context.command.name}]"
+            raise _unknown_name_error(name, [*PARAMETERS_BY_NAME, *options, *commands], file.path)
+
+    own_values = file.values.get(_to_key(context.command.name or ""), {})
+    source = f"{file.path} [{context.command.name}]"
+    for written_name, value in own_values.items():
+        name = _to_key(written_name)
         if name not in options:
-            raise _unknown(name, list(options), source)
+            raise _unknown_name_error(name, list(options), source)
         yield name, _Default(value, source, file)
 
 
-def _commands(context: click.Context) -> Iterator[click.Command]:
-    """Return all commands, one after the other; importing them takes time."""
+def _iterate_commands(context: click.Context) -> Iterator[click.Command]:
+    """Yield all commands. Importing them takes time."""
     group = find_program(context)
-    return filter(None, (group.get_command(context, name) for name in group.list_commands(context)))
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if command is not None:
+            yield command
 
 
 def find_program(context: click.Context) -> click.Group:
-    """Return the command that all others belong to."""
+    """Return the group that all commands belong to."""
     root = context.find_root().command
     return root if isinstance(root, click.Group) else click.Group()
 
 
-def _unknown(name: str, known: Sequence[str], source: str) -> UsageError:
-    given = shorten_middle(name.replace("_", "-"), 60)
-    near = did_you_mean(given, sorted({each.replace("_", "-") for each in known})).strip(" ()")
-    return UsageError(
-        f"there is no option or command {given!r}",
-        where=source,
-        hint="write each setting by its own name, such as l2 = 1"
-        if name == "set"
-        else REMOVED_OPTIONS.get(name)
-        or near
-        or "names are those of options, without the two hyphens",
-    )
-
-
-def _checked(option: click.Option, default: _Default, context: click.Context) -> _Default:
-    """Return the default as it would stand on the command line; raise `UsageError` if it could not."""
-    value, source, file = default
-
-    def beside(each: str) -> str:
-        """Return a value as it would stand on the command line; raise `UsageError` for what a found file may not name."""
-        if file is None or not isinstance(option.type, InputPath | ColumnOfPaths | Address):
-            return each
-        try:
-            return option.type.resolve_default(
-                each, os.path.dirname(file.path), is_discovered=file.is_found
-            )
-        except UsageError as problem:
-            hint = f"give --config {file.path} to trust it, or --no-config"
-            raise UsageError(
-                f"{_long_name(option)}: {problem.message}", where=source, hint=hint
-            ) from None
-
-    if option.is_flag:
-        if not isinstance(value, (bool, str)):
-            raise UsageError(f"{_long_name(option)} is true or false, not {value!r}", where=source)
-    elif isinstance(value, (bool, dict)):
-        raise UsageError(
-            f"{_long_name(option)} takes no "
-            f"{'truth value' if isinstance(value, bool) else 'table'}",
-            where=source,
-        )
+def _unknown_name_error(name: str, known_names: Sequence[str], source: str) -> UsageError:
+    """Return the error for a name in a file of defaults that is neither an option nor a command."""
+    shown_name = shorten_middle(name.replace("_", "-"), 60)
+    if name == "set":
+        hint = "write each setting by its own name, such as l2 = 1"
+    elif name in REMOVED_OPTIONS:
+        hint = REMOVED_OPTIONS[name]
     else:
-        given = [str(each) for each in (value if isinstance(value, list) else [value])]
-        values = list(map(beside, given if option.multiple else [",".join(given)]))
-        value = values if option.multiple else values[0]
+        candidates = sorted({known_name.replace("_", "-") for known_name in known_names})
+        hint = did_you_mean(shown_name, candidates).strip(" ()")
+        hint = hint or "names are those of options, without the two hyphens"
+    return UsageError(f"there is no option or command {shown_name!r}", where=source, hint=hint)
+
+
+def _check_default(option: click.Option, default: _Default, context: click.Context) -> _Default:
+    """Return a default with its value as on the command line; raise `UsageError` for a wrong one."""
+    value = _to_command_line_value(option, default)
     try:
         option.type_cast_value(context, value)
-        declared = PARAMETERS_BY_NAME.get(option.name or "")
-        if declared is not None and not option.is_flag and not isinstance(option.type, InputPath):
-            declared.validate(value)
+        parameter = PARAMETERS_BY_NAME.get(option.name or "")
+        if parameter is not None and not option.is_flag and not isinstance(option.type, InputPath):
+            parameter.validate(value)
     except click.UsageError as problem:
-        raise UsageError(problem.format_message(), where=source) from None
+        raise UsageError(problem.format_message(), where=default.source) from None
     except UsageError as problem:
-        problem.where = source
+        problem.where = default.source
         raise
-    return _Default(value, source, file)
+    return default._replace(value=value)
+
+
+def _to_command_line_value(option: click.Option, default: _Default) -> object:
+    """Return the value as on the command line: a bool or text for a switch, else text or a list."""
+    value = default.value
+    name = _long_name(option)
+    if option.is_flag:
+        if not isinstance(value, (bool, str)):
+            raise UsageError(f"{name} is true or false, not {value!r}", where=default.source)
+        return value
+    if isinstance(value, bool):
+        raise UsageError(f"{name} takes no truth value", where=default.source)
+    if isinstance(value, dict):
+        raise UsageError(f"{name} takes no table", where=default.source)
+    texts = [str(item) for item in value] if isinstance(value, list) else [str(value)]
+    if option.multiple:
+        return [_resolve_text(option, text, default) for text in texts]
+    return _resolve_text(option, ",".join(texts), default)
+
+
+def _resolve_text(option: click.Option, text: str, default: _Default) -> str:
+    """Return the text of a default as on the command line: a path is relative to the file's folder.
+
+    Raise `UsageError` for a value that a discovered file must not contain.
+    """
+    file = default.file
+    if file is None or not isinstance(option.type, InputPath | ColumnOfPaths | Address):
+        return text
+    folder = os.path.dirname(file.path)
+    try:
+        return option.type.resolve_default(text, folder, is_discovered=file.is_discovered)
+    except UsageError as problem:
+        raise UsageError(
+            f"{_long_name(option)}: {problem.message}",
+            where=default.source,
+            hint=f"give --config {file.path} to trust it, or --no-config",
+        ) from None
 
 
 def _long_name(option: click.Option) -> str:
     return max(option.opts, key=len)
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, list):
         return " ".join(map(str, value))
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)
 
 
 def describe_defaults(context: click.Context, arguments: Sequence[str]) -> str:
-    """Return the defaults that hold here, each with where it comes from."""
+    """Return the defaults that apply in the working directory, with their origin and commands."""
     from textwrap import wrap
 
-    file = _config_file(arguments)
-    lines = [
-        f"File of defaults: {file.path}"
-        if file
-        else f"There is no {FILE} here or in a parent directory."
-    ]
-    rows: dict[tuple[str, str, str], list[str]] = {}
-    for command in _commands(context):
-        own = click.Context(command, context.find_root(), command.name)
-        for option, (value, source, _) in load_defaults(own, arguments).items():
-            name = _long_name(option)[2:]
-            rows.setdefault((name, _shown(value), source), []).append(command.name or "")
-    for (name, value, source), of_commands in rows.items():
-        line = f"{name} = {value}   from {source}, for {', '.join(of_commands)}"
+    file = _find_defaults_file(arguments)
+    if file:
+        lines = [f"File of defaults: {file.path}"]
+    else:
+        lines = [f"There is no {DEFAULTS_FILE_NAME} here or in a parent directory."]
+
+    commands_by_default: dict[tuple[str, str, str], list[str]] = {}
+    for command in _iterate_commands(context):
+        command_context = click.Context(command, context.find_root(), command.name)
+        for option, default in load_defaults(command_context, arguments).items():
+            key = (_long_name(option)[2:], _format_value(default.value), default.source)
+            commands_by_default.setdefault(key, []).append(command.name or "")
+    if not commands_by_default:
+        lines.append("No defaults are set.")
+    for (name, value, source), commands in commands_by_default.items():
         lines += wrap(
-            line,
+            f"{name} = {value}   from {source}, for {', '.join(commands)}",
             80,
             initial_indent="  ",
             subsequent_indent="    ",
             break_long_words=False,
             break_on_hyphens=False,
         )
-    return "\n".join(lines if rows else [*lines, "No defaults are set."])
+    return "\n".join(lines)

@@ -49,17 +49,21 @@ if TYPE_CHECKING:
     from nbtext.counts.count_table import CountTable
     from nbtext.counts.counting import Analysis
     from nbtext.evaluation.leakage import LeakChecker
+    from nbtext.labelling.answer_file import LabelPatch
     from nbtext.model import TextClassifier
     from nbtext.model.parallel_corpus import CountedCorpus
     from nbtext.settings import UnreadableAllowance
 
-_TRIM_THRESHOLD = -1
-_MMAP_THRESHOLD = -3
+_M_TRIM_THRESHOLD = -1
+_M_MMAP_THRESHOLD = -3
 """Parameters of ``mallopt``, as in malloc.h of glibc."""
 
 
 class CommandCorpus(Corpus):
-    """Documents of the given paths, read once; `say_notices` afterwards says what was noticed."""
+    """The documents of a command, which can be read once.
+
+    Call `report_notices` afterwards.
+    """
 
     def __init__(
         self,
@@ -70,116 +74,122 @@ class CommandCorpus(Corpus):
         columns: Sequence[str] = (),
         progress: bool = True,
     ) -> None:
-        """Prepare to read the ``paths`` of documents that are `located`."""
+        """Prepare to read the ``paths`` of options that `locate_documents` returned."""
         paths = documents.paths
         on_error = ON_ERROR.validate(documents.on_error or ON_ERROR.default)
         if not paths:
             messages.warn("the list of files is empty")
-        typed = "-" in paths and not documents.text and sys.stdin is not None and sys.stdin.isatty()
-        if typed:
+        is_typed = _reads_terminal(documents)
+        if is_typed:
             messages.notify("reading standard input; Ctrl-D ends it")
         reading = detect_reading(reading, paths, labelled=labelled)
-        _refuse_options_of_mail(documents.reading, reading)
-        is_text = (
-            reading.format == "dir"
-            and reading.document == "text"
-            and not (labelled or "format" in documents.reading)
-        )
-        if (
-            is_text
-            and messages.shows_notices()
-            and len(paths) == 1
-            and os.path.isfile(paths[0])
-            and (n := count_document_lines(paths[0]))
-        ):
-            messages.notify(
-                f"{paths[0]}: read as one document of {n:,} lines or more; if each line is a "
-                "document, give --format lines"
-            )
+        _require_mail_for_mail_options(documents.reading, reading)
+        if not labelled and "format" not in documents.reading:
+            _notify_of_single_text(paths, reading)
+
         super().__init__(
             paths, reading, labelled, columns, str(on_error), messages.report_failed_document
         )
         _keep_freed_memory()
-        self.reports_progress = progress and not typed and messages.standard_error_is_terminal()
+        self.reports_progress = progress and not is_typed and messages.standard_error_is_terminal()
         self.allowed_folder = find_folder_of_paths()
         self.condition = documents.where
         allowance = ALLOW_UNREADABLE.validate(documents.allow_unreadable)
         self.allow_unreadable = cast("UnreadableAllowance | None", allowance)
         if self.allow_unreadable is not None:
             messages.allow_failures()
-        self.relabel = self._patch = None
+        self._patch: LabelPatch | None = None
         if labelled and documents.relabel is not None:
             from nbtext.labelling.answer_file import LabelPatch
 
-            self.relabel = self._patch = LabelPatch(documents.relabel)
+            self._patch = LabelPatch(documents.relabel)
+        self.relabel = self._patch
 
     def report_notices(self) -> None:
-        """Say what was noticed while reading; raise what made it end early."""
+        """Print the notices and warnings of reading; raise the error that ended it early."""
         self.raise_deferred()
-        for found in [
-            *self.notices.warnings,
-            *(self._patch.find_warnings(self.notices) if self._patch else []),
-        ]:
-            messages.warn(found.line)
-        for found in self.notices.findings:
-            messages.notify(found.line)
+        warnings = list(self.notices.warnings)
+        if self._patch:
+            warnings += self._patch.find_warnings(self.notices)
+        for warning in warnings:
+            messages.warn(warning.line)
+        for finding in self.notices.findings:
+            messages.notify(finding.line)
         messages.count_failed_documents(self.notices.n_unnamed)
 
 
-def _keep_freed_memory() -> None:
-    """Let the C library keep up to 64 MiB of freed memory for the next block of documents, where it is glibc.
+def _reads_terminal(documents: DocumentOptions) -> bool:
+    """Return True if the user will type the documents into standard input."""
+    reads_standard_input = "-" in documents.paths and not documents.text
+    return reads_standard_input and sys.stdin is not None and sys.stdin.isatty()
 
-    It would give the memory back and get it again, cleared, block after block: a tenth of the time of training.
+
+def _notify_of_single_text(paths: Sequence[str], reading: Reading) -> None:
+    """Print a notice if the only path is a file of several lines that is read as one document."""
+    if reading.format != "dir" or reading.document != "text" or not messages.shows_notices():
+        return
+    if len(paths) != 1 or not os.path.isfile(paths[0]):
+        return
+    n_lines = count_document_lines(paths[0])
+    if n_lines:
+        messages.notify(
+            f"{paths[0]}: read as one document of {n_lines:,} lines or more; if each line is a "
+            "document, give --format lines"
+        )
+
+
+def _keep_freed_memory() -> None:
+    """Let glibc keep up to 64 MiB of freed memory for the next block of documents.
+
+    Otherwise it returns the memory to the system after each block and gets it back cleared, which
+    takes a tenth of the time of training. Other C libraries are left unchanged.
     """
     import ctypes  # which numpy imports anyway
 
-    if not {"MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES"}.isdisjoint(
-        os.environ
-    ):
-        return  # somebody has chosen
+    user_settings = {"MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES"}
+    if not user_settings.isdisjoint(os.environ):
+        return
     with contextlib.suppress(OSError, TypeError, AttributeError):  # another C library
         mallopt = ctypes.CDLL(None).mallopt
-        mallopt(_TRIM_THRESHOLD, 64 << 20)
-        mallopt(_MMAP_THRESHOLD, 4 << 20)
+        mallopt(_M_TRIM_THRESHOLD, 64 << 20)
+        mallopt(_M_MMAP_THRESHOLD, 4 << 20)
 
 
 D = TypeVar("D", bound="DocumentOptions")
 
-TEXTS_AS_LINES = {
+TEXT_OPTION_READING = {
     "format": "jsonl",
     "text_column": "text",
     "id_column": "id",
     "document": "text",
     "encoding": "auto",
 }
-"""How the texts of ``--text`` are read."""
+"""The reading settings for the texts of ``--text``."""
 
 
 def locate_documents(documents: D) -> D:
-    """Return the documents with their paths: the CORPUS arguments and then what ``--files-from`` lists, or the folders of ``--from-folder``.
+    """Return the options with their paths set.
 
-    A command that takes ``--text`` reads what is piped into it if nothing is given. The texts of ``--text`` are put on standard input, as JSON objects,
-    so that attributes beside them are unknown values. Raise `UsageError` if no documents are named.
+    The paths are the texts of ``--text``, the folders of ``--from-folder``, or CORPUS followed by
+    the list in ``--files-from``. Raise `UsageError` if no documents are named.
     """
     if documents.text:
-        return _located_texts(documents)
+        return _locate_texts(documents)
     if documents.folders:
-        return _located_folders(documents)
+        return _locate_folders(documents)
     if documents.files_from is None:
-        return replace(documents, paths=_corpus_arguments(documents))
+        return replace(documents, paths=_get_corpus_arguments(documents))
     if documents.files_from == "-" and "-" in documents.corpus:
         raise UsageError("standard input cannot be both a document and the list of files")
-    return replace(
-        documents,
-        paths=(
-            *documents.corpus,
-            *read_path_list(documents.files_from, is_null_separated=documents.null),
-        ),
-    )
+    paths_in_list = read_path_list(documents.files_from, is_null_separated=documents.null)
+    return replace(documents, paths=(*documents.corpus, *paths_in_list))
 
 
-def _corpus_arguments(documents: DocumentOptions) -> tuple[str, ...]:
-    """Return CORPUS, or standard input where texts are asked about and piped in; raise `UsageError` for none."""
+def _get_corpus_arguments(documents: DocumentOptions) -> tuple[str, ...]:
+    """Return CORPUS. If it is empty, a command that takes texts reads a pipe on standard input.
+
+    Raise `UsageError` if there is neither.
+    """
     corpus = documents.corpus
     takes_texts = isinstance(documents, QueryDocumentOptions)
     if takes_texts and len(corpus) == 1 and " " in corpus[0] and not os.path.lexists(corpus[0]):
@@ -190,7 +200,8 @@ def _corpus_arguments(documents: DocumentOptions) -> tuple[str, ...]:
         )
     if corpus:
         return corpus
-    if takes_texts and sys.stdin is not None and not sys.stdin.isatty() and peek_start("-", 1):
+    is_piped = sys.stdin is not None and not sys.stdin.isatty()
+    if takes_texts and is_piped and peek_start("-", 1):
         return ("-",)
     raise click.UsageError(
         "Missing argument 'CORPUS...', or - for standard input",
@@ -198,21 +209,26 @@ def _corpus_arguments(documents: DocumentOptions) -> tuple[str, ...]:
     )
 
 
-def _located_texts(documents: D) -> D:
-    """Put the texts of ``--text`` on standard input, and return how they are read there."""
-    texts = documents.text
-    records = (
-        {"id": str(number) if texts[1:] else "-", "text": text}
-        for number, text in enumerate(texts, 1)
-    )
-    set_standard_input("".join(f"{json.dumps(record)}\n" for record in records).encode())
-    return replace(
-        documents, paths=("-",), reading=documents.reading.with_raw_values(**TEXTS_AS_LINES)
-    )
+def _locate_texts(documents: D) -> D:
+    """Make standard input return the texts of ``--text``, as lines of JSON.
+
+    In this format the values of attributes that the texts lack are unknown.
+    """
+    lines = []
+    for number, text in enumerate(documents.text, 1):
+        identity = "-" if len(documents.text) == 1 else str(number)
+        lines.append(json.dumps({"id": identity, "text": text}) + "\n")
+    set_standard_input("".join(lines).encode())
+    reading = documents.reading.with_raw_values(**TEXT_OPTION_READING)
+    return replace(documents, paths=("-",), reading=reading)
 
 
-def _located_folders(documents: D) -> D:
-    """Return what ``--from-folder`` names, in the format of the folders if no option says which, not in that of the model's training documents."""
+def _locate_folders(documents: D) -> D:
+    """Return the options with the folders of ``--from-folder`` as paths.
+
+    Unless an option sets the format, it is detected from the first folder. The format of the
+    model's training documents does not apply.
+    """
     from nbtext.counts.counting import check_label
 
     folders = []
@@ -232,103 +248,114 @@ def _located_folders(documents: D) -> D:
 
 
 def detect_reading(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Reading:
-    """Return reading settings as `resolve_reading`, and say which columns of a table were recognised that they do not name."""
-    found = resolve_reading(reading, paths, labelled=labelled)
-    if found == reading:
-        return found
+    """Return the reading settings with detected values in place of ``auto``.
+
+    Print what was detected, and warnings about it.
+    """
+    detected = resolve_reading(reading, paths, labelled=labelled)
+    if detected == reading:
+        return detected
     if reading.document == "auto":
-        _say_kind(paths, found, labelled=labelled)
-    if (reading.format, found.format) == ("auto", "lines"):
+        _report_document_kind(paths, detected, labelled=labelled)
+    if reading.format == "auto" and detected.format == "lines":
         messages.notify(
             f"{paths[0]}: the name of each file is its class, each line a document; if not, give "
             "--format"
         )
-    if found.has_columns:
+    if detected.has_columns:
         from nbtext.corpus.columns import describe_detection
 
-        if (columns := describe_detection(reading, found, labelled=labelled)) is not None:
+        columns = describe_detection(reading, detected, labelled=labelled)
+        if columns is not None:
             messages.notify(f"{paths[0]}: {columns}")
-    if labelled or found.has_columns:
-        for unusual in find_corpus_warnings(paths, reading, found):
-            messages.warn(unusual.line)
-    return found
+    if labelled or detected.has_columns:
+        for finding in find_corpus_warnings(paths, reading, detected):
+            messages.warn(finding.line)
+    return detected
 
 
-def _say_kind(paths: Sequence[str], found: Reading, *, labelled: bool) -> None:
-    """Say as what documents are read by the names of their files, and what they look like if that is text."""
-    if found.document in ("mail", "html") and not found.layout.is_mail:
+def _report_document_kind(paths: Sequence[str], reading: Reading, *, labelled: bool) -> None:
+    """Print the kind of documents that was detected from the names of their files.
+
+    Warn of files that are read as text although they look like another kind.
+    """
+    if reading.document in ("mail", "html") and not reading.layout.is_mail:
         messages.notify(
-            f"{paths[0]}: by their names, all files are {found.document}; if not, give --document "
-            "text"
+            f"{paths[0]}: by their names, all files are {reading.document}; if not, give "
+            "--document text"
         )
-    elif found.document == KIND_BY_NAME:
+    elif reading.document == KIND_BY_NAME:
+        kinds = ", ".join(f"{suffix} as {kind}" for suffix, kind in KINDS_BY_SUFFIX.items())
         messages.notify(
-            f"{paths[0]}: each file is read by its name, "
-            f"{', '.join(f'{suffix} as {kind}' for suffix, kind in KINDS_BY_SUFFIX.items())}; if "
-            "not, give --document"
+            f"{paths[0]}: each file is read by its name, {kinds}; if not, give --document"
         )
-    if labelled and found.layout.has_file_per_document and found.document in ("text", KIND_BY_NAME):
+    may_be_text = reading.document in ("text", KIND_BY_NAME)
+    if labelled and reading.layout.has_file_per_document and may_be_text:
         for path in paths:
-            for unusual in find_folder_kind_warnings(path):
-                messages.warn(f"{path}: {unusual.line}")
+            for finding in find_folder_kind_warnings(path):
+                messages.warn(f"{path}: {finding.line}")
 
 
 def choose_document_reading(
     model: TextClassifier, documents: DocumentOptions, *, lines: bool = False
 ) -> Reading:
-    """Return how to read documents: like the training documents, without weights, unless options say otherwise; raise as `choose_reading`.
+    """Return how to read documents for a model: like its training documents, without weights.
 
-    Say if they have another format than those of training, and warn of paths that their names show to have yet another.
-    ``lines``: lines of standard input are documents as they stand, unless an option names a format or a column.
+    Options take precedence. With ``lines``, each line of standard input is a document, unless an
+    option names a format or a column. A notice or a warning is printed if the format differs from
+    the training documents. Raise `UsageError` if the model cannot be applied to these documents.
     """
     if documents.text and model.reading.is_counted:
         raise UsageError(
             "--text is for models of texts, and this one was trained on counted features",
             hint="give a file of them",
         )
-    given = documents.reading
-    reading = choose_reading(model.reading, documents.paths, given.values).unweighted
+    options = documents.reading
+    reading = choose_reading(model.reading, documents.paths, options.values).unweighted
     if lines:
-        return replace(reading, format=_format_of_lines(given, reading))
-    if "format" not in given:
-        _say_other_format(model.reading, reading, documents.paths)
+        return replace(reading, format=_choose_line_format(options, reading))
+    if "format" not in options:
+        _report_other_format(model.reading, reading, documents.paths)
     return reading
 
 
-def _say_other_format(trained: Reading, reading: Reading, paths: Sequence[str]) -> None:
-    """Say if documents have another format than those of training, and warn of paths that look like yet another."""
-    found = reading.format
-    before = trained.layout
-    now = reading.layout
-    are_alike = (before.has_columns and now.has_columns) or (
-        before.has_file_per_document and now.has_file_per_document
-    )
-    if trained.format not in (found, "auto") and not are_alike:
-        shown = "one document" if found == "dir" and not os.path.isdir(paths[0]) else found
+def _report_other_format(trained: Reading, reading: Reading, paths: Sequence[str]) -> None:
+    """Print a notice if documents have another format than the training documents.
+
+    Warn of the first path that seems to have yet another format.
+    """
+    have_columns = trained.layout.has_columns and reading.layout.has_columns
+    are_files = trained.layout.has_file_per_document and reading.layout.has_file_per_document
+    is_same = trained.format in (reading.format, "auto")
+    if not (is_same or have_columns or are_files):
+        is_document = reading.format == "dir" and not os.path.isdir(paths[0])
+        description = "one document" if is_document else reading.format
         messages.notify(
-            f"{paths[0]}: read as {shown}, not as {trained.format} like the training documents; if "
-            "not, give --format"
+            f"{paths[0]}: read as {description}, not as {trained.format} like the training "
+            "documents; if not, give --format"
         )
-    other = next(
-        (path for path in paths[1:] if detect_format_by_name(path) not in (None, "dir", found)),
-        None,
-    )
-    if other is not None:
-        messages.warn(
-            f"{other}: read as {found} like {paths[0]}, but it looks like {detect_format_by_name(other)}; "
-            "give it alone, or --format"
-        )
+    for path in paths[1:]:
+        path_format = detect_format_by_name(path)
+        if path_format not in (None, "dir", reading.format):
+            messages.warn(
+                f"{path}: read as {reading.format} like {paths[0]}, but it looks like "
+                f"{path_format}; give it alone, or --format"
+            )
+            return
 
 
 TABLE_PARAMETERS = ("text_column", "id_column", "header", "delimiter")
-"""Parameters of reading that say that a line of ``--lines`` has columns."""
+"""Reading parameters that mean, with ``--lines``, that a line has columns."""
 
 
-def _format_of_lines(given: ExplicitSettings[Reading], reading: Reading) -> str:
-    """Return the format of the lines of ``--lines``; raise `UsageError` for one that has no document in each line."""
-    file_format = given.complete_settings.format
+def _choose_line_format(options: ExplicitSettings[Reading], reading: Reading) -> str:
+    """Return the format of the lines of ``--lines``.
+
+    Raise `UsageError` for a format without a document in each line.
+    """
+    file_format = options.complete_settings.format
     if file_format == "auto":
-        names_columns = any(name in given for name in TABLE_PARAMETERS)
+        names_columns = any(name in options for name in TABLE_PARAMETERS)
         file_format = reading.format if names_columns else "lines"
     if file_format == "auto" or not (
         FORMATS[file_format].has_line_per_document or FORMATS[file_format].has_columns
@@ -348,7 +375,7 @@ def open_documents(
     columns: Sequence[str] = (),
     progress: bool = True,
 ) -> CommandCorpus:
-    """Return documents that are read as `choose_document_reading` says."""
+    """Return the corpus of documents for a model, read as `choose_document_reading` decides."""
     return CommandCorpus(
         documents,
         choose_document_reading(model, documents),
@@ -359,16 +386,22 @@ def open_documents(
 
 
 def choose_training_rows(training: Sequence[str], test: DocumentOptions) -> str | None:
-    """Return which rows of ``--training`` are read: of a file that is the test corpus too, those that ``--where`` does not choose."""
-    return negate_condition(test.where) if test.where and {*training} & {*test.paths} else None
+    """Return the condition for rows of the corpus of ``--training``; None for all rows.
+
+    If training and test rows are in the same file, training has the rows that ``--where`` excludes.
+    """
+    if test.where and not set(training).isdisjoint(test.paths):
+        return negate_condition(test.where)
+    return None
 
 
 def make_leak_watch(
     model: TextClassifier, test: DocumentOptions, training: tuple[str, ...]
 ) -> LeakChecker:
-    """Return what checks test documents against the corpus of ``--training``, which is read here, or else against the model's sample.
+    """Return a check of test documents against training documents.
 
-    Raises `UsageError` if both corpora are standard input.
+    The corpus of ``--training`` is read here. If it is empty, the sample in the model takes its
+    place. Raise `UsageError` if both corpora are standard input.
     """
     from nbtext.evaluation.leakage import LeakChecker
 
@@ -376,22 +409,24 @@ def make_leak_watch(
         return LeakChecker(model)
     if "-" in training and "-" in test.paths:
         raise UsageError("standard input cannot be both the test and the training corpus")
-    learnt = replace(test, paths=training, relabel=None, where=choose_training_rows(training, test))
-    documents = CommandCorpus(learnt, model.reading.unweighted, labelled=True)
+    options = replace(
+        test, paths=training, relabel=None, where=choose_training_rows(training, test)
+    )
+    documents = CommandCorpus(options, model.reading.unweighted, labelled=True)
     watch = LeakChecker(model, documents.iter_readable())
     documents.report_notices()
     return watch
 
 
 class CommandCounts(NamedTuple):
-    """A labelled corpus as counts, and the settings by which it was counted."""
+    """The counts of a labelled corpus, and how they were made."""
 
     corpus: CountedCorpus
     settings: Settings
-    """Arguments for `nbtext.model.training.learn`."""
+    """Settings for `nbtext.model.training.learn`."""
     analysis: Analysis
     source: CommandCorpus
-    """Says what was noticed, when the results are there."""
+    """The corpus that was read. Call its `report_notices` when the results are printed."""
 
 
 def read_and_count(
@@ -401,37 +436,42 @@ def read_and_count(
     note: Callable[[Document], object] | None = None,
     columns: Sequence[str] = (),
 ) -> CommandCounts:
-    """Read and count a labelled corpus, with a note of each document, by default its ``columns``; raise what `nbtext train` raises for its options and documents."""
+    """Read and count a labelled corpus, without training a model.
+
+    ``note`` computes what is stored for each document, by default its ``columns``. Raise the errors
+    of `nbtext train` for invalid options and documents.
+    """
     from nbtext.fitted_model import require_trainable
     from nbtext.model.parallel_corpus import count_corpus, note_columns
 
-    model, arguments = make_untrained_model(documents, settings)
+    model, training_settings = make_untrained_model(documents, settings)
     source = CommandCorpus(documents, model.reading, labelled=True, columns=columns)
     corpus = count_corpus(model.analysis, source, jobs, note=note or note_columns)
-    require_trainable(
-        arguments, corpus.counts.labelled_statistics
-    )  # raises now what it would raise in every fold
-    return CommandCounts(corpus, arguments, model.analysis, source)
+    # Fail now, not in the first fold.
+    require_trainable(training_settings, corpus.counts.labelled_statistics)
+    return CommandCounts(corpus, training_settings, model.analysis, source)
 
 
 def warn_small_classes(table: CountTable, n_folds: int) -> None:
-    """Warn of classes that cannot be in every fold."""
-    least = n_folds * table.unit
-    small = [
+    """Warn of classes with fewer documents than folds, which cannot be in every fold."""
+    class_documents = table.class_documents.tolist()
+    small_classes = [
         label
-        for label, n in zip(table.classes, table.class_documents.tolist(), strict=True)
-        if n < least
+        for label, n in zip(table.classes, class_documents, strict=True)
+        if n < n_folds * table.unit
     ]
-    if small:
-        messages.warn(
-            f"classes with fewer documents than there are folds: {join_names(small, messages.MAX_LISTED)}"
-        )
+    if small_classes:
+        names = join_names(small_classes, messages.MAX_LISTED)
+        messages.warn(f"classes with fewer documents than there are folds: {names}")
 
 
 def make_untrained_model(
     documents: DocumentOptions, settings: ExplicitSettings[Settings], *, labelled: bool = True
 ) -> tuple[TextClassifier, Settings]:
-    """Return a model as the options say, to be trained on the documents, and its settings as `nbtext.model.training.learn` takes them."""
+    """Return a model to train on the documents, and its settings.
+
+    The settings are complete for `nbtext.model.training.learn`: words are resolved to terms.
+    """
     from nbtext.counts.counting import check_word_settings
     from nbtext.model import TextClassifier
     from nbtext.model.training import require_words_or_categories, resolve_smoothing_terms
@@ -444,24 +484,28 @@ def make_untrained_model(
     return model, resolve_smoothing_terms(model.analysis)
 
 
-def _refuse_options_of_mail(given: ExplicitSettings[Reading], reading: Reading) -> None:
-    """Raise `UsageError` for options that were typed and mean nothing, because documents are no mail."""
+def _require_mail_for_mail_options(options: ExplicitSettings[Reading], reading: Reading) -> None:
+    """Raise `UsageError` for typed options of mail if the documents are not mail."""
     if reading.document in ("mail", KIND_BY_NAME):
         return
     for name in MAIL_PARAMETERS:
-        if name in given.typed_names and given.raw_values[name]:
+        if name in options.typed_names and options.raw_values[name]:
+            option = PARAMETERS_BY_NAME[name].display_name
             raise UsageError(
-                f"{PARAMETERS_BY_NAME[name].display_name} is for mail, and these documents are {reading.document}",
+                f"{option} is for mail, and these documents are {reading.document}",
                 hint="give --document mail, or leave it out",
             )
 
 
-def make_analysis(given: ExplicitSettings[Settings], reading: Reading) -> Analysis:
-    """Return how the options say that documents are counted without a model, read in this way; raise `UsageError` for counted features."""
+def make_analysis(options: ExplicitSettings[Settings], reading: Reading) -> Analysis:
+    """Return the analysis that the options define, for documents without a model.
+
+    Raise `UsageError` for counted features.
+    """
     from nbtext.counts.counting import Analysis, check_word_settings
     from nbtext.text.surface_forms import PAIRS
 
-    settings = replace(given.complete_settings, reading=reading)
+    settings = replace(options.complete_settings, reading=reading)
     check_word_settings(settings)
     return Analysis.from_settings(settings).with_choices(
         keep_stop_words=False, segmentations=(PAIRS,)
@@ -469,9 +513,10 @@ def make_analysis(given: ExplicitSettings[Settings], reading: Reading) -> Analys
 
 
 def check_output_file(path: str | None, option: str, inputs: Sequence[str | None]) -> None:
-    """Raise `UsageError` or `PathError` if an option names a file that cannot be written, or is read, or would lie among documents of a class.
+    """Raise `UsageError` or `PathError` if the file of an option cannot be written.
 
-    None stands for options that are not given.
+    The file must not be one of the inputs, or lie among the documents of a class. None stands for
+    an option that is not given.
     """
     from nbtext.store.atomic import check_replaceable
 
@@ -484,18 +529,25 @@ def check_output_file(path: str | None, option: str, inputs: Sequence[str | None
 def require_distinct_output(
     output: str, inputs: Sequence[str | None], option: str = "--model"
 ) -> None:
-    """Raise `UsageError` if the file to be written is one of those to be read, or would lie among the documents of a class."""
-    from pathlib import Path
-
-    target = Path(os.path.realpath(output))
-    for path in (each for each in inputs if each is not None):
-        source = Path(os.path.realpath(path))
-        within = (
-            target.relative_to(source).parts
-            if path != "-" and target.is_relative_to(source)
-            else (".",)
-        )
-        if len(within) != 1 and not any(part.startswith(".") for part in within):
+    """Raise `UsageError` if the output is one of the inputs, or lies among documents of a class."""
+    for path in inputs:
+        if path is not None and _would_be_read(output, path):
             raise UsageError(
                 f"{output} would be read and overwritten", hint=f"choose another {option}"
             )
+
+
+def _would_be_read(output: str, corpus: str) -> bool:
+    """Return True if the output is the corpus itself, or a file that is read in its folders.
+
+    Files directly in the folder of the corpus, and hidden files, are not read.
+    """
+    from pathlib import Path
+
+    target = Path(os.path.realpath(output))
+    source = Path(os.path.realpath(corpus))
+    if corpus == "-" or not target.is_relative_to(source):
+        return False
+    names = target.relative_to(source).parts
+    is_hidden = any(name.startswith(".") for name in names)
+    return len(names) != 1 and not is_hidden

@@ -1,9 +1,10 @@
-"""`nbtext help`: texts on topics, one file each in the folder ``topics``, and the help of commands."""
+"""`nbtext help`: texts on topics (files in the folder ``topics``), and the help of commands."""
 
 from __future__ import annotations
 
 import sys
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,9 @@ from nbtext.cli import declarations
 from nbtext.cli.config import describe_defaults, find_program
 from nbtext.errors import UsageError
 from nbtext.fast_dataclasses import dataclass
+
+if TYPE_CHECKING:
+    from nbtext.settings import Parameter
 
 TOPICS = {
     "formats": "how a corpus may be laid out",
@@ -27,19 +31,16 @@ TOPICS = {
 }
 
 
-def _suggest(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    return [
-        name
-        for name in ("commands", *TOPICS, *find_program(context).list_commands(context))
-        if name.startswith(incomplete)
-    ]
+def _suggest_topics(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    names = ("commands", *TOPICS, *find_program(context).list_commands(context))
+    return [name for name in names if name.startswith(incomplete)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class HelpOptions:
     """The argument of this command."""
 
-    topic: str | None = declarations.argument(required=False, shell_complete=_suggest)
+    topic: str | None = declarations.argument(required=False, shell_complete=_suggest_topics)
 
 
 @declarations.command("help", shared=(declarations.COLOR_OPTION, declarations.LOG_FORMAT_OPTION))
@@ -55,65 +56,84 @@ def command(options: HelpOptions) -> None:
     context = click.get_current_context()
     topic = options.topic
     if topic is None:
-        width = max(map(len, TOPICS))
-        lines = [
-            f"  nbtext help {name.ljust(width)}  {meaning}" for name, meaning in TOPICS.items()
-        ]
-        text = declarations.wrap_to_terminal(
-            "\n".join(
-                [
-                    "Topics:",
-                    *lines,
-                    "",
-                    "nbtext help COMMAND is nbtext COMMAND --help; nbtext help commands lists all.",
-                ]
-            )
-        )
+        text = _list_topics()
     elif topic in TOPICS:
-        text = declarations.wrap_to_terminal(read_topic(topic))
-        if topic == "config":
-            text += f"\n{describe_defaults(context, sys.argv[1:])}"
-        if topic == "settings":
-            text += f"\n{declarations.wrap_to_terminal(describe_rare_settings())}"
-    elif topic == "commands":
-        root = context.find_root()
-        root.meta[declarations.HELP_ALL_KEY] = True
-        text = root.get_help()
-    elif (found := find_program(context).get_command(context, topic)) is not None:
-        text = found.get_help(click.Context(found, info_name=topic, parent=context.find_root()))
+        text = _get_topic_text(topic, context)
     else:
-        from nbtext.cli.synonyms import suggest_command
-
-        near = suggest_command(topic, [*TOPICS, *find_program(context).list_commands(context)])
-        raise UsageError(
-            f"there is no topic or command {topic!r}{near}", hint=f"topics are {', '.join(TOPICS)}"
-        )
+        text = _get_command_help(topic, context)
     sys.stdout.write(text.rstrip("\n") + "\n")
 
 
-def describe_rare_settings() -> str:
-    """Return the settings that ``--set`` takes, those of reading and then those of training, from their declarations."""
-    from textwrap import fill
+def _list_topics() -> str:
+    """Return the names of all topics with their meanings."""
+    width = max(map(len, TOPICS))
+    lines = [
+        "Topics:",
+        *(f"  nbtext help {name.ljust(width)}  {meaning}" for name, meaning in TOPICS.items()),
+        "",
+        "nbtext help COMMAND is nbtext COMMAND --help; nbtext help commands lists all.",
+    ]
+    return declarations.wrap_to_terminal("\n".join(lines))
 
+
+def _get_topic_text(topic: str, context: click.Context) -> str:
+    """Return the text on a topic. Some topics end with the current defaults, or the settings."""
+    text = declarations.wrap_to_terminal(read_topic(topic))
+    if topic == "config":
+        text += f"\n{describe_defaults(context, sys.argv[1:])}"
+    if topic == "settings":
+        text += f"\n{declarations.wrap_to_terminal(describe_rare_settings())}"
+    return text
+
+
+def _get_command_help(name: str, context: click.Context) -> str:
+    """Return the help of a command, or of all for ``commands``; raise `UsageError` for others."""
+    root = context.find_root()
+    if name == "commands":
+        root.meta[declarations.HELP_ALL_KEY] = True
+        return root.get_help()
+
+    program = find_program(context)
+    command = program.get_command(context, name)
+    if command is not None:
+        return command.get_help(click.Context(command, info_name=name, parent=root))
+
+    from nbtext.cli.synonyms import suggest_command
+
+    question = suggest_command(name, [*TOPICS, *program.list_commands(context)])
+    raise UsageError(
+        f"there is no topic or command {name!r}{question}", hint=f"topics are {', '.join(TOPICS)}"
+    )
+
+
+def describe_rare_settings() -> str:
+    """Return the settings of ``--set``, first of reading and then of training, with meanings."""
     from nbtext.settings import READING, TRAINING
 
-    parts = []
-    for title, table in (("Of reading documents:", READING), ("Of training:", TRAINING)):
-        parts.append(title)
-        for parameter in table:
-            if parameter.is_rare:
-                head = f"  {parameter.key}={parameter.value_hint}"
-                if parameter.default is not None:
-                    head += f"   by default {parameter.format_value(parameter.default)}"
-                text = fill(
-                    parameter.meaning,
-                    80,
-                    initial_indent="      ",
-                    subsequent_indent="      ",
-                    break_on_hyphens=False,
-                )
-                parts.append(f"{head}\n{text}")
-    return "\n\n".join(parts) + "\n"
+    paragraphs = []
+    for title, parameters in (("Of reading documents:", READING), ("Of training:", TRAINING)):
+        paragraphs.append(title)
+        paragraphs += [
+            _describe_setting(parameter) for parameter in parameters if parameter.is_rare
+        ]
+    return "\n\n".join(paragraphs) + "\n"
+
+
+def _describe_setting(parameter: Parameter) -> str:
+    """Return a line with name, values and default of a setting, and its meaning indented below."""
+    from textwrap import fill
+
+    head = f"  {parameter.key}={parameter.value_hint}"
+    if parameter.default is not None:
+        head += f"   by default {parameter.format_value(parameter.default)}"
+    meaning = fill(
+        parameter.meaning,
+        80,
+        initial_indent="      ",
+        subsequent_indent="      ",
+        break_on_hyphens=False,
+    )
+    return f"{head}\n{meaning}"
 
 
 def read_topic(topic: str) -> str:

@@ -1,4 +1,4 @@
-"""The command `nbtext`: finds the sub-command, and turns failures into a line on standard error and an exit status."""
+"""The command `nbtext`: find the subcommand, and turn failures into one line and an exit status."""
 
 from __future__ import annotations
 
@@ -63,32 +63,42 @@ COMMAND_GROUPS = {
         "completion": "Print the script for completion in a shell.",
     },
 }
-"""The line of each command, in the groups and the order of the help. `nbtext` alone shows the lines of the first group, and names the others."""
+"""The summary of each command, by group, in the order of the help.
+
+`nbtext` without arguments prints the first group with summaries, and the names of all others.
+"""
 
 OLD_COMMANDS = ("why-not",)
-"""Commands that go on working unseen: explain --why-not does the same."""
+"""Commands that still work but are not listed; explain --why-not replaces this one."""
 
 COMMAND_SUMMARIES = {
-    name: line for commands in COMMAND_GROUPS.values() for name, line in commands.items()
+    name: summary for commands in COMMAND_GROUPS.values() for name, summary in commands.items()
 }
-_KNOWN = (*COMMAND_SUMMARIES, *OLD_COMMANDS)
+_COMMAND_NAMES = (*COMMAND_SUMMARIES, *OLD_COMMANDS)
+
 INTERNAL_ERROR_STATUS = NbtextError.exit_status
-THREADS_OF_BLAS = (
+
+BLAS_THREAD_VARIABLES = (
     "OPENBLAS_NUM_THREADS",
     "OMP_NUM_THREADS",
     "MKL_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
-"""Variables of OpenBLAS, OpenMP, MKL and Accelerate, set before numpy is imported. Several threads round otherwise than one, so the bytes of a
-`gaussian` model would depend on the machine. Threads also make numpy start later, and on a busy machine they wait for each other: two took eight times
-as long as one for 60,000 x 110 numbers."""
+"""Environment variables of OpenBLAS, OpenMP, MKL and Accelerate, set before numpy is imported.
+
+With several threads the rounding, and so the bytes of a `gaussian` model, depends on the machine.
+Threads also slow down the import of numpy, and on a busy machine they wait for each other.
+"""
 
 AVX512_FEATURES = "X86_V4 AVX512_ICL AVX512_SKX AVX512_CLX AVX512_CNL"
-"""AVX-512 for ``NPY_DISABLE_CPU_FEATURES``, by the names of numpy 2.4 and of older ones, which warn of names that are not theirs."""
+"""AVX-512 for ``NPY_DISABLE_CPU_FEATURES``, by its names in numpy 2.4 and in older versions.
+
+numpy warns of names of other versions.
+"""
 
 
 class Commands(click.Group):
-    """Sub-commands, each imported from a file of its name when it is used."""
+    """The group of all commands. Each is imported from the module of its name when it is used."""
 
     def list_commands(self, _: click.Context) -> list[str]:
         """Return the names in the order of the help."""
@@ -96,37 +106,35 @@ class Commands(click.Group):
 
     def get_command(self, _: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of this name, or None."""
-        if cmd_name not in _KNOWN:
+        if cmd_name not in _COMMAND_NAMES:
             return None
         return import_module(f"nbtext.cli.{cmd_name.replace('-', '_')}").command
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write a screen of 24 lines, or with `EVERYTHING` all commands and options; no command is imported for it."""
-        paint = get_painter()
-        every_day = next(iter(COMMAND_GROUPS))
-        everything = HELP_ALL_KEY in ctx.meta
-        width = max(map(len, COMMAND_SUMMARIES if everything else COMMAND_GROUPS))
+        """Write the help without importing any command.
+
+        It fits a screen of 24 lines. With `HELP_ALL_KEY` it lists all commands and options.
+        """
+        shows_all = HELP_ALL_KEY in ctx.meta
+        first_group, *other_groups = COMMAND_GROUPS
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
-        for group, commands in COMMAND_GROUPS.items():
-            if everything or group == every_day:
-                with formatter.section(paint(group, bold=True)):
-                    formatter.write_dl(
-                        [
-                            (paint(name.ljust(width), fg="cyan"), line)
-                            for name, line in commands.items()
-                        ]
-                    )
-        if everything:
+        if shows_all:
+            width = max(map(len, COMMAND_SUMMARIES))
+            for group in COMMAND_GROUPS:
+                _write_summaries(group, width, formatter)
             click.Command.format_options(self, ctx, formatter)
             return
+
+        paint = get_painter()
+        width = max(map(len, COMMAND_GROUPS))
+        _write_summaries(first_group, width, formatter)
         formatter.write_paragraph()
         with formatter.indentation():
-            rest = (item for item in COMMAND_GROUPS.items() if item[0] != every_day)
             formatter.write_dl(
                 [
-                    (paint(group.ljust(width), bold=True), ", ".join(commands))
-                    for group, commands in rest
+                    (paint(group.ljust(width), bold=True), ", ".join(COMMAND_GROUPS[group]))
+                    for group in other_groups
                 ]
             )
         formatter.write_paragraph()
@@ -137,8 +145,8 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Resolve as click does, and suggest names that are near a mistyped one."""
-        if args[0] not in _KNOWN and not args[0].startswith("-"):
+        """Resolve the command like click. The error for an unknown name suggests similar names."""
+        if args[0] not in _COMMAND_NAMES and not args[0].startswith("-"):
             from nbtext.cli.synonyms import suggest_command
 
             raise click.UsageError(
@@ -148,9 +156,21 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
-# Click passes it.
-def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa: FBT001
-    if wanted and not ctx.resilient_parsing:
+def _write_summaries(group: str, width: int, formatter: click.HelpFormatter) -> None:
+    """Write the section of a group, with names of this width."""
+    paint = get_painter()
+    with formatter.section(paint(group, bold=True)):
+        formatter.write_dl(
+            [
+                (paint(name.ljust(width), fg="cyan"), summary)
+                for name, summary in COMMAND_GROUPS[group].items()
+            ]
+        )
+
+
+# Click passes the value by position.
+def _show_version(ctx: click.Context, _: click.Parameter, is_set: bool) -> None:  # noqa: FBT001
+    if is_set and not ctx.resilient_parsing:
         from nbtext.version import __version__
 
         click.echo(f"nbtext, version {__version__}")
@@ -184,8 +204,8 @@ nbtext.params += [COLOR_OPTION, LOG_FORMAT_OPTION]
 
 
 def main() -> NoReturn:
-    """Run the command line and end the process with the exit status of the contract."""
-    os.environ.update(dict.fromkeys(THREADS_OF_BLAS, "1"))
+    """Run the command line, and end the process with its exit status."""
+    os.environ.update(dict.fromkeys(BLAS_THREAD_VARIABLES, "1"))
     if not sys.warnoptions:
         with contextlib.suppress(OSError), open("/proc/cpuinfo", "rb") as processors:
             if is_zen_4(processors.read(1024)):
@@ -193,40 +213,35 @@ def main() -> NoReturn:
     status = run(sys.argv[1:])
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stderr.flush()
-    os._exit(
-        status
-    )  # all is flushed; freeing a hundred thousand strings would cost a tenth of a second
+    # A normal exit would free all strings one by one, which takes up to 0.1 s.
+    os._exit(status)
 
 
 def is_zen_4(processor: bytes) -> bool:
-    """Return whether a processor, by what Linux says of it, is of AMD's family 25, Zen 3 and 4: Zen 3 has no AVX-512, and Zen 4 sorts six times faster without.
+    """Return True for a processor of AMD's family 25 (Zen 3 and 4), by its entry in /proc/cpuinfo.
 
-    A number takes 4 ns in numpy's sort with AVX2 and 25 with AVX-512, whose stores of chosen lanes are slow there (numpy/x86-simd-sort, issue 6).
+    numpy sorts about six times slower with AVX-512 than with AVX2 on Zen 4, where compressing
+    stores are slow (numpy/x86-simd-sort, issue 6). Zen 3 has no AVX-512.
     """
     return b"AuthenticAMD" in processor and b"cpu family\t: 25\n" in processor
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command line; return the exit status."""
+    """Run the command line, and return the exit status."""
     _prepare_streams()
     set_log_format(arguments)
     if not sys.warnoptions:
-        warnings.simplefilter("ignore")  # what packages tell developers
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if (
-            signal.getsignal(number) is signal.SIG_DFL
-        ):  # leave it alone where it is ignored, as under nohup
-            signal.signal(number, _exit_by_signal)
+        warnings.simplefilter("ignore")  # warnings of packages are for developers
+    _handle_signals()
     if sys.stdout is None:
-        return _status_of(
-            PathError("cannot write: it is closed", where="standard output"), debug=False
-        )
+        output_error = PathError("cannot write: it is closed", where="standard output")
+        return _report_failure(output_error, debug=False)
     try:
         status = _invoke(arguments)
         sys.stdout.flush()
     except BaseException as problem:  # noqa: BLE001 - the last place that can make a line of it
         clear_progress()
-        status = _status_of(problem, debug="--debug" in arguments)
+        status = _report_failure(problem, debug="--debug" in arguments)
         try:
             sys.stdout.flush()
         except OSError:
@@ -234,25 +249,34 @@ def run(arguments: list[str]) -> int:
     return status if isinstance(status, int) else 0
 
 
+def _handle_signals() -> None:
+    """Exit in the normal way on SIGTERM and SIGHUP, unless they are ignored, as under nohup."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _exit_by_signal)
+
+
 def _invoke(arguments: list[str]) -> object:
-    """Invoke the command; `nbtext.main` would turn a closed pipe and Ctrl-C into exits of its own."""
+    """Invoke the command.
+
+    `nbtext.main` is only used for completion: it handles a closed pipe and Ctrl-C itself.
+    """
     if "_NBTEXT_COMPLETE" in os.environ:  # a shell asks for completions
-        import_module("nbtext.cli.completion")  # which makes bash's of its own
+        import_module("nbtext.cli.completion")  # registers its own classes for the shells
         return nbtext.main(arguments, prog_name="nbtext")
     try:
         with nbtext.make_context("nbtext", list(arguments)) as context:
             return nbtext.invoke(context)
-    except click.exceptions.Exit as done:
-        return done.exit_code
+    except click.exceptions.Exit as problem:
+        return problem.exit_code
 
 
 # A status for each kind of failure.
-def _status_of(problem: BaseException, *, debug: bool) -> int:  # noqa: PLR0911
-    """Say what went wrong, in one line, and return its exit status."""
+def _report_failure(problem: BaseException, *, debug: bool) -> int:  # noqa: PLR0911
+    """Print what went wrong in one line, and return the exit status."""
     match problem:
-        case (
-            BrokenPipeError() | SystemExit(__context__=BrokenPipeError())
-        ):  # rich makes an exit of it
+        # rich turns a broken pipe into an exit.
+        case BrokenPipeError() | SystemExit(__context__=BrokenPipeError()):
             _abandon_standard_output()
             return 128 + signal.SIGPIPE
         case SystemExit():
@@ -260,12 +284,13 @@ def _status_of(problem: BaseException, *, debug: bool) -> int:  # noqa: PLR0911
         case KeyboardInterrupt() | click.Abort():
             return 128 + signal.SIGINT
         case click.ClickException():
-            _say_wrong_usage(problem)
+            _report_wrong_usage(problem)
             return problem.exit_code
         case NbtextError():
             emit_error(problem)
             return problem.exit_status
-    if (failure := _failure_of_the_system(problem)) is not None:
+    failure = _convert_system_error(problem)
+    if failure is not None:
         emit_error(failure)
         return failure.exit_status
     if debug:
@@ -280,43 +305,47 @@ def _status_of(problem: BaseException, *, debug: bool) -> int:  # noqa: PLR0911
     return INTERNAL_ERROR_STATUS
 
 
-def _failure_of_the_system(problem: BaseException | None) -> PathError | None:
-    """Return the error for what the operating system could not do; None for another kind of problem."""
+def _convert_system_error(problem: BaseException | None) -> PathError | None:
+    """Return a `PathError` for a failure of the operating system; None for other problems."""
     if isinstance(problem, OSError):
-        return _failure_of_a_file(problem)
+        return _convert_file_error(problem)
     if isinstance(problem, MemoryError):
         return PathError("out of memory")
-    # A library cannot be loaded, as when too many files are open; numpy wraps its error in others.
+    # A library may fail to load, for example with too many open files. numpy wraps that error.
     while isinstance(problem, Exception):
-        if isinstance(problem, ImportError) and (problem.path or "").endswith(
-            tuple(EXTENSION_SUFFIXES)
-        ):
-            return PathError(
-                f"cannot load it: {str(problem).removeprefix(f'{problem.path}: ')}",
-                where=problem.path,
-            )
+        if isinstance(problem, ImportError) and _is_extension(problem.path):
+            message = str(problem).removeprefix(f"{problem.path}: ")
+            return PathError(f"cannot load it: {message}", where=problem.path)
         problem = problem.__cause__ or problem.__context__
     return None
 
 
-def _failure_of_a_file(problem: OSError) -> PathError:
-    """Return the error for a file that could not be read or written; the system names none that was open already, such as standard output."""
-    what = describe_os_error(problem)
+def _is_extension(path: str | None) -> bool:
+    """Return True for the path of a compiled module."""
+    return path is not None and path.endswith(tuple(EXTENSION_SUFFIXES))
+
+
+def _convert_file_error(problem: OSError) -> PathError:
+    """Return a `PathError` for a file that could not be read or written.
+
+    The system does not name a file that was open before, such as standard output.
+    """
+    description = describe_os_error(problem)
     if problem.filename:
-        return PathError(f"cannot use it: {what}", where=str(problem.filename))
+        return PathError(f"cannot use it: {description}", where=str(problem.filename))
     if _has_no_directory():
         return PathError("the working directory is gone", hint="change to one that is there")
-    # Whoever writes other files says their names.
+    # Errors of other files that are written have a name, so a full disk means standard output.
     is_output = problem.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
     try:
-        # What could not be written is still there, unless it was much, and cannot be written now.
+        # Output that could not be written is mostly still in the buffer, and fails again.
         sys.stdout.flush()
     except OSError:
         is_output = True
     if is_output:
         _abandon_standard_output()
-        return PathError(f"cannot write: {what}", where="standard output")
-    return PathError(f"cannot read or write: {what}")
+        return PathError(f"cannot write: {description}", where="standard output")
+    return PathError(f"cannot read or write: {description}")
 
 
 def _has_no_directory() -> bool:
@@ -328,7 +357,8 @@ def _has_no_directory() -> bool:
     return False
 
 
-def _say_wrong_usage(problem: click.ClickException) -> None:
+def _report_wrong_usage(problem: click.ClickException) -> None:
+    """Print an error of click with a hint at the help of the command."""
     context = getattr(problem, "ctx", None)
     command = context.command_path if context else "nbtext"
     if isinstance(problem, click.exceptions.NoArgsIsHelpError):
@@ -341,52 +371,57 @@ def _say_wrong_usage(problem: click.ClickException) -> None:
         from nbtext.settings import REMOVED_OPTIONS
 
         name = problem.option_name
-        if instead := REMOVED_OPTIONS.get(name.lstrip("-").replace("-", "_")):
-            emit(f"there is no option {name} any more", hint=instead)
+        replacement = REMOVED_OPTIONS.get(name.lstrip("-").replace("-", "_"))
+        if replacement:
+            emit(f"there is no option {name} any more", hint=replacement)
             return
-        near = suggest_option(name, context.command, problem.possibilities or ()) if context else ""
-        message = f"No such option {name!r}{near}"
+        message = f"No such option {name!r}"
+        if context:
+            message += suggest_option(name, context.command, problem.possibilities or ())
     else:
         message = problem.format_message().rstrip(".").replace("\n", " ")
     emit(message, hint=f"see {command} --help")
 
 
-ANY_TEXT = "nbtext.any_text"
-"""A way to treat errors of encoding: bytes that are not text pass through, as with surrogateescape, and half a character is written as its code."""
+ENCODING_ERROR_HANDLER = "nbtext.any_text"
+"""Name of a handler of encoding errors, for output that is not valid text.
+
+Bytes that could not be decoded are written as they were, as with surrogateescape. Other lone
+surrogates are written as their code.
+"""
 
 
-def _as_bytes_or_code(problem: UnicodeError) -> tuple[bytes, int]:
-    """Return the bytes of a character that UTF-8 has not, and where to go on."""
+def _encode_surrogate(problem: UnicodeError) -> tuple[bytes, int]:
+    """Return the bytes for a character that UTF-8 cannot encode, and the next position."""
     if not isinstance(problem, UnicodeEncodeError):
         raise problem
     code = ord(problem.object[problem.start])
     is_byte = 0xDC80 <= code <= 0xDCFF
-    written = bytes([code - 0xDC00]) if is_byte else b"\\u%04x" % code
-    return written, problem.start + 1
+    encoded = bytes([code - 0xDC00]) if is_byte else b"\\u%04x" % code
+    return encoded, problem.start + 1
 
 
-codecs.register_error(ANY_TEXT, _as_bytes_or_code)
+codecs.register_error(ENCODING_ERROR_HANDLER, _encode_surrogate)
 
 
 def _prepare_streams() -> None:
-    """Write the same bytes under every locale; names that are no text pass through."""
+    """Make output independent of the locale, and let names pass that are not valid text."""
     for stream, newline in ((sys.stdout, "\n"), (sys.stderr, None)):
         if stream is not None and hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", errors=ANY_TEXT, newline=newline)
+            stream.reconfigure(encoding="utf-8", errors=ENCODING_ERROR_HANDLER, newline=newline)
     if sys.stdout is not None and isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):
-        # PYTHONUNBUFFERED: a write that takes only a part, as into a pipe that closes, would pass
-        # for a whole one.
+        # With PYTHONUNBUFFERED a partial write, as into a closing pipe, would count as complete.
         sys.stdout = io.TextIOWrapper(
             io.BufferedWriter(sys.stdout.buffer),
             "utf-8",
-            ANY_TEXT,
+            ENCODING_ERROR_HANDLER,
             "\n",
             bool(sys.stdout.line_buffering),
         )
 
 
 def _abandon_standard_output() -> None:
-    """Keep the interpreter from flushing what cannot be written."""
+    """Redirect standard output to nowhere, so that the final flush of the interpreter succeeds."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 

@@ -1,8 +1,8 @@
-"""Files that options name, and what is read of them: numbers by class or term, seed words, costs."""
+"""Readers of files that options name: numbers by class or term, seed words, costs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from nbtext.errors import PathError, UsageError, format_quantity
 from nbtext.settings import DEFAULT_TERM
@@ -14,49 +14,51 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-LARGEST_NUMBER = 1e12
-"""The largest value of the training parameters that a file of numbers can replace."""
+MAX_NUMBER = 1e12
+"""The largest number in a file, as in the value of a parameter."""
 
 
-_KINDS = {
-    "class_prior": ("a class", "empirical", "uniform", "smoothed:A"),
-    "smoothing": ("a term", "auto", "evidence", "leave-one-out", "a number"),
+class _NumberFile(NamedTuple):
+    """A parameter whose value may be a file of numbers."""
+
+    noun: str
+    """What a number belongs to."""
+    names: tuple[str, ...]
+    """The values that are names."""
+    number_form: str
+    """The form of values that are numbers, for messages."""
+
+
+_NUMBER_FILES = {
+    "class_prior": _NumberFile("a class", ("empirical", "uniform"), "smoothed:A"),
+    "smoothing": _NumberFile("a term", ("auto", "evidence", "leave-one-out"), "a number"),
 }
-"""What a file has a number for, and the values that are no file."""
+"""The parameters that may be such a file, by name."""
 
 
 def read_parameter_value(name: str, value: object) -> object:
-    """Return the value of a training parameter; for the path of a file, its numbers by name, in order of its lines of a name, a tab and a number.
+    """Return the value of a training parameter, or the numbers in the file that it names.
 
-    Raise `UsageError` if it is neither a value nor a file, `PathError` for a file that cannot be read, and for pseudo-counts without that of all
-    other terms.
+    Each line of the file is a name, a tab and a number. The dict has the order of the lines. Raise
+    `UsageError` if a text is neither a value nor a file, and `PathError` if the file is unreadable
+    or invalid, or lacks the pseudo-count of all other terms.
     """
-    if name not in _KINDS or not isinstance(value, str):
+    if name not in _NUMBER_FILES or not isinstance(value, str):
         return value
-    what, *known = _KINDS[name]
-    is_amount = (
-        value.startswith("smoothed:")
-        if name == "class_prior"
-        else all(map(_is_number, value.split(",", 1)))
-    )
-    if value in known[:-1] or is_amount:
+    number_file = _NUMBER_FILES[name]
+    if value in number_file.names or _is_amount(name, value):
         return value
     try:
-        lines = _text(value).removesuffix("\n").split("\n")
+        lines = _read_text(value).removesuffix("\n").split("\n")
     except PathError as problem:
-        if not value or isinstance(problem.__context__, FileNotFoundError):
-            option = f"--{name.replace('_', '-')}"
-            raise UsageError(
-                f"{option} does not know {value!r}", hint=f"use {', '.join(known)} or a file"
-            ) from None
-        raise
-    numbers: dict[str, float] = {}
-    for place, line in enumerate(lines, 1):
-        term, tab, written = line.rpartition("\t")
-        if not tab or not _is_number(written) or not 0 <= float(written) <= LARGEST_NUMBER:
-            raise PathError(f"line {place} is not {what}, a tab and a number from 0", where=value)
-        if numbers.setdefault(term, float(written)) != float(written):
-            raise PathError(f"line {place} gives {term!r} a second number", where=value)
+        if value and not isinstance(problem.__context__, FileNotFoundError):
+            raise
+        accepted = ", ".join((*number_file.names, number_file.number_form))
+        raise UsageError(
+            f"--{name.replace('_', '-')} does not know {value!r}", hint=f"use {accepted} or a file"
+        ) from None
+
+    numbers = _parse_numbers(lines, number_file.noun, value)
     if name == "smoothing" and DEFAULT_TERM not in numbers:
         raise PathError(
             f"no line says what all other terms have, {DEFAULT_TERM!r}",
@@ -66,61 +68,95 @@ def read_parameter_value(name: str, value: object) -> object:
     return numbers
 
 
-def read_seeds(path: str, min_classes: int = 2) -> list[SeedTerm]:
-    """Return the seeds of a file with lines of a class, a tab and a word, or words of an n-gram, and if wanted a tab and a pseudo-count.
+def _is_amount(name: str, value: str) -> bool:
+    """Return True if the value is a number, or for a prior ``smoothed:A``."""
+    if name == "class_prior":
+        return value.startswith("smoothed:")
+    return all(_is_number(number) for number in value.split(",", 1))
 
-    ``!`` before a word makes it one against the class. The words are not terms yet. Raise `PathError` for a file that cannot be read, for a line
-    of another form, and if there are fewer than ``fewest`` classes.
-    """
-    from nbtext.counts.statistics import DEFAULT_SEED_PSEUDO_COUNT, MAX_SEED_PSEUDO_COUNT, SeedTerm
-    from nbtext.prediction.labels import LABEL_MARK
 
-    seeds = []
-    for place, line in enumerate(_text(path).splitlines(), 1):
-        if not line.strip():
-            continue
-        label, word, number = [*line.split("\t"), "", ""][:3]
-        amount = float(number or DEFAULT_SEED_PSEUDO_COUNT) if _is_number(number or "0") else 0.0
-        is_label = label and LABEL_MARK not in label
-        if not (is_label and word.strip("! ") and 0 < amount <= MAX_SEED_PSEUDO_COUNT):
+def _parse_numbers(lines: Sequence[str], noun: str, path: str) -> dict[str, float]:
+    """Return the numbers by name; raise `PathError` for an invalid line."""
+    numbers: dict[str, float] = {}
+    for line_number, line in enumerate(lines, 1):
+        name, tab, text = line.rpartition("\t")
+        if not tab or not _is_number(text) or not 0 <= float(text) <= MAX_NUMBER:
             raise PathError(
-                f"line {place} is not a class, a tab and a word, perhaps with a tab and a "
-                "pseudo-count above 0",
-                where=path,
+                f"line {line_number} is not {noun}, a tab and a number from 0", where=path
             )
-        seeds.append(
-            SeedTerm(label, (word.removeprefix("!"),), -amount if word.startswith("!") else amount)
-        )
+        if numbers.setdefault(name, float(text)) != float(text):
+            raise PathError(f"line {line_number} gives {name!r} a second number", where=path)
+    return numbers
+
+
+def read_seeds(path: str, min_classes: int = 2) -> list[SeedTerm]:
+    """Return the seed words in a file, sorted. They are not resolved to terms yet.
+
+    Each line is a class, a tab and a word (or the words of an n-gram), and optionally a tab and a
+    pseudo-count. ``!`` before a word makes it count against the class. Raise `PathError` for an
+    unreadable file, an invalid line, or fewer than ``min_classes`` classes.
+    """
+    seeds = []
+    for line_number, line in enumerate(_read_text(path).splitlines(), 1):
+        if line.strip():
+            seeds.append(_parse_seed(line, line_number, path))
     if len({seed.label for seed in seeds}) < min_classes:
-        raise PathError(
-            f"seed words of at least {format_quantity(min_classes, 'class')} are needed", where=path
-        )
+        classes = format_quantity(min_classes, "class")
+        raise PathError(f"seed words of at least {classes} are needed", where=path)
     return sorted(seeds)
 
 
+def _parse_seed(line: str, line_number: int, path: str) -> SeedTerm:
+    """Return the seed word of a line; raise `PathError` if the line is invalid."""
+    from nbtext.counts.statistics import DEFAULT_SEED_PSEUDO_COUNT, MAX_SEED_PSEUDO_COUNT, SeedTerm
+    from nbtext.prediction.labels import LABEL_MARK
+
+    label, word, number = [*line.split("\t"), "", ""][:3]
+    pseudo_count = 0.0  # invalid
+    if not number:
+        pseudo_count = float(DEFAULT_SEED_PSEUDO_COUNT)
+    elif _is_number(number):
+        pseudo_count = float(number)
+    is_label = label and LABEL_MARK not in label
+    if not (is_label and word.strip("! ") and 0 < pseudo_count <= MAX_SEED_PSEUDO_COUNT):
+        raise PathError(
+            f"line {line_number} is not a class, a tab and a word, perhaps with a tab and a "
+            "pseudo-count above 0",
+            where=path,
+        )
+    if word.startswith("!"):
+        pseudo_count = -pseudo_count
+    return SeedTerm(label, (word.removeprefix("!"),), pseudo_count)
+
+
 def read_costs(
-    path: str, classes: Sequence[str], costs: Callable[[Mapping[str, object], Sequence[str]], T]
+    path: str,
+    classes: Sequence[str],
+    parse_costs: Callable[[Mapping[str, object], Sequence[str]], T],
 ) -> T:
-    """Return what ``costs`` makes of the tables of a TOML file; raise `PathError` if it cannot be read, and `UsageError` as that function does."""
+    """Return the result of ``parse_costs`` for the tables of a TOML file and the classes.
+
+    Raise `PathError` if the file is unreadable or not TOML. A `UsageError` of ``parse_costs`` gets
+    the path.
+    """
     import tomllib
 
     from nbtext.corpus.streams import read_option_file
 
     try:
-        return costs(
-            tomllib.loads(read_option_file(path, is_settings_file=True).decode("utf-8-sig")),
-            classes,
-        )
+        text = read_option_file(path, is_settings_file=True).decode("utf-8-sig")
+        return parse_costs(tomllib.loads(text), classes)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise PathError(f"not valid TOML: {problem}", where=path) from None
     except UsageError as problem:
         problem.where = path
         raise
-    except ValueError:  # an integer beyond sys.get_int_max_str_digits
+    except ValueError:  # an integer with more than sys.get_int_max_str_digits() digits
         raise UsageError("a cost has too many digits", where=path) from None
 
 
-def _text(path: str) -> str:
+def _read_text(path: str) -> str:
+    """Return the text of a file; raise `PathError` if it is unreadable or not UTF-8."""
     from nbtext.corpus.streams import read_option_file
 
     try:

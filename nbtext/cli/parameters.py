@@ -23,49 +23,51 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound=SettingsBase)
 
 INPUT_PATH = InputPath()
-"""The type of an option that is a path to be read."""
+"""The type of an option that is a path to read."""
 
 
 @dataclass(frozen=True)
 class ExplicitSettings(Generic[S]):
-    """Parameters of settings that a user gave. They are checked when their values are asked for."""
+    """The settings that a user gave, without defaults. Values are checked when they are read."""
 
     settings_class: type[S]
     raw_values: Mapping[str, object] = field(default_factory=dict)
-    """The unchecked values by name, from the command line, a file of defaults or the environment: a string, or a bool for a switch."""
+    """Unchecked values by name: text, or a bool for a switch.
+
+    They come from the command line, a file of defaults or the environment.
+    """
     typed_names: frozenset[str] = frozenset()
-    """The names of those on the command line itself, not in a file of defaults or the environment."""
+    """The names of the parameters on the command line itself."""
 
     def __contains__(self, name: object) -> bool:
-        """Return whether the parameter of this name was given."""
+        """Return True if the user gave this parameter."""
         return name in self.raw_values
 
-    def with_raw_values(self, **raw: object) -> ExplicitSettings[S]:
-        """Return these parameters and others, which replace those of the same names."""
-        return replace(self, raw_values={**self.raw_values, **raw})
+    def with_raw_values(self, **raw_values: object) -> ExplicitSettings[S]:
+        """Return a copy in which these values are added, or replace the values of these names."""
+        return replace(self, raw_values={**self.raw_values, **raw_values})
 
     @cached_property
     def values(self) -> dict[str, Any]:
-        """The checked values by name. Where a value is the path of a file, the numbers in that file take its place.
+        """The checked values by name. A path is replaced by the numbers in its file.
 
-        Raises `UsageError` and `PathError`.
+        Raise `UsageError` for an invalid value and `PathError` for an unreadable file.
         """
-        parameters = [
-            each for each in self.settings_class.parameters() if each.name in self.raw_values
-        ]
-        return {
-            each.name: each.validate(_from_file(each, self.raw_values[each.name]))
-            for each in parameters
-        }
+        values = {}
+        for parameter in self.settings_class.parameters():
+            if parameter.name in self.raw_values:
+                value = _read_file_value(parameter, self.raw_values[parameter.name])
+                values[parameter.name] = parameter.validate(value)
+        return values
 
     @property
     def complete_settings(self) -> S:
-        """The settings with these values, and the defaults of all others."""
+        """The settings with these values, and with defaults for all other parameters."""
         return self.settings_class.from_values(self.values)
 
 
-def _from_file(parameter: Parameter, value: object) -> object:
-    """Return the value, or the numbers in the file that it names."""
+def _read_file_value(parameter: Parameter, value: object) -> object:
+    """Return the numbers in the file that a value names, or the value if it is not a path."""
     if not may_be_file(parameter):
         return value
     from nbtext.cli.option_files import read_parameter_value
@@ -74,33 +76,42 @@ def _from_file(parameter: Parameter, value: object) -> object:
 
 
 def may_be_file(parameter: Parameter) -> bool:
-    """Return whether the value of a parameter may be the path of a file."""
+    """Return True if the value of a parameter may be the path of a file."""
     return "FILE" in parameter.metavar.split("|")
 
 
-def format_arguments(table: Iterable[Parameter], raw: Mapping[str, object]) -> list[str]:
-    """Return the parameters that have a value as arguments of a command line."""
-    return [
-        argument
-        for each in table
-        if raw.get(each.name) is not None
-        for argument in each.to_arguments(raw[each.name])
-    ]
+def format_arguments(
+    parameters: Iterable[Parameter], raw_values: Mapping[str, object]
+) -> list[str]:
+    """Return the command-line arguments that set the parameters to these values.
+
+    A parameter without a value is omitted.
+    """
+    arguments = []
+    for parameter in parameters:
+        value = raw_values.get(parameter.name)
+        if value is not None:
+            arguments += parameter.to_arguments(value)
+    return arguments
 
 
 def parameter_field(parameter: Parameter, *, is_late: bool = False) -> Any:
-    """Declare a field as the option of one declared parameter, which has the field's name. The field holds the raw value; None, or False for a switch, if it is not given."""
+    """Declare a field as the option of the parameter of the field's name.
 
-    def make_options(_: str) -> list[click.Parameter]:
-        return [_option_of(parameter, shows_default=True)]
-
+    The field contains the unchecked value. If the option is not given, it is None, or False for a
+    switch.
+    """
     default = None if parameter.metavar else False
 
-    def value(_: str, values: Mapping[str, Any]) -> object:
-        given = values[parameter.name]
-        return default if given is None else given
+    def make_options(_: str) -> list[click.Parameter]:
+        return [_make_option(parameter, shows_default=True)]
 
-    return field(default=default, metadata={DECLARATION: Declaration(make_options, value, is_late)})
+    def get_value(_: str, values: Mapping[str, Any]) -> object:
+        value = values[parameter.name]
+        return default if value is None else value
+
+    declaration = Declaration(make_options, get_value, is_late)
+    return field(default=default, metadata={DECLARATION: declaration})
 
 
 def parameters_field(
@@ -110,53 +121,50 @@ def parameters_field(
     shows_defaults: bool = True,
     old_options: Sequence[Option] = (),
 ) -> Any:
-    """Declare a field as the options of all parameters of settings, or ``only`` of some. Its value is a `ExplicitSettings`.
+    """Declare a field as the options of all parameters of a class, or ``only`` of these.
 
-    A command with a model shows no defaults: the model has settings of its own. ``old_options`` are parsed before the others, and kept in no record.
+    The field contains `ExplicitSettings`. A command with a model does not show defaults, because
+    the model has settings of its own. ``old_options`` are parsed before the others, and their
+    values are not in the record.
     """
-    table = settings_class.parameters() if only is None else only
+    parameters = settings_class.parameters() if only is None else only
 
     def make_options(_: str) -> list[click.Parameter]:
-        return [*old_options, *(_option_of(each, shows_default=shows_defaults) for each in table)]
+        options = [
+            _make_option(parameter, shows_default=shows_defaults) for parameter in parameters
+        ]
+        return [*old_options, *options]
 
-    def given(_: str, values: Mapping[str, Any]) -> ExplicitSettings[S]:
-        raw = {each.name: values[each.name] for each in table if values[each.name] is not None}
+    def get_settings(_: str, values: Mapping[str, Any]) -> ExplicitSettings[S]:
+        names = [parameter.name for parameter in parameters if values[parameter.name] is not None]
         context = click.get_current_context()
-        typed = (
+        typed_names = frozenset(
             name
-            for name in raw
+            for name in names
             if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
         )
-        return ExplicitSettings(settings_class, raw, frozenset(typed))
+        return ExplicitSettings(settings_class, {name: values[name] for name in names}, typed_names)
 
     return field(
         default_factory=partial(ExplicitSettings, settings_class),
-        metadata={DECLARATION: Declaration(make_options, given, is_late=True)},
+        metadata={DECLARATION: Declaration(make_options, get_settings, is_late=True)},
     )
 
 
-def _option_of(parameter: Parameter, *, shows_default: bool) -> Option:
+def _make_option(parameter: Parameter, *, shows_default: bool) -> Option:
     """Return the option of a declared parameter."""
-    names = parameter.option
-    attributes: dict[str, Any]
     if parameter.metavar:
-        has_default = shows_default and parameter.default is not None
-        attributes = {
-            "metavar": parameter.metavar,
-            "shown_default": str(parameter.default) if has_default else None,
-            "shell_complete": suggest_values(parameter.choices),
-            "type": InputPath(or_name=parameter.metavar != "FILE")
-            if may_be_file(parameter)
-            else None,
-            **_MORE_ATTRIBUTES.get(parameter.name, {}),
-        }
+        names = [parameter.option]
+        attributes = _get_value_attributes(parameter, shows_default=shows_default)
     else:
-        names = "-0 --null" if parameter.name == "null" else f"{names}/--no-{parameter.key}"
+        switch = f"{parameter.option}/--no-{parameter.key}"
+        names = ["-0", "--null"] if parameter.name == "null" else [switch]
         attributes = {"default": None, "is_flag": True}
     if parameter.is_rare:
-        attributes["setting_values"] = parameter.choices if parameter.metavar else ("true", "false")
+        values = parameter.choices if parameter.metavar else ("true", "false")
+        attributes["setting_values"] = values
     return Option(
-        [*names.split(), parameter.name],
+        [*names, parameter.name],
         group=parameter.group,
         common=parameter.common,
         help=parameter.meaning,
@@ -164,30 +172,52 @@ def _option_of(parameter: Parameter, *, shows_default: bool) -> Option:
     )
 
 
+def _get_value_attributes(parameter: Parameter, *, shows_default: bool) -> dict[str, Any]:
+    """Return the attributes of an option that takes a value."""
+    attributes: dict[str, Any] = {
+        "metavar": parameter.metavar,
+        "shell_complete": suggest_values(parameter.choices),
+    }
+    if shows_default and parameter.default is not None:
+        attributes["shown_default"] = str(parameter.default)
+    if may_be_file(parameter):
+        attributes["type"] = InputPath(or_name=parameter.metavar != "FILE")
+    attributes.update(_EXTRA_ATTRIBUTES.get(parameter.name, {}))
+    return attributes
+
+
 def suggest_values(choices: Sequence[str]) -> Callable[..., list[str] | list[CompletionItem]]:
-    """Return a function that suggests the values beginning with the incomplete text, or files if there are none."""
+    """Return a completion function for values.
+
+    It suggests the choices that begin with the typed text, or files if there are none.
+    """
 
     def suggest(
         context: click.Context, parameter: click.Parameter, incomplete: str
     ) -> list[str] | list[CompletionItem]:
-        fitting = [choice for choice in choices if choice.startswith(incomplete)]
-        return fitting or INPUT_PATH.shell_complete(context, parameter, incomplete)
+        matches = [choice for choice in choices if choice.startswith(incomplete)]
+        return matches or INPUT_PATH.shell_complete(context, parameter, incomplete)
 
     return suggest
 
 
-def _by_evidence(context: click.Context, _: click.Parameter, members: str | None) -> str | None:
-    """Return the members of an average; the old option ``--combine evidence`` says that evidence weighs them."""
+def _add_evidence_prefix(
+    context: click.Context, _: click.Parameter, members: str | None
+) -> str | None:
+    """Return the members of an average, with a prefix if ``--combine evidence`` is given.
+
+    That old option was replaced by the prefix.
+    """
     if context.params.get("combine") != "evidence":
         return members
     return f"{EVIDENCE_PREFIX}{members or ''}"
 
 
-_MORE_ATTRIBUTES: dict[str, dict[str, Any]] = {
+_EXTRA_ATTRIBUTES: dict[str, dict[str, Any]] = {
     "file_column": {"type": ColumnOfPaths()},
     "files_from": {"type": PathList()},
     "label_column": {"old_names": "--label-header"},
-    "members": {"callback": _by_evidence},
+    "members": {"callback": _add_evidence_prefix},
     "stop_words": {"shell_complete": suggest_values(("default", "none", *LANGUAGES))},
 }
-"""More attributes of the options of some parameters, by name."""
+"""Further attributes of the options of some parameters, by the parameter's name."""

@@ -45,7 +45,7 @@ def command(documents: DocumentOptions, options: PrevalenceOptions, running: Job
     from itertools import chain, islice
 
     from nbtext.cli.corpus import locate_documents, open_documents
-    from nbtext.cli.proportions import choose_likelihoods
+    from nbtext.cli.proportions import choose_proportion_estimator
     from nbtext.errors import format_quantity
     from nbtext.evaluation.drift_log import DriftRecorder, find_text_drift
     from nbtext.guarantees.class_proportions import estimate_prevalence
@@ -63,7 +63,7 @@ def command(documents: DocumentOptions, options: PrevalenceOptions, running: Job
     blocks = chain(
         tuple(islice(blocks, 1)), blocks
     )  # a path that is not there is reported before what the model lacks
-    likelihoods = choose_likelihoods(model)
+    likelihoods = choose_proportion_estimator(model)
     watch = None if model.fitted.parameters.profile is None else DriftRecorder(model)
     result = estimate_prevalence(
         blocks if watch is None else watch.observe(blocks), model.classes, likelihoods

@@ -1,4 +1,4 @@
-"""Class shares of other documents, as left-out documents correct them."""
+"""Class proportions of new documents, corrected by the model's held-out predictions."""
 
 from __future__ import annotations
 
@@ -19,8 +19,12 @@ if TYPE_CHECKING:
     from nbtext.scoring import ScoredBlock
 
 
-def choose_likelihoods(model: TextClassifier) -> ProportionEstimator:
-    """Return the likelihoods that shares are estimated from; warn if left-out documents cannot correct them. Raises as `require_labelled_documents`."""
+def choose_proportion_estimator(model: TextClassifier) -> ProportionEstimator:
+    """Return the estimator of class proportions.
+
+    Print a warning if the model has too few held-out predictions to correct them. Raise
+    `UsageError` if it has too few labelled documents.
+    """
     from nbtext.guarantees.class_proportions import (
         fit_proportion_estimator,
         make_uncorrected_estimator,
@@ -44,7 +48,12 @@ def adjust_prior(
     paths: tuple[str, ...],
     jobs: int,
 ) -> Iterator[ScoredBlock]:
-    """Return scored documents with posteriors for the shares of ``--prior-from``, whose paths are read here, like the documents."""
+    """Return scored documents with posteriors for the class proportions of other documents.
+
+    The other documents are in ``paths`` (the option ``--prior-from``). They are read here, in the
+    same way as the scored documents. Raise `UsageError` for a multi-label model and for standard
+    input.
+    """
     from nbtext.cli.corpus import open_documents
     from nbtext.compatibility import (
         PRIOR_FROM_DOCUMENTS,
@@ -65,16 +74,16 @@ def adjust_prior(
         raise UsageError(
             "--prior-from is read first and cannot be standard input", hint="give files"
         )
-    likelihoods = choose_likelihoods(model)
-    # Several labels are refused above.
-    assert isinstance(likelihoods, ClassLikelihoods)  # noqa: S101
-    reading = (
-        ExplicitSettings(Reading) if documents.text else documents.reading
-    )  # texts are read as lines of JSON
-    others = replace(documents, paths=paths, text=(), reading=reading, on_error="skip")
-    source = open_documents(model, others, labelled=False)
-    shares = estimate_prevalence(
-        score_corpus(model.fitted, source, jobs), model.classes, likelihoods
-    ).all
-    source.report_notices()
-    return replace_prior(blocks, shares, likelihoods)
+    estimator = choose_proportion_estimator(model)
+    # Multi-label models are refused above.
+    assert isinstance(estimator, ClassLikelihoods)  # noqa: S101
+    reading = documents.reading
+    if documents.text:
+        # The reading options are those of the texts of --text, not of these documents.
+        reading = ExplicitSettings(Reading)
+    options = replace(documents, paths=paths, text=(), reading=reading, on_error="skip")
+    corpus = open_documents(model, options, labelled=False)
+    scored_blocks = score_corpus(model.fitted, corpus, jobs)
+    proportions = estimate_prevalence(scored_blocks, model.classes, estimator).all
+    corpus.report_notices()
+    return replace_prior(blocks, proportions, estimator)

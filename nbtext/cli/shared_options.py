@@ -1,4 +1,4 @@
-"""Options that several commands share, as records and as fields of records, and the types of their values."""
+"""Options that several commands share: types of values, fields of records, and whole records."""
 
 from __future__ import annotations
 
@@ -10,9 +10,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nbtext.cli import declarations
-from nbtext.cli.config import MODEL_START, SCORED_DOCUMENTS_START, Address, InputPath, OutputPath
+from nbtext.cli.config import (
+    MODEL_START,
+    SCORED_DOCUMENTS_START,
+    Address,
+    InputPath,
+    OutputPath,
+)
 from nbtext.cli.declarations import Option, wrong_value_error
-from nbtext.cli.parameters import INPUT_PATH, ExplicitSettings, parameter_field, parameters_field
+from nbtext.cli.parameters import (
+    INPUT_PATH,
+    ExplicitSettings,
+    parameter_field,
+    parameters_field,
+)
 from nbtext.errors import NbtextError, UsageError
 from nbtext.fast_dataclasses import dataclass
 from nbtext.report.output_formats import escape_formula
@@ -38,14 +49,17 @@ DEFAULT_MODEL = "nbtext.joblib"
 
 
 def default_model() -> str:
-    """Return the model file where no option names one."""
+    """Return the path of the model file if no option names one."""
     return os.environ.get("NBTEXT_MODEL") or DEFAULT_MODEL
 
 
 class NumberInRange(click.types.StringParamType):
-    """A number in a range, ends included unless they are open; refuses others with the message of `nbtext.settings.Parameter.checked`."""
+    """A number in a range, or one of ``words``. The ends belong to the range unless ``open_ends``.
 
-    kind: type[int | float] = float
+    An error has the same form as the errors of `nbtext.settings.Parameter.validate`.
+    """
+
+    number_type: type[int | float] = float
     noun = "a number"
 
     def __init__(
@@ -56,61 +70,67 @@ class NumberInRange(click.types.StringParamType):
         open_ends: bool = False,
         words: Sequence[str] = (),
     ) -> None:
-        """``words`` are values besides the numbers."""
-        self.least = minimum
-        self.most = maximum
+        self.minimum = minimum
+        self.maximum = maximum
         self.open_ends = open_ends
         self.words = words
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number or the word; raise click's error for wrong usage."""
+        """Return the number or the word; raise `click.UsageError` for other values."""
         if value in self.words:
             return value
         try:
-            found = self.kind(value)
+            number = self.number_type(value)
         except ValueError:
-            found = nan
-        if self.least < found < self.most or (
-            found in (self.least, self.most) and not self.open_ends
-        ):
-            return found
-        raise wrong_value_error(self._wanted(), repr(str(value)), param, ctx)
+            number = nan
+        if self._contains(number):
+            return number
+        raise wrong_value_error(self._describe(), repr(str(value)), param, ctx)
 
-    def _wanted(self) -> str:
-        """Return in words what is taken."""
+    def _contains(self, number: float) -> bool:
         if self.open_ends:
-            number = f"{self.noun} above {self.least:,} and below {self.most:,}"
-        elif self.most == inf:
-            number = f"{self.noun} from {self.least:,}"
+            return self.minimum < number < self.maximum
+        return self.minimum <= number <= self.maximum
+
+    def _describe(self) -> str:
+        """Return the accepted values in words."""
+        if self.open_ends:
+            numbers = f"{self.noun} above {self.minimum:,} and below {self.maximum:,}"
+        elif self.maximum == inf:
+            numbers = f"{self.noun} from {self.minimum:,}"
         else:
-            number = f"{self.noun} from {self.least:,} to {self.most:,}"
-        return f"{', '.join(self.words)} or {number}" if self.words else number
+            numbers = f"{self.noun} from {self.minimum:,} to {self.maximum:,}"
+        if self.words:
+            return f"{', '.join(self.words)} or {numbers}"
+        return numbers
 
 
 class WholeNumber(NumberInRange):
     """A whole number in a range, ends included."""
 
     name = "n"
-    kind = int
+    number_type = int
     noun = "a whole number"
 
 
 class NumberPerClass(NumberInRange):
-    """A number in a range, or CLASS=NUMBER with commas between several, as a dictionary."""
+    """A number in a range, or CLASS=NUMBER pairs with commas between them."""
 
     name = "p|class=p,..."
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number or the numbers by class; raise click's error for wrong usage."""
+        """Return a number, or a dict of numbers by class; raise `click.UsageError` for others."""
         if "=" not in str(value):
             return super().convert(value, param, ctx)
-        number = super().convert
-        pairs = (each.rpartition("=") for each in value.split(","))
-        return {label: number(written, param, ctx) for label, _, written in pairs}
+        numbers = {}
+        for pair in value.split(","):
+            label, _, text = pair.rpartition("=")
+            numbers[label] = super().convert(text, param, ctx)
+        return numbers
 
 
 def suggest_classes(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Suggest the classes of the model, if there is one that can be loaded."""
+    """Suggest the classes of the model for completion; none if the model cannot be loaded."""
     try:
         classes = load_model(context.params.get("model_path") or default_model()).classes
     except NbtextError:
@@ -119,33 +139,33 @@ def suggest_classes(context: click.Context, _: click.Parameter, incomplete: str)
 
 
 def load_model(path: str) -> TextClassifier:
-    """Return the model of a file; raise `ModelError` if there is none, or if it is damaged."""
+    """Return the model in a file; raise `ModelError` if it is missing or damaged."""
     from nbtext.model import TextClassifier
 
     return TextClassifier.load(path)
 
 
 class OutputForm(declarations.Choice):
-    """A form of output. If the user gives the name of a file, the error says how to write that file."""
+    """The name of an output format. For a file name, the error says how to write that file."""
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> str:
-        """Return the name of the form; raise click's error for wrong usage."""
+        """Return the name of the format; raise `click.UsageError` for other values."""
         try:
             return super().convert(value, param, ctx)
         except click.UsageError as problem:
-            form = str(value).rpartition(".")[2]
-            if form == value:
+            suffix = str(value).rpartition(".")[2]
+            if suffix == value:
                 raise
-            as_form = f"--output {form} " if form in self.choices else ""
+            option = f"--output {suffix} " if suffix in self.choices else ""
             raise click.UsageError(
-                f"{problem.message}; to write a file, give {as_form}> {value}", ctx
+                f"{problem.message}; to write a file, give {option}> {value}", ctx
             ) from None
 
 
 SCORED_DOCUMENTS_PATH = OutputPath(SCORED_DOCUMENTS_START)
-"""The type of a file of judged documents to be written."""
+"""The type of an option that writes labelled documents with their predictions."""
 
 
 def model_field() -> Any:
@@ -161,26 +181,36 @@ def model_field() -> Any:
     )
 
 
-def output_field(forms: str, more: str = "", **attributes: Any) -> Any:
-    """Declare the field of ``--output``. ``forms`` are its choices, with blanks between them; the first is the default."""
+def output_field(forms: str, help_suffix: str = "", **attributes: Any) -> Any:
+    """Declare the field of ``--output``.
+
+    ``forms`` are the names of its formats, separated by blanks. The first is the default unless the
+    attributes have another. ``help_suffix`` is added to the help.
+    """
     choices = forms.split()
     return declarations.common_option(
         "-o --output",
         "output",
-        f"Form of the output. {more}",
+        f"Form of the output. {help_suffix}",
         type=OutputForm(choices),
         **{"default": choices[0], **attributes},
     )
 
 
-def _default_form_of_rows() -> str:
+def _default_row_form() -> str:
     return "table" if sys.stdout.isatty() else "tsv"
 
 
-def rows_field(more: str = "", default: Callable[[], str] | None = _default_form_of_rows) -> Any:
-    """Declare the field of ``--output`` of a command that prints rows: by default a table on a terminal, else tsv."""
+def rows_field(help_suffix: str = "", default: Callable[[], str] | None = _default_row_form) -> Any:
+    """Declare the field of ``--output`` of a command that prints rows.
+
+    The default is a table on a terminal, else tsv.
+    """
     return output_field(
-        "table tsv csv jsonl", more, default=default, shown_default="table on a terminal, else tsv"
+        "table tsv csv jsonl",
+        help_suffix,
+        default=default,
+        shown_default="table on a terminal, else tsv",
     )
 
 
@@ -197,7 +227,7 @@ def all_field() -> Any:
 def limit_field(
     text: str, default: int | None = None, minimum: int = 1, old_names: str = ""
 ) -> Any:
-    """Declare the field of ``--limit``, how many are printed at most."""
+    """Declare the field of ``--limit``, the maximum number of items to print."""
     return declarations.common_option(
         "-n --limit",
         "output",
@@ -214,7 +244,11 @@ def seed_field(group: str, text: str, *, common: bool = False) -> Any:
 
 
 def to_field(text: str, own_start: bytes = b"", **attributes: Any) -> Any:
-    """Declare the field of ``--to``, the file to be written. A file that a found file of defaults names is replaced only if it begins with the pattern ``own``."""
+    """Declare the field of ``--to``, the file to write.
+
+    If a discovered file of defaults sets it, an existing file is only replaced if it begins with
+    the pattern ``own_start``.
+    """
     return declarations.common_option(
         "--to", "output", text, type=OutputPath(own_start), **attributes
     )
@@ -241,7 +275,11 @@ def excel_safe_field() -> Any:
 
 
 def make_cell_formatter(output: str, *, is_excel_safe: bool) -> Callable[[str], str]:
-    """Return the function that is applied to the text of each cell, for ``--excel-safe`` one against formulas; raise `UsageError` if the output has no cells."""
+    """Return the function to apply to each cell of an output in this format.
+
+    With ``is_excel_safe`` (the option ``--excel-safe``) it disarms formulas; raise `UsageError` if
+    the format is not csv then.
+    """
     if not is_excel_safe:
         return str
     if output != "csv":
@@ -254,23 +292,25 @@ def corpus_field() -> Any:
     return declarations.argument(nargs=-1, metavar="[CORPUS]...", type=INPUT_PATH)
 
 
-ANALYSIS_PARAMETERS = tuple(each for each in TRAINING if each.name in ANALYSIS_NAMES)
-"""The parameters of `ANALYSIS_NAMES`."""
+ANALYSIS_PARAMETERS = tuple(parameter for parameter in TRAINING if parameter.name in ANALYSIS_NAMES)
+"""The parameters that decide how a text becomes terms."""
 
-LANGUAGE_PARAMETER = next(each for each in ANALYSIS_PARAMETERS if each.name == "language")
+LANGUAGE_PARAMETER = next(
+    parameter for parameter in ANALYSIS_PARAMETERS if parameter.name == "language"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DocumentOptions:
-    """Which documents a command reads, and how. A command has one of the kinds below."""
+    """Which documents a command reads, and how. A command uses this class or a subclass."""
 
     corpus: tuple[str, ...] = corpus_field()
     text: tuple[str, ...] = ()
-    """Documents themselves; only `QueryDocumentOptions` has the option."""
+    """Texts to read as documents; only `QueryDocumentOptions` has the option."""
     folders: tuple[str, ...] = ()
-    """LABEL=PATH; only `LabelledDocumentOptions` has the option."""
+    """LABEL=PATH of each folder; only `LabelledDocumentOptions` has the option."""
     relabel: str | None = None
-    """A file of corrected labels."""
+    """A file of corrected labels; only `RelabelledDocumentOptions` has the option."""
     files_from: str | None = parameter_field(FILES_FROM, is_late=True)
     null: bool = parameter_field(NULL, is_late=True)
     where: str | None = parameter_field(WHERE, is_late=True)
@@ -278,7 +318,7 @@ class DocumentOptions:
     allow_unreadable: str | None = parameter_field(ALLOW_UNREADABLE, is_late=True)
     reading: ExplicitSettings[Reading] = parameters_field(Reading, shows_defaults=False)
     paths: tuple[str, ...] = ()
-    """The paths to read; `nbtext.cli.corpus.located` returns documents that have them."""
+    """The paths to read. They are set by `nbtext.cli.corpus.locate_documents`."""
 
     @property
     def has_corpus(self) -> bool:
@@ -288,7 +328,7 @@ class DocumentOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class RelabelledDocumentOptions(DocumentOptions):
-    """Labelled documents, under corrected labels."""
+    """Labelled documents, whose labels a file may correct."""
 
     relabel: str | None = declarations.option(
         "--relabel",
@@ -301,7 +341,7 @@ class RelabelledDocumentOptions(DocumentOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class LabelledDocumentOptions(RelabelledDocumentOptions):
-    """Labelled documents, in folders of mail too."""
+    """Labelled documents, also from folders of mail that have one label each."""
 
     folders: tuple[str, ...] = declarations.option(
         "--from-folder",
@@ -316,21 +356,21 @@ class LabelledDocumentOptions(RelabelledDocumentOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingDocumentOptions(LabelledDocumentOptions):
-    """Labelled documents that a model is trained on; the help has the defaults of reading."""
+    """Labelled documents to train a model on. The help shows the defaults of reading."""
 
     reading: ExplicitSettings[Reading] = parameters_field(Reading)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingCorpusOptions(DocumentOptions):
-    """Labelled documents that a model is trained on, for commands without ``--from-folder`` and ``--relabel``."""
+    """Labelled documents to train a model on, without ``--from-folder`` and ``--relabel``."""
 
     reading: ExplicitSettings[Reading] = parameters_field(Reading)
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueryDocumentOptions(DocumentOptions):
-    """Documents that a model is asked about."""
+    """Documents to classify or explain, which may also be texts on the command line."""
 
     text: tuple[str, ...] = declarations.common_option(
         "--text",
@@ -349,7 +389,7 @@ _COMBINE = Option(
     is_eager=True,
     type=declarations.Choice(["pool", "evidence"]),
 )
-"""An old way to say that the members of an average are weighed by evidence."""
+"""An old option: ``evidence`` weighs the members of an average by their evidence."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -361,7 +401,7 @@ class TrainingOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class JobOptions:
-    """How the work is shared out."""
+    """In how many processes the work is done."""
 
     jobs: int = declarations.common_option(
         "-j --jobs",
@@ -374,7 +414,7 @@ class JobOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterOptions(JobOptions):
-    """How the work is shared out, to a cluster too."""
+    """In how many processes, or on which cluster, the work is done."""
 
     scheduler: str | None = declarations.option(
         "--scheduler",
@@ -387,4 +427,4 @@ class ClusterOptions(JobOptions):
     backend: str | None = declarations.option(
         "--backend", "process", "", type=declarations.Choice(["local", "dask"]), hidden=True
     )
-    """``dask`` once had to stand beside the address."""
+    """``dask`` was once required in addition to the address."""

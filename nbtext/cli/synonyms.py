@@ -1,4 +1,4 @@
-"""What is meant by a name that nbtext does not have, but other tools do; for the line about wrong usage."""
+"""Suggestions for unknown commands and options: names from other tools, and similar names."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COMMAND_SYNONYMS = {
     "tune": "search optimize optimise",
     "update": "add append retrain",
 }
-"""Names of commands in other tools."""
+"""Names in other tools, separated by blanks, by the command of nbtext."""
 
 OPTION_SYNONYMS = {
     "--all": "--confusion --confusion-matrix --matrix",
@@ -57,40 +57,54 @@ OPTION_SYNONYMS = {
     "--text-column": "--column --field",
     "--to": "-o --output --out --save --file",
 }
-"""Names of options in other tools, by what is meant where a command has it."""
+"""Names in other tools, separated by blanks, by the option of nbtext, which may have a value."""
 
 
-def suggest_command(given: str, known: Sequence[str]) -> str:
-    """Return a question as `did_you_mean` does, about the command that other tools call so if there is one."""
-    return _question(
-        name
-        for name in _meant(given.lower(), COMMAND_SYNONYMS)
-        if name in known or name.startswith("--")
-    ) or did_you_mean(given, known)
+def suggest_command(name: str, commands: Sequence[str]) -> str:
+    """Return a question that suggests commands for an unknown name; empty if none is similar.
+
+    The command that other tools call so comes first, then commands with a similar name.
+    """
+    meanings = [
+        command
+        for command in _find_meanings(name.lower(), COMMAND_SYNONYMS)
+        if command in commands or command.startswith("--")
+    ]
+    return _format_question(meanings) or did_you_mean(name, commands)
 
 
-def suggest_option(given: str, command: click.Command, near: Sequence[str]) -> str:
-    """Return a question about the options of a command that other tools call so, or about those with names that are near."""
-    taken = {
-        name: each
-        for each in command.params
-        if isinstance(each, click.Option) and not each.hidden
-        for name in each.opts
+def suggest_option(name: str, command: click.Command, similar_names: Sequence[str]) -> str:
+    """Return a question that suggests options of a command; empty if none is similar.
+
+    Options that other tools call so come first, then options among the similar names.
+    """
+    options = {
+        option_name: option
+        for option in command.params
+        if isinstance(option, click.Option) and not option.hidden
+        for option_name in option.opts
     }
-
-    def is_taken(meant: str) -> bool:
-        option, _, value = meant.partition(" ")
-        return option in taken and (
-            not value or value in getattr(taken[option].type, "choices", ())
-        )
-
-    return _question(filter(is_taken, _meant(given, OPTION_SYNONYMS))) or did_you_mean(given, near)
+    meanings = [
+        meaning
+        for meaning in _find_meanings(name, OPTION_SYNONYMS)
+        if _is_accepted(meaning, options)
+    ]
+    return _format_question(meanings) or did_you_mean(name, similar_names)
 
 
-def _meant(given: str, table: Mapping[str, str]) -> Iterator[str]:
-    return (meant for meant, names in table.items() if given in names.split())
+def _is_accepted(meaning: str, options: Mapping[str, click.Option]) -> bool:
+    """Return True if ``--option`` or ``--option value`` is valid for these options."""
+    name, _, value = meaning.partition(" ")
+    if name not in options:
+        return False
+    return not value or value in getattr(options[name].type, "choices", ())
 
 
-def _question(names: Iterator[str]) -> str:
-    found = " or ".join(map(repr, names))
-    return f" (did you mean {found}?)" if found else ""
+def _find_meanings(name: str, synonyms: Mapping[str, str]) -> Iterator[str]:
+    """Yield the names of nbtext that have this synonym."""
+    return (meaning for meaning, names in synonyms.items() if name in names.split())
+
+
+def _format_question(names: Sequence[str]) -> str:
+    alternatives = " or ".join(map(repr, names))
+    return f" (did you mean {alternatives}?)" if alternatives else ""
