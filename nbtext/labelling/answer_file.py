@@ -1,10 +1,12 @@
-"""Files of answers: lines under a lock, each on the disk before the next document is shown.
+"""Files of labelling answers: one line per answer, written to disk before the next document is shown.
 
-A file is only appended to; taking an answer back cuts off the last line. A line that a crash left half-written has no line end: it is cut off when the
-file is opened again. So every prefix of what was written is a whole file, and what was answered is never lost. Nothing is cut off from a file that holds
-anything else, or that another program wrote to or replaced meanwhile.
+A file is locked and only appended to; undoing an answer cuts off the last line. A crash can leave a
+half-written last line without a line end. It is cut off when the file is opened again, so no
+complete answer is ever lost. Nothing is cut off from a file of another kind, or from a file that
+another program has written to or replaced.
 
-The file of a review is a patch of a labelled corpus: while the corpus is read, documents get other labels, and the corpus stays as it is.
+The file of a review is a patch of a labelled corpus: `LabelPatch` replaces labels while the corpus
+is read. The corpus itself is not changed.
 """
 
 from __future__ import annotations
@@ -48,47 +50,57 @@ if TYPE_CHECKING:
 
 _ENCODING = "utf-8", "surrogateescape"
 
-_BEGINNING = b'{"id": "'
-"""Of each line of `LabelAnswer`."""
+_LINE_START = b'{"id": "'
+"""First bytes of each line of a `LabelAnswer`."""
+
+_UNESCAPED = {"\\\\": "\\", "\\t": "\t", "\\n": "\n", "\\r": "\r"}
+_ESCAPES = str.maketrans({character: escape for escape, character in _UNESCAPED.items()})
+_ESCAPE_PATTERN = re.compile(r"\\([\\tnr])")
+
+MAX_NAMED_DOCUMENTS = 3
+"""Documents that a warning lists by name."""
 
 
 class LabelAnswer(NamedTuple):
-    """A document with its label, as a line of JSON that `nbtext train` reads."""
+    """A document with its label, as a line of JSON that `nbtext train` can read.
+
+    The fields are the keys of the line.
+    """
 
     id: str
     label: Label
-    """A set is a list on the line."""
+    """A label set becomes a list in JSON."""
     text: str
     who: str | None = None
     time: str | None = None
     nbtext_fields: Sequence[tuple[str, str]] | None = None
-    """The fields of the document; the name is that of `FIELDS_KEY`."""
+    """The document's fields as pairs of name and content. The key is `FIELDS_KEY`."""
 
     @property
     def line(self) -> str:
-        """The line, without its end."""
+        """The line of JSON, without its line end."""
         record = {name: value for name, value in self._asdict().items() if value is not None}
         return json.dumps(record | {"label": to_json_label(self.label)}, ensure_ascii=False)
 
     @classmethod
     def from_line(cls, line: str) -> LabelAnswer:
-        """Return the document of a line; raise `ValueError` if it is none."""
+        """Parse a line of JSON. Raise `ValueError` if it is not an answer."""
         record = parse_json(line)
-        if not isinstance(record, dict) or not all(
-            isinstance(record.get(name), str) for name in ("id", "text")
-        ):
+        keys = ("id", "text")
+        if not isinstance(record, dict) or not all(isinstance(record.get(k), str) for k in keys):
             raise ValueError
         label = record.get("label")
-        if isinstance(label, list) and all(isinstance(each, str) for each in label):
+        if isinstance(label, list) and all(isinstance(name, str) for name in label):
             label = make_label_set(label)
         elif not isinstance(label, str) or not label:
             raise ValueError
         fields = record.get(FIELDS_KEY)
         if fields is not None:
             parse_field_pairs(fields)
+        # "who" and "time" are not checked: nbtext only copies them.
         return cls(
             record["id"], label, record["text"], record.get("who"), record.get("time"), fields
-        )  # who and time as they are
+        )
 
 
 class ReviewAnswer(NamedTuple):
@@ -100,38 +112,37 @@ class ReviewAnswer(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The line, without its end."""
-        return "\t".join(field.translate(_ESCAPES) for field in self)
+        """The line of TSV, without its line end."""
+        return "\t".join(cell.translate(_ESCAPES) for cell in self)
 
     @classmethod
     def from_line(cls, line: str) -> ReviewAnswer:
-        """Return the document of a line; raise `ValueError` if it is none."""
-        identity, before, after = line.split("\t")
-        if not before or not after:
+        """Parse a line of TSV. Raise `ValueError` if it is not an answer."""
+        document_id, old_label, new_label = line.split("\t")
+        if not old_label or not new_label:
             raise ValueError
-        return cls(
-            *(
-                _ESCAPE.sub(lambda escape: _ESCAPED[escape[0]], field)
-                for field in (identity, before, after)
-            )
-        )
+        return cls(_unescape(document_id), _unescape(old_label), _unescape(new_label))
+
+
+def _unescape(cell: str) -> str:
+    return _ESCAPE_PATTERN.sub(lambda escape: _UNESCAPED[escape[0]], cell)
 
 
 LabellingAnswer = LabelAnswer | ReviewAnswer
 
-_ESCAPED = {"\\\\": "\\", "\\t": "\t", "\\n": "\n", "\\r": "\r"}
-_ESCAPES = str.maketrans({character: escape for escape, character in _ESCAPED.items()})
-_ESCAPE = re.compile(r"\\([\\tnr])")
-
 
 class AnswerFile:
-    """Answers in a file that this process alone writes to."""
+    """A file of answers that only this process may write to. Use it as a context manager."""
 
     def __init__(self, path: str, parse_line: Callable[[str], LabellingAnswer]) -> None:
-        """Open the file, or make it; raise `LockedError` if another process has it, `PathError` if it is no such file."""
+        """Open or create the file, lock it and read its answers.
+
+        Raise `LockedError` if another process has the file open.
+        Raise `PathError` if it cannot be opened, or if a line is not an answer.
+        """
         self.path = path
         self.was_repaired = False
-        """True if a half-written line was cut off."""
+        """True if a half-written last line was cut off."""
         try:
             is_new = not os.path.lexists(path)
             self._descriptor = os.open(
@@ -161,19 +172,23 @@ class AnswerFile:
         os.close(self._descriptor)
 
     def append(self, answer: LabellingAnswer) -> None:
-        """Write an answer; when this returns it is on the disk. Raise `PathError` if that fails, and then the file is as before."""
+        """Write an answer and wait until it is on disk.
+
+        Raise `PathError` if that fails. The file is then unchanged.
+        """
         self._require_unchanged()
         line = f"{answer.line}\n".encode(*_ENCODING)
-        begin = self._ends[-1]
-        left = line
+        start = self._line_ends[-1]
+        unwritten = line
         try:
-            while left:
-                left = left[os.write(self._descriptor, left) :]
+            while unwritten:
+                unwritten = unwritten[os.write(self._descriptor, unwritten) :]
             os.fsync(self._descriptor)
         except BaseException as problem:
-            if left or isinstance(problem, OSError):  # a signal may come after the line is there
+            # A signal may arrive after the whole line was written: then the line is kept.
+            if unwritten or isinstance(problem, OSError):
                 with contextlib.suppress(OSError):
-                    os.ftruncate(self._descriptor, begin)
+                    os.ftruncate(self._descriptor, start)
             if isinstance(problem, OSError):
                 raise PathError(
                     f"cannot write ({describe_os_error(problem)})",
@@ -181,16 +196,16 @@ class AnswerFile:
                     hint="the answers before are in it",
                 ) from None
             raise
-        self._ends.append(begin + len(line))
+        self._line_ends.append(start + len(line))
         self.answers.append(answer)
 
     def remove_last(self) -> None:
-        """Cut off the last answer; raise `PathError` as `append` does."""
+        """Cut off the last answer. Raise `PathError` if that fails."""
         self._require_unchanged()
-        self._ends.pop()
+        self._line_ends.pop()
         self.answers.pop()
         try:
-            os.ftruncate(self._descriptor, self._ends[-1])
+            os.ftruncate(self._descriptor, self._line_ends[-1])
             os.fsync(self._descriptor)
         except OSError as problem:
             raise PathError(
@@ -198,57 +213,68 @@ class AnswerFile:
             ) from None
 
     def _require_unchanged(self) -> None:
-        """Raise `PathError` if the path leads to another file by now, or another program wrote to this one."""
-        ours = os.fstat(self._descriptor)
+        """Raise `PathError` if another program has replaced, removed or written to the file."""
+        own_status = os.fstat(self._descriptor)
         try:
-            there = os.stat(self.path)
+            path_status = os.stat(self.path)
         except OSError:
-            there = None
-        if there is None or not os.path.samestat(ours, there):
+            path_status = None
+        if path_status is None or not os.path.samestat(own_status, path_status):
             raise PathError(
                 "was removed or replaced meanwhile",
                 where=self.path,
                 hint="the answers before are in the old file; begin again",
             )
-        if ours.st_size != self._ends[-1]:
+        if own_status.st_size != self._line_ends[-1]:
             raise PathError(
                 "another program wrote to this file meanwhile",
                 where=self.path,
                 hint="begin again, to go on from what it holds",
             )
 
-    def _read(self, of_line: Callable[[str], LabellingAnswer]) -> list[LabellingAnswer]:
-        """Return the answers; end a last line that is whole, cut it off if it is not."""
+    def _read(self, parse_line: Callable[[str], LabellingAnswer]) -> list[LabellingAnswer]:
+        """Read the answers, and repair the last line.
+
+        A complete last line gets its missing line end. A half-written one is cut off.
+        """
         with open(self._descriptor, "rb", closefd=False) as file:
             content = file.read()
-        answers = read_session_answers(self.path, content, of_line)
-        self._ends = [0, *accumulate(map(len, content.splitlines(keepends=True)[: len(answers)]))]
-        """Where each line ends, after 0."""
-        if self._ends[-1] < len(content):
-            os.ftruncate(self._descriptor, self._ends[-1])
+        answers = read_session_answers(self.path, content, parse_line)
+        lines = content.splitlines(keepends=True)[: len(answers)]
+        self._line_ends = [0, *accumulate(map(len, lines))]
+        """Offset of the end of each line, after a first 0."""
+        if self._line_ends[-1] < len(content):
+            os.ftruncate(self._descriptor, self._line_ends[-1])
             self.was_repaired = True
         elif content and not content.endswith(b"\n"):
-            self._ends[-1] += os.write(self._descriptor, b"\n")
+            self._line_ends[-1] += os.write(self._descriptor, b"\n")
         return answers
 
 
 def read_session_answers(
     path: str, content: bytes, parse_line: Callable[[str], LabellingAnswer]
 ) -> list[LabellingAnswer]:
-    """Return what `read_answers` does; the last line may lack its end, or be half-written if a session can have begun it."""
-    rest = content[content.rfind(b"\n") + 1 :]
-    if _is_object(rest):
+    """Parse the content of a session's file, of which the last line may be incomplete.
+
+    A last line without a line end is used if it is a JSON object, and is ignored if a session may
+    have been interrupted while writing it. Raise `PathError` for any other content.
+    """
+    last_line = content[content.rfind(b"\n") + 1 :]
+    if _is_json_object(last_line):
         return read_answers(path, content + b"\n", parse_line)
     answers = read_answers(path, content, parse_line)
-    if rest and not answers and not _BEGINNING.startswith(rest[: len(_BEGINNING)]):
+    if last_line and not answers and not _LINE_START.startswith(last_line[: len(_LINE_START)]):
         raise PathError(
             "is no file of answers of nbtext label", where=path, hint="give another file with --to"
         )
     return answers
 
 
-def _is_object(line: bytes) -> bool:
-    """Return True if a line is a JSON object. A half-written one is not; a line of TSV may have lost the end of its class."""
+def _is_json_object(line: bytes) -> bool:
+    """Return True if a line is a complete JSON object.
+
+    The end of a line of TSV cannot be checked: its last label may be cut off.
+    """
     try:
         return line.startswith(b"{") and isinstance(parse_json(line.decode(*_ENCODING)), dict)
     except ValueError:
@@ -261,9 +287,12 @@ def read_answers(
     parse_line: Callable[[str], LabellingAnswer],
     hint: str = "give another file with --to",
 ) -> list[LabellingAnswer]:
-    """Return the answers of whole lines; raise `PathError` for a line that is none or a document that is there twice."""
+    """Parse all lines that have a line end.
+
+    Raise `PathError` if a line is not an answer, or if a document has two answers.
+    """
     answers: list[LabellingAnswer] = []
-    first: dict[str, int] = {}
+    line_numbers: dict[str, int] = {}
     for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines(), 1):
         try:
             answer = parse_line(line.decode(*_ENCODING))
@@ -271,9 +300,10 @@ def read_answers(
             raise PathError(
                 "is no answer of nbtext label", where=f"{path}:{number}", hint=hint
             ) from None
-        if (before := first.setdefault(answer.id, number)) != number:
+        first_number = line_numbers.setdefault(answer.id, number)
+        if first_number != number:
             raise PathError(
-                f"{answer.id} has an answer in line {before} already",
+                f"{answer.id} has an answer in line {first_number} already",
                 where=f"{path}:{number}",
                 hint="remove one of the lines",
             )
@@ -281,15 +311,11 @@ def read_answers(
     return answers
 
 
-SHOWN = 3
-"""Documents that are named in a warning."""
-
-
 class LabelPatch:
-    """Maps documents to the same ones under the labels of a patch."""
+    """A callable that replaces the labels of documents by the new labels of a review."""
 
     def __init__(self, path: str) -> None:
-        """Read a patch; raise `PathError` for a file that cannot be read, or is none."""
+        """Read the file of a review. Raise `PathError` if it cannot be read, or is not a patch."""
         content = read_option_file(path)
         if content and not content.endswith(b"\n"):
             raise PathError(
@@ -297,45 +323,43 @@ class LabelPatch:
                 where=path,
                 hint="end it, or remove it",
             )
-        rows = read_answers(
+        answers = read_answers(
             path,
             content,
             ReviewAnswer.from_line,
             hint="lines have a document, its old and its new label, with tabs between them",
         )
         self.path = path
-        self._rows = {
-            row.id: (number, row)
-            for number, row in enumerate(rows, 1)
-            if isinstance(row, ReviewAnswer)
+        self._numbered_answers = {
+            answer.id: (number, answer)
+            for number, answer in enumerate(answers, 1)
+            if isinstance(answer, ReviewAnswer)
         }
 
     def __call__(self, document: Document, notices: Notices) -> Document:
-        """Return the document under its new label; raise `UsageError` if it had neither the old nor the new one."""
-        if (found := self._rows.get(document.id)) is None:
+        """Return the document with its new label, or unchanged if the patch does not name it.
+
+        Raise `UsageError` if the document has neither the old nor the new label.
+        """
+        if document.id not in self._numbered_answers:
             return document
-        number, row = found
+        number, answer = self._numbered_answers[document.id]
         label = format_label_cell(document.label or "")
-        if label not in (row.old_label, row.new_label):
-            message = f"{row.id} has the label {label!r}, not {row.old_label!r}"
+        if label not in (answer.old_label, answer.new_label):
+            message = f"{answer.id} has the label {label!r}, not {answer.old_label!r}"
             raise UsageError(
                 message, where=f"{self.path}:{number}", hint="review it again, or remove the line"
             )
-        notices.relabelled_ids.append(row.id)
-        after = split_label(row.new_label, find_label_separator([document.label]))
-        return document._replace(label=after)
+        notices.relabelled_ids.append(answer.id)
+        new_label = split_label(answer.new_label, find_label_separator([document.label]))
+        return document._replace(label=new_label)
 
     def find_warnings(self, notices: Notices) -> list[Finding]:
-        """List the finding that documents are not in the corpus."""
-        met = set(notices.relabelled_ids)
-        unmet = [name for name in self._rows if name not in met]
-        if not unmet:
+        """Return a warning if the corpus does not contain all documents of the patch."""
+        relabelled_ids = set(notices.relabelled_ids)
+        missing_ids = [name for name in self._numbered_answers if name not in relabelled_ids]
+        if not missing_ids:
             return []
-        return [
-            Finding(
-                "labels",
-                WARNING,
-                f"{self.path}: {format_quantity(len(unmet), 'document')} not in the corpus: "
-                f"{join_names(unmet, SHOWN)}",
-            )
-        ]
+        missing = format_quantity(len(missing_ids), "document")
+        names = join_names(missing_ids, MAX_NAMED_DOCUMENTS)
+        return [Finding("labels", WARNING, f"{self.path}: {missing} not in the corpus: {names}")]

@@ -1,4 +1,7 @@
-"""The pool: documents read and counted once, by document and by term, so that a label reaches all documents that share a term with it."""
+"""The pool: documents that are read and counted once, with an index of their counts by term.
+
+With the index, a label updates only the documents that share a term with the labelled document.
+"""
 
 from __future__ import annotations
 
@@ -24,25 +27,32 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Ids, Ints, Keys
 
 LOG_COUNT_SCALE = 1 << 10
-"""Log counts are whole numbers of 1 / `COUNTS`, so that their sums are exact."""
+"""Log counts are stored as integers in units of 1 / `LOG_COUNT_SCALE`, so that sums are exact."""
 
-ENTRIES_AT_ONCE = 1 << 17
-"""Entries of the matrix that a label reaches at once: of arrays that fit into the cache, each takes half the time."""
+BLOCK_ENTRIES = 1 << 17
+"""Entries of the matrix that `DocumentPool.propagate` updates at once.
 
-_NO_CLASS = "pool"
+Arrays of this size fit into the cache, which halves the time.
+"""
+
+_PLACEHOLDER_CLASS = "pool"
+"""Class of unlabelled documents while they are counted."""
 
 
 class DocumentNeighbours(NamedTuple):
-    """The terms of a document, and where in the order by term the entries of all documents are that hold one of them."""
+    """The terms of one document, and the entries of all documents that contain these terms.
+
+    Entries are in the order of `DocumentPool.entries_by_term`.
+    """
 
     terms: Ids
     """Shape (n_terms,)."""
     log_counts: Ids
-    """Shape (n_terms,)."""
+    """Log counts of the terms in the document, shape (n_terms,)."""
     starts: Ints
-    """The first entry of each term, shape (n_terms,)."""
+    """Index of the first entry of each term, shape (n_terms,)."""
     sizes: Ints
-    """Documents of each term, shape (n_terms,)."""
+    """Number of entries of each term, one per document that contains it, shape (n_terms,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,20 +72,19 @@ class DocumentPool:
 
     @property
     def n_terms(self) -> int:
-        """V."""
+        """Size of the vocabulary, V."""
         return len(self.vocabulary)
 
     @cached_property
     def rows_by_id(self) -> dict[str, int]:
-        """The number of each document by its name; of several with one name the first."""
+        """The row of each document by its id. If an id is repeated, the first document counts."""
         return {document.id: row for row, document in reversed([*enumerate(self.documents)])}
 
     @cached_property
     def log_counts(self) -> Ids:
-        """log(1 + n_jd) in units of 1 / `COUNTS`, by document, shape (n_entries,)."""
-        return np.rint(np.log1p(self.matrix.counts, dtype=np.float64) * LOG_COUNT_SCALE).astype(
-            np.int32
-        )
+        """log(1 + n_jd) in units of 1 / `LOG_COUNT_SCALE`, by document, shape (n_entries,)."""
+        log_counts = np.log1p(self.matrix.counts, dtype=np.float64)
+        return np.rint(log_counts * LOG_COUNT_SCALE).astype(np.int32)
 
     @cached_property
     def lengths(self) -> Floats:
@@ -83,62 +92,66 @@ class DocumentPool:
         return self.sum_by_document(self.log_counts.astype(np.int64)) / LOG_COUNT_SCALE
 
     def sum_by_document(self, entry_values: Ints) -> Ints:
-        """Return the sum of the numbers of each document's entries, shape (n_docs,)."""
-        running = compute_offsets(entry_values)
-        return running[self.matrix.offsets[1:]] - running[self.matrix.offsets[:-1]]
+        """Return the sum of the values of each document's entries, shape (n_docs,)."""
+        running_sums = compute_offsets(entry_values)
+        return running_sums[self.matrix.offsets[1:]] - running_sums[self.matrix.offsets[:-1]]
 
     @cached_property
     def entries_by_term(self) -> Ints:
-        """The entries of the matrix sorted by term, shape (n_entries,)."""
+        """Indices of the matrix entries sorted by term, shape (n_entries,)."""
         return argsort_stable(self.matrix.terms.astype(np.int64))
 
     @cached_property
     def term_offsets(self) -> Ints:
-        """Bounds of the entries of each term in that order, shape (n_terms + 1,)."""
+        """Bounds of each term in `entries_by_term`, shape (n_terms + 1,)."""
         return compute_offsets(np.bincount(self.matrix.terms, minlength=self.n_terms))
 
     @cached_property
     def documents_by_term(self) -> Ids:
-        """The document of each entry in that order, shape (n_entries,)."""
+        """The document of each entry in the order of `entries_by_term`, shape (n_entries,)."""
         return self.matrix.entry_documents.astype(np.int32)[self.entries_by_term]
 
     def find_neighbours(self, row: int) -> DocumentNeighbours:
-        """Return the terms of a document, and all documents that hold one of them."""
-        here = slice(int(self.matrix.offsets[row]), int(self.matrix.offsets[row + 1]))
-        terms = self.matrix.terms[here]
+        """Return the terms of a document, and the entries of documents that contain them."""
+        entries = slice(int(self.matrix.offsets[row]), int(self.matrix.offsets[row + 1]))
+        terms = self.matrix.terms[entries]
         starts = self.term_offsets[terms]
-        return DocumentNeighbours(
-            terms, self.log_counts[here], starts, self.term_offsets[terms + 1] - starts
-        )
+        sizes = self.term_offsets[terms + 1] - starts
+        return DocumentNeighbours(terms, self.log_counts[entries], starts, sizes)
 
     def propagate(
-        self, document: DocumentNeighbours, of_terms: Ints, by_term: Ids, sums: Ints
+        self, neighbours: DocumentNeighbours, term_changes: Ints, entry_values: Ids, sums: Ints
     ) -> None:
-        """Add to the sums of all documents, shape (n_docs,), for each term of one ``of_terms`` times what they hold of it, as entries in ``by_term``."""
-        block = compute_offsets(document.sizes)[:-1] // ENTRIES_AT_ONCE
-        bounds = [*np.flatnonzero(np.diff(block, prepend=-1)).tolist(), block.size]
-        entries = [
+        """Add the changes of a document's terms to the sums of all documents that share a term.
+
+        To the sum of document d, add Σ_j ``term_changes``_j · value_jd. ``term_changes`` has shape
+        (n_terms of the document,). ``entry_values`` has shape (n_entries,), in the order of
+        `entries_by_term`. ``sums``, of shape (n_docs,), is changed in place.
+        """
+        blocks = compute_offsets(neighbours.sizes)[:-1] // BLOCK_ENTRIES
+        block_bounds = [*np.flatnonzero(np.diff(blocks, prepend=-1)).tolist(), blocks.size]
+        slices = [
             slice(start, start + size)
-            for start, size in zip(document.starts.tolist(), document.sizes.tolist(), strict=True)
+            for start, size in zip(
+                neighbours.starts.tolist(), neighbours.sizes.tolist(), strict=True
+            )
         ]
-        for begin, end in pairwise(bounds):
-            documents, held = (
-                np.concatenate([column[each] for each in entries[begin:end]])
-                for column in (self.documents_by_term, by_term)
-            )
-            np.add.at(
-                sums,
-                documents.astype(np.int64),
-                np.repeat(of_terms[begin:end], document.sizes[begin:end]) * held,
-            )
+        for start, end in pairwise(block_bounds):
+            documents = np.concatenate([self.documents_by_term[s] for s in slices[start:end]])
+            values = np.concatenate([entry_values[s] for s in slices[start:end]])
+            changes = np.repeat(term_changes[start:end], neighbours.sizes[start:end])
+            np.add.at(sums, documents.astype(np.int64), changes * values)
 
     def get_text(self, row: int) -> str:
-        """Return a document as people read it."""
+        """Return the text of a document as it is shown to people."""
         return self.documents[row].display_text
 
 
 class CountedPool(NamedTuple):
-    """A pool, and the counts of its classes if its documents are labelled."""
+    """A pool with the counts that it was made from.
+
+    If its documents are labelled, these are the counts of their classes.
+    """
 
     pool: DocumentPool
     table: CountTable
@@ -146,23 +159,23 @@ class CountedPool(NamedTuple):
 
 
 def count_pool(documents: Iterable[Document], analysis: Analysis) -> CountedPool:
-    """Read and count documents; raise `UsageError` if there is not one, or none with a word that counts."""
-    kept: list[Document] = []
+    """Read and count documents.
 
-    def labelled() -> Iterator[Document]:
+    Raise `UsageError` if there are no documents, or if none of them has a known word.
+    """
+    pool_documents: list[Document] = []
+
+    def iterate_labelled() -> Iterator[Document]:
         for document in documents:
-            kept.append(document)
-            yield document._replace(label=document.label or _NO_CLASS)
+            pool_documents.append(document)
+            yield document._replace(label=document.label or _PLACEHOLDER_CLASS)
 
-    counts = count_labelled_documents(labelled(), analysis, keep_all=True)
+    counts = count_labelled_documents(iterate_labelled(), analysis, keep_all=True)
     table = counts.table
     counted = counts.documents
     if not table.n_terms:
         raise UsageError(
             "no document of the pool has a word that counts", hint="check --format and --stop-words"
         )
-    return CountedPool(
-        DocumentPool(kept, analysis, table.vocabulary, counted.matrix, counted.hashes),
-        table,
-        counted,
-    )
+    pool = DocumentPool(pool_documents, analysis, table.vocabulary, counted.matrix, counted.hashes)
+    return CountedPool(pool, table, counted)

@@ -1,17 +1,22 @@
-"""Choice of the document to ask about next.
+"""Query strategies: scores that choose the next document to label.
 
-`measure_pool_uncertainty` is one less the margin between the two most probable classes, or of documents with several labels Σ p(1 − p) over the labels; `typical` is coverage; `mixed` is their product, and measures best
-(bench/labelling.py). Sources: D. Lewis, W. Gale, A sequential algorithm for training text classifiers (1994), for uncertainty; T. Scheffer, C. Decomain,
-S. Wrobel, Active hidden Markov models for information extraction (2001), for the margin; B. Settles, Active learning literature survey (2009).
-
-Coverage of a document: how typical it is of the documents without labels. It is large if its terms are frequent in the pool and rarely labelled.
+- ``uncertain``: 1 − the margin between the two most probable classes. For multi-label documents,
+  Σ_k p_k(1 − p_k) over the labels.
+- ``typical``: how representative a document is of the unlabelled documents, c(d).
+- ``mixed``: the product of both.
 
     c(d) = Σ_j v_jd t_j / (1 + l_j)
 
-v_d is the tf-idf vector of the document, of length 1, t the mean of all, and l_j the number of labelled documents that hold the term. Without labels it is
-the cosine of a document and the pool times the length of the mean: its information density. Sources: B. Settles, M. Craven, An analysis of active
-learning strategies for sequence labeling tasks (2008); A. McCallum, K. Nigam, Employing EM and pool-based active learning for text classification
-(1998). The divisor is ours: what was labelled is known.
+v_d is the tf-idf vector of the document, of length 1. t is the mean of all these vectors, and l_j
+the number of labelled documents that contain term j. c(d) is large if the terms of the document are
+frequent in the pool but rare in labelled documents. Without labels, c(d) is the document's
+information density. The divisor 1 + l_j is not from the literature.
+
+Sources: D. Lewis, W. Gale, A sequential algorithm for training text classifiers (1994), for
+uncertainty; T. Scheffer, C. Decomain, S. Wrobel, Active hidden Markov models for information
+extraction (2001), for the margin; B. Settles, M. Craven, An analysis of active learning strategies
+for sequence labeling tasks (2008), and A. McCallum, K. Nigam, Employing EM and pool-based active
+learning for text classification (1998), for density.
 """
 
 from __future__ import annotations
@@ -28,86 +33,92 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Ids, Ints
 
 MAX_EVIDENCE_TOKENS = 10.0
-"""A longer document counts as one of so many tokens. The evidence of a long document is too extreme, and none would ever be uncertain."""
+"""Length to which the evidence of longer documents is reduced.
 
-DOCUMENTS_AT_ONCE = 1 << 13
-"""Documents whose scores by class are in memory at once: they fit into the cache."""
+The probabilities of long documents are too extreme: without a limit, no long document would ever be
+uncertain.
+"""
 
+SCORE_BLOCK_DOCUMENTS = 1 << 13
+"""Documents that are scored at once. Their scores fit into the cache."""
 
 VECTOR_SCALE = 1 << 15
-"""Elements of the vectors are whole numbers of 1 / `VECTORS`."""
+"""Elements of v_d are stored as integers in units of 1 / `VECTOR_SCALE`."""
 
 MEAN_SCALE = 1 << 30
-"""Elements of the mean are whole numbers of 1 / `MEAN_SCALE`, so that the sums are exact."""
+"""t_j / (1 + l_j) is stored as an integer in units of 1 / `MEAN_SCALE`, so that sums are exact."""
 
 
 class Representativeness:
-    """c(d) of all documents of a pool, exact after each label."""
+    """c(d) of all documents of a pool, updated exactly after each label."""
 
     def __init__(self, pool: DocumentPool) -> None:
         self._pool = pool
         matrix = pool.matrix
-        weights = (
-            np.log1p(matrix.counts)
-            * np.log(len(pool) / np.maximum(np.diff(pool.term_offsets), 1))[matrix.terms]
-        )
-        of_entry = matrix.entry_documents
-        norms = np.sqrt(np.bincount(of_entry, weights**2, len(pool)))
-        vectors = np.rint(weights / np.where(norms > 0, norms, 1)[of_entry] * VECTOR_SCALE).astype(
-            np.int32
-        )
+        idf = np.log(len(pool) / np.maximum(np.diff(pool.term_offsets), 1))
+        weights = np.log1p(matrix.counts) * idf[matrix.terms]
+        documents = matrix.entry_documents
+        norms = np.sqrt(np.bincount(documents, weights**2, len(pool)))
+        norms = np.where(norms > 0, norms, 1)
+        vectors = np.rint(weights / norms[documents] * VECTOR_SCALE).astype(np.int32)
         self._vectors = vectors
-        self._by_term = vectors[pool.entries_by_term]
+        self._vectors_by_term = vectors[pool.entries_by_term]
         self._mean = np.bincount(matrix.terms, vectors, pool.n_terms) / (VECTOR_SCALE * len(pool))
-        self._labelled = np.zeros(pool.n_terms, np.int64)
+        self._labelled_counts = np.zeros(pool.n_terms, np.int64)
         self.document_scores = np.zeros(len(pool), np.int64)
-        """c(d) in units of 1 / (`VECTORS` · `MEAN_SCALE`), shape (n_docs,)."""
+        """c(d) in units of 1 / (`VECTOR_SCALE` · `MEAN_SCALE`), shape (n_docs,)."""
         self.add_rows(np.empty(0, np.int64))
 
     def add_rows(self, rows: Ints) -> None:
-        """Count many documents as labelled at once; the result is that of `add` for each."""
+        """Count documents as labelled, all at once. The result is the same as with `add`."""
         matrix = self._pool.matrix
         entries = compute_flat_indices(matrix.offsets[rows], matrix.row_sizes[rows])
-        self._labelled += np.bincount(matrix.terms[entries], minlength=self._pool.n_terms)
+        self._labelled_counts += np.bincount(matrix.terms[entries], minlength=self._pool.n_terms)
+        term_weights = self._compute_term_weights(slice(None))
         self.document_scores = self._pool.sum_by_document(
-            self._vectors * self._worth(slice(None))[matrix.terms]
+            self._vectors * term_weights[matrix.terms]
         )
 
     def add(self, document: DocumentNeighbours, sign: int = 1) -> None:
-        """Count a document as labelled, or with ``sign`` −1 as not."""
-        before = self._worth(document.terms)
-        self._labelled[document.terms] += sign
-        change = self._worth(document.terms) - before
-        self._pool.propagate(document, change, self._by_term, self.document_scores)
+        """Count a document as labelled. With ``sign`` −1, count it as unlabelled again."""
+        old_weights = self._compute_term_weights(document.terms)
+        self._labelled_counts[document.terms] += sign
+        changes = self._compute_term_weights(document.terms) - old_weights
+        self._pool.propagate(document, changes, self._vectors_by_term, self.document_scores)
 
-    def _worth(self, terms: Ids | slice) -> Ints:
-        """Return t_j / (1 + l_j) of terms, shape (n,)."""
-        return np.rint(self._mean[terms] / (1 + self._labelled[terms]) * MEAN_SCALE).astype(
-            np.int64
-        )
+    def _compute_term_weights(self, terms: Ids | slice) -> Ints:
+        """Return t_j / (1 + l_j) of terms in units of 1 / `MEAN_SCALE`, shape (n,)."""
+        weights = self._mean[terms] / (1 + self._labelled_counts[terms])
+        return np.rint(weights * MEAN_SCALE).astype(np.int64)
 
 
 def cap_length(scores: Floats, lengths: Floats) -> Floats:
-    """Return scores, shape (n_classes, n_docs), of documents longer than `MAX_EVIDENCE_TOKENS` as if they were that long; ``lengths`` of shape (n_docs,)."""
+    """Scale down the scores of documents that are longer than `MAX_EVIDENCE_TOKENS`.
+
+    ``scores`` has shape (n_classes, n_docs), ``lengths`` shape (n_docs,).
+    """
     return scores * (MAX_EVIDENCE_TOKENS / np.maximum(lengths, MAX_EVIDENCE_TOKENS))
 
 
 def measure_pool_uncertainty(pool: DocumentPool, model: RunningModel) -> Floats:
-    """Return how uncertain the model is of each document, shape (n_docs,)."""
-    blocks = [
-        slice(begin, begin + DOCUMENTS_AT_ONCE) for begin in range(0, len(pool), DOCUMENTS_AT_ONCE)
-    ]
-    return np.concatenate(
-        [
-            model.measure_uncertainty(cap_length(model.compute_scores(block), pool.lengths[block]))
-            for block in blocks
-        ]
-    )
+    """Return the model's uncertainty about each document of the pool, shape (n_docs,)."""
+    uncertainties = []
+    for start in range(0, len(pool), SCORE_BLOCK_DOCUMENTS):
+        rows = slice(start, start + SCORE_BLOCK_DOCUMENTS)
+        scores = cap_length(model.compute_scores(rows), pool.lengths[rows])
+        uncertainties.append(model.measure_uncertainty(scores))
+    return np.concatenate(uncertainties)
 
 
 def compute_acquisition_scores(
-    strategy: str, pool: DocumentPool, model: RunningModel, coverage: Representativeness
+    strategy: str, pool: DocumentPool, model: RunningModel, representativeness: Representativeness
 ) -> Floats:
-    """Return what the document asked about has most of, shape (n_docs,), by a strategy that does not draw at random."""
-    found = np.ones(len(pool)) if strategy == "typical" else measure_pool_uncertainty(pool, model)
-    return found if strategy == "uncertain" else found * coverage.document_scores
+    """Return a score for each document, shape (n_docs,). The highest one should be labelled next.
+
+    ``strategy`` is ``uncertain``, ``typical`` or ``mixed``.
+    """
+    if strategy == "uncertain":
+        return measure_pool_uncertainty(pool, model)
+    if strategy == "typical":
+        return np.ones(len(pool)) * representativeness.document_scores
+    return measure_pool_uncertainty(pool, model) * representativeness.document_scores

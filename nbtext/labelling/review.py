@@ -1,4 +1,7 @@
-"""A review of a labelled corpus: its suspects one after the other, the most suspicious first, and what is decided of each, in a file of its own."""
+"""Review of a labelled corpus: ask about its suspects, the most suspicious first.
+
+The decisions are stored in a patch file. The corpus is not changed.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +26,21 @@ if TYPE_CHECKING:
     from nbtext.prediction.labels import Label
     from nbtext.settings import Settings
 
-LARGEST_ODDS = 1e6
-"""Larger odds are shown as this."""
+MAX_SHOWN_ODDS = 1e6
+"""Higher odds are shown as this number."""
 
-NO_LABEL = "without a label"
+NO_LABEL_TEXT = "without a label"
+"""Shown in place of an empty label set."""
 
 
 class ReviewSession(Session):
-    """A session that asks about the suspects among labelled documents. The corpus and the labels of the session stay as they are."""
+    """A session that asks about the suspects of a labelled corpus.
 
-    def __init__(self, counted: CountedPool, settings: Settings, file: AnswerFile) -> None:
-        """Find the suspects that the file does not have yet; ``settings`` are those of training."""
+    The corpus and the labels of the session stay as they are.
+    """
+
+    def __init__(self, counted: CountedPool, training_settings: Settings, file: AnswerFile) -> None:
+        """Find the suspects about which the file has no decision yet."""
         super().__init__(counted.pool, QueryPlan(separator=counted.table.posterior_type.separator))
         for name in counted.table.classes:
             if name != ALL_DOCUMENTS_LABEL:
@@ -42,107 +49,100 @@ class ReviewSession(Session):
             (row, document.label or "") for row, document in enumerate(self.pool.documents)
         )
         self._reviews = file
-        found = find_suspects(counted.table, counted.documents, settings)
-        decided = {answer.id for answer in file.answers}
+        suspects = find_suspects(counted.table, counted.documents, training_settings)
+        decided_ids = {answer.id for answer in file.answers}
         ids = [document.id for document in self.pool.documents]
+        # The ids stand in for the texts of the documents, which the screen shows itself.
+        named_suspects = suspects.iterate_named(ids, ids, self.classes)
         self._suspects = {
             row: suspect
-            for row, suspect in zip(
-                found.rows.tolist(), found.iterate_named(ids, ids, self.classes), strict=True
-            )  # the screen shows the texts
-            if suspect.id not in decided
+            for row, suspect in zip(suspects.rows.tolist(), named_suspects, strict=True)
+            if suspect.id not in decided_ids
         }
-        self._queue = list(self._suspects)
+        self._waiting_rows = list(self._suspects)
 
     @property
-    def n_left(self) -> int:
-        """Suspects that wait."""
-        return len(self._queue)
+    def n_waiting(self) -> int:
+        """Number of suspects that wait for a decision."""
+        return len(self._waiting_rows)
 
     @property
     def progress_text(self) -> str:
-        """The number of reviewed documents, and of those with another label now, in words."""
-        changed = sum(
+        """The number of reviewed documents, and of changed labels, in words."""
+        n_changed = sum(
             answer.old_label != answer.new_label
             for answer in self._reviews.answers
             if isinstance(answer, ReviewAnswer)
         )
-        return f"{len(self._reviews.answers):,} reviewed, {changed:,} changed"
+        return f"{len(self._reviews.answers):,} reviewed, {n_changed:,} changed"
 
-    def remark(self, row: int) -> str:
-        """Return why the document is asked about."""
+    def get_note(self, row: int) -> str:
+        """Return why the document is suspicious. Return "" if it is not a suspect."""
         if row not in self._suspects:
             return ""
         suspect = self._suspects[row]
-        odds = min(exp(min(suspect.log_odds, 50.0)), LARGEST_ODDS)
+        odds = min(exp(min(suspect.log_odds, 50.0)), MAX_SHOWN_ODDS)
         return (
-            f"is {suspect.label or NO_LABEL}, looks like {suspect.suggested or NO_LABEL}, "
+            f"is {suspect.label or NO_LABEL_TEXT}, looks like {suspect.suggested or NO_LABEL_TEXT}, "
             f"{odds:,.0f} to 1"
         )
 
-    def proposed(self, row: int) -> list[tuple[str, float]]:
-        """Return the suggested classes, with the probability of what is suggested."""
+    def propose_labels(self, row: int) -> list[tuple[str, float]]:
+        """Return the suggested labels of a suspect, each with the probability of the suggestion."""
         suspect = self._suspects[row]
-        return [
-            (label, suspect.probability)
-            for label in list_labels(split_label(suspect.suggested, self.plan.separator))
-        ]
+        labels = list_labels(split_label(suspect.suggested, self.plan.separator))
+        return [(label, suspect.probability) for label in labels]
 
-    def kept_label(self, row: int) -> Label | None:
-        """Return the label that the document has."""
+    def get_current_label(self, row: int) -> Label | None:
+        """Return the label that the document has in the corpus."""
         return self.labels[row]
 
-    def next_document(self) -> int | None:
-        """Return the most suspicious document that waits, None if none is left."""
-        return self._queue[0] if self._queue else None
+    def choose_document(self) -> int | None:
+        """Return the most suspicious document that waits, or None if no document waits."""
+        return self._waiting_rows[0] if self._waiting_rows else None
 
     def answer(
         self, row: int, label: Label, who: str | None = None, time: str | None = None
     ) -> None:
-        """Write down which label a document is to have."""
+        """Store the label that a document should have. ``who`` and ``time`` are ignored."""
         del who, time
         self.require_label(label)
-        self._reviews.append(
-            ReviewAnswer(
-                self.pool.documents[row].id,
-                format_label_cell(self.labels[row]),
-                format_label_cell(label),
-            )
-        )
-        self._queue.remove(row)
+        document_id = self.pool.documents[row].id
+        old_label = format_label_cell(self.labels[row])
+        self._reviews.append(ReviewAnswer(document_id, old_label, format_label_cell(label)))
+        self._waiting_rows.remove(row)
 
     def undo(self) -> int | None:
-        """Take the last skip or decision back and return its document, None if there is none."""
-        if self._skipped and self._skipped[-1][1] == len(self._reviews.answers):
+        """Undo the last skip or decision. Return its document, or None if nothing can be undone."""
+        answers = self._reviews.answers
+        if self._skipped and self._skipped[-1][1] == len(answers):
             row, _ = self._skipped.pop()
-        elif (
-            self._reviews.answers and self._reviews.answers[-1].id in self.pool.rows_by_id
-        ):  # and not of a review of other documents
-            row = self.pool.rows_by_id[self._reviews.answers[-1].id]
+        # The file may end with an answer about a document of another pool: that one stays.
+        elif answers and answers[-1].id in self.pool.rows_by_id:
+            row = self.pool.rows_by_id[answers[-1].id]
             self._reviews.remove_last()
         else:
             return None
-        self._queue.insert(0, row)
+        self._waiting_rows.insert(0, row)
         return row
 
     def skip(self, row: int) -> None:
-        """Leave a document undecided in this session."""
-        self._queue.remove(row)
+        """Leave a document undecided. It is not shown again in this session."""
+        self._waiting_rows.remove(row)
         self._skipped.append((row, len(self._reviews.answers)))
 
-    def left(self) -> list[int]:
-        """Return the suspects that wait, the most suspicious first."""
-        return self._queue
+    def list_waiting(self) -> list[int]:
+        """Return the suspects that wait for a decision, the most suspicious first."""
+        return self._waiting_rows
 
-    def probabilities(self, row: int) -> list[tuple[str, float]]:
-        """Return the classes and their probabilities by the model of all other documents."""
+    def predict_probabilities(self, row: int) -> list[tuple[str, float]]:
+        """Return each class with its probability under the model of all other documents."""
         rows = np.array([row])
         scores = self.model.score_leave_one_out(rows, self.encode_truth(rows))
-        posterior = np.exp(
-            self.model.compute_log_posterior(cap_length(scores, self.pool.lengths[rows]))[0]
-        )
+        capped_scores = cap_length(scores, self.pool.lengths[rows])
+        posterior = np.exp(self.model.compute_log_posterior(capped_scores)[0])
         return list(zip(self.classes, posterior.tolist(), strict=True))
 
-    def estimate(self) -> AccuracyEstimate:
-        """Return that of no documents: suspects are no random sample."""
+    def estimate_accuracy(self) -> AccuracyEstimate:
+        """Return an empty estimate, because suspects are not a random sample."""
         return AccuracyEstimate(0, 0)

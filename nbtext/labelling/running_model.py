@@ -1,17 +1,21 @@
-"""Naive Bayes of the labels so far: a label adds its document's counts, and taking it back subtracts them.
+"""Naive Bayes that follows each label: adding or removing a document updates counts and scores.
 
-Multinomial naive Bayes on log counts x = log(1 + n), with a pseudo-count α and the class prior (D_k + 1) / (D + K):
+Multinomial naive Bayes on log counts x = log(1 + n), with pseudo-count α, K classes, D_k of D
+labelled documents in class k, and the class prior π_k = (D_k + 1) / (D + K):
 
-    s_k(d) = log π_k + Σ_j x_jd log((m_jk + α) / α) − X_d log(N_k + αV) + what is the same in every class
+    s_k(d) = log π_k + Σ_j x_jd log((m_jk + α) / α) − X_d log((N_k + αV) / αV)
 
-Only terms that a class has seen are in the sum. A label changes it for the documents that share a term with the labelled one and for no others,
-so these alone are touched. The sums are whole numbers of 1 / `NATS`: they follow from the labels, not from the order in which these came and went.
-Sources: K. Nigam, A. McCallum, S. Thrun, T. Mitchell, Text classification from labeled and unlabeled documents using EM (2000), equations 5 and 6, for the
-model; J. Rennie, L. Shih, J. Teevan, D. Karger, Tackling the poor assumptions of naive Bayes text classifiers (2003), for log counts.
+m_jk is the sum of the log counts of term j in class k, N_k its sum over terms, and X_d the sum of
+the log counts of document d. Only terms that a class has seen add to the first sum, so a label
+changes it only for documents that share a term with the labelled one. These sums are integers in
+units of 1 / (`LOG_RATIO_SCALE` · `LOG_COUNT_SCALE`), so they do not depend on the order of labels.
 
-Where documents may have several labels, the documents with a label stand against the rest, as `nbtext.classifiers.multi_label` has it. One table has the
-counts of all labelled documents, and for each label those of the documents with it and without it. So a new label begins with all documents on the
-other side, and all sums stay exact.
+For multi-label documents, each label is a binary problem: documents with the label against the
+rest, as in `nbtext.classifiers.multi_label`.
+
+Sources: K. Nigam, A. McCallum, S. Thrun, T. Mitchell, Text classification from labeled and
+unlabeled documents using EM (2000), equations 5 and 6; J. Rennie, L. Shih, J. Teevan, D. Karger,
+Tackling the poor assumptions of naive Bayes text classifiers (2003), for log counts.
 """
 
 from __future__ import annotations
@@ -42,167 +46,181 @@ if TYPE_CHECKING:
     from nbtext.prediction.labels import LabelSets
     from nbtext.type_names import Floats, Ints, Mask, TrueLabels
 
-NATS = 1 << 24
-"""Log ratios are whole numbers of 1 / `NATS` nats: with `COUNTS`, the sum over a document of a million terms fits into 64 bits."""
+LOG_RATIO_SCALE = 1 << 24
+"""Log ratios are stored as integers in units of 1 / `LOG_RATIO_SCALE` nats.
+
+Together with `LOG_COUNT_SCALE`, the sum over a document of a million terms fits into 64 bits.
+"""
 
 LABELLING_PSEUDO_COUNT = 0.1
-"""α: the evidence of a few labels says little about it."""
+"""α. It is fixed, because a few labels are too little evidence to estimate it."""
 
-
-_WITH = slice(1, None, 2)
-_WITHOUT = slice(2, None, 2)
-"""Rows of the labels in the table, and of their rests; the first row is everything."""
+_WITH_LABEL = slice(1, None, 2)
+_WITHOUT_LABEL = slice(2, None, 2)
+"""Rows of the multi-label tables: documents with each label, and the rest. Row 0: all documents."""
 
 
 class ClassSeed(NamedTuple):
-    """Terms that speak for a class before any document does, with their pseudo-counts."""
+    """Seed terms of a class, with the pseudo-counts that they start with."""
 
     terms: Ints
     pseudo_counts: Floats
 
 
 class RunningModel:
-    """Scores of all documents of a pool under the labels so far; classes are numbered from 0."""
+    """Scores of all documents of a pool, given the labels so far. Classes are numbered from 0."""
 
     answer_noun = "label"
-    """What answers are counted as."""
+    """What messages call one answer."""
 
     def __init__(self, pool: DocumentPool, seeds: Sequence[ClassSeed] = ()) -> None:
-        """Begin without labels; the first classes have seeds and are possible from the beginning."""
+        """Start without labels.
+
+        ``seeds`` belong to the first classes. These are possible even without documents.
+        """
         self._pool = pool
-        self._by_term = pool.log_counts[pool.entries_by_term]
-        self._pseudo_tokens = LABELLING_PSEUDO_COUNT * pool.n_terms
+        self._log_counts_by_term = pool.log_counts[pool.entries_by_term]
+        self._total_pseudo_count = LABELLING_PSEUDO_COUNT * pool.n_terms
         self._documents = np.zeros(0, np.int64)
         self._tokens = np.zeros(0, np.int64)
         self._counts = np.zeros((0, pool.n_terms), np.int64)
         self._sums = np.zeros((0, len(pool)), np.int64)
-        self._seeded = np.zeros(0, np.bool_)
-        for number, (terms, amounts) in enumerate(seeds):
+        self._is_seeded = np.zeros(0, np.bool_)
+        for index, seed in enumerate(seeds):
             self.add_class()
-            np.add.at(
-                self._counts[number], terms, np.rint(amounts * LOG_COUNT_SCALE).astype(np.int64)
-            )
-            self._seeded[number] = True
+            pseudo_counts = np.rint(seed.pseudo_counts * LOG_COUNT_SCALE).astype(np.int64)
+            np.add.at(self._counts[index], seed.terms, pseudo_counts)
+            self._is_seeded[index] = True
         if seeds:
             self.add_rows(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
     @property
     def n_classes(self) -> int:
-        """K."""
+        """Number of classes, K. In multi-label tables, the number of rows."""
         return len(self._documents)
 
     def add_class(self) -> None:
-        """Add a class that has no documents."""
+        """Add a class without documents."""
         self._resize(self.n_classes + 1)
 
-    def is_empty(self, number: int) -> bool:
+    def is_empty(self, index: int) -> bool:
         """Return True if a class has neither documents nor seeds."""
-        return not (self._documents[number] or self._seeded[number])
+        return not (self._documents[index] or self._is_seeded[index])
 
     def drop_last_class(self) -> None:
-        """Remove the last class, which must have no documents."""
+        """Remove the last class, which must not have documents."""
         self._resize(self.n_classes - 1)
 
     def _resize(self, n_classes: int) -> None:
-        """Give the tables a row for each class: in place, since copies of large ones would take longer than all else."""
-        for table in (self._documents, self._tokens, self._counts, self._sums, self._seeded):
+        """Resize all tables in place to one row per class. Copying large tables would be slow."""
+        for table in (self._documents, self._tokens, self._counts, self._sums, self._is_seeded):
             table.resize((n_classes, *table.shape[1:]), refcheck=False)
 
     def add(self, document: DocumentNeighbours, truth: TrueLabels, sign: int = 1) -> None:
-        """Count a document to its class, or with ``sign`` −1 take it away again."""
-        for number in truth.tolist():
+        """Add a document to its class. With ``sign`` −1, remove it again."""
+        for index in truth.tolist():
             terms = document.terms
-            of_class = self._counts[number]
-            before = _log_ratios(of_class[terms])
-            of_class[terms] += sign * document.log_counts
-            change = _log_ratios(of_class[terms]) - before
-            self._pool.propagate(document, change, self._by_term, self._sums[number])
-            self._documents[number] += sign
-            self._tokens[number] += sign * int(document.log_counts.sum())
+            class_counts = self._counts[index]
+            old_ratios = _compute_log_ratios(class_counts[terms])
+            class_counts[terms] += sign * document.log_counts
+            changes = _compute_log_ratios(class_counts[terms]) - old_ratios
+            self._pool.propagate(document, changes, self._log_counts_by_term, self._sums[index])
+            self._documents[index] += sign
+            self._tokens[index] += sign * int(document.log_counts.sum())
 
     def add_rows(self, rows: Ints, truth: TrueLabels) -> None:
-        """Count many documents at once, to classes that have none yet; the result is that of `add` for each."""
+        """Add documents all at once, to classes without documents.
+
+        The result is the same as with `add`.
+        """
         pool = self._pool
-        sizes = self._pool.matrix.row_sizes[rows]
+        sizes = pool.matrix.row_sizes[rows]
         entries = compute_flat_indices(pool.matrix.offsets[rows], sizes)
-        of_entry = np.repeat(truth, sizes)
-        np.add.at(self._counts, (of_entry, pool.matrix.terms[entries]), pool.log_counts[entries])
+        entry_classes = np.repeat(truth, sizes)
+        terms = pool.matrix.terms[entries]
+        np.add.at(self._counts, (entry_classes, terms), pool.log_counts[entries])
         self._documents += np.bincount(truth, minlength=self.n_classes)
-        for number in range(self.n_classes):
-            self._tokens[number] = self._counts[number].sum()
-            self._sums[number] = pool.sum_by_document(
-                _log_ratios(self._counts[number])[pool.matrix.terms] * pool.log_counts
+        for index in range(self.n_classes):
+            self._tokens[index] = self._counts[index].sum()
+            log_ratios = _compute_log_ratios(self._counts[index])
+            self._sums[index] = pool.sum_by_document(
+                log_ratios[pool.matrix.terms] * pool.log_counts
             )
 
     def compute_scores(self, rows: Ints | slice = slice(None)) -> Floats:
-        """Return s_k of documents, by default all, shape (n_classes, n_docs), in nats, without a part that is the same in every class.
+        """Return s_k of documents in nats, by default of all, shape (n_classes, n_docs).
 
-        A class without documents and seeds is impossible.
+        The score of a class without documents and seeds is −inf.
         """
-        sums = self._sums[:, rows] / (NATS * LOG_COUNT_SCALE)
-        sums -= self._pool.lengths[rows] * self._log_tokens(self._tokens)[:, np.newaxis]
+        scores = self._sums[:, rows] / (LOG_RATIO_SCALE * LOG_COUNT_SCALE)
+        log_tokens = self._compute_log_tokens(self._tokens)
+        scores -= self._pool.lengths[rows] * log_tokens[:, np.newaxis]
         prior = (self._documents + 1) / (self._documents.sum() + self.n_classes)
-        sums += np.where((self._documents > 0) | self._seeded, np.log(prior), -np.inf)[
-            :, np.newaxis
-        ]
-        return sums
+        is_possible = (self._documents > 0) | self._is_seeded
+        scores += np.where(is_possible, np.log(prior), -np.inf)[:, np.newaxis]
+        return scores
 
     def score_leave_one_out(self, rows: Ints, truth: TrueLabels) -> Floats:
-        """Return s_k of labelled documents as if each were the only one without a label, shape (n_classes, n_docs).
+        """Return s_k of labelled documents, each by the model without its own label.
 
-        ``truth`` is what was counted. A class whose only document is left out is impossible: nobody would know of it.
+        ``truth`` has the classes to which the documents were added. The result has shape
+        (n_classes, n_docs). The score of a class is −inf if the document is its only one: without
+        its label, the class would not be known.
         """
         scores = RunningModel.compute_scores(self, rows)
-        sizes = self._pool.matrix.row_sizes[rows]
-        entries = compute_flat_indices(self._pool.matrix.offsets[rows], sizes)
-        terms = self._pool.matrix.terms[entries]
-        counts = self._pool.log_counts[entries].astype(np.int64)
-        of_entry = np.repeat(np.arange(rows.size), sizes)
-        ratios = _log_ratios(self._counts[truth[of_entry], terms] - counts)
-        own = np.zeros(rows.size, np.int64)
-        np.add.at(own, of_entry, ratios * counts)
-        tokens = self._tokens[truth] - np.rint(self._pool.lengths[rows] * LOG_COUNT_SCALE).astype(
-            np.int64
-        )
-        left = self._documents[truth] - 1
+        pool = self._pool
+        sizes = pool.matrix.row_sizes[rows]
+        entries = compute_flat_indices(pool.matrix.offsets[rows], sizes)
+        terms = pool.matrix.terms[entries]
+        log_counts = pool.log_counts[entries].astype(np.int64)
+        entry_rows = np.repeat(np.arange(rows.size), sizes)
+        log_ratios = _compute_log_ratios(self._counts[truth[entry_rows], terms] - log_counts)
+        sums = np.zeros(rows.size, np.int64)
+        np.add.at(sums, entry_rows, log_ratios * log_counts)
+        lengths = pool.lengths[rows]
+        tokens = self._tokens[truth] - np.rint(lengths * LOG_COUNT_SCALE).astype(np.int64)
+        n_remaining = self._documents[truth] - 1
         log_prior = np.where(
-            (left > 0) | self._seeded[truth],
-            np.log((left + 1) / (self._documents.sum() + self.n_classes)),
+            (n_remaining > 0) | self._is_seeded[truth],
+            np.log((n_remaining + 1) / (self._documents.sum() + self.n_classes)),
             -np.inf,
         )
         scores[truth, np.arange(rows.size)] = (
-            own / (NATS * LOG_COUNT_SCALE)
-            - self._pool.lengths[rows] * self._log_tokens(tokens)
+            sums / (LOG_RATIO_SCALE * LOG_COUNT_SCALE)
+            - lengths * self._compute_log_tokens(tokens)
             + log_prior
         )
         return scores
 
     def encode_labels(self, labels: LabelSets) -> TrueLabels:
-        """Return the true classes of documents, shape (n_docs,), as other methods take them."""
+        """Return the class index of each document, shape (n_docs,), as other methods expect it."""
         return labels.columns
 
     @staticmethod
     def select_labels(probabilities: Floats) -> Mask:
-        """Return which classes to propose, shape (n_classes,), given their probabilities by falling order."""
+        """Return which classes to propose, shape (n_classes,): the first one.
+
+        ``probabilities`` are those of the classes, in descending order.
+        """
         return np.arange(probabilities.size) == 0
 
     @staticmethod
-    def contrast_terms(first: Floats, second: Floats) -> Floats:
-        """Return what terms add to the log odds of a first class over a second, given what they add to the score of each, shape (n_terms,)."""
-        return first - second
+    def contrast_terms(scores_a: Floats, scores_b: Floats) -> Floats:
+        """Return what terms add to the log odds of class a over class b, shape (n_terms,).
+
+        ``scores_a`` and ``scores_b`` are what the terms add to the scores of the two classes.
+        """
+        return scores_a - scores_b
 
     def score_terms(self, document: DocumentNeighbours) -> Floats:
         """Return what each term of a document adds to s_k, shape (n_classes, n_terms)."""
-        ratios = _log_ratios(self._counts[:, document.terms]) / NATS
-        return (
-            document.log_counts
-            / LOG_COUNT_SCALE
-            * (ratios - self._log_tokens(self._tokens)[:, np.newaxis])
-        )
+        log_ratios = _compute_log_ratios(self._counts[:, document.terms]) / LOG_RATIO_SCALE
+        log_tokens = self._compute_log_tokens(self._tokens)[:, np.newaxis]
+        return document.log_counts / LOG_COUNT_SCALE * (log_ratios - log_tokens)
 
     @staticmethod
     def predict(log_posterior: Floats) -> TrueLabels:
-        """Return the most probable class of documents, shape (n_docs,)."""
+        """Return the most probable class of each document, shape (n_docs,)."""
         return log_posterior.argmax(axis=1)
 
     @staticmethod
@@ -212,44 +230,53 @@ class RunningModel:
 
     @classmethod
     def measure_uncertainty(cls, scores: Floats) -> Floats:
-        """Return 1 − (p(first class) − p(second class)) of each document, shape (n_docs,)."""
-        first, second = np.full((2, scores.shape[1]), -np.inf)
-        for of_class in scores:
-            np.maximum(second, np.minimum(first, of_class), out=second)
-            np.maximum(first, of_class, out=first)
-        margins: Floats = (1 - np.exp(second - first)) / np.exp(scores - first).sum(axis=0)
+        """Return 1 − the margin between the two highest class probabilities, shape (n_docs,)."""
+        highest, second = np.full((2, scores.shape[1]), -np.inf)
+        for class_scores in scores:
+            np.maximum(second, np.minimum(highest, class_scores), out=second)
+            np.maximum(highest, class_scores, out=highest)
+        total = np.exp(scores - highest).sum(axis=0)
+        margins: Floats = (1 - np.exp(second - highest)) / total
         return 1 - margins
 
     def fit_calibration(
-        self, left_out: Floats, truth: TrueLabels, lengths: Ints
+        self, held_out_scores: Floats, truth: TrueLabels, lengths: Ints
     ) -> Calibration | None:
-        """Return the calibration of documents left out, None if there are none of a known class."""
-        known = np.isfinite(left_out[truth, np.arange(truth.size)])
-        return (
-            fit_length_temperature(
-                left_out.T[known],
-                truth[known],
-                lengths[known],
-                prior_exponent=COUNT_TEMPERATURE_EXPONENT,
-            )
-            if known.any()
-            else None
+        """Fit the calibration on leave-one-out scores, shape (n_classes, n_docs).
+
+        Return None if the true class of every document is impossible.
+        """
+        is_possible = np.isfinite(held_out_scores[truth, np.arange(truth.size)])
+        if not is_possible.any():
+            return None
+        return fit_length_temperature(
+            held_out_scores.T[is_possible],
+            truth[is_possible],
+            lengths[is_possible],
+            prior_exponent=COUNT_TEMPERATURE_EXPONENT,
         )
 
-    def _log_tokens(self, tokens: Ints) -> Floats:
+    def _compute_log_tokens(self, tokens: Ints) -> Floats:
         """Return log((N_k + αV) / αV), which is 0 for a class without documents."""
-        return np.log1p(tokens / LOG_COUNT_SCALE / self._pseudo_tokens)
+        return np.log1p(tokens / LOG_COUNT_SCALE / self._total_pseudo_count)
 
 
-def _log_ratios(counts: Ints) -> Ints:
-    """Return log((m_jk + α) / α) in units of 1 / `NATS`, of counts in units of 1 / `COUNTS`."""
-    return np.rint(np.log1p(counts / (LOG_COUNT_SCALE * LABELLING_PSEUDO_COUNT)) * NATS).astype(
-        np.int64
-    )
+def _compute_log_ratios(log_counts: Ints) -> Ints:
+    """Return log((m_jk + α) / α) in units of 1 / `LOG_RATIO_SCALE`.
+
+    ``log_counts`` are m_jk in units of 1 / `LOG_COUNT_SCALE`.
+    """
+    log_ratios = np.log1p(log_counts / (LOG_COUNT_SCALE * LABELLING_PSEUDO_COUNT))
+    return np.rint(log_ratios * LOG_RATIO_SCALE).astype(np.int64)
 
 
 class RunningMultiLabelModel(RunningModel):
-    """Log odds of each label over the rest; a truth is a mask of shape (n_docs, n_labels)."""
+    """Log odds of each label against the rest.
+
+    The tables have a row for all documents, and for each label one row for the documents with it
+    and one for those without it. So a new label starts with all documents in the second row, and
+    all sums stay exact. True labels are a mask of shape (n_docs, n_labels).
+    """
 
     answer_noun = "document"
 
@@ -262,58 +289,62 @@ class RunningMultiLabelModel(RunningModel):
         self._resize(self.n_classes + 2)
         for table in (self._documents, self._tokens, self._counts, self._sums):
             table[-1] = table[0]
-        self._seeded[:] = True  # neither side is impossible
+        self._is_seeded[:] = True  # Both sides are always possible.
 
-    def is_empty(self, number: int) -> bool:
-        """Return True if no document has a label."""
-        return not self._documents[_WITH][number]
+    def is_empty(self, index: int) -> bool:
+        """Return True if no document has the label."""
+        return not self._documents[_WITH_LABEL][index]
 
     def drop_last_class(self) -> None:
         """Remove the last label."""
         self._resize(self.n_classes - 2)
 
     def add(self, document: DocumentNeighbours, truth: TrueLabels, sign: int = 1) -> None:
-        """Count a document with its labels and without the others, or with ``sign`` −1 take it away again."""
-        super().add(document, self._places(truth)[:, 0], sign)
+        """Add a document to all its rows. With ``sign`` −1, remove it again."""
+        super().add(document, self._find_table_rows(truth)[:, 0], sign)
 
     def add_rows(self, rows: Ints, truth: TrueLabels) -> None:
-        """Count many documents at once; the result is that of `add` for each."""
-        places = self._places(truth)
-        super().add_rows(np.tile(rows, len(places)), places.ravel())
+        """Add documents all at once. The result is the same as with `add`."""
+        table_rows = self._find_table_rows(truth)
+        super().add_rows(np.tile(rows, len(table_rows)), table_rows.ravel())
 
     def compute_scores(self, rows: Ints | slice = slice(None)) -> Floats:
-        """Return the log odds of each label, shape (n_labels, n_docs), in nats."""
-        return _against_rest(super().compute_scores(rows))
+        """Return the log odds of each label in nats, shape (n_labels, n_docs)."""
+        return _subtract_rest(super().compute_scores(rows))
 
     def score_leave_one_out(self, rows: Ints, truth: TrueLabels) -> Floats:
-        """Return the log odds of labelled documents as if each were the only one without labels, shape (n_labels, n_docs)."""
-        left_out, (_, *places) = super().score_leave_one_out, self._places(truth)
-        return np.array(
-            [_against_rest(left_out(rows, each))[label] for label, each in enumerate(places)]
-        )
+        """Return the log odds of labelled documents, each by the model without its own labels.
+
+        The result has shape (n_labels, n_docs).
+        """
+        log_odds = []
+        for label, table_rows in enumerate(self._find_table_rows(truth)[1:]):
+            scores = super().score_leave_one_out(rows, table_rows)
+            log_odds.append(_subtract_rest(scores)[label])
+        return np.array(log_odds)
 
     def encode_labels(self, labels: LabelSets) -> TrueLabels:
-        """Return which labels documents have, shape (n_docs, n_labels)."""
-        return labels.to_mask(self._documents[_WITH].size)
+        """Return a mask of the labels of each document, shape (n_docs, n_labels)."""
+        return labels.to_mask(self._documents[_WITH_LABEL].size)
 
     @staticmethod
     def select_labels(probabilities: Floats) -> Mask:
-        """Return the set of the greatest expected F1, shape (n_labels,)."""
+        """Return the label set with the highest expected F1 as a mask, shape (n_labels,)."""
         return maximize_expected_f1(probabilities[np.newaxis])[0]
 
     @staticmethod
-    def contrast_terms(first: Floats, second: Floats) -> Floats:
-        """Return what terms add to the log odds of the first label over the rest."""
-        del second
-        return first
+    def contrast_terms(scores_a: Floats, scores_b: Floats) -> Floats:
+        """Return what terms add to the log odds of label a against the rest, shape (n_terms,)."""
+        del scores_b
+        return scores_a
 
     def score_terms(self, document: DocumentNeighbours) -> Floats:
         """Return what each term of a document adds to the log odds, shape (n_labels, n_terms)."""
-        return _against_rest(super().score_terms(document))
+        return _subtract_rest(super().score_terms(document))
 
     @staticmethod
     def predict(log_posterior: Floats) -> TrueLabels:
-        """Return the sets of the greatest expected F1, shape (n_docs, n_labels)."""
+        """Return the label sets with the highest expected F1, a mask of shape (n_docs, n_labels)."""
         return maximize_expected_f1(np.exp(log_posterior))
 
     @staticmethod
@@ -323,33 +354,34 @@ class RunningMultiLabelModel(RunningModel):
 
     @classmethod
     def measure_uncertainty(cls, scores: Floats) -> Floats:
-        """Return Σ p(1 − p) over the labels of each document, shape (n_docs,)."""
+        """Return Σ_k p_k(1 − p_k) over the labels of each document, shape (n_docs,)."""
         p = np.exp(cls.compute_log_posterior(scores))
         return (p * (1 - p)).sum(axis=1)
 
-    def fit_calibration(self, left_out: Floats, truth: TrueLabels, lengths: Ints) -> Calibration:
-        """Return that of all labels together."""
+    def fit_calibration(
+        self, held_out_scores: Floats, truth: TrueLabels, lengths: Ints
+    ) -> Calibration:
+        """Fit one calibration for all labels on leave-one-out log odds, shape (n_labels, n_docs)."""
+        log_with = np.log(self._documents[_WITH_LABEL] + 1)
+        log_without = np.log(self._documents[_WITHOUT_LABEL] + 1)
         return fit_label_calibration(
-            left_out.T,
-            truth,
-            lengths,
-            None,
-            np.log(self._documents[_WITH] + 1) - np.log(self._documents[_WITHOUT] + 1),
+            held_out_scores.T, truth, lengths, None, log_with - log_without
         )
 
-    def _places(self, truth: Mask) -> Ints:
-        """Return the rows of the table where each document counts, shape (1 + n_labels, n_docs)."""
-        return np.vstack(
-            (np.zeros(len(truth), np.int64), (np.arange(1, self.n_classes, 2) + ~truth).T)
-        )
+    def _find_table_rows(self, truth: Mask) -> Ints:
+        """Return the rows of the tables that count each document, shape (1 + n_labels, n_docs)."""
+        all_documents = np.zeros(len(truth), np.int64)
+        label_rows = np.arange(1, self.n_classes, 2) + ~truth
+        return np.vstack((all_documents, label_rows.T))
 
 
-def _against_rest(table: Floats) -> Floats:
-    return table[_WITH] - table[_WITHOUT]
+def _subtract_rest(table: Floats) -> Floats:
+    """Return the rows of documents with each label, minus the rows of the rest."""
+    return table[_WITH_LABEL] - table[_WITHOUT_LABEL]
 
 
 RUNNING_MODELS: dict[type[Posterior], type[RunningModel]] = {
     ClassPosterior: RunningModel,
     LabelPosterior: RunningMultiLabelModel,
 }
-"""By the kind of labels."""
+"""The model for single-label and for multi-label documents."""

@@ -1,14 +1,16 @@
-"""A session of labelling: the labels so far, the next document, and how good the model is thought to be.
+"""A labelling session: the labels so far, the choice of the next document, and estimated accuracy.
 
-The documents have a random order, which their content and the seed give. A share of the questions goes to the first document of this order
-that has no label. The documents at the beginning of the order, as far as all are labelled or skipped, are then a random sample of the pool, whoever
-chose them, and their answers by models without them are an honest estimate: an estimate of documents chosen because they are hard is not.
+Documents have a random order, given by their content and the seed. A proportion of the questions
+goes to the first document of this order that has no label. The documents at the start of the order,
+as far as all of them are labelled or skipped, are therefore a random sample of the pool. Accuracy is
+estimated on this sample by leave-one-out. Documents that were chosen because they are hard would
+bias the estimate.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import compress, count
+from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -42,57 +44,59 @@ if TYPE_CHECKING:
     from nbtext.prediction.posterior import Posterior
     from nbtext.type_names import Floats, Ints, TrueLabels
 
-FEWEST_TO_CALIBRATE = 20
-"""Labels from which probabilities are calibrated by them."""
+MIN_LABELS_TO_CALIBRATE = 20
+"""Labelled documents from which on probabilities are calibrated."""
 
 
 class QueryPlan(NamedTuple):
     """Settings for choosing documents."""
 
     strategy: str = "mixed"
-    """``mixed``, ``measure_pool_uncertainty``, ``typical`` or ``random``; see `nbtext.labelling.query_strategies`."""
+    """``mixed``, ``uncertain``, ``typical`` or ``random``. See `nbtext.labelling.query_strategies`."""
     random_proportion: float = 0.1
-    """The share of questions that goes to documents drawn at random."""
+    """Proportion of questions about randomly drawn documents."""
     seed: int = 0
     separator: str | None = None
-    """What stands between labels, in rows and where they are typed, if a document may have several."""
+    """Text between the labels of a multi-label document. None for single-label documents."""
 
     @property
     def kind(self) -> type[Posterior]:
-        """Whether the labels of a document exclude each other."""
+        """The type of posterior: of classes, or of labels for multi-label documents."""
         return LabelPosterior if self.separator else ClassPosterior
 
 
 class Suggestion(NamedTuple):
-    """A document to be labelled by an editor or a program, with the most probable class, or the set of labels; both are empty without labels."""
+    """A document to be labelled with an editor or a program."""
 
     id: str
     label: str
-    """To be filled in."""
+    """Empty, to be filled in."""
     suggested: str
+    """The most probable class, or the proposed label set. Empty if the session has no labels."""
     probability: float | str | None
+    """Probability of the class. For a label set, text with one probability per label."""
     text: str
 
 
 class AccuracyEstimate(NamedTuple):
-    """Documents of the random sample, and how many of them the models without them answer right."""
+    """Accuracy on the random sample, each document predicted without its own label."""
 
     n_documents: int
     n_correct: int
 
     @property
     def accuracy(self) -> float:
-        """The share."""
+        """Proportion of correctly predicted documents."""
         return self.n_correct / self.n_documents
 
     @property
     def interval(self) -> Interval:
-        """Wilson's interval of the accuracy."""
+        """Wilson's 95 % interval of the accuracy."""
         return wilson_interval(self.n_correct, self.n_documents)
 
 
 class Session:
-    """Labels of the documents of a pool. The documents from ``n_asked`` on have labels from elsewhere and are not asked about."""
+    """The labels of the documents of a pool, and the model that follows them."""
 
     def __init__(
         self,
@@ -103,84 +107,97 @@ class Session:
         file: AnswerFile | None = None,
         seeds: Sequence[SeedTerm] = (),
     ) -> None:
+        """Start a session without labels.
+
+        Only the first ``n_asked`` documents of the pool are asked about, by default all. The others
+        are labelled documents from other pools. Answers are written to ``file`` if there is one.
+        """
         self.pool = pool
         self.plan = plan
         self.file = file
         self.n_asked = len(pool) if n_asked is None else n_asked
         self.classes: list[str] = list(dict.fromkeys(seed.label for seed in seeds))
-        """In the order in which they came, by number."""
+        """Class names by class index: in the order in which they were first used."""
         seeds = expand_negative_seeds(seeds, self.classes)
-        of_classes = [
-            self._class_seed([seed for seed in seeds if seed.label == label])
-            for label in self.classes
-        ]
-        self.model = look_up_kind(RUNNING_MODELS, plan.kind)(pool, of_classes)
+        class_seeds = [self._create_class_seed(seeds, label) for label in self.classes]
+        self.model = look_up_kind(RUNNING_MODELS, plan.kind)(pool, class_seeds)
         self.representativeness = Representativeness(pool)
-        _ = pool.lengths, pool.documents_by_term  # made now, and not at the first key
+        _ = pool.lengths, pool.documents_by_term  # computed now, not at the first key press
         self.labels: dict[int, Label] = {}
-        """The label or set of labels of each labelled document, in the order in which they were labelled."""
-        self._is_left = np.arange(len(pool)) < self.n_asked
-        factor = np.random.default_rng(plan.seed).integers(1 << 63, dtype=np.uint64) * np.uint64(
-            2
-        ) + np.uint64(1)
-        self._random_order = np.argsort(pool.hashes[: self.n_asked] * factor, kind="stable")
-        self._n_waiting = 0
+        """The label or label set of each labelled row, in the order of labelling."""
+        self._is_waiting = np.arange(len(pool)) < self.n_asked
+        random_numbers = np.random.default_rng(plan.seed)
+        even_factor = random_numbers.integers(1 << 63, dtype=np.uint64) * np.uint64(2)
+        odd_factor = even_factor + np.uint64(1)
+        self._random_order = np.argsort(pool.hashes[: self.n_asked] * odd_factor, kind="stable")
+        self._n_suggested = 0
         self._skipped: list[tuple[int, int]] = []
-        """Documents that were skipped, each with how many answers there were."""
+        """Rows that were skipped, each with the number of answers at that time."""
+
+    def _create_class_seed(self, seeds: Sequence[SeedTerm], label: str) -> ClassSeed:
+        """Return the seeds of a class whose terms are in the vocabulary."""
+        class_seeds = [seed for seed in seeds if seed.label == label]
+        terms = self.pool.vocabulary.find_terms([seed.term for seed in class_seeds])
+        pseudo_counts = np.array([seed.pseudo_count for seed in class_seeds])
+        is_known = terms != UNKNOWN_TERM
+        return ClassSeed(terms[is_known], pseudo_counts[is_known])
 
     def load_answers(self, answers: Iterable[tuple[int, Label]]) -> None:
-        """Take over labels that are in the file already, by document, before any is given."""
+        """Add the labels that the file already contains, as row and label.
+
+        Call this before the first answer.
+        """
         for row, label in answers:
-            self._name(row, label)
+            self._store_label(row, label)
         rows = np.array(list(self.labels), np.int64)
         self.model.add_rows(rows, self.encode_truth(rows))
         self.representativeness.add_rows(rows)
-        self._is_left[rows] = False
+        self._is_waiting[rows] = False
 
     @property
     def n_waiting(self) -> int:
-        """Documents that wait for a label."""
-        return int(np.count_nonzero(self._is_left))
+        """Number of documents that wait for a label."""
+        return int(np.count_nonzero(self._is_waiting))
 
     @property
     def progress_text(self) -> str:
-        """The number of labels, or of documents with several, in words."""
+        """The number of labels, or of labelled multi-label documents, in words."""
         return format_quantity(len(self.labels), self.model.answer_noun)
 
     def get_note(self, row: int) -> str:
-        """Return a remark about a document, empty if there is none."""
+        """Return a note about a document for the screen. Here it is always empty."""
         del row
         return ""
 
     def get_current_label(self, row: int) -> Label | None:
-        """Return the label that a document to be asked about has already, None if it has none."""
+        """Return the label that a document has before it is asked about. Here it is always None."""
         del row
         return None
 
     def choose_document(self) -> int | None:
-        """Return the document to ask about, None if none is left."""
-        if not self._is_left.any():
+        """Return the row to ask about, or None if no document waits."""
+        if not self._is_waiting.any():
             return None
-        asked = len(self.labels) + self._n_waiting
-        is_random = int((asked + 1) * self.plan.random_proportion) > int(
-            asked * self.plan.random_proportion
-        )
+        n_questions = len(self.labels) + self._n_suggested
+        proportion = self.plan.random_proportion
+        is_random = int((n_questions + 1) * proportion) > int(n_questions * proportion)
         if not is_random and self.plan.strategy != "random" and len(self.classes) > 1:
-            found = np.where(
-                self._is_left,
-                compute_acquisition_scores(
-                    self.plan.strategy, self.pool, self.model, self.representativeness
-                ),
-                0.0,
+            scores = compute_acquisition_scores(
+                self.plan.strategy, self.pool, self.model, self.representativeness
             )
-            if found[best := int(found.argmax())] > 0:
+            scores = np.where(self._is_waiting, scores, 0.0)
+            best = int(scores.argmax())
+            if scores[best] > 0:
                 return best
-        return int(self._random_order[self._drawn])
+        return int(self._random_order[self._n_drawn])
 
     def answer(
         self, row: int, label: Label, who: str | None = None, time: str | None = None
     ) -> None:
-        """Label a document; the answer is in the file when this returns. Raise `UsageError` for what cannot be a label."""
+        """Label a document, after the answer was written to the file.
+
+        Raise `UsageError` if the document has a label, or if ``label`` cannot be one.
+        """
         if row in self.labels:
             raise UsageError(
                 f"{self.pool.documents[row].id} has the label {format_label(self.labels[row])!r} "
@@ -194,91 +211,109 @@ class Session:
             self.file.append(
                 LabelAnswer(document.id, label, document.text.decode(), who, time, fields or None)
             )
-        self._name(row, label)
-        self._learn(row)
-        self._is_left[row] = False
+        self._store_label(row, label)
+        self._update_model(row)
+        self._is_waiting[row] = False
 
     @staticmethod
     def require_label(label: Label) -> None:
-        """Raise `UsageError` for what cannot be a label, or a set of labels."""
-        for each in list_labels(label):
-            if not each or each != each.strip() or not each.isprintable():
+        """Raise `UsageError` if a name cannot be a label, also inside a label set."""
+        for name in list_labels(label):
+            if not name or name != name.strip() or not name.isprintable():
                 raise UsageError(
-                    f"{each!r} cannot be a label",
+                    f"{name!r} cannot be a label",
                     hint="labels are printable text without blanks around it",
                 )
 
     def undo(self) -> int | None:
-        """Take the last skip or answer of the file back and return its document, None if there is none."""
+        """Undo the last skip or answer. Return its row, or None if nothing can be undone."""
         if self._skipped and self._skipped[-1][1] == len(self.labels):
             row, _ = self._skipped.pop()
-            self._is_left[row] = True
+            self._is_waiting[row] = True
             return row
         if not self.labels or (self.file is not None and not self.file.answers):
             return None
         if self.file is not None:
             self.file.remove_last()
         row = next(reversed(self.labels))
-        self._learn(row, -1)
+        self._update_model(row, -1)
         del self.labels[row]
-        self._is_left[row] = row < self.n_asked
-        while self.classes and self.model.is_empty(
-            len(self.classes) - 1
-        ):  # the newest: answers are taken back in turn
+        self._is_waiting[row] = row < self.n_asked
+        # Answers are undone in reverse order, so only the newest classes can have become empty.
+        while self.classes and self.model.is_empty(len(self.classes) - 1):
             self.model.drop_last_class()
             self.classes.pop()
         return row
 
     def skip(self, row: int) -> None:
-        """Leave a document without label; it is not asked about again in this session."""
-        self._is_left[row] = False
+        """Leave a document unlabelled. It is not asked about again in this session."""
+        self._is_waiting[row] = False
         self._skipped.append((row, len(self.labels)))
 
     def suggest(self, n: int) -> Iterator[Suggestion]:
-        """Yield the next documents, at most n, as if each were labelled before the next is chosen; it then waits for its label."""
-        separator = self.plan.separator
-        while self._n_waiting < n and (row := self.choose_document()) is not None:
-            self._n_waiting += 1
-            self._is_left[row] = False
+        """Yield up to n documents to label, with the labels that the model proposes.
+
+        Each document counts as labelled when the next one is chosen, so that they differ.
+        """
+        while self._n_suggested < n:
+            row = self.choose_document()
+            if row is None:
+                return
+            self._n_suggested += 1
+            self._is_waiting[row] = False
             self.representativeness.add(self.pool.find_neighbours(row))
-            found = self.propose_labels(row)
-            suggested: tuple[str, float | str | None] = found[0] if found else ("", None)
-            if separator is not None and self.classes:
-                suggested = (
-                    separator.join(label for label, _ in found) or separator,
-                    separator.join(f"{p:.6g}" for _, p in found),
-                )
-            yield Suggestion(self.pool.documents[row].id, "", *suggested, self.pool.get_text(row))
+            label, probability = self._format_proposal(row)
+            document_id = self.pool.documents[row].id
+            yield Suggestion(document_id, "", label, probability, self.pool.get_text(row))
+
+    def _format_proposal(self, row: int) -> tuple[str, float | str | None]:
+        """Return the proposed label and its probability, or the labels of a set joined as text.
+
+        Return "" and None if the session has no labels.
+        """
+        proposed = self.propose_labels(row)
+        separator = self.plan.separator
+        if separator is not None and self.classes:
+            label_text = separator.join(label for label, _ in proposed) or separator
+            return label_text, separator.join(f"{p:.6g}" for _, p in proposed)
+        return proposed[0] if proposed else ("", None)
 
     def import_labels(
         self, rows: Iterable[Document], who: str | None = None, time: str | None = None
     ) -> Iterator[Document]:
-        """Add the labels of rows, documents with the columns id and label, and yield each, with its problem if it was not taken.
+        """Add the labels of rows, and yield each row, with the problem if it was rejected.
 
-        A row without a label is not filled in yet; it is skipped without a message, as one that repeats a known label. A separator alone is no label.
+        Rows are documents with the columns id and label. Rows without a label are skipped, and so
+        are rows that repeat a label. A separator with nothing around it is an empty label set.
         """
-        for filled in rows:
-            problem = filled.problem
-            if problem is None and (label := filled.columns[1].strip()):
+        for row in rows:
+            problem = row.problem
+            label = "" if problem is not None else row.columns[1].strip()
+            if label:
                 try:
-                    self._take(filled.columns[0], label, who, time)
-                except (DocumentError, UsageError) as raised:
-                    problem = DocumentError(raised.message, hint=raised.hint)
-            yield filled._replace(problem=problem)
+                    self._import_label(row.columns[0], label, who, time)
+                except (DocumentError, UsageError) as error:
+                    problem = DocumentError(error.message, hint=error.hint)
+            yield row._replace(problem=problem)
 
-    def _take(self, identity: str, label: str, who: str | None, time: str | None) -> None:
-        row = self.pool.rows_by_id.get(identity)
+    def _import_label(
+        self, document_id: str, label_text: str, who: str | None, time: str | None
+    ) -> None:
+        row = self.pool.rows_by_id.get(document_id)
         if row is None:
             raise DocumentError(
-                f"the pool has no document {identity!r}",
+                f"the pool has no document {document_id!r}",
                 hint="leave the column id as it was printed",
             )
-        found = split_label(label, self.plan.separator)
-        if row not in self.labels or list_labels(self.labels[row]) != list_labels(found):
-            self.answer(row, found, who, time)
+        label = split_label(label_text, self.plan.separator)
+        if row not in self.labels or list_labels(self.labels[row]) != list_labels(label):
+            self.answer(row, label, who, time)
 
     def predict_probabilities(self, row: int) -> list[tuple[str, float]]:
-        """Return the classes and their probabilities, calibrated by the labels so far, in the order of the classes."""
+        """Return each class with its probability, in the order of the classes.
+
+        Probabilities are calibrated if there are enough labels.
+        """
         if not self.classes:
             return []
         rows = np.array([row])
@@ -286,113 +321,119 @@ class Session:
         return list(zip(self.classes, posterior.tolist(), strict=True))
 
     def propose_labels(self, row: int) -> list[tuple[str, float]]:
-        """Return the classes that the model gives a document, with their probabilities, the most probable first."""
-        found = sorted(self.predict_probabilities(row), key=lambda pair: -pair[1])
-        if not found:
+        """Return the predicted labels with their probabilities, the most probable first."""
+        candidates = sorted(self.predict_probabilities(row), key=lambda pair: -pair[1])
+        if not candidates:
             return []
-        chosen = self.model.select_labels(np.array([p for _, p in found]))
-        return list(compress(found, chosen))
+        is_selected = self.model.select_labels(np.array([p for _, p in candidates]))
+        return list(compress(candidates, is_selected))
 
-    def highlight_text(self, row: int, first: str, second: str) -> Iterator[tuple[str, float]]:
-        """Return the text in pieces as `split_weighted_text` does: words with what they add to the log odds of the first class over the second, or of several labels over the rest."""
-        pool = self.pool
+    def highlight_text(self, row: int, label_a: str, label_b: str) -> Iterator[tuple[str, float]]:
+        """Yield the text of a document in pieces, with the nats that each piece adds.
+
+        Words add to the log odds of label a over label b. For multi-label documents, these are the
+        log odds of label a against the rest. Text between words adds 0. See `split_weighted_text`.
+        """
         document = self.pool.documents[row]
-        added = self.model.score_terms(pool.find_neighbours(row))
+        scores = self.model.score_terms(self.pool.find_neighbours(row))
         nats = self.model.contrast_terms(
-            added[self.classes.index(first)], added[self.classes.index(second)]
+            scores[self.classes.index(label_a)], scores[self.classes.index(label_b)]
         )
-        located = self._walker.locate_words(document.text, document.fields, splits_pairs=True)
-        of_words = distribute_to_words(located, pool.matrix.take(np.array([row])), nats)
-        return split_weighted_text(
-            document.display_text,
-            zip(located.starts.tolist(), located.ends.tolist(), of_words.tolist(), strict=True),
-        )
+        words = self._tracer.locate_words(document.text, document.fields, splits_pairs=True)
+        matrix = self.pool.matrix.take(np.array([row]))
+        word_nats = distribute_to_words(words, matrix, nats)
+        spans = zip(words.starts.tolist(), words.ends.tolist(), word_nats.tolist(), strict=True)
+        return split_weighted_text(document.display_text, spans)
 
     @cached_property
-    def _walker(self) -> TokenTracer:
-        return TokenTracer(
-            self.pool.analysis, self.pool.vocabulary, np.ones(self.pool.n_terms, np.bool_)
-        )
+    def _tracer(self) -> TokenTracer:
+        is_selected = np.ones(self.pool.n_terms, np.bool_)
+        return TokenTracer(self.pool.analysis, self.pool.vocabulary, is_selected)
 
     def compute_log_posterior(self, scores: Floats, rows: Ints) -> Floats:
-        """Return log p of each class, shape (n_docs, n_classes), by scores of some documents, calibrated if there are labels enough."""
+        """Return log p of each class for the documents in ``rows``, shape (n_docs, n_classes).
+
+        ``scores`` has shape (n_classes, n_docs). Probabilities are calibrated if there are enough
+        labels.
+        """
+        lengths = self.pool.lengths[rows]
         if self._calibration is None:
-            return self.model.compute_log_posterior(cap_length(scores, self.pool.lengths[rows]))
-        return self._calibration.compute_log_posterior(
-            scores.T, self.pool.lengths[rows].astype(np.int64)
-        )
+            return self.model.compute_log_posterior(cap_length(scores, lengths))
+        return self._calibration.compute_log_posterior(scores.T, lengths.astype(np.int64))
 
     @cached_property
     def _calibration(self) -> Calibration | None:
-        """Return the calibration of left-out labelled documents, None if there are too few."""
+        """The calibration on leave-one-out scores, or None if there are too few labels."""
         rows = np.array(list(self.labels))
-        if rows.size < FEWEST_TO_CALIBRATE:
+        if rows.size < MIN_LABELS_TO_CALIBRATE:
             return None
         truth = self.encode_truth(rows)
-        return self.model.fit_calibration(
-            self.model.score_leave_one_out(rows, truth),
-            truth,
-            self.pool.lengths[rows].astype(np.int64),
-        )
+        scores = self.model.score_leave_one_out(rows, truth)
+        return self.model.fit_calibration(scores, truth, self.pool.lengths[rows].astype(np.int64))
 
     def get_random_sample(self) -> Ints:
-        """Return the random sample: the labelled documents before the first of the random order that waits for a label, shape (n,)."""
-        return np.array(
-            [row for row in self._random_order[: self._drawn].tolist() if row in self.labels],
-            np.int64,
-        )
+        """Return the rows of the random sample, shape (n,).
+
+        These are the labelled documents before the first one of the random order that waits.
+        """
+        drawn_rows = self._random_order[: self._n_drawn].tolist()
+        return np.array([row for row in drawn_rows if row in self.labels], np.int64)
 
     def estimate_accuracy(self) -> AccuracyEstimate:
-        """Return how many documents of the random sample the models of all other labels answer right, of several labels the whole sets."""
+        """Estimate the accuracy on the random sample by leave-one-out.
+
+        A label set is correct if it has exactly the true labels.
+        """
         rows = self.get_random_sample()
         if not rows.size or len(self.classes) < 2:
             return AccuracyEstimate(0, 0)
         truth = self.encode_truth(rows)
-        answers = self.model.predict(
-            self.compute_log_posterior(self.model.score_leave_one_out(rows, truth), rows)
-        )
-        is_right = (answers == truth).reshape(len(truth), -1).all(axis=1)
-        return AccuracyEstimate(rows.size, int(np.count_nonzero(is_right)))
+        scores = self.model.score_leave_one_out(rows, truth)
+        predicted = self.model.predict(self.compute_log_posterior(scores, rows))
+        is_correct = (predicted == truth).reshape(len(truth), -1).all(axis=1)
+        return AccuracyEstimate(rows.size, int(np.count_nonzero(is_correct)))
 
     def list_waiting(self) -> list[int]:
-        """Return the documents that wait for a label."""
-        return np.flatnonzero(self._is_left).tolist()
+        """Return the rows that wait for a label."""
+        return np.flatnonzero(self._is_waiting).tolist()
 
     def search(self, text: str) -> list[int]:
-        """Return the documents that wait whose text holds some words, case-folded."""
+        """Return the waiting rows whose text contains ``text``, ignoring case."""
         needle = text.casefold()
         return [row for row in self.list_waiting() if needle in self.pool.get_text(row).casefold()]
 
     @property
-    def _drawn(self) -> int:
-        """Documents at the beginning of the random order that do not wait for a label."""
-        return int(np.append(self._is_left[self._random_order], True).argmax())
-
-    def _class_seed(self, seeds: Sequence[SeedTerm]) -> ClassSeed:
-        terms = self.pool.vocabulary.find_terms([seed.term for seed in seeds])
-        amounts = np.array([seed.pseudo_count for seed in seeds])
-        return ClassSeed(terms[terms != UNKNOWN_TERM], amounts[terms != UNKNOWN_TERM])
+    def _n_drawn(self) -> int:
+        """Number of documents at the start of the random order, before the first that waits."""
+        return int(np.append(self._is_waiting[self._random_order], True).argmax())
 
     def encode_truth(self, rows: Ints) -> TrueLabels:
-        """Return the classes of labelled documents, shape (n_docs,), or of several labels a mask of shape (n_docs, n_classes)."""
-        numbers = {name: number for number, name in enumerate(self.classes)}
-        found = LabelSets.from_rows(
-            [[numbers[each] for each in list_labels(self.labels[row])] for row in rows.tolist()]
-        )
-        return self.model.encode_labels(found)
+        """Return the class indices of labelled rows, shape (n_docs,).
 
-    def _name(self, row: int, label: Label) -> None:
+        For multi-label documents, return a mask of shape (n_docs, n_classes).
+        """
+        indices = {name: index for index, name in enumerate(self.classes)}
+
+        def to_indices(label: Label) -> list[int]:
+            return [indices[name] for name in list_labels(label)]
+
+        row_indices = [to_indices(self.labels[row]) for row in rows.tolist()]
+        return self.model.encode_labels(LabelSets.from_rows(row_indices))
+
+    def _store_label(self, row: int, label: Label) -> None:
+        """Store the label of a row, and add new classes."""
         self.labels[row] = label
-        for each in list_labels(label):
-            if each not in self.classes:
-                self.add_class(each)
+        for name in list_labels(label):
+            if name not in self.classes:
+                self.add_class(name)
 
     def add_class(self, name: str) -> None:
-        """Add a class that no document has."""
+        """Add a class without documents."""
         self.classes.append(name)
         self.model.add_class()
 
-    def _learn(self, row: int, sign: int = 1) -> None:
+    def _update_model(self, row: int, sign: int = 1) -> None:
+        """Add a labelled row to the model. With ``sign`` −1, remove it."""
         document = self.pool.find_neighbours(row)
         self.model.add(document, self.encode_truth(np.array([row])), sign)
         self.__dict__.pop("_calibration", None)
@@ -407,36 +448,41 @@ def open_session(
     file: AnswerFile | None,
     seeds: Sequence[SeedTerm] = (),
 ) -> Session:
-    """Read and count the pool, and go on from answers.
+    """Read and count the pool, and resume from the answers of earlier sessions.
 
-    An answer whose document is not in the pool, or has another text there, teaches too: its document is counted behind those of the pool.
+    Answers about other documents, or about a document whose text has changed, are used for training
+    too. Their documents are counted after those of the pool.
     """
-    pooled = list[Document]()
-    rows = list[int]()
+    pool_documents = list[Document]()
+    answer_rows = list[int]()
 
-    def all_documents() -> Iterator[Document]:
+    def iterate_all_documents() -> Iterator[Document]:
         for document in documents:
-            pooled.append(document)
+            pool_documents.append(document)
             yield document
-        known = {document.id: row for row, document in reversed([*enumerate(pooled)])}
-        behind = count(len(pooled))
+        rows_by_id = {document.id: row for row, document in reversed([*enumerate(pool_documents)])}
+        next_row = len(pool_documents)
         for answer in answers:
-            row = known.get(answer.id)
-            if row is None or answer.text not in (
-                pooled[row].display_text,
-                pooled[row].text.decode(),
-            ):
-                row = next(behind)
-                text = clean_text(answer.text.encode("utf-8", "replace"))
-                yield Document(
-                    answer.id,
-                    None,
-                    text,
-                    fields=clean_fields(parse_field_pairs(answer.nbtext_fields or [])),
-                )
-            rows.append(row)
+            row = rows_by_id.get(answer.id)
+            if row is None or not _has_text(pool_documents[row], answer.text):
+                row = next_row
+                next_row += 1
+                yield _to_document(answer)
+            answer_rows.append(row)
 
-    pool = count_pool(all_documents(), analysis).pool
-    session = Session(pool, plan, n_asked=len(pooled), file=file, seeds=seeds)
-    session.load_answers(zip(rows, (answer.label for answer in answers), strict=True))
+    pool = count_pool(iterate_all_documents(), analysis).pool
+    session = Session(pool, plan, n_asked=len(pool_documents), file=file, seeds=seeds)
+    labels = (answer.label for answer in answers)
+    session.load_answers(zip(answer_rows, labels, strict=True))
     return session
+
+
+def _has_text(document: Document, text: str) -> bool:
+    return text in (document.display_text, document.text.decode())
+
+
+def _to_document(answer: LabelAnswer) -> Document:
+    """Return the document of an answer, without its label."""
+    text = clean_text(answer.text.encode("utf-8", "replace"))
+    fields = clean_fields(parse_field_pairs(answer.nbtext_fields or []))
+    return Document(answer.id, None, text, fields=fields)
