@@ -102,7 +102,7 @@ def test_the_word_that_speaks_most_against_the_label_goes_first(
     monkeypatch: pytest.MonkeyPatch, parameters: dict[str, Any]
 ) -> None:
     """It is the first in `explain --against`, again and again without the words that went before."""
-    monkeypatch.setattr(WhyNotFinder, "_without_needed", lambda _, rest, *__: rest)
+    monkeypatch.setattr(WhyNotFinder, "_put_back_unneeded", lambda _, reduced, *__: reduced)
     of = model(**parameters)
     text = "cat cats purrs red sofa scratch climb sleeps dog barks"
     found = found_for(of, "dogs", text)
@@ -117,7 +117,7 @@ def test_the_word_that_speaks_most_against_the_label_goes_first(
 
 
 def test_a_word_that_was_needed_at_first_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(WhyNotFinder, "_without_needed", lambda _, rest, *__: rest)
+    monkeypatch.setattr(WhyNotFinder, "_put_back_unneeded", lambda _, reduced, *__: reduced)
     assert found_for(model(), "dogs", "red sticks white water").removed_words == {
         "water": 1,
         "red": 1,
@@ -180,13 +180,13 @@ def test_no_word_goes_that_does_not_speak_against_the_label(
 ) -> None:
     of = model(class_prior={"cats": 100.0, "dogs": 1.0, "fish": 1.0})
     gone = []
-    without_words = WhyNotFinder._without
+    without_words = WhyNotFinder._remove
 
     def spied(self: WhyNotFinder, words: Sequence[str], *of: Any) -> Any:
         gone.append(words)
         return without_words(self, words, *of)
 
-    monkeypatch.setattr(WhyNotFinder, "_without", spied)
+    monkeypatch.setattr(WhyNotFinder, "_remove", spied)
     found = found_for(of, "dogs", "the cat purrs and barks")
     assert (found.label, found.reason, found.removed_words) == ("cats", NOT_ENOUGH, None)
     assert sorted(gone[-1]) == ["cat", "purrs"]

@@ -1,9 +1,12 @@
-"""Contributions of terms, words and attributes to the score of one class over that of another, in nats.
+"""Contributions of terms, words and attributes to the log odds of one class over another, in nats.
 
-For classifiers whose scores are sums over terms the contributions are exact: term j of document d adds x_jd (w_ja − w_jb) to the log odds of the
-classes a and b under a linear classifier. An n-gram is shared equally by its n words, a character n-gram belongs to its word, and a term that occurs
-several times is shared equally by its occurrences.
-For other classifiers (Gaussian classes) each word is left out by itself, and the differences do not add up.
+For classifiers whose scores are sums over terms, contributions are exact: with a linear classifier,
+term j of document d adds x_jd (w_ja − w_jb) to the log odds of class a over class b. An n-gram is
+shared equally among its n words. A character n-gram belongs to its word. A term that occurs several
+times is shared equally among its occurrences.
+
+For other classifiers (Gaussian classes), each word is removed on its own, and the differences do not
+add up to the log odds.
 """
 
 from __future__ import annotations
@@ -28,190 +31,207 @@ if TYPE_CHECKING:
     from nbtext.fitted_model import FittedModel
     from nbtext.type_names import Floats, Ints
 
-CELLS_AT_ONCE = 1 << 21
-"""Counts of changed documents that are held in memory at once."""
+MAX_BLOCK_COUNTS = 1 << 21
+"""Counts of changed documents that are in memory at once."""
 
 
 def compute_bias(classifier: Classifier, matrix: DocumentTermMatrix) -> Floats | None:
-    """Return what the document that ``matrix`` holds alone gets beside its terms, shape (n_classes,), in nats; None if scores are no sums over terms.
+    """Return the scores of a document without its terms, in nats, shape (n_classes,).
 
-    The log class prior; with Bernoulli also what the absence of every term adds. What is the same in every class is left out.
+    ``matrix`` contains only this document. The bias is the log class prior. With Bernoulli, it also
+    has what the absence of every term adds. Parts that are equal in all classes are left out.
+    Return None if scores are not sums over terms.
     """
-    summed = get_additive_classifier(classifier)
-    return (
-        None
-        if summed is None
-        else summed.compute_document_biases(matrix.select_terms(summed.get_scored_terms()))[0]
-    )
+    additive = get_additive_classifier(classifier)
+    if additive is None:
+        return None
+    scored_matrix = matrix.select_terms(additive.get_scored_terms())
+    return additive.compute_document_biases(scored_matrix)[0]
 
 
 def compute_term_contributions(
     classifier: Classifier, matrix: DocumentTermMatrix, answers: Ints, rivals: Ints
 ) -> tuple[DocumentTermMatrix, Floats] | None:
-    """Return the terms that count, and what all occurrences of each add to the score of the answer over the rival, shape (n_entries,), in nats.
+    """Return the scored terms, and what each adds to the score of the answer over the rival.
 
-    ``answers`` and ``rivals`` are class numbers, shape (n_docs,). With the `bias` the contributions of a document sum to the difference of its
-    scores, before any calibration. nan where a term rules out both classes. None if scores are no sums over terms.
+    ``answers`` and ``rivals`` are class indices, shape (n_docs,). The contributions, of all
+    occurrences of a term together, have shape (n_entries,) and are in nats, before any calibration.
+    Together with the bias, they sum to the difference of the scores. They are nan where a term makes
+    both classes impossible. Return None if scores are not sums over terms.
     """
-    summed = get_additive_classifier(classifier)
-    if summed is None:
+    additive = get_additive_classifier(classifier)
+    if additive is None:
         return None
-    matrix = summed.compute_features(matrix.select_terms(summed.get_scored_terms()))
-    documents = matrix.entry_documents
-    return matrix, summed.compute_score_differences(matrix, answers[documents], rivals[documents])
+    features = additive.compute_features(matrix.select_terms(additive.get_scored_terms()))
+    documents = features.entry_documents
+    nats = additive.compute_score_differences(features, answers[documents], rivals[documents])
+    return features, nats
 
 
 def find_impossible_terms(classifier: Classifier, terms: Ints, n_classes: int) -> Ints:
-    """Return for each class the place of the first of ``terms`` that has no probability in it, shape (n_classes,); −1 if there is none.
+    """Return for each class the index of the first of ``terms`` with probability 0.
 
-    All −1 if scores are no sums over terms.
+    The result has shape (n_classes,). It is −1 for a class in which all terms are possible, and for
+    all classes if scores are not sums over terms.
     """
-    first = np.full(n_classes, -1)
-    summed = get_additive_classifier(classifier)
-    if summed is None:
-        return first
-    for places in iter_blocks(
-        np.flatnonzero(summed.get_scored_terms()[terms]), n_classes, MAX_BLOCK_TERM_WEIGHTS
-    ):
-        impossible = np.isneginf(summed.score_terms(terms[places], np.ones(places.size, np.int64)))
-        new = impossible.any(axis=0) & (first < 0)
-        first[new] = places[impossible.argmax(axis=0)[new]]
-    return first
+    first_indices = np.full(n_classes, -1)
+    additive = get_additive_classifier(classifier)
+    if additive is None:
+        return first_indices
+    scored = np.flatnonzero(additive.get_scored_terms()[terms])
+    for indices in iter_blocks(scored, n_classes, MAX_BLOCK_TERM_WEIGHTS):
+        scores = additive.score_terms(terms[indices], np.ones(indices.size, np.int64))
+        is_impossible = np.isneginf(scores)
+        is_new = is_impossible.any(axis=0) & (first_indices < 0)
+        first_indices[is_new] = indices[is_impossible.argmax(axis=0)[is_new]]
+    return first_indices
 
 
-def distribute_to_words(located: LocatedWords, matrix: DocumentTermMatrix, nats: Floats) -> Floats:
-    """Return the contributions of the terms of one document, as of `compute_term_contributions`, shared out to its words, shape (n_words,)."""
+def distribute_to_words(words: LocatedWords, matrix: DocumentTermMatrix, nats: Floats) -> Floats:
+    """Distribute the term contributions of one document to its words, shape (n_words,).
+
+    ``matrix`` and ``nats`` are the result of `compute_term_contributions`.
+    """
     if not matrix.terms.size:
-        return np.zeros(located.starts.size)
+        return np.zeros(words.starts.size)
     order = np.argsort(matrix.terms)
-    entries = order[
-        np.minimum(np.searchsorted(matrix.terms, located.term_ids, sorter=order), order.size - 1)
-    ]
-    here = np.flatnonzero(matrix.terms[entries] == located.term_ids)
-    entries = entries[here]
-    shares = located.weights[here]
-    occurrences = np.bincount(entries, shares, order.size)
-    parts = shares / occurrences[entries] * nats[entries]
-    return np.bincount(located.word_indices[here], parts, located.starts.size).astype(np.float64)
+    positions = np.searchsorted(matrix.terms, words.term_ids, sorter=order)
+    entries = order[np.minimum(positions, order.size - 1)]
+    matching = np.flatnonzero(matrix.terms[entries] == words.term_ids)
+    entries = entries[matching]
+    weights = words.weights[matching]
+    total_weights = np.bincount(entries, weights, order.size)
+    word_nats = weights / total_weights[entries] * nats[entries]
+    word_indices = words.word_indices[matching]
+    return np.bincount(word_indices, word_nats, words.starts.size).astype(np.float64)
 
 
 def split_weighted_text(
     text: str, weighted_spans: Iterable[tuple[int, int, float]]
 ) -> Iterator[tuple[str, float]]:
-    """Yield a text in pieces: the text between words with 0 nats, and words with theirs, given where each begins and ends in bytes, in order."""
+    """Yield a text in pieces: words with their nats, and the text between them with 0.
+
+    ``weighted_spans`` are the start, the end and the nats of words, in order. Starts and ends are
+    byte offsets. Words with 0 nats, and words that overlap an earlier one, are not separated.
+    """
     content = text.encode()
-    done = 0
-    for begin, end, nats in weighted_spans:
-        if nats and begin >= done:
-            yield content[done:begin].decode(), 0.0
-            yield content[begin:end].decode(), nats
-            done = end
-    yield content[done:].decode(), 0.0
+    position = 0
+    for start, end, nats in weighted_spans:
+        if nats and start >= position:
+            yield content[position:start].decode(), 0.0
+            yield content[start:end].decode(), nats
+            position = end
+    yield content[position:].decode(), 0.0
 
 
 def compute_word_contributions(
-    model: FittedModel, located: LocatedWords, matrix: DocumentTermMatrix, pair: tuple[int, int]
+    model: FittedModel, words: LocatedWords, matrix: DocumentTermMatrix, pair: tuple[int, int]
 ) -> tuple[Floats, float, bool]:
-    """Return what each word adds to the score of the first class of ``pair`` over the second, what comes without any, and if these are exact.
+    """Return what words add to the score of the first class of ``pair`` over the second.
 
-    ``matrix`` holds the document alone; the words have shape (n_words,). Where scores are no sums over terms, a word has what is lost without it.
+    ``matrix`` contains only this document. Return the contributions, shape (n_words,), the
+    difference of the scores without any word, and True if the contributions are exact. If scores are
+    not sums over terms, a contribution is what is lost when the word is removed.
     """
     classifier = model.text_classifier
-    found = compute_term_contributions(classifier, matrix, np.array(pair[:1]), np.array(pair[1:]))
-    prior = compute_bias(classifier, matrix)
-    prior = np.append(
-        model.classifier.log_prior if prior is None else prior, 0.0
-    )  # of `REST_INDEX`
-    words = (
-        _left_out_contributions(model, located, matrix, pair)
-        if found is None
-        else distribute_to_words(located, *found)
+    answer, rival = pair
+    term_contributions = compute_term_contributions(
+        classifier, matrix, np.array([answer]), np.array([rival])
     )
-    return words, float(subtract_scores(prior[pair[0]], prior[pair[1]])), found is not None
+    bias = compute_bias(classifier, matrix)
+    if bias is None:
+        bias = model.classifier.log_prior
+    bias = np.append(bias, 0.0)  # index `REST` (−1) is the rest of a multi-label document
+    prior_difference = float(subtract_scores(bias[answer], bias[rival]))
+    if term_contributions is None:
+        return _remove_each_word(model, words, matrix, pair), prior_difference, False
+    return distribute_to_words(words, *term_contributions), prior_difference, True
 
 
-def _left_out_contributions(
-    model: FittedModel, located: LocatedWords, matrix: DocumentTermMatrix, pair: tuple[int, int]
+def _remove_each_word(
+    model: FittedModel, words: LocatedWords, matrix: DocumentTermMatrix, pair: tuple[int, int]
 ) -> Floats:
-    """Return the log odds of the pair less those without the word, shape (n_words,), in nats.
+    """Return by how much the log odds of the pair fall without each word, in nats, shape (n_words,).
 
-    All occurrences of a surface word are left out together, with their n-grams, and share the difference equally.
+    All occurrences of a surface word are removed together, with their n-grams, and share the
+    difference equally.
     """
     classifier = model.text_classifier
-    names, word_of = located.group_surface_words()
+    names, name_indices = words.group_surface_words()
     if not matrix.terms.size:
-        return np.zeros(word_of.size)
-    here = np.flatnonzero(np.isin(located.term_ids, matrix.terms))
-    gone = -np.ceil(located.weights[here]).astype(np.int64)
-    copies = _changed_counts(
-        matrix, len(names), word_of[located.word_indices[here]], located.term_ids[here], gone
+        return np.zeros(name_indices.size)
+    matching = np.flatnonzero(np.isin(words.term_ids, matrix.terms))
+    changed_documents = _iter_changed_documents(
+        matrix,
+        len(names),
+        name_indices[words.word_indices[matching]],
+        words.term_ids[matching],
+        -np.ceil(words.weights[matching]).astype(np.int64),
     )
-    left = np.concatenate(
-        [
-            np.empty(0),
-            *(
-                compute_pair_log_odds(classifier.joint_log_likelihood(without)[0], pair)
-                for without in copies
-            ),
-        ]
+    remaining = [np.empty(0)]
+    remaining.extend(
+        compute_pair_log_odds(classifier.joint_log_likelihood(documents)[0], pair)
+        for documents in changed_documents
     )
-    gained = subtract_scores(
-        compute_pair_log_odds(classifier.joint_log_likelihood(matrix)[0], pair)[0], left
-    )
-    gained[np.isnan(gained)] = 0.0  # both infinite: the prior rules a class out, whatever the words
-    return (gained / np.bincount(word_of, minlength=len(names)))[word_of]
+    log_odds = compute_pair_log_odds(classifier.joint_log_likelihood(matrix)[0], pair)[0]
+    losses = subtract_scores(log_odds, np.concatenate(remaining))
+    # Both are infinite if the prior makes a class impossible, whatever the words are.
+    losses[np.isnan(losses)] = 0.0
+    return (losses / np.bincount(name_indices, minlength=len(names)))[name_indices]
 
 
-def _changed_counts(
-    matrix: DocumentTermMatrix, n_documents: int, rows: Ints, terms: Ints, amounts: Ints
+def _iter_changed_documents(
+    matrix: DocumentTermMatrix, n_copies: int, rows: Ints, terms: Ints, changes: Ints
 ) -> Iterator[DocumentTermMatrix]:
-    """Yield ``n_documents`` changed copies of the document that ``matrix`` holds alone, in blocks.
+    """Yield ``n_copies`` changed copies of the only document in ``matrix``, in blocks.
 
-    ``amounts`` are added to the counts of ``terms`` in the copies numbered ``rows``, all of shape (n_changes,). Terms whose count does not stay positive
-    are left out.
+    ``changes`` are added to the counts of ``terms`` in the copies ``rows``. All three have shape
+    (n_changes,). Terms whose count does not stay positive are removed.
     """
-    distinct = np.union1d(matrix.terms, terms)
-    counts = np.zeros(distinct.size, np.int64)
-    places = np.searchsorted(distinct, terms)
-    counts[np.searchsorted(distinct, matrix.terms)] = matrix.counts
-    step = max(CELLS_AT_ONCE // max(distinct.size, 1), 1)
-    for begin in range(0, n_documents, step):
-        here = np.flatnonzero((rows >= begin) & (rows < begin + step))
-        changed = np.tile(counts, (min(step, n_documents - begin), 1))
-        np.add.at(changed, (rows[here] - begin, places[here]), amounts[here])
-        documents, columns = np.nonzero(changed > 0)
+    distinct_terms = np.union1d(matrix.terms, terms)
+    counts = np.zeros(distinct_terms.size, np.int64)
+    columns = np.searchsorted(distinct_terms, terms)
+    counts[np.searchsorted(distinct_terms, matrix.terms)] = matrix.counts
+    block_size = max(MAX_BLOCK_COUNTS // max(distinct_terms.size, 1), 1)
+    for start in range(0, n_copies, block_size):
+        in_block = np.flatnonzero((rows >= start) & (rows < start + block_size))
+        block_counts = np.tile(counts, (min(block_size, n_copies - start), 1))
+        np.add.at(block_counts, (rows[in_block] - start, columns[in_block]), changes[in_block])
+        entry_documents, entry_columns = np.nonzero(block_counts > 0)
+        values = None
+        if matrix.values is not None:
+            values = np.repeat(matrix.values, len(block_counts), axis=0)
         yield DocumentTermMatrix(
-            compute_offsets(np.bincount(documents, minlength=len(changed))),
-            distinct[columns],
-            changed[documents, columns],
-            np.repeat(matrix.unknown_tokens, len(changed)),
-            None if matrix.values is None else np.repeat(matrix.values, len(changed), axis=0),
+            compute_offsets(np.bincount(entry_documents, minlength=len(block_counts))),
+            distinct_terms[entry_columns],
+            block_counts[entry_documents, entry_columns],
+            np.repeat(matrix.unknown_tokens, len(block_counts)),
+            values,
         )
 
 
 def compute_pair_log_odds(scores: Floats, pair: tuple[int, int]) -> Floats:
-    """Return the score of the first class of ``pair`` less that of the second for each document, shape (n_docs,); 0 where both are impossible."""
-    return np.nan_to_num(
-        subtract_scores(scores[:, pair[0]], scores[:, pair[1]]),
-        nan=0.0,
-        posinf=np.inf,
-        neginf=-np.inf,
-    )
+    """Return the score of the first class of ``pair`` minus that of the second, shape (n_docs,).
+
+    ``scores`` has shape (n_docs, n_classes). Return 0 where both classes are impossible.
+    """
+    first, second = pair
+    difference = subtract_scores(scores[:, first], scores[:, second])
+    return np.nan_to_num(difference, nan=0.0, posinf=np.inf, neginf=-np.inf)
 
 
 def score_attributes(
     model: FittedModel, matrix: DocumentTermMatrix, values: Sequence[str]
 ) -> list[tuple[str, str, Floats]]:
-    """Return name and value of each attribute that a document has, given its values, and what it adds to the scores, shape (n_classes,).
+    """Return name, value and scores of each attribute that has a value in a document.
 
-    ``matrix`` holds the document alone. Where the classifier has numbers among its own features, a number is compared with the corpus's mean.
+    ``matrix`` contains only this document, ``values`` are its values by attribute. Scores, shape
+    (n_classes,), are what the attribute adds. If the classifier uses numbers as features, a number
+    is compared with the mean of the corpus.
     """
-    if not model.statistics.attributes.names:
+    names = model.statistics.attributes.names
+    if not names:
         return []
-    named = zip(
-        model.statistics.attributes.names,
-        values,
-        iter_attribute_scores(model.classifier, matrix),
-        strict=False,
-    )
-    return [(name, value, scores) for name, value, scores in named if value]
+    scores = iter_attribute_scores(model.classifier, matrix)
+    attributes = zip(names, values, scores, strict=False)
+    return [(name, value, nats) for name, value, nats in attributes if value]

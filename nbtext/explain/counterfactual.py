@@ -1,12 +1,14 @@
-"""Words without which a document would get a label, found one after the other.
+"""Counterfactual explanations: words whose removal makes the model predict a wanted label.
 
-1. Take out the word that speaks most against the label, with all its occurrences, and score the document again, until
-   the label is predicted; take out at most `MAX_REMOVED_WORDS` words. What a word says against the label is its part of the
-   log odds of the class that is ahead over the label (`nbtext.explain.contributions`). Of equals the first one goes.
-2. Put back a word without whose removal the label is predicted too, the last one first, until there is no such word.
+1. Remove the word that adds most against the label, with all its occurrences, and score the document
+   again, until the label is predicted. Remove at most `MAX_REMOVED_WORDS` words. What a word adds is
+   its part of the log odds of the leading class over the label (`nbtext.explain.contributions`). The
+   first of equal words is removed.
+2. Put back a word without whose removal the label is predicted too, starting with the last one, until
+   no such word is left.
 
-So the words suffice, and each is needed: with any one of them back the label is not predicted. Fewer words may suffice
-as well, and where none are found there may be some.
+So removing these words is sufficient, and each of them is necessary: with any one of them back, the
+label is not predicted. A smaller set of words may exist, also if none is found.
 """
 
 from __future__ import annotations
@@ -33,117 +35,127 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Names
 
 MAX_REMOVED_WORDS = 20
-"""Words that are taken out of a document; more would not tell a reader what the prediction depends on."""
+"""Words that are removed at most. A longer list would not explain the prediction to a reader."""
 
 ALREADY_PREDICTED = "answered-so"
 """The label is predicted already."""
 ZERO_PRIOR = "no-prior"
-"""The prior probability of the label is 0, whatever a document holds."""
+"""The prior probability of the label is 0, so no text makes it the prediction."""
 NOT_ENOUGH = "not-enough"
-"""The label is not predicted without `MAX_REMOVED_WORDS` words either, or without all that speak against it."""
+"""The label is not predicted even without `MAX_REMOVED_WORDS` words, or all words against it."""
 
 
 @dataclass(frozen=True, slots=True)
 class WhyNotResult:
-    """What is predicted for a document, and the words without which the wanted label would be predicted."""
+    """The prediction for a document, and the words whose removal leads to the wanted label."""
 
     id: str
     wanted: str
     label: str | None = None
-    """What is predicted, several labels as people read them; None if nothing is."""
+    """The predicted label, or the labels of a set joined as text. None without a prediction."""
     probability: float | None = None
     wanted_probability: float | None = None
     reason: str | None = None
     """Why there are no words: `ALREADY_PREDICTED`, `ZERO_PRIOR` or `NOT_ENOUGH`."""
     removed_words: dict[str, int] | None = None
-    """Each with its number of occurrences, in the order in which they were taken out."""
+    """Each word with its number of occurrences, in the order of removal."""
     probability_without: float | None = None
-    """Of the wanted label, without the words."""
+    """Probability of the wanted label after the words were removed."""
     problem: DocumentError | None = None
 
 
 class WhyNotFinder:
-    """Finds the words without which a label would be predicted; raises `UsageError` if the model does not have the label."""
+    """Finds the words whose removal makes the model predict a label."""
 
     def __init__(self, model: FittedModel, wanted: str) -> None:
+        """Raise `UsageError` if the model does not have the label ``wanted``."""
         self._model = model
         self._wanted = wanted
-        self._number = find_class_index(model, wanted)
-        self._walker = TokenTracer.from_model(model)
+        self._wanted_index = find_class_index(model, wanted)
+        self._tracer = TokenTracer.from_model(model)
 
     def find(self, documents: Iterable[Document]) -> Iterator[WhyNotResult]:
-        """Yield one for each document, in order."""
-        return map(self._why_not, documents)
+        """Yield one result for each document, in order."""
+        return map(self._find_words, documents)
 
-    def _why_not(self, document: Document) -> WhyNotResult:
+    def _find_words(self, document: Document) -> WhyNotResult:
         if document.problem is not None:
             return WhyNotResult(document.id, self._wanted, problem=document.problem)
-        words = self._walker.locate_words(document.text, document.fields)
-        rest = self._without([], words, document)
-        labels = rest.answer.labels
-        shown = LABEL_SEPARATOR.join(labels) or None
-        found = WhyNotResult(
-            document.id, self._wanted, shown, rest.answer.probability, rest.probability
+        words = self._tracer.locate_words(document.text, document.fields)
+        reduced = self._remove([], words, document)
+        labels = reduced.answer.labels
+        result = WhyNotResult(
+            document.id,
+            self._wanted,
+            LABEL_SEPARATOR.join(labels) or None,
+            reduced.answer.probability,
+            reduced.wanted_probability,
         )
         if self._wanted in labels:
-            return replace(found, reason=ALREADY_PREDICTED)
-        if self._model.classifier.prior[self._number] == 0:
-            return replace(found, reason=ZERO_PRIOR)
-        while not rest.is_predicted:
-            word = self._most_against(rest)
-            if word is None or len(rest.gone) == MAX_REMOVED_WORDS:
-                return replace(found, reason=NOT_ENOUGH)
-            rest = self._without([*rest.gone, word], words, document)
-        rest = self._without_needed(rest, words, document)
+            return replace(result, reason=ALREADY_PREDICTED)
+        if self._model.classifier.prior[self._wanted_index] == 0:
+            return replace(result, reason=ZERO_PRIOR)
+        while not reduced.is_wanted_predicted:
+            word = self._find_strongest_opponent(reduced)
+            if word is None or len(reduced.removed) == MAX_REMOVED_WORDS:
+                return replace(result, reason=NOT_ENOUGH)
+            reduced = self._remove([*reduced.removed, word], words, document)
+        reduced = self._put_back_unneeded(reduced, words, document)
         return replace(
-            found,
-            removed_words=words.count_occurrences(rest.gone),
-            probability_without=rest.probability,
+            result,
+            removed_words=words.count_occurrences(reduced.removed),
+            probability_without=reduced.wanted_probability,
         )
 
-    def _without(self, gone: Names, words: LocatedWords, document: Document) -> _Rest:
-        """Return a document without some words, scored as any other; its values beside the text stay."""
-        left = self._walker.clear_words(words, gone)
-        counts = left.to_matrix(self._model.count_texts([b""], values=[document.values]))
+    def _remove(self, removed: Names, words: LocatedWords, document: Document) -> _ReducedDocument:
+        """Score a document without some words. Its attributes stay as they are."""
+        remaining = self._tracer.clear_words(words, removed)
+        empty_document = self._model.count_texts([b""], values=[document.values])
+        counts = remaining.to_matrix(empty_document)
         block = ScoredBlock([document], *self._model.score_counts(counts))
         [answer] = iter_answers([block], self._model, DecisionRule())
-        probability = float(np.exp(block.log_posterior[0, self._number]))
-        return _Rest(
-            gone, left, counts, block.scores, answer, probability, self._wanted in answer.labels
+        wanted_probability = float(np.exp(block.log_posterior[0, self._wanted_index]))
+        return _ReducedDocument(
+            removed,
+            remaining,
+            counts,
+            block.scores,
+            answer,
+            wanted_probability,
+            self._wanted in answer.labels,
         )
 
-    def _most_against(self, rest: _Rest) -> str | None:
-        """Return the word that speaks most against the label; None if no word does."""
-        [rival] = (
-            self._model.posterior_type(rest.scores).find_rivals(np.array([self._number])).tolist()
-        )
-        nats = compute_word_contributions(
-            self._model, rest.words, rest.counts, (self._number, rival)
-        )[0]
-        names, name_of = rest.words.group_surface_words()
-        of_names = np.bincount(name_of + 1, nats, len(names) + 1)  # the first is of no word: 0
-        return [None, *names][
-            of_names.argmin()
-        ]  # nan, of a word that rules out both classes, is the least
+    def _find_strongest_opponent(self, reduced: _ReducedDocument) -> str | None:
+        """Return the word that adds most against the label, or None if no word does."""
+        posterior = self._model.posterior_type(reduced.scores)
+        [rival] = posterior.find_rivals(np.array([self._wanted_index])).tolist()
+        pair = (self._wanted_index, rival)
+        nats, _, _ = compute_word_contributions(self._model, reduced.words, reduced.counts, pair)
+        names, name_indices = reduced.words.group_surface_words()
+        # The first element, 0, belongs to no word: it is the least if no word opposes the label.
+        # `argmin` prefers nan, which a word has if it makes both classes impossible.
+        name_nats = np.bincount(name_indices + 1, nats, len(names) + 1)
+        return [None, *names][name_nats.argmin()]
 
-    def _without_needed(self, rest: _Rest, words: LocatedWords, document: Document) -> _Rest:
-        """Return a document with those words back that need not go."""
-        for word in reversed(rest.gone):
-            fewer = self._without([each for each in rest.gone if each != word], words, document)
-            if fewer.is_predicted:
-                return self._without_needed(fewer, words, document)
-        return rest
+    def _put_back_unneeded(
+        self, reduced: _ReducedDocument, words: LocatedWords, document: Document
+    ) -> _ReducedDocument:
+        """Put back the words whose removal is not necessary, the last removed one first."""
+        for word in reversed(reduced.removed):
+            fewer = [name for name in reduced.removed if name != word]
+            candidate = self._remove(fewer, words, document)
+            if candidate.is_wanted_predicted:
+                return self._put_back_unneeded(candidate, words, document)
+        return reduced
 
 
-class _Rest(NamedTuple):
-    """A document without some of its words, and what the model makes of it."""
+class _ReducedDocument(NamedTuple):
+    """A document without some of its words, and its prediction."""
 
-    gone: Names
+    removed: Names
     words: LocatedWords
     counts: DocumentTermMatrix
     scores: Floats
     answer: Answer
-    probability: float
-    """Of the wanted label."""
-    is_predicted: bool
-    """Whether the wanted label is predicted."""
+    wanted_probability: float
+    is_wanted_predicted: bool
