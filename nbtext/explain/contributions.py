@@ -141,7 +141,7 @@ def compute_word_contributions(
     bias = compute_bias(classifier, matrix)
     if bias is None:
         bias = model.classifier.log_prior
-    bias = np.append(bias, 0.0)  # index `REST` (−1) is the rest of a multi-label document
+    bias = np.append(bias, 0.0)  # index `REST_INDEX` (−1) is the rest of a multi-label document
     prior_difference = float(subtract_scores(bias[answer], bias[rival]))
     if term_contributions is None:
         return _remove_each_word(model, words, matrix, pair), prior_difference, False
