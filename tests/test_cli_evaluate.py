@@ -354,9 +354,9 @@ def test_a_gate_on_an_interval_that_is_missing_does_not_call_the_figure_infinite
     gate = parse_gates(
         GateOptions(fail_over=("brier=2",), fail_under_interval=True), has_costs=False
     )[0]
-    assert gate.failure(replace(result, intervals={"brier": (0.4, 0.6)})) is None
+    assert gate.find_failure(replace(result, intervals={"brier": (0.4, 0.6)})) is None
     assert (
-        gate.failure(replace(result, intervals={}))
+        gate.find_failure(replace(result, intervals={}))
         == "the interval of brier is not known, so it is not at most 2"
     )
 

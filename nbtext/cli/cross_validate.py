@@ -169,4 +169,4 @@ def command(
     if validation.folds:
         folds = validation.folds_result(method, column, None if method == "time" else division.seed)
     write_evaluation(output.output, result, show_all=output.all, folds=folds)
-    return report_gate_failures(gate.failure(result) for gate in asked)
+    return report_gate_failures(gate.find_failure(result) for gate in asked)

@@ -155,4 +155,4 @@ def command(
         sets=sets,
         risk=risk,
     )
-    return report_gate_failures(gate.failure(result) for gate in asked)
+    return report_gate_failures(gate.find_failure(result) for gate in asked)

@@ -1,4 +1,7 @@
-"""Gates: figures of an evaluation, or distances of a drift log, that must reach a value, or the exit status is 6."""
+"""Gates: limits for metrics of an evaluation, or for distances of a drift log.
+
+If a gate is not met, the command ends with exit status 6.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,12 @@ if TYPE_CHECKING:
     from nbtext.metrics.results import EvaluationResult
 
 GATE_NOT_MET_STATUS = 6
-"""Exit status if a gate was not met."""
+"""Exit status if a gate is not met."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GateOptions:
-    """Figures that an evaluation must reach, for `gates`."""
+    """Limits for the metrics of an evaluation, for `parse_gates`."""
 
     fail_under: tuple[str, ...] = declarations.common_option(
         "--fail-under",
@@ -48,113 +51,150 @@ class GateOptions:
 
 
 class _Gate(NamedTuple):
-    """A figure, or the end of its interval nearer to the value, that must not be under the value, or not over it."""
+    """A limit for a metric, or for the end of its 95 % interval that is nearer to the limit."""
 
     name: str
-    value: float
-    over: bool
-    by_interval: bool
+    limit: float
+    is_maximum: bool
+    """True if the metric must not be over the limit, False if it must not be under it."""
+    uses_interval: bool
 
-    def failure(self, result: EvaluationResult) -> str | None:
-        """Return what is wrong, or None. A figure that is infinite or undefined never passes."""
-        figure = result.get_metric(self.name)
+    def find_failure(self, result: EvaluationResult) -> str | None:
+        """Return why the gate is not met, or None if it is met.
+
+        A metric that is infinite or undefined never meets a gate.
+        """
+        direction = "at most" if self.is_maximum else "at least"
+        requirement = f"{direction} {self.limit:g}"
         subject = self.name
-        bound = f"{'at most' if self.over else 'at least'} {self.value:g}"
-        if figure is None:
-            return (
-                f"{subject} is {'infinite' if self.name == 'log_loss' else 'not known'}, so it "
-                f"is not {bound}"
-            )
-        if self.by_interval:
+        value = result.get_metric(self.name)
+        if value is None:
+            state = "infinite" if self.name == "log_loss" else "not known"
+            return f"{subject} is {state}, so it is not {requirement}"
+        if self.uses_interval:
             interval = result.intervals.get(self.name)
             if interval is None:
-                return f"the interval of {subject} is not known, so it is not {bound}"
-            figure = interval[1 if self.over else 0]
-            subject = f"the {'upper' if self.over else 'lower'} end of the interval of {self.name}"
-        if figure > self.value if self.over else figure < self.value:
-            return f"{subject} is {figure:.6g}, {'over' if self.over else 'under'} {self.value:g}"
+                return f"the interval of {subject} is not known, so it is not {requirement}"
+            low, high = interval
+            if self.is_maximum:
+                value = high
+                subject = f"the upper end of the interval of {self.name}"
+            else:
+                value = low
+                subject = f"the lower end of the interval of {self.name}"
+        if self.is_maximum and value > self.limit:
+            return f"{subject} is {value:.6g}, over {self.limit:g}"
+        if not self.is_maximum and value < self.limit:
+            return f"{subject} is {value:.6g}, under {self.limit:g}"
         return None
 
 
 def parse_gates(options: GateOptions, n_classes: float = inf, *, has_costs: bool) -> list[_Gate]:
-    """Return the gates asked for, also while the number of classes is not known.
+    """Return the gates of the options. ``n_classes`` is inf while it is not known.
 
-    Raises `UsageError` for an unknown figure, one that is better the other way, or a value out of its range.
+    Raise `UsageError` for an unknown metric, for a metric that is better in the other direction, or
+    for a value out of range.
     """
-    by_interval = options.fail_under_interval
-    found = [_gate(text, over=False, by_interval=by_interval) for text in options.fail_under]
-    found += [_gate(text, over=True, by_interval=by_interval) for text in options.fail_over]
-    for gate in found:
+    uses_interval = options.fail_under_interval
+    minimums = [
+        _parse_gate(text, is_maximum=False, uses_interval=uses_interval)
+        for text in options.fail_under
+    ]
+    maximums = [
+        _parse_gate(text, is_maximum=True, uses_interval=uses_interval)
+        for text in options.fail_over
+    ]
+    gates = minimums + maximums
+    for gate in gates:
         if gate.name == "mean_cost" and not has_costs:
             raise UsageError("there is no mean_cost without costs", hint="give --costs FILE")
         if gate.name.startswith("top_") and int(gate.name.split("_")[1]) >= n_classes:
             raise UsageError(f"there is no {gate.name} with {format_quantity(n_classes, 'class')}")
-    return found
+    return gates
 
 
-def _gate(text: str, *, over: bool, by_interval: bool) -> _Gate:
+def _parse_gate(text: str, *, is_maximum: bool, uses_interval: bool) -> _Gate:
+    """Parse NAME=VALUE of ``--fail-over`` (if ``is_maximum``) or of ``--fail-under``."""
     from nbtext.metrics.outcomes import METRICS  # needs numpy, which --help does without
 
-    option, other = ("--fail-over", "--fail-under") if over else ("--fail-under", "--fail-over")
-    right = [name for name, metric in METRICS.items() if metric.higher_is_better != over]
+    option, opposite = "--fail-under", "--fail-over"
+    if is_maximum:
+        option, opposite = opposite, option
+    valid_names = [
+        name for name, metric in METRICS.items() if metric.higher_is_better != is_maximum
+    ]
     name, equals, number = text.partition("=")
     if not equals:
         raise UsageError(
-            f"{option} must be NAME=VALUE, not {text!r}", hint=f"such as {right[0]}=0.5"
+            f"{option} must be NAME=VALUE, not {text!r}", hint=f"such as {valid_names[0]}=0.5"
         )
     if name not in METRICS:
         raise UsageError(
-            f"{option} does not know the figure {name!r}{did_you_mean(name, right)}",
-            hint=f"known are {', '.join(right)}",
+            f"{option} does not know the figure {name!r}{did_you_mean(name, valid_names)}",
+            hint=f"known are {', '.join(valid_names)}",
         )
-    if name not in right:
+    if name not in valid_names:
+        better = "more" if is_maximum else "less"
         raise UsageError(
-            f"{option} is not for {name}, of which {'more' if over else 'less'} is better",
-            hint=f"use {other} {text}",
+            f"{option} is not for {name}, of which {better} is better",
+            hint=f"use {opposite} {text}",
         )
-    value = _value(number)
-    least = METRICS[name].minimum
-    most = METRICS[name].maximum
-    if not least <= value <= most or isinf(value):
-        within = ""
-        if max(abs(least), abs(most)) < inf:
-            within = f" from {least:g} to {most:g}"
-        elif least == 0:
-            within = " from 0"
-        raise UsageError(f"{option} {name} must be a number{within}, not {number!r}")
-    if by_interval and not METRICS[name].has_interval:
+    limit = _parse_number(number)
+    minimum = METRICS[name].minimum
+    maximum = METRICS[name].maximum
+    if not minimum <= limit <= maximum or isinf(limit):
+        number_range = _describe_range(minimum, maximum)
+        raise UsageError(f"{option} {name} must be a number{number_range}, not {number!r}")
+    if uses_interval and not METRICS[name].has_interval:
         raise UsageError(f"there is no interval for {name}", hint="leave out --fail-under-interval")
-    return _Gate(name, value, over, by_interval)
+    return _Gate(name, limit, is_maximum, uses_interval)
+
+
+def _describe_range(minimum: float, maximum: float) -> str:
+    if max(abs(minimum), abs(maximum)) < inf:
+        return f" from {minimum:g} to {maximum:g}"
+    if minimum == 0:
+        return " from 0"
+    return ""
 
 
 def parse_distance_gate(text: str) -> tuple[str, float]:
-    """Return the figure, or ``any``, and the largest distance that a gate of ``nbtext drift --fail-over`` lets pass; raise `UsageError`."""
+    """Parse NAME=DISTANCE of ``nbtext drift --fail-over``. NAME is a drift metric or ``any``.
+
+    Return the name and the largest distance that meets the gate. Raise `UsageError` for an unknown
+    name or an invalid number.
+    """
     from nbtext.prediction.typicality import DRIFT_METRICS, PREDICTIONS
 
     name, _, number = text.partition("=")
-    known = (*DRIFT_METRICS, PREDICTIONS, "any")
-    if name not in known:
+    valid_names = (*DRIFT_METRICS, PREDICTIONS, "any")
+    if name not in valid_names:
         raise UsageError(
-            f"--fail-over does not know the figure {name!r}{did_you_mean(name, known)}",
-            hint=f"known are {', '.join(known)}",
+            f"--fail-over does not know the figure {name!r}{did_you_mean(name, valid_names)}",
+            hint=f"known are {', '.join(valid_names)}",
         )
-    if not 0 <= _value(number) < inf:
+    distance = _parse_number(number)
+    if not 0 <= distance < inf:
         raise UsageError(
             f"--fail-over {name} must be a number from 0, not {number!r}", hint=f"such as {name}=1"
         )
-    return name, _value(number)
+    return name, distance
 
 
-def _value(number: str) -> float:
+def _parse_number(text: str) -> float:
+    """Return the number, or nan if the text is not a number."""
     try:
-        return float(number)
+        return float(text)
     except ValueError:
         return nan
 
 
 def report_gate_failures(failures: Iterable[str | None]) -> int | None:
-    """Report what is wrong with gates, None for one that is met; return the exit status `GATE_NOT_MET_STATUS`, or None if all are met."""
-    failed = list(filter(None, failures))
-    for failure in failed:
-        emit(f"gate not met: {failure}")
-    return GATE_NOT_MET_STATUS if failed else None
+    """Report the failures of gates. None is a gate that is met.
+
+    Return the exit status `GATE_NOT_MET_STATUS`, or None if all gates are met.
+    """
+    messages = [failure for failure in failures if failure]
+    for message in messages:
+        emit(f"gate not met: {message}")
+    return GATE_NOT_MET_STATUS if messages else None

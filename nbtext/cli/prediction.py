@@ -1,4 +1,4 @@
-"""Options that decide which answer is given, and the decision rules that they make."""
+"""Options for predictions, and the decision rules that they define."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionOptions:
-    """Which class is the answer, for `build_decision_rule`."""
+    """Options of `build_decision_rule`: which class is predicted."""
 
     costs: str | None = declarations.option(
         "--costs",
@@ -46,7 +46,7 @@ class DecisionOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class PredictionOptions(DecisionOptions):
-    """What is answered, for `build_prediction_rules`, and `nbtext.cli.proportions.adjust_prior`."""
+    """Options of `build_prediction_rules`, and of `nbtext.cli.proportions.adjust_prior`."""
 
     decide: str | float = declarations.option(
         "--decide",
@@ -91,7 +91,7 @@ class PredictionOptions(DecisionOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class ClassifyPredictionOptions(PredictionOptions):
-    """What `nbtext classify` answers."""
+    """Options for the predictions of `nbtext classify`."""
 
     min_typicality: float = declarations.option(
         "--min-typicality",
@@ -109,24 +109,24 @@ class ClassifyPredictionOptions(PredictionOptions):
 def build_decision_rule(
     decision: DecisionOptions, classes: Sequence[str], kind: type[Posterior]
 ) -> DecisionRule:
-    """Return the decision rule of the options, for documents of one label or of several.
+    """Return the decision rule of the options.
 
-    Raises `PathError` or `UsageError` for a wrong file of costs, and `UsageError` for an unknown class.
+    ``kind`` is the type of posterior: of classes, or of labels for multi-label documents. Raise
+    `PathError` or `UsageError` for a wrong cost file, and `UsageError` for an unknown class.
     """
     from nbtext.prediction.rule import ABSTAIN, DecisionRule, expand_class_values
 
-    asked = decision.min_probability
-    least = (
-        expand_class_values(asked, classes, "--min-probability", 0.0)
-        if isinstance(asked, dict)
-        else asked
-    )
-    without_costs = DecisionRule(costs=None, min_probability=least)
+    min_probability = decision.min_probability
+    if isinstance(min_probability, dict):
+        class_minimums = expand_class_values(min_probability, classes, "--min-probability", 0.0)
+        rule = DecisionRule(costs=None, min_probability=class_minimums)
+    else:
+        rule = DecisionRule(costs=None, min_probability=min_probability)
     if decision.costs is None:
-        return without_costs
+        return rule
     from nbtext.cli.option_files import read_costs
 
-    rule = read_costs(decision.costs, classes, partial(kind.add_costs, rule=without_costs))
+    rule = read_costs(decision.costs, classes, partial(kind.add_costs, rule=rule))
     if rule.costs is not None and ABSTAIN in classes:
         messages.notify(
             f"the model has a class named {ABSTAIN}: {decision.costs} prices that class, and "
@@ -138,10 +138,11 @@ def build_decision_rule(
 def build_prediction_rules(
     prediction: PredictionOptions, model: TextClassifier
 ) -> tuple[DecisionRule, SetRule | None]:
-    """Return the rule of the options, which keeps ``--min-precision`` too, and the rule of ``--coverage`` or None.
+    """Return the decision rule of the options, and the rule for prediction sets.
 
-    Warns about classes that are in every set, and about classes that are never the answer. Raises `UsageError` for an unknown class,
-    and as `build_decision_rule` and `set_rule` do.
+    The decision rule includes ``--min-precision``. The second rule is None without ``--coverage``.
+    Warn about classes that are in every set, and about classes that are never predicted. Raise
+    `UsageError` for an unknown class, a wrong cost file, or a model without held-out documents.
     """
     rule = build_decision_rule(prediction, model.classes, model.fitted.posterior_type)
     decide = prediction.decide
@@ -149,58 +150,54 @@ def build_prediction_rules(
         from nbtext.model.training import compute_held_out_posteriors
         from nbtext.prediction.rule import fit_label_thresholds
 
-        rule = replace(
-            rule,
-            labels_from=fit_label_thresholds(
-                compute_held_out_posteriors(model.fitted).log_posterior
-            ),
-        )
+        held_out = compute_held_out_posteriors(model.fitted)
+        rule = replace(rule, labels_from=fit_label_thresholds(held_out.log_posterior))
     elif isinstance(decide, float):
         rule = replace(rule, labels_from=decide)
-    sets = (
-        None
-        if prediction.coverage is None
-        else _set_rule(model, prediction.coverage, by_class=prediction.by_class)
-    )
+    set_rule = None
+    if prediction.coverage is not None:
+        set_rule = _build_set_rule(model, prediction.coverage, by_class=prediction.by_class)
     if prediction.min_precision is not None:
         thresholds = find_precision_thresholds(
             prediction.min_precision, model, rule, by_class=prediction.by_class
         )
-        rule = _precise_rule(rule, thresholds)
-    return rule, sets
+        rule = _add_precision_thresholds(rule, thresholds)
+    return rule, set_rule
 
 
-def _set_rule(model: TextClassifier, coverage: float, *, by_class: bool) -> SetRule:
-    """Return the rule of sets that hold the true class with a probability; warn of classes that every set has."""
+def _build_set_rule(model: TextClassifier, coverage: float, *, by_class: bool) -> SetRule:
+    """Return the rule for prediction sets. Warn about classes that every set contains."""
     from nbtext.guarantees.prediction_sets import count_needed_held_out, fit_set_rule
     from nbtext.model.training import compute_held_out_posteriors
 
-    sets = fit_set_rule(
-        compute_held_out_posteriors(model.fitted), model.classes, coverage, by_class=by_class
-    )
-    if sets.unconditional_classes:
-        few = f"fewer than {count_needed_held_out(coverage):,} of their training documents were left out"
+    held_out = compute_held_out_posteriors(model.fitted)
+    rule = fit_set_rule(held_out, model.classes, coverage, by_class=by_class)
+    classes = rule.unconditional_classes
+    if classes:
         messages.warn(
-            f"every set contains {format_quantity(len(sets.unconditional_classes), 'class')}, such as {sets.unconditional_classes[0]}: "
-            f"{few}"
+            f"every set contains {format_quantity(len(classes), 'class')}, such as {classes[0]}: "
+            f"fewer than {count_needed_held_out(coverage):,} of their training documents were left "
+            "out"
         )
-    return sets
+    return rule
 
 
-def _precise_rule(rule: DecisionRule, thresholds: Sequence[PrecisionThreshold]) -> DecisionRule:
-    """Return the rule that answers from these thresholds on; warn of classes that are never the answer."""
+def _add_precision_thresholds(
+    rule: DecisionRule, thresholds: Sequence[PrecisionThreshold]
+) -> DecisionRule:
+    """Return the rule with the thresholds. Warn about classes that are then never predicted."""
     from nbtext.guarantees.precision import list_min_probabilities
 
-    never = [each.label for each in thresholds if each.probability is None]
-    if never:
-        some = (
-            never[0]
-            if len(never) == 1
-            else f"{format_quantity(len(never), 'class')}, such as {never[0]}"
-        )
-        which = "no answers" if len(never) == len(thresholds) else f"no answers with {some}"
+    labels = [threshold.label for threshold in thresholds if threshold.probability is None]
+    if labels:
+        subject = "no answers"
+        if len(labels) < len(thresholds):
+            subject = f"no answers with {labels[0]}"
+            if len(labels) > 1:
+                n_classes = format_quantity(len(labels), "class")
+                subject = f"no answers with {n_classes}, such as {labels[0]}"
         messages.warn(
-            f"{which}: the documents left out in training do not show that precision; see nbtext "
+            f"{subject}: the documents left out in training do not show that precision; see nbtext "
             "inspect --thresholds"
         )
     return replace(rule, precise_from=list_min_probabilities(thresholds))
@@ -213,16 +210,19 @@ def find_precision_thresholds(
     *,
     by_class: bool,
 ) -> tuple[PrecisionThreshold, ...]:
-    """Return the thresholds of a precision for all answers, or of those for single classes; raise `UsageError` for an unknown class."""
+    """Return the probabilities from which on predictions have at least this precision.
+
+    There is one threshold for all predictions, or one per class if ``min_precision`` is a dict or
+    ``by_class`` is True. Raise `UsageError` for an unknown class.
+    """
     from nbtext.guarantees.precision import fit_precision_thresholds
     from nbtext.model.training import compute_held_out_posteriors
     from nbtext.prediction.rule import expand_class_values
 
-    wanted = (
-        min_precision
-        if isinstance(min_precision, float)
-        else expand_class_values(min_precision, model.classes, "--min-precision", None)
-    )
-    return fit_precision_thresholds(
-        compute_held_out_posteriors(model.fitted), model.classes, rule, wanted, by_class=by_class
-    )
+    precisions: float | Sequence[float | None]
+    if isinstance(min_precision, float):
+        precisions = min_precision
+    else:
+        precisions = expand_class_values(min_precision, model.classes, "--min-precision", None)
+    held_out = compute_held_out_posteriors(model.fitted)
+    return fit_precision_thresholds(held_out, model.classes, rule, precisions, by_class=by_class)

@@ -1,13 +1,15 @@
-"""The explanation of an answer: what each word of a document adds to the log odds of the answer over another class.
+"""Explanations of predictions: what each word adds to the log odds over another class.
 
-With s_k the score of class k, the log odds s_a − s_b before calibration are the sum of the difference of the priors and the contributions of
-words and attributes (`nbtext.explain.contributions`). Where these do not add up, the rest is part of the explanation. For a document that maximum
-likelihood makes impossible in every class, the explanation is one thing for each class that rules it out.
+With score s_k of class k, the log odds s_a − s_b before calibration are the difference of the priors
+plus the contributions of words and attributes (`nbtext.explain.contributions`). If these do not add
+up, the explanation has a remainder. If maximum likelihood makes a document impossible in every class,
+the explanation is one cause for each class.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from math import fsum, inf, isinf
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -37,42 +39,54 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Ints
 
 WORD = "word"
+"""Cause: no training document of the class contains the word."""
 ATTRIBUTE = "attribute"
+"""Cause: no training document of the class has this value of an attribute."""
 PRIOR = "prior"
+"""Cause: the prior probability of the class is 0."""
 LACKING = "lacking"
-"""Causes that rule a class out: a word, the value of an attribute, the class prior, a word that all training documents of the class hold."""
+"""Cause: the document lacks a term that all training documents of the class contain."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuledOutClass:
-    """A class, and one thing that rules it out; there may be others."""
+    """A class that is impossible for a document, and one cause of this. There may be others."""
 
     label: str
     cause: str
     """`WORD`, `ATTRIBUTE`, `PRIOR` or `LACKING`."""
     name: str | None = None
-    """The first such word or words of the text, case-folded, or the name of the attribute."""
+    """The first such word, or words of an n-gram, case-folded. For `ATTRIBUTE`, its name."""
     term: str | None = None
+    """The term of the word or words."""
     value: str | None = None
+    """The value of the attribute."""
 
 
 class WordContribution(NamedTuple):
-    """A surface word of a document, case-folded, all its occurrences, and what it adds."""
+    """A surface word of a document with all its occurrences, and what it adds."""
 
     word: str
+    """Case-folded."""
     nats: float
-    """Its part of the log odds; inf if it rules the other class out."""
+    """Its part of the log odds. It is inf if the word makes the other class impossible."""
     occurrences: int
     spans: Ints
-    """Where each occurrence begins and ends, in bytes of the text after reading, shape (n, 2)."""
+    """Start and end of each occurrence, in bytes of the text after reading, shape (n, 2)."""
     terms: tuple[str, ...]
-    """The terms of the model that it becomes by itself."""
+    """The terms that the word has in the model, without n-grams of several words."""
     drop_reason: str | None
-    """Why it does not count by itself, as a constant of `nbtext.explain.token_trace`."""
+    """Why the word itself does not count: a constant of `nbtext.explain.token_trace`, or None."""
     unlabelled_proportion: float | None = None
-    """The share of the counts of its terms that unlabelled documents added; None if the model learnt from none, or has no such term."""
+    """Proportion of its terms' counts from unlabelled documents.
+
+    None if the model used no unlabelled documents, or if the word has no terms in the model.
+    """
     seed_proportion: float | None = None
-    """The share that is from seed words; None if the model has none, or has no such term."""
+    """Proportion of its terms' counts from seed words.
+
+    None if the model has no seed words, or if the word has no terms in the model.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,266 +100,305 @@ class _AttributeContribution:
 
 @dataclass(frozen=True, slots=True)
 class _CalibrationSteps:
-    """The log odds on their way from scores to probabilities, in nats."""
+    """The log odds during calibration, in nats."""
 
     on_scale: float
-    """Of the scores on the scale of log probabilities; other than the scores only for complement naive Bayes."""
+    """Log odds of the scores on the scale of log probabilities.
+
+    It differs from the scores only for complement naive Bayes.
+    """
     temperature: float | None
-    """Their divisor; None of several labels, which are calibrated together."""
+    """Divisor of ``on_scale``. None for multi-label documents, whose labels are calibrated jointly."""
     log_odds: float
-    """log p(answer | d) − log p(against | d)."""
+    """log p(answer | d) − log p(against | d), after calibration."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A document's answer, the class it is compared with, and what made the difference, in nats."""
+    """A predicted label, the class it is compared with, and the parts of the log odds, in nats."""
 
     id: str
     text: str
-    """After reading; fields follow it as lines."""
+    """The text after reading. Fields follow it as lines."""
     label: str
     probability: float
     against: str
+    """The class that the prediction is compared with."""
     against_probability: float
     log_odds: float
-    """Of the scores, before calibration: the sum of prior, words, attributes and rest."""
+    """Log odds of the scores before calibration: prior + words + attributes + remainder."""
     prior: float
-    """Without any term: the log class priors; with Bernoulli also what the absence of every term adds, with logistic regression the intercepts."""
+    """Log odds without any term: from the class priors.
+
+    With Bernoulli, they also contain what the absence of every term adds. With logistic regression,
+    they are the difference of the intercepts.
+    """
     words: tuple[WordContribution, ...]
     attributes: tuple[_AttributeContribution, ...]
     remainder: float | None
-    """The difference if the parts do not add up; None if they do."""
+    """Log odds minus the other parts. None if the parts are exact and add up."""
     calibration: _CalibrationSteps
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainedDocument:
-    """A document with the explanation of its answer, or why there is none."""
+    """A document with the explanation of its prediction, or the reason why it has none."""
 
     id: str
     explanation: Explanation | None
     abstention: str | None = None
+    """Why nothing was predicted, or None."""
     problem: DocumentError | None = None
+    """Why the document could not be read, or None."""
     notice: str | None = None
-    """Why the answer is that to an empty document, None where it is not."""
+    """Why the document was classified like an empty one, or None if it was not."""
     ruled_out_classes: tuple[RuledOutClass, ...] = ()
-    """For a document that is impossible in every class: for each class one thing that rules it out."""
+    """All classes, if the document is impossible in every class."""
 
     @property
     def missing_reason(self) -> str:
-        """Why there is no answer."""
+        """Why the document has no explanation."""
         return self.problem.line if self.problem else str(self.abstention)
 
 
 class Explainer:
-    """Explains the answers of a model, against their runners-up or against one class; raises `UsageError` if there is no such class."""
+    """Explains the predictions of a model, compared with their runners-up or with one class."""
 
     def __init__(self, model: FittedModel, compared_class: str | None = None) -> None:
+        """Raise `UsageError` if the model has only one class, or does not have the compared one."""
         self._model = model
         self._classes = [*model.classes, REST_NAME]
         if len(model.classes) < model.posterior_type.min_labels:
             raise UsageError("the model has a single class: there is nothing to compare it with")
-        self._against = None if compared_class is None else find_class_index(model, compared_class)
-        self._walker = TokenTracer.from_model(model)
+        self._compared_index = None
+        if compared_class is not None:
+            self._compared_index = find_class_index(model, compared_class)
+        self._tracer = TokenTracer.from_model(model)
 
     def explain(self, documents: Iterable[Document]) -> Iterator[ExplainedDocument]:
-        """Yield one for each document, in order, or of several labels one for each label of its answer, against the rest.
+        """Yield one explanation per document, in order.
 
-        If the class to compare with is the answer itself, its runner-up takes its place, or the rest.
+        For multi-label documents, yield one for each predicted label, compared with the rest. If the
+        compared class is itself the prediction, it is compared with its runner-up or with the rest.
         """
         for block in score_documents(self._model, documents):
             answers = block.posterior.decide(DecisionRule()).predictions
             predicted = block.posterior.predict(DecisionRule())
             rivals = block.posterior.find_rivals(np.maximum(answers, 0))
-            if self._against is not None:
+            if self._compared_index is not None:
                 predicted = DocumentLabels(answers, single_label_table(len(self._model.classes)))
-                rivals = np.where(answers == self._against, rivals, self._against)
+                rivals = np.where(answers == self._compared_index, rivals, self._compared_index)
             matrix = self._model.count_texts(*collect_contents(block.documents))
             for row, document in enumerate(block.documents):
                 if document.problem is not None:
                     yield ExplainedDocument(document.id, None, problem=document.problem)
                     continue
+                document_matrix = matrix.take(np.array([row]))
+                rival = int(rivals[row])
                 _, labels = predicted[row : row + 1].to_pairs()
                 for label in labels.tolist() or answers[[row]].tolist():
-                    yield self._explained(
-                        block, row, matrix.take(np.array([row])), (label, int(rivals[row]))
-                    )
+                    yield self._explain_row(block, row, document_matrix, (label, rival))
 
-    def _explained(
+    def _explain_row(
         self, block: ScoredBlock, row: int, matrix: DocumentTermMatrix, pair: tuple[int, int]
     ) -> ExplainedDocument:
-        model, document, (answer, rival) = self._model, block.documents[row], pair
-        located = self._walker.locate_words(document.text, document.fields, splits_pairs=True)
-        if answer == NO_PREDICTION:
+        """Explain the first class of ``pair``, compared with the second.
+
+        ``matrix`` contains only this document.
+        """
+        document = block.documents[row]
+        words = self._tracer.locate_words(document.text, document.fields, splits_pairs=True)
+        if pair[0] == NO_PREDICTION:
+            ruled_out_classes = _find_causes(self._model, words, matrix, document.values)
             return ExplainedDocument(
-                document.id,
-                None,
-                IMPOSSIBLE,
-                ruled_out_classes=ruled_out(model, located, matrix, document.values),
+                document.id, None, IMPOSSIBLE, ruled_out_classes=ruled_out_classes
             )
-        nats, prior, exact = compute_word_contributions(model, located, matrix, pair)
-        words = self._words(located, nats)
-        del located, nats  # of a long text they take more memory than all that follows
-        attributes = tuple(
-            _AttributeContribution(
-                name, value, float(compute_pair_log_odds(added[np.newaxis], pair)[0])
-            )
-            for name, value, added in score_attributes(model, matrix, document.values)
-        )
-        scores, posterior = (
-            np.append(nats[row], 0.0) for nats in (block.scores, block.log_posterior)
-        )
-        with np.errstate(divide="ignore"):
-            posterior[REST_INDEX] = np.log(-np.expm1(posterior[answer]))
-        known = [
+        nats, prior, is_exact = compute_word_contributions(self._model, words, matrix, pair)
+        word_contributions = self._group_words(words, nats)
+        del words, nats  # for a long text, they take more memory than all that follows
+        explanation = self._create_explanation(
+            block,
+            row,
+            pair,
             prior,
-            *(word.nats for word in words),
-            *(attribute.nats for attribute in attributes),
-        ]
-        if scores[rival] == -inf and not any(map(isinf, known)):
-            # A term that the document lacks rules out the other class: only under Bernoulli without
-            # smoothing.
-            prior = known[0] = inf
-        total = fsum(known) if exact else float(scores[answer] - scores[rival])
-        of_answer, of_rival = (
-            (self._classes[number], float(np.exp(posterior[number]))) for number in pair
+            word_contributions,
+            self._explain_attributes(document, matrix, pair),
+            is_exact=is_exact,
         )
-        rest = None
-        if not exact:
-            rest = 0.0 if isinf(total) else total - fsum(known)
-        steps = self._calibration(block, row, pair, posterior)
-        found = Explanation(
-            document.id,
-            document.display_text,
-            *of_answer,
-            *of_rival,
-            total,
+        notice = None if block.lengths[row] else explain_missing_terms(document)
+        return ExplainedDocument(document.id, explanation, notice=notice)
+
+    def _explain_attributes(
+        self, document: Document, matrix: DocumentTermMatrix, pair: tuple[int, int]
+    ) -> tuple[_AttributeContribution, ...]:
+        contributions = []
+        for name, value, scores in score_attributes(self._model, matrix, document.values):
+            [nats] = compute_pair_log_odds(scores[np.newaxis], pair)
+            contributions.append(_AttributeContribution(name, value, float(nats)))
+        return tuple(contributions)
+
+    def _create_explanation(
+        self,
+        block: ScoredBlock,
+        row: int,
+        pair: tuple[int, int],
+        prior: float,
+        words: tuple[WordContribution, ...],
+        attributes: tuple[_AttributeContribution, ...],
+        *,
+        is_exact: bool,
+    ) -> Explanation:
+        """Add up the parts of the log odds. ``is_exact`` is True if they have no remainder."""
+        answer, rival = pair
+        # The last element, at `REST_INDEX` (−1), belongs to the rest of a multi-label document.
+        scores = np.append(block.scores[row], 0.0)
+        log_posterior = np.append(block.log_posterior[row], 0.0)
+        with np.errstate(divide="ignore"):
+            log_posterior[REST_INDEX] = np.log(-np.expm1(log_posterior[answer]))
+        word_nats = [word.nats for word in words]
+        parts = [prior, *word_nats, *(attribute.nats for attribute in attributes)]
+        if scores[rival] == -inf and not any(map(isinf, parts)):
+            # A term that the document lacks makes the other class impossible. This happens only with
+            # Bernoulli without smoothing.
+            prior = inf
+            parts[0] = inf
+        remainder = None
+        if is_exact:
+            log_odds = fsum(parts)
+        else:
+            log_odds = float(scores[answer] - scores[rival])
+            remainder = 0.0 if isinf(log_odds) else log_odds - fsum(parts)
+        return Explanation(
+            block.documents[row].id,
+            block.documents[row].display_text,
+            self._classes[answer],
+            float(np.exp(log_posterior[answer])),
+            self._classes[rival],
+            float(np.exp(log_posterior[rival])),
+            log_odds,
             prior,
             words,
             attributes,
-            rest,
-            steps,
-        )
-        return ExplainedDocument(
-            document.id,
-            found,
-            notice=None if block.lengths[row] else explain_missing_terms(document),
+            remainder,
+            self._compute_calibration_steps(block, row, pair, log_posterior),
         )
 
-    def _words(self, located: LocatedWords, nats: Floats) -> tuple[WordContribution, ...]:
-        """Return the surface words with all their occurrences, in the order of the first."""
-        names, name_of = located.group_surface_words()
-        order = np.argsort(name_of, kind="stable")
-        bounds = compute_offsets(np.bincount(name_of, minlength=len(names)))
-        occurrences = (
-            np.bincount(name_of, located.word_counts, len(names)).astype(np.int64).tolist()
-        )
-        spans = np.stack((located.starts.take(order), located.ends.take(order)), axis=1)
-        ordered = nats[order]
-        forms = located.form_indices[order[bounds[:-1]]].tolist()
-        found = []
-        for name, form, times, begin, end in zip(
-            names, forms, occurrences, bounds.tolist(), bounds[1:].tolist(), strict=False
-        ):
-            known = [number for number in located.forms[form].term_ids if number != UNKNOWN_TERM]
-            terms = tuple(
-                display_term(self._model.statistics.vocabulary.get_term(number)) for number in known
-            )
-            total = fsum(ordered[begin:end].tolist())
-            found.append(
+    def _group_words(self, words: LocatedWords, nats: Floats) -> tuple[WordContribution, ...]:
+        """Group the occurrences of each surface word, in the order of first occurrences.
+
+        ``nats`` are the contributions of the occurrences, shape (n_words,).
+        """
+        names, name_indices = words.group_surface_words()
+        order = np.argsort(name_indices, kind="stable")
+        bounds = compute_offsets(np.bincount(name_indices, minlength=len(names)))
+        counts = np.bincount(name_indices, words.word_counts, len(names)).astype(np.int64).tolist()
+        spans = np.stack((words.starts.take(order), words.ends.take(order)), axis=1)
+        ordered_nats = nats[order]
+        form_indices = words.form_indices[order[bounds[:-1]]].tolist()
+        vocabulary = self._model.statistics.vocabulary
+        contributions = []
+        for index, (start, end) in enumerate(pairwise(bounds.tolist())):
+            form = words.forms[form_indices[index]]
+            term_ids = [term_id for term_id in form.term_ids if term_id != UNKNOWN_TERM]
+            unlabelled_proportion, seed_proportion = self._compute_layer_proportions(term_ids)
+            contributions.append(
                 WordContribution(
-                    name,
-                    total,
-                    times,
-                    spans[begin:end],
-                    terms,
-                    located.forms[form].drop_reason,
-                    *self._shares(known),
+                    names[index],
+                    fsum(ordered_nats[start:end].tolist()),
+                    counts[index],
+                    spans[start:end],
+                    tuple(display_term(vocabulary.get_term(term_id)) for term_id in term_ids),
+                    form.drop_reason,
+                    unlabelled_proportion,
+                    seed_proportion,
                 )
             )
-        return tuple(found)
+        return tuple(contributions)
 
-    def _shares(self, terms: Sequence[int]) -> tuple[float | None, float | None]:
-        """Return the shares of the counts of terms that unlabelled documents and seed words added, each None if the model has no such layer."""
+    def _compute_layer_proportions(
+        self, term_ids: Sequence[int]
+    ) -> tuple[float | None, float | None]:
+        """Return the proportions of counts from unlabelled documents, and from seed words.
+
+        A proportion is None if the model has no such counts, or if there are no terms.
+        """
+        if not term_ids:
+            return None, None
         statistics = self._model.statistics
         counts = self._model.counts
-        if not terms:
-            return None, None
-        layers = statistics, statistics.observed_counts, counts.labelled_statistics
-        whole, observed, labelled = (
-            each.get_dense_counts(np.array(terms)).sum() for each in layers
-        )
-        seeds, unlabelled = (
-            float((one - other) / whole) if whole else 0.0
-            for one, other in ((whole, observed), (observed, labelled))
-        )
-        return (
-            unlabelled if counts.uses_unlabelled else None,
-            seeds if statistics.weights.seeds else None,
-        )
+        terms = np.array(term_ids)
+        total = statistics.get_dense_counts(terms).sum()
+        observed = statistics.observed_counts.get_dense_counts(terms).sum()
+        labelled = counts.labelled_statistics.get_dense_counts(terms).sum()
+        unlabelled_proportion = None
+        if counts.uses_unlabelled:
+            unlabelled_proportion = float((observed - labelled) / total) if total else 0.0
+        seed_proportion = None
+        if statistics.weights.seeds:
+            seed_proportion = float((total - observed) / total) if total else 0.0
+        return unlabelled_proportion, seed_proportion
 
-    def _calibration(
-        self, block: ScoredBlock, row: int, pair: tuple[int, int], posterior: Floats
+    def _compute_calibration_steps(
+        self, block: ScoredBlock, row: int, pair: tuple[int, int], log_posterior: Floats
     ) -> _CalibrationSteps:
-        calibration = self._model.parameters.calibration
+        answer, rival = pair
         lengths = block.lengths[row : row + 1]
-        on_scale = self._model.classifier.to_log_scale(block.scores[row : row + 1], lengths)[0]
-        before, after = (
-            float(nats[pair[0]] - nats[pair[1]]) for nats in (np.append(on_scale, 0.0), posterior)
+        scaled = self._model.classifier.to_log_scale(block.scores[row : row + 1], lengths)[0]
+        scaled = np.append(scaled, 0.0)  # the score of the rest
+        temperature = self._model.parameters.calibration.get_common_temperature(lengths)
+        return _CalibrationSteps(
+            float(scaled[answer] - scaled[rival]),
+            temperature,
+            float(log_posterior[answer] - log_posterior[rival]),
         )
-        return _CalibrationSteps(before, calibration.get_common_temperature(lengths), after)
 
 
 def find_class_index(model: FittedModel, label: str) -> int:
-    """Return the number of a class; raise `UsageError` if the model has none of that name."""
+    """Return the index of a class. Raise `UsageError` if the model does not have it."""
     if label not in model.classes:
         raise unknown_class_error(label, model.classes)
     return model.classes.index(label)
 
 
-def ruled_out(
-    model: FittedModel, located: LocatedWords, matrix: DocumentTermMatrix, given: Sequence[str]
+def _find_causes(
+    model: FittedModel, words: LocatedWords, matrix: DocumentTermMatrix, values: Sequence[str]
 ) -> tuple[RuledOutClass, ...]:
-    """Return for each class, in order, what rules it out: the first such word of the text if there is one, else one of the values given.
+    """Return for each class, in order, a cause that makes the document impossible in it.
 
-    ``matrix`` holds the document alone.
+    The first such word of the text is preferred, then an attribute. ``matrix`` contains only this
+    document, ``values`` are the values of its attributes.
     """
-    distinct, first = np.unique(
-        located.term_ids[np.argsort(located.word_indices, kind="stable")], return_index=True
-    )
-    terms = distinct[np.argsort(first)]
-    terms = terms[np.isin(terms, matrix.terms)]
-    places = find_impossible_terms(model.text_classifier, terms, len(model.classes)).tolist()
-    values = [
+    ordered_ids = words.term_ids[np.argsort(words.word_indices, kind="stable")]
+    distinct_ids, first_positions = np.unique(ordered_ids, return_index=True)
+    term_ids = distinct_ids[np.argsort(first_positions)]
+    term_ids = term_ids[np.isin(term_ids, matrix.terms)]
+    positions = find_impossible_terms(model.text_classifier, term_ids, len(model.classes)).tolist()
+    attributes = [
         (name, value, np.isneginf(scores))
-        for name, value, scores in score_attributes(model, matrix, given)
+        for name, value, scores in score_attributes(model, matrix, values)
     ]
-    found = []
-    for number, (label, place) in enumerate(zip(model.classes, places, strict=True)):
-        named = next(
-            ((name, value) for name, value, impossible in values if impossible[number]), None
-        )
-        if place >= 0:
-            first_part = int(np.flatnonzero(located.term_ids == terms[place])[0])
-            n_words = max(round(1 / float(located.weights[first_part])), 1)
-            words = " ".join(
-                located.forms[form].name
-                for form in located.form_indices[
-                    located.word_indices[first_part : first_part + n_words]
-                ].tolist()
-            )
-            found.append(
-                RuledOutClass(
-                    label,
-                    WORD,
-                    words,
-                    display_term(model.statistics.vocabulary.get_term(int(terms[place]))),
-                )
-            )
-        elif named is not None:
-            found.append(RuledOutClass(label, ATTRIBUTE, named[0], value=named[1]))
+    causes = []
+    for index, (label, position) in enumerate(zip(model.classes, positions, strict=True)):
+        impossible_values = [
+            (name, value) for name, value, is_impossible in attributes if is_impossible[index]
+        ]
+        if position >= 0:
+            term_id = int(term_ids[position])
+            term = display_term(model.statistics.vocabulary.get_term(term_id))
+            causes.append(RuledOutClass(label, WORD, _find_term_words(words, term_id), term))
+        elif impossible_values:
+            name, value = impossible_values[0]
+            causes.append(RuledOutClass(label, ATTRIBUTE, name, value=value))
+        elif model.classifier.prior[index] > 0:
+            causes.append(RuledOutClass(label, LACKING))
         else:
-            found.append(
-                RuledOutClass(label, LACKING if model.classifier.prior[number] > 0 else PRIOR)
-            )
-    return tuple(found)
+            causes.append(RuledOutClass(label, PRIOR))
+    return tuple(causes)
+
+
+def _find_term_words(words: LocatedWords, term_id: int) -> str:
+    """Return the words of the first occurrence of a term. An n-gram has several words."""
+    first = int(np.flatnonzero(words.term_ids == term_id)[0])
+    n_words = max(round(1 / float(words.weights[first])), 1)
+    form_indices = words.form_indices[words.word_indices[first : first + n_words]].tolist()
+    return " ".join(words.forms[form_index].name for form_index in form_indices)
