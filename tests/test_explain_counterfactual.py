@@ -295,7 +295,7 @@ def test_a_long_document_is_read_once_and_scored_a_few_times(
         scored.append(matrix)
         return score(model, matrix)
 
-    monkeypatch.setattr(TokenTracer, "locate", spied_locate)
+    monkeypatch.setattr(TokenTracer, "locate_words", spied_locate)
     monkeypatch.setattr(FittedModel, "score_counts", spied_score)
     generator = np.random.default_rng(1)
     words = [f"{label}{number:03d}" for label in "ab" for number in range(500)]

@@ -1,4 +1,4 @@
-"""`nbtext classify`: print one answer for each document."""
+"""`nbtext classify`: print one prediction for each document."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from nbtext.fast_dataclasses import dataclass
 from nbtext.report.output_formats import format_json_line
 
 if TYPE_CHECKING:
+    from nbtext.evaluation.drift_log import DriftRecorder
     from nbtext.model import TextClassifier
+    from nbtext.scoring import AnswerCounts
     from nbtext.settings import Reading
 
 
 class _Classify(declarations.Command):
-    """A command that passes a message through if its options are wrong."""
+    """A command that passes the message of a mail filter through if its options are wrong."""
 
     def make_context(
         self,
@@ -44,7 +46,7 @@ class _Classify(declarations.Command):
 
 @dataclass(frozen=True, kw_only=True)
 class ClassifyOptions:
-    """The options of this command alone."""
+    """Options that only this command has."""
 
     model_path: str = shared_options.model_field()
     output: str | None = shared_options.rows_field(
@@ -147,82 +149,96 @@ def command(
         filter_message(options.model_path, documents, prediction)
         return None
     documents = replace(documents, paths=("-",)) if options.lines else locate_documents(documents)
-    at_once = 1 if options.lines and not options.batch else BLOCK_DOCUMENTS
     if options.limit and options.output == "tsv":
         raise UsageError(
             "tsv always has three columns", hint="use --limit with --output jsonl, csv or table"
         )
     model = shared_options.load_model(options.model_path)
+
+    # Which columns are read, and in which format predictions are printed.
     reading = choose_document_reading(model, documents, lines=options.lines)
-    kept: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
     if options.keep is not None:
         reading = detect_reading(reading, documents.paths, labelled=False)
-        kept = _kept_columns(options.keep, documents.paths[0], reading, options.output)
-    output = options.output or _usual_form(options, kept, at_once)
-    safe = shared_options.make_cell_formatter(output, is_excel_safe=options.excel_safe)
+        columns = _list_kept_columns(options.keep, documents.paths[0], reading, options.output)
+    is_immediate = options.lines and not options.batch
+    output = options.output or _choose_output(options, columns, is_immediate=is_immediate)
+    # Progress is drawn on the terminal, unless predictions are printed there while documents are read.
+    has_progress = output == "table" or not sys.stdout.isatty()
+    escape_cell = shared_options.make_cell_formatter(output, is_excel_safe=options.excel_safe)
     source = CommandCorpus(
-        documents,
-        reading,
-        labelled=False,
-        columns=kept,
-        progress=output == "table"
-        or not sys.stdout.isatty(),  # while documents are read nothing else is drawn
+        documents, reading, labelled=False, columns=columns, progress=has_progress
     )
-    rule, sets = build_prediction_rules(prediction, model)
-    top_k = _most_classes(options, model)
-    form = PredictionWriter(
-        output,
-        top_k,
-        rule.costs is not None,
-        options.scores,
-        at_once == 1,
-        safe,
-        kept,
-        prediction.coverage,
-        model.fitted.posterior_type,
-    )
-    drift = None
+
+    # Scores, and predictions from them. These are iterators: nothing is read yet.
+    rule, set_rule = build_prediction_rules(prediction, model)
+    top_k = _count_printed_classes(options, model)
+    recorder = None
     if options.drift is not None:
         from nbtext.evaluation.drift_log import DriftRecorder
 
-        drift = DriftRecorder(model, options.model_path)
-    blocks = score_corpus(model.fitted, source, running.jobs, at_once)
+        recorder = DriftRecorder(model, options.model_path)
+    blocks = score_corpus(
+        model.fitted, source, running.jobs, 1 if is_immediate else BLOCK_DOCUMENTS
+    )
     if prediction.prior_from:
         from nbtext.cli.proportions import adjust_prior
 
         blocks = adjust_prior(blocks, model, documents, prediction.prior_from, running.jobs)
-    watched = blocks if drift is None else drift.observe(blocks)
+    if recorder is not None:
+        blocks = recorder.observe(blocks)
     answers = iter_answers(
-        watched,
+        blocks,
         model.fitted,
         rule,
         min_typicality=prediction.min_typicality,
         top_k=top_k,
-        sets=sets,
+        sets=set_rule,
     )
-    counts = AnswerCounts()
-    form.write(counts.observe(messages.report_failures(answers)))
-    if drift is not None and options.drift is not None:
-        from nbtext.store.atomic import append_line
 
-        append_line(
-            options.drift, "" if (line := drift.to_record()) is None else format_json_line(line)
-        )
+    counts = AnswerCounts()
+    writer = PredictionWriter(
+        output,
+        top_k,
+        rule.costs is not None,
+        options.scores,
+        is_immediate,
+        escape_cell,
+        columns,
+        prediction.coverage,
+        model.fitted.posterior_type,
+    )
+    writer.write(counts.observe(messages.report_failures(answers)))
+    if recorder is not None and options.drift is not None:
+        _append_drift(options.drift, recorder)
     source.report_notices()
-    if n := counts.n_without_known_terms:
+    return _report_counts(counts, options.exit_status_abstained)
+
+
+def _report_counts(counts: AnswerCounts, exit_status_abstained: int | None) -> int | None:
+    """Report documents without known terms. Return the exit status, or None if it is 0."""
+    if counts.n_without_known_terms:
         messages.notify(
             "answered like an empty document, since the model knows none of its terms: "
-            f"{format_quantity(n, 'document')}"
+            f"{format_quantity(counts.n_without_known_terms, 'document')}"
         )
-    return (
-        options.exit_status_abstained
-        if counts.n_abstained and not messages.has_failures()
-        else None
-    )
+    if counts.n_abstained and not messages.has_failures():
+        return exit_status_abstained
+    return None
 
 
-def _kept_columns(keep: str, path: str, reading: Reading, output: str | None) -> tuple[str, ...]:
-    """Return the columns of ``--keep``; all columns of a line of JSON are the line itself."""
+def _append_drift(path: str, recorder: DriftRecorder) -> None:
+    """Append a line of drift to the log. Without documents, only check that it can be written."""
+    from nbtext.store.atomic import append_line
+
+    record = recorder.to_record()
+    append_line(path, "" if record is None else format_json_line(record))
+
+
+def _list_kept_columns(
+    keep: str, path: str, reading: Reading, output: str | None
+) -> tuple[str, ...]:
+    """Return the columns of ``--keep``. For all keys of JSON lines, this is the whole record."""
     from nbtext.corpus.document import RECORD_COLUMN
     from nbtext.corpus.reading import read_column_names
 
@@ -233,19 +249,23 @@ def _kept_columns(keep: str, path: str, reading: Reading, output: str | None) ->
     return read_column_names(path, reading)
 
 
-def _usual_form(options: ClassifyOptions, kept: tuple[str, ...], at_once: int) -> str:
-    """Return the form of the output where no option names one."""
+def _choose_output(
+    options: ClassifyOptions, columns: tuple[str, ...], *, is_immediate: bool
+) -> str:
+    """Return the output format if ``--output`` does not name one."""
     from nbtext.corpus.document import RECORD_COLUMN
 
-    if RECORD_COLUMN in kept:
+    if RECORD_COLUMN in columns:
         return "jsonl"
-    if sys.stdout.isatty() and at_once > 1:
+    if sys.stdout.isatty() and not is_immediate:
         return "table"
-    return "csv" if kept or options.limit else "tsv"
+    if columns or options.limit:
+        return "csv"
+    return "tsv"
 
 
-def _most_classes(options: ClassifyOptions, model: TextClassifier) -> int:
-    """Return how many classes of each document are printed besides its answer: those of ``--limit``, with ``--scores`` by default all."""
+def _count_printed_classes(options: ClassifyOptions, model: TextClassifier) -> int:
+    """Return how many classes are printed per document, in addition to the prediction."""
     n_classes = len(model.classes)
     if options.limit:
         return min(options.limit, n_classes)

@@ -1,7 +1,8 @@
-"""`nbtext cross-validate`: judge models of a corpus on documents left out of training."""
+"""`nbtext cross-validate`: evaluate models of a corpus on held-out documents."""
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from nbtext.cli import declarations, messages, shared_options
@@ -13,11 +14,12 @@ from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from nbtext.evaluation.cross_validation import FoldsResult
+    from nbtext.metrics.results import EvaluationResult
 
 
 @dataclass(frozen=True, kw_only=True)
 class FoldOptions:
-    """How the corpus is divided."""
+    """Options for the division of the corpus into folds."""
 
     folds: int = declarations.common_option(
         "--folds",
@@ -56,12 +58,12 @@ class FoldOptions:
 
     @property
     def column(self) -> str | None:
-        """The column that divides the corpus, if there is one."""
+        """The column that divides the corpus, or None."""
         return self.time_column or self.group_column
 
     @property
     def method(self) -> str:
-        """How `nbtext.evaluation.cross_validation.validate_corpus` divides it."""
+        """The method of division, for `nbtext.evaluation.cross_validation.validate_corpus`."""
         if self.time_column:
             return "time"
         if self.group_column:
@@ -71,7 +73,7 @@ class FoldOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class OutputOptions:
-    """What is printed and written."""
+    """Options for the output."""
 
     output: str = shared_options.output_field(
         "table tsv csv json jsonl", "json has all figures; rows are classes."
@@ -123,22 +125,20 @@ def command(
     if division.leave_one_out and "top" in training.settings:
         messages.warn("--top saw all labels, so these figures may be far too good; use folds")
     has_costs = decision.costs is not None
-    parse_gates(
-        required, has_costs=has_costs
-    )  # most of what may be wrong with them, said before the corpus is read
+    # Report most mistakes in gates before the corpus is read.
+    parse_gates(required, has_costs=has_costs)
     documents = locate_documents(documents)
     column = division.column
     method = division.method
     check_output_file(output.predictions, "--predictions", [*documents.paths, decision.costs])
     columns = [] if column is None else [column]
     counted = read_and_count(documents, training.settings, running.jobs, columns=columns)
-    statistics = counted.corpus.counts.table
-    asked = parse_gates(required, statistics.n_classes, has_costs=has_costs)
-    rule = build_decision_rule(
-        decision, list(counted.corpus.counts.labelled_statistics.classes), statistics.posterior_type
-    )
-    if method == "stratified" and division.folds <= statistics.n_documents:
-        warn_small_classes(statistics, division.folds)
+    table = counted.corpus.counts.table
+    gates = parse_gates(required, table.n_classes, has_costs=has_costs)
+    classes = list(counted.corpus.counts.labelled_statistics.classes)
+    rule = build_decision_rule(decision, classes, table.posterior_type)
+    if method == "stratified" and division.folds <= table.n_documents:
+        warn_small_classes(table, division.folds)
     validation = validate_corpus(
         counted.corpus,
         counted.settings,
@@ -151,22 +151,27 @@ def command(
     )
     result = validation.result()
     if output.predictions is not None:
-        answers = (answer for repeat in validation.repeats for answer in repeat.to_predictions())
-        lines = format_prediction_lines(answers, counted.corpus.names, statistics.posterior_type)
+        predictions = chain.from_iterable(repeat.to_predictions() for repeat in validation.repeats)
+        lines = format_prediction_lines(predictions, counted.corpus.names, table.posterior_type)
         replace_file(output.predictions, lambda file: file.writelines(lines))
     counted.source.report_notices()
-    if unknown := result.unknown_documents:
-        n = format_quantity(sum(unknown.values()), "document")
+    _report_unlearnable(result)
+    folds: FoldsResult | dict[str, object]
+    if validation.folds:
+        seed = None if method == "time" else division.seed
+        folds = validation.folds_result(method, column, seed)
+    else:
+        folds = {"method": "leave-one-out", "n": result.n, "repeats": 1}
+    write_evaluation(output.output, result, show_all=output.all, folds=folds)
+    return report_gate_failures(gate.find_failure(result) for gate in gates)
+
+
+def _report_unlearnable(result: EvaluationResult) -> None:
+    """Report documents whose class has no training documents when they are held out."""
+    n_documents = sum(result.unknown_documents.values())
+    if n_documents:
+        labels = join_names(list(result.unknown_documents), messages.MAX_LISTED)
         messages.warn(
             "counted as mistakes, since no other document of their class was left to learn from: "
-            f"{n} of {join_names(list(unknown), messages.MAX_LISTED)}"
+            f"{format_quantity(n_documents, 'document')} of {labels}"
         )
-    folds: FoldsResult | dict[str, object] = {
-        "method": "leave-one-out",
-        "n": result.n,
-        "repeats": 1,
-    }
-    if validation.folds:
-        folds = validation.folds_result(method, column, None if method == "time" else division.seed)
-    write_evaluation(output.output, result, show_all=output.all, folds=folds)
-    return report_gate_failures(gate.find_failure(result) for gate in asked)

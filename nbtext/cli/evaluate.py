@@ -1,8 +1,9 @@
-"""`nbtext evaluate`: judge a model on documents whose classes are known."""
+"""`nbtext evaluate`: evaluate a model on labelled documents."""
 
 from __future__ import annotations
 
 from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
 
 from nbtext.cli import declarations, messages, shared_options
 from nbtext.cli.gates import GateOptions, parse_gates, report_gate_failures
@@ -12,10 +13,15 @@ from nbtext.cli.shared_options import JobOptions, LabelledDocumentOptions
 from nbtext.errors import format_quantity
 from nbtext.fast_dataclasses import dataclass
 
+if TYPE_CHECKING:
+    from nbtext.evaluation.leakage import LeakResult, SampledLeakResult
+    from nbtext.guarantees.precision import RiskPoint
+    from nbtext.metrics.results import EvaluationResult
+
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateOptions:
-    """The options of this command alone."""
+    """Options that only this command has."""
 
     model_path: str = shared_options.model_field()
     output: str = shared_options.output_field(
@@ -98,61 +104,72 @@ def command(
     from nbtext.report.predictions import open_mistake_writer
 
     model = shared_options.load_model(options.model_path)
-    asked = parse_gates(required, len(model.classes), has_costs=prediction.costs is not None)
+    gates = parse_gates(required, len(model.classes), has_costs=prediction.costs is not None)
     rule, set_rule = build_prediction_rules(prediction, model)
     tally = None if set_rule is None else SetTally(set_rule, model.classes)
     documents = locate_documents(documents)
-    by = tuple(dict.fromkeys(options.by))
-    errors = options.errors
-    if errors is not None:
+    group_columns = tuple(dict.fromkeys(options.by))
+    mistake_writer: Any = nullcontext()
+    if options.errors is not None:
         require_compatible_settings(
             model.settings, ERROR_LISTING, *list_label_requests(model.fitted.posterior_type)
         )
         inputs = [options.model_path, *documents.paths, *options.training, prediction.costs]
-        check_output_file(errors, "--errors", inputs)
-    with (
-        nullcontext()
-        if errors is None
-        else open_mistake_writer(errors, MistakeFinder(model.fitted), rule) as look
-    ):
-        leaks = make_leak_watch(model, documents, options.training)
-        source = open_documents(model, documents, labelled=True, columns=by)
-        scored = score_corpus(model.fitted, source, running.jobs)
+        check_output_file(options.errors, "--errors", inputs)
+        mistake_writer = open_mistake_writer(options.errors, MistakeFinder(model.fitted), rule)
+    with mistake_writer as write_mistakes:
+        leak_watch = make_leak_watch(model, documents, options.training)
+        source = open_documents(model, documents, labelled=True, columns=group_columns)
+        blocks = score_corpus(model.fitted, source, running.jobs)
         if prediction.prior_from:
-            scored = adjust_prior(scored, model, documents, prediction.prior_from, running.jobs)
+            blocks = adjust_prior(blocks, model, documents, prediction.prior_from, running.jobs)
         if tally is not None:
-            scored = tally.observe(scored)
+            blocks = tally.observe(blocks)
         evaluation = evaluate_scored_blocks(
-            leaks.observe(scored), model, rule, group_columns=by, on_block=look
+            leak_watch.observe(blocks),
+            model,
+            rule,
+            group_columns=group_columns,
+            on_block=write_mistakes,
         )
-    sets = None if tally is None else tally.result()
-    risk = () if prediction.min_precision is None else compute_risk_curve(evaluation.documents)
-    result = add_set_metrics(evaluation.result(), sets)
-    leaked = leaks.result(evaluation)
+    set_result = None if tally is None else tally.result()
+    risk_curve: tuple[RiskPoint, ...] = ()
+    if prediction.min_precision is not None:
+        risk_curve = compute_risk_curve(evaluation.documents)
+    result = add_set_metrics(evaluation.result(), set_result)
+    leaks = leak_watch.result(evaluation)
     source.report_notices()
-    n_unknown = format_quantity(sum(result.unknown_documents.values()), "document")
-    messages.warn_unknown_labels(
-        "the model", result.unknown_labels, f": {n_unknown}, counted as mistakes"
-    )
-    if not evaluation.keeps_scores:
-        messages.notify(
-            "too many documents and classes to keep all scores: no areas under ROC curves, no "
-            "average precision"
-        )
-    if leaked is not None and (warning := leaked.make_warning(result.n)):
-        messages.warn(warning)
-    threshold = (
-        None
-        if rule.costs is None
-        else compute_prediction_threshold(rule.costs, model.fitted.classifier.prior, model.classes)
-    )
+    _report_warnings(result, leaks, keeps_scores=evaluation.keeps_scores)
+    threshold = None
+    if rule.costs is not None:
+        prior = model.fitted.classifier.prior
+        threshold = compute_prediction_threshold(rule.costs, prior, model.classes)
     write_evaluation(
         options.output,
         result,
         show_all=options.all,
-        leaks=leaked,
+        leaks=leaks,
         threshold=threshold,
-        sets=sets,
-        risk=risk,
+        sets=set_result,
+        risk=risk_curve,
     )
-    return report_gate_failures(gate.find_failure(result) for gate in asked)
+    return report_gate_failures(gate.find_failure(result) for gate in gates)
+
+
+def _report_warnings(
+    result: EvaluationResult, leaks: LeakResult | SampledLeakResult | None, *, keeps_scores: bool
+) -> None:
+    """Report unknown labels, metrics that are missing, and test documents of the training set."""
+    n_unknown = format_quantity(sum(result.unknown_documents.values()), "document")
+    messages.warn_unknown_labels(
+        "the model", result.unknown_labels, f": {n_unknown}, counted as mistakes"
+    )
+    if not keeps_scores:
+        messages.notify(
+            "too many documents and classes to keep all scores: no areas under ROC curves, no "
+            "average precision"
+        )
+    if leaks is not None:
+        warning = leaks.make_warning(result.n)
+        if warning:
+            messages.warn(warning)

@@ -1,4 +1,7 @@
-"""Shared by the commands that write a model: lock, backup, documents to change a model by, messages about the new model."""
+"""Shared by the commands that write a model.
+
+Options for lock and backup, the documents that change a model, and messages about the new model.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class LockSettings(TypedDict):
-    """Settings of lock and replacement, arguments of the functions of `nbtext.model.lock_model`."""
+    """Keyword arguments for the functions of `nbtext.model.locked_model` that replace a model."""
 
     lock_timeout: float
     backup: bool
@@ -38,7 +41,7 @@ class LockSettings(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class WritingOptions:
-    """How a model file is locked and replaced."""
+    """Options for locking and replacing a model file."""
 
     backup: bool = declarations.option(
         "--backup", "output", "Keep the old model beside the new one. Its name then ends with .1."
@@ -55,7 +58,7 @@ class WritingOptions:
 
     @property
     def lock_settings(self) -> LockSettings:
-        """The settings as the functions of `nbtext.model.lock_model` take them."""
+        """The options as keyword arguments."""
         return {"lock_timeout": self.lock_timeout, "backup": self.backup}
 
 
@@ -76,7 +79,7 @@ def unlabelled_field(**attributes: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class SemiSupervisionOptions:
-    """What a model learns from besides labelled documents."""
+    """Options for training on seed words and unlabelled documents."""
 
     unlabelled: tuple[str, ...] = unlabelled_field(is_late=True)
     seeds: str | None = declarations.option(
@@ -92,7 +95,7 @@ class SemiSupervisionOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelChangeOptions:
-    """What a model that is there learns or forgets, for `open_corpus_for_change` and `read_unlabelled_change`."""
+    """Options of `open_corpus_for_change` and `read_unlabelled_change`: how to change a model."""
 
     label: str | None = declarations.common_option(
         "--label",
@@ -112,7 +115,10 @@ class ModelChangeOptions:
 def read_unlabelled(
     model: TextClassifier, model_path: str, paths: tuple[str, ...], documents: DocumentOptions
 ) -> UnlabelledDocuments | None:
-    """Return the documents of ``--unlabelled``, read as the training documents were, counted as the model counts; None if there are none."""
+    """Read and count the documents of ``--unlabelled``. Return None if there are no ``paths``.
+
+    They are read like the training documents, and counted as the model counts.
+    """
     if not paths:
         return None
     from nbtext.cli.corpus import CommandCorpus, require_distinct_output
@@ -123,39 +129,43 @@ def read_unlabelled(
     require_compatible_settings(model.settings, UNLABELLED_POOL)
     require_distinct_output(model_path, paths)
     reading = choose_reading(model.reading, paths, {}).unweighted
-    if (
+    is_text_file = (
         resolve_format(paths, reading.format) == "dir"
         and reading.document in ("text", KIND_BY_NAME)
         and not any(map(os.path.isdir, paths))
-    ):
+    )
+    if is_text_file:
         reading = replace(reading, format="lines")
         messages.notify(
             f"{paths[0]}: read as lines, a document each; for files that are one document each, "
             "give their folder"
         )
     source = CommandCorpus(replace(documents, paths=paths), reading, labelled=False)
-    pool = UnlabelledDocuments.from_documents(model.analysis, source.iter_readable())
+    unlabelled = UnlabelledDocuments.from_documents(model.analysis, source.iter_readable())
     source.report_notices()
-    return pool
+    return unlabelled
 
 
 def read_unlabelled_change(
     model: TextClassifier, model_path: str, change: ModelChangeOptions, documents: DocumentOptions
 ) -> UnlabelledAction:
-    """Read ``--unlabelled``, and let the model forget what it learnt from others before if the options say so."""
+    """Read the documents of ``--unlabelled``.
+
+    With them, or with ``--drop-unlabelled``, remove earlier unlabelled documents from ``model``.
+    """
     from nbtext.model.locked_model import UnlabelledAction
 
     paths = change.unlabelled
-    pool = read_unlabelled(model, model_path, paths, documents)
-    unlabelled = UnlabelledAction(pool, bool(paths or change.drop_unlabelled))
-    unlabelled.drop_from(model)
-    return unlabelled
+    unlabelled = read_unlabelled(model, model_path, paths, documents)
+    action = UnlabelledAction(unlabelled, bool(paths or change.drop_unlabelled))
+    action.drop_from(model)
+    return action
 
 
 def write_new_model(
     model: TextClassifier, path: str, writing: WritingOptions, ledger: Ledger | None = None
 ) -> None:
-    """Write a model that does not go on from the one which may be there."""
+    """Write a model and its ledger. A model that is already at ``path`` is replaced."""
     from nbtext.model.locked_model import lock_model
 
     with lock_model(path, is_new=True, **writing.lock_settings) as file:
@@ -170,10 +180,13 @@ def open_corpus_for_change(
     *,
     allows_new_class: bool,
 ) -> CommandCorpus:
-    """Return labelled documents to change a model by, read as its training documents were unless the options say otherwise, or those of ``--label``.
+    """Return the labelled documents that change a model.
 
-    Raises `UsageError` for a model that cannot be changed exactly, for documents that it cannot have learnt, or for a label that it does not have, unless
-    it ``may_be_new``.
+    They are read like the training documents unless the options say otherwise. ``label`` is the
+    class of all documents, or None if the corpus has the labels.
+
+    Raise `UsageError` if the model cannot be changed exactly, if the documents cannot have been
+    training documents, or if ``label`` is a new class and ``allows_new_class`` is False.
     """
     from nbtext.cli.corpus import CommandCorpus, detect_reading, require_distinct_output
     from nbtext.corpus.reading import choose_reading
@@ -185,87 +198,96 @@ def open_corpus_for_change(
 
     require_additive(model.settings, model.counts)
     paths = documents.paths
-    labelled = label is None
-    reading = detect_reading(
-        choose_reading(model.reading, paths, documents.reading.values), paths, labelled=labelled
-    )
+    is_labelled = label is None
+    reading = choose_reading(model.reading, paths, documents.reading.values)
+    reading = detect_reading(reading, paths, labelled=is_labelled)
     require_changeable(model, reading)
     check_replaceable(model_path)
     require_distinct_output(model_path, paths)
-    if changed := compare_stemmer_versions(model):
-        messages.warn(changed)
-    source = CommandCorpus(documents, reading, labelled=labelled)
+    warning = compare_stemmer_versions(model)
+    if warning:
+        messages.warn(warning)
+    source = CommandCorpus(documents, reading, labelled=is_labelled)
     if label is not None:
         if label:
             check_label(label)
-        given = split_label(label, model.fitted.posterior_type.separator)
+        document_label = split_label(label, model.fitted.posterior_type.separator)
         if label and not allows_new_class:
-            _require_known(list_labels(given), model)
-        source.relabel = partial(_under_label, given)
+            _require_known_labels(list_labels(document_label), model)
+        source.relabel = partial(_set_label, document_label)
     return source
 
 
-def _require_known(labels: Sequence[str], model: TextClassifier) -> None:
-    """Raise `UsageError` for a label that the model does not have: it may be mistyped."""
-    known = [str(label) for label in model.classes]
+def _require_known_labels(labels: Sequence[str], model: TextClassifier) -> None:
+    """Raise `UsageError` for a label that the model does not have. It may be mistyped."""
+    known_labels = [str(label) for label in model.classes]
     for label in labels:
-        if label not in known:
-            problem = unknown_class_error(label, known, where="--label")
-            problem.hint = f"{problem.hint}; nbtext update --new-class adds one"
-            raise problem
+        if label not in known_labels:
+            error = unknown_class_error(label, known_labels, where="--label")
+            error.hint = f"{error.hint}; nbtext update --new-class adds one"
+            raise error
 
 
-def _under_label(label: Label, document: Document, _: Notices) -> Document:
+def _set_label(label: Label, document: Document, _: Notices) -> Document:
     return document._replace(label=label)
 
 
 def report_overruled_labels(batch: DocumentBatch) -> None:
-    """Say which documents of ``--once`` have the text of others under another label."""
-    for found in batch.check_contradictions():
-        messages.notify(found.line)
+    """Report documents of ``--once`` that repeat the text of others under another label."""
+    for finding in batch.check_contradictions():
+        messages.notify(finding.line)
 
 
-NAMED_CLASSES = 5
-"""Classes that are named when a model is learnt, with the number of their documents."""
+MAX_NAMED_CLASSES = 5
+"""Classes that are listed by name, with their sizes, after training."""
 
 
 def report_model(
     model: TextClassifier, path: str, old_model: TextClassifier | None = None, details: str = ""
 ) -> None:
-    """Say what a new model learnt and what to do next, or what it is after a change, and what makes it less useful than it might be, or was before."""
-    from nbtext.model.description import count_class_documents, describe_model, list_warnings
+    """Report a new or changed model: its warnings, its size, and the next command.
 
-    known = () if old_model is None else list_warnings(old_model.fitted)
+    ``old_model`` is the model before the change, whose warnings are not repeated. It is None for a
+    new model. ``details`` is added to the description that ``--verbose`` prints.
+    """
+    from nbtext.model.description import describe_model, list_warnings
+
+    old_warnings = () if old_model is None else list_warnings(old_model.fitted)
     for warning in list_warnings(model.fitted):
-        if warning not in known:
+        if warning not in old_warnings:
             messages.warn(warning)
-    n = model.counts.labelled_statistics.n_documents
-    noun = "document"
-    pool = model.fitted.parameters.unlabelled_summary
-    if pool is not None and not model.counts.uses_unlabelled:
+    summary = model.fitted.parameters.unlabelled_summary
+    if summary is not None and not model.counts.uses_unlabelled:
+        n_unlabelled = format_quantity(summary.documents, "unlabelled document")
         messages.notify(
-            f"{format_quantity(pool.documents, 'unlabelled document')} not used: left-out documents are "
-            "answered best without them, so the model is that "
-            "of the labelled documents alone"
+            f"{n_unlabelled} not used: left-out documents are answered best without them, so the "
+            "model is that of the labelled documents alone"
         )
-    if not n and pool is not None:
-        n = pool.documents
-        noun = "unlabelled document"
-    size = f"{format_quantity(n, noun)} of {format_quantity(len(model.classes), model.fitted.posterior_type.noun)}"
+    size = _describe_size(model, has_class_sizes=old_model is None)
     if old_model is None:
-        size += (
-            f" ({format_sizes(count_class_documents(model.fitted), NAMED_CLASSES)})"
-            if noun == "document"
-            else ""
-        )
-        evaluate = [
-            "nbtext",
-            "evaluate",
-            "TEST",
-            *(["--model", path] if path != default_model() else []),
-        ]
+        evaluate = ["nbtext", "evaluate", "TEST"]
+        if path != default_model():
+            evaluate += ["--model", path]
         messages.notify(f"Learnt {size}: {path}. Next: {shlex.join(evaluate)}")
     elif not messages.is_verbose():
         messages.notify(f"{path} has {size}")
     if messages.is_verbose():
         messages.notify(f"{path}: {describe_model(model.fitted)}{details}")
+
+
+def _describe_size(model: TextClassifier, *, has_class_sizes: bool) -> str:
+    """Return the numbers of documents and classes in words.
+
+    A model without labelled documents has the number of unlabelled documents, without class sizes.
+    """
+    from nbtext.model.description import count_class_documents
+
+    classes = format_quantity(len(model.classes), model.fitted.posterior_type.noun)
+    n_documents = model.counts.labelled_statistics.n_documents
+    summary = model.fitted.parameters.unlabelled_summary
+    if not n_documents and summary is not None:
+        return f"{format_quantity(summary.documents, 'unlabelled document')} of {classes}"
+    size = f"{format_quantity(n_documents, 'document')} of {classes}"
+    if has_class_sizes:
+        size += f" ({format_sizes(count_class_documents(model.fitted), MAX_NAMED_CLASSES)})"
+    return size
