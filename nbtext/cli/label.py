@@ -1,7 +1,8 @@
-"""`nbtext label`: sort a pool of documents into classes, from zero."""
+"""`nbtext label`: label the documents of a pool, starting without labels."""
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +18,11 @@ if TYPE_CHECKING:
 
     from nbtext.cli.corpus import CommandCorpus
     from nbtext.cli.label_terminal import Terminal
+    from nbtext.counts.counting import Analysis
     from nbtext.counts.statistics import SeedTerm
     from nbtext.labelling.answer_file import AnswerFile
     from nbtext.labelling.session import Session, Suggestion
+    from nbtext.prediction.labels import Label
 
 STRATEGIES = ("mixed", "uncertain", "typical", "random")
 DEFAULT_FILE = "labels.jsonl"
@@ -28,7 +31,7 @@ DEFAULT_PATCH = "review.tsv"
 
 @dataclass(frozen=True, kw_only=True)
 class LabelOptions:
-    """The options of this command alone."""
+    """Options that only this command has."""
 
     to: str | None = shared_options.to_field(
         "Append labels to FILE, and go on from those in it.",
@@ -112,120 +115,120 @@ def command(options: LabelOptions, documents: DocumentOptions) -> None:
       nbtext label inbox/ --take rows.tsv
       nbtext label corpora/service-desk/train --review
     """
-    import time
-
     from nbtext.cli.corpus import check_output_file, locate_documents
     from nbtext.cli.label_terminal import Terminal
     from nbtext.labelling.answer_file import AnswerFile, LabelAnswer, ReviewAnswer
-    from nbtext.report.output_formats import Column, write_records
 
-    file_name = options.file
-    safe = shared_options.make_cell_formatter(options.output, is_excel_safe=options.excel_safe)
+    path = options.file
+    escape_cell = shared_options.make_cell_formatter(
+        options.output, is_excel_safe=options.excel_safe
+    )
     documents = locate_documents(documents)
-    check_output_file(file_name, "--to", [])
-    target = Path(file_name).resolve()
-    if any(path != "-" and target.is_relative_to(Path(path).resolve()) for path in documents.paths):
-        raise UsageError(f"{file_name} would be read as a document", hint="choose another --to")
+    check_output_file(path, "--to", [])
+    _require_outside_pool(path, documents)
     if options.suggest is not None:
-        session, source = _session(documents, options, None)
-        columns: list[Column[Suggestion]] = [
-            Column("id", lambda found: found.id),
-            Column("label", lambda found: found.label),
-            Column("suggested", lambda found: found.suggested),
-            Column("probability", lambda found: found.probability, ".6g"),
-            Column("text", lambda found: found.text),
-        ]
-        write_records(
-            session.suggest(options.suggest), options.output, columns, escape=safe, tsv_header=True
-        )
-        source.report_notices()
+        _print_suggestions(options.suggest, documents, options, escape_cell)
         return
     terminal = None if options.take is not None else Terminal()
-    kind_of_line = ReviewAnswer if options.review else LabelAnswer
-
-    def now() -> str | None:
-        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()) if options.times else None
-
-    with AnswerFile(file_name, kind_of_line.from_line) as file:
+    answer_type = ReviewAnswer if options.review else LabelAnswer
+    with AnswerFile(path, answer_type.from_line) as file:
         if file.was_repaired:
             messages.warn(
-                f"{file_name}: a half-written line was cut off, as after a power cut; that "
+                f"{path}: a half-written line was cut off, as after a power cut; that "
                 "document is asked about again"
             )
-        session, source = _session(documents, options, file)
+        session, source = _open_session(documents, options, file)
         if terminal is None:
-            _take(session, options, documents, now)
+            _import_labels(session, options, documents)
         else:
-            _ask(session, options, terminal, now)
+            _run_screen(session, options, terminal)
     source.report_notices()
 
 
-def _take(
-    session: Session,
-    options: LabelOptions,
-    documents: DocumentOptions,
-    now: Callable[[], str | None],
+def _require_outside_pool(path: str, documents: DocumentOptions) -> None:
+    """Raise `UsageError` if the file of labels would be read as a document of the pool."""
+    target = Path(path).resolve()
+    for pool_path in documents.paths:
+        if pool_path != "-" and target.is_relative_to(Path(pool_path).resolve()):
+            raise UsageError(f"{path} would be read as a document", hint="choose another --to")
+
+
+def _print_suggestions(
+    n: int, documents: DocumentOptions, options: LabelOptions, escape_cell: Callable[[str], str]
 ) -> None:
+    """Print the next n documents as rows with an empty label."""
+    from nbtext.report.output_formats import Column, write_records
+
+    session, source = _open_session(documents, options, None)
+    columns: list[Column[Suggestion]] = [
+        Column("id", lambda suggestion: suggestion.id),
+        Column("label", lambda suggestion: suggestion.label),
+        Column("suggested", lambda suggestion: suggestion.suggested_label),
+        Column("probability", lambda suggestion: suggestion.probability, ".6g"),
+        Column("text", lambda suggestion: suggestion.text),
+    ]
+    write_records(session.suggest(n), options.output, columns, escape=escape_cell, tsv_header=True)
+    source.report_notices()
+
+
+def _import_labels(session: Session, options: LabelOptions, documents: DocumentOptions) -> None:
     """Add the labels of the rows of ``--take``."""
     from nbtext.cli.corpus import CommandCorpus
 
     reading = Reading(text_column="id", encoding=documents.reading.complete_settings.encoding)
-    filled = DocumentOptions(paths=(options.take or "",))
-    rows = CommandCorpus(filled, reading, labelled=False, columns=("id", "label"), progress=False)
-    known = len(session.labels)
-    for _ in messages.report_failures(session.import_labels(rows, options.who, now())):
+    row_file = DocumentOptions(paths=(options.take or "",))
+    rows = CommandCorpus(row_file, reading, labelled=False, columns=("id", "label"), progress=False)
+    n_before = len(session.labels)
+    imported = session.import_labels(rows, options.who, _get_time(options))
+    for _ in messages.report_failures(imported):
         pass
     rows.raise_deferred()
-    new = format_quantity(len(session.labels) - known, f"new {session.model.answer_noun}")
+    n_new = format_quantity(len(session.labels) - n_before, f"new {session.model.answer_noun}")
     classes = format_quantity(len(session.classes), session.plan.kind.noun)
-    messages.notify(f"{options.file}: {new}, {len(session.labels):,} in all, {classes}")
+    messages.notify(f"{options.file}: {n_new}, {len(session.labels):,} in all, {classes}")
 
 
-def _ask(
-    session: Session, options: LabelOptions, terminal: Terminal, now: Callable[[], str | None]
-) -> None:
-    """Ask about the documents on the terminal."""
+def _run_screen(session: Session, options: LabelOptions, terminal: Terminal) -> None:
+    """Ask about documents on the terminal."""
     from nbtext.cli.label_screen import SCREENS
     from nbtext.prediction.posterior import look_up_kind
 
-    screen = look_up_kind(SCREENS, session.plan.kind)
+    def answer(row: int, label: Label) -> None:
+        session.answer(row, label, options.who, _get_time(options))
+
+    screen_type = look_up_kind(SCREENS, session.plan.kind)
     with terminal:
-        screen(
-            session, terminal, lambda row, label: session.answer(row, label, options.who, now())
-        ).run()
-    classes = format_quantity(len(session.classes), session.plan.kind.noun)
-    learn = "" if options.review else f", {classes}; learn them with nbtext train {options.file}"
-    messages.notify(f"{options.file}: {session.progress_text}{learn}")
+        screen_type(session, terminal, answer).run()
+    next_step = ""
+    if not options.review:
+        classes = format_quantity(len(session.classes), session.plan.kind.noun)
+        next_step = f", {classes}; learn them with nbtext train {options.file}"
+    messages.notify(f"{options.file}: {session.progress_text}{next_step}")
 
 
-def _session(
+def _get_time(options: LabelOptions) -> str | None:
+    """Return the time in UTC, or None without ``--times``."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()) if options.times else None
+
+
+def _open_session(
     documents: DocumentOptions, options: LabelOptions, file: AnswerFile | None
 ) -> tuple[Session, CommandCorpus]:
-    """Return the session or review that goes on from the labels of ``--to``, and the documents as they were read; without ``file`` labels are only read."""
+    """Return the session or review that resumes from the labels of ``--to``, and its corpus.
+
+    Without ``file``, the labels are only read.
+    """
     from nbtext.cli.corpus import CommandCorpus, make_analysis
-    from nbtext.corpus.streams import read_option_file
-    from nbtext.labelling.answer_file import LabelAnswer, read_session_answers
     from nbtext.labelling.session import QueryPlan, open_session
     from nbtext.prediction.labels import find_label_separator
 
-    answers: Any = [] if file is None else file.answers
-    if file is None and Path(options.file).exists():  # another session may be writing to it
-        answers = read_session_answers(
-            options.file, read_option_file(options.file), LabelAnswer.from_line
-        )
-    source = CommandCorpus(documents, documents.reading.complete_settings, labelled=options.review)
+    answers = _read_answers(options, file)
+    reading = documents.reading.complete_settings
+    source = CommandCorpus(documents, reading, labelled=options.review)
     analysis = make_analysis(options.analysis, source.reading)
     if options.review and file is not None:
-        from nbtext.labelling.pool import count_pool
-        from nbtext.labelling.review import ReviewSession
-        from nbtext.model.training import resolve_smoothing_terms
-
-        return ReviewSession(
-            count_pool(source.iter_readable(), analysis), resolve_smoothing_terms(analysis), file
-        ), source
-    separator = documents.reading.complete_settings.label_separator or find_label_separator(
-        answer.label for answer in answers
-    )
+        return _open_review(source, analysis, file), source
+    separator = reading.label_separator or find_label_separator(answer.label for answer in answers)
     plan = QueryPlan(options.strategy, options.random_share, options.seed, separator)
     seeds: list[SeedTerm] = []
     if options.seeds is not None:
@@ -240,3 +243,29 @@ def _session(
         require_compatible_settings(analysis.settings, SEED_WORDS, *list_label_requests(plan.kind))
         seeds = resolve_seed_terms(read_seeds(options.seeds), analysis)
     return open_session(source.iter_readable(), analysis, plan, answers, file, seeds), source
+
+
+def _read_answers(options: LabelOptions, file: AnswerFile | None) -> Any:
+    """Return the answers of the open file, or without one those of ``--to``, if it exists.
+
+    ``--to`` is not opened for writing: another session may be using it.
+    """
+    from nbtext.corpus.streams import read_option_file
+    from nbtext.labelling.answer_file import LabelAnswer, read_session_answers
+
+    if file is not None:
+        return file.answers
+    if not Path(options.file).exists():
+        return []
+    content = read_option_file(options.file)
+    return read_session_answers(options.file, content, LabelAnswer.from_line)
+
+
+def _open_review(source: CommandCorpus, analysis: Analysis, file: AnswerFile) -> Session:
+    """Return the review of a labelled corpus."""
+    from nbtext.labelling.pool import count_pool
+    from nbtext.labelling.review import ReviewSession
+    from nbtext.model.training import resolve_smoothing_terms
+
+    counted_pool = count_pool(source.iter_readable(), analysis)
+    return ReviewSession(counted_pool, resolve_smoothing_terms(analysis), file)

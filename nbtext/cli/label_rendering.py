@@ -1,8 +1,12 @@
-"""Drawing of `nbtext label`: text in lines of a width with words marked, and classes with their keys. All text is safe to look at."""
+"""Lines for the screen of `nbtext label`: text with marked words, and classes with their keys.
+
+Control characters are escaped.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
+from math import ceil
 
 from rich.cells import cell_len, set_cell_size
 
@@ -10,14 +14,14 @@ from nbtext.report.explanations import shade_text
 from nbtext.report.output_formats import escape_controls, is_ascii_terminal, render_text
 
 CLASS_KEYS = "1234567890"
-"""Of the first ten classes."""
+"""Keys of the first ten classes."""
 
 MAX_SHOWN_CHARS = 1 << 15
-"""Characters of a document that are shown."""
+"""Characters of a document that are shown at most."""
 
 
 def sanitise_text(text: str) -> str:
-    """Return text that cannot move the cursor, in ASCII for a terminal that may have nothing else."""
+    """Escape control characters. On a terminal without Unicode, also escape all but ASCII."""
     text = escape_controls(text)
     if not is_ascii_terminal():
         return text
@@ -30,7 +34,7 @@ def sanitise_text(text: str) -> str:
 
 
 def truncate_line(text: str, width: int) -> str:
-    """Return as much of a text as fits.
+    """Return the start of a text that fits into ``width`` columns.
 
     >>> cut("a\u4e2d\u4e2d", 3)
     'a\u4e2d'
@@ -39,16 +43,19 @@ def truncate_line(text: str, width: int) -> str:
 
 
 def render_highlighted_text(pieces: Iterable[tuple[str, float]], width: int) -> list[str]:
-    """Return the lines of a text in pieces with nats, wrapped between words, the telling words marked as `nbtext explain` marks them."""
-    shown: list[tuple[str, float]] = []
-    left = MAX_SHOWN_CHARS
+    """Return the lines of a text, wrapped between words, with words marked as in `nbtext explain`.
+
+    ``pieces`` are parts of the text with their nats. Text after `MAX_SHOWN_CHARS` is cut off.
+    """
+    shown_pieces: list[tuple[str, float]] = []
+    n_chars_left = MAX_SHOWN_CHARS
     for text, nats in pieces:
-        shown.append((text[:left], nats))
-        left -= len(text)
-        if left <= 0:
-            shown.append((" [...]", 0.0))
+        shown_pieces.append((text[:n_chars_left], nats))
+        n_chars_left -= len(text)
+        if n_chars_left <= 0:
+            shown_pieces.append((" [...]", 0.0))
             break
-    return render_text(shade_text(shown, sanitise_text), width).splitlines()
+    return render_text(shade_text(shown_pieces, sanitise_text), width).splitlines()
 
 
 def render_classes(
@@ -58,29 +65,27 @@ def render_classes(
     selected: Container[str] | None = None,
     keys: str = CLASS_KEYS,
 ) -> list[str]:
-    """Return the classes with keys and probabilities in columns, at most so many lines: of too many classes the most probable.
+    """Return at most ``max_lines`` lines with the classes, their keys and probabilities in columns.
 
-    The most probable class is marked, or those that are ``chosen``, which come first.
+    The ``selected`` classes are marked. If it is None, the most probable class is marked. If not all
+    classes fit, marked ones are preferred, then the most probable ones.
     """
-    marked = (
-        max(probabilities, key=lambda pair: pair[1], default=("", 0.0))[:1]
-        if selected is None
-        else selected
-    )
-    by_probability = sorted(
-        range(len(probabilities)),
-        key=lambda number: (probabilities[number][0] not in marked, -probabilities[number][1]),
-    )
-    texts = [
-        f"{'>' if label in marked else ' '}{keys[number : number + 1] or ' '} {probability:.2f} "
-        f"{sanitise_text(label)}"
-        for number, (label, probability) in enumerate(probabilities)
-    ]
-    widest = min(max(map(cell_len, texts), default=0) + 2, width)
-    across = width // widest
-    shown = [
-        set_cell_size(texts[number], widest - 1)
-        for number in sorted(by_probability[: across * max_lines])
-    ]
-    down = -(-len(shown) // across)
-    return [" ".join(shown[line::down]).rstrip() for line in range(down)]
+    if selected is None:
+        most_probable = max(probabilities, key=lambda pair: pair[1], default=("", 0.0))
+        selected = most_probable[:1]
+    cells = []
+    for index, (label, probability) in enumerate(probabilities):
+        mark = ">" if label in selected else " "
+        key = keys[index : index + 1] or " "
+        cells.append(f"{mark}{key} {probability:.2f} {sanitise_text(label)}")
+    cell_width = min(max(map(cell_len, cells), default=0) + 2, width)
+    n_columns = width // cell_width
+
+    def rank(index: int) -> tuple[bool, float]:
+        label, probability = probabilities[index]
+        return label not in selected, -probability
+
+    shown_indices = sorted(range(len(cells)), key=rank)[: n_columns * max_lines]
+    shown_cells = [set_cell_size(cells[index], cell_width - 1) for index in sorted(shown_indices)]
+    n_lines = ceil(len(shown_cells) / n_columns)
+    return [" ".join(shown_cells[line::n_lines]).rstrip() for line in range(n_lines)]

@@ -1,7 +1,11 @@
-"""The screen of `nbtext label`: one document, the classes with their keys, and how far the work is. It asks the session and draws."""
+"""The screen of `nbtext label`: it shows a document and the classes with their keys, and reads keys.
+
+The session chooses documents and stores labels (`nbtext.labelling.session`).
+"""
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from nbtext.cli.label_rendering import (
@@ -23,120 +27,134 @@ if TYPE_CHECKING:
     from nbtext.labelling.session import Session
     from nbtext.prediction.labels import Label
 
-FEWEST_TO_ESTIMATE = 5
-"""Documents drawn at random from which an accuracy is shown."""
+MIN_SAMPLE_DOCUMENTS = 5
+"""Documents of the random sample from which on the estimated accuracy is shown."""
 
 
 class LabelScreen:
-    """Asks about documents until none is left or the person leaves."""
+    """Asks about documents until no document is left or the person quits."""
 
     keys = CLASS_KEYS
     commands = "Enter >class  1-0 class  n name  s skip  u undo  / search"
-    """On the last line, as many as fit. The keys that one would not guess come first."""
+    """The last line of the screen, cut to its width. The least obvious keys come first."""
 
     def __init__(
         self, session: Session, terminal: Terminal, answer: Callable[[int, Label], None]
     ) -> None:
-        """``answer`` stores a label."""
+        """``answer`` stores the label of a row. It raises `UsageError` if it is not a label."""
         self._session = session
         self._terminal = terminal
         self._answer = answer
-        self._is_over = False
-        self._row = self._top = 0
-        self._message = self._wanted = ""
-        self._page = 1
-        self._chosen: set[str] | None = None
-        """Of several labels those that Enter stores."""
-        self._new: list[str] = []
-        """Labels that were named for this document, and that no other has."""
+        self._is_finished = False
+        self._row = 0
+        self._first_line = 0
+        """Index of the first line of the text on the screen."""
+        self._page_lines = 1
+        """Lines to scroll for one page."""
+        self._message = ""
+        self._search_text = ""
+        self._selected: set[str] | None = None
+        """Labels that Enter stores. None for single-label documents."""
+        self._new_labels: list[str] = []
+        """Labels that were typed for this document, and that no labelled document has."""
 
     def run(self) -> None:
-        """Ask until none is left, or the person leaves."""
+        """Ask about documents until no document is left or the person quits."""
+        self._show_next()
+        while not self._is_finished:
+            keep_command = "k keep label  " if self._is_review else ""
+            self._draw(f"q quit  {keep_command}{self.commands}")
+            key = self._terminal.read_key()
+            if key in ("q", "closed"):
+                return
+            if key != "resized":
+                self._handle_key(key)
+
+    def _handle_key(self, key: str) -> None:
         actions = {
             "enter": self._accept,
-            "n": self._name,
+            "n": self._type_label,
             "s": self._skip,
             "u": self._undo,
             "backspace": self._undo,
             "/": self._search,
-            "k": self._keep,
+            "k": self._keep_label,
         }
-        self._next()
-        while not self._is_over:
-            self._draw(f"q quit  {'k keep label  ' * self._is_review}{self.commands}")
-            key = self._terminal.read_key()
-            if key in ("q", "closed"):
-                return
-            if key == "resized":
-                continue
-            self._message = ""
-            scrolled = {
-                " ": self._page,
-                "page-down": self._page,
-                "page-up": -self._page,
-                "b": -self._page,
-                "down": 1,
-                "up": -1,
-            }
-            if (label := dict(zip(self.keys, self._names, strict=False)).get(key)) is not None:
-                self._press(label)
-            elif key in actions:
-                actions[key]()
-            elif key in scrolled:
-                self._top += scrolled[key]
-            else:
-                self._message = f"the key {key} does nothing here; see the last line"
+        scroll_lines = {
+            " ": self._page_lines,
+            "page-down": self._page_lines,
+            "page-up": -self._page_lines,
+            "b": -self._page_lines,
+            "down": 1,
+            "up": -1,
+        }
+        self._message = ""
+        label = dict(zip(self.keys, self._labels, strict=False)).get(key)
+        if label is not None:
+            self._press_label(label)
+        elif key in actions:
+            actions[key]()
+        elif key in scroll_lines:
+            self._first_line += scroll_lines[key]
+        else:
+            self._message = f"the key {key} does nothing here; see the last line"
 
     @property
     def _is_review(self) -> bool:
         return self._session.get_current_label(self._row) is not None
 
-    def _move(self, row: int | None) -> None:
-        self._is_over = row is None
+    @property
+    def _labels(self) -> list[str]:
+        """All labels, in the order of their keys."""
+        return [*self._session.classes, *self._new_labels]
+
+    def _show(self, row: int | None) -> None:
+        """Show a document. None ends the screen."""
+        self._is_finished = row is None
         self._row = row or 0
-        self._top = 0
+        self._first_line = 0
 
-    def _next(self) -> None:
-        self._move(self._session.choose_document())
+    def _show_next(self) -> None:
+        self._show(self._session.choose_document())
 
-    def _label(self, label: Label) -> None:
+    def _store(self, label: Label) -> None:
+        """Store the label of the document, and show the next one."""
         try:
             self._answer(self._row, label)
         except UsageError as problem:
             self._message = problem.line
             return
-        self._next()
+        self._show_next()
 
-    def _press(self, label: str) -> None:
-        self._label(label)
-
-    @property
-    def _names(self) -> list[str]:
-        return [*self._session.classes, *self._new]
+    def _press_label(self, label: str) -> None:
+        """React to the key of a label."""
+        self._store(label)
 
     def _accept(self) -> None:
+        """Store the most probable class."""
         if len(self._session.classes) < 2:
             self._message = "nothing is suggested yet; n names a class"
-        else:
-            self._label(
-                max(self._session.predict_probabilities(self._row), key=lambda pair: pair[1])[0]
-            )
+            return
+        probabilities = self._session.predict_probabilities(self._row)
+        label, _ = max(probabilities, key=itemgetter(1))
+        self._store(label)
 
-    def _keep(self) -> None:
+    def _keep_label(self) -> None:
+        """Store the label that the document has in the reviewed corpus."""
         label = self._session.get_current_label(self._row)
         if label is None:
             self._message = "k keeps a label in a review; this document has none"
         else:
-            self._label(label)
+            self._store(label)
 
-    def _name(self) -> None:
-        typed = self._prompt("class: ", self._session.classes)
-        if typed:
-            self._label(typed)
+    def _type_label(self) -> None:
+        label = self._prompt("class: ", self._session.classes)
+        if label:
+            self._store(label)
 
     def _skip(self) -> None:
         self._session.skip(self._row)
-        self._next()
+        self._show_next()
 
     def _undo(self) -> None:
         row = self._session.undo()
@@ -144,127 +162,152 @@ class LabelScreen:
             self._message = "there is nothing to undo"
             return
         self._message = "taken back; label it again"
-        self._move(row if row < self._session.n_asked else self._session.choose_document())
+        if row < self._session.n_asked:
+            self._show(row)
+        else:
+            self._show_next()
 
     def _search(self) -> None:
+        """Ask for a text, and show the next document that contains it."""
         typed = self._prompt("search (empty: next one found): ")
         if typed is None:
             return
-        self._wanted = typed or self._wanted
-        found = sorted(self._session.search(self._wanted)) if self._wanted else []
-        if found:
-            self._message = f"{format_quantity(len(found), 'document')} found without a label"
-            self._move(next((row for row in found if row > self._row), found[0]))
-        else:
+        self._search_text = typed or self._search_text
+        rows = []
+        if self._search_text:
+            rows = sorted(self._session.search(self._search_text))
+        if not rows:
             self._message = "no document without a label contains that"
+            return
+        self._message = f"{format_quantity(len(rows), 'document')} found without a label"
+        self._show(next((row for row in rows if row > self._row), rows[0]))
 
-    def _prompt(self, question: str, known: Sequence[str] = ()) -> str | None:
-        """Return what is typed, without blanks around it; None if the person goes back. Tab completes it to one of the ``known`` names."""
+    def _prompt(self, question: str, names: Sequence[str] = ()) -> str | None:
+        """Read a line, and return it without blanks around it. Tab completes one of the ``names``.
+
+        Return None if the person presses Escape.
+        """
         typed = ""
         while True:
-            offer = next(
-                (name for name in known if typed and name.startswith(typed) and name != typed), None
-            )
-            self._draw(
-                f"{question}{sanitise_text(typed)}_"
-                + (f"   Tab: {sanitise_text(offer)}" if offer else "")
-                + "   Enter: done   Esc: back"
-            )
+            completion = _complete(typed, names)
+            line = f"{question}{sanitise_text(typed)}_"
+            if completion:
+                line += f"   Tab: {sanitise_text(completion)}"
+            self._draw(f"{line}   Enter: done   Esc: back")
             key = self._terminal.read_key()
             if key == "enter":
                 return typed.strip()
             if key in ("escape", "closed"):
                 return None
             if key == "tab":
-                typed = offer or typed
+                typed = completion or typed
             elif key == "backspace":
                 typed = typed[:-1]
             elif len(key) == 1:
                 typed += key
 
-    def _draw(self, last: str) -> None:
+    def _draw(self, last_line: str) -> None:
+        """Draw the screen: status, message, document id, text, classes, ``last_line``."""
         session = self._session
-        width, height = self._terminal.size
-        width -= 1  # a terminal may wrap after its last column
+        columns, height = self._terminal.size
+        width = columns - 1  # a terminal may wrap after its last column
         probabilities = session.predict_probabilities(self._row)
-        shown = [*probabilities, *((label, 0.0) for label in self._new)]
         classes = render_classes(
-            shown, width, max(min(height // 3, height - 5), 1), self._chosen, self.keys
+            [*probabilities, *((label, 0.0) for label in self._new_labels)],
+            width,
+            max(min(height // 3, height - 5), 1),
+            self._selected,
+            self.keys,
         )
-        pieces = [(session.pool.get_text(self._row), 0.0)]
-        if len(probabilities) > 1:
-            first, second = (
-                label for label, _ in sorted(probabilities, key=lambda pair: -pair[1])[:2]
-            )
-            pieces = list(session.highlight_text(self._row, first, second))
-        lines = render_highlighted_text(pieces, width)
-        room = max(height - len(classes) - 5, 1)
-        self._page = max(room - 1, 1)
-        self._top = max(0, min(self._top, len(lines) - room))
-        left = max(len(lines) - self._top - room, 0)
-        more = ""
-        if left:
-            more = f"  [{format_quantity(left, 'line')} more: space]"
-        elif self._top:
-            more = "  [end]"
-        name = shorten_middle(session.pool.documents[self._row].id, max(width - len(more) - 1, 8))
-        above = [
-            self._status(),
+        text_lines = self._render_text(probabilities, width)
+        text_height = max(height - len(classes) - 5, 1)
+        self._page_lines = max(text_height - 1, 1)
+        self._first_line = max(0, min(self._first_line, len(text_lines) - text_height))
+        end_line = self._first_line + text_height
+        position = self._describe_position(max(len(text_lines) - end_line, 0))
+        document_id = session.pool.documents[self._row].id
+        short_id = shorten_middle(document_id, max(width - len(position) - 1, 8))
+        header = [
+            self._describe_progress(),
             sanitise_text(self._message or session.get_note(self._row)),
-            sanitise_text(name) + more,
+            sanitise_text(short_id) + position,
         ]
-        rows = [
-            *(truncate_line(line, width) for line in above),
-            *lines[self._top : self._top + room],
-        ]
+        rows = [truncate_line(line, width) for line in header]
+        rows += text_lines[self._first_line : end_line]
         n_rows = max(height - len(classes) - 1, 1)
         rows += [""] * (n_rows - len(rows))
-        self._terminal.draw([*rows[:n_rows], *classes, truncate_line(last, width)][:height])
+        lines = [*rows[:n_rows], *classes, truncate_line(last_line, width)]
+        self._terminal.draw(lines[:height])
 
-    def _status(self) -> str:
-        session = self._session
+    def _render_text(self, probabilities: list[tuple[str, float]], width: int) -> list[str]:
+        """Return the lines of the text. Words for the two most probable classes are marked."""
+        if len(probabilities) < 2:
+            pieces = [(self._session.pool.get_text(self._row), 0.0)]
+        else:
+            ranking = sorted(probabilities, key=lambda pair: -pair[1])
+            (first, _), (second, _) = ranking[:2]
+            pieces = list(self._session.highlight_text(self._row, first, second))
+        return render_highlighted_text(pieces, width)
+
+    def _describe_position(self, n_lines_below: int) -> str:
+        """Return how much of the text follows below the screen. Return "" if it fits."""
+        if n_lines_below:
+            return f"  [{format_quantity(n_lines_below, 'line')} more: space]"
+        if self._first_line:
+            return "  [end]"
+        return ""
+
+    def _describe_progress(self) -> str:
         estimate = self._session.estimate_accuracy()
-        status = f"{session.progress_text}, {session.n_waiting:,} left"
-        if estimate.n_documents < FEWEST_TO_ESTIMATE:
-            return status
+        progress = f"{self._session.progress_text}, {self._session.n_waiting:,} left"
+        if estimate.n_documents < MIN_SAMPLE_DOCUMENTS:
+            return progress
         low, high = estimate.interval
         return (
-            f"{status} | accuracy about {estimate.accuracy:.2f} ({low:.2f} to {high:.2f}, "
+            f"{progress} | accuracy about {estimate.accuracy:.2f} ({low:.2f} to {high:.2f}, "
             f"{estimate.n_documents} at random)"
         )
 
 
+def _complete(typed: str, names: Sequence[str]) -> str | None:
+    """Return the first longer name that starts with a typed text, or None."""
+    if not typed:
+        return None
+    return next((name for name in names if name.startswith(typed) and name != typed), None)
+
+
 class LabelSetScreen(LabelScreen):
-    """Asks about documents that may have several labels: their keys switch them on and off, and Enter stores those that are on, or none."""
+    """Asks about multi-label documents: keys switch labels on and off, and Enter stores the set."""
 
     keys = f"{CLASS_KEYS}acdeghijlmoprtvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
     commands = "Enter >labels  1-Z on/off  n name  s skip  u undo  / search"
 
-    _chosen: set[str]
+    _selected: set[str]
 
-    def _move(self, row: int | None) -> None:
-        super()._move(row)
-        self._new, self._chosen = (
-            [],
-            set() if row is None else {label for label, _ in self._session.propose_labels(row)},
-        )
+    def _show(self, row: int | None) -> None:
+        super()._show(row)
+        self._new_labels = []
+        self._selected = set()
+        if row is not None:
+            self._selected = {label for label, _ in self._session.propose_labels(row)}
 
-    def _press(self, label: str) -> None:
-        self._chosen ^= {label}
+    def _press_label(self, label: str) -> None:
+        self._selected ^= {label}
 
     def _accept(self) -> None:
-        self._label(make_label_set(self._chosen))
+        """Store the labels that are switched on."""
+        self._store(make_label_set(self._selected))
 
-    def _name(self) -> None:
-        typed = self._prompt("labels: ", self._names)
+    def _type_label(self) -> None:
+        typed = self._prompt("labels: ", self._labels)
         for label in list_labels(split_label(typed or "", self._session.plan.separator)):
-            if label not in self._names:
-                self._new.append(label)
-            self._chosen.add(label)
+            if label not in self._labels:
+                self._new_labels.append(label)
+            self._selected.add(label)
 
 
 SCREENS: dict[type[Posterior], type[LabelScreen]] = {
     ClassPosterior: LabelScreen,
     LabelPosterior: LabelSetScreen,
 }
-"""By the kind of labels."""
+"""The screen for single-label and for multi-label documents."""

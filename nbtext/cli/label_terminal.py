@@ -1,4 +1,7 @@
-"""A terminal that sends single keys, given back as it was however the command ends; plain ANSI, so that it works over any line."""
+"""A terminal that sends single keys. Its state is restored however the command ends.
+
+Only ANSI sequences are used, so that it works over any connection.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import FrameType
 
-_NAMED = {
+_KEY_NAMES = {
     "\r": "enter",
     "\n": "enter",
     "\t": "tab",
@@ -27,7 +30,7 @@ _NAMED = {
     "\b": "backspace",
     "\x04": "closed",
 }
-_SEQUENCES = {
+_ESCAPE_SEQUENCES = {
     b"[A": "up",
     b"[B": "down",
     b"[5~": "page-up",
@@ -36,22 +39,26 @@ _SEQUENCES = {
     b"OB": "down",
 }
 
-_AFTER_ESCAPE = 0.05
-"""Seconds in which the rest of a sequence comes; a line that is slower sends it in one packet all the same."""
+_ESCAPE_TIMEOUT_SECONDS = 0.05
+"""Time to wait for the rest of an escape sequence. Slow connections send it in one packet."""
 
-_OPEN = "\x1b[?1049h\x1b[?25l"
-_CLOSE = "\x1b[?25h\x1b[?1049l"
-"""To the other screen, without the cursor, and back."""
+_OPEN_SCREEN = "\x1b[?1049h\x1b[?25l"
+"""Switch to the alternate screen, and hide the cursor."""
+_CLOSE_SCREEN = "\x1b[?25h\x1b[?1049l"
+"""Show the cursor, and switch back."""
 
-_SIGNALS = (signal.SIGWINCH, signal.SIGTSTP, signal.SIGCONT, signal.SIGQUIT)
+_HANDLED_SIGNALS = (signal.SIGWINCH, signal.SIGTSTP, signal.SIGCONT, signal.SIGQUIT)
 
 
 class Terminal:
-    """Keys in, lines out; within ``with`` the terminal belongs to us."""
+    """Reads keys and draws lines. Inside ``with``, the terminal sends single keys."""
 
     def __init__(self) -> None:
-        """Find the terminal: the standard streams, or the one that controls this process; raise `UsageError` without one."""
-        self._plain = not has_styles()
+        """Use the standard streams, or else the controlling terminal of this process.
+
+        Raise `UsageError` if there is no terminal.
+        """
+        self._is_plain = not has_styles()
         if sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty():
             self._input = sys.stdin.fileno()
             self._output = sys.stdout.fileno()
@@ -62,29 +69,29 @@ class Terminal:
                 raise UsageError(
                     "nbtext label needs a terminal", hint="without one use --suggest and --take"
                 ) from None
-        self._before: list[Any] | None = None
+        self._original_attributes: list[Any] | None = None
         self._handlers: dict[int, Any] = {}
         self._decoder = getincrementaldecoder("utf-8")("replace")
-        self._resized = False
-        self._wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._is_resized = False
+        self._wake_pipe = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
 
     def __enter__(self) -> Self:
-        self._before = termios.tcgetattr(self._input)
-        for number in _SIGNALS:
+        self._original_attributes = termios.tcgetattr(self._input)
+        for number in _HANDLED_SIGNALS:
             self._handlers[number] = signal.signal(number, self._on_signal)
-        self._woken = signal.set_wakeup_fd(self._wake[1], warn_on_full_buffer=False)
-        self._take()
+        self._original_wakeup = signal.set_wakeup_fd(self._wake_pipe[1], warn_on_full_buffer=False)
+        self._enter_screen()
         return self
 
     def __exit__(self, *_: object) -> None:
-        signal.set_wakeup_fd(self._woken)
+        signal.set_wakeup_fd(self._original_wakeup)
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
-        self._give_back()
+        self._leave_screen()
 
     @property
     def size(self) -> tuple[int, int]:
-        """Columns and lines."""
+        """Number of columns and of lines."""
         with contextlib.suppress(OSError):
             columns, lines = os.get_terminal_size(self._output)
             if columns and lines:
@@ -92,29 +99,34 @@ class Terminal:
         return 80, 24
 
     def draw(self, lines: Sequence[str]) -> None:
-        """Draw a whole screen."""
-        self._write(
-            "\n".join([*lines, ""])
-            if self._plain
-            else "\x1b[H" + "\n".join(f"{line}\x1b[K" for line in lines) + "\x1b[J"
-        )
+        """Draw the whole screen."""
+        if self._is_plain:
+            self._write("\n".join([*lines, ""]))
+            return
+        # Home; each line, cleared to its end; clear the rest of the screen.
+        cleared_lines = "\n".join(f"{line}\x1b[K" for line in lines)
+        self._write(f"\x1b[H{cleared_lines}\x1b[J")
 
     def read_key(self) -> str:
-        """Wait for a key: a character, a name, ``resized`` if the screen is to be drawn again, or ``closed`` if nobody is there any more."""
+        """Wait for a key, and return its character or its name.
+
+        Return ``resized`` if the screen must be drawn again, and ``closed`` if the terminal is gone.
+        """
         while True:
-            if self._resized:
-                self._resized = False
+            if self._is_resized:
+                self._is_resized = False
                 return "resized"
-            ready, _, _ = select.select([self._input, self._wake[0]], [], [])
-            if self._wake[0] in ready:
+            ready, _, _ = select.select([self._input, self._wake_pipe[0]], [], [])
+            if self._wake_pipe[0] in ready:
                 with contextlib.suppress(BlockingIOError):
-                    os.read(self._wake[0], 256)
+                    os.read(self._wake_pipe[0], 256)
                 continue
-            found = self._read()
-            if found:
-                return found
+            key = self._read()
+            if key:
+                return key
 
     def _read(self) -> str:
+        """Read one key. Return "" if it has no name, or if its character is not complete yet."""
         try:
             byte = os.read(self._input, 1)
         except OSError:
@@ -122,41 +134,52 @@ class Terminal:
         if not byte:
             return "closed"
         if byte == b"\x1b":
-            rest = b""  # nothing for the key itself, else that of a sequence
-            while select.select([self._input], [], [], _AFTER_ESCAPE)[0] and (
-                byte := os.read(self._input, 1)
-            ):
-                rest += byte
-                if len(rest) > 1 and (byte.isalpha() or byte == b"~"):
-                    break
-            return _SEQUENCES.get(rest, "") if rest else "escape"
+            return self._read_escape_sequence()
         character = self._decoder.decode(byte)
-        return _NAMED.get(character, character if character.isprintable() else "")
+        return _KEY_NAMES.get(character, character if character.isprintable() else "")
+
+    def _read_escape_sequence(self) -> str:
+        """Read the bytes after Escape. If none follow soon, the key was Escape itself."""
+        sequence = b""
+        while select.select([self._input], [], [], _ESCAPE_TIMEOUT_SECONDS)[0]:
+            byte = os.read(self._input, 1)
+            if not byte:
+                break
+            sequence += byte
+            if len(sequence) > 1 and (byte.isalpha() or byte == b"~"):
+                break
+        if not sequence:
+            return "escape"
+        return _ESCAPE_SEQUENCES.get(sequence, "")
 
     def _on_signal(self, number: int, _: FrameType | None) -> None:
         if number in (signal.SIGTSTP, signal.SIGQUIT):
-            self._give_back()
+            self._leave_screen()
             signal.signal(number, self._handlers[number])
             os.kill(os.getpid(), number)
-            signal.signal(number, self._on_signal)  # a stopped process goes on here
-            self._take()
-        self._resized = True
+            # A stopped process resumes here.
+            signal.signal(number, self._on_signal)
+            self._enter_screen()
+        self._is_resized = True
 
-    def _take(self) -> None:
+    def _enter_screen(self) -> None:
+        """Let the terminal send single keys, and open the screen."""
         with contextlib.suppress(termios.error):
             tty.setcbreak(self._input, termios.TCSADRAIN)
-        if not self._plain:
-            self._write(_OPEN)
+        if not self._is_plain:
+            self._write(_OPEN_SCREEN)
 
-    def _give_back(self) -> None:
-        if not self._plain:
-            self._write(_CLOSE)
-        if self._before is not None:
+    def _leave_screen(self) -> None:
+        """Restore the terminal."""
+        if not self._is_plain:
+            self._write(_CLOSE_SCREEN)
+        if self._original_attributes is not None:
             with contextlib.suppress(termios.error):
-                termios.tcsetattr(self._input, termios.TCSADRAIN, self._before)
+                termios.tcsetattr(self._input, termios.TCSADRAIN, self._original_attributes)
 
     def _write(self, text: str) -> None:
-        left = text.encode("utf-8", "replace")
-        with contextlib.suppress(OSError):  # the next key says that nobody is there
-            while left:
-                left = left[os.write(self._output, left) :]
+        unwritten = text.encode("utf-8", "replace")
+        # If the terminal is gone, the next key is "closed".
+        with contextlib.suppress(OSError):
+            while unwritten:
+                unwritten = unwritten[os.write(self._output, unwritten) :]

@@ -1,4 +1,4 @@
-"""`nbtext train`: make a model file from labelled documents."""
+"""`nbtext train`: train a model on labelled documents, and write it to a file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainOptions:
-    """The options of this command alone."""
+    """Options that only this command has."""
 
     model_path: str = shared_options.model_field()
     once: bool = declarations.option(
@@ -46,7 +46,7 @@ def command(
     writing: WritingOptions,
     running: ClusterOptions,
     training: TrainingOptions,
-    teaching: SemiSupervisionOptions,
+    supervision: SemiSupervisionOptions,
 ) -> None:
     """Learn the classes of labelled documents and write a model.
 
@@ -68,49 +68,51 @@ def command(
     from nbtext.counts.statistics import require_seeded_classes
     from nbtext.store.atomic import check_replaceable
 
-    started = time.monotonic()
-    has_labels = documents.has_corpus or not teaching.unlabelled
-    seeds = (
-        read_seeds(teaching.seeds, min_classes=1 if has_labels else 2)
-        if teaching.seeds is not None
-        else []
-    )
-    from_seeds_alone = bool(seeds) and not has_labels
-    documents = (
-        replace(documents, paths=teaching.unlabelled)
-        if from_seeds_alone
-        else locate_documents(documents)
-    )
+    start = time.monotonic()
+    unlabelled_paths = supervision.unlabelled
+    has_corpus = documents.has_corpus or not unlabelled_paths
+    seeds = []
+    if supervision.seeds is not None:
+        seeds = read_seeds(supervision.seeds, min_classes=1 if has_corpus else 2)
+    # Without a corpus, seed words and unlabelled documents are enough.
+    uses_labels = has_corpus or not seeds
+    if uses_labels:
+        documents = locate_documents(documents)
+    else:
+        documents = replace(documents, paths=unlabelled_paths)
     check_replaceable(options.model_path)
     require_distinct_output(options.model_path, documents.paths)
-    is_model_given = "weighting" in training.settings or "classifier" in training.settings
-    chooses_weighting = bool(teaching.unlabelled) and not is_model_given
-    settings = (
-        training.settings.with_raw_values(weighting="log")
-        if chooses_weighting
-        else training.settings
+    settings = training.settings
+    # With unlabelled documents, held-out documents choose the weighting unless an option does.
+    chooses_weighting = bool(unlabelled_paths) and not (
+        "weighting" in settings or "classifier" in settings
     )
-    model, _ = make_untrained_model(documents, settings, labelled=not from_seeds_alone)
+    if chooses_weighting:
+        settings = settings.with_raw_values(weighting="log")
+    model, _ = make_untrained_model(documents, settings, labelled=uses_labels)
     if seeds:
         model.begin_with(seeds)
-    pool = read_unlabelled(model, options.model_path, teaching.unlabelled, documents)
-    if from_seeds_alone:
-        model.learn(None, pool)
-        write_new_model(model, options.model_path, writing)
-    else:
+    unlabelled = read_unlabelled(model, options.model_path, unlabelled_paths, documents)
+    if uses_labels:
         source = CommandCorpus(documents, model.reading, labelled=True)
-        counts, ledger = _counted(model, source, running, once=options.once)
-        model = _learnt(model, counts, pool, chooses_weighting=chooses_weighting)
+        counts, ledger = _count(model, source, running, once=options.once)
+        model = _train(model, counts, unlabelled, chooses_weighting=chooses_weighting)
         require_seeded_classes(seeds, model.classes)
         write_new_model(model, options.model_path, writing, ledger)
         source.report_notices()
-    report_model(model, options.model_path, details=f", {time.monotonic() - started:.1f} s")
+    else:
+        model.learn(None, unlabelled)
+        write_new_model(model, options.model_path, writing)
+    report_model(model, options.model_path, details=f", {time.monotonic() - start:.1f} s")
 
 
-def _counted(
+def _count(
     model: TextClassifier, source: CommandCorpus, running: ClusterOptions, *, once: bool
 ) -> tuple[CorpusCounts, Ledger | None]:
-    """Return the counts of the documents; with ``once`` equal documents count once, and there is a ledger of them."""
+    """Return the counts of the documents. With ``once``, also return a ledger of them.
+
+    With ``once``, equal documents are counted only once.
+    """
     if once:
         from nbtext.model.operations import count_batch, remove_duplicates
 
@@ -122,17 +124,20 @@ def _counted(
     return count_corpus(model.analysis, source, running.jobs, running.scheduler).counts, None
 
 
-def _learnt(
+def _train(
     model: TextClassifier,
     counts: CorpusCounts,
-    pool: UnlabelledDocuments | None,
+    unlabelled: UnlabelledDocuments | None,
     *,
     chooses_weighting: bool,
 ) -> TextClassifier:
-    """Return the model that learnt from the counts and the pool; with a pool left-out documents may choose the weighting."""
-    if pool is not None and chooses_weighting:
+    """Return the model trained on the counts and on unlabelled documents.
+
+    With ``chooses_weighting``, it has the weighting that is best on held-out documents.
+    """
+    if unlabelled is not None and chooses_weighting:
         from nbtext.model.operations import train_with_best_weighting
 
-        return train_with_best_weighting(model, counts, pool)
-    model.learn(counts, pool)
+        return train_with_best_weighting(model, counts, unlabelled)
+    model.learn(counts, unlabelled)
     return model

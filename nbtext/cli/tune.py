@@ -1,4 +1,4 @@
-"""`nbtext tune`: try settings of training on a corpus and write a model of the best."""
+"""`nbtext tune`: try training settings on a corpus, and write a model with the best ones."""
 
 from __future__ import annotations
 
@@ -19,24 +19,29 @@ if TYPE_CHECKING:
     import click
 
     from nbtext.corpus.document import Document
+    from nbtext.evaluation.tuning import Search
+    from nbtext.model import TextClassifier
 
-SECONDS = 60.0
-"""Time for a search to which nothing is given to try."""
-FOLDS = 10
-FOLDS_IN_STAGES = 5
+DEFAULT_SEARCH_SECONDS = 60.0
+"""Time limit of a search without ``--try`` and ``--within``."""
+DEFAULT_FOLDS = 10
+DEFAULT_STAGED_FOLDS = 5
+"""Folds of a search on growing samples of the documents."""
 
 
 def _suggest_tries(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    return [f"{known.key}=" for known in TRAINING if known.key.startswith(incomplete)]
+    """Complete NAME= of ``--try`` in the shell."""
+    keys = [parameter.key for parameter in TRAINING]
+    return [f"{key}=" for key in keys if key.startswith(incomplete)]
 
 
-def _whole(document: Document) -> Document:
+def _keep_document(document: Document) -> Document:
     return document
 
 
 @dataclass(frozen=True, kw_only=True)
 class TuneOptions:
-    """The options of this command alone."""
+    """Options that only this command has."""
 
     model_path: str = shared_options.model_field()
     within: str | None = parameter_field(WITHIN)
@@ -67,7 +72,7 @@ class TuneOptions:
         "answer",
         "Divide the corpus into N parts to judge settings.",
         type=shared_options.WholeNumber(2),
-        shown_default=f"{FOLDS_IN_STAGES}; {FOLDS} with --try alone",
+        shown_default=f"{DEFAULT_STAGED_FOLDS}; {DEFAULT_FOLDS} with --try alone",
     )
     seed: int = shared_options.seed_field("answer", "Seed of the division into folds.")
     output: str = shared_options.output_field("table tsv csv json jsonl", "Rows are settings.")
@@ -107,27 +112,26 @@ def command(
     from nbtext.report.comparisons import write_trials
     from nbtext.store.atomic import check_replaceable
 
-    begin = time.monotonic()
-    tries = options.tries
+    start = time.monotonic()
     model_path = options.model_path
-    seconds = inf if tries else SECONDS
+    max_seconds = inf if options.tries else DEFAULT_SEARCH_SECONDS
     if options.within is not None:
-        seconds = cast("float", WITHIN.validate(options.within))
-    in_stages = options.within is not None or not tries
+        max_seconds = cast("float", WITHIN.validate(options.within))
+    is_staged = options.within is not None or not options.tries
     documents = locate_documents(documents)
     reading = resolve_reading(documents.reading.complete_settings, documents.paths, labelled=True)
-    candidates, left_out = select_trainable(
-        make_candidates(tries, training.settings.values, reading, read_parameter_value),
+    candidates, rejected = select_trainable(
+        make_candidates(options.tries, training.settings.values, reading, read_parameter_value),
         updatable=options.updatable,
     )
     check_replaceable(model_path)
     require_distinct_output(model_path, documents.paths)
     settings = training.settings.with_raw_values(**candidates[0].texts)
-    corpus, _, _, source = read_and_count(documents, settings, running.jobs, note=_whole)
-    n_folds = options.folds or FOLDS
-    if in_stages and options.folds is None:
-        n_folds = max(min(FOLDS_IN_STAGES, len(corpus.notes)), 2)
-    if not in_stages:
+    corpus, _, _, source = read_and_count(documents, settings, running.jobs, note=_keep_document)
+    n_folds = options.folds or DEFAULT_FOLDS
+    if is_staged and options.folds is None:
+        n_folds = max(min(DEFAULT_STAGED_FOLDS, len(corpus.notes)), 2)
+    if not is_staged:
         warn_small_classes(corpus.counts.table, n_folds)
     search = Search(
         candidates,
@@ -136,37 +140,20 @@ def command(
         TUNING_METRICS[options.goal],
         n_folds,
         options.seed,
-        is_staged=in_stages,
-        clock=Clock(seconds, begin),
+        is_staged=is_staged,
+        clock=Clock(max_seconds, start),
         jobs=running.jobs or count_cores(),
     )
-    train = [
-        "nbtext",
-        "train",
-        *documents.paths,
-        "--model",
-        model_path,
-        *_arguments(documents, training),
-    ]
-    try:
-        for _ in search.run():
-            pass
-        chosen = search.require_chosen()
-        model = search.train_model(chosen.candidate)
-    except KeyboardInterrupt:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # another one would cut the table
-        if search.chosen is not None:
-            messages.clear_progress()
-            write_trials(
-                options.output, {"for": options.goal, "model": None, **search.to_dict(train)}
-            )
-        raise
+    arguments = _format_train_arguments(documents, training)
+    train = ["nbtext", "train", *documents.paths, "--model", model_path, *arguments]
+    model = _run_search(search, options, train)
     write_new_model(model, model_path, writing)
     report_model(model, model_path)
-    problems = list(map(str, left_out + search.problems))
+    problems = list(map(str, rejected + search.problems))
     if problems:
-        tell = messages.warn if tries else messages.notify
-        tell(f"left out: {join_names(problems, messages.MAX_LISTED)}")
+        # Without --try, settings are left out as expected.
+        report = messages.warn if options.tries else messages.notify
+        report(f"left out: {join_names(problems, messages.MAX_LISTED)}")
     write_trials(
         options.output,
         {"for": options.goal, "model": model_path, **search.to_dict(train), "left_out": problems},
@@ -174,11 +161,37 @@ def command(
     source.report_notices()
 
 
-def _arguments(documents: TrainingCorpusOptions, training: TrainingOptions) -> list[str]:
-    """Return the parameters that the user gave, as arguments of `nbtext train`."""
-    where_and_how = {each.name: getattr(documents, each.name) or None for each in INPUT}
+def _run_search(search: Search, options: TuneOptions, train: list[str]) -> TextClassifier:
+    """Run the search and train the best model.
+
+    After Ctrl-C, print the trials so far, and raise `KeyboardInterrupt`. ``train`` is the command
+    that trains with the default settings.
+    """
+    from nbtext.report.comparisons import write_trials
+
+    try:
+        for _ in search.run():
+            pass
+        return search.train_model(search.require_chosen().candidate)
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C would cut off the table
+        if search.chosen is not None:
+            messages.clear_progress()
+            write_trials(
+                options.output, {"for": options.goal, "model": None, **search.to_dict(train)}
+            )
+        raise
+
+
+def _format_train_arguments(
+    documents: TrainingCorpusOptions, training: TrainingOptions
+) -> list[str]:
+    """Return the parameters that the user has set as arguments of `nbtext train`."""
+    input_values = {
+        parameter.name: getattr(documents, parameter.name) or None for parameter in INPUT
+    }
     return [
-        *format_arguments(INPUT, where_and_how),
+        *format_arguments(INPUT, input_values),
         *format_arguments(READING, documents.reading.raw_values),
         *format_arguments(TRAINING, training.settings.raw_values),
     ]

@@ -1,4 +1,4 @@
-"""`nbtext update`: learn more documents."""
+"""`nbtext update`: add documents to a model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class UpdateOptions:
-    """The options of this command alone."""
+    """Options that only this command has."""
 
     model_path: str = shared_options.model_field()
     once: bool = declarations.common_option(
@@ -39,8 +39,8 @@ class UpdateOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearningOptions(ModelChangeOptions):
-    """What the model learns or forgets, new classes included."""
+class UpdateChangeOptions(ModelChangeOptions):
+    """Options for the change of a model, with ``--new-class``."""
 
     new_class: bool = declarations.option(
         "--new-class", "documents", "Let --label name a class that the model does not have yet."
@@ -51,7 +51,7 @@ class LearningOptions(ModelChangeOptions):
 def command(
     documents: LabelledDocumentOptions,
     options: UpdateOptions,
-    learning: LearningOptions,
+    change: UpdateChangeOptions,
     writing: WritingOptions,
     running: ClusterOptions,
 ) -> None:
@@ -78,17 +78,18 @@ def command(
     from nbtext.model.parallel_corpus import count_corpus
 
     model_path = options.model_path
-    without_corpus = not documents.has_corpus and (learning.unlabelled or learning.drop_unlabelled)
-    if not without_corpus:
+    changes_unlabelled = change.drop_unlabelled or bool(change.unlabelled)
+    has_corpus = documents.has_corpus or not changes_unlabelled
+    if has_corpus:
         documents = locate_documents(documents)
     model = shared_options.load_model(model_path)
-    unlabelled = read_unlabelled_change(model, model_path, learning, documents)
-    if without_corpus:
-        updated = update(model_path, model, None, unlabelled, **writing.lock_settings)
-        report_model(updated.model, model_path, model)
+    unlabelled = read_unlabelled_change(model, model_path, change, documents)
+    if not has_corpus:
+        result = update(model_path, model, None, unlabelled, **writing.lock_settings)
+        report_model(result.model, model_path, model)
         return
     source = open_corpus_for_change(
-        model, model_path, documents, learning.label, allows_new_class=learning.new_class
+        model, model_path, documents, change.label, allows_new_class=change.new_class
     )
     counted: DocumentBatch | CountedCorpus
     try:
@@ -100,52 +101,58 @@ def command(
         messages.notify("there is nothing to learn")
         source.report_notices()
         return
-    updated = update(model_path, model, counted, unlabelled, **writing.lock_settings)
-    _say_learnt(updated, counted)
-    if new := sorted({*map(str, updated.model.classes)} - {*map(str, model.classes)}):
-        messages.notify(
-            f"new {pluralize(len(new), 'class')}: {join_names(new, messages.MAX_LISTED)}"
-        )
+    result = update(model_path, model, counted, unlabelled, **writing.lock_settings)
+    _report_ledger(result, counted)
+    _report_new_classes(model, result.model)
     if isinstance(counted, DocumentBatch):
         report_overruled_labels(counted)
-    elif (
-        model.reading.text_column != NO_TEXT and messages.shows_notices()
-    ):  # values without a text come again anyway
-        _say_learnt_before(model, counted.counts)
-    report_model(updated.model, model_path, model)
+    # Documents without a text are not compared: equal values are expected to occur again.
+    elif model.reading.text_column != NO_TEXT and messages.shows_notices():
+        _report_repeated_documents(model, counted.counts)
+    report_model(result.model, model_path, model)
     source.report_notices()
 
 
-def _say_learnt(updated: UpdateResult, counted: DocumentBatch | CountedCorpus) -> None:
-    """Say what was learnt with ``--once``, or that the ledger does not know what was learnt without it."""
-    if (learnt := updated.ledger_update) is not None:
-        if not updated.had_ledger:
-            before = format_quantity(updated.n_documents_before, "document")
+def _report_ledger(result: UpdateResult, counted: DocumentBatch | CountedCorpus) -> None:
+    """Report what ``--once`` added, or that the ledger does not contain what was added without it."""
+    ledger_update = result.ledger_update
+    if ledger_update is not None:
+        if not result.had_ledger:
+            n_before = format_quantity(result.n_documents_before, "document")
             messages.warn(
-                f"the model had no ledger, so {before} that it learnt before may be learnt again"
+                f"the model had no ledger, so {n_before} that it learnt before may be learnt again"
             )
         messages.notify(
-            f"learnt {format_quantity(learnt.n_new, 'document')}; moved from another class: "
-            f"{learnt.n_moved:,}, "
-            f"known already: {learnt.n_known:,}, repeated: {learnt.n_repeated:,}"
+            f"learnt {format_quantity(ledger_update.n_new, 'document')}; moved from another class: "
+            f"{ledger_update.n_moved:,}, "
+            f"known already: {ledger_update.n_known:,}, repeated: {ledger_update.n_repeated:,}"
         )
-    elif updated.had_ledger:
-        added = format_quantity(counted.counts.table.n_documents, "document")
+    elif result.had_ledger:
+        n_added = format_quantity(counted.counts.table.n_documents, "document")
         messages.warn(
             "learnt without --once, so the ledger does not know them and nbtext update --once "
-            f"would learn them again: {added}"
+            f"would learn them again: {n_added}"
         )
 
 
-def _say_learnt_before(model: TextClassifier, more: CorpusCounts) -> None:
-    """Say if the sample of the model has documents that were learnt now."""
+def _report_new_classes(old_model: TextClassifier, new_model: TextClassifier) -> None:
+    new_classes = sorted({*map(str, new_model.classes)} - {*map(str, old_model.classes)})
+    if new_classes:
+        noun = pluralize(len(new_classes), "class")
+        messages.notify(f"new {noun}: {join_names(new_classes, messages.MAX_LISTED)}")
+
+
+def _report_repeated_documents(model: TextClassifier, added: CorpusCounts) -> None:
+    """Report added documents that the sample of the model already contains."""
     from nbtext.evaluation.leakage import count_sampled_leaks
 
     sample = model.counts.sample
-    found = count_sampled_leaks(more.sample.documents.hashes, sample.documents.hashes, sample.bound)
-    if not found.is_accidental:
-        documents = found.describe(more.labelled_statistics.n_documents)
+    leaks = count_sampled_leaks(
+        added.sample.documents.hashes, sample.documents.hashes, sample.bound
+    )
+    if not leaks.is_accidental:
+        repeated = leaks.describe(added.labelled_statistics.n_documents)
         messages.notify(
-            f"learnt before, and counted twice now: {documents}; use --once, here and in training, "
+            f"learnt before, and counted twice now: {repeated}; use --once, here and in training, "
             "to skip them"
         )
