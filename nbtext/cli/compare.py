@@ -1,4 +1,4 @@
-"""`nbtext compare`: compare two models on documents."""
+"""`nbtext compare`: compare two models on labelled documents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nbtext.fast_dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class CompareOptions:
-    """The options of this command alone."""
+    """Options that only this command has."""
 
     model_a: str = declarations.argument(metavar="A", type=INPUT_PATH)
     model_b: str = declarations.argument(metavar="B", type=INPUT_PATH)
@@ -65,51 +65,49 @@ def command(options: CompareOptions, documents: DocumentOptions) -> int | None:
     from nbtext.report.output_formats import JSON_SIGNIFICANT_DIGITS, format_json_line, write_json
     from nbtext.store.atomic import replace_file
 
-    model_a = options.model_a
-    model_b = options.model_b
-    changed = options.changed
+    paths = (options.model_a, options.model_b)
     if not documents.has_corpus:
-        raise UsageError(
-            "compare needs CORPUS or --files-from", hint=_without_documents(model_a, model_b)
-        )
-    a = shared_options.load_model(model_a)
-    b = shared_options.load_model(model_b)
+        raise UsageError("compare needs CORPUS or --files-from", hint=_suggest_diff_command(*paths))
+    model_a = shared_options.load_model(options.model_a)
+    model_b = shared_options.load_model(options.model_b)
     documents = locate_documents(documents)
-    require_same_kind(a, b)
-    reading = detect_reading(choose_document_reading(a, documents), documents.paths, labelled=True)
-    for warning in list_reading_differences(reading, b.reading, documents.reading.values):
+    require_same_kind(model_a, model_b)
+    reading = choose_document_reading(model_a, documents)
+    reading = detect_reading(reading, documents.paths, labelled=True)
+    for warning in list_reading_differences(reading, model_b.reading, documents.reading.values):
         messages.warn(warning)
-    check_output_file(changed, "--changed", (model_a, model_b, *documents.paths))
+    check_output_file(options.changed, "--changed", (*paths, *documents.paths))
     source = CommandCorpus(documents, reading, labelled=True)
     comparison = compare_on_documents(
-        a, b, source.iter_readable(), keep_disagreements=changed is not None
+        model_a,
+        model_b,
+        source.iter_readable(),
+        keep_disagreements=options.changed is not None,
     )
     source.report_notices()
-    if changed is not None:
-        replace_file(
-            changed,
-            lambda file: file.writelines(
-                format_json_line(to_json_values(each, JSON_SIGNIFICANT_DIGITS)).encode()
-                for each in comparison.disagreements
-            ),
+    if options.changed is not None:
+        lines = (
+            format_json_line(to_json_values(disagreement, JSON_SIGNIFICANT_DIGITS)).encode()
+            for disagreement in comparison.disagreements
         )
+        replace_file(options.changed, lambda file: file.writelines(lines))
     result = comparison.result(Bootstrap(seed=options.seed))
     messages.warn_unknown_labels("A", result.a.unknown_labels)
     messages.warn_unknown_labels("B", result.b.unknown_labels)
     if options.output == "table":
-        print_comparison(result, model_a, model_b)
+        print_comparison(result, *paths)
     else:
-        write_json({**to_json_values(result), "models": [model_a, model_b]})
-    is_missed = options.fail_unless_better and not result.b_is_better
-    return report_gate_failures(
-        ["B is not right more often than A beyond chance"] if is_missed else []
-    )
+        write_json({**to_json_values(result), "models": list(paths)})
+    failures = []
+    if options.fail_unless_better and not result.b_is_better:
+        failures.append("B is not right more often than A beyond chance")
+    return report_gate_failures(failures)
 
 
-def _without_documents(*options: str) -> str:
-    """Return what to type to compare what is in two models."""
+def _suggest_diff_command(*model_paths: str) -> str:
+    """Return the command that shows the differences between the contents of two models."""
     contents = (
-        f"<(nbtext inspect -m {shlex.quote(model)} --output json | python3 -m json.tool)"
-        for model in options
+        f"<(nbtext inspect -m {shlex.quote(path)} --output json | python3 -m json.tool)"
+        for path in model_paths
     )
     return f"to see what differs in the models: diff {' '.join(contents)}"

@@ -1,4 +1,4 @@
-"""`nbtext doctor`: check the installation and the model, or look at a corpus."""
+"""`nbtext doctor`: check the installation and the model, or a corpus."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nbtext.settings import WHERE, Reading
 
 @dataclass(frozen=True, kw_only=True)
 class DoctorOptions:
-    """The options of this command alone."""
+    """Options that only this command has."""
 
     corpus: tuple[str, ...] = shared_options.corpus_field()
     model_path: str = shared_options.model_field()
@@ -51,24 +51,22 @@ def command(options: DoctorOptions) -> None:
 
         problem = None
         if options.corpus:
-            language = options.language or "english"
             overview, findings = inspect_corpus(
                 options.corpus,
                 options.reading.complete_settings,
-                language,
+                options.language or "english",
                 options.where,
                 find_folder_of_paths(),
             )
             record = {"corpus": overview, "checks": findings}
         else:
-            named = (
+            is_explicit = (
                 bool(os.environ.get("NBTEXT_MODEL"))
                 or options.model_path != shared_options.DEFAULT_MODEL
             )
-            findings = list(check_installation(options.model_path, path_is_explicit=named))
-            problem = next(
-                (found.problem for found in findings if isinstance(found, FailedCheck)), None
-            )
+            findings = list(check_installation(options.model_path, path_is_explicit=is_explicit))
+            problems = [check.problem for check in findings if isinstance(check, FailedCheck)]
+            problem = problems[0] if problems else None
             record = {
                 "exit_status": 0 if problem is None else problem.exit_status,
                 "versions": get_installed_versions(),
@@ -78,11 +76,11 @@ def command(options: DoctorOptions) -> None:
             print_findings(findings)
         else:
             write_result(options.output, record, findings)
-    except ModuleNotFoundError as missing:
-        name = (missing.name or str(missing)).partition(".")[0]
+    except ModuleNotFoundError as error:
+        name = (error.name or str(error)).partition(".")[0]
         raise NbtextError(
             f"the package {name} cannot be imported", hint="pip install nbtext brings what it needs"
         ) from None
     if problem is not None:
-        sys.stdout.flush()  # the message of the error comes below
+        sys.stdout.flush()  # the error message is printed after the findings
         raise problem

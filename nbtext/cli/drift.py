@@ -1,6 +1,8 @@
-"""`nbtext drift`: show how far new documents are from those of training."""
+"""`nbtext drift`: show how far new documents differ from the training documents."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from nbtext.cli import declarations, shared_options
 from nbtext.cli.gates import parse_distance_gate, report_gate_failures
@@ -9,10 +11,16 @@ from nbtext.cli.parameters import INPUT_PATH
 from nbtext.errors import UsageError
 from nbtext.fast_dataclasses import dataclass
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from nbtext.evaluation.drift_log import DriftRun
+
 
 @dataclass(frozen=True, kw_only=True)
 class DriftOptions:
-    """The options of this command alone."""
+    """Options that only this command has."""
 
     log: str = declarations.argument(metavar="FILE", type=INPUT_PATH)
     output: str = shared_options.output_field("table tsv csv jsonl")
@@ -59,8 +67,6 @@ def command(options: DriftOptions) -> int:
       nbtext drift drift.log --last 30
       nbtext drift drift.log --output jsonl
     """
-    from datetime import datetime
-
     from nbtext.evaluation.drift_log import (
         pool_runs,
         read_history,
@@ -70,33 +76,48 @@ def command(options: DriftOptions) -> int:
     from nbtext.report.comparisons import write_drift_history
 
     gates = [parse_distance_gate(text) for text in options.fail_over]
+    start = None if options.since is None else _parse_time(options.since)
+    runs, problems = read_history(options.log)
+    for problem in problems[:MAX_LISTED]:
+        emit_error(problem)
+    if len(problems) > MAX_LISTED:
+        emit(f"{len(problems) - MAX_LISTED:,} more lines could not be read", where=options.log)
+    if start is not None:
+        runs = take_runs_since(runs, start, options.log)
+    n_other_models = 0
+    pooled_drift = None
+    if options.last is not None or start is not None:
+        runs, n_other_models = take_newest_runs(runs, options.last or len(runs))
+        pooled_drift = pool_runs(runs)
+    run_drifts = [pool_runs([run]) for run in runs]
+    write_drift_history(options.output, run_drifts, pooled_drift, n_other_models)
+    failures: list[str] = []
+    if gates:
+        failures.extend(_find_gate_failures(pooled_drift or run_drifts[-1], gates))
+    return report_gate_failures(failures) or int(bool(problems))
+
+
+def _parse_time(text: str) -> datetime:
+    """Parse the date or time of ``--since``."""
+    from datetime import datetime
+
     try:
-        begin = None if options.since is None else datetime.fromisoformat(options.since)
+        return datetime.fromisoformat(text)
     except ValueError:
         raise UsageError(
-            f"--since must be a date or a time, not {options.since!r}",
+            f"--since must be a date or a time, not {text!r}",
             hint="such as 2026-05-31 or 2026-05-31T18:00+02:00",
         ) from None
-    runs, unreadable = read_history(options.log)
-    for problem in unreadable[:MAX_LISTED]:
-        emit_error(problem)
-    if len(unreadable) > MAX_LISTED:
-        emit(f"{len(unreadable) - MAX_LISTED:,} more lines could not be read", where=options.log)
-    if begin is not None:
-        runs = take_runs_since(runs, begin, options.log)
-    others = 0
-    together = None
-    if options.last is not None or begin is not None:
-        runs, others = take_newest_runs(runs, options.last or len(runs))
-        together = pool_runs(runs)
-    singly = [pool_runs([run]) for run in runs]
-    write_drift_history(options.output, singly, together, others)
-    failures = (
-        f"the distance of {name} is {figure.distance:.6g}, over {value:g}"
-        for wanted, value in gates
-        for name, figure in (together or singly[-1]).figures.items()
-        if wanted in (name, "any")
-        and figure.distance is not None
-        and figure.distance > value  # without one all gates are met
-    )
-    return report_gate_failures(failures) or int(bool(unreadable))
+
+
+def _find_gate_failures(drift: DriftRun, gates: Sequence[tuple[str, float]]) -> Iterator[str]:
+    """Yield the failures of gates. Each gate is a metric or ``any``, and its largest distance.
+
+    A metric without a distance meets all gates.
+    """
+    for gate_name, max_distance in gates:
+        for name, metric in drift.figures.items():
+            if gate_name not in (name, "any") or metric.distance is None:
+                continue
+            if metric.distance > max_distance:
+                yield f"the distance of {name} is {metric.distance:.6g}, over {max_distance:g}"

@@ -1,4 +1,4 @@
-"""`nbtext explain`: show what each word of a document contributed to its answer."""
+"""`nbtext explain`: show what each word of a document adds to the prediction."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ExplainOptions:
-    """The options of this command alone."""
+    """Options that only this command has."""
 
     model_path: str = shared_options.model_field()
     against: str | None = declarations.common_option(
@@ -83,7 +83,7 @@ def command(documents: QueryDocumentOptions, options: ExplainOptions) -> None:
 
 
 def explain(documents: QueryDocumentOptions, options: ExplainOptions) -> None:
-    """Print or write the explanations asked for."""
+    """Print explanations, or write them as a page of HTML."""
     from nbtext.cli.corpus import check_output_file, locate_documents, open_documents
     from nbtext.explain.counterfactual import WhyNotFinder
     from nbtext.explain.explanation import Explainer
@@ -92,20 +92,20 @@ def explain(documents: QueryDocumentOptions, options: ExplainOptions) -> None:
     documents = locate_documents(documents)
     check_output_file(options.to, "--to", [options.model_path, *documents.paths])
     model = shared_options.load_model(options.model_path)
-    explained_by: Callable[[Iterable[Document]], Iterable[Any]]
+    explain_documents: Callable[[Iterable[Document]], Iterable[Any]]
     if options.why_not is None:
-        explained_by = Explainer(model.fitted, options.against).explain
+        explain_documents = Explainer(model.fitted, options.against).explain
     else:
-        explained_by = WhyNotFinder(model.fitted, options.why_not).find
+        explain_documents = WhyNotFinder(model.fitted, options.why_not).find
     source = open_documents(model, documents, labelled=False, progress=options.to is not None)
-    explained: Iterator[Any] = messages.report_failures(explained_by(source))
+    explanations: Iterator[Any] = messages.report_failures(explain_documents(source))
     if options.to is not None:
         from nbtext.report.page.explanation_page import build_explanations_page
         from nbtext.report.page.markup import write_html
 
-        write_html(options.to, build_explanations_page(explained, options.limit))
+        write_html(options.to, build_explanations_page(explanations, options.limit))
     elif options.why_not is not None:
-        write_why_not(explained, options.output)
+        write_why_not(explanations, options.output)
     else:
-        write_explanations(explained, options.output, options.limit)
+        write_explanations(explanations, options.output, options.limit)
     source.report_notices()

@@ -1,4 +1,4 @@
-"""`nbtext forget`: take documents out of a model."""
+"""`nbtext forget`: remove documents from a model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nbtext.fast_dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class ForgetOptions:
-    """The options of this command alone."""
+    """Options that only this command has."""
 
     model_path: str = shared_options.model_field()
     once: bool = declarations.common_option(
@@ -31,7 +31,7 @@ class ForgetOptions:
 def command(
     documents: RelabelledDocumentOptions,
     options: ForgetOptions,
-    relearning: ModelChangeOptions,
+    change: ModelChangeOptions,
     writing: WritingOptions,
     running: JobOptions,
 ) -> None:
@@ -55,19 +55,19 @@ def command(
     documents = locate_documents(documents)
     model_path = options.model_path
     model = shared_options.load_model(model_path)
-    unlabelled = read_unlabelled_change(model, model_path, relearning, documents)
+    unlabelled = read_unlabelled_change(model, model_path, change, documents)
     source = open_corpus_for_change(
-        model, model_path, documents, relearning.label, allows_new_class=True
+        model, model_path, documents, change.label, allows_new_class=True
     )
     try:
         batch = count_batch(model, source, running.jobs)
     except NoDocumentsError:
         messages.notify("there is nothing to forget")
     else:
-        forgot = forget(
+        result = forget(
             model_path, model, batch, unlabelled, once=options.once, **writing.lock_settings
         )
-        unknown = f"; not known: {forgot.n_unknown:,}" if options.once else ""
-        messages.notify(f"forgot {format_quantity(forgot.n_removed, 'document')}{unknown}")
-        report_model(forgot.model, model_path, model)
+        unknown = f"; not known: {result.n_unknown:,}" if options.once else ""
+        messages.notify(f"forgot {format_quantity(result.n_removed, 'document')}{unknown}")
+        report_model(result.model, model_path, model)
     source.report_notices()

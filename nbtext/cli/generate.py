@@ -9,7 +9,7 @@ from nbtext.settings import MAX_DRAWN_WORDS
 
 @dataclass(frozen=True, kw_only=True)
 class GenerateOptions:
-    """The options of this command alone."""
+    """Options that only this command has."""
 
     model_path: str = shared_options.model_field()
     label: str | None = declarations.common_option(
@@ -64,6 +64,5 @@ def command(options: GenerateOptions) -> None:
         sample_parameters=options.draw,
         seed=options.seed,
     )
-    write_generated_documents(
-        generator, generator.generate(options.limit, options.label, options.length), options.output
-    )
+    documents = generator.generate(options.limit, options.label, options.length)
+    write_generated_documents(generator, documents, options.output)

@@ -1,9 +1,9 @@
-"""`nbtext inspect`: show what is in a model."""
+"""`nbtext inspect`: show the contents of a model."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nbtext.cli import declarations, messages, shared_options
 from nbtext.cli.parameters import INPUT_PATH, ExplicitSettings, parameters_field
@@ -11,10 +11,14 @@ from nbtext.cli.shared_options import DocumentOptions
 from nbtext.fast_dataclasses import dataclass
 from nbtext.settings import Reading
 
+if TYPE_CHECKING:
+    from nbtext.inspection.overview import Perplexities
+    from nbtext.model import TextClassifier
+
 
 @dataclass(frozen=True, kw_only=True)
 class InspectOptions:
-    """The options of this command alone."""
+    """Options that only this command has."""
 
     model_path: str = shared_options.model_field()
     limit: int = shared_options.limit_field(
@@ -88,7 +92,6 @@ def command(options: InspectOptions) -> None:
       nbtext inspect --thresholds 0.95
       nbtext inspect --perplexity corpora/service-desk/test
     """
-    from nbtext.cli.corpus import open_documents
     from nbtext.cli.prediction import find_precision_thresholds
     from nbtext.inspection import criteria, overview, terms
     from nbtext.metrics.results import to_json_values
@@ -97,45 +100,47 @@ def command(options: InspectOptions) -> None:
     from nbtext.report.output_formats import print_with_blank_lines, write_json
 
     model = shared_options.load_model(options.model_path)
-    parts: dict[
-        str, tuple[Any, Callable[[Any], None]]
-    ] = {}  # by key in JSON what is shown in place of the overview, each with its printer
+    # By key of JSON: details that are printed instead of the overview, each with its printer.
+    details: dict[str, tuple[Any, Callable[[Any], None]]] = {}
     if options.criteria:
         classifier = criteria.estimate_labelled_classifier(model)
-        parts["criteria"] = criteria.compute_criteria(classifier), models.print_criteria
-        if others := criteria.compare_models(classifier):
-            parts["models"] = others, models.print_compared_models
+        details["criteria"] = criteria.compute_criteria(classifier), models.print_criteria
+        compared_models = criteria.compare_models(classifier)
+        if compared_models:
+            details["models"] = compared_models, models.print_compared_models
     if options.words:
-        parts["words"] = (
-            terms.collect_word_details(model, options.words),
-            rankings.print_word_details,
-        )
+        word_details = terms.collect_word_details(model, options.words)
+        details["words"] = word_details, rankings.print_word_details
     if options.labels:
-        parts["class_terms"] = (
-            terms.collect_class_details(model, options.labels, options.limit),
-            rankings.print_class_details,
-        )
+        class_details = terms.collect_class_details(model, options.labels, options.limit)
+        details["class_terms"] = class_details, rankings.print_class_details
     if options.thresholds is not None:
         thresholds = find_precision_thresholds(
             options.thresholds, model, DecisionRule(), by_class=options.by_class
         )
-        parts["thresholds"] = thresholds, models.print_thresholds
+        details["thresholds"] = thresholds, models.print_thresholds
     if options.held_out:
-        held_out = DocumentOptions(paths=options.held_out, reading=options.reading)
-        source = open_documents(model, held_out, labelled=True)
-        perplexities = overview.compute_perplexities(model, source.iter_readable())
-        source.report_notices()
-        messages.warn_unknown_labels("the model", list(perplexities.unknown_labels))
-        parts["perplexity"] = perplexities, models.print_perplexities
+        perplexities = _compute_perplexities(options, model)
+        details["perplexity"] = perplexities, models.print_perplexities
     if options.output == "json":
-        write_json(
-            {
-                **to_json_values(overview.build_overview(model, options.limit)),
-                **{name: part for name, (part, _) in parts.items()},
-            }
-        )
-    else:
-        shown = parts or {
-            "overview": (overview.build_overview(model, options.limit), models.print_overview)
-        }
-        print_with_blank_lines(shown.values(), lambda part: part[1](part[0]))
+        record = to_json_values(overview.build_overview(model, options.limit))
+        for name, (content, _) in details.items():
+            record[name] = content
+        write_json(record)
+        return
+    if not details:
+        details["overview"] = overview.build_overview(model, options.limit), models.print_overview
+    print_with_blank_lines(details.values(), lambda detail: detail[1](detail[0]))
+
+
+def _compute_perplexities(options: InspectOptions, model: TextClassifier) -> Perplexities:
+    """Return the perplexities of the documents of ``--perplexity``."""
+    from nbtext.cli.corpus import open_documents
+    from nbtext.inspection.overview import compute_perplexities
+
+    held_out = DocumentOptions(paths=options.held_out, reading=options.reading)
+    source = open_documents(model, held_out, labelled=True)
+    perplexities = compute_perplexities(model, source.iter_readable())
+    source.report_notices()
+    messages.warn_unknown_labels("the model", list(perplexities.unknown_labels))
+    return perplexities

@@ -9,7 +9,7 @@ from nbtext.fast_dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class LearningCurveOptions:
-    """The options of this command alone."""
+    """Options that only this command has."""
 
     output: str = shared_options.output_field(
         "table tsv csv json jsonl", "Rows are sizes of the training corpus."

@@ -1,4 +1,7 @@
-"""`nbtext classify --mail-filter`: copy one message from standard input to standard output, with a header that has its answer."""
+"""`nbtext classify --mail-filter`: copy a message from standard input to standard output.
+
+A header with the prediction is added.
+"""
 
 from __future__ import annotations
 
@@ -15,59 +18,71 @@ from nbtext.report.predictions import format_mail_header
 if TYPE_CHECKING:
     from nbtext.cli.prediction import ClassifyPredictionOptions
     from nbtext.cli.shared_options import QueryDocumentOptions
+    from nbtext.model import TextClassifier
     from nbtext.scoring import Answer
+    from nbtext.settings import Reading
 
-_PIECE = 1 << 20
+_PIECE_BYTES = 1 << 20
 
 
 def filter_message(
     model_path: str, documents: QueryDocumentOptions, prediction: ClassifyPredictionOptions
 ) -> None:
-    """Copy the message on standard input, marked with its answer.
+    """Copy the message on standard input, marked with its prediction.
 
     If anything fails, copy the message whole, marked with the reason ``error``, and raise what failed.
     """
     source = get_standard_input()
     start = source.read(MAX_HEAD_BYTES)
     message = Message.from_start(start)
-    rest = b""
+    remaining = b""
     answer: Answer | None = None
     try:
         if documents.corpus not in ((), ("-",)):
             raise UsageError(
                 "--mail-filter reads one message on standard input", hint="leave out CORPUS"
             )
-        from nbtext.cli.corpus import choose_document_reading
         from nbtext.cli.prediction import build_prediction_rules
         from nbtext.corpus.document import create_size_error
         from nbtext.corpus.reading import read_document_bytes
         from nbtext.scoring import iter_answers, score_documents
-        from nbtext.settings import KIND_BY_NAME, parse_size
+        from nbtext.settings import parse_size
 
         model = shared_options.load_model(model_path)
-        reading = choose_document_reading(model, documents)
-        is_text = (
-            not (reading.layout.has_file_per_document or reading.layout.is_mail)
-            or reading.document == KIND_BY_NAME
-        )  # without headers, or name
-        is_mail = is_text and "document" not in documents.reading
-        reading = replace(reading, format="dir", document="mail" if is_mail else reading.document)
-        limit = parse_size(reading.max_document_size)
-        rest = source.read(max(limit + 1 - len(start), 0))
-        document = read_document_bytes("standard input", message.content + rest, reading)
-        if len(start) + len(rest) > limit:
-            document = document._replace(problem=create_size_error(limit))
+        reading = _choose_message_reading(model, documents)
+        max_bytes = parse_size(reading.max_document_size)
+        remaining = source.read(max(max_bytes + 1 - len(start), 0))
+        document = read_document_bytes("standard input", message.content + remaining, reading)
+        if len(start) + len(remaining) > max_bytes:
+            document = document._replace(problem=create_size_error(max_bytes))
         rule, _ = build_prediction_rules(prediction, model)
-        [answer] = messages.report_failures(
-            iter_answers(
-                score_documents(model.fitted, [document]),
-                model.fitted,
-                rule,
-                min_typicality=prediction.min_typicality,
-            )
+        answers = iter_answers(
+            score_documents(model.fitted, [document]),
+            model.fitted,
+            rule,
+            min_typicality=prediction.min_typicality,
         )
+        [answer] = messages.report_failures(answers)
     finally:
-        _write(message, answer, rest)
+        _write(message, answer, remaining)
+
+
+def _choose_message_reading(model: TextClassifier, documents: QueryDocumentOptions) -> Reading:
+    """Return the settings to read one message.
+
+    Unless ``--document`` is set, models of texts read the message as mail. A text has no headers
+    and no name by which its kind could be detected.
+    """
+    from nbtext.cli.corpus import choose_document_reading
+    from nbtext.settings import KIND_BY_NAME
+
+    reading = choose_document_reading(model, documents)
+    layout = reading.layout
+    is_text = not (layout.has_file_per_document or layout.is_mail)
+    is_text = is_text or reading.document == KIND_BY_NAME
+    if is_text and "document" not in documents.reading:
+        return replace(reading, format="dir", document="mail")
+    return replace(reading, format="dir")
 
 
 def pass_through() -> None:
@@ -75,11 +90,11 @@ def pass_through() -> None:
     _write(Message.from_start(get_standard_input().read(MAX_HEAD_BYTES)), None)
 
 
-def _write(message: Message, answer: Answer | None, rest: bytes = b"") -> None:
-    """Write a message with its answer, and all that follows on standard input."""
+def _write(message: Message, answer: Answer | None, remaining: bytes = b"") -> None:
+    """Write a message with its prediction, then ``remaining`` and the rest of standard input."""
     source = get_standard_input()
     output = sys.stdout.buffer
     output.write(message.with_mark(format_mail_header(answer)))
-    output.write(rest)
-    while piece := source.read(_PIECE):
+    output.write(remaining)
+    while piece := source.read(_PIECE_BYTES):
         output.write(piece)

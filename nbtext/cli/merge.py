@@ -1,4 +1,4 @@
-"""`nbtext merge`: make one model of several."""
+"""`nbtext merge`: merge models into one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nbtext.fast_dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class MergeOptions:
-    """The options of this command alone."""
+    """Options that only this command has."""
 
     models: tuple[str, ...] = declarations.argument(
         nargs=-1, required=True, metavar="MODEL MODEL...", type=INPUT_PATH
@@ -43,31 +43,30 @@ def command(options: MergeOptions, writing: WritingOptions) -> None:
     from nbtext.model.locked_model import merge
     from nbtext.store.atomic import check_replaceable
 
-    models = options.models
-    to = options.to
-    places = [os.path.realpath(path) for path in models]
-    if len(models) < 2:
+    paths = options.models
+    if len(paths) < 2:
         raise UsageError("there is only one model to merge", hint="name two or more")
-    for number, path in enumerate(models):
-        if places[number] in places[:number]:
+    real_paths = [os.path.realpath(path) for path in paths]
+    for index, path in enumerate(paths):
+        if real_paths[index] in real_paths[:index]:
             raise UsageError(
                 "the model is named twice", where=path, hint="its documents would count twice"
             )
-    check_replaceable(to)
-    model, parts, ledger, repeated = merge(models, to, **writing.lock_settings)
-    without = [part for part in parts if part.ledger is None]
-    if ledger is not None and without:
-        documents = format_quantity(
-            sum(part.model.counts.labelled_statistics.n_documents for part in without), "document"
+    check_replaceable(options.to)
+    model, inputs, ledger, n_repeated = merge(paths, options.to, **writing.lock_settings)
+    missing_ledgers = [merged for merged in inputs if merged.ledger is None]
+    if ledger is not None and missing_ledgers:
+        n_documents = sum(
+            merged.model.counts.labelled_statistics.n_documents for merged in missing_ledgers
         )
-        names = ", ".join(part.path for part in without)
+        names = ", ".join(merged.path for merged in missing_ledgers)
         messages.warn(
             f"{names}: no ledger that can be used, so nbtext update --once may learn again what is "
-            f"in there: {documents}"
+            f"in there: {format_quantity(n_documents, 'document')}"
         )
-    if repeated:
+    if n_repeated:
         messages.warn(
             "learnt by more than one of the models, so they count more than once: "
-            f"{format_quantity(repeated, 'document')}"
+            f"{format_quantity(n_repeated, 'document')}"
         )
-    report_model(model, to)
+    report_model(model, options.to)

@@ -1,4 +1,4 @@
-"""`nbtext prevalence`: estimate the shares of the classes among documents without labels."""
+"""`nbtext prevalence`: estimate the class proportions among unlabelled documents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nbtext.fast_dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class PrevalenceOptions:
-    """The options of this command alone."""
+    """Options that only this command has."""
 
     model_path: str = shared_options.model_field()
     output: str = shared_options.output_field(
@@ -53,29 +53,27 @@ def command(documents: DocumentOptions, options: PrevalenceOptions, running: Job
     from nbtext.report.comparisons import DRIFT_METRIC_TITLES, write_prevalence
 
     model = shared_options.load_model(options.model_path)
-    documents = replace(
-        locate_documents(documents), on_error=documents.on_error or "skip"
-    )  # reported, and with no part in the shares
-    source = open_documents(
-        model, documents, labelled=False, columns=[] if options.by is None else [options.by]
-    )
+    # Unreadable documents are reported, and do not count.
+    documents = replace(locate_documents(documents), on_error=documents.on_error or "skip")
+    columns = [] if options.by is None else [options.by]
+    source = open_documents(model, documents, labelled=False, columns=columns)
     blocks = score_corpus(model.fitted, source, running.jobs)
-    blocks = chain(
-        tuple(islice(blocks, 1)), blocks
-    )  # a path that is not there is reported before what the model lacks
+    # Read the first block now: a missing path is reported before what the model lacks.
+    blocks = chain(tuple(islice(blocks, 1)), blocks)
     likelihoods = choose_proportion_estimator(model)
-    watch = None if model.fitted.parameters.profile is None else DriftRecorder(model)
-    result = estimate_prevalence(
-        blocks if watch is None else watch.observe(blocks), model.classes, likelihoods
-    )
-    drift = None if watch is None else watch.compute_drift()
+    recorder = None
+    if model.fitted.parameters.profile is not None:
+        recorder = DriftRecorder(model)
+        blocks = recorder.observe(blocks)
+    result = estimate_prevalence(blocks, model.classes, likelihoods)
+    drift = None if recorder is None else recorder.compute_drift()
     source.report_notices()
     if result.impossible:
-        messages.warn(
-            f"left out, because no class is possible: {format_quantity(result.impossible, 'document')}"
-        )
-    if drift and (moved := find_text_drift(drift)):
-        titles = " and ".join(DRIFT_METRIC_TITLES[name] for name in moved)
+        n_impossible = format_quantity(result.impossible, "document")
+        messages.warn(f"left out, because no class is possible: {n_impossible}")
+    drifted_metrics = find_text_drift(drift) if drift else []
+    if drifted_metrics:
+        titles = " and ".join(DRIFT_METRIC_TITLES[name] for name in drifted_metrics)
         messages.warn(
             f"the documents differ from those of training by more than class shares ({titles}), so "
             "these shares may be off"

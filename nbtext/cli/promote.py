@@ -1,4 +1,4 @@
-"""`nbtext promote`: replace a model by one that was made beside it."""
+"""`nbtext promote`: replace a model by a new one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nbtext.fast_dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class PromoteOptions:
-    """The options of this command alone."""
+    """Options that only this command has."""
 
     new: str = declarations.argument(type=INPUT_PATH)
     model_path: str = shared_options.model_field()

@@ -10,7 +10,7 @@ from nbtext.fast_dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class PruneOptions:
-    """The options of this command alone."""
+    """Options that only this command has."""
 
     model_path: str = shared_options.model_field()
     min_df: int | None = declarations.common_option(
@@ -60,13 +60,13 @@ def command(options: PruneOptions, writing: WritingOptions) -> None:
         )
     check_replaceable(model_path)
     with lock_model(model_path, **writing.lock_settings) as file:
-        before = file.load()
-        after = before
+        old_model = file.load()
+        model = old_model
         if drops_terms:
-            after = prune_terms(
-                before, options.min_df or 1, 1.0 if options.max_df is None else options.max_df
-            )
-        file.replace(after, None if options.ledger else file.read_ledger())
-    terms, left = (int(model.fitted.text_terms.sum()) for model in (before, after))
-    messages.notify(f"removed {terms - left:,} of {format_quantity(terms, 'term')}")
-    report_model(after, model_path, before)
+            max_df = 1.0 if options.max_df is None else options.max_df
+            model = prune_terms(old_model, options.min_df or 1, max_df)
+        file.replace(model, None if options.ledger else file.read_ledger())
+    n_terms = int(old_model.fitted.text_terms.sum())
+    n_removed = n_terms - int(model.fitted.text_terms.sum())
+    messages.notify(f"removed {n_removed:,} of {format_quantity(n_terms, 'term')}")
+    report_model(model, model_path, old_model)

@@ -1,4 +1,4 @@
-"""`nbtext relabel`: rename a class, or join two classes."""
+"""`nbtext relabel`: rename a class, or merge two classes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nbtext.fast_dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class RelabelOptions:
-    """The options of this command alone."""
+    """Options that only this command has."""
 
     old: str = declarations.argument(shell_complete=shared_options.suggest_classes)
     new: str = declarations.argument()
@@ -35,18 +35,14 @@ def command(options: RelabelOptions, writing: WritingOptions) -> None:
     from nbtext.prediction.labels import rename_encoded_label
     from nbtext.store.atomic import check_replaceable
 
-    old = options.old
-    new = options.new
     model_path = options.model_path
     check_replaceable(model_path)
     with lock_model(model_path, **writing.lock_settings) as file:
-        before = file.load()
+        old_model = file.load()
         ledger = file.read_ledger()
-        after = relabel_class(before, old, new)
-        file.replace(
-            after,
-            None
-            if ledger is None
-            else ledger.relabel(partial(rename_encoded_label, old=old, new=new)),
-        )
-    report_model(after, model_path, before)
+        model = relabel_class(old_model, options.old, options.new)
+        if ledger is not None:
+            rename = partial(rename_encoded_label, old=options.old, new=options.new)
+            ledger = ledger.relabel(rename)
+        file.replace(model, ledger)
+    report_model(model, model_path, old_model)

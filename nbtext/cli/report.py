@@ -16,7 +16,7 @@ from nbtext.settings import MODEL_CARD_HINT
 
 @dataclass(frozen=True, kw_only=True)
 class ReportOptions:
-    """The options of this command alone."""
+    """Options that only this command has."""
 
     model_path: str = shared_options.model_field()
     to: str = shared_options.to_field(
@@ -70,40 +70,41 @@ def command(documents: DocumentOptions, options: ReportOptions) -> None:
     from nbtext.report.page.sections import build_report_page
 
     model_path = options.model_path
-    training = options.training
+    training_paths = options.training
     model = shared_options.load_model(model_path)
     documents = locate_documents(documents)
-    check_output_file(
-        options.to, "--to", [model_path, *documents.paths, *training, documents.files_from]
-    )
-    if "-" in training:
+    inputs = [model_path, *documents.paths, *training_paths, documents.files_from]
+    check_output_file(options.to, "--to", inputs)
+    if "-" in training_paths:
         raise UsageError("--training is read twice and cannot be standard input", hint="give files")
-    leaks = make_leak_watch(model, documents, training)
+    leak_watch = make_leak_watch(model, documents, training_paths)
     source = open_documents(model, documents, labelled=True)
     curve = None
-    if training:
+    if training_paths:
         try:
-            again = Corpus(
-                training,
+            # The corpus is read a second time. Its problems were reported by the first reading.
+            training_corpus = Corpus(
+                training_paths,
                 model.reading,
                 labelled=True,
-                condition=choose_training_rows(training, documents),
-            )  # problems are reported already
-            curve = compute_document_curve(model, again.iter_readable())
+                condition=choose_training_rows(training_paths, documents),
+            )
+            curve = compute_document_curve(model, training_corpus.iter_readable())
         except UsageError as problem:
             messages.warn(f"no learning curve: {problem.message}")
+    provenance = build_provenance(
+        model,
+        model_path,
+        corpus_paths=documents.corpus,
+        command=shlex.join(["nbtext", *sys.argv[1:]]),
+    )
     data = gather_report_data(
         model,
         source.iter_readable(),
         title=options.title or f"Report on {model_path}",
-        provenance=build_provenance(
-            model,
-            model_path,
-            corpus_paths=documents.corpus,
-            command=shlex.join(["nbtext", *sys.argv[1:]]),
-        ),
+        provenance=provenance,
         curve=curve,
-        leaks=leaks,
+        leaks=leak_watch,
     )
     source.report_notices()
     write_html(options.to, build_report_page(data))

@@ -1,4 +1,4 @@
-"""`nbtext select-features`: rank terms by the information they carry."""
+"""`nbtext select-features`: rank terms by how well they separate the classes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nbtext.settings import CRITERIA
 
 @dataclass(frozen=True, kw_only=True)
 class SelectFeaturesOptions:
-    """The options of this command alone."""
+    """Options that only this command has."""
 
     model_path: str = shared_options.model_field()
     limit: int = shared_options.limit_field("Print N terms.", 100, old_names="--top")
@@ -39,37 +39,36 @@ def command(options: SelectFeaturesOptions) -> None:
       nbtext select-features --limit 500
       nbtext select-features --by chi2 --output csv
     """
-    safe = shared_options.make_cell_formatter(options.output, is_excel_safe=options.excel_safe)
     from nbtext.inspection.terms import format_term_name, rank_model_terms, replace_stems
     from nbtext.metrics.results import to_json_values
     from nbtext.report.output_formats import Column, write_records
 
-    model = shared_options.load_model(options.model_path)
-    terms, scores, labels = (
-        column.tolist() for column in rank_model_terms(model, options.by, options.limit)
+    escape_cell = shared_options.make_cell_formatter(
+        options.output, is_excel_safe=options.excel_safe
     )
-    columns = [
+    model = shared_options.load_model(options.model_path)
+    term_array, scores, labels = rank_model_terms(model, options.by, options.limit)
+    terms = term_array.tolist()
+    values = [
         range(1, 1 + len(terms)),
         [format_term_name(model, term) for term in terms],
-        scores,
-        [model.classes[label] for label in labels],
+        scores.tolist(),
+        [model.classes[label] for label in labels.tolist()],
     ]
-    if words := model.settings.surface_forms:
-        columns.append(replace_stems(model, terms))
-    shown = [
+    columns = [
         Column("rank", itemgetter(0), "d"),
         Column("term", itemgetter(1)),
         Column("score", itemgetter(2), ".6g"),
         Column("class", itemgetter(3)),
     ]
-    if words:
-        shown.append(Column("word", itemgetter(4)))
-    heads = [column.heading for column in shown]
-    rows = zip(*columns, strict=True)
+    if model.settings.surface_forms:
+        values.append(replace_stems(model, terms))
+        columns.append(Column("word", itemgetter(4)))
+    headings = [column.heading for column in columns]
     write_records(
-        rows,
+        zip(*values, strict=True),
         options.output,
-        shown,
-        to_record=lambda row: to_json_values(dict(zip(heads, row, strict=True))),
-        escape=safe,
+        columns,
+        to_record=lambda row: to_json_values(dict(zip(headings, row, strict=True))),
+        escape=escape_cell,
     )

@@ -7,13 +7,13 @@ from nbtext.cli.shared_options import JobOptions, TrainingCorpusOptions, Trainin
 from nbtext.errors import format_quantity
 from nbtext.fast_dataclasses import dataclass
 
-ON_SCREEN = 20
-"""Documents of a table, unless another number is given."""
+MAX_TABLE_DOCUMENTS = 20
+"""Documents in a table without ``--limit``."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SuspectsOptions:
-    """The options of this command alone."""
+    """Options that only this command has."""
 
     output: str = shared_options.rows_field(
         "tsv has document, label, suggested class, log odds and the beginning of the text."
@@ -32,7 +32,7 @@ class SuspectsOptions:
         hidden=True,
     )
     limit: int | None = shared_options.limit_field(
-        f"Print at most N documents, by default {ON_SCREEN} in a table, else all."
+        f"Print at most N documents, by default {MAX_TABLE_DOCUMENTS} in a table, else all."
     )
     min_log_odds: float = declarations.common_option(
         "--min-log-odds",
@@ -71,28 +71,31 @@ def command(
 
     if "top" in training.settings:
         messages.warn("--top saw all labels, so wrong labels look right; leave it out")
-    form = _form(options, documents)
-    safe = shared_options.make_cell_formatter(form, is_excel_safe=options.excel_safe)
-    limit = options.limit or (ON_SCREEN if form == "table" else None)
+    output = _choose_output(options, documents)
+    escape_cell = shared_options.make_cell_formatter(output, is_excel_safe=options.excel_safe)
+    limit = options.limit
+    if limit is None and output == "table":
+        limit = MAX_TABLE_DOCUMENTS
     counted = read_and_count(
         locate_documents(documents), training.settings, running.jobs, note=note_excerpt
     )
     counts, names, texts = counted.corpus
-    found = find_suspects(
+    suspects = find_suspects(
         counts.table, counts.documents, counted.settings, options.min_log_odds, running.jobs
     )
     counted.source.report_notices()
-    write_suspects(
-        found.iterate_named(names, texts, counts.labelled_statistics.classes, limit), form, safe
-    )
+    classes = counts.labelled_statistics.classes
+    write_suspects(suspects.iterate_named(names, texts, classes, limit), output, escape_cell)
     messages.notify(
         "more probable in another class than in their own: "
-        f"{format_quantity(found.rows.size, 'document')} of {len(names):,}"
+        f"{format_quantity(suspects.rows.size, 'document')} of {len(names):,}"
     )
 
 
-def _form(options: SuspectsOptions, documents: TrainingCorpusOptions) -> str:
-    """Return the form of the output: that of ``--output``, or paths, perhaps each followed by NUL."""
+def _choose_output(options: SuspectsOptions, documents: TrainingCorpusOptions) -> str:
+    """Return the output format: ``paths``, ``print0`` (paths with NUL), or that of ``--output``."""
     if options.print0 or (options.paths and documents.null):
         return "print0"
-    return "paths" if options.paths else options.output
+    if options.paths:
+        return "paths"
+    return options.output

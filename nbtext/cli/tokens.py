@@ -1,4 +1,4 @@
-"""`nbtext tokens`: show what the analyzer does to a text."""
+"""`nbtext tokens`: show how the words of a document become terms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nbtext.settings import Settings
 
 @dataclass(frozen=True, kw_only=True)
 class TokensOptions:
-    """The options of this command alone."""
+    """Options that only this command has."""
 
     model_path: str = shared_options.model_field()
     no_model: bool = declarations.option(
@@ -56,18 +56,17 @@ def command(options: TokensOptions, documents: QueryDocumentOptions) -> None:
 
     documents = locate_documents(documents)
     if options.no_model or options.model_path == "none":
-        reading = resolve_reading(
-            documents.reading.complete_settings, documents.paths, labelled=False
-        )
-        walker = TokenTracer(make_analysis(options.analysis, reading))
+        settings = documents.reading.complete_settings
+        reading = resolve_reading(settings, documents.paths, labelled=False)
+        tracer = TokenTracer(make_analysis(options.analysis, reading))
     else:
         model = shared_options.load_model(options.model_path)
         reading = choose_document_reading(model, documents)
-        walker = TokenTracer.from_model(model.fitted)
+        tracer = TokenTracer.from_model(model.fitted)
     source = CommandCorpus(documents, reading, labelled=False, progress=False)
-    tokens = (
-        (each.id, walker.trace_tokens(each.text, each.fields, each.values))
-        for each in source.iter_readable()
+    traces = (
+        (document.id, tracer.trace_tokens(document.text, document.fields, document.values))
+        for document in source.iter_readable()
     )
-    write_tokens(tokens, options.output)
+    write_tokens(traces, options.output)
     source.report_notices()

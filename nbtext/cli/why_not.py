@@ -10,7 +10,7 @@ from nbtext.fast_dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class WhyNotOptions:
-    """The options of this command alone."""
+    """Options that only this command has."""
 
     label: str = declarations.argument(
         metavar="LABEL", shell_complete=shared_options.suggest_classes
