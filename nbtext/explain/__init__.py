@@ -1,1 +1,1 @@
-"""Why one document got its class, and what would change it."""
+"""Explanations of predictions, and changes that would lead to another prediction."""

@@ -1,1 +1,1 @@
-"""Label a pool of documents from zero: which one to ask about next, what is known so far, and the file of answers. No terminal is needed."""
+"""Labelling of a pool from scratch: the next document, the model so far, and files of answers."""

@@ -1,1 +1,1 @@
-"""Work in several processes, here and on a cluster; it knows nothing of texts."""
+"""Work in several processes, on this machine or on a cluster. It does not depend on texts."""

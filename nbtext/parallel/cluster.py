@@ -1,4 +1,4 @@
-"""Work on other machines, through joblib's backend for Dask, which is the extra ``nbtext[dask]``."""
+"""Work on other machines, with joblib's backend for Dask (the extra ``nbtext[dask]``)."""
 
 from __future__ import annotations
 
@@ -13,27 +13,33 @@ from nbtext.parallel.processes import Result, Shared, Task, TaskBatch
 from nbtext.version import __version__
 
 CONNECT_TIMEOUT_SECONDS = 30
-"""Seconds to wait for the scheduler, and then for a first worker."""
+"""Time to wait for the scheduler, and then for the first worker."""
 
 TASKS_AHEAD_PER_THREAD = 2
-"""Tasks for each thread of the workers that are handed out at once: one runs while the result of the other travels."""
+"""Batches per thread that are submitted at once: one runs while the other's result is sent."""
 
 BATCHES_PER_THREAD = 4
-"""Shares for each thread, so that the last one to finish is not waited for long."""
+"""Batches per thread, so that the wait for the last batch is short."""
 
 MAX_BATCH_TASKS = 256
-"""Tasks in a share: of shards of a corpus about a gigabyte."""
+"""Tasks in a batch. For shards of a corpus, this is about a gigabyte."""
 
 QUIET_LOGGERS = ("distributed", "asyncio", "tornado")
-"""Packages that log what nbtext reports itself, or what needs no action, such as a worker that left and whose work another does."""
+"""Packages whose log messages are suppressed.
+
+nbtext reports their errors itself. Other messages need no action: if a worker leaves, another one
+does its work.
+"""
 
 
 @contextmanager
 def connect_cluster(scheduler: str) -> Iterator[Any]:
-    """Connect to the workers of a Dask scheduler, by its address, for `run_on_cluster`.
+    """Connect to the workers of a Dask scheduler, for `run_on_cluster`. Yield the client.
 
-    Raises `UsageError` without the package, for an address that is none, and for workers with another version; `WorkerError` if nobody answers,
-    and for a task that no worker survives.
+    ``scheduler`` is its address, such as tcp://host:8786. Raise `UsageError` if the package is not
+    installed, if the address is invalid, or if workers have another version of nbtext. Raise
+    `WorkerError` if the scheduler does not answer, if it has no workers, or if a task ends all
+    workers that try it.
     """
     try:
         import distributed
@@ -41,13 +47,7 @@ def connect_cluster(scheduler: str) -> Iterator[Any]:
         raise UsageError(
             "--scheduler needs the package distributed", hint="pip install 'nbtext[dask]'"
         ) from None
-    for name in {
-        *QUIET_LOGGERS,
-        *(name for name in logging.root.manager.loggerDict if name.startswith(QUIET_LOGGERS)),
-    }:
-        logging.getLogger(name).setLevel(
-            logging.CRITICAL
-        )  # what matters is raised; some below them have a level of their own
+    _suppress_logs()
     connect: Any = distributed.Client
     try:
         client = connect(scheduler, timeout=CONNECT_TIMEOUT_SECONDS, set_as_default=False)
@@ -61,13 +61,7 @@ def connect_cluster(scheduler: str) -> Iterator[Any]:
         ) from None
     try:
         client.wait_for_workers(1, timeout=CONNECT_TIMEOUT_SECONDS)
-        if others := {
-            version for version in client.run(_version).values() if version != __version__
-        }:
-            raise UsageError(
-                f"workers have nbtext {', '.join(sorted(others))}, and this is {__version__}",
-                hint="install the same there",
-            )
+        _require_same_version(client)
         yield client
     except TimeoutError:
         raise WorkerError(
@@ -81,38 +75,62 @@ def connect_cluster(scheduler: str) -> Iterator[Any]:
         client.close()
 
 
+def _suppress_logs() -> None:
+    """Silence `QUIET_LOGGERS`, and the loggers below them that have a level of their own."""
+    existing = [name for name in logging.root.manager.loggerDict if name.startswith(QUIET_LOGGERS)]
+    for name in {*QUIET_LOGGERS, *existing}:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+def _require_same_version(client: Any) -> None:  # noqa: ANN401 - a distributed.Client
+    versions = set(client.run(_get_version).values())
+    versions.discard(__version__)
+    if versions:
+        raise UsageError(
+            f"workers have nbtext {', '.join(sorted(versions))}, and this is {__version__}",
+            hint="install the same there",
+        )
+
+
+def _get_version() -> str:
+    return __version__
+
+
 def run_on_cluster(
     client: Any,  # noqa: ANN401 - a distributed.Client, which must not be imported at start
     work: Callable[[Shared, TaskBatch[Task]], Result],
     shared: Shared,
     tasks: Iterable[Task],
 ) -> Iterator[Result]:
-    """Yield the results of ``work(shared, share)`` for shares of consecutive tasks, as they arrive. Tasks of a worker that ended are done by another."""
+    """Yield the results of ``work(shared, batch)`` for batches of consecutive tasks, in any order.
+
+    If a worker ends, another one does its tasks.
+    """
     import joblib
 
     threads = sum(client.nthreads().values())
     with joblib.parallel_config("dask", client=client):
-        outside = joblib.Parallel(
+        run_batches = joblib.Parallel(
             return_as="generator_unordered",
             batch_size=1,
             pre_dispatch=TASKS_AHEAD_PER_THREAD * threads,
         )
-        yield from outside(
-            joblib.delayed(work)(shared, TaskBatch(run))
-            for run in split_into_batches(tasks, threads)
+        yield from run_batches(
+            joblib.delayed(work)(shared, TaskBatch(batch))
+            for batch in split_into_batches(tasks, threads)
         )
 
 
 def split_into_batches(tasks: Iterable[Task], threads: int) -> Iterator[list[Task]]:
-    """Yield consecutive tasks in lists for so many threads, the first ones of many tasks before all of them are there."""
-    rest = iter(tasks)
-    n_runs = BATCHES_PER_THREAD * max(threads, 1)
-    beginning = list(islice(rest, n_runs * MAX_BATCH_TASKS))
-    size = max(len(beginning) // n_runs, 1)
-    rest = chain(beginning, rest)
-    while run := list(islice(rest, size)):
-        yield run
+    """Yield consecutive tasks in lists of equal size, `BATCHES_PER_THREAD` for each thread.
 
-
-def _version() -> str:
-    return __version__
+    If there are many tasks, lists have `MAX_BATCH_TASKS`, and the first lists are yielded before all
+    tasks are known.
+    """
+    remaining_tasks = iter(tasks)
+    n_batches = BATCHES_PER_THREAD * max(threads, 1)
+    first_tasks = list(islice(remaining_tasks, n_batches * MAX_BATCH_TASKS))
+    size = max(len(first_tasks) // n_batches, 1)
+    all_tasks = chain(first_tasks, remaining_tasks)
+    while batch := list(islice(all_tasks, size)):
+        yield batch

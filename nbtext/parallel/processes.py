@@ -1,7 +1,10 @@
-"""Work shared out to several processes: tasks for whoever is free, or results in order. If no process can be started, this one does all of it.
+"""Work in several processes: batches of tasks in any order, or single results in order.
 
-On Linux workers are forked: one is there within milliseconds, with all that this process has imported and read. Elsewhere, and where this process has
-threads already, joblib's loky starts new interpreters. A worker leaves signals to its parent and does not outlive it.
+If no process can be started, this process does all the work.
+
+On Linux, workers are forked: they start within milliseconds, with all that this process has imported
+and read. On other systems, and if this process has several threads, joblib's loky starts new
+interpreters. A worker ignores signals that end a command, and ends when its parent ends.
 """
 
 from __future__ import annotations
@@ -30,10 +33,22 @@ if TYPE_CHECKING:
     from queue import SimpleQueue
 
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Signals that end a command. A terminal sends them to the workers too, which leave it to the parent to end them."""
+"""Signals that end a command. A terminal also sends them to workers, whom the parent should end."""
 
-_INTERVAL = 0.5
-"""Seconds after which a worker checks that its parent is still there."""
+PARENT_POLL_SECONDS = 0.5
+"""Time between two checks of a worker that its parent is alive."""
+
+WORKER_POLL_SECONDS = 0.2
+"""Time between two checks that all workers are alive."""
+
+TASKS_AHEAD_PER_WORKER = 2
+"""Tasks of `run_in_order` that are submitted for each worker before a result is awaited."""
+
+MIN_SHARED_MEMORY_BYTES = 1 << 20
+"""Size of arrays from which on a result is sent in shared memory.
+
+A pipe takes 2 to 8 ms per megabyte.
+"""
 
 Shared = TypeVar("Shared")
 
@@ -41,177 +56,185 @@ Task = TypeVar("Task")
 
 Result = TypeVar("Result")
 
-TASKS_AHEAD_PER_WORKER = 2
-"""Tasks of `in_order` for each worker that are handed out at once."""
-
-WORKER_POLL_SECONDS = 0.2
-"""Seconds between two checks that all workers are alive."""
-
-
-MIN_SHARED_MEMORY_BYTES = 1 << 20
-"""Bytes of arrays from which on an answer travels in memory that two processes share: a pipe takes 2 to 8 ms a megabyte."""
-
 
 class TaskBatch(Generic[Task]):
-    """The tasks of one process, and where it reports how far it is."""
+    """The tasks of one process: an iterable that also reports progress."""
 
     def __init__(
         self, tasks: Iterable[Task], on_progress: Callable[[int, int], object] | None = None
     ) -> None:
-        """``heard`` is told the documents and bytes read so far."""
+        """``on_progress`` is called with the documents and bytes read so far."""
         self._tasks = iter(tasks)
-        self._heard = on_progress
+        self._on_progress = on_progress
 
     def __iter__(self) -> Iterator[Task]:
         while (task := next(self._tasks, None)) is not None:
             yield task
 
     def cancel_remaining(self) -> None:
-        """Have no process begin more tasks."""
+        """Let no process start further tasks."""
         self._tasks = iter(())
 
     def report_progress_so_far(self, n_documents: int, n_bytes: int) -> None:
         """Report the documents and bytes that this process has read so far."""
-        if self._heard is not None:
-            self._heard(n_documents, n_bytes)
+        if self._on_progress is not None:
+            self._on_progress(n_documents, n_bytes)
 
 
-SHARE = "share"
-"""Sent in place of a task: the worker is to ask for its share of all tasks."""
+# Kinds of messages between a process and its workers.
+BATCH_TASK = "batch"
+"""Sent instead of a task: the worker should request the tasks of a batch one by one."""
 
-NEXT = "next"
-"""A worker wants a task of a share."""
+NEXT_TASK = "next"
+"""A worker requests the next task of a batch."""
 
-ENOUGH = "enough"
-"""Nobody should get more tasks of a share."""
+CANCEL = "cancel"
+"""No process should get further tasks of the batch."""
 
-READ = "read"
+PROGRESS = "progress"
 """The documents and bytes that a worker has read so far."""
 
 RESULT = "result"
-"""What the function returned."""
+"""The return value of the function."""
 
-PROBLEM = "problem"
-"""What the function raised."""
+ERROR = "error"
+"""The exception that the function raised."""
 
-IN_MEMORY = "in memory"
-"""Either of them without its arrays, which are in a file, and where each but the last ends there."""
+SHARED_MEMORY = "shared memory"
+"""A result or an error without its arrays. These are in a file in memory.
+
+The message also has the offsets at which the arrays end, except for the last one.
+"""
 
 
-class _ShareOfWorker(TaskBatch[Task]):
-    """The tasks that a worker asks its parent for, one after the other."""
+class _RemoteBatch(TaskBatch[Task]):
+    """The tasks that a worker requests from its parent one by one."""
 
     def __init__(self, connection: Connection) -> None:
-        super().__init__(iter(self._asked, None), lambda *so_far: connection.send((READ, so_far)))
+        def send_progress(n_documents: int, n_bytes: int) -> None:
+            connection.send((PROGRESS, (n_documents, n_bytes)))
+
+        super().__init__(iter(self._request_task, None), send_progress)
         self._connection = connection
 
-    def _asked(self) -> Task | None:
-        self._connection.send((NEXT, None))
+    def _request_task(self) -> Task | None:
+        """Return the next task, or None if no task is left."""
+        self._connection.send((NEXT_TASK, None))
         return self._connection.recv()
 
     def cancel_remaining(self) -> None:
-        """Have no process begin more tasks."""
+        """Let no process start further tasks."""
         super().cancel_remaining()
-        self._connection.send((ENOUGH, None))
+        self._connection.send((CANCEL, None))
 
 
 @contextmanager
-def _signals_blocked() -> Iterator[None]:
-    """Hold back signals while workers are started: none is to be interrupted before it ignores them."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
+def _block_signals() -> Iterator[None]:
+    """Block signals while workers are started, so that none ends a worker before it ignores them."""
+    old_mask = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, old_mask)
 
 
-def _serve(connection: Connection, function: Callable[[Never], object]) -> None:
-    """Answer each task with what the function returns or raises for it, until the task is None."""
-    share: TaskBatch[Any] = _ShareOfWorker(connection)
-    while (task := connection.recv()) is not None:
-        send_result(connection, _attempt(function, share if task == SHARE else task[0]))
-
-
-def _work(parent: int, connection: Connection, function: Callable[[Never], object]) -> None:
-    """Serve as a worker of the process with the number ``parent``."""
+def _work(parent_pid: int, connection: Connection, function: Callable[[Never], object]) -> None:
+    """Run as a worker process: serve tasks until the parent ends the connection."""
     for number in ENDING_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING_SIGNALS)
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    with suppress(EOFError, OSError):  # the parent is gone
+    threading.Thread(target=_end_with_parent, args=(parent_pid,), daemon=True).start()
+    with suppress(EOFError, OSError):  # the parent has ended
         _serve(connection, function)
 
 
-def _attempt(function: Callable[..., object], task: object) -> tuple[str, object]:
+def _end_with_parent(parent_pid: int) -> None:
+    while os.getppid() == parent_pid:
+        time.sleep(PARENT_POLL_SECONDS)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _serve(connection: Connection, function: Callable[[Never], object]) -> None:
+    """Send the result of the function for each task that arrives, until a task is None."""
+    batch: TaskBatch[Any] = _RemoteBatch(connection)
+    while (message := connection.recv()) is not None:
+        task = batch if message == BATCH_TASK else message[0]
+        send_result(connection, _call(function, task))
+
+
+def _call(function: Callable[..., object], task: object) -> tuple[str, object]:
+    """Return `RESULT` and the return value, or `ERROR` and the exception."""
     try:
         return RESULT, function(task)
-    except Exception as problem:  # noqa: BLE001 - raised where the result is asked for
-        return PROBLEM, problem
+    except Exception as error:  # noqa: BLE001 - raised by the process that waits for the result
+        return ERROR, error
 
 
-def send_result(connection: Connection, answer: tuple[str, object]) -> None:
-    """Send a kind and an answer of it.
+def send_result(connection: Connection, message: tuple[str, object]) -> None:
+    """Send a kind of message and its content.
 
-    Large arrays in it travel in a file in memory, where the system has such, whose descriptor is sent.
+    Large arrays are written to a file in memory, whose descriptor is sent, if the system has such
+    files.
     """
     arrays: list[pickle.PickleBuffer] = []
-    rest = pickle.dumps(answer, 5, buffer_callback=arrays.append)
+    pickled = pickle.dumps(message, 5, buffer_callback=arrays.append)
     views = [array.raw() for array in arrays]
     ends = list(accumulate((view.nbytes for view in views), initial=0))
     if ends[-1] < MIN_SHARED_MEMORY_BYTES or not hasattr(os, "memfd_create"):
-        connection.send(answer)
+        connection.send(message)
         return
     from multiprocessing.reduction import send_handle
 
     with os.fdopen(os.memfd_create("nbtext"), "wb") as file:
         file.writelines(views)
         file.flush()
-        connection.send((IN_MEMORY, (rest, ends[1:-1])))
+        connection.send((SHARED_MEMORY, (pickled, ends[1:-1])))
         send_handle(connection, file.fileno(), None)
 
 
-def _receive(connection: Connection) -> tuple[str, Any]:
-    """Return what `send` sent."""
+def _receive_message(connection: Connection) -> tuple[str, Any]:
+    """Return the kind and the content that `send_result` has sent."""
     kind, content = connection.recv()
-    if kind != IN_MEMORY:
+    if kind != SHARED_MEMORY:
         return kind, content
     from multiprocessing.reduction import recv_handle
 
-    rest, ends = content
+    pickled, ends = content
     with os.fdopen(recv_handle(connection), "rb") as file:
         file.seek(0)
         arrays = np.split(np.fromfile(file, np.uint8), ends)
-    kind, content = pickle.loads(rest, buffers=arrays)  # noqa: S301 - from a worker
+    kind, content = pickle.loads(pickled, buffers=arrays)  # noqa: S301 - from a worker
     return kind, content
 
 
-def _tell(worker: Connection, task: object) -> None:
-    """Send a worker a task, or None to let it go.
+def _send_task(worker: Connection, task: object) -> None:
+    """Send a task to a worker, or None to end it.
 
-    If it has ended, that shows where its answer is awaited.
+    Errors are ignored: if the worker has ended, `_receive` raises an error.
     """
     with suppress(ConnectionError):
         worker.send(task)
 
 
-def _answer(worker: Connection) -> tuple[str, Any]:
-    """Return the kind of what a worker says, and what it says.
+def _receive(worker: Connection) -> tuple[str, Any]:
+    """Return the kind and the content of a worker's message.
 
-    Raises what its function raised, and `WorkerError` if it has ended.
+    Raise the exception of its function, or `WorkerError` if the worker has ended.
     """
     try:
-        kind, content = _receive(worker)
+        kind, content = _receive_message(worker)
     except (EOFError, OSError):
-        raise _worker_ended() from None
-    if kind == PROBLEM:
+        raise _create_worker_error() from None
+    if kind == ERROR:
         raise content
     return kind, content
 
 
-def _end_with(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(_INTERVAL)
-    os.kill(os.getpid(), signal.SIGKILL)
+def _create_worker_error() -> WorkerError:
+    return WorkerError(
+        "a worker process ended before its work was done",
+        hint="it was killed, or memory is short: fewer --jobs need less",
+    )
 
 
 def run_parallel(
@@ -221,16 +244,19 @@ def run_parallel(
     jobs: int,
     on_progress: Callable[[int, int], object] | None = None,
 ) -> list[Result]:
-    """Return the results of ``work(shared, share)`` in ``jobs`` other processes, in no order; in this one if ``jobs`` is 1 or none can be started.
+    """Return the results of ``work(shared, batch)`` in ``jobs`` other processes, in any order.
 
-    A share iterates over the tasks of one process, in rising order: it gets the next one when it is free. ``heard`` is told the documents and bytes
-    read by all. Raises what the work raises, and `WorkerError` for a process that ended before its work.
+    A batch yields the tasks of one process, in ascending order: a process gets the next task when it
+    is free. ``on_progress`` is called with the documents and bytes that all processes have read. If
+    ``jobs`` is 1, or if no process can be started, this process does all the work.
+
+    Raise the exceptions of ``work``, and `WorkerError` if a worker ends before its work is done.
     """
-    share = TaskBatch(tasks, on_progress)
+    batch = TaskBatch(tasks, on_progress)
     if jobs > 1:
-        with suppress(CannotStartError), Workers(jobs, partial(work, shared)) as others:
-            return others.run_batch(share)
-    return [work(shared, share)]
+        with suppress(CannotStartError), Workers(jobs, partial(work, shared)) as workers:
+            return workers.run_batch(batch)
+    return [work(shared, batch)]
 
 
 def run_in_order(
@@ -240,11 +266,13 @@ def run_in_order(
     jobs: int,
     is_local: Callable[[Task], bool] = lambda _: False,
 ) -> Iterator[tuple[Task, Result | None]]:
-    """Yield each task in order, with ``function(shared, task)`` from another process, few tasks at a time.
+    """Yield each task in order, with the result of ``function(shared, task)`` in another process.
 
-    ``jobs`` is the number of the other processes, 0 for as many as there are processors. The result is None for a task that this process is to
-    do: one that ``is_ours``, and all if there is one job or no other process can be started. Raises what the function raises, and
-    `WorkerError` for a process that ended before its work.
+    ``jobs`` is the number of other processes, or 0 for one per processor. The result is None for
+    tasks that the caller must do: tasks for which ``is_local`` returns True, and all tasks if
+    ``jobs`` is 1 or if no process can be started. Only a few tasks are in progress at a time.
+
+    Raise the exceptions of ``function``, and `WorkerError` if a worker ends before its work is done.
     """
     jobs = jobs or count_cores()
     if jobs < 2:
@@ -253,53 +281,49 @@ def run_in_order(
     pending: deque[tuple[Task, Future[Result] | None]] = deque()
     can_start = True
 
-    def first() -> tuple[Task, Result | None]:
+    def wait_for_first() -> tuple[Task, Result | None]:
         task, future = pending.popleft()
-        return task, None if future is None else others.wait_for_result(future)
+        if future is None:
+            return task, None
+        return task, workers.wait_for_result(future)
 
-    with Workers(jobs, partial(function, shared)) as others:
+    with Workers(jobs, partial(function, shared)) as workers:
         for task in tasks:
             future = None
             if can_start and not is_local(task):
                 try:
-                    future = others.submit(task)
+                    future = workers.submit(task)
                 except CannotStartError:
                     can_start = False
             pending.append((task, future))
             if not can_start or len(pending) == TASKS_AHEAD_PER_WORKER * jobs:
-                yield first()
+                yield wait_for_first()
         while pending:
-            yield first()
+            yield wait_for_first()
 
 
 class CannotStartError(Exception):
-    """No worker can be started, and the first task is not taken."""
+    """No worker can be started. The first task was not accepted."""
 
 
 def count_cores() -> int:
-    """Return how many processes can run at once here, by processors, affinity and control groups."""
+    """Return how many processes can run at once: limited by processors, affinity and cgroups."""
     from joblib import cpu_count
 
     return int(cpu_count())
 
 
 def uses_fork() -> bool:
-    """Return whether workers are forked, so that memory and pipes of this process need not be sent to them."""
+    """Return True if workers are forked, so that they share memory and pipes of this process."""
     return sys.platform == "linux" and threading.active_count() == 1
 
 
-def _worker_ended() -> WorkerError:
-    return WorkerError(
-        "a worker process ended before its work was done",
-        hint="it was killed, or memory is short: fewer --jobs need less",
-    )
-
-
 class Workers:
-    """Processes that call a function with a task. They start with the first task, and are gone when the ``with`` statement ends.
+    """Processes that call a function with tasks. They end with the ``with`` statement.
 
-    Each has a pipe to a thread of this process, which sends it one task after the other. Nothing is shared that a worker could hold when it dies: its end of
-    the pipe is closed then, and the thread knows.
+    They start with the first task. Each worker has a pipe to a thread of this process, which sends
+    one task after another. No lock is shared that a worker could hold when it dies: its end of the
+    pipe is then closed, which the thread notices.
     """
 
     def __init__(self, n: int, function: Callable[[Never], object]) -> None:
@@ -308,115 +332,117 @@ class Workers:
 
         self._n = n
         self._function = function
-        self._forked = uses_fork()
+        self._uses_fork = uses_fork()
         self._processes: list[BaseProcess] = []
         self._pipes: list[Connection] = []
-        self._idle: SimpleQueue[Connection] = SimpleQueue()
+        self._idle_pipes: SimpleQueue[Connection] = SimpleQueue()
         self._threads = ThreadPoolExecutor(n)
 
     def __enter__(self) -> Self:
-        """Return the workers."""
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        """Let the workers go; kill them if there is an exception."""
+        """End the workers. Kill them if there is an exception."""
         if kind is not None:
             self.kill()
             return
         for pipe in self._pipes:
-            _tell(pipe, None)
+            _send_task(pipe, None)
         self._release()
 
     def submit(self, task: object) -> Future[Any]:
-        """Have a worker do a task; raises `CannotStartError` if it is the first and there can be no worker."""
-        with _signals_blocked():
+        """Let a worker do a task. Raise `CannotStartError` if it is the first and no worker starts."""
+        with _block_signals():
             if not self._processes:
                 self._start()
-            return self._threads.submit(self._done, task)
+            return self._threads.submit(self._do_task, task)
 
-    def run_batch(self, share: TaskBatch[Any]) -> list[Any]:
-        """Have each worker do a part of a share; return what comes of them, as `run_parallel`."""
-        from multiprocessing.connection import wait
-
-        with _signals_blocked():
-            self._start()
-        results: list[Any] = []
-        working = list(self._pipes)
-        for pipe in working:
-            _tell(pipe, SHARE)
-        progress: dict[Connection, tuple[int, int]] = {}
-        tasks = iter(share)
-        upcoming = next(tasks, None)
-        while working:
-            ready: list[Any] = wait(working, WORKER_POLL_SECONDS)
-            for pipe in ready:
-                kind, content = _answer(pipe)
-                if kind == NEXT:
-                    _tell(pipe, upcoming)
-                    upcoming = next(tasks, None)
-                elif kind == ENOUGH:
-                    share.cancel_remaining()
-                    upcoming = None
-                elif kind == READ:
-                    progress[pipe] = content
-                    share.report_progress_so_far(*map(sum, zip(*progress.values(), strict=True)))
-                else:
-                    results.append(content)
-                    working.remove(pipe)
-            if not ready:
-                self.require_alive()
-        return results
+    def _do_task(self, task: object) -> Any:  # noqa: ANN401 - the result of the function
+        """Send a task to an idle worker, and return its result. Runs in a thread."""
+        pipe = self._idle_pipes.get()
+        try:
+            _send_task(pipe, (task,))
+            _, result = _receive(pipe)
+        finally:
+            self._idle_pipes.put(pipe)
+        return result
 
     def wait_for_result(self, future: Future[Result]) -> Result:
-        """Return what came of a task, once it is done; raise what the function raised."""
+        """Wait for a task. Return its result, or raise the exception of the function."""
         from concurrent.futures import wait
 
         while not wait((future,), WORKER_POLL_SECONDS).done:
             self.require_alive()
         return future.result()
 
+    def run_batch(self, batch: TaskBatch[Any]) -> list[Any]:
+        """Divide a batch among all workers. Return their results, as `run_parallel` does."""
+        from multiprocessing.connection import wait
+
+        with _block_signals():
+            self._start()
+        results: list[Any] = []
+        busy_pipes = list(self._pipes)
+        for pipe in busy_pipes:
+            _send_task(pipe, BATCH_TASK)
+        progress: dict[Connection, tuple[int, int]] = {}
+        tasks = iter(batch)
+        next_task = next(tasks, None)
+        while busy_pipes:
+            ready_pipes: list[Any] = wait(busy_pipes, WORKER_POLL_SECONDS)
+            for pipe in ready_pipes:
+                kind, content = _receive(pipe)
+                if kind == NEXT_TASK:
+                    _send_task(pipe, next_task)
+                    next_task = next(tasks, None)
+                elif kind == CANCEL:
+                    batch.cancel_remaining()
+                    next_task = None
+                elif kind == PROGRESS:
+                    progress[pipe] = content
+                    n_documents, n_bytes = map(sum, zip(*progress.values(), strict=True))
+                    batch.report_progress_so_far(n_documents, n_bytes)
+                else:
+                    results.append(content)
+                    busy_pipes.remove(pipe)
+            if not ready_pipes:
+                self.require_alive()
+        return results
+
     def require_alive(self) -> None:
         """Raise `WorkerError` if a worker has ended."""
         if not all(process.is_alive() for process in self._processes):
-            raise _worker_ended()
+            raise _create_worker_error()
 
     def _start(self) -> None:
+        """Start all workers. Raise `CannotStartError` if a process or pipe cannot be created."""
         import multiprocessing
 
         try:
             context: Any = multiprocessing.get_context("fork")
-            if not self._forked:
+            if not self._uses_fork:
                 from joblib.externals.loky.backend import get_context
 
-                context = get_context(
-                    "loky"
-                )  # as spawn, but the program's main module is not imported
+                # Like spawn, but without importing the main module of the program.
+                context = get_context("loky")
             for _ in range(self._n):
-                ours, theirs = multiprocessing.Pipe()
-                self._pipes.append(ours)
+                own_end, worker_end = multiprocessing.Pipe()
+                self._pipes.append(own_end)
                 process = context.Process(
-                    target=_work, args=(os.getpid(), theirs, self._function), daemon=True
+                    target=_work, args=(os.getpid(), worker_end, self._function), daemon=True
                 )
                 process.start()
-                theirs.close()  # before the next worker is forked, so that nobody else has it
+                # Close it before the next worker is forked, so that only this worker has it.
+                worker_end.close()
                 self._processes.append(process)
-                self._idle.put(ours)
+                self._idle_pipes.put(own_end)
         except (ImportError, NotImplementedError, OSError):  # no more processes or files
             self.kill()
             raise CannotStartError from None
 
-    def _done(self, task: object) -> Any:  # noqa: ANN401 - what the function returns
-        pipe = self._idle.get()
-        try:
-            _tell(pipe, (task,))
-            _, result = _answer(pipe)
-        finally:
-            self._idle.put(pipe)
-        return result
-
     def kill(self) -> None:
-        """End the workers, whatever they do; return when they are gone."""
-        with _signals_blocked():
+        """Kill the workers, and wait until they have ended."""
+        with _block_signals():
             for process in self._processes:
                 if process.exitcode is None and process.pid is not None:
                     with suppress(ProcessLookupError):
@@ -424,7 +450,7 @@ class Workers:
             self._release()
 
     def _release(self) -> None:
-        """Let go of workers that end, of threads and of pipes."""
+        """Wait for workers that are ending, and close threads and pipes."""
         for process in self._processes:
             process.join()
         self._threads.shutdown(cancel_futures=True)
