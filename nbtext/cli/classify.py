@@ -112,12 +112,14 @@ def command(
 ) -> int | None:
     """Print the most probable class of each document and its probability.
 
-    There is exactly one record per document, in the order of the input. CORPUS is any number of files and directories, or - for one document on
-    standard input. Documents are read like those of training unless options say otherwise. If there is no answer, the class is empty and the
-    third column, in csv the last, gives the reason: impossible, empty, no-known-terms, low-probability, low-precision, no-label, empty-set, atypical, or an error.
+    There is exactly one record per document, in the order of the input. CORPUS is any number of
+    files and directories, or - for one document on standard input. Documents are read like those of
+    training unless options say otherwise. If there is no answer, the class is empty and the third
+    column, in csv the last, gives the reason: impossible, empty, no-known-terms, low-probability,
+    low-precision, no-label, empty-set, atypical, or an error.
 
-    With --coverage the label lists the classes of the set, most probable first, separated by |. The probability is that of the first. JSON lines
-    have the set as labels.
+    With --coverage the label lists the classes of the set, most probable first, separated by |. The
+    probability is that of the first. JSON lines have the set as labels.
 
     \b
     Examples:
@@ -163,7 +165,7 @@ def command(
         columns = _list_kept_columns(options.keep, documents.paths[0], reading, options.output)
     is_immediate = options.lines and not options.batch
     output = options.output or _choose_output(options, columns, is_immediate=is_immediate)
-    # Progress is drawn on the terminal, unless predictions are printed there while documents are read.
+    # Progress is drawn unless predictions are printed on the terminal while documents are read.
     has_progress = output == "table" or not sys.stdout.isatty()
     escape_cell = shared_options.make_cell_formatter(output, is_excel_safe=options.excel_safe)
     source = CommandCorpus(

@@ -38,9 +38,10 @@ class CompareOptions:
 def command(options: CompareOptions, documents: DocumentOptions) -> int | None:
     """Compare how well the models A and B answer documents whose classes are known.
 
-    The output shows which model answers better, whether the difference may be chance, and how many answers changed. CORPUS is laid out like
-    a training corpus, and read like that of A unless options say otherwise. Differences are B minus A. McNemar's exact test judges the
-    accuracy; the other differences have 95 % intervals of the paired bootstrap.
+    The output shows which model answers better, whether the difference may be chance, and how many
+    answers changed. CORPUS is laid out like a training corpus, and read like that of A unless
+    options say otherwise. Differences are B minus A. McNemar's exact test judges the accuracy; the
+    other differences have 95 % intervals of the paired bootstrap.
 
     \b
     Examples:

@@ -101,8 +101,9 @@ def command(
 ) -> int | None:
     """Divide a corpus into folds, judge each by a model of the others, and print how good the answers are.
 
-    Documents are counted once. Everything that training chooses, such as terms and smoothing, is chosen again for each fold, from the other
-    folds. The classes are spread evenly over the folds, unless --group-column or --time-column divide the corpus. No model is written.
+    Documents are counted once. Everything that training chooses, such as terms and smoothing, is
+    chosen again for each fold, from the other folds. The classes are spread evenly over the folds,
+    unless --group-column or --time-column divide the corpus. No model is written.
 
     \b
     Examples:

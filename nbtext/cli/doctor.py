@@ -28,13 +28,16 @@ class DoctorOptions:
 def command(options: DoctorOptions) -> None:
     """Check the installation and the model, or with CORPUS a corpus, and print what to do about each problem.
 
-    A corpus is read as training would read it. Warnings are those of training, and of repeated texts, texts under several labels, classes of fewer than 5
-    documents, mail or HTML read as text, and another language than --language.
+    A corpus is read as training would read it. Warnings are those of training, and of repeated
+    texts, texts under several labels, classes of fewer than 5 documents, mail or HTML read as text,
+    and another language than --language.
 
-    Otherwise the command checks versions, optional parts, the model file, its folder and its lock. Nothing is changed.
+    Otherwise the command checks versions, optional parts, the model file, its folder and its lock.
+    Nothing is changed.
 
-    The exit status is that of the first problem that commands would meet: 3 for the model, 4 for its folder, 5 for its lock. It is 0 if there are
-    only warnings. A model that does not exist yet is a warning, unless --model or $NBTEXT_MODEL names one.
+    The exit status is that of the first problem that commands would meet: 3 for the model, 4 for
+    its folder, 5 for its lock. It is 0 if there are only warnings. A model that does not exist yet
+    is a warning, unless --model or $NBTEXT_MODEL names one.
 
     \b
     Examples:

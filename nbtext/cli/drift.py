@@ -52,14 +52,17 @@ class DriftOptions:
 def command(options: DriftOptions) -> int:
     """Show how far the documents in a log of nbtext classify --drift are from those of training.
 
-    The share of unknown tokens, the log-likelihood per token and the length of documents are compared with left-out training documents by their
-    means, in standard deviations of training documents. For answers the distance is the share that differs. A distance does not grow with the
-    number of documents. A star marks a distance beyond chance; with many documents a small one has it too. Gates compare distances.
+    The share of unknown tokens, the log-likelihood per token and the length of documents are
+    compared with left-out training documents by their means, in standard deviations of training
+    documents. For answers the distance is the share that differs. A distance does not grow with the
+    number of documents. A star marks a distance beyond chance; with many documents a small one has
+    it too. Gates compare distances.
 
-    A run of a few documents may be far away by chance alone. --last N treats the last N runs as one, as if their documents had been classified
-    together, and --since those since a date; jsonl is then one line. Only runs of the newest run's model file count then. Each run is
-    compared with the training of the model that the file held at that time. Runs without documents are ignored. A line that cannot be
-    read is reported and skipped, and the exit status is 1.
+    A run of a few documents may be far away by chance alone. --last N treats the last N runs as
+    one, as if their documents had been classified together, and --since those since a date; jsonl
+    is then one line. Only runs of the newest run's model file count then. Each run is compared with
+    the training of the model that the file held at that time. Runs without documents are ignored. A
+    line that cannot be read is reported and skipped, and the exit status is 1.
 
     \b
     Examples:

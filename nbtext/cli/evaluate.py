@@ -63,19 +63,23 @@ def command(
 ) -> int | None:
     """Classify documents whose classes are known and print how good the answers are.
 
-    CORPUS is laid out like a training corpus. Labels unknown to the model count as mistakes and are reported. A document without an answer
-    (--min-probability, --min-precision, --costs) lowers accuracy and recall, not precision. Intervals hold 95 %. With --costs and two classes the table shows the
-    likelihood ratio from which the first class is the answer. --coverage adds how often sets of classes hold the true one and how large they
-    are (gates: set_coverage, set_size), --min-precision the precision of the surest answers, by share answered.
+    CORPUS is laid out like a training corpus. Labels unknown to the model count as mistakes and are
+    reported. A document without an answer (--min-probability, --min-precision, --costs) lowers
+    accuracy and recall, not precision. Intervals hold 95 %. With --costs and two classes the table
+    shows the likelihood ratio from which the first class is the answer. --coverage adds how often
+    sets of classes hold the true one and how large they are (gates: set_coverage, set_size),
+    --min-precision the precision of the surest answers, by share answered.
 
-    If documents have several labels, the accuracy is the share of those that got exactly their labels, and precision, recall and F1 are those of each label
-    against the rest. Log loss and Brier score are sums over labels; the calibration error is that of the most probable label.
+    If documents have several labels, the accuracy is the share of those that got exactly their
+    labels, and precision, recall and F1 are those of each label against the rest. Log loss and
+    Brier score are sums over labels; the calibration error is that of the most probable label.
 
-    A text that the model was trained on is no test of it. A warning reports such texts, as far as the model's sample of its training documents
-    shows; --training checks all of them, and reports texts with the same words, each as often, in capitals or not.
+    A text that the model was trained on is no test of it. A warning reports such texts, as far as
+    the model's sample of its training documents shows; --training checks all of them, and reports
+    texts with the same words, each as often, in capitals or not.
 
-    A line of --errors has id, truth, answer, probability, and the terms that speak most for the answer against the true class, each with its
-    contribution in nats.
+    A line of --errors has id, truth, answer, probability, and the terms that speak most for the
+    answer against the true class, each with its contribution in nats.
 
     \b
     Examples:

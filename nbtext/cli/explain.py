@@ -48,28 +48,36 @@ class ExplainOptions:
 def command(documents: QueryDocumentOptions, options: ExplainOptions) -> None:
     """Print the answer to each document and what each of its words contributed to it, or what would change it.
 
-    Contributions are parts of the log odds of the answer over another class, in nats. Documents are read as classify reads them.
+    Contributions are parts of the log odds of the answer over another class, in nats. Documents are
+    read as classify reads them.
 
-    The log odds are a sum: what the classes have without any word (the class prior; for bernoulli also the absence of every term), the words,
-    and the attributes besides the text. An n-gram is shared equally by its words; a character n-gram belongs to its word; a term that occurs
-    several times is shared equally by its occurrences. Words that do not count have 0 and the reason.
+    The log odds are a sum: what the classes have without any word (the class prior; for bernoulli
+    also the absence of every term), the words, and the attributes besides the text. An n-gram is
+    shared equally by its words; a character n-gram belongs to its word; a term that occurs several
+    times is shared equally by its occurrences. Words that do not count have 0 and the reason.
 
-    If documents have several labels, each label of the answer is explained against the rest, the documents without it; calibration then makes probabilities
-    of the log odds of all labels together. --why-not LABEL looks for words without which LABEL is among those of the answer.
+    If documents have several labels, each label of the answer is explained against the rest, the
+    documents without it; calibration then makes probabilities of the log odds of all labels
+    together. --why-not LABEL looks for words without which LABEL is among those of the answer.
 
-    Calibration comes last and changes the probability, not the order of the classes. The scores of gaussian are no sum: a word has what the log
-    odds lose without it, and a line of its own holds the rest. If maximum likelihood finds a document impossible, table, jsonl and page name one
-    word for each class that rules it out.
+    Calibration comes last and changes the probability, not the order of the classes. The scores of
+    gaussian are no sum: a word has what the log odds lose without it, and a line of its own holds
+    the rest. If maximum likelihood finds a document impossible, table, jsonl and page name one word
+    for each class that rules it out.
 
-    TSV has a line for each part: document, answer, other class, kind (prior, word, attribute, rest, log-odds, calibrated, none), name, nats,
-    count, places, note. Places are bytes of the text in UTF-8, after reading; jsonl has that text too. On a terminal words for the answer are
-    bold on blue, words for the other class underlined on orange.
+    TSV has a line for each part: document, answer, other class, kind (prior, word, attribute, rest,
+    log-odds, calibrated, none), name, nats, count, places, note. Places are bytes of the text in
+    UTF-8, after reading; jsonl has that text too. On a terminal words for the answer are bold on
+    blue, words for the other class underlined on orange.
 
-    --why-not takes out the word that speaks most against LABEL, with all its occurrences, and scores the document again, until LABEL is the answer;
-    at most 20 words. Then it puts back each word without whose removal LABEL is the answer too. So with any one of the words back it is not, but
-    fewer words may do, and where 20 are not enough others may be. The answer is that of classify without costs and thresholds. Values besides the
-    text stay as they are. TSV has a line for each word: document, answer, LABEL, word, occurrences, the probability of LABEL without the words; or
-    without a word and with a seventh column, why there is none: answered-so, no-prior, not-enough.
+    --why-not takes out the word that speaks most against LABEL, with all its occurrences, and
+    scores the document again, until LABEL is the answer; at most 20 words. Then it puts back each
+    word without whose removal LABEL is the answer too. So with any one of the words back it is not,
+    but fewer words may do, and where 20 are not enough others may be. The answer is that of
+    classify without costs and thresholds. Values besides the text stay as they are. TSV has a line
+    for each word: document, answer, LABEL, word, occurrences, the probability of LABEL without the
+    words; or without a word and with a seventh column, why there is none: answered-so, no-prior,
+    not-enough.
 
     \b
     Examples:

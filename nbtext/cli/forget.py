@@ -37,10 +37,11 @@ def command(
 ) -> None:
     """Remove the documents of a corpus from a model, labelled as they were learnt.
 
-    The counts are then exactly those of the other documents, and the sample of documents loses them too. Terms and classes without documents disappear.
-    If a document was never learnt, the command names it and forgets nothing. For a model with no more documents than its sample holds (4,096)
-    this is certain; for a larger model it is found only if a count would fall below zero. A document that was learnt twice must be forgotten
-    twice.
+    The counts are then exactly those of the other documents, and the sample of documents loses them
+    too. Terms and classes without documents disappear. If a document was never learnt, the command
+    names it and forgets nothing. For a model with no more documents than its sample holds (4,096)
+    this is certain; for a larger model it is found only if a count would fall below zero. A
+    document that was learnt twice must be forgotten twice.
 
     The ledger of nbtext update --once is changed as well.
 

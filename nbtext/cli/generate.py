@@ -46,10 +46,11 @@ class GenerateOptions:
 def command(options: GenerateOptions) -> None:
     """Print random documents drawn from the model: words of the language models of the classes, not sentences, and values of its columns.
 
-    Words are printed as the model stores them, so they are stems if it was trained with a stemmer; train on them with --stemmer none --stop-words none.
-    Stop words and n-grams are not drawn. A bernoulli model tosses a coin for each word of the vocabulary.
-    Every category, count and number is drawn from its distribution in the class; in jsonl, csv and tsv they have the names that the model reads. The same
-    seed gives the same documents.
+    Words are printed as the model stores them, so they are stems if it was trained with a stemmer;
+    train on them with --stemmer none --stop-words none. Stop words and n-grams are not drawn. A
+    bernoulli model tosses a coin for each word of the vocabulary. Every category, count and number
+    is drawn from its distribution in the class; in jsonl, csv and tsv they have the names that the
+    model reads. The same seed gives the same documents.
 
     \b
     Examples:

@@ -72,15 +72,18 @@ class InspectOptions:
 def command(options: InspectOptions) -> None:
     """Print what a model contains: classes, documents, tokens, vocabulary, settings, and the top terms of each class.
 
-    --criteria, --term, --class, --thresholds and --perplexity show something else instead; the JSON object has it in addition. Options of reading
-    apply to the documents of --perplexity.
+    --criteria, --term, --class, --thresholds and --perplexity show something else instead; the JSON
+    object has it in addition. Options of reading apply to the documents of --perplexity.
 
-    --criteria has a row for the class prior, the text, each column beside it, and the whole. It compares the model with other pseudo-counts, and with one
-    distribution for all classes, by p(m | data) and Bayes factors, in the words of Kass and Raftery (1995).
+    --criteria has a row for the class prior, the text, each column beside it, and the whole. It
+    compares the model with other pseudo-counts, and with one distribution for all classes, by p(m |
+    data) and Bayes factors, in the words of Kass and Raftery (1995).
 
-    Probabilities of terms are those that the classifier scores by; for complement, gaussian, logistic and average they are those of the language
-    models. Credible intervals hold a probability with 95 % of its posterior. --class shows the most probable terms, those most above their
-    probability in the whole corpus (lift), and those that say most about the class (mutual information).
+    Probabilities of terms are those that the classifier scores by; for complement, gaussian,
+    logistic and average they are those of the language models. Credible intervals hold a
+    probability with 95 % of its posterior. --class shows the most probable terms, those most above
+    their probability in the whole corpus (lift), and those that say most about the class (mutual
+    information).
 
     \b
     Examples:

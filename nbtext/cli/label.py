@@ -100,13 +100,17 @@ class LabelOptions:
 def command(options: LabelOptions, documents: DocumentOptions) -> None:
     """Sort documents without labels into classes; nbtext train reads the result.
 
-    CORPUS is the pool, in any format. Labels in it are ignored, except with --review. A terminal shows the most informative document first: number keys answer, n names a new class, and the last line shows the other keys. Words for the most probable class are bold on blue, words for the second
-    one underlined on orange. Without a terminal, --suggest prints documents and --take adds the labels of the rows, filled in by an editor or a program.
+    CORPUS is the pool, in any format. Labels in it are ignored, except with --review. A terminal
+    shows the most informative document first: number keys answer, n names a new class, and the last
+    line shows the other keys. Words for the most probable class are bold on blue, words for the
+    second one underlined on orange. Without a terminal, --suggest prints documents and --take adds
+    the labels of the rows, filled in by an editor or a program.
 
-    With --label-separator a document may have several labels: keys switch them on and off, and Enter stores those that are on. Later sessions know it from FILE.
+    With --label-separator a document may have several labels: keys switch them on and off, and
+    Enter stores those that are on. Later sessions know it from FILE.
 
-    Each label is on the disk before the next document is shown. The file has a JSON object a line, with id, label and text. Labels of documents that
-    are not in the pool teach too.
+    Each label is on the disk before the next document is shown. The file has a JSON object a line,
+    with id, label and text. Labels of documents that are not in the pool teach too.
 
     \b
     Examples:

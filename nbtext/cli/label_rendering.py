@@ -67,8 +67,8 @@ def render_classes(
 ) -> list[str]:
     """Return at most ``max_lines`` lines with the classes, their keys and probabilities in columns.
 
-    The ``selected`` classes are marked. If it is None, the most probable class is marked. If not all
-    classes fit, marked ones are preferred, then the most probable ones.
+    The ``selected`` classes are marked. If it is None, the most probable class is marked. If not
+    all classes fit, marked ones are preferred, then the most probable ones.
     """
     if selected is None:
         most_probable = max(probabilities, key=lambda pair: pair[1], default=("", 0.0))

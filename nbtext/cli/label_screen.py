@@ -1,4 +1,4 @@
-"""The screen of `nbtext label`: it shows a document and the classes with their keys, and reads keys.
+"""The screen of `nbtext label`: it shows a document and the classes, and reads keys.
 
 The session chooses documents and stores labels (`nbtext.labelling.session`).
 """

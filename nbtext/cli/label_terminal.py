@@ -110,7 +110,8 @@ class Terminal:
     def read_key(self) -> str:
         """Wait for a key, and return its character or its name.
 
-        Return ``resized`` if the screen must be drawn again, and ``closed`` if the terminal is gone.
+        Return ``resized`` if the screen must be drawn again, and ``closed`` if the terminal is
+        gone.
         """
         while True:
             if self._is_resized:

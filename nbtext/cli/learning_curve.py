@@ -54,10 +54,12 @@ def command(
 ) -> None:
     """Show how accuracy grows with the number of training documents, and forecast it for more.
 
-    Models are trained on growing parts of a corpus and judged on held-out documents. The last column is the accuracy on the training documents
-    themselves; if it is far above that on held-out documents, the models overfit. The forecast is an inverse power law, error = a + b / n^c,
-    fitted to the curve. It assumes that new documents are like these, with labels as good, and that the curve goes on as it began; its interval covers
-    random draws and the misfit of the law, no more. If the curve is too short or too noisy there is no forecast. No model is written.
+    Models are trained on growing parts of a corpus and judged on held-out documents. The last
+    column is the accuracy on the training documents themselves; if it is far above that on held-out
+    documents, the models overfit. The forecast is an inverse power law, error = a + b / n^c, fitted
+    to the curve. It assumes that new documents are like these, with labels as good, and that the
+    curve goes on as it began; its interval covers random draws and the misfit of the law, no more.
+    If the curve is too short or too noisy there is no forecast. No model is written.
 
     \b
     Examples:

@@ -30,7 +30,8 @@ def filter_message(
 ) -> None:
     """Copy the message on standard input, marked with its prediction.
 
-    If anything fails, copy the message whole, marked with the reason ``error``, and raise what failed.
+    If anything fails, copy the message whole, marked with the reason ``error``, and raise what
+    failed.
     """
     source = get_standard_input()
     start = source.read(MAX_HEAD_BYTES)

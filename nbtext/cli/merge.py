@@ -31,8 +31,9 @@ class MergeOptions:
 def command(options: MergeOptions, writing: WritingOptions) -> None:
     """Write the model that training on the documents of all these models makes.
 
-    The models must count alike: the same language, stop words, stemmer, n-grams, attributes and size of sample. All other settings are those of
-    the first model. A document that two of them have learnt counts twice. The ledgers of nbtext train --once are joined too. Of pruned models
+    The models must count alike: the same language, stop words, stemmer, n-grams, attributes and
+    size of sample. All other settings are those of the first model. A document that two of them
+    have learnt counts twice. The ledgers of nbtext train --once are joined too. Of pruned models
     only the terms remain that all of them have.
 
     \b

@@ -29,12 +29,15 @@ class PrevalenceOptions:
 def command(documents: DocumentOptions, options: PrevalenceOptions, running: JobOptions) -> None:
     """Estimate how many of the documents are of each class, with 95 % intervals.
 
-    Counting the answers of classify leans towards the shares of training, because mistakes do not cancel out. Here the shares are those under which the
-    documents are most likely, given what the model says of training documents that it was not trained on. The intervals are for the shares among
-    these documents. They cover what the texts leave open, and that the model knows classes from a sample only.
+    Counting the answers of classify leans towards the shares of training, because mistakes do not
+    cancel out. Here the shares are those under which the documents are most likely, given what the
+    model says of training documents that it was not trained on. The intervals are for the shares
+    among these documents. They cover what the texts leave open, and that the model knows classes
+    from a sample only.
 
-    This holds if the documents of each class are like those of training and only the shares differ. There is a warning if the documents are unlike
-    those of training in other ways too. CORPUS is read as nbtext classify reads it.
+    This holds if the documents of each class are like those of training and only the shares differ.
+    There is a warning if the documents are unlike those of training in other ways too. CORPUS is
+    read as nbtext classify reads it.
 
     \b
     Examples:

@@ -20,11 +20,13 @@ class PromoteOptions:
 def command(options: PromoteOptions, writing: WritingOptions) -> None:
     """Replace the model by NEW, together with its ledger if it was trained with --once. NEW is then gone, as after mv.
 
-    NEW is checked first; if it is damaged nothing happens. Other commands read the old model or the new one, never a mixture. A run that is
-    killed leaves one of them. NEW may be on another disk. Permissions of the model are kept, and symbolic links are
-    followed. There need not be a model yet.
+    NEW is checked first; if it is damaged nothing happens. Other commands read the old model or the
+    new one, never a mixture. A run that is killed leaves one of them. NEW may be on another disk.
+    Permissions of the model are kept, and symbolic links are followed. There need not be a model
+    yet.
 
-    A NEW without a ledger is refused if the model has one, because nothing would then record what was learnt.
+    A NEW without a ledger is refused if the model has one, because nothing would then record what
+    was learnt.
 
     \b
     Examples:

@@ -37,11 +37,13 @@ class PruneOptions:
 def command(options: PruneOptions, writing: WritingOptions) -> None:
     """Remove rare or common terms from a model permanently, which makes the file smaller.
 
-    From then on the vocabulary is closed: nbtext update counts only the terms that are left, so new words stay unknown, and documents that were
-    learnt before can still be forgotten. The model is no longer the one that training on all documents makes; train again to have new terms.
-    Terms that belong to an n-gram which is kept are kept, and so are categories.
+    From then on the vocabulary is closed: nbtext update counts only the terms that are left, so new
+    words stay unknown, and documents that were learnt before can still be forgotten. The model is
+    no longer the one that training on all documents makes; train again to have new terms. Terms
+    that belong to an n-gram which is kept are kept, and so are categories.
 
-    To ignore terms without removing them, train with --min-df or --max-df; they are chosen again after each update.
+    To ignore terms without removing them, train with --min-df or --max-df; they are chosen again
+    after each update.
 
     \b
     Examples:

@@ -22,8 +22,9 @@ class RelabelOptions:
 def command(options: RelabelOptions, writing: WritingOptions) -> None:
     """Rename the class OLD to NEW. If there is a class NEW already, the two become one; not where a document may have both.
 
-    The result is the model that training on a corpus with these labels makes. If class probabilities were given, the weight of OLD is added to that of NEW.
-    The ledger of the model is changed as well. A file of costs names classes too; change it yourself.
+    The result is the model that training on a corpus with these labels makes. If class
+    probabilities were given, the weight of OLD is added to that of NEW. The ledger of the model is
+    changed as well. A file of costs names classes too; change it yourself.
 
     \b
     Examples:

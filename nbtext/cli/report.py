@@ -41,8 +41,8 @@ class ReportOptions:
 def command(documents: DocumentOptions, options: ReportOptions) -> None:
     """Judge the model on documents whose classes are known and write a page: how good it is, where it errs and why.
 
-    The page is one file of HTML that any browser opens, without network or scripts, and that can be printed. It quotes parts of the documents
-    with the surest mistakes.
+    The page is one file of HTML that any browser opens, without network or scripts, and that can be
+    printed. It quotes parts of the documents with the surest mistakes.
 
     \b
     Examples:

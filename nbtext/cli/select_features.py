@@ -30,9 +30,10 @@ class SelectFeaturesOptions:
 def command(options: SelectFeaturesOptions) -> None:
     """Print the terms that say most about the class, best first, each with the class it speaks for.
 
-    Categories are terms too. Scores are in nats, except those of chi2. mutual-information comes from the language models; presence and chi2
-    from how many documents of each class contain the term; log-odds compares the class with all others. A model trained with --set surface-forms=true has
-    one more column, the most frequent word of the term.
+    Categories are terms too. Scores are in nats, except those of chi2. mutual-information comes
+    from the language models; presence and chi2 from how many documents of each class contain the
+    term; log-odds compares the class with all others. A model trained with --set surface-forms=true
+    has one more column, the most frequent word of the term.
 
     \b
     Examples:

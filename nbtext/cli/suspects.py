@@ -54,9 +54,11 @@ def command(
 ) -> None:
     """Print the documents of a labelled corpus that look more like another class, the most suspicious first.
 
-    Each document is judged by the model of all others, trained with the options of train. The log odds are those of the most probable other
-    class, the suggested one, against the label. Such a document may have a wrong label, two topics, or nothing that shows its class.
-    The only document of a class is never printed. If documents have several labels, the suggestion has one label less, or one more: the one most in doubt.
+    Each document is judged by the model of all others, trained with the options of train. The log
+    odds are those of the most probable other class, the suggested one, against the label. Such a
+    document may have a wrong label, two topics, or nothing that shows its class. The only document
+    of a class is never printed. If documents have several labels, the suggestion has one label
+    less, or one more: the one most in doubt.
 
     \b
     Examples:

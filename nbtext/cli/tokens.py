@@ -29,14 +29,17 @@ class TokensOptions:
 def command(options: TokensOptions, documents: QueryDocumentOptions) -> None:
     """Print how each word of a document becomes a term, or why it is ignored.
 
-    For each word there are its place, the word as written, the word that was analysed, its stem, the id of that term in the model, and the reason
-    if it does not count: no-letters-or-digits, too-short, too-long, encoded-line, stop-word, not-in-model or not-selected.
+    For each word there are its place, the word as written, the word that was analysed, its stem,
+    the id of that term in the model, and the reason if it does not count: no-letters-or-digits,
+    too-short, too-long, encoded-line, stop-word, not-in-model or not-selected.
 
-    With --model none words are analysed by the options given here. There are then no term ids, and no term is unknown.
+    With --model none words are analysed by the options given here. There are then no term ids, and
+    no term is unknown.
 
-    Documents are read like those of training unless options say otherwise. Places are bytes of the text in UTF-8, after reading; fields follow it
-    as lines. N-grams are listed with their first word; in the table those that do not count are in brackets. TSV has a line for each word,
-    n-gram and character n-gram: document, start, end, kind, form, word, term, term id, dropped.
+    Documents are read like those of training unless options say otherwise. Places are bytes of the
+    text in UTF-8, after reading; fields follow it as lines. N-grams are listed with their first
+    word; in the table those that do not count are in brackets. TSV has a line for each word, n-gram
+    and character n-gram: document, start, end, kind, form, word, term, term id, dropped.
 
     \b
     Examples:

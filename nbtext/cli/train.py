@@ -50,8 +50,9 @@ def command(
 ) -> None:
     """Learn the classes of labelled documents and write a model.
 
-    CORPUS is a directory with one sub-directory per class, a table, or another layout of --format. Several are read as one corpus. The new model
-    replaces the old one when it is complete; if anything fails, the old one stays.
+    CORPUS is a directory with one sub-directory per class, a table, or another layout of --format.
+    Several are read as one corpus. The new model replaces the old one when it is complete; if
+    anything fails, the old one stays.
 
     \b
     Examples:

@@ -88,9 +88,11 @@ def command(
 ) -> None:
     """Try settings, print how good each is, and write the model that `nbtext train` makes with the best.
 
-    Without --try it tries settings that are known to be good for 60 seconds: all on a sample of the documents, and the better ones on more and more of
-    them. The default is always tried, and is kept unless another setting is significantly better. The figures of the best setting are a little too good,
-    because it was chosen by them; the output also has a figure that is not. Ctrl-C prints what was tried so far and writes no model.
+    Without --try it tries settings that are known to be good for 60 seconds: all on a sample of the
+    documents, and the better ones on more and more of them. The default is always tried, and is
+    kept unless another setting is significantly better. The figures of the best setting are a
+    little too good, because it was chosen by them; the output also has a figure that is not. Ctrl-C
+    prints what was tried so far and writes no model.
 
     \b
     Examples:

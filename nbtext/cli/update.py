@@ -57,13 +57,16 @@ def command(
 ) -> None:
     """Add the documents of a corpus to a model, new classes and new terms included.
 
-    The result is the model that training on all documents at once makes, byte for byte. Documents are read and counted like those of training.
-    A model that does not follow from counts alone (logistic, gaussian, --weighting tfidf) cannot be updated.
+    The result is the model that training on all documents at once makes, byte for byte. Documents
+    are read and counted like those of training. A model that does not follow from counts alone
+    (logistic, gaussian, --weighting tfidf) cannot be updated.
 
-    Without --once a document that is learnt twice counts twice, as in training. With --once the model file has a ledger of what was learnt with --once,
-    by nbtext train --once or here. Equal texts are one document. The ledger holds no copy of them.
+    Without --once a document that is learnt twice counts twice, as in training. With --once the
+    model file has a ledger of what was learnt with --once, by nbtext train --once or here. Equal
+    texts are one document. The ledger holds no copy of them.
 
-    Documents are counted before the model is locked. classify and other commands that read the model never wait.
+    Documents are counted before the model is locked. classify and other commands that read the
+    model never wait.
 
     \b
     Examples:
@@ -114,7 +117,7 @@ def command(
 
 
 def _report_ledger(result: UpdateResult, counted: DocumentBatch | CountedCorpus) -> None:
-    """Report what ``--once`` added, or that the ledger does not contain what was added without it."""
+    """Report the changes of ``--once``, or warn if the ledger lacks the added documents."""
     ledger_update = result.ledger_update
     if ledger_update is not None:
         if not result.had_ledger:

@@ -5,8 +5,8 @@ term j of document d adds x_jd (w_ja − w_jb) to the log odds of class a over c
 shared equally among its n words. A character n-gram belongs to its word. A term that occurs several
 times is shared equally among its occurrences.
 
-For other classifiers (Gaussian classes), each word is removed on its own, and the differences do not
-add up to the log odds.
+For other classifiers (Gaussian classes), each word is removed on its own, and the differences do
+not add up to the log odds.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def compute_term_contributions(
 
     ``answers`` and ``rivals`` are class indices, shape (n_docs,). The contributions, of all
     occurrences of a term together, have shape (n_entries,) and are in nats, before any calibration.
-    Together with the bias, they sum to the difference of the scores. They are nan where a term makes
-    both classes impossible. Return None if scores are not sums over terms.
+    Together with the bias, they sum to the difference of the scores. They are nan where a term
+    makes both classes impossible. Return None if scores are not sums over terms.
     """
     additive = get_additive_classifier(classifier)
     if additive is None:
@@ -130,8 +130,8 @@ def compute_word_contributions(
     """Return what words add to the score of the first class of ``pair`` over the second.
 
     ``matrix`` contains only this document. Return the contributions, shape (n_words,), the
-    difference of the scores without any word, and True if the contributions are exact. If scores are
-    not sums over terms, a contribution is what is lost when the word is removed.
+    difference of the scores without any word, and True if the contributions are exact. If scores
+    are not sums over terms, a contribution is what is lost when the word is removed.
     """
     classifier = model.text_classifier
     answer, rival = pair
@@ -151,7 +151,7 @@ def compute_word_contributions(
 def _remove_each_word(
     model: FittedModel, words: LocatedWords, matrix: DocumentTermMatrix, pair: tuple[int, int]
 ) -> Floats:
-    """Return by how much the log odds of the pair fall without each word, in nats, shape (n_words,).
+    """Return the fall of the pair's log odds without each word, in nats, shape (n_words,).
 
     All occurrences of a surface word are removed together, with their n-grams, and share the
     difference equally.

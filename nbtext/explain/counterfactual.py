@@ -1,11 +1,11 @@
 """Counterfactual explanations: words whose removal makes the model predict a wanted label.
 
-1. Remove the word that adds most against the label, with all its occurrences, and score the document
-   again, until the label is predicted. Remove at most `MAX_REMOVED_WORDS` words. What a word adds is
-   its part of the log odds of the leading class over the label (`nbtext.explain.contributions`). The
-   first of equal words is removed.
-2. Put back a word without whose removal the label is predicted too, starting with the last one, until
-   no such word is left.
+1. Remove the word that adds most against the label, with all its occurrences, and score the
+   document again, until the label is predicted. Remove at most `MAX_REMOVED_WORDS` words. What a
+   word adds is its part of the log odds of the leading class over the label
+   (`nbtext.explain.contributions`). The first of equal words is removed.
+2. Put back a word without whose removal the label is predicted too, starting with the last one,
+   until no such word is left.
 
 So removing these words is sufficient, and each of them is necessary: with any one of them back, the
 label is not predicted. A smaller set of words may exist, also if none is found.

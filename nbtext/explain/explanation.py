@@ -1,9 +1,9 @@
 """Explanations of predictions: what each word adds to the log odds over another class.
 
-With score s_k of class k, the log odds s_a − s_b before calibration are the difference of the priors
-plus the contributions of words and attributes (`nbtext.explain.contributions`). If these do not add
-up, the explanation has a remainder. If maximum likelihood makes a document impossible in every class,
-the explanation is one cause for each class.
+With score s_k of class k, the log odds s_a − s_b before calibration are the difference of the
+priors plus the contributions of words and attributes (`nbtext.explain.contributions`). If these do
+not add up, the explanation has a remainder. If maximum likelihood makes a document impossible in
+every class, the explanation is one cause for each class.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class _CalibrationSteps:
     It differs from the scores only for complement naive Bayes.
     """
     temperature: float | None
-    """Divisor of ``on_scale``. None for multi-label documents, whose labels are calibrated jointly."""
+    """Divisor of ``on_scale``. None for multi-label documents: labels are calibrated jointly."""
     log_odds: float
     """log p(answer | d) − log p(against | d), after calibration."""
 
@@ -178,8 +178,9 @@ class Explainer:
     def explain(self, documents: Iterable[Document]) -> Iterator[ExplainedDocument]:
         """Yield one explanation per document, in order.
 
-        For multi-label documents, yield one for each predicted label, compared with the rest. If the
-        compared class is itself the prediction, it is compared with its runner-up or with the rest.
+        For multi-label documents, yield one for each predicted label, compared with the rest. If
+        the compared class is itself the prediction, it is compared with its runner-up or with the
+        rest.
         """
         for block in score_documents(self._model, documents):
             answers = block.posterior.decide(DecisionRule()).predictions
@@ -258,8 +259,8 @@ class Explainer:
         word_nats = [word.nats for word in words]
         parts = [prior, *word_nats, *(attribute.nats for attribute in attributes)]
         if scores[rival] == -inf and not any(map(isinf, parts)):
-            # A term that the document lacks makes the other class impossible. This happens only with
-            # Bernoulli without smoothing.
+            # A term that the document lacks makes the other class impossible. This happens only
+            # with Bernoulli without smoothing.
             prior = inf
             parts[0] = inf
         remainder = None

@@ -85,7 +85,7 @@ class Misclassification:
     A term that makes the true class impossible has inf nats. Empty if scores are not sums of terms.
     """
     against: str | None = field(default=None, metadata=JSON_UNLESS_EMPTY)
-    """The runner-up, with which the terms are compared if the model does not know the true label."""
+    """The runner-up, which replaces the true label if the model does not have that one."""
 
 
 class ExcerptFinder:
@@ -98,9 +98,9 @@ class ExcerptFinder:
     def find_excerpt(self, document: Document, answer: int, rival: int) -> tuple[ExcerptPiece, ...]:
         """Return about `MAX_EXCERPT_BYTES` of text and fields, and then the attributes.
 
-        The excerpt is where the words add most to class ``answer`` over class ``rival``. White space
-        is reduced to single spaces. Words have 0 nats if both classes are impossible, or if scores
-        are not sums over terms.
+        The excerpt is where the words add most to class ``answer`` over class ``rival``. White
+        space is reduced to single spaces. Words have 0 nats if both classes are impossible, or if
+        scores are not sums over terms.
         """
         text = _squeeze(document.text)
         fields = [(name, _squeeze(content)) for name, content in document.fields]

@@ -1,8 +1,11 @@
-"""The words of a document: where each stands, the terms and n-grams it becomes, and why it is dropped.
+"""The words of a document: their positions, their terms and n-grams, and why words are dropped.
 
-Counting (`nbtext.counts.counting`) works on whole arrays and keeps the counts only. `TokenTracer` analyses the same text one surface form after
-the other and keeps everything; a property test holds both equal. `nbtext tokens` prints its tokens; explain, why-not and excerpts take its words
-as arrays.
+Counting (`nbtext.counts.counting`) works on whole arrays and keeps only counts. `TokenTracer`
+analyses the same text one surface form at a time and keeps all details. A property test checks that
+both agree. `nbtext tokens` prints the tokens; explanations and excerpts use the words as arrays.
+
+A document has *segments*: the text, fields with words, and items of nameless fields. Surface forms
+are split into *pieces* at the ends of runs of scripts without spaces, such as Chinese.
 """
 
 from __future__ import annotations
@@ -42,8 +45,8 @@ if TYPE_CHECKING:
     from nbtext.text.surface_forms import UnspacedRuns
     from nbtext.type_names import AnyArray, Fields, Floats, Ids, Ints, Mask
 
-    _Found = tuple[str, int | None, str | None]
-    """A term, its id in the model, and why it does not count."""
+    _TermStatus = tuple[str, int | None, str | None]
+    """A term, its id in the model or None, and why it does not count or None."""
 
 # Why a word does not count.
 NO_LETTERS = "no-letters-or-digits"
@@ -52,173 +55,196 @@ TOO_LONG = "too-long"
 ENCODED_LINE = "encoded-line"
 STOP_WORD = "stop-word"
 NOT_IN_MODEL = "not-in-model"
-"""No training document holds the term."""
+"""No training document contains the term."""
 NOT_SELECTED = "not-selected"
-"""Training left the term out, as with --top or --min-df."""
+"""Training did not select the term, for example because of --top or --min-df."""
 MISSING = "missing"
 """The document has no value for an attribute."""
 
-MOST_REMEMBERED = 1 << 18
-"""Surface forms whose words are kept, so that each form is analysed once."""
+MAX_CACHED_FORMS = 1 << 18
+"""Surface forms whose words are cached, so that each form is analysed once."""
 
 SEARCH_BLOCK_BYTES = 1 << 17
-"""Bytes of a text whose surface forms are found at once; each form takes a hundred bytes meanwhile."""
+"""Bytes of a text in which surface forms are searched at once. A form takes about 100 bytes."""
 
 _SPACE = re.compile(rb"[ \n]")
-"""What stands in no surface form."""
+"""A character that no surface form contains."""
 
 _FEATURE = re.compile(rb"\S+")
 """A counted feature, ``name:count``."""
 
 _ITEM = re.compile(rb"[^ ]+")
-_AS_IT_STANDS = "\x1c"
-"""In place of the name of a field before a term: the term is an item."""
+_ITEM_PREFIX = "\x1c"
+"""Marks segments that are items. Unlike the words of a field, items have no prefix."""
 
 _APOSTROPHES = "'\u2019\uff07"
-_PART = re.compile("w(?:[wi]*w)?")
-"""A word among the kinds of characters: w letters, marks and digits, i what may stand inside a word."""
+_WORD_PATTERN = re.compile("w(?:[wi]*w)?")
+"""A word in a string of character classes: w for letters, marks and digits, i inside words only."""
 
 
 @dataclass(frozen=True, slots=True)
 class NgramTerm:
-    """A term that a document holds beside its words: an n-gram or a character n-gram."""
+    """An n-gram or character n-gram of a document."""
 
     term: str
     term_id: int | None
-    """The id in the model; None if the model does not know the term, or without a model."""
+    """The id in the model. None if the model does not have the term, or without a model."""
     dropped: str | None
-    """Why it does not count; None if it does."""
+    """Why the term does not count, or None."""
     end: int
-    """Where its last word ends, in bytes."""
+    """Byte offset of the end of its last word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word of a document, a surface form without a word, an item, a counted feature, or the value of an attribute."""
+    """A word, a surface form without a word, an item, a counted feature, or an attribute's value.
+
+    The fields are keys of the JSON output.
+    """
 
     kind: str
     """``word``, ``item``, ``feature``, ``category`` or ``number``."""
     start: int | None
     end: int | None
-    """Where the surface form stands, in bytes of the text in UTF-8, which fields follow as lines; None for the value of an attribute."""
+    """Byte offsets of the surface form. Fields follow the text as lines. None for attributes."""
     form: str
-    """As it stands in the text."""
+    """As written in the text."""
     word: str
-    """Normalised and case-folded; in a field, with its name in front, as the term."""
+    """Normalised and case-folded. Words of fields have the name of the field as prefix."""
     term: str | None
-    """The stem; None if the word has none."""
+    """The stem, or None if the word has none."""
     term_id: int | None
     dropped: str | None
+    """Why the term does not count, or None."""
     ngrams: tuple[NgramTerm, ...] = ()
-    """The n-grams that begin with this word."""
+    """The n-grams that start with this word."""
     char_ngrams: tuple[NgramTerm, ...] = ()
 
 
 class LocatedForm(NamedTuple):
-    """A word as it stands in the text or in a field, the same at all its places."""
+    """A word as written in the text or in a field, the same at all its positions."""
 
     name: str
-    """Case-folded, with the name of its field in front: forms of the same name are one surface word."""
+    """Case-folded, with the prefix of its field. Forms with the same name are one surface word."""
     n_occurrences: int
-    """Occurrences at each place: one, or the count of a counted feature."""
+    """Occurrences at each position: 1, or the count of a counted feature."""
     term_ids: tuple[int, ...]
-    """Ids of the terms that it becomes by itself, `UNKNOWN` for terms not in the vocabulary."""
+    """Ids of its terms without n-grams of several words. `UNKNOWN_TERM` if the model has none."""
     char_ngram_ids: tuple[int, ...]
-    """Ids of its character n-grams, likewise."""
+    """Ids of its character n-grams. `UNKNOWN_TERM` if the model does not have one."""
     drop_reason: str | None
-    """Why it does not count by itself; None if it does."""
+    """Why the word itself does not count, or None."""
 
 
 class LocatedWords(NamedTuple):
-    """The words of a text in order, and the occurrences of terms that they form."""
+    """The words of a text in order, and the term occurrences that they form.
+
+    An n-gram of n words has n *entries*, one for each word.
+    """
 
     starts: Ints
-    """The byte at which each word begins, shape (n_words,)."""
+    """Byte offset of the start of each word, shape (n_words,)."""
     ends: Ints
-    """The byte after its end, shape (n_words,)."""
+    """Byte offset of the end of each word, shape (n_words,)."""
     part_indices: Ints
-    """The number of the text, the field of words or the item where each word stands, shape (n_words,)."""
+    """Number of the segment that contains each word, shape (n_words,)."""
     forms: list[LocatedForm]
-    """The distinct forms, in the order in which they first occur."""
+    """The distinct forms, in the order of first occurrence."""
     form_indices: Ids
-    """The number of each word's form, shape (n_words,)."""
+    """Index of each word's form, shape (n_words,)."""
     word_indices: Ints
-    """The word of each part of an occurrence of a term, shape (n_parts,)."""
+    """The word of each entry, shape (n_entries,)."""
     term_ids: AnyArray
-    """The term, a whole number, `UNKNOWN` for one not in the vocabulary, shape (n_parts,)."""
+    """The term of each entry, or `UNKNOWN_TERM`. Integers, shape (n_entries,)."""
     weights: Floats
-    """The part of the occurrence: an n-gram belongs to its n words in equal parts. They sum to the occurrences of each term; shape (n_parts,)."""
+    """The part of the occurrence that belongs to the word: 1/n for an n-gram, shape (n_entries,).
+
+    The weights of a term sum to its number of occurrences.
+    """
 
     def group_surface_words(self) -> tuple[list[str], Ints]:
-        """Return the distinct words in the order in which they first occur, and the number of each word among them, shape (n_words,)."""
-        numbers: dict[str, int] = {}
-        name_of = np.array(
-            [numbers.setdefault(form.name, len(numbers)) for form in self.forms], np.int64
-        )
-        return list(numbers), name_of[self.form_indices]
+        """Return the distinct surface words, and the index of each word among them.
+
+        They are in the order of first occurrence. The indices have shape (n_words,).
+        """
+        indices: dict[str, int] = {}
+        form_names = [indices.setdefault(form.name, len(indices)) for form in self.forms]
+        return list(indices), np.array(form_names, np.int64)[self.form_indices]
 
     @property
     def word_counts(self) -> Ints:
-        """The occurrences of each word at its place, shape (n_words,)."""
-        return np.array([form.n_occurrences for form in self.forms], np.int64)[self.form_indices]
+        """Occurrences of each word at its position, shape (n_words,)."""
+        form_counts = np.array([form.n_occurrences for form in self.forms], np.int64)
+        return form_counts[self.form_indices]
 
-    def count_occurrences(self, chosen: Iterable[str]) -> dict[str, int]:
-        """Return how often some of the distinct words occur."""
-        names, name_of = self.group_surface_words()
-        times = np.bincount(name_of, self.word_counts).astype(np.int64).tolist()
-        of_name = dict(zip(names, times, strict=True))
-        return {name: of_name[name] for name in chosen}
+    def count_occurrences(self, names: Iterable[str]) -> dict[str, int]:
+        """Return how often some of the distinct surface words occur."""
+        all_names, name_indices = self.group_surface_words()
+        counts = np.bincount(name_indices, self.word_counts).astype(np.int64).tolist()
+        counts_by_name = dict(zip(all_names, counts, strict=True))
+        return {name: counts_by_name[name] for name in names}
 
     def to_matrix(self, empty_document: DocumentTermMatrix) -> DocumentTermMatrix:
-        """Return the document of these words as counting has it, and of what ``beside``, an empty document, has beside its text."""
-        terms, places = np.unique(self.term_ids, return_inverse=True)
-        counts = np.rint(np.bincount(places, self.weights)).astype(np.int64)
-        known = terms != UNKNOWN_TERM
-        terms = np.concatenate((terms[known], empty_document.terms))
-        counts = np.concatenate((counts[known], empty_document.counts))
+        """Return the document of these words, as counting would return it.
+
+        ``empty_document`` is the same document with an empty text: its attributes are kept.
+        """
+        term_ids, term_indices = np.unique(self.term_ids, return_inverse=True)
+        counts = np.rint(np.bincount(term_indices, self.weights)).astype(np.int64)
+        is_known = term_ids != UNKNOWN_TERM
+        terms = np.concatenate((term_ids[is_known], empty_document.terms))
         return empty_document._replace(
-            offsets=np.array([0, terms.size]), terms=terms, counts=counts
+            offsets=np.array([0, terms.size]),
+            terms=terms,
+            counts=np.concatenate((counts[is_known], empty_document.counts)),
         )
 
 
 class _Word(NamedTuple):
-    """One word of a surface form."""
+    """One analysed word of a surface form."""
 
     word: str
     term: str | None
     term_id: int | None
     dropped: str | None
-    char_ngrams: tuple[_Found, ...] = ()
+    char_ngrams: tuple[_TermStatus, ...] = ()
 
 
-class _Part(NamedTuple):
-    """The text of a document, a field of words or an item; no n-gram crosses its bounds."""
+class _Segment(NamedTuple):
+    """The text of a document, a field with words, or an item. No n-gram crosses its bounds."""
 
-    begin: int
+    start: int
     end: int
     pattern: re.Pattern[bytes]
     """The pattern of its surface forms."""
     prefix: str = ""
-    """Before the terms of a field, its name and a colon; `_AS_IT_STANDS` for an item."""
+    """Prefix of its terms: name of the field and a colon. `_ITEM_PREFIX` for an item."""
+
+
+class _Span(NamedTuple):
+    """A pair of characters of a run, or a whole piece, and its words."""
+
+    start: int
+    end: int
+    words: list[_Word]
 
 
 class _Piece(NamedTuple):
-    """A piece of a surface form: all of it, a run of a script without spaces, or what stands beside runs; places are those in the form."""
+    """A part of a surface form: all of it, a run of a script without spaces, or between runs.
 
-    begin: int
+    Offsets are bytes in the surface form.
+    """
+
+    start: int
     end: int
     is_run: bool
-    side: str | None
-    """The one of `SEGMENTATION_MARKS` whose terms it has."""
-    spans: list[tuple[int, int, list[_Word]]]
-    """Where what is analysed begins and ends, itself or the pairs of the run, and its words."""
+    segmentation: str | None
+    """`PAIRS` or `WORDS` if both are counted and the form has a run, else None."""
+    spans: list[_Span]
 
 
 class TokenTracer:
-    """Walks the words of documents as an analysis takes them, with the ids of a vocabulary if there is one.
-
-    Terms that are not in the vocabulary or not ``selected``, a mask of shape (n_terms,), are marked.
-    """
+    """Traces how an analysis turns words into terms, with ids of a vocabulary if there is one."""
 
     def __init__(
         self,
@@ -226,440 +252,515 @@ class TokenTracer:
         vocabulary: Vocabulary | None = None,
         is_selected: Mask | None = None,
     ) -> None:
+        """``is_selected``, shape (n_terms,), is the mask of terms that are not dropped."""
         settings = analysis.settings
         self._attributes = Attributes.from_settings(settings.reading)
-        self._counted = settings.reading.is_counted
-        self._sides = analysis.segmentations if settings.counts_pairs_and_words else ()
-        self._pairs = (
-            PAIRS in self._sides if self._sides else settings.unspaced != WORDS
-        ) and not self._counted
-        self._drops_lines = settings.encoded_lines == "drop" and not self._counted
+        self._is_counted = settings.reading.is_counted
+        """True if texts are features with counts."""
+        self._segmentations = analysis.segmentations if settings.counts_pairs_and_words else ()
+        self._splits_pairs = False
+        if not self._is_counted:
+            self._splits_pairs = settings.unspaced != WORDS
+            if self._segmentations:
+                self._splits_pairs = PAIRS in self._segmentations
+        self._drops_encoded_lines = settings.encoded_lines == "drop" and not self._is_counted
         self._stop_words: dict[str | None, frozenset[str]] = dict.fromkeys(
-            (None, *self._sides), frozenset(analysis.stop_list)
+            (None, *self._segmentations), frozenset(analysis.stop_list)
         )
         self._stop_words[None] = frozenset(analysis.dropped_words)
-        self._stem = {
-            side: list if self._counted else analysis.build_stemmer(side)
-            for side in self._stop_words
+        self._stemmers = {
+            segmentation: list if self._is_counted else analysis.build_stemmer(segmentation)
+            for segmentation in self._stop_words
         }
-        self._order = 1 if self._counted else settings.ngrams
-        self._sizes = (
-            range(0)
-            if settings.char_ngrams is None or self._counted
-            else parse_ngram_sizes(settings.char_ngrams)
-        )
+        self._max_ngram = 1 if self._is_counted else settings.ngrams
+        self._char_ngram_sizes = range(0)
+        if settings.char_ngrams is not None and not self._is_counted:
+            self._char_ngram_sizes = parse_ngram_sizes(settings.char_ngrams)
         self._has_model = vocabulary is not None
         self._vocabulary = vocabulary or Vocabulary.from_terms([])
-        self._selected = b"" if is_selected is None else is_selected.tobytes()
-        self._pieces = lru_cache(MOST_REMEMBERED)(self._in_pieces)
-        self._located = lru_cache(MOST_REMEMBERED)(self._words_at)
+        self._is_selected = b"" if is_selected is None else is_selected.tobytes()
+        self._get_pieces = lru_cache(MAX_CACHED_FORMS)(self._split_form)
+        self._get_form_words = lru_cache(MAX_CACHED_FORMS)(self._locate_form_words)
 
     @classmethod
     def from_model(cls, model: FittedModel) -> TokenTracer:
-        """Return the walker that finds the ids of a model's terms, and marks terms that the model does not know or did not select."""
+        """Return a tracer with the ids and the selected terms of a model."""
         return cls(model.analysis, model.statistics.vocabulary, model.parameters.selected_terms)
 
     def trace_tokens(
         self, text: bytes, fields: Fields = (), values: Sequence[str] = ()
     ) -> Iterator[Token]:
-        """Yield the tokens of a document in valid UTF-8, in order: text, fields, values of attributes."""
-        document, parts, readable = self._opened(text, fields)
-        walked = []
-        for part in parts:
-            for match in part.pattern.finditer(document, part.begin, part.end):
-                form = match.group()
-                place = match.start()
-                if readable[place]:
-                    spans = [
-                        span for piece in self._pieces(part.prefix, form) for span in piece.spans
-                    ]
-                else:
-                    spans = [
-                        (0, len(form), [_Word(form.decode().casefold(), None, None, ENCODED_LINE)])
-                    ]
-                walked += [
-                    (place + begin, place + end, part, of_span) for begin, end, of_span in spans
-                ]
-        ngrams = self._ngrams(
-            [
-                (word, end, part)
-                for _, end, part, of_span in walked
-                for word in of_span
-                if word.term is not None
-            ]
-        )
-        for begin, end, part, of_span in walked:
+        """Yield the tokens of a document in order: text, fields, attribute values.
+
+        Texts are valid UTF-8.
+        """
+        document, segments, readable = self._split_document(text, fields)
+        located = [
+            (start, end, segment, words)
+            for segment in segments
+            for start, end, words in self._iter_spans(document, segment, readable)
+        ]
+        terms = [
+            (word, end, segment)
+            for _, end, segment, words in located
+            for word in words
+            if word.term is not None
+        ]
+        ngrams = self._iter_ngrams(terms)
+        for start, end, segment, words in located:
             kind = "word"
-            if self._counted:
+            if self._is_counted:
                 kind = "feature"
-            elif part.prefix == _AS_IT_STANDS:
+            elif segment.prefix == _ITEM_PREFIX:
                 kind = "item"
-            written = document[begin:end].decode()
-            for word, term, term_id, dropped, pieces in of_span:
-                joined = () if term is None else next(ngrams)
+            form = document[start:end].decode()
+            for word in words:
                 yield Token(
                     kind,
-                    begin,
+                    start,
                     end,
-                    written,
-                    word,
-                    term,
-                    term_id,
-                    dropped,
-                    joined,
-                    tuple(NgramTerm(*piece, end) for piece in pieces),
+                    form,
+                    word.word,
+                    word.term,
+                    word.term_id,
+                    word.dropped,
+                    () if word.term is None else next(ngrams),
+                    tuple(NgramTerm(*status, end) for status in word.char_ngrams),
                 )
-        yield from self._values(values)
+        yield from self._trace_values(values)
+
+    def _iter_spans(
+        self, document: bytes, segment: _Segment, readable: bytes
+    ) -> Iterator[tuple[int, int, list[_Word]]]:
+        """Yield start, end and words of each span of a segment.
+
+        ``readable`` is the document with zeros in encoded lines, whose forms are dropped.
+        """
+        for match in segment.pattern.finditer(document, segment.start, segment.end):
+            form = match.group()
+            offset = match.start()
+            if not readable[offset]:
+                word = _Word(form.decode().casefold(), None, None, ENCODED_LINE)
+                yield offset, offset + len(form), [word]
+                continue
+            for piece in self._get_pieces(segment.prefix, form):
+                for span in piece.spans:
+                    yield offset + span.start, offset + span.end, span.words
 
     def locate_words(
         self, text: bytes, fields: Fields = (), *, splits_pairs: bool = False
     ) -> LocatedWords:
-        """Return the words of a text in valid UTF-8 and of its fields as arrays, by their places in what is shown; needs a model.
+        """Return the words of a text and its fields as arrays, in valid UTF-8. Needs a model.
 
-        Beyond ASCII a surface form may hold several words with signs between them; each of them is a word of its own here. Encoded lines
-        have no words. A run of a script without spaces is one word, whose absence leaves the others as they are; with ``pairs`` each of its pairs
-        is a word, which stands where its first character stands, the last pair where both stand.
+        A surface form with characters beyond ASCII may contain several words with signs between
+        them: here, each is a word. Encoded lines have no words. A run of a script without spaces is
+        one word, so that removing it does not change other words. With ``splits_pairs``, each pair
+        of characters is a word at the position of its first character, and the last pair has both.
         """
-        _, parts, document = self._opened(text, fields)
-        return self._with_terms(*self._located_forms(document, parts, pairs=splits_pairs))
+        _, segments, readable = self._split_document(text, fields)
+        return self._add_terms(*self._locate_forms(readable, segments, splits_pairs=splits_pairs))
 
-    def clear_words(self, located: LocatedWords, names: Collection[str]) -> LocatedWords:
-        """Return the same words, those of some names without terms: the words on both sides of them form n-grams."""
+    def clear_words(self, words: LocatedWords, names: Collection[str]) -> LocatedWords:
+        """Return the words, without the terms of the surface words in ``names``.
+
+        The words on both sides of a cleared word then form n-grams.
+        """
         forms = [
             form._replace(term_ids=(), char_ngram_ids=()) if form.name in names else form
-            for form in located.forms
+            for form in words.forms
         ]
-        return self._with_terms(
-            located.starts, located.ends, located.part_indices, located.form_indices, forms
+        return self._add_terms(
+            words.starts, words.ends, words.part_indices, words.form_indices, forms
         )
 
-    def _with_terms(
-        self, begins: Ints, ends: Ints, part_of: Ints, form_of: Ids, forms: list[LocatedForm]
+    def _add_terms(
+        self,
+        starts: Ints,
+        ends: Ints,
+        part_indices: Ints,
+        form_indices: Ids,
+        forms: list[LocatedForm],
     ) -> LocatedWords:
-        """Return words with the occurrences of terms that they form."""
-        owners, (terms,) = _gathered([form.term_ids for form in forms], form_of)
-        shares = np.ones(terms.size)
-        if self._order > 1:
-            of_terms = part_of.take(owners)
-            firsts = np.repeat(np.arange(terms.size), self._order)
-            sizes = np.tile(np.arange(1, self._order + 1), terms.size)
-            within = np.append(of_terms, -1).take(firsts + sizes - 1, mode="clip") == of_terms.take(
-                firsts
-            )
-            firsts = firsts[within]
-            sizes = sizes[within]  # of the n-grams inside their parts, in the order of `add_ngrams`
-            terms = np.repeat(self._with_ngrams(terms, of_terms), sizes)
-            owners = owners.take(compute_flat_indices(firsts, sizes))
-            shares = np.repeat(1 / sizes, sizes)
+        """Return the words together with the term occurrences that they form."""
+        words, (term_ids,) = _gather_rows([form.term_ids for form in forms], form_indices)
+        weights = np.ones(term_ids.size)
+        if self._max_ngram > 1:
+            term_parts = part_indices.take(words)
+            # One candidate for each first term and size, in the order of `add_ngrams`.
+            firsts = np.repeat(np.arange(term_ids.size), self._max_ngram)
+            sizes = np.tile(np.arange(1, self._max_ngram + 1), term_ids.size)
+            last_parts = np.append(term_parts, -1).take(firsts + sizes - 1, mode="clip")
+            is_inside = last_parts == term_parts.take(firsts)
+            firsts = firsts[is_inside]
+            sizes = sizes[is_inside]
+            term_ids = np.repeat(self._find_ngram_ids(term_ids, term_parts), sizes)
+            words = words.take(compute_flat_indices(firsts, sizes))
+            weights = np.repeat(1 / sizes, sizes)
         if any(form.char_ngram_ids for form in forms):
-            in_pieces, (pieces,) = _gathered([form.char_ngram_ids for form in forms], form_of)
-            terms = np.concatenate((terms, pieces))
-            owners = np.concatenate((owners, in_pieces))
-            shares = np.concatenate((shares, np.ones(pieces.size)))
-        located = LocatedWords(begins, ends, part_of, forms, form_of, owners, terms, shares)
-        shares *= located.word_counts.take(owners)
+            ngram_words, (char_ngram_ids,) = _gather_rows(
+                [form.char_ngram_ids for form in forms], form_indices
+            )
+            term_ids = np.concatenate((term_ids, char_ngram_ids))
+            words = np.concatenate((words, ngram_words))
+            weights = np.concatenate((weights, np.ones(char_ngram_ids.size)))
+        located = LocatedWords(
+            starts, ends, part_indices, forms, form_indices, words, term_ids, weights
+        )
+        weights *= located.word_counts.take(words)
         return located
 
-    def _located_forms(
-        self, document: bytes, parts: Sequence[_Part], *, pairs: bool
+    def _locate_forms(
+        self, document: bytes, segments: Sequence[_Segment], *, splits_pairs: bool
     ) -> tuple[Ints, Ints, Ints, Ids, list[LocatedForm]]:
-        """Return where each word begins and ends, its part and the number of its form, shapes (n_words,), and the forms."""
-        places = [np.empty(0, np.int64)]
-        numbers = [np.empty(0, np.int64)]
-        number_of = defaultdict[str, defaultdict[bytes, int]](
+        """Return starts, ends, segments and form indices of all words, and the distinct forms."""
+        offsets = [np.empty(0, np.int64)]
+        surface_indices = [np.empty(0, np.int64)]
+        # By prefix and surface form: its index in the order of first occurrence. All prefixes share
+        # one counter.
+        indices_by_prefix = defaultdict[str, defaultdict[bytes, int]](
             partial(defaultdict, count().__next__)
         )
-        for part in parts:
-            number = number_of[part.prefix].__getitem__
-            begin = part.begin
-            split = re.compile(b"(%b)" % part.pattern.pattern).split
-            while begin < part.end:
-                space = _SPACE.search(document, begin + SEARCH_BLOCK_BYTES, part.end)
-                end = space.start() if space else part.end
-                between = split(
-                    document[begin:end]
-                    if part.pattern in (_FEATURE, _ITEM)
-                    else document[begin:end].lower()
-                )
-                places.append(
-                    begin + np.cumsum(np.fromiter(map(len, between), np.int64, len(between)))[:-1:2]
-                )
-                numbers.append(np.fromiter(map(number, between[1::2]), np.int64))
-                begin = end
-        forms = dict[LocatedForm, int]()
-        rows = []
-        for _, prefix, surface in sorted(
-            (number, prefix, form)
-            for prefix, found in number_of.items()
-            for form, number in found.items()
-        ):
-            located = self._located(prefix, surface, pairs)
-            rows.append(
-                [
-                    place
-                    for first, last, form in located
-                    for place in (first, last, forms.setdefault(form, len(forms)))
-                ]
-            )
-        surfaces, (begins, ends, form_of) = _gathered(rows, np.concatenate(numbers), 3)
-        of_surfaces = np.concatenate(places).take(surfaces)
-        part_of = np.searchsorted(
-            np.array([part.begin for part in parts]), of_surfaces, side="right"
+        for segment in segments:
+            get_index = indices_by_prefix[segment.prefix].__getitem__
+            for start, texts in _split_into_blocks(document, segment):
+                sizes = np.fromiter(map(len, texts), np.int64, len(texts))
+                offsets.append(start + np.cumsum(sizes)[:-1:2])
+                surface_indices.append(np.fromiter(map(get_index, texts[1::2]), np.int64))
+        surfaces = sorted(
+            (index, prefix, surface)
+            for prefix, indices in indices_by_prefix.items()
+            for surface, index in indices.items()
         )
-        return begins + of_surfaces, ends + of_surfaces, part_of, form_of, list(forms)
+        form_indices = dict[LocatedForm, int]()
+        rows = []
+        for _, prefix, surface in surfaces:
+            row: list[int] = []
+            for start, end, form in self._get_form_words(prefix, surface, splits_pairs):
+                row += (start, end, form_indices.setdefault(form, len(form_indices)))
+            rows.append(row)
+        surface_words, (starts, ends, word_forms) = _gather_rows(
+            rows, np.concatenate(surface_indices), 3
+        )
+        surface_offsets = np.concatenate(offsets).take(surface_words)
+        segment_starts = np.array([segment.start for segment in segments])
+        part_indices = np.searchsorted(segment_starts, surface_offsets, side="right")
+        return (
+            starts + surface_offsets,
+            ends + surface_offsets,
+            part_indices,
+            word_forms,
+            list(form_indices),
+        )
 
-    def _words_at(
+    def _locate_form_words(
         self,
         prefix: str,
         form: bytes,
-        pairs: bool,  # noqa: FBT001 - a cache takes it so
+        splits_pairs: bool,  # noqa: FBT001 - the cache needs positional arguments
     ) -> list[tuple[int, int, LocatedForm]]:
-        """Return where the words of a surface form stand in it, and what they are."""
-        if form.isalnum():  # as most are: a word by itself
-            return [(0, len(form), self._form(prefix, form, self._words_of(prefix, form, None)))]
-        found = []
-        for begin, end, is_run, side, spans in self._in_pieces(prefix, form):
-            if is_run and pairs:
-                ends = [*(first for first, *_ in spans[1:]), end]
-                found += [
-                    (span[0], stop, self._form(prefix, form[span[0] : span[1]], span[2]))
-                    for span, stop in zip(spans, ends, strict=True)
-                ]
+        """Return start, end and form of each word of a surface form."""
+        if form.isalnum():  # most forms are a single word
+            words = self._analyse_words(prefix, form, None)
+            return [(0, len(form), self._create_form(prefix, form, words))]
+        located = []
+        for piece in self._split_form(prefix, form):
+            if piece.is_run and splits_pairs:
+                ends = [*(span.start for span in piece.spans[1:]), piece.end]
+                for span, end in zip(piece.spans, ends, strict=True):
+                    pair = self._create_form(prefix, form[span.start : span.end], span.words)
+                    located.append((span.start, end, pair))
                 continue
-            whole = is_run or self._counted or prefix == _AS_IT_STANDS
-            for part in [(begin, end)] if whole else _parts(form, begin, end):
-                written = form[slice(*part)]
-                of_part = [word for *_, of_span in spans for word in of_span]
-                if part != (begin, end):
-                    of_part = self._words_of(prefix, written, side)
-                found.append((*part, self._form(prefix, written, of_part)))
-        return found
+            bounds = [(piece.start, piece.end)]
+            if not piece.is_run and not self._is_counted and prefix != _ITEM_PREFIX:
+                bounds = _find_word_bounds(form, piece.start, piece.end)
+            for start, end in bounds:
+                written = form[start:end]
+                if (start, end) == (piece.start, piece.end):
+                    words = [word for span in piece.spans for word in span.words]
+                else:
+                    words = self._analyse_words(prefix, written, piece.segmentation)
+                located.append((start, end, self._create_form(prefix, written, words)))
+        return located
 
-    def _form(self, prefix: str, written: bytes, of_form: Sequence[_Word]) -> LocatedForm:
-        name = of_form[0].word
-        count = 1
-        if self._counted:
-            count = split_name_and_count(written)[1]
+    def _create_form(self, prefix: str, written: bytes, words: Sequence[_Word]) -> LocatedForm:
+        """Return the form of a word as written, which was analysed as ``words``."""
+        if self._is_counted:
+            name = words[0].word
+            n_occurrences = split_name_and_count(written)[1]
         else:
-            name = _in_part(prefix, written.decode(), written.decode().casefold())
-        terms = [word for word in of_form if word.term is not None]
-        reasons = [word.dropped for word in terms] or [of_form[0].dropped]
-        note = reasons[0]
+            text = written.decode()
+            name = _add_prefix(prefix, text, text.casefold())
+            n_occurrences = 1
+        term_words = [word for word in words if word.term is not None]
+        reasons = [word.dropped for word in term_words] or [words[0].dropped]
+        drop_reason = reasons[0]
         if None in reasons:
-            note = None
+            drop_reason = None
         elif NOT_SELECTED in reasons:
-            note = NOT_SELECTED
-        pieces = _ids(term_id for word in of_form for _, term_id, _ in word.char_ngrams)
-        return LocatedForm(name, count, _ids(word.term_id for word in terms), pieces, note)
+            drop_reason = NOT_SELECTED
+        char_ngram_ids = _to_ids(term_id for word in words for _, term_id, _ in word.char_ngrams)
+        term_ids = _to_ids(word.term_id for word in term_words)
+        return LocatedForm(name, n_occurrences, term_ids, char_ngram_ids, drop_reason)
 
-    def _opened(self, text: bytes, fields: Fields) -> tuple[bytes, list[_Part], bytes]:
-        """Return what is shown of a document, its parts, an item each of fields without a name, and the first with zeros in place of encoded lines."""
-        document = render_document(text, fields)
-        if self._counted:
-            return document, [_Part(0, len(document), _FEATURE)], document
-        pattern = (
-            STOP_DELIMITED_FORM
-            if self._sides and find_unspaced_runs(document) is not None
-            else SURFACE_FORM
-        )
-        parts = [_Part(0, len(text), pattern)]
-        for (name, content), begin in zip(fields, iter_content_offsets(text, fields), strict=True):
-            if name:
-                parts.append(_Part(begin, begin + len(content), pattern, f"{name.decode()}:"))
-            else:
-                parts += [
-                    _Part(begin + item.start(), begin + item.end(), _ITEM, _AS_IT_STANDS)
-                    for item in _ITEM.finditer(content)
-                ]
-        lines = find_encoded_lines([text]).get(0) if self._drops_lines else None
-        if not lines:
-            return document, parts, document
-        readable = bytearray(document)
-        for begin, end in lines:
-            readable[begin:end] = bytes(end - begin)
-        return document, parts, bytes(readable)
+    def _split_document(self, text: bytes, fields: Fields) -> tuple[bytes, list[_Segment], bytes]:
+        """Return the document as it is shown, its segments, and a readable copy.
 
-    def _in_pieces(self, prefix: str, form: bytes) -> list[_Piece]:
-        """Return a surface form in pieces, runs of scripts without spaces apart from what stands beside them.
-
-        Of a form that holds a run may count its pairs, its words, or both: then the words belong to the first word of the first run. The character
-        n-grams of a run belong to its first word.
+        The copy has zeros in place of encoded lines.
         """
-        runs = None if prefix == _AS_IT_STANDS or form.isascii() else find_unspaced_runs(form)
-        side = None
-        if runs is not None and self._sides:
-            side = PAIRS if self._pairs else WORDS
-        found = list[_Piece]()
-        beside: list[_Found] = []
-        if side == PAIRS and WORDS in self._sides:
-            beside = [
+        document = render_document(text, fields)
+        if self._is_counted:
+            return document, [_Segment(0, len(document), _FEATURE)], document
+        pattern = SURFACE_FORM
+        if self._segmentations and find_unspaced_runs(document) is not None:
+            pattern = STOP_DELIMITED_FORM
+        segments = [_Segment(0, len(text), pattern)]
+        for (name, content), start in zip(fields, iter_content_offsets(text, fields), strict=True):
+            if name:
+                end = start + len(content)
+                segments.append(_Segment(start, end, pattern, f"{name.decode()}:"))
+                continue
+            segments.extend(
+                _Segment(start + item.start(), start + item.end(), _ITEM, _ITEM_PREFIX)
+                for item in _ITEM.finditer(content)
+            )
+        encoded_lines = None
+        if self._drops_encoded_lines:
+            encoded_lines = find_encoded_lines([text]).get(0)
+        if not encoded_lines:
+            return document, segments, document
+        readable = bytearray(document)
+        for start, end in encoded_lines:
+            readable[start:end] = bytes(end - start)
+        return document, segments, bytes(readable)
+
+    def _split_form(self, prefix: str, form: bytes) -> list[_Piece]:
+        """Split a surface form into runs of scripts without spaces and what is between them.
+
+        If both pairs and words are counted, the words of the form belong to the first word of the
+        first run. The character n-grams of a run belong to the first word of the run.
+        """
+        runs = None
+        if prefix != _ITEM_PREFIX and not form.isascii():
+            runs = find_unspaced_runs(form)
+        segmentation = None
+        if runs is not None and self._segmentations:
+            segmentation = PAIRS if self._splits_pairs else WORDS
+        run_terms: list[_TermStatus] = []
+        if segmentation == PAIRS and WORDS in self._segmentations:
+            run_terms = [
                 (word.term, word.term_id, word.dropped)
-                for word in self._words_of(prefix, form, WORDS)
+                for word in self._analyse_words(prefix, form, WORDS)
                 if word.term is not None
             ]
-        for begin, end, pairs in (
-            [(0, len(form), list[tuple[int, int]]())]
-            if runs is None or not self._pairs
-            else _with_runs(form, runs)
-        ):
+        bounds = [(0, len(form), list[tuple[int, int]]())]
+        if runs is not None and self._splits_pairs:
+            bounds = _split_at_runs(form, runs)
+        pieces = []
+        for start, end, pairs in bounds:
             spans = [
-                (first, last, self._words_of(prefix, form[first:last], side))
-                for first, last in pairs or [(begin, end)]
+                _Span(first, last, self._analyse_words(prefix, form[first:last], segmentation))
+                for first, last in pairs or [(start, end)]
             ]
-            if pairs and self._sizes and not prefix:
-                kept = [
-                    word
-                    for word in split_words(form[begin:end].decode(), unspaced=True)
-                    if word not in self._stop_words[None]
-                ]
-                beside = self._looked_up(
-                    [gram for word in kept for gram in make_char_ngrams(word, self._sizes)]
-                )
-            if pairs and beside:
-                first, last, (word, *others) = spans[0]
-                spans[0] = (first, last, [word._replace(char_ngrams=tuple(beside)), *others])
-                beside = []
-            found.append(_Piece(begin, end, bool(pairs), side, spans))
-        return found
+            if pairs and self._char_ngram_sizes and not prefix:
+                run_terms = self._find_run_char_ngrams(form[start:end])
+            if pairs and run_terms:
+                words = spans[0].words
+                first_word = words[0]._replace(char_ngrams=tuple(run_terms))
+                spans[0] = spans[0]._replace(words=[first_word, *words[1:]])
+                run_terms = []
+            pieces.append(_Piece(start, end, bool(pairs), segmentation, spans))
+        return pieces
 
-    def _words_of(self, prefix: str, form: bytes, side: str | None) -> list[_Word]:
-        """Return the words of a surface form, given with the prefix of its part and its side: at least one, with the reason if it is dropped."""
-        as_it_stands = self._counted or prefix == _AS_IT_STANDS
-        found = []
-        text = (split_name_and_count(form)[0] if self._counted else form).decode()
-        for word in [text] if as_it_stands else split_candidates(text) or [""]:
-            dropped = None if as_it_stands else self._dropped(word, side)
-            if dropped is not None:
-                found.append(_Word(word and prefix + word, None, None, dropped))
+    def _find_run_char_ngrams(self, run: bytes) -> list[_TermStatus]:
+        """Return the character n-grams of a run of a script without spaces."""
+        words = split_words(run.decode(), unspaced=True)
+        counted_words = [word for word in words if word not in self._stop_words[None]]
+        return self._look_up(
+            [
+                ngram
+                for word in counted_words
+                for ngram in make_char_ngrams(word, self._char_ngram_sizes)
+            ]
+        )
+
+    def _analyse_words(self, prefix: str, form: bytes, segmentation: str | None) -> list[_Word]:
+        """Return the words of a surface form: at least one, with the reason if it is dropped."""
+        is_unchanged = self._is_counted or prefix == _ITEM_PREFIX
+        text = (split_name_and_count(form)[0] if self._is_counted else form).decode()
+        candidates = [text] if is_unchanged else split_candidates(text) or [""]
+        has_char_ngrams = not prefix and not (self._splits_pairs and is_unspaced(text))
+        words = []
+        for word in candidates:
+            reason = None if is_unchanged else self._find_drop_reason(word, segmentation)
+            if reason is not None:
+                words.append(_Word(word and prefix + word, None, None, reason))
                 continue
-            grams = (
-                []
-                if prefix or (self._pairs and is_unspaced(text))
-                else make_char_ngrams(word, self._sizes)
-            )
-            term, *pieces = self._looked_up(
-                [_in_part(prefix, word, self._stem[side]([word])[0]), *grams]
-            )
-            found.append(_Word(_in_part(prefix, word, word), *term, tuple(pieces)))
-        return found
+            [stem] = self._stemmers[segmentation]([word])
+            terms = [_add_prefix(prefix, word, stem)]
+            if has_char_ngrams:
+                terms += make_char_ngrams(word, self._char_ngram_sizes)
+            status, *char_ngrams = self._look_up(terms)
+            words.append(_Word(_add_prefix(prefix, word, word), *status, tuple(char_ngrams)))
+        return words
 
-    def _dropped(self, word: str, side: str | None) -> str | None:
+    def _find_drop_reason(self, word: str, segmentation: str | None) -> str | None:
         if not word:
             return NO_LETTERS
-        if not is_word(word, unspaced=side == PAIRS if self._sides else self._pairs):
+        allows_pairs = self._splits_pairs
+        if self._segmentations:
+            allows_pairs = segmentation == PAIRS
+        if not is_word(word, unspaced=allows_pairs):
             return TOO_SHORT if len(word) < MIN_WORD_CHARS else TOO_LONG
-        return STOP_WORD if word in self._stop_words[side] else None
+        return STOP_WORD if word in self._stop_words[segmentation] else None
 
-    def _looked_up(self, terms: list[str]) -> list[_Found]:
-        """Return single terms, each with its id in the model and the reason if it does not count."""
+    def _look_up(self, terms: list[str]) -> list[_TermStatus]:
+        """Return each single term with its id in the model, and the reason if it does not count."""
         ids = self._vocabulary.find(terms)
         return [
-            (display_term(term), *self._status(term_id))
+            (display_term(term), *self._get_status(term_id))
             for term, term_id in zip(terms, ids, strict=True)
         ]
 
-    def _status(self, term_id: int) -> tuple[int | None, str | None]:
+    def _get_status(self, term_id: int) -> tuple[int | None, str | None]:
+        """Return the id of a term or None, and the reason if it does not count or None."""
         if not self._has_model:
             return None, None
         if term_id == UNKNOWN_TERM:
             return None, NOT_IN_MODEL
-        return term_id, None if self._selected[term_id] else NOT_SELECTED
+        return term_id, None if self._is_selected[term_id] else NOT_SELECTED
 
-    def _with_ngrams(self, terms: Ints, parts: Ints) -> Ints:
-        """Return the ids of the 1- to N-grams of a sequence of terms inside their parts, those that begin with one term together."""
-        return add_ngrams(
-            TermSequence(parts, terms), self._order, self._vocabulary.find_pairs
-        ).terms
+    def _find_ngram_ids(self, term_ids: Ints, parts: Ints) -> Ints:
+        """Return the ids of the 1- to N-grams of a sequence of terms, grouped by their first term.
 
-    def _ngrams(self, kept: Sequence[tuple[_Word, int, _Part]]) -> Iterator[tuple[NgramTerm, ...]]:
-        """Yield for each word that became a term, given with its end and its part, the 2- to N-grams that begin with it."""
-        parts = np.array([part.begin for *_, part in kept], np.int64)
-        ids = iter(
-            self._with_ngrams(
-                np.array(_ids(word.term_id for word, *_ in kept), np.int64), parts
-            ).tolist()
-        )
-        for place, (*_, own) in enumerate(kept):
-            here = [
-                (word, end) for word, end, part in kept[place : place + self._order] if part is own
+        ``parts`` are the segments of the terms, whose bounds no n-gram crosses.
+        """
+        sequence = TermSequence(parts, term_ids)
+        return add_ngrams(sequence, self._max_ngram, self._vocabulary.find_pairs).terms
+
+    def _iter_ngrams(
+        self, terms: Sequence[tuple[_Word, int, _Segment]]
+    ) -> Iterator[tuple[NgramTerm, ...]]:
+        """Yield for each term the 2- to N-grams that start with it.
+
+        ``terms`` are words that became terms, each with its end and its segment.
+        """
+        parts = np.array([segment.start for _, _, segment in terms], np.int64)
+        term_ids = np.array(_to_ids(word.term_id for word, _, _ in terms), np.int64)
+        ids = iter(self._find_ngram_ids(term_ids, parts).tolist())
+        for index, (_, _, own_segment) in enumerate(terms):
+            following = [
+                (word, end)
+                for word, end, segment in terms[index : index + self._max_ngram]
+                if segment is own_segment
             ]
-            next(ids)  # of the word itself
-            yield tuple(
-                NgramTerm(
-                    " ".join(word.term or "" for word, _ in here[:n]),
-                    *self._status(next(ids)),
-                    here[n - 1][1],
-                )
-                for n in range(2, len(here) + 1)
-            )
+            next(ids)  # the id of the term itself
+            ngrams = []
+            for n in range(2, len(following) + 1):
+                term = " ".join(word.term or "" for word, _ in following[:n])
+                _, end = following[n - 1]
+                ngrams.append(NgramTerm(term, *self._get_status(next(ids)), end))
+            yield tuple(ngrams)
 
-    def _values(self, values: Sequence[str]) -> Iterator[Token]:
-        for place, (name, value) in enumerate(zip(self._attributes.names, values, strict=False)):
-            kind, term = (
-                ("category", None)
-                if place < len(self._attributes.categorical)
-                else ("number", name)
-            )
-            if term or not value:
-                yield Token(kind, None, None, value, "", term, None, None if value else MISSING)
+    def _trace_values(self, values: Sequence[str]) -> Iterator[Token]:
+        """Yield the tokens of attribute values."""
+        n_categorical = len(self._attributes.categorical)
+        for index, (name, value) in enumerate(zip(self._attributes.names, values, strict=False)):
+            is_category = index < n_categorical
+            kind = "category" if is_category else "number"
+            if is_category and value:
+                [(term, term_id, dropped)] = self._look_up([make_category_term(name, value)])
+                # Only terms of texts are selected: a category that the model knows counts.
+                if term_id is not None:
+                    dropped = None
+                yield Token(kind, None, None, value, "", term, term_id, dropped)
             else:
-                [(term, term_id, dropped)] = self._looked_up([make_category_term(name, value)])
-                # Terms are selected among those of texts: a category that the model knows counts.
-                yield Token(
-                    kind, None, None, value, "", term, term_id, dropped if term_id is None else None
-                )
+                term_name = None if is_category else name
+                dropped = None if value else MISSING
+                yield Token(kind, None, None, value, "", term_name, None, dropped)
 
 
-def _in_part(prefix: str, word: str, term: str) -> str:
-    """Return the term of a word in a part: an item as it stands, any other with the prefix of the part."""
-    return word if prefix == _AS_IT_STANDS else prefix + term
+def _split_into_blocks(document: bytes, segment: _Segment) -> Iterator[tuple[int, list[bytes]]]:
+    """Yield the blocks of a segment, each with its start.
+
+    A block is a list of surface forms, with the bytes between them: forms have odd indices. Forms
+    of words are in lower case.
+    """
+    split = re.compile(b"(%b)" % segment.pattern.pattern).split
+    keeps_case = segment.pattern in (_FEATURE, _ITEM)
+    start = segment.start
+    while start < segment.end:
+        space = _SPACE.search(document, start + SEARCH_BLOCK_BYTES, segment.end)
+        end = space.start() if space else segment.end
+        block = document[start:end]
+        yield start, split(block if keeps_case else block.lower())
+        start = end
 
 
-def _ids(term_ids: Iterable[int | None]) -> tuple[int, ...]:
+def _add_prefix(prefix: str, word: str, term: str) -> str:
+    """Return the term of a word with the prefix of its segment. An item is the word itself."""
+    return word if prefix == _ITEM_PREFIX else prefix + term
+
+
+def _to_ids(term_ids: Iterable[int | None]) -> tuple[int, ...]:
     return tuple(UNKNOWN_TERM if term_id is None else term_id for term_id in term_ids)
 
 
-def _gathered(
-    rows: Sequence[Sequence[int]], row_of: AnyArray, width: int = 1
+def _gather_rows(
+    rows: Sequence[Sequence[int]], row_indices: AnyArray, width: int = 1
 ) -> tuple[Ints, list[AnyArray]]:
-    """Return for the items of one row after the other, chosen by ``row_of``, the place of the row there, and the columns of the items."""
-    sizes = np.array([len(row) for row in rows], np.int64) // width
-    columns = np.array(list(chain.from_iterable(rows)), np.int32).reshape(-1, width).T
-    here = sizes.take(row_of)
-    places = compute_flat_indices(compute_offsets(sizes).take(row_of), here)
-    return np.repeat(np.arange(row_of.size), here), [column.take(places) for column in columns]
+    """Concatenate the rows that ``row_indices`` select. Each row has items of ``width`` numbers.
 
-
-def _with_runs(form: bytes, runs: UnspacedRuns) -> list[tuple[int, int, list[tuple[int, int]]]]:
-    """Return where the runs of scripts without spaces in a surface form begin and end, with their pairs, and what stands between them, without."""
-    (begins, ends), pairs = runs.run_bounds, np.stack(runs.pair_bounds, axis=1)
-    of_runs = dict(
-        zip(begins.tolist(), np.split(pairs, np.searchsorted(pairs[:, 0], begins))[1:], strict=True)
-    )
-    cuts = sorted({0, len(form), *begins.tolist(), *ends.tolist()})
-    return [
-        (begin, end, of_runs[begin].tolist() if begin in of_runs else [])
-        for begin, end in pairwise(cuts)
-    ]
-
-
-def _parts(form: bytes, begin: int, end: int) -> list[tuple[int, int]]:
-    """Return where the words of a piece of a surface form stand in it, without the signs around them.
-
-    If the parts taken by themselves are other words, as normalising the whole may make them, the piece is one part.
+    Return for each item the position in ``row_indices`` of its row, and the columns of the items.
     """
-    decoded = form[begin:end].decode()
-    found = [match.span() for match in _PART.finditer("".join(map(_kind, decoded)))]
-    if [
-        word for first, last in found for word in split_words(decoded[first:last], unspaced=True)
-    ] != split_words(decoded, unspaced=True):
-        return [(begin, end)]
-    bounds = list(accumulate((len(character.encode()) for character in decoded), initial=begin))
-    return [(bounds[first], bounds[last]) for first, last in found]
+    row_sizes = np.array([len(row) for row in rows], np.int64) // width
+    columns = np.array(list(chain.from_iterable(rows)), np.int32).reshape(-1, width).T
+    sizes = row_sizes.take(row_indices)
+    items = compute_flat_indices(compute_offsets(row_sizes).take(row_indices), sizes)
+    positions = np.repeat(np.arange(row_indices.size), sizes)
+    return positions, [column.take(items) for column in columns]
 
 
-def _kind(character: str) -> str:
-    kind = unicode_category(character)
-    if kind[0] in "LMN":
+def _split_at_runs(form: bytes, runs: UnspacedRuns) -> list[tuple[int, int, list[tuple[int, int]]]]:
+    """Split a surface form at the bounds of its runs of scripts without spaces.
+
+    Return start and end of each piece, and the bounds of the pairs of a run, else an empty list.
+    """
+    starts, ends = runs.run_bounds
+    pairs = np.stack(runs.pair_bounds, axis=1)
+    run_pairs = np.split(pairs, np.searchsorted(pairs[:, 0], starts))[1:]
+    pairs_by_start = dict(zip(starts.tolist(), run_pairs, strict=True))
+    bounds = sorted({0, len(form), *starts.tolist(), *ends.tolist()})
+    pieces = []
+    for start, end in pairwise(bounds):
+        has_pairs = start in pairs_by_start
+        pieces.append((start, end, pairs_by_start[start].tolist() if has_pairs else []))
+    return pieces
+
+
+def _find_word_bounds(form: bytes, start: int, end: int) -> list[tuple[int, int]]:
+    """Return start and end of the words of a piece, without the signs around them.
+
+    If the words are others when they are analysed one by one, the piece is returned whole:
+    normalisation can change words that are next to each other.
+    """
+    text = form[start:end].decode()
+    classes = "".join(map(_classify_character, text))
+    spans = [match.span() for match in _WORD_PATTERN.finditer(classes)]
+    words = []
+    for first, last in spans:
+        words += split_words(text[first:last], unspaced=True)
+    if words != split_words(text, unspaced=True):
+        return [(start, end)]
+    sizes = (len(character.encode()) for character in text)
+    byte_offsets = list(accumulate(sizes, initial=start))
+    return [(byte_offsets[first], byte_offsets[last]) for first, last in spans]
+
+
+def _classify_character(character: str) -> str:
+    """Return the class of a character for `_WORD_PATTERN`, or a blank."""
+    category = unicode_category(character)
+    if category[0] in "LMN":
         return "w"
-    return "i" if character in _APOSTROPHES or kind == "Cf" else " "
+    if character in _APOSTROPHES or category == "Cf":
+        return "i"
+    return " "

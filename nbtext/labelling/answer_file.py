@@ -1,4 +1,4 @@
-"""Files of labelling answers: one line per answer, written to disk before the next document is shown.
+"""Files of labelling answers, each written to disk before the next document is shown.
 
 A file is locked and only appended to; undoing an answer cuts off the last line. A crash can leave a
 half-written last line without a line end. It is cut off when the file is opened again, so no

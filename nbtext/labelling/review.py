@@ -82,10 +82,9 @@ class ReviewSession(Session):
             return ""
         suspect = self._suspects[row]
         odds = min(exp(min(suspect.log_odds, 50.0)), MAX_SHOWN_ODDS)
-        return (
-            f"is {suspect.label or NO_LABEL_TEXT}, looks like {suspect.suggested or NO_LABEL_TEXT}, "
-            f"{odds:,.0f} to 1"
-        )
+        label = suspect.label or NO_LABEL_TEXT
+        suggested = suspect.suggested or NO_LABEL_TEXT
+        return f"is {label}, looks like {suggested}, {odds:,.0f} to 1"
 
     def propose_labels(self, row: int) -> list[tuple[str, float]]:
         """Return the suggested labels of a suspect, each with the probability of the suggestion."""

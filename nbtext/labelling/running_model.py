@@ -344,7 +344,7 @@ class RunningMultiLabelModel(RunningModel):
 
     @staticmethod
     def predict(log_posterior: Floats) -> TrueLabels:
-        """Return the label sets with the highest expected F1, a mask of shape (n_docs, n_labels)."""
+        """Return a mask of the sets with the highest expected F1, shape (n_docs, n_labels)."""
         return maximize_expected_f1(np.exp(log_posterior))
 
     @staticmethod
@@ -361,7 +361,7 @@ class RunningMultiLabelModel(RunningModel):
     def fit_calibration(
         self, held_out_scores: Floats, truth: TrueLabels, lengths: Ints
     ) -> Calibration:
-        """Fit one calibration for all labels on leave-one-out log odds, shape (n_labels, n_docs)."""
+        """Fit a calibration of all labels on leave-one-out log odds, shape (n_labels, n_docs)."""
         log_with = np.log(self._documents[_WITH_LABEL] + 1)
         log_without = np.log(self._documents[_WITHOUT_LABEL] + 1)
         return fit_label_calibration(

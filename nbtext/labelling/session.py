@@ -2,8 +2,8 @@
 
 Documents have a random order, given by their content and the seed. A proportion of the questions
 goes to the first document of this order that has no label. The documents at the start of the order,
-as far as all of them are labelled or skipped, are therefore a random sample of the pool. Accuracy is
-estimated on this sample by leave-one-out. Documents that were chosen because they are hard would
+as far as all of them are labelled or skipped, are therefore a random sample of the pool. Accuracy
+is estimated on this sample by leave-one-out. Documents that were chosen because they are hard would
 bias the estimate.
 """
 
@@ -52,7 +52,7 @@ class QueryPlan(NamedTuple):
     """Settings for choosing documents."""
 
     strategy: str = "mixed"
-    """``mixed``, ``uncertain``, ``typical`` or ``random``. See `nbtext.labelling.query_strategies`."""
+    """``mixed``, ``uncertain``, ``typical`` or ``random`` (`nbtext.labelling.query_strategies`)."""
     random_proportion: float = 0.1
     """Proportion of questions about randomly drawn documents."""
     seed: int = 0

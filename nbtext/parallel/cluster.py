@@ -124,8 +124,8 @@ def run_on_cluster(
 def split_into_batches(tasks: Iterable[Task], threads: int) -> Iterator[list[Task]]:
     """Yield consecutive tasks in lists of equal size, `BATCHES_PER_THREAD` for each thread.
 
-    If there are many tasks, lists have `MAX_BATCH_TASKS`, and the first lists are yielded before all
-    tasks are known.
+    If there are many tasks, lists have `MAX_BATCH_TASKS`, and the first lists are yielded before
+    all tasks are known.
     """
     remaining_tasks = iter(tasks)
     n_batches = BATCHES_PER_THREAD * max(threads, 1)

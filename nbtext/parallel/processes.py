@@ -2,9 +2,9 @@
 
 If no process can be started, this process does all the work.
 
-On Linux, workers are forked: they start within milliseconds, with all that this process has imported
-and read. On other systems, and if this process has several threads, joblib's loky starts new
-interpreters. A worker ignores signals that end a command, and ends when its parent ends.
+On Linux, workers are forked: they start within milliseconds, with all that this process has
+imported and read. On other systems, and if this process has several threads, joblib's loky starts
+new interpreters. A worker ignores signals that end a command, and ends when its parent ends.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class _RemoteBatch(TaskBatch[Task]):
 
 @contextmanager
 def _block_signals() -> Iterator[None]:
-    """Block signals while workers are started, so that none ends a worker before it ignores them."""
+    """Block signals while workers are started, until the workers ignore them."""
     old_mask = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
     try:
         yield
@@ -246,9 +246,9 @@ def run_parallel(
 ) -> list[Result]:
     """Return the results of ``work(shared, batch)`` in ``jobs`` other processes, in any order.
 
-    A batch yields the tasks of one process, in ascending order: a process gets the next task when it
-    is free. ``on_progress`` is called with the documents and bytes that all processes have read. If
-    ``jobs`` is 1, or if no process can be started, this process does all the work.
+    A batch yields the tasks of one process, in ascending order: a process gets the next task when
+    it is free. ``on_progress`` is called with the documents and bytes that all processes have read.
+    If ``jobs`` is 1, or if no process can be started, this process does all the work.
 
     Raise the exceptions of ``work``, and `WorkerError` if a worker ends before its work is done.
     """
@@ -272,7 +272,8 @@ def run_in_order(
     tasks that the caller must do: tasks for which ``is_local`` returns True, and all tasks if
     ``jobs`` is 1 or if no process can be started. Only a few tasks are in progress at a time.
 
-    Raise the exceptions of ``function``, and `WorkerError` if a worker ends before its work is done.
+    Raise the exceptions of ``function``, and `WorkerError` if a worker ends before its work is
+    done.
     """
     jobs = jobs or count_cores()
     if jobs < 2:
@@ -351,7 +352,7 @@ class Workers:
         self._release()
 
     def submit(self, task: object) -> Future[Any]:
-        """Let a worker do a task. Raise `CannotStartError` if it is the first and no worker starts."""
+        """Let a worker do a task. Raise `CannotStartError` if no worker can be started."""
         with _block_signals():
             if not self._processes:
                 self._start()
