@@ -235,7 +235,7 @@ class LabelScreen:
         rows = [truncate_line(line, width) for line in header]
         rows += text_lines[self._first_line : end_line]
         n_rows = max(height - len(classes) - 1, 1)
-        rows += [""] * (n_rows - len(rows))
+        rows.extend("" for _ in range(n_rows - len(rows)))
         lines = [*rows[:n_rows], *classes, truncate_line(last_line, width)]
         self._terminal.draw(lines[:height])
 
