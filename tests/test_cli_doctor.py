@@ -84,7 +84,7 @@ def test_a_model_that_is_damaged_or_none(pets: Path, content: bytes | None) -> N
 def test_stems_of_another_version(pets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed = health._find_version("PyStemmer")
     monkeypatch.setattr(
-        health, "_version", lambda name: "99.9" if name == "PyStemmer" else "9999.0"
+        health, "_find_version", lambda name: "99.9" if name == "PyStemmer" else "9999.0"
     )
     findings = [
         of
@@ -101,7 +101,7 @@ def test_stems_of_another_version(pets: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_packages_that_are_missing_or_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        health, "_version", lambda name: {"nltk": None, "numpy": "1.26.4"}.get(name, "9999.0")
+        health, "_find_version", lambda name: {"nltk": None, "numpy": "1.26.4"}.get(name, "9999.0")
     )
     monkeypatch.setattr(
         health,

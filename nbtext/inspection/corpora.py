@@ -1,12 +1,15 @@
-"""Look at a corpus before training, in one pass: what it is read as, its classes, lengths and encodings, and what is unusual in it."""
+"""Inspect a corpus before training, in one pass.
+
+Report its format, classes, lengths, encodings and language, and warn of anything unusual.
+"""
 
 from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -33,22 +36,21 @@ if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.type_names import Ints, Names
 
-NAMED = 10
-LONGEST = 50
-"""Classes and documents that are named, the others are counted; characters of a class that are shown."""
+MAX_NAMED = 10
+"""Classes, and unreadable documents, that are listed by name. Others are only counted."""
 
 MIN_CLASS_DOCUMENTS = 5
-"""A class of fewer documents is small."""
+"""A class of fewer documents causes a warning."""
 
-REPEATED = 0.01
-"""Share of documents with the text of another from which there is a warning."""
+MAX_REPEATED_PROPORTION = 0.01
+"""Proportion of documents with the text of another document above which there is a warning."""
 
-LIKELY = 0.15
-FEWEST_WORDS = 20
-"""Share of the words of a text that are stop words of its language, at least, and their least number."""
+MIN_STOP_WORD_PROPORTION = 0.15
+MIN_STOP_WORDS = 20
+"""Stop words of another language that indicate it: proportion of all words, and number."""
 
-NEARLY = 0.8
-"""Languages with this share of the stop words of the likeliest are as likely."""
+SIMILAR_LANGUAGE_RATIO = 0.8
+"""A language is also named if its stop words are this proportion of the most frequent ones."""
 
 
 class _Unreadable(NamedTuple):
@@ -64,22 +66,61 @@ class CorpusOverview:
 
     format: str
     kind: str
-    """``text``, ``format_html`` or ``mail``."""
+    """``text``, ``html`` or ``mail``."""
     columns: str | None
     """The columns of a table, or keys of JSON, that are read."""
     class_sizes: dict[str, int]
-    """Documents of each class, or with each label, that could be read, the largest class first; empty for a format without classes."""
+    """Number of readable documents by label, largest first. Empty for a format without labels."""
     documents: int
     """Documents that could be read."""
     empty: int
-    """Those without a byte of text."""
+    """Documents without text."""
     median_bytes: int
-    """Bytes of text, in UTF-8."""
+    """Bytes of text per document, in UTF-8."""
     most_bytes: int
     unreadable: int
     first_unreadable: tuple[_Unreadable, ...]
     not_utf8: int
     """Documents that were not valid UTF-8 and were read as Windows-1252."""
+
+
+@dataclass
+class _CorpusScan:
+    """Numbers that are collected while documents are read and counted."""
+
+    sizes: array[int] = field(default_factory=lambda: array("q"))
+    """Bytes of text of each readable document."""
+    digests: bytearray = field(default_factory=bytearray)
+    """Eight bytes per readable document with text. ``names`` and ``labels`` are in this order."""
+    names: list[str] = field(default_factory=list)
+    labels: list[Label] = field(default_factory=list)
+    class_sizes: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
+    """Number of documents that look like mail, HTML and so on."""
+    n_unreadable: int = 0
+    first_unreadable: list[_Unreadable] = field(default_factory=list)
+
+    def scan(self, documents: Iterable[Document]) -> Iterator[Document]:
+        """Yield the readable documents, and collect numbers of all documents."""
+        first_objects: dict[Label, Label] = {}
+        for document in documents:
+            if document.problem is not None:
+                self.n_unreadable += 1
+                if len(self.first_unreadable) < MAX_NAMED:
+                    unreadable = _Unreadable(document.id, document.problem.line)
+                    self.first_unreadable.append(unreadable)
+                continue
+            content = document.digest_bytes
+            label = document.label or ""
+            label = first_objects.setdefault(label, label)  # saves memory: one object per label
+            self.sizes.append(len(content))
+            self.class_sizes.update(list_labels(label))
+            if content:  # empty texts would all be repeated texts
+                self.digests.extend(compute_fingerprint(content)[:8])
+                self.names.append(document.id)
+                self.labels.append(label)
+            self.kinds.update(detect_text_kinds(document.text))
+            yield document
 
 
 def inspect_corpus(
@@ -89,113 +130,116 @@ def inspect_corpus(
     where: str | None = None,
     files_within: str | None = None,
 ) -> tuple[CorpusOverview, list[Finding]]:
-    """Return sizes of a corpus, and what was found in it; raise `PathError` or `UsageError` if training could not read it."""
-    found = resolve_reading(reading, paths, labelled=True)
-    layout = found.layout
-    settings = Settings(
-        reading=found,
+    """Return an overview of a corpus, and the findings about it.
+
+    Raise `PathError` or `UsageError` if the corpus cannot be read for training.
+    """
+    resolved_reading = resolve_reading(reading, paths, labelled=True)
+    corpus = Corpus(
+        paths, resolved_reading, labelled=True, condition=where, allowed_folder=files_within
+    )
+    scan = _CorpusScan()
+    settings = _make_counting_settings(resolved_reading, language)
+    content_findings: list[Finding] = []
+    with suppress(NoDocumentsError):
+        statistics = count_labelled_documents(
+            scan.scan(corpus), Analysis(settings)
+        ).labelled_statistics
+        content_findings = _check_contents(statistics, scan, settings)
+    corpus.raise_deferred()
+
+    lengths = np.array(scan.sizes)
+    has_columns = bool(resolved_reading.layout.has_columns)
+    overview = CorpusOverview(
+        format=resolved_reading.format,
+        kind=resolved_reading.document,
+        columns=describe_columns(resolved_reading) if has_columns else None,
+        class_sizes=dict(scan.class_sizes.most_common()),
+        documents=lengths.size,
+        empty=int((lengths == 0).sum()),
+        median_bytes=int(np.median(lengths)) if lengths.size else 0,
+        most_bytes=int(lengths.max(initial=0)),
+        unreadable=scan.n_unreadable,
+        first_unreadable=tuple(scan.first_unreadable),
+        not_utf8=corpus.notices.transcoded,
+    )
+    findings = [
+        *_describe_sizes(overview, corpus.notices.replaced),
+        *find_corpus_warnings(paths, reading, resolved_reading),
+        *corpus.notices.warnings,
+        *corpus.notices.findings,
+        *content_findings,
+    ]
+    return overview, findings
+
+
+def _make_counting_settings(reading: Reading, language: str) -> Settings:
+    """Return settings that count all words as they are written, stop words included."""
+    return Settings(
+        reading=reading,
         language=language,
         stemmer="none",
         stop_words="none",
         unspaced="words",
         sample=0,
     )
-    corpus = Corpus(paths, found, labelled=True, condition=where, allowed_folder=files_within)
-    sizes = array("q")
-    digests = bytearray()
-    names = list[str]()
-    labels = list[Label]()
-    seen: dict[Label, Label] = {}
-    classes = Counter[str]()
-    kinds = Counter[str]()
-    unreadable = list[_Unreadable]()
-
-    def readable() -> Iterator[Document]:
-        """Yield the documents to count, and note some numbers of each."""
-        for document in corpus:
-            if document.problem is not None:
-                kinds["unreadable"] += 1
-                unreadable.extend(
-                    [_Unreadable(document.id, document.problem.line)][: NAMED - len(unreadable)]
-                )
-                continue
-            content = document.digest_bytes
-            label = document.label or ""
-            label = seen.setdefault(label, label)  # one object for all documents of a label
-            sizes.append(len(content))
-            classes.update(list_labels(label))
-            if content:  # empty texts are all equal
-                digests.extend(compute_fingerprint(content)[:8])
-                names.append(document.id)
-                labels.append(label)
-            kinds.update(detect_text_kinds(document.text))
-            yield document
-
-    findings: list[Finding] = []
-    with suppress(NoDocumentsError):
-        statistics = count_labelled_documents(readable(), Analysis(settings)).labelled_statistics
-        findings += check_corpus_statistics(statistics, found, n_terms=statistics.n_terms)
-        if all(each.check != "columns" for each in findings):
-            findings += _small_classes(classes)
-        last = find_last_equal(np.frombuffer(digests, "<u8"))
-        findings += _repeated_texts(last, names)
-        if statistics.posterior_type.is_exclusive:
-            findings += find_contradictions(last, labels, names)
-        if found.document in ("text", KIND_BY_NAME):
-            findings += find_text_kind_warnings(kinds, len(sizes))
-        if not found.is_counted:
-            findings += _language(statistics, settings.language)
-    corpus.raise_deferred()
-    lengths = np.array(sizes)
-    overview = CorpusOverview(
-        format=found.format,
-        kind=found.document,
-        columns=describe_columns(found) if layout.has_columns else None,
-        class_sizes=dict(classes.most_common()),
-        documents=lengths.size,
-        empty=int((lengths == 0).sum()),
-        median_bytes=int(np.median(lengths)) if lengths.size else 0,
-        most_bytes=int(lengths.max(initial=0)),
-        unreadable=kinds["unreadable"],
-        first_unreadable=tuple(unreadable),
-        not_utf8=corpus.notices.transcoded,
-    )
-    of_reading = [*corpus.notices.warnings, *corpus.notices.findings]
-    of_layout = [
-        *_sizes(overview, corpus.notices.replaced),
-        *find_corpus_warnings(paths, reading, found),
-    ]
-    return overview, [*of_layout, *of_reading, *findings]
 
 
-def _small_classes(classes: Counter[str]) -> Iterator[Finding]:
-    """Yield a warning of classes with fewer than `FEW` documents."""
-    few = {label: size for label, size in classes.items() if size < MIN_CLASS_DOCUMENTS}
-    if few:
+def _check_contents(
+    statistics: ClassStatistics, scan: _CorpusScan, settings: Settings
+) -> list[Finding]:
+    """Return warnings about classes, repeated texts, kinds of documents and language."""
+    reading = settings.reading
+    findings = list(check_corpus_statistics(statistics, reading, n_terms=statistics.n_terms))
+    if all(finding.check != "columns" for finding in findings):
+        # If the columns are wrong, the sizes of classes are meaningless.
+        findings += _check_class_sizes(scan.class_sizes)
+    last_rows = find_last_equal(np.frombuffer(scan.digests, "<u8"))
+    findings += _check_repeated_texts(last_rows, scan.names)
+    if statistics.posterior_type.is_exclusive:
+        findings += find_contradictions(last_rows, scan.labels, scan.names)
+    if reading.document in ("text", KIND_BY_NAME):
+        findings += find_text_kind_warnings(scan.kinds, len(scan.sizes))
+    if not reading.is_counted:
+        findings += _check_language(statistics, settings.language)
+    return findings
+
+
+def _check_class_sizes(class_sizes: Counter[str]) -> Iterator[Finding]:
+    """Yield a warning if classes have fewer than `MIN_CLASS_DOCUMENTS` documents."""
+    small_classes = {
+        label: size for label, size in class_sizes.items() if size < MIN_CLASS_DOCUMENTS
+    }
+    if small_classes:
         detail = (
-            f"{format_quantity(len(few), 'class')} with fewer than {MIN_CLASS_DOCUMENTS} documents: "
-            f"{format_sizes(few, NAMED)}"
+            f"{format_quantity(len(small_classes), 'class')} with fewer than {MIN_CLASS_DOCUMENTS} "
+            f"documents: {format_sizes(small_classes, MAX_NAMED)}"
         )
-        remedy = "add documents, join such classes, or leave them out"
-        yield Finding("classes", WARNING, detail, remedy)
+        fix = "add documents, join such classes, or leave them out"
+        yield Finding("classes", WARNING, detail, fix)
 
 
-def _repeated_texts(last: Ints, names: Names) -> Iterator[Finding]:
-    """Yield a warning if many documents have the text of another, given the last document with the text of each."""
-    repeated = np.flatnonzero(last != np.arange(last.size))
-    if repeated.size > REPEATED * last.size:
-        first = names[repeated[0]]
-        other = names[last[repeated[0]]]
+def _check_repeated_texts(last_rows: Ints, names: Names) -> Iterator[Finding]:
+    """Yield a warning if many documents have the text of another document.
+
+    ``last_rows`` has the last row with the same text for each row, as `last_equal` returns it.
+    """
+    repeated_rows = np.flatnonzero(last_rows != np.arange(last_rows.size))
+    if repeated_rows.size > MAX_REPEATED_PROPORTION * last_rows.size:
+        first_row = repeated_rows[0]
         detail = (
-            f"with the text of another: {format_quantity(repeated.size, 'document')}; first "
-            f"{first}, like {other}"
+            f"with the text of another: {format_quantity(repeated_rows.size, 'document')}; first "
+            f"{names[first_row]}, like {names[last_rows[first_row]]}"
         )
-        remedy = "to count each text once, give --once to train"
-        yield Finding("documents", WARNING, detail, remedy)
+        fix = "to count each text once, give --once to train"
+        yield Finding("documents", WARNING, detail, fix)
 
 
-def _sizes(corpus: CorpusOverview, n_replaced: int) -> Iterator[Finding]:
-    """Yield what a corpus is read as, and its documents and classes; ``n_replaced`` have bytes that do not fit their charset."""
+def _describe_sizes(corpus: CorpusOverview, n_replaced: int) -> Iterator[Finding]:
+    """Yield the format of a corpus, its columns, documents, classes and encodings.
+
+    ``n_replaced`` is the number of documents with bytes that are invalid in their charset.
+    """
     yield Finding("format", PASSED, f"{corpus.format}, each document {corpus.kind}")
     if corpus.columns is not None:
         yield Finding("columns", PASSED, corpus.columns)
@@ -204,43 +248,48 @@ def _sizes(corpus: CorpusOverview, n_replaced: int) -> Iterator[Finding]:
         f"{corpus.median_bytes:,}, most {corpus.most_bytes:,}"
     )
     yield Finding("documents", PASSED if corpus.documents else WARNING, lengths)
-    if sizes := corpus.class_sizes:
-        detail = f"{format_quantity(len(sizes), 'class')}: {format_sizes(sizes, NAMED)}"
-        if (n_labels := sum(sizes.values())) != corpus.documents:
-            mean = f"{n_labels / corpus.documents:.2f}"
-            detail += f"; {mean} labels a document"
+
+    class_sizes = corpus.class_sizes
+    if class_sizes:
+        detail = (
+            f"{format_quantity(len(class_sizes), 'class')}: {format_sizes(class_sizes, MAX_NAMED)}"
+        )
+        n_labels = sum(class_sizes.values())
+        if n_labels != corpus.documents:
+            detail += f"; {n_labels / corpus.documents:.2f} labels a document"
         yield Finding("classes", PASSED, detail)
+
     if not (corpus.not_utf8 or n_replaced):
         yield Finding("encoding", PASSED, "all valid in their encoding")
     if corpus.empty:
-        yield Finding(
-            "documents",
-            WARNING,
-            f"without text: {format_quantity(corpus.empty, 'document')}",
-            "see --text-column and --document",
-        )
+        detail = f"without text: {format_quantity(corpus.empty, 'document')}"
+        yield Finding("documents", WARNING, detail, "see --text-column and --document")
     if corpus.unreadable:
-        identity, why = corpus.first_unreadable[0]
-        yield Finding(
-            "documents",
-            WARNING,
-            f"could not be read: {format_quantity(corpus.unreadable, 'document')}; first {identity}: "
-            f"{why}",
-            "mend or remove them; train leaves them out",
-        )
+        name, error = corpus.first_unreadable[0]
+        detail = f"could not be read: {format_quantity(corpus.unreadable, 'document')}; first {name}: {error}"
+        fix = "mend or remove them; train leaves them out"
+        yield Finding("documents", WARNING, detail, fix)
 
 
-def _language(statistics: ClassStatistics, language: str) -> Iterator[Finding]:
-    """Yield the finding that the texts are of another language, if their stop words show it clearly."""
+def _check_language(statistics: ClassStatistics, language: str) -> Iterator[Finding]:
+    """Yield a warning if the stop words clearly indicate another language."""
+    # Words that do not occur have the id −1, which selects the 0 at the end.
     counts = np.append(statistics.term_counts, 0)
-    words = statistics.vocabulary  # a word that is not there has the last number, −1
-    found = {each: counts[words.find(load_stop_words(each, each))].sum() for each in LANGUAGES}
-    most = max(found.values())
-    if most >= max(FEWEST_WORDS, LIKELY * counts.sum(), 2 * found.get(language, 0)):
-        likely = " or ".join(each for each, n in found.items() if n >= NEARLY * most)
-        yield Finding(
-            "texts",
-            WARNING,
-            f"by its stop words the language is {likely}, not {language}",
-            f"give --language {likely}",
+    vocabulary = statistics.vocabulary
+    stop_word_counts = {
+        name: counts[vocabulary.find(load_stop_words(name, name))].sum() for name in LANGUAGES
+    }
+    max_count = max(stop_word_counts.values())
+    min_count = max(
+        MIN_STOP_WORDS,
+        MIN_STOP_WORD_PROPORTION * counts.sum(),
+        2 * stop_word_counts.get(language, 0),
+    )
+    if max_count >= min_count:
+        likely_languages = " or ".join(
+            name
+            for name, n_words in stop_word_counts.items()
+            if n_words >= SIMILAR_LANGUAGE_RATIO * max_count
         )
+        detail = f"by its stop words the language is {likely_languages}, not {language}"
+        yield Finding("texts", WARNING, detail, f"give --language {likely_languages}")

@@ -1,4 +1,4 @@
-"""Check an installation: packages, the model file and its folder. Nothing is changed."""
+"""Check an installation: packages, the model file and its directory. Change nothing."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ from nbtext.store.model_file import read_model_bytes
 from nbtext.version import __version__
 
 PACKAGES = ("numpy", "scipy", "PyStemmer", "stop-words", "nltk", "joblib", "click", "rich")
-"""Packages that nbtext needs, by the names under which they are installed."""
+"""Required packages, by the names under which they are installed."""
 
-OPTIONAL = {"distributed": ("--scheduler", "pip install 'nbtext[dask]'")}
-"""Packages that nbtext can do without: what needs them, and how to install them."""
+OPTIONAL_PACKAGES = {"distributed": ("--scheduler", "pip install 'nbtext[dask]'")}
+"""Optional packages: the feature that needs each, and the command that installs it."""
 
 COMPRESSIONS = {"_bz2": "bzip2", "_lzma": "xz"}
-"""Modules that a Python may have been built without."""
+"""Modules of the standard library that a Python may lack."""
 
-SPARE = 3
-"""Models that a folder should have room for: the new one, the old one and a backup."""
+MIN_FREE_MODELS = 3
+"""Models that a directory should have room for: the new one, the old one and a backup."""
 
 
 @dataclass(frozen=True)
@@ -51,46 +51,50 @@ class FailedCheck(Finding):
     """A check that failed."""
 
     problem: NbtextError | None = field(default=None, metadata=NOT_IN_JSON)
-    """The error that commands would end with."""
+    """The error with which other commands would end."""
 
 
 def check_installation(path: str, *, path_is_explicit: bool) -> Iterator[Finding]:
-    """Check this installation and the model at ``path``; a missing one is a failure only if somebody ``named`` it.
+    """Check this installation and the model at ``path``, and report every problem as a finding.
 
-    Raise nothing: whatever is wrong is a finding.
+    A missing model is a failure if ``path_is_explicit``, which means that the user set the path.
+    Otherwise it is a warning.
     """
-    yield _python()
+    yield _check_python()
     yield from _check_packages()
-    for name, (purpose, get) in OPTIONAL.items():
-        number = _find_version(name)
-        yield Finding(
-            "optional",
-            PASSED,
-            f"{name} {number}"
-            if number
-            else f"{name} is not installed; only {purpose} needs it ({get})",
-        )
-    yield from _check_model(path, named=path_is_explicit)
+    for name, (feature, command) in OPTIONAL_PACKAGES.items():
+        installed = _find_version(name)
+        if installed:
+            detail = f"{name} {installed}"
+        else:
+            detail = f"{name} is not installed; only {feature} needs it ({command})"
+        yield Finding("optional", PASSED, detail)
+    yield from _check_model(path, path_is_explicit=path_is_explicit)
     yield from _check_folder(path)
 
 
 def get_installed_versions() -> dict[str, str | None]:
-    """Return the versions of nbtext, Python and all packages; None for one that is not installed."""
+    """Return the versions of nbtext, Python and all packages, None for a missing package."""
     return {
         "nbtext": __version__,
-        "python": sys.version.split()[0],
-        **{name: _find_version(name) for name in (*PACKAGES, *OPTIONAL)},
+        "python": _get_python_version(),
+        **{name: _find_version(name) for name in (*PACKAGES, *OPTIONAL_PACKAGES)},
     }
 
 
-def _python() -> Finding:
+def _get_python_version() -> str:
+    return sys.version.split()[0]
+
+
+def _check_python() -> Finding:
     system = os.uname()
-    processors = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
+    if hasattr(os, "sched_getaffinity"):
+        n_processors = len(os.sched_getaffinity(0))
+    else:
+        n_processors = os.cpu_count() or 1
     detail = (
-        f"nbtext {__version__}, Python {sys.version.split()[0]}, {system.sysname} "
-        f"{system.machine}, processors: {processors}"
+        f"nbtext {__version__}, Python {_get_python_version()}, {system.sysname} "
+        f"{system.machine}, processors: {n_processors}"
     )
     missing = [name for module, name in COMPRESSIONS.items() if find_spec(module) is None]
     if missing:
@@ -104,125 +108,141 @@ def _python() -> Finding:
 
 
 def _check_packages() -> Iterator[Finding]:
-    installed = {name: _find_version(name) for name in PACKAGES}
-    needed = _least_versions()
-    yield Finding(
-        "packages",
-        PASSED,
-        ", ".join(f"{name} {number}" for name, number in installed.items() if number is not None),
+    """Yield the installed packages, then a warning for each that is missing or too old."""
+    installed_versions = {name: _find_version(name) for name in PACKAGES}
+    min_versions = _read_min_versions()
+    detail = ", ".join(
+        f"{name} {installed}"
+        for name, installed in installed_versions.items()
+        if installed is not None
     )
-    for name, number in installed.items():
-        least = needed.get(name.lower(), "")
-        fix = f"pip install '{name}{least and '>='}{least}'"
-        if number is None:
+    yield Finding("packages", PASSED, detail)
+
+    for name, installed in installed_versions.items():
+        required = min_versions.get(name.lower(), "")
+        requirement = f"{name}>={required}" if required else name
+        fix = f"pip install '{requirement}'"
+        if installed is None:
             yield Finding("packages", WARNING, f"{name} is not installed", fix)
-        elif _parts(number) < _parts(least):
-            yield Finding(
-                "packages",
-                WARNING,
-                f"{name} {number} is older than {least}, which nbtext needs",
-                fix,
-            )
+        elif _split_version(installed) < _split_version(required):
+            detail = f"{name} {installed} is older than {required}, which nbtext needs"
+            yield Finding("packages", WARNING, detail, fix)
 
 
-def _least_versions() -> dict[str, str]:
-    """Return the oldest version of each package with which nbtext works, as far as its installation knows them."""
+def _read_min_versions() -> dict[str, str]:
+    """Return the oldest supported version of each package, from the metadata of nbtext.
+
+    The result is empty if nbtext runs from a checkout that is not installed.
+    """
     try:
-        needed = requires("nbtext") or []
+        requirements = requires("nbtext") or []
     except PackageNotFoundError:
         return {}
-    matches = [re.fullmatch(r"([\w.-]+)>=([\d.]+)", line.replace(" ", "")) for line in needed]
-    return {match[1].lower(): match[2] for match in matches if match is not None}
+    versions = {}
+    for requirement in requirements:
+        match = re.fullmatch(r"([\w.-]+)>=([\d.]+)", requirement.replace(" ", ""))
+        if match is not None:
+            versions[match[1].lower()] = match[2]
+    return versions
 
 
-def _parts(number: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", number))
+def _split_version(version_text: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version_text))
 
 
 def _find_version(name: str) -> str | None:
+    """Return the version of an installed package, None if it is not installed."""
     try:
         return version(name)
     except PackageNotFoundError:
         return None
 
 
-def _check_model(path: str, *, named: bool) -> Iterator[Finding]:
-    if not os.path.lexists(path) and not named:
-        yield Finding(
-            "model",
-            WARNING,
-            f"{path}: there is none yet",
-            "nbtext train CORPUS makes one; --model names another",
-        )
+def _check_model(path: str, *, path_is_explicit: bool) -> Iterator[Finding]:
+    """Read and load the model, and compare the packages that it was written with."""
+    if not os.path.lexists(path) and not path_is_explicit:
+        fix = "nbtext train CORPUS makes one; --model names another"
+        yield Finding("model", WARNING, f"{path}: there is none yet", fix)
         return
+
     try:
-        size = len(read_model_bytes(path))  # with the ledger, which loading does not read
-    except (ModelError, OSError) as problem:
-        failure = (
-            problem
-            if isinstance(problem, ModelError)
-            else ModelError(describe_os_error(problem), where=path)
-        )
-        fix = failure.hint or "check its permissions, or name another with --model"
-        yield FailedCheck("model", FAILED, f"{path}: {failure.message}", fix, failure)
+        size = len(read_model_bytes(path))  # includes the ledger, which `load` does not read
+    except ModelError as problem:
+        yield _report_unreadable_model(path, problem)
         return
+    except OSError as problem:
+        yield _report_unreadable_model(path, ModelError(describe_os_error(problem), where=path))
+        return
+
     try:
         fitted = TextClassifier.load(path).fitted
-    except ModelError as damaged:
-        yield FailedCheck(
-            "model", FAILED, f"{path}: {damaged.message}", damaged.hint or RESTORE_HINT, damaged
-        )
+    except ModelError as problem:
+        fix = problem.hint or RESTORE_HINT
+        yield FailedCheck("model", FAILED, f"{path}: {problem.message}", fix, problem)
         return
     yield Finding("model", PASSED, f"{path}: {size:,} bytes, loaded: {describe_model(fitted)}")
-    for name, number in fitted.written_by.items():
-        if name in PACKAGES and _find_version(name) not in (None, number):
+
+    for name, trained_with in fitted.written_by.items():
+        if name not in PACKAGES:
+            continue
+        installed = _find_version(name)
+        if installed not in (None, trained_with):
             detail = (
-                f"its stems are those of {name} {number}, and {name} {_find_version(name)} is "
+                f"its stems are those of {name} {trained_with}, and {name} {installed} is "
                 "installed: some may differ"
             )
-            yield Finding(
-                "model", WARNING, detail, f"train again, or pip install '{name}=={number}'"
-            )
+            fix = f"train again, or pip install '{name}=={trained_with}'"
+            yield Finding("model", WARNING, detail, fix)
+
+
+def _report_unreadable_model(path: str, problem: ModelError) -> FailedCheck:
+    fix = problem.hint or "check its permissions, or name another with --model"
+    return FailedCheck("model", FAILED, f"{path}: {problem.message}", fix, problem)
 
 
 def _check_folder(path: str) -> Iterator[Finding]:
-    """Check that a model can be written to ``path`` now: the folder, its room, and the lock."""
+    """Check that a model can be written to ``path`` now: permissions, free space and lock."""
     try:
         target = check_replaceable(path)
-        with tempfile.TemporaryFile(
-            dir=target.parent
-        ) as file:  # finds more than permissions do: quotas, full and read-only disks
+        # Write a file: only this finds exceeded quotas and full or read-only disks.
+        with tempfile.TemporaryFile(dir=target.parent) as file:
             file.write(bytes(4096))
             file.flush()
-    except (PathError, OSError) as problem:
-        failure = (
-            problem
-            if isinstance(problem, PathError)
-            else PathError(
-                f"cannot write: {describe_os_error(problem)}", where=str(Path(path).parent)
-            )
-        )
-        fix = (
-            f"{failure.hint or 'make room, or check permissions'}; commands that only read a "
-            "model work"
-        )
-        yield FailedCheck(
-            "folder", FAILED, str(PathError(failure.message, where=failure.where)), fix, failure
+    except PathError as problem:
+        yield _report_unwritable_folder(problem)
+        return
+    except OSError as problem:
+        folder = str(Path(path).parent)
+        yield _report_unwritable_folder(
+            PathError(f"cannot write: {describe_os_error(problem)}", where=folder)
         )
         return
-    free = shutil.disk_usage(target.parent).free
-    size = target.stat().st_size if target.exists() else 0
-    detail = f"{target.parent}: can be written, {free / 1e9:,.1f} GB free"
-    if free < SPARE * size:
-        fix = "make room: the old model stays until the new one is whole"
-        yield Finding("folder", WARNING, f"{detail}, the model takes {size / 1e9:,.1f} GB", fix)
-    else:
-        yield Finding("folder", PASSED, detail)
+
+    yield _check_free_space(target)
+
     try:
         with lock_path(path, 0):
             yield Finding("lock", PASSED, "free: no other process is writing the model")
-    except (LockedError, PathError) as failure:
-        todo = "wait for it to end" if isinstance(failure, LockedError) else failure.hint
-        yield FailedCheck(
-            "lock", FAILED, f"{target}{LOCK_SUFFIX}: {failure.message}", todo, failure
-        )
+    except (LockedError, PathError) as problem:
+        fix = "wait for it to end" if isinstance(problem, LockedError) else problem.hint
+        detail = f"{target}{LOCK_SUFFIX}: {problem.message}"
+        yield FailedCheck("lock", FAILED, detail, fix, problem)
+
+
+def _report_unwritable_folder(problem: PathError) -> FailedCheck:
+    remedy = problem.hint or "make room, or check permissions"
+    detail = str(PathError(problem.message, where=problem.where))
+    fix = f"{remedy}; commands that only read a model work"
+    return FailedCheck("folder", FAILED, detail, fix, problem)
+
+
+def _check_free_space(target: Path) -> Finding:
+    """Compare the free space in the directory of a model with the size of the model."""
+    free_bytes = shutil.disk_usage(target.parent).free
+    model_bytes = target.stat().st_size if target.exists() else 0
+    detail = f"{target.parent}: can be written, {free_bytes / 1e9:,.1f} GB free"
+    if free_bytes < MIN_FREE_MODELS * model_bytes:
+        detail += f", the model takes {model_bytes / 1e9:,.1f} GB"
+        fix = "make room: the old model stays until the new one is whole"
+        return Finding("folder", WARNING, detail, fix)
+    return Finding("folder", PASSED, detail)
