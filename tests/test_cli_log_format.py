@@ -115,7 +115,7 @@ def test_an_internal_error_with_its_traceback(pets: Path) -> None:
     code = (
         "import sys; import nbtext.inspection.overview as o; from nbtext.cli.main import run\n"
         "def broken(*_): raise ZeroDivisionError('a\\x1b[31m\\nb')\n"
-        "o.overview = broken; sys.exit(run(sys.argv[1:]))"
+        "o.build_overview = broken; sys.exit(run(sys.argv[1:]))"
     )
     done = python(code, "--debug", *AS_JSON, "inspect")
     lines = said(done)

@@ -165,7 +165,7 @@ def test_an_internal_error_is_one_line_and_status_70(pets: Path) -> None:
     code = (
         "import sys; import nbtext.inspection.overview as o; from nbtext.cli.main import run\n"
         "def broken(*_): raise ZeroDivisionError('a\\x1b[31m\\nb')\n"
-        "o.overview = broken; sys.exit(run(sys.argv[1:]))"
+        "o.build_overview = broken; sys.exit(run(sys.argv[1:]))"
     )
     done = run([sys.executable, "-c", code, "inspect"], env=HOUSE)
     line = "nbtext: internal error: ZeroDivisionError: a\\x1b[31m\\x0ab; please report it, with what nbtext --debug prints"
@@ -183,7 +183,7 @@ def test_running_out_of_memory_is_told(pets: Path) -> None:
     code = (
         "import sys; import nbtext.inspection.overview as o; from nbtext.cli.main import run\n"
         "def greedy(*_): return bytearray(1 << 60)\n"
-        "o.overview = greedy; sys.exit(run(sys.argv[1:]))"
+        "o.build_overview = greedy; sys.exit(run(sys.argv[1:]))"
     )
     assert (
         error_line(run([sys.executable, "-c", code, "inspect"], env=HOUSE), 4)
@@ -215,9 +215,9 @@ def test_a_hang_up_is_ignored_under_nohup(pets: Path) -> None:
     code = (
         "import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
         "import nbtext.inspection.overview as o; from nbtext.cli.main import run\n"
-        "real = o.overview\n"
+        "real = o.build_overview\n"
         "def hang_up(*arguments): os.kill(os.getpid(), signal.SIGHUP); return real(*arguments)\n"
-        "o.overview = hang_up; sys.exit(run(['inspect']))"
+        "o.build_overview = hang_up; sys.exit(run(['inspect']))"
     )
     succeeded(run([sys.executable, "-c", code], env=HOUSE))
 

@@ -168,7 +168,7 @@ def test_a_failure_that_names_no_file_is_not_put_down_to_standard_output(pets: P
     code = (
         "import errno, os, sys; import nbtext.inspection.overview as o; from nbtext.cli.main import run\n"
         "def broken(*_): raise OSError(errno.EIO, os.strerror(errno.EIO))\n"
-        "o.overview = broken; sys.exit(run(['inspect']))"
+        "o.build_overview = broken; sys.exit(run(['inspect']))"
     )
     assert error_line(python(code), 4) == "nbtext: cannot read or write: input/output error"
     full = bash("$NBTEXT inspect > /dev/full")

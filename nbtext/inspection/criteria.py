@@ -1,4 +1,8 @@
-"""How well a model fits its data, part by part, by evidence, AIC and BIC; and how probable it is beside others of the same data."""
+"""Criteria of how well a model fits its data: evidence, AIC and BIC, in nats.
+
+A model has parts (class prior, text, columns), each with its own criteria. `compare_models`
+compares a model with other models of the same data by their evidence.
+"""
 
 from __future__ import annotations
 
@@ -41,26 +45,31 @@ class PartCriteria(NamedTuple):
     evidence: float | None
     """None if the part has no prior."""
     log_likelihood: float
-    """At maximum likelihood, as all below."""
+    """At maximum likelihood, like `aic` and `bic`."""
     parameters: int
+    """Number of free parameters."""
     observations: float
-    """n of the BIC: tokens of a text, documents of anything else."""
+    """n of the BIC: tokens of a text, documents for every other part."""
     aic: float
     bic: float
 
 
 @dataclass(frozen=True)
 class Criteria:
-    """The fit of a model to its data, in nats; infinite where something impossible has occurred."""
+    """The fit of a model to its data, in nats. Infinite if the data are impossible."""
 
     evidence: float | None
-    """Of all data and labels; of the data alone if the labels have none; None if the data have none."""
+    """Of data and labels together; of the data only if the labels have no evidence.
+
+    None if the data have no evidence."""
     evidence_of_labels: float | None
-    """None for an empirical class prior: it is maximum likelihood and has none."""
+    """None for an empirical class prior, which is of maximum likelihood."""
     evidence_of_classes: dict[str, float] | None
+    """By class; None if a part of the model has no prior."""
     log_likelihood: float
-    """At maximum likelihood, as all below."""
+    """At maximum likelihood, like `aic` and `bic`."""
     parameters: int
+    """Number of free parameters."""
     tokens: float
     aic: float
     bic: float
@@ -68,9 +77,13 @@ class Criteria:
 
 
 def compute_criteria(model: Classifier) -> Criteria:
-    """Return the criteria of a model; raise `UsageError` for kinds that have none, and as `compute_component_fits`.
+    """Return the criteria of a model and of its parts.
 
-    Each part has its own n in the BIC. That of the class prior is the number of documents, or beside a text alone that of its tokens.
+    Each part has its own n in the BIC. The n of the class prior is the number of documents, or for
+    a model of texts only the number of tokens.
+
+    Raise `UsageError` if the classifier has no criteria, and if a class has equal numbers only, so
+    that their likelihood is unbounded.
     """
     statistics = model.training.statistics
     settings = model.training.settings
@@ -78,62 +91,76 @@ def compute_criteria(model: Classifier) -> Criteria:
         settings, INFORMATION_CRITERIA, *list_label_requests(statistics.posterior_type)
     )
     fits = compute_component_fits(model)
-    kind = settings.class_prior
-    if impossible := [fit.component for fit in fits if not np.isfinite(fit.fit.log_likelihood)]:
+    impossible = [fit.component for fit in fits if not np.isfinite(fit.fit.log_likelihood)]
+    if impossible:
         raise UsageError(
             f"AIC and BIC are not defined for {join_names(impossible, 3)}: in a class all documents "
             "have the same number"
         )
+
+    prior_kind = settings.class_prior
     documents = statistics.observed_counts.class_documents
-    of_labels = compute_label_log_evidence(kind, model.prior, documents)
-    of_classes = _evidence(fits)
-    labels = measure_label_fit(kind, model.prior, documents)
+    label_evidence = compute_label_log_evidence(prior_kind, model.prior, documents)
+    class_evidences = _sum_evidence(fits)
+
+    prior_fit = measure_label_fit(prior_kind, model.prior, documents)
     if not statistics.attributes.names:
-        labels = labels._replace(n_observations=fits[0].fit.n_observations)
-    found = [
-        PartCriteria(
-            part, None if evidence is None else float(np.sum(evidence)), *fit, fit.aic, fit.bic
-        )
-        for part, evidence, fit in (ComponentFit(CLASS_PRIOR, None, labels), *fits)
-        if part == CLASS_PRIOR or fit.n_observations
-    ]
-    found[0] = found[0]._replace(evidence=of_labels)
-    log_likelihood, parameters, aic, bic = (
-        sum(getattr(part, name) for part in found)
-        for name in ("log_likelihood", "parameters", "aic", "bic")
-    )
+        prior_fit = prior_fit._replace(n_observations=fits[0].fit.n_observations)
+    parts = [_make_part(ComponentFit(CLASS_PRIOR, None, prior_fit), label_evidence)]
+    for fit in fits:
+        if fit.fit.n_observations:
+            part_evidence = None if fit.evidence is None else float(np.sum(fit.evidence))
+            parts.append(_make_part(fit, part_evidence))
+
     evidence = None
-    by_class = None
-    if of_classes is not None:
-        evidence = float(of_classes.sum()) + (of_labels or 0.0)
-        by_class = dict(zip(statistics.classes, of_classes.tolist(), strict=True))
-    tokens = to_int_or_float(statistics.observed_counts.count_tokens(model.training.selected).sum())
+    evidence_by_class = None
+    if class_evidences is not None:
+        evidence = float(class_evidences.sum()) + (label_evidence or 0.0)
+        evidence_by_class = dict(zip(statistics.classes, class_evidences.tolist(), strict=True))
     return Criteria(
-        evidence, of_labels, by_class, log_likelihood, parameters, tokens, aic, bic, found
+        evidence=evidence,
+        evidence_of_labels=label_evidence,
+        evidence_of_classes=evidence_by_class,
+        log_likelihood=sum(part.log_likelihood for part in parts),
+        parameters=sum(part.parameters for part in parts),
+        tokens=to_int_or_float(
+            statistics.observed_counts.count_tokens(model.training.selected).sum()
+        ),
+        aic=sum(part.aic for part in parts),
+        bic=sum(part.bic for part in parts),
+        parts=parts,
     )
+
+
+def _make_part(fit: ComponentFit, evidence: float | None) -> PartCriteria:
+    return PartCriteria(fit.component, evidence, *fit.fit, fit.fit.aic, fit.fit.bic)
 
 
 def estimate_labelled_classifier(model: TextClassifier) -> Classifier:
-    """Return the classifier of the labelled documents of a model, estimated from those that it keeps if these are all."""
+    """Return the classifier estimated from the labelled documents only, without unlabelled ones.
+
+    The parameters that need documents are fitted again if the model keeps all its documents.
+    """
     fitted = model.fitted
     sample = model.counts.sample
     labelled = estimate_statistics(model.counts.table.labelled_table, fitted.parameters.weights)
-    return restore_classifier(
-        labelled,
-        fitted.parameters,
-        model.settings,
-        sample.documents if sample.is_complete else None,
-    )
+    documents = sample.documents if sample.is_complete else None
+    return restore_classifier(labelled, fitted.parameters, model.settings, documents)
 
 
-def _evidence(fits: list[ComponentFit]) -> Floats | None:
-    """Return the log evidence of each class, shape (n_classes,), all parts together; None if one has no prior."""
-    known = [fit.evidence for fit in fits if fit.evidence is not None]
-    return np.sum(known, axis=0) if len(known) == len(fits) else None
+def _sum_evidence(fits: list[ComponentFit]) -> Floats | None:
+    """Return the log evidence of each class over all parts, shape (n_classes,).
+
+    None if a part has no prior.
+    """
+    evidences = [fit.evidence for fit in fits if fit.evidence is not None]
+    if len(evidences) < len(fits):
+        return None
+    return np.sum(evidences, axis=0)
 
 
-COMPARED = (0.01, 0.1, 1.0)
-"""Pseudo-counts per term that a model's own is compared with."""
+COMPARED_PSEUDO_COUNTS = (0.01, 0.1, 1.0)
+"""Pseudo-counts per term of the models that a model is compared with."""
 
 FOR_EACH_CLASS = "one for each class"
 FOR_ALL_CLASSES = "one for all classes"
@@ -141,49 +168,79 @@ FOR_ALL_CLASSES = "one for all classes"
 
 @dataclass(frozen=True)
 class ComparedModel:
-    """A model of the data of all classes, beside others of the same data."""
+    """One of several models of the same data."""
 
     data: str
-    """The names of the parts that it has in common with the others."""
+    """The names of the parts that the models have in common."""
     language_models: str
-    """`FOR_EACH_CLASS` or `FOR_ALL_CLASSES`, and whether a file gave the pseudo-counts."""
+    """`FOR_EACH_CLASS` or `FOR_ALL_CLASSES`, and whether a file set the pseudo-counts."""
     smoothing: float
     log_evidence: float
     """Of the data, in nats."""
     probability: float
+    """p(m | data), if all models have the same prior probability."""
     log_bayes_factor: float
+    """Log evidence of the best model minus that of this model, in nats."""
     evidence_for_best: str
-    """This and the two before are those of `nbtext.language_model.measures.ModelPosterior`."""
+    """The Bayes factor in words; "" for the best model."""
 
 
 def compare_models(model: Classifier) -> list[ComparedModel]:
-    """Return the model and others of the same data, most probable first; none if they have no evidence.
+    """Return the model and other models of its data, most probable first.
 
-    The others have the pseudo-counts of `COMPARED`, or the same distributions for all classes, as if labels said nothing of documents.
+    The other models have the pseudo-counts `COMPARED_PSEUDO_COUNTS`, or the same distributions for
+    all classes, as if labels were unrelated to the data. Return an empty list if the model has no
+    prior, or if the data are impossible under every model.
     """
-    training = model.training
     fits = compute_component_fits(model)
-    own = _evidence(fits)
-    data = ", ".join(fit.component for fit in fits if fit.fit.n_observations)
-    if own is None:
+    evidence = _sum_evidence(fits)
+    if evidence is None:
         return []
-    models = training.estimate_language_models(training.statistics)
-    scale = models.n_outcomes if models.prior_shape == "background" else 1
-    of_all = model.refit(replace(training, statistics=training.statistics.all_documents))
-    by_file = (
-        ""
-        if isinstance(training.settings.smoothing, str | float | int | tuple)
-        else ", by the file"
-    )
-    tried = [
-        (FOR_EACH_CLASS + by_file, training.smoothing, own),
-        (FOR_ALL_CLASSES + by_file, training.smoothing, _evidence(compute_component_fits(of_all))),
+    data = ", ".join(fit.component for fit in fits if fit.fit.n_observations)
+
+    candidates = [
+        (language_models, smoothing, float(class_evidences.sum()))
+        for language_models, smoothing, class_evidences in _list_candidates(model, evidence)
+        if class_evidences is not None
     ]
-    for smoothing in (
-        scale * each for each in COMPARED if by_file or scale * each != training.smoothing
-    ):
+    log_evidences = [log_evidence for *_, log_evidence in candidates]
+    if not any(map(isfinite, log_evidences)):
+        return []
+    posteriors = compute_model_posteriors(log_evidences)
+    models = [
+        ComparedModel(data, *candidate, *posterior)
+        for candidate, posterior in zip(candidates, posteriors, strict=True)
+    ]
+    models.sort(key=lambda compared: compared.log_bayes_factor)
+    return models
+
+
+def _list_candidates(model: Classifier, evidence: Floats) -> list[tuple[str, float, Floats | None]]:
+    """Return distributions, smoothing and class evidences of the model and its alternatives."""
+    training = model.training
+    set_by_file = not isinstance(training.settings.smoothing, str | float | int | tuple)
+    suffix = ", by the file" if set_by_file else ""
+
+    all_documents = replace(training, statistics=training.statistics.all_documents)
+    one_for_all = model.refit(all_documents)
+    candidates = [
+        (FOR_EACH_CLASS + suffix, training.smoothing, evidence),
+        (
+            FOR_ALL_CLASSES + suffix,
+            training.smoothing,
+            _sum_evidence(compute_component_fits(one_for_all)),
+        ),
+    ]
+
+    models = training.estimate_language_models(training.statistics)
+    # A background prior divides its pseudo-count among all terms.
+    scale = models.n_outcomes if models.prior_shape == "background" else 1
+    for pseudo_count in COMPARED_PSEUDO_COUNTS:
+        smoothing = scale * pseudo_count
+        if smoothing == training.smoothing and not set_by_file:
+            continue
         settings = replace(training.settings, smoothing=smoothing)
-        other = type(model).estimate(
+        alternative = type(model).estimate(
             replace(
                 training,
                 settings=settings,
@@ -191,19 +248,6 @@ def compare_models(model: Classifier) -> list[ComparedModel]:
                 term_pseudo_counts=NO_TERM_PSEUDO_COUNTS,
             )
         )
-        tried.append((FOR_EACH_CLASS, smoothing, _evidence(compute_component_fits(other))))
-    found = [
-        (name, smoothing, float(evidence.sum()))
-        for name, smoothing, evidence in tried
-        if evidence is not None
-    ]
-    if not any(isfinite(evidence) for *_, evidence in found):
-        return []
-    posteriors = compute_model_posteriors([evidence for *_, evidence in found])
-    return sorted(
-        (
-            ComparedModel(data, *each, *posterior)
-            for each, posterior in zip(found, posteriors, strict=True)
-        ),
-        key=lambda each: each.log_bayes_factor,
-    )
+        class_evidences = _sum_evidence(compute_component_fits(alternative))
+        candidates.append((FOR_EACH_CLASS, smoothing, class_evidences))
+    return candidates

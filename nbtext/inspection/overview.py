@@ -1,11 +1,11 @@
-"""Describe a model: sizes, settings and classes; its fit to its counts; its perplexity on held-out texts."""
+"""Describe a model: sizes, settings, classes and attributes, and perplexity on held-out texts."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ClassPerplexity:
-    """The held-out documents of a class."""
+    """The perplexity of the held-out documents of a class."""
 
     documents: int
     tokens: int
     unknown: int
-    """Tokens that the model does not know."""
+    """Tokens that are not in the model."""
     log_likelihood: float
     """Of all tokens, in nats."""
     perplexity: float
-    """Infinite where the text is impossible, nan without tokens."""
+    """Infinite if the text is impossible, nan without tokens."""
 
 
 @dataclass(frozen=True)
@@ -52,153 +52,176 @@ class Perplexities:
     classes: dict[str, ClassPerplexity]
     all: ClassPerplexity
     unknown_labels: dict[str, int]
-    """Documents by label, of labels that the model has no class of."""
+    """Number of documents by label, for labels that are not classes of the model."""
 
 
 def compute_perplexities(model: TextClassifier, documents: Iterable[Document]) -> Perplexities:
-    """Return the perplexities on a stream of labelled documents as the model was trained on.
+    """Return the perplexity of the language model of each class on labelled documents.
 
-    Each counts under the language model of its own class, of several labels under each, whatever the classifier. Raise `UsageError` if none has a class of the model.
+    A document with several labels counts for each of them. Raise `UsageError` if no document has a
+    class of the model.
     """
-    number = {label: place for place, label in enumerate(model.classes)}
-    sums = HeldOutText.empty(len(number))
-    others = Counter[str]()
+    class_numbers = {label: number for number, label in enumerate(model.classes)}
+    sums = HeldOutText.empty(len(class_numbers))
+    unknown_labels = Counter[str]()
     for block in split_into_blocks(documents, count_document_bytes):
-        labelled = [
-            (document, label) for document in block for label in list_labels(document.label or "")
-        ]
-        others.update(label for _, label in labelled if label not in number)
-        known = [document for document, label in labelled if label in number]
-        if known:
-            labels = np.array([number[label] for _, label in labelled if label in number])
-            sums = sums.merge(
-                measure_held_out_text(
-                    model.fitted.language_models,
-                    model.fitted.count_texts(*collect_contents(known)),
-                    labels,
-                )
+        known_documents = []
+        known_classes = []
+        for document in block:
+            for label in list_labels(document.label or ""):
+                if label in class_numbers:
+                    known_documents.append(document)
+                    known_classes.append(class_numbers[label])
+                else:
+                    unknown_labels[label] += 1
+        if known_documents:
+            matrix = model.fitted.count_texts(*collect_contents(known_documents))
+            block_sums = measure_held_out_text(
+                model.fitted.language_models, matrix, np.array(known_classes)
             )
+            sums = sums.merge(block_sums)
     if not sums.documents.any():
         raise UsageError("the corpus has no document of a class that the model knows")
-    everything = HeldOutText(*(column.sum(keepdims=True) for column in sums))
-    classes = dict(zip(model.classes, _class_perplexities(sums), strict=True))
-    return Perplexities(classes, _class_perplexities(everything)[0], dict(sorted(others.items())))
+    overall = HeldOutText(*(column.sum(keepdims=True) for column in sums))
+    return Perplexities(
+        classes=dict(zip(model.classes, _make_perplexities(sums), strict=True)),
+        all=_make_perplexities(overall)[0],
+        unknown_labels=dict(sorted(unknown_labels.items())),
+    )
 
 
-def _class_perplexities(sums: HeldOutText) -> list[ClassPerplexity]:
-    return [
-        ClassPerplexity(*values)
-        for values in zip(*(column.tolist() for column in (*sums, sums.perplexity)), strict=True)
-    ]
+def _make_perplexities(sums: HeldOutText) -> list[ClassPerplexity]:
+    columns = [column.tolist() for column in (*sums, sums.perplexity)]
+    return [ClassPerplexity(*values) for values in zip(*columns, strict=True)]
 
 
-MOST_CATEGORIES = 100
-"""Categories of an attribute that are listed: those with most documents."""
+MAX_CATEGORIES = 100
+"""Listed categories of an attribute, those with most documents."""
 
 
 @dataclass(frozen=True)
 class AttributeOverview:
-    """A count or a number beside the texts, and the parameters of its distribution in each class, by name."""
+    """A count or number of documents, and the parameters of its distribution in each class."""
 
     kind: str
+    """``count`` or ``numeric``."""
     documents: int
     """Documents that have a value."""
     classes: dict[str, dict[str, float]]
-    """Without a distribution where a Gaussian classifier has one of several numbers; with the weight of a standard deviation, in nats, where it is a feature."""
+    """Values of parameters by class and name.
+
+    If the attribute is a feature of a linear model, ``weight`` is its weight per standard
+    deviation, in nats. Empty for a Gaussian classifier, which has one distribution of all numbers.
+    """
 
 
 @dataclass(frozen=True)
 class CategoriesOverview:
-    """A categorical attribute beside the texts, and the probability of each category in each class; where it is a feature its weight too, in nats."""
+    """A categorical attribute, and the probability of each category in each class."""
 
     kind: str
+    """``categorical``."""
     documents: int
     """Documents that have a value."""
     values: int
     """Number of different categories."""
     smoothing: float
     classes: dict[str, dict[str, dict[str, float]]]
+    """By class, then ``probability`` or ``weight`` (in nats, of linear models), then category."""
 
 
 AttributeOverviews = dict[str, AttributeOverview | CategoriesOverview]
 
 
-def attributes_overview(model: TextClassifier, weights: Floats | None) -> AttributeOverviews:
-    """Return each attribute by name, with the ``weights`` of numbers if they have some, shape (n_numbers, n_classes); empty for a model of texts alone."""
+def build_attribute_overviews(
+    model: TextClassifier, number_weights: Floats | None
+) -> AttributeOverviews:
+    """Return an overview of each attribute by name. It is empty for a model of texts only.
+
+    ``number_weights`` are the weights of counts and numbers if these are features of a linear
+    model, shape (n_counts + n_numbers, n_classes).
+    """
     attributes = model.fitted.attributes
     statistics = model.fitted.statistics
-    labels = model.classes
     if attributes is None:
         return {}
     names = statistics.attributes
-    moments = statistics.moments
-    counts = attributes.counts
-    numbers = attributes.numbers
-    found: AttributeOverviews = {
-        name: _categories(model, attribute)
+    overviews: AttributeOverviews = {
+        name: _describe_categories(model, attribute)
         for name, attribute in zip(names.categorical, attributes.categorical, strict=True)
     }
-    rates = {} if counts is None else {"rate": counts.rates}
-    normal = (
-        {}
-        if numbers is None
-        else {"mean": numbers.means, "standard_deviation": np.sqrt(numbers.variances)}
-    )
-    kinds = (("count", names.counts, rates), ("numeric", names.numeric, normal))
-    columns = [
-        (kind, name, column, tables)
-        for kind, of_kind, tables in kinds
-        for column, name in enumerate(of_kind)
-    ]
-    for place, (kind, name, column, tables) in enumerate(columns):
-        classes = {
-            label: {key: float(table[k, column]) for key, table in tables.items()}
-            for k, label in enumerate(labels)
-            if tables
+
+    count_parameters = {}
+    if attributes.counts is not None:
+        count_parameters = {"rate": attributes.counts.rates}
+    number_parameters = {}
+    if attributes.numbers is not None:
+        number_parameters = {
+            "mean": attributes.numbers.means,
+            "standard_deviation": np.sqrt(attributes.numbers.variances),
         }
-        for label, weight in zip(
-            labels, [] if weights is None else weights[place].tolist(), strict=False
-        ):
-            classes[label]["weight"] = weight
-        found[name] = AttributeOverview(
-            kind, 0 if moments is None else int(moments.documents[:, place].sum()), classes
-        )
-    return found
+    columns = [
+        ("count", name, column, count_parameters) for column, name in enumerate(names.counts)
+    ]
+    columns += [
+        ("numeric", name, column, number_parameters) for column, name in enumerate(names.numeric)
+    ]
+    for index, (kind, name, column, parameters) in enumerate(columns):
+        classes: dict[str, dict[str, float]] = {}
+        for k, label in enumerate(model.classes):
+            if parameters:
+                classes[label] = {key: float(table[k, column]) for key, table in parameters.items()}
+        if number_weights is not None:
+            for label, weight in zip(model.classes, number_weights[index].tolist(), strict=False):
+                classes[label]["weight"] = weight
+        n_documents = 0
+        if statistics.moments is not None:
+            n_documents = int(statistics.moments.documents[:, index].sum())
+        overviews[name] = AttributeOverview(kind, n_documents, classes)
+    return overviews
 
 
-def _categories(model: TextClassifier, attribute: CategoricalAttribute) -> CategoriesOverview:
-    values = attribute.language_models
-    documents = model.fitted.statistics.observed_counts.term_documents
-    terms = np.flatnonzero(values.selected)
-    listed = np.sort(terms[np.argsort(-documents[terms], kind="stable")[:MOST_CATEGORIES]])
-    names = [format_term_name(model, term).split("=", 1)[1] for term in listed.tolist()]
-    probability = values.compute_probability(listed)
-    classifier = model.fitted.classifier
-    if values.n_unseen_outcomes:
-        names.append(f"({values.n_unseen_outcomes:,} never seen)")
-        probability = np.vstack((probability, values.estimate_unseen_outcome_probability()))
+def _describe_categories(
+    model: TextClassifier, attribute: CategoricalAttribute
+) -> CategoriesOverview:
+    distribution = attribute.language_models
+    term_documents = model.fitted.statistics.observed_counts.term_documents
+    terms = np.flatnonzero(distribution.selected)
+    by_frequency = np.argsort(-term_documents[terms], kind="stable")
+    listed_terms = np.sort(terms[by_frequency[:MAX_CATEGORIES]])
+    names = [format_term_name(model, term).split("=", 1)[1] for term in listed_terms.tolist()]
+
+    probability = distribution.compute_probability(listed_terms)
+    if distribution.n_unseen_outcomes:
+        names.append(f"({distribution.n_unseen_outcomes:,} never seen)")
+        probability = np.vstack((probability, distribution.estimate_unseen_outcome_probability()))
     tables = {"probability": probability}
+    classifier = model.fitted.classifier
     if isinstance(classifier, LinearClassifier):
-        tables["weight"] = classifier.compute_weights(listed)
-    classes = {
-        label: {
+        tables["weight"] = classifier.compute_weights(listed_terms)
+
+    classes: dict[str, dict[str, dict[str, float]]] = {}
+    for k, label in enumerate(model.classes):
+        # Categories that were never seen have no weight, so the lengths may differ.
+        classes[label] = {
             key: dict(zip(names, table[:, k].tolist(), strict=False))
             for key, table in tables.items()
         }
-        for k, label in enumerate(model.classes)
-    }
     return CategoriesOverview(
-        "categorical",
-        int(documents[terms].sum()),
-        int(np.count_nonzero(documents[terms])),
-        values.smoothing,
-        classes,
+        kind="categorical",
+        documents=int(term_documents[terms].sum()),
+        values=int(np.count_nonzero(term_documents[terms])),
+        smoothing=distribution.smoothing,
+        classes=classes,
     )
 
 
 @dataclass(frozen=True)
 class _LengthPower:
-    """A temperature, or the weight of a member of an average: scale · n^exponent for a document of n known tokens."""
+    """A value scale · n^exponent for a document of n known tokens.
+
+    It is a temperature, or the weight of a member of an average.
+    """
 
     scale: float
     exponent: float
@@ -206,7 +229,7 @@ class _LengthPower:
 
 @dataclass(frozen=True)
 class CalibrationOverview:
-    """The calibration of posteriors, and figures of those of left-out documents before and after it, by name."""
+    """The calibration, and metrics of held-out documents before and after it, by name."""
 
     temperature: _LengthPower
     after: Mapping[str, float]
@@ -216,26 +239,31 @@ class CalibrationOverview:
 
 @dataclass(frozen=True)
 class ClassBoundary:
-    """The function of a class in a Gaussian model whose differences are the boundaries, and the distribution of its numbers, in their units."""
+    """The discriminant function of a class in a Gaussian model, w_0 + wᵀx + xᵀWx.
+
+    Between two classes the boundary is where their functions are equal. Features are in their
+    original units.
+    """
 
     w_0: float | None
-    """None for a class that the prior rules out."""
+    """None for a class with the prior probability 0."""
     w: list[float]
-    """One weight for each latent feature, then for each numeric attribute."""
+    """Weights of the latent features, then of the numeric attributes."""
     matrix: list[list[float]] | None = field(default=None, metadata=JSON_UNLESS_EMPTY)
-    """W_k; None where boundaries are linear."""
+    """W_k; None if boundaries are linear."""
     mean: list[float] | None = field(default=None, metadata=JSON_UNLESS_EMPTY)
-    """None, like the covariance, where there are latent features."""
+    """None if there are latent features."""
     covariance: list[list[float]] | None = field(default=None, metadata=JSON_UNLESS_EMPTY)
+    """None if there are latent features."""
 
 
 @dataclass(frozen=True)
 class TwoClassWeights:
-    """A classifier of two classes as a linear model in what a document holds: the first class where b + Σ w_j is above 0."""
+    """A linear model of two classes: predict the first class if b + Σ w_j is above 0."""
 
     b: float
     terms: dict[str, float]
-    """w_j of the terms that speak most for either class, those for the first class first."""
+    """w_j of the terms with the largest weights for the first class, then for the second."""
 
 
 @dataclass(frozen=True)
@@ -244,26 +272,27 @@ class _SampleOverview:
 
     documents: int
     complete: bool
+    """True if the model keeps all its training documents."""
 
 
 @dataclass(frozen=True)
 class UnlabelledOverview:
-    """The part of a model that comes from unlabelled documents."""
+    """The effect of unlabelled documents on a model."""
 
     documents: int
     weight: float
-    """λ, by which their counts are multiplied; 0 if they do not help."""
+    """λ, the factor of their counts; 0 if they do not improve the model."""
     terms: int
-    """Terms that no labelled document holds."""
+    """Terms that occur in no labelled document."""
     log_loss: dict[str, float]
-    """Mean log loss of left-out labelled documents, calibrated, in nats, by the weights that were tried."""
+    """Mean calibrated log loss of held-out labelled documents in nats, by candidate weight."""
     classes: dict[str, float]
-    """Documents of each class, the sum of their shares."""
+    """Expected number of unlabelled documents by class."""
 
 
 @dataclass(frozen=True)
 class ClassOverview(ClassSize):
-    """A class and the terms that speak most for it."""
+    """A class and its most indicative terms."""
 
     top_terms: list[str]
 
@@ -274,7 +303,7 @@ class Overview:
 
     documents: float
     several_labels: bool | None = field(metadata=JSON_UNLESS_EMPTY)
-    """True if documents may have several labels; None if they have one."""
+    """True for a multi-label model, else None."""
     tokens: float
     encoded_lines: float
     """Lines of encoded data that were dropped."""
@@ -283,7 +312,7 @@ class Overview:
     selected_terms: int
     ngrams: int
     fields: dict[str, int] | None = field(metadata=JSON_UNLESS_EMPTY)
-    """Number of single terms by field, most first; None if there are no fields."""
+    """Number of single terms by field, largest first; None without fields."""
     smoothing: float
     terms_with_own_smoothing: int
     choices: Choices
@@ -293,11 +322,11 @@ class Overview:
     boundary: dict[str, ClassBoundary] | None
     linear: TwoClassWeights | None = field(metadata=JSON_UNLESS_EMPTY)
     members: dict[str, _LengthPower]
-    """Of an average, by name; else empty."""
+    """Weights of the members of an average, by name."""
     attributes: AttributeOverviews
     sample: _SampleOverview
     seeds: dict[str, dict[str, float]] | None = field(metadata=JSON_UNLESS_EMPTY)
-    """The pseudo-counts of seed words by class, as terms; None if there are none."""
+    """Pseudo-counts of seed words, by class and term; None without seed words."""
     unlabelled: UnlabelledOverview | None = field(metadata=JSON_UNLESS_EMPTY)
     training: Mapping[str, ParsedJson]
     reading: Mapping[str, ParsedJson]
@@ -307,16 +336,28 @@ class Overview:
 
 
 def build_overview(model: TextClassifier, top: int) -> Overview:
-    """Return what is in a model, with up to ``top`` terms of each class: those that add most mutual information to it."""
+    """Return an overview of a model, with up to ``top`` terms of each class.
+
+    These are the terms that contribute most mutual information to the class.
+    """
     statistics = model.counts.labelled_statistics
     sample = model.counts.sample
     fitted = model.fitted
-    learnt = model.fitted.parameters
-    calibration = learnt.calibration
-    judgement = learnt.calibration_quality
+    learnt = fitted.parameters
     own = get_classifier_parameters(fitted.text_classifier)
-    top_terms = _top_terms(model, top)
-    temperature = _LengthPower(calibration.scale, calibration.exponent)
+    top_terms = _find_top_terms(model, top)
+
+    calibration = None
+    if learnt.calibration_quality is not None:
+        temperature = _LengthPower(learnt.calibration.scale, learnt.calibration.exponent)
+        calibration = CalibrationOverview(temperature, **learnt.calibration_quality)
+    boundary = None
+    if own.boundary is not None:
+        boundary = _describe_boundary(model, own.boundary)
+    linear = None
+    if own.two_class_boundary is not None:
+        linear = _describe_two_class_weights(model, own.two_class_boundary, top)
+
     return Overview(
         documents=statistics.n_documents,
         several_labels=None if fitted.posterior_type.is_exclusive else True,
@@ -326,21 +367,19 @@ def build_overview(model: TextClassifier, top: int) -> Overview:
         closed_vocabulary=model.counts.is_closed,
         selected_terms=fitted.language_models.n_outcomes,
         ngrams=int(statistics.vocabulary.ngram_keys.size),
-        fields=_fields(model),
+        fields=_count_terms_by_field(model),
         smoothing=learnt.smoothing,
         terms_with_own_smoothing=len(learnt.own_pseudo_counts),
         choices=learnt.choices,
-        calibration=None if judgement is None else CalibrationOverview(temperature, **judgement),
+        calibration=calibration,
         l2=own.l2,
-        boundary=None if own.boundary is None else _boundary(model, own.boundary),
-        linear=None
-        if own.two_class_boundary is None
-        else _linear(model, own.two_class_boundary, top),
+        boundary=boundary,
+        linear=linear,
         members={name: _LengthPower(*weight) for name, weight in own.member_weights.items()},
-        attributes=attributes_overview(model, own.number_weights),
+        attributes=build_attribute_overviews(model, own.number_weights),
         sample=_SampleOverview(len(sample.documents), sample.is_complete),
-        seeds=_seeds(model),
-        unlabelled=_unlabelled(model),
+        seeds=_collect_seed_words(model),
+        unlabelled=_describe_unlabelled(model),
         training=dict(model.settings),
         reading=dict(model.reading),
         stop_words=len(model.analysis.stop_list),
@@ -352,80 +391,97 @@ def build_overview(model: TextClassifier, top: int) -> Overview:
     )
 
 
-def _unlabelled(model: TextClassifier) -> UnlabelledOverview | None:
-    figures = model.fitted.parameters.unlabelled_summary
-    labelled = model.counts.labelled_statistics
-    if figures is None:
+def _describe_unlabelled(model: TextClassifier) -> UnlabelledOverview | None:
+    """Return None for a model without unlabelled documents."""
+    unlabelled = model.fitted.parameters.unlabelled_summary
+    if unlabelled is None:
         return None
+    labelled = model.counts.labelled_statistics
     weight = 0.0
     classes = dict.fromkeys(labelled.classes, 0.0)
-    for of_layer, derived in model.counts.table.iter_derived_layers():
-        weight = of_layer
-        classes = dict(
-            zip(derived.classes, (derived.class_documents / derived.unit).tolist(), strict=True)
-        )
-    n_terms = int(np.count_nonzero(~labelled.term_occurs))
-    return UnlabelledOverview(figures.documents, weight, n_terms, dict(figures.losses), classes)
-
-
-def _seeds(model: TextClassifier) -> dict[str, dict[str, float]] | None:
-    found: dict[str, dict[str, float]] = {}
-    for seed in expand_negative_seeds(model.fitted.parameters.weights.seeds, model.classes):
-        of_class = found.setdefault(seed.label, {})
-        term = display_term(" ".join(seed.term))
-        of_class[term] = of_class.get(term, 0.0) + seed.pseudo_count
-    return found or None
-
-
-def _fields(model: TextClassifier) -> dict[str, int] | None:
-    vocabulary = model.fitted.statistics.vocabulary
-    terms = (
-        []
-        if model.reading.is_counted
-        else np.flatnonzero(is_field_term(vocabulary) & model.fitted.text_terms).tolist()
+    for layer_weight, layer in model.counts.table.iter_derived_layers():
+        weight = layer_weight
+        class_documents = (layer.class_documents / layer.unit).tolist()
+        classes = dict(zip(layer.classes, class_documents, strict=True))
+    return UnlabelledOverview(
+        documents=unlabelled.documents,
+        weight=weight,
+        terms=int(np.count_nonzero(~labelled.term_occurs)),
+        log_loss=dict(unlabelled.losses),
+        classes=classes,
     )
-    counted = Counter(vocabulary.get_term(number).partition(":")[0] for number in terms)
-    return dict(sorted(counted.items(), key=lambda of_field: (-of_field[1], of_field[0]))) or None
 
 
-def _boundary(model: TextClassifier, boundary: Boundary) -> dict[str, ClassBoundary]:
-    """Return the boundary of each class."""
+def _collect_seed_words(model: TextClassifier) -> dict[str, dict[str, float]] | None:
+    """Return the sum of pseudo-counts by class and term, None without seed words."""
+    pseudo_counts: dict[str, dict[str, float]] = {}
+    for seed in expand_negative_seeds(model.fitted.parameters.weights.seeds, model.classes):
+        class_pseudo_counts = pseudo_counts.setdefault(seed.label, {})
+        term = display_term(" ".join(seed.term))
+        class_pseudo_counts[term] = class_pseudo_counts.get(term, 0.0) + seed.pseudo_count
+    return pseudo_counts or None
+
+
+def _count_terms_by_field(model: TextClassifier) -> dict[str, int] | None:
+    """Return the number of single terms by field, largest first, None without fields."""
+    if model.reading.is_counted:
+        return None
+    vocabulary = model.fitted.statistics.vocabulary
+    terms = np.flatnonzero(is_field_term(vocabulary) & model.fitted.text_terms).tolist()
+    counts = Counter(vocabulary.get_term(term).partition(":")[0] for term in terms)
+    by_size = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return dict(by_size) or None
+
+
+def _describe_boundary(model: TextClassifier, boundary: Boundary) -> dict[str, ClassBoundary]:
     n_classes = len(model.classes)
-    found = {}
-    weights, bias = (np.round(part, 9).tolist() for part in boundary[:2])
-    rest = [
-        [None] * n_classes
-        if part is None
-        else np.resize(part, (n_classes, *part.shape[1:])).tolist()
-        for part in boundary[2:]
-    ]
-    for label, w_0, *parts in zip(model.classes, bias, weights, *rest, strict=True):
-        found[label] = ClassBoundary(w_0 if w_0 > -inf else None, *parts)
-    return found
+    weights = np.round(boundary.weights, 9).tolist()
+    bias = np.round(boundary.bias, 9).tolist()
+
+    def split_by_class(values: Floats | None) -> list[Any]:
+        """Return values per class; values of shape (1, …) are the same for all classes."""
+        if values is None:
+            return [None] * n_classes
+        return np.resize(values, (n_classes, *values.shape[1:])).tolist()
+
+    matrices = split_by_class(boundary.matrices)
+    means = split_by_class(boundary.means)
+    covariances = split_by_class(boundary.covariances)
+    return {
+        label: ClassBoundary(
+            w_0=bias[k] if bias[k] > -inf else None,
+            w=weights[k],
+            matrix=matrices[k],
+            mean=means[k],
+            covariance=covariances[k],
+        )
+        for k, label in enumerate(model.classes)
+    }
 
 
-def _linear(model: TextClassifier, boundary: TwoClassBoundary, top: int) -> TwoClassWeights:
+def _describe_two_class_weights(
+    model: TextClassifier, boundary: TwoClassBoundary, top: int
+) -> TwoClassWeights:
+    """Return the bias, and the weights of the ``top`` terms for each of the two classes."""
     terms, weights, b = boundary
     order = np.argsort(-weights, kind="stable")
-    shown = (
-        order if order.size <= 2 * top else np.concatenate((order[:top], order[order.size - top :]))
-    )
-    return TwoClassWeights(
-        b,
-        {
-            format_term_name(model, int(terms[place])): float(weights[place])
-            for place in shown.tolist()
-        },
-    )
+    if order.size > 2 * top:
+        order = np.concatenate((order[:top], order[order.size - top :]))
+    term_weights = {
+        format_term_name(model, int(terms[index])): float(weights[index])
+        for index in order.tolist()
+    }
+    return TwoClassWeights(b, term_weights)
 
 
-def _top_terms(model: TextClassifier, top: int) -> list[list[str]]:
+def _find_top_terms(model: TextClassifier, top: int) -> list[list[str]]:
+    """Return the names of up to ``top`` terms of each class, best first."""
     if not top:
         return [[] for _ in model.classes]
     ranked = rank_model_terms(model, "mutual-information")
-    by_class = np.argsort(ranked.classes, kind="stable")
+    class_order = np.argsort(ranked.classes, kind="stable")
     ends = np.cumsum(np.bincount(ranked.classes, minlength=len(model.classes)))
     return [
         [format_term_name(model, term) for term in terms[:top].tolist()]
-        for terms in np.split(ranked.terms[by_class], ends[:-1])
+        for terms in np.split(ranked.terms[class_order], ends[:-1])
     ]
