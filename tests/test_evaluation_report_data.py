@@ -237,7 +237,7 @@ def test_terms_of_some_of_many_classes_take_no_work_for_the_others(
         [f"own{number} own{number} all{number % 7}" for number in range(300)],
         [f"class{number}" for number in range(300)],
     )
-    monkeypatch.setattr("nbtext.inspection.terms.PROBABILITIES_AT_ONCE", 1000)
+    monkeypatch.setattr("nbtext.inspection.terms.MAX_PROBABILITIES_IN_MEMORY", 1000)
     found, every = find_class_terms(model, 3, 4), calls(lambda: find_class_terms(model, 3, 4))
     monkeypatch.setattr(selection, "MAX_DENSE_PROBABILITIES", 0)
     assert calls(lambda: find_class_terms(model, 3, 4)) < every / 10

@@ -1,4 +1,4 @@
-"""The terms of a model: ranked, of each class by several measures, and one by one with the words that they stand for."""
+"""Inspect the terms of a model: rank them, list the best terms of classes, show single words."""
 
 from __future__ import annotations
 
@@ -35,97 +35,98 @@ from nbtext.text.hashing import unpair
 from nbtext.text.ngrams import WILDCARD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from nbtext.classifiers.attribute_likelihoods import CategoricalAttribute
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.type_names import Fields, Floats, Ints, Names
 
-    Forms = list[tuple[str, int]]
+    WordCounts = list[tuple[str, int]]
 
 
 def rank_model_terms(model: TextClassifier, criterion: str, top: int | None = None) -> Ranking:
-    """Return the ``top`` best terms of the texts and categories, each in its own distribution, by a criterion of `nbtext.selection`."""
-    distributions = [
-        model.fitted.language_models,
-        *(attribute.language_models for attribute in _categorical(model)),
-    ]
-    rankings = [
-        rank_terms(models, model.fitted.classifier.prior, criterion, top)
-        for models in distributions
-    ]
+    """Return the ``top`` best terms of texts and categories by a criterion of `nbtext.selection`.
+
+    Categories are scored in the distribution of their attribute. By default all terms are ranked.
+    """
+    distributions = [model.fitted.language_models]
+    distributions += [attribute.language_models for attribute in _get_categorical(model)]
+    prior = model.fitted.classifier.prior
+    rankings = [rank_terms(models, prior, criterion, top) for models in distributions]
     terms, scores, classes = (np.concatenate(column) for column in zip(*rankings, strict=True))
     best = np.lexsort((terms, -scores))[:top]
     return Ranking(terms[best], scores[best], classes[best])
 
 
 def format_term_name(model: TextClassifier, term: int) -> str:
-    """Return a term as it is shown to people; a category as ``name=value``."""
+    """Return the name of a term for people, for a category ``name=value``."""
     return display_term(model.fitted.statistics.vocabulary.get_term(term))
 
 
-def _categorical(model: TextClassifier) -> tuple[CategoricalAttribute, ...]:
+def _get_categorical(model: TextClassifier) -> tuple[CategoricalAttribute, ...]:
     attributes = model.fitted.attributes
     return () if attributes is None else attributes.categorical
 
 
-def count_surface_forms(model: TextClassifier) -> dict[int, Forms]:
-    """Return the words that each stemmed term stands for, with their counts, most frequent first, by number of the term.
+def count_surface_forms(model: TextClassifier) -> dict[int, WordCounts]:
+    """Return the words that each stemmed term stands for with their counts, most frequent first.
 
-    The term itself occurs as often as it was counted without an inflection. Empty for a model trained without ``--set surface-forms=true``.
+    The result is by term id. If the term itself is one of the words, its count is that without
+    inflections. Empty for a model that was trained without ``--set surface-forms=true``.
     """
-    statistics = model.fitted.statistics.observed_counts
     if not model.settings.surface_forms:
         return {}
+    statistics = model.fitted.statistics.observed_counts
     vocabulary = statistics.vocabulary
-    counts = statistics.term_counts
-    numbers = np.flatnonzero(is_attribute_category(vocabulary, INFLECTED_WORDS_ATTRIBUTE)).tolist()
-    words = [
-        vocabulary.get_term(number).removeprefix(make_category_term(INFLECTED_WORDS_ATTRIBUTE, ""))
-        for number in numbers
-    ]
+    term_counts = statistics.term_counts
+    # Inflected words are counted as categories of an attribute of their own.
+    word_ids = np.flatnonzero(is_attribute_category(vocabulary, INFLECTED_WORDS_ATTRIBUTE)).tolist()
+    prefix = make_category_term(INFLECTED_WORDS_ATTRIBUTE, "")
+    words = [vocabulary.get_term(word_id).removeprefix(prefix) for word_id in word_ids]
     terms = vocabulary.find(model.analysis.build_stemmer()(words))
-    found: dict[int, Forms] = defaultdict(list)
-    for number, word, term in zip(numbers, words, terms, strict=True):
-        if term >= 0:  # a pruned model may keep an inflection of a term that is gone
-            found[term].append((word, int(counts[number])))
-    for term, forms in found.items():
-        itself = int(counts[term]) - sum(count for _, count in forms)
-        if itself > 0:
-            forms.append((vocabulary.get_term(term), itself))
-        forms.sort(key=lambda form: (-form[1], form[0]))
-    return found
+
+    forms: dict[int, WordCounts] = defaultdict(list)
+    for word_id, word, term in zip(word_ids, words, terms, strict=True):
+        if term >= 0:  # a pruned model may keep an inflection of a removed term
+            forms[term].append((word, int(term_counts[word_id])))
+    for term, word_counts in forms.items():
+        uninflected_count = int(term_counts[term]) - sum(count for _, count in word_counts)
+        if uninflected_count > 0:
+            word_counts.append((vocabulary.get_term(term), uninflected_count))
+        word_counts.sort(key=lambda word_count: (-word_count[1], word_count[0]))
+    return forms
 
 
 def find_most_frequent_forms(model: TextClassifier) -> dict[int, str]:
-    """Return the most frequent word of each stemmed term, by number of the term; of equally frequent ones the first in the alphabet."""
-    return {term: forms[0][0] for term, forms in count_surface_forms(model).items()}
+    """Return the most frequent word of each stemmed term, by term id.
+
+    Among equally frequent words it is the first in alphabetical order.
+    """
+    return {term: word_counts[0][0] for term, word_counts in count_surface_forms(model).items()}
 
 
 def replace_stems(model: TextClassifier, terms: Sequence[int]) -> list[str]:
-    """Return the names of terms with the most frequent word in place of each stem, also inside n-grams; other terms as `format_term_name`."""
+    """Return the names of terms with the most frequent word for each stem, also in n-grams."""
     vocabulary = model.fitted.statistics.vocabulary
     words = find_most_frequent_forms(model)
 
-    def as_word(number: int) -> str:
-        if number < vocabulary.n_single_terms:
-            return words.get(number) or format_term_name(model, number)
-        left, last = unpair(
-            vocabulary.ngram_keys[
-                number - vocabulary.n_single_terms : number - vocabulary.n_single_terms + 1
-            ]
-        )
-        return f"{as_word(int(left[0]))} {as_word(int(last[0]))}"
+    def replace_stem(term: int) -> str:
+        if term < vocabulary.n_single_terms:
+            return words.get(term) or format_term_name(model, term)
+        # An n-gram is a pair of a shorter n-gram and a single term.
+        pair_index = term - vocabulary.n_single_terms
+        left, right = unpair(vocabulary.pairs[pair_index : pair_index + 1])
+        return f"{replace_stem(int(left[0]))} {replace_stem(int(right[0]))}"
 
-    return [as_word(term) for term in terms]
+    return [replace_stem(term) for term in terms]
 
 
 @dataclass(frozen=True)
 class _ProbabilityMeaning:
-    """The meaning of the probabilities shown for terms."""
+    """The meaning of the probabilities of terms."""
 
     symbol: str
-    """The symbol used in `docs/mathematics.md`."""
+    """The symbol in `docs/mathematics.md`."""
     meaning: str
 
 
@@ -136,13 +137,13 @@ class TermInClass:
     count: float
     """m_jk, without seed words."""
     documents: float
-    """Documents of the class that hold the term."""
+    """Documents of the class with the term."""
     probability: float | None
-    """None for a term that training left out."""
+    """None for a term that was not selected in training."""
     interval: list[float] | None
-    """The credible interval of the probability; None where there is none."""
+    """The credible interval of the probability, None without a posterior."""
     posterior: list[float] | None
-    """a and b of the posterior Beta(a, b) of the probability, None where there is none."""
+    """a and b of the posterior Beta(a, b) of the probability, None without a posterior."""
 
 
 @dataclass(frozen=True)
@@ -151,16 +152,18 @@ class TermDetails:
 
     term: str
     forms: dict[str, int]
-    """The words that it stands for, with their counts; empty unless the model keeps them."""
+    """Words that the term stands for with their counts. Empty unless the model keeps them."""
     known: bool
+    """True if the term is in the model."""
     selected: bool
+    """True if the classifier uses the term."""
     classes: dict[str, TermInClass]
-    """Empty for a term that is not known."""
+    """Empty for an unknown term."""
 
 
 @dataclass(frozen=True)
 class WordDetails:
-    """The terms that a word becomes; none for a stop word or for what is no word."""
+    """A word and its terms. A stop word, and a text without a word, has no terms."""
 
     word: str
     probability_of: _ProbabilityMeaning
@@ -168,152 +171,176 @@ class WordDetails:
 
 
 def collect_word_details(model: TextClassifier, words: Sequence[str]) -> list[WordDetails]:
-    """Return the details of each word, or of each text of several words with the n-grams that they make."""
+    """Return the terms of each word with their counts and probabilities.
+
+    A text of several words also has its n-grams. ``name=value`` is a category.
+    """
     forms = count_surface_forms(model)
-    of_texts = choose_term_probabilities(model)
-    found = []
+    text_probabilities = choose_term_probabilities(model)
+    details = []
     for word in words:
-        probabilities = of_texts
-        terms = None
-        never_seen = False
-        for attribute in _categorical(model):
-            if word.startswith(f"{attribute.name}="):
-                own = attribute.get_unseen_pseudo_counts([word.split("=", 1)[1]])[:, np.newaxis]
-                never_seen = not np.isnan(own).any()
-                probabilities = TermProbabilities.from_models(
-                    attribute.language_models,
-                    f"of the values of {attribute.name!r}",
-                    own if never_seen else None,
+        attribute = _find_attribute(model, word)
+        if attribute is not None:
+            details.append(_get_category_details(model, attribute, word))
+            continue
+        terms = []
+        for term_name, term in _find_terms(model, word).items():
+            term_forms = dict(forms.get(term, []))
+            if term == UNKNOWN_TERM:
+                terms.append(_make_unknown_term(term_name, term_forms))
+            else:
+                terms.append(
+                    _get_term_details(model, term_name, term, term_forms, text_probabilities)
                 )
-                terms = {
-                    word: model.fitted.statistics.vocabulary.find(
-                        [make_category_term(*word.split("=", 1))]
-                    )[0]
-                }
-        details = [
-            _details(
-                model,
-                name,
-                number,
-                dict(forms.get(number, [])),
-                probabilities,
-                known=never_seen or number >= 0,
-            )
-            for name, number in (terms or _terms_of(model, word)).items()
-        ]
-        found.append(
-            WordDetails(
-                word, _ProbabilityMeaning(probabilities.symbol, probabilities.meaning), details
-            )
-        )
-    return found
+        details.append(_make_word_details(word, text_probabilities, terms))
+    return details
+
+
+def _find_attribute(model: TextClassifier, word: str) -> CategoricalAttribute | None:
+    """Return the attribute of a category ``name=value``, None for any other text."""
+    for attribute in _get_categorical(model):
+        if word.startswith(f"{attribute.name}="):
+            return attribute
+    return None
+
+
+def _get_category_details(
+    model: TextClassifier, attribute: CategoricalAttribute, word: str
+) -> WordDetails:
+    """Return the details of a category ``name=value``, which training may never have seen."""
+    value = word.removeprefix(f"{attribute.name}=")
+    unseen_pseudo_counts = attribute.get_unseen_pseudo_counts([value])[:, np.newaxis]
+    is_unseen = not np.isnan(unseen_pseudo_counts).any()
+    probabilities = TermProbabilities.from_models(
+        attribute.language_models,
+        f"of the values of {attribute.name!r}",
+        unseen_pseudo_counts if is_unseen else None,
+    )
+    category = make_category_term(attribute.name, value)
+    term = model.fitted.statistics.vocabulary.find([category])[0]
+    if is_unseen or term >= 0:
+        details = _get_term_details(model, word, term, {}, probabilities)
+    else:
+        details = _make_unknown_term(word, {})
+    return _make_word_details(word, probabilities, [details])
+
+
+def _make_word_details(
+    word: str, probabilities: TermProbabilities, terms: list[TermDetails]
+) -> WordDetails:
+    meaning = _ProbabilityMeaning(probabilities.symbol, probabilities.meaning)
+    return WordDetails(word, meaning, terms)
 
 
 def choose_term_probabilities(model: TextClassifier) -> TermProbabilities:
-    """Return the probabilities by which the classifier scores terms; for one that has none of the class itself, those of the language models."""
-    found = get_term_probabilities(model.fitted.text_classifier)
-    if found is not None:
-        return found
+    """Return the probabilities by which the classifier scores terms.
+
+    For a classifier without such probabilities, return those of the language models.
+    """
+    probabilities = get_term_probabilities(model.fitted.text_classifier)
+    if probabilities is not None:
+        return probabilities
     return TermProbabilities.from_models(
         model.fitted.language_models,
         f"{MEANING_OF_TOKENS}; {model.settings.classifier} does not score by it",
     )
 
 
-def _details(
+def _make_unknown_term(name: str, forms: dict[str, int]) -> TermDetails:
+    return TermDetails(name, forms, known=False, selected=False, classes={})
+
+
+def _get_term_details(
     model: TextClassifier,
     name: str,
     term: int,
     forms: dict[str, int],
     probabilities: TermProbabilities,
-    *,
-    known: bool,
 ) -> TermDetails:
-    if not known:
-        return TermDetails(name, forms, known=False, selected=False, classes={})
+    """Return the counts and probabilities of a term.
+
+    A negative ``term`` is a category without documents, of which ``probabilities`` are.
+    """
     statistics = model.fitted.statistics.observed_counts
     terms = np.array([term] if term >= 0 else [], np.int64)
-    selected = bool(probabilities.selected[term])
-    probability: list[float | None] = [None] * statistics.n_classes
+    is_selected = bool(probabilities.selected[term])
+    values: list[float | None] = [None] * statistics.n_classes
     posteriors = np.full((2, statistics.n_classes), np.nan)
-    if selected:
-        probability = probabilities.probability(terms)[0].tolist()
+    if is_selected:
+        values = probabilities.probability(terms)[0].tolist()
         if probabilities.posteriors is not None:
             posteriors = np.concatenate(probabilities.posteriors(terms))
-    pairs = (_where_finite(compute_beta_intervals(*posteriors)), _where_finite(posteriors.T))
-    columns = (
-        *(
-            each(terms).sum(axis=0)
-            for each in (statistics.get_dense_counts, statistics.get_dense_documents)
-        ),
-        probability,
-        *pairs,
-    )
+    counts = statistics.get_dense_counts(terms).sum(axis=0)
+    documents = statistics.get_dense_documents(terms).sum(axis=0)
+    intervals = _replace_nonfinite(compute_beta_intervals(*posteriors))
+    parameters = _replace_nonfinite(posteriors.T)
     classes = {
         label: TermInClass(
-            to_int_or_float(count), to_int_or_float(documents), value, interval, posterior
+            count=to_int_or_float(counts[k]),
+            documents=to_int_or_float(documents[k]),
+            probability=values[k],
+            interval=intervals[k],
+            posterior=parameters[k],
         )
-        for label, count, documents, value, interval, posterior in zip(
-            statistics.classes, *columns, strict=True
-        )
+        for k, label in enumerate(statistics.classes)
     }
-    return TermDetails(name, forms, known=True, selected=selected, classes=classes)
+    return TermDetails(name, forms, known=True, selected=is_selected, classes=classes)
 
 
-def _where_finite(pairs: Floats) -> list[list[float] | None]:
-    finite = np.isfinite(pairs)
-    return [
-        pair if low and high else None
-        for pair, (low, high) in zip(pairs.tolist(), finite.tolist(), strict=True)
-    ]
+def _replace_nonfinite(pairs: Floats) -> list[list[float] | None]:
+    """Return pairs of numbers, shape (n, 2), as lists; None for a pair that is not finite."""
+    is_finite = np.isfinite(pairs).all(axis=1)
+    lists: list[list[float] | None] = pairs.tolist()
+    for row in np.flatnonzero(~is_finite).tolist():
+        lists[row] = None
+    return lists
 
 
-def _terms_of(model: TextClassifier, word: str) -> dict[str, int]:
-    """Return the terms that a text becomes when it is analysed as a document, with their numbers, negative for unknown ones.
+def _find_terms(model: TextClassifier, word: str) -> dict[str, int]:
+    """Return the terms of a text by name, `UNKNOWN_TERM` for those that are not in the model.
 
-    What begins with a name and a colon is the content of that field, if the model knows a term of it.
-    A name of counted features or of a character n-gram is the term as it stands. So is a stem, or an n-gram of stems, that the model prints and
-    that is no stem of itself ("hors" becomes "hor"); of the terms that the text becomes, only known ones are then added.
+    The text is analysed as a document. If it is ``name:content`` and the model knows a term of that
+    field, it is analysed as that field. The names of counted features and of character n-grams are
+    terms themselves. So is a stem that the model prints, even if stemming changes it again ("hors"
+    becomes "hor"); then only known terms of the analysed text are added.
     """
-    word = word.encode("utf-8", "replace").decode()
-    vocabulary = model.fitted.statistics.vocabulary  # an argument may be bytes that are no text
-    if model.reading.is_counted or (WILDCARD in word and model.settings.char_ngrams is not None):
+    word = word.encode("utf-8", "replace").decode()  # an argument may have invalid bytes
+    vocabulary = model.fitted.statistics.vocabulary
+    is_char_ngram = WILDCARD in word and model.settings.char_ngrams is not None
+    if model.reading.is_counted or is_char_ngram:
         return {word: vocabulary.find([word])[0]}
+
+    terms = _analyse_field(model, word)
+    if max(terms.values(), default=UNKNOWN_TERM) == UNKNOWN_TERM:
+        terms = _analyse(model, clean_text(word.encode()))
+    exact_term = int(vocabulary.find_terms([tuple(word.split(" "))])[0])
+    if exact_term == UNKNOWN_TERM or exact_term in terms.values():
+        return terms
+    known_terms = {name: term for name, term in terms.items() if term != UNKNOWN_TERM}
+    return {word: exact_term, **known_terms}
+
+
+def _analyse_field(model: TextClassifier, word: str) -> dict[str, int]:
+    """Return the terms of a text ``name:content`` as a field, none for a text without a colon."""
     name, colon, content = word.partition(":")
-    of_field = (
-        _analysed(model, b"", clean_fields([(normalise_field_name(name), content.encode())]))
-        if colon
-        else {}
-    )
-    analysed = (
-        of_field
-        if max(of_field.values(), default=UNKNOWN_TERM) >= 0
-        else _analysed(model, clean_text(word.encode()))
-    )
-    as_it_stands = int(vocabulary.find_terms([tuple(word.split(" "))])[0])
-    if as_it_stands == UNKNOWN_TERM or as_it_stands in analysed.values():
-        return analysed
-    return {
-        word: as_it_stands,
-        **{name: number for name, number in analysed.items() if number != UNKNOWN_TERM},
-    }
+    if not colon:
+        return {}
+    fields = clean_fields([(normalise_field_name(name), content.encode())])
+    return _analyse(model, b"", fields)
 
 
-def _analysed(model: TextClassifier, text: bytes, fields: Fields = ()) -> dict[str, int]:
-    tokens = [
-        token
-        for token in TokenTracer.from_model(model.fitted).trace_tokens(text, fields)
-        if token.kind == "word" and token.term is not None
-    ]
-    found = [
-        pair
-        for token in tokens
-        for pair in (
-            (token.term or "", token.term_id),
-            *((term.term, term.term_id) for term in token.ngrams),
-        )
-    ]
-    return {name: UNKNOWN_TERM if number is None else number for name, number in found}
+def _analyse(model: TextClassifier, text: bytes, fields: Fields = ()) -> dict[str, int]:
+    """Return the words and n-grams of a document as terms by name."""
+    terms = {}
+    for token in TokenTracer.from_model(model.fitted).trace_tokens(text, fields):
+        if token.kind != "word" or token.term is None:
+            continue
+        for name, term_id in (
+            (token.term, token.term_id),
+            *((ngram.term, ngram.term_id) for ngram in token.ngrams),
+        ):
+            terms[name] = UNKNOWN_TERM if term_id is None else term_id
+    return terms
 
 
 class TermValue(NamedTuple):
@@ -324,7 +351,10 @@ class TermValue(NamedTuple):
 
 
 class ClassTerms(NamedTuple):
-    """Terms that speak most for a class, best first, each with its summand of the mutual information, in nats."""
+    """The most informative terms of a class, best first.
+
+    Each has its summand of the mutual information, in nats.
+    """
 
     label: str
     terms: Sequence[tuple[str, float]]
@@ -341,15 +371,15 @@ class ClassSize:
 
 @dataclass(frozen=True)
 class ClassDetails(ClassSize):
-    """A class and its best terms by three measures, best first; only terms with values above 0."""
+    """A class and its best terms by three measures. Values are above 0, largest first."""
 
     probability_of: _ProbabilityMeaning
     probability: list[TermValue]
-    """By what ``probability_of`` names: frequent in the class."""
+    """By the probability that ``probability_of`` describes."""
     lift: list[TermValue]
-    """By `lift`, which may be infinite: its own."""
+    """By `compute_lift`, which may be infinite."""
     mutual_information: list[TermValue]
-    """By the summand of the mutual information of the language models, in nats, whatever the classifier: tells it apart."""
+    """By the summand of the mutual information of the language models, in nats."""
 
 
 TERM_MEASURES = ("probability", "lift", "mutual_information")
@@ -365,113 +395,129 @@ def get_class_size(model: TextClassifier, number: int) -> tuple[float, float, fl
     )
 
 
+class _Measurements(NamedTuple):
+    """Values of a block of terms in some classes, tables of shape (n_terms, n_classes)."""
+
+    values: list[Floats]
+    """A table for each measure."""
+    tie_breaker: Floats
+    """Decides between terms with equal values: the larger one is better."""
+
+
 def collect_class_details(
     model: TextClassifier, labels: Names, top: int
 ) -> dict[str, ClassDetails]:
-    """Return each class with its ``top`` terms by each of `TERM_MEASURES`; raise `UsageError` for a class that the model does not have."""
+    """Return the ``top`` terms of each class by each of `TERM_MEASURES`.
+
+    Raise `UsageError` for a class that is not in the model.
+    """
     classes = np.array([find_class_index(model.fitted, label) for label in labels], np.int64)
     models = model.fitted.language_models
     prior = model.fitted.classifier.prior
     probabilities = choose_term_probabilities(model)
     meaning = _ProbabilityMeaning(probabilities.symbol, probabilities.meaning)
 
-    def tables(terms: Ints) -> dict[str, Floats]:
+    def measure(terms: Ints) -> _Measurements:
         probability = probabilities.probability(terms)
-        corpus = (
-            (probability * prior).sum(axis=1, keepdims=True)
-            if probabilities.corpus_probability is None
-            else probabilities.corpus_probability(terms)
-        )
-        values = (
-            probability,
-            compute_lift(probability, corpus),
-            mutual_information(models, prior, terms)[0],
-        )
-        return {
-            **dict(zip(TERM_MEASURES, (value[:, classes] for value in values), strict=True)),
-            "": probability[:, classes],
-        }
+        if probabilities.corpus_probability is None:
+            corpus_probability = (probability * prior).sum(axis=1, keepdims=True)
+        else:
+            corpus_probability = probabilities.corpus_probability(terms)
+        lift = compute_lift(probability, corpus_probability)
+        summands = mutual_information(models, prior, terms)[0]
+        values = [table[:, classes] for table in (probability, lift, summands)]
+        return _Measurements(values, tie_breaker=probability[:, classes])
 
-    best = _best_terms(model, classes, top, TERM_MEASURES, tables, prior.size)
+    best_terms = _find_best_terms(model, classes, top, len(TERM_MEASURES), measure, prior.size)
     return {
-        label: ClassDetails(*get_class_size(model, number), meaning, *best[column])
-        for column, (label, number) in enumerate(zip(labels, classes.tolist(), strict=True))
+        label: ClassDetails(*get_class_size(model, number), meaning, *terms_by_measure)
+        for label, number, terms_by_measure in zip(
+            labels, classes.tolist(), best_terms, strict=True
+        )
     }
 
 
-def find_class_terms(model: TextClassifier, top: int, most_classes: int) -> tuple[ClassTerms, ...]:
-    """Return the ``top`` terms with the largest summand φ_jk π_k log(φ_jk / Σ_l φ_jl π_l) for each class, in nats, as far as they are above 0.
+def find_class_terms(model: TextClassifier, top: int, max_classes: int) -> tuple[ClassTerms, ...]:
+    """Return the ``top`` terms of each class by φ_jk π_k log(φ_jk / Σ_l φ_jl π_l), in nats.
 
-    Only for the ``most_classes`` classes with most documents, in the model's order.
+    Only values above 0 count. Only the ``max_classes`` classes with most documents are returned,
+    in the order of the model.
     """
     models = model.fitted.language_models
     prior = model.fitted.classifier.prior
-    classes = np.sort(
-        np.argsort(-model.fitted.statistics.class_documents, kind="stable")[:most_classes]
-    )
-    by_cells = uses_sparse_sum(models, prior)
+    by_size = np.argsort(-model.fitted.statistics.class_documents, kind="stable")
+    classes = np.sort(by_size[:max_classes])
+    is_sparse = uses_sparse_sum(models, prior)
 
-    def tables(terms: Ints) -> dict[str, Floats]:
-        summands = (
-            compute_sparse_summands(models, prior, terms, classes)
-            if by_cells
-            else mutual_information(models, prior, terms)[0][:, classes]
-        )
-        return {"summand": summands, "": np.zeros_like(summands)}
+    def measure(terms: Ints) -> _Measurements:
+        if is_sparse:
+            summands = compute_sparse_summands(models, prior, terms, classes)
+        else:
+            summands = mutual_information(models, prior, terms)[0][:, classes]
+        return _Measurements([summands], tie_breaker=np.zeros_like(summands))
 
-    best = _best_terms(
-        model, classes, top, ("summand",), tables, classes.size if by_cells else prior.size
-    )
+    n_values = classes.size if is_sparse else prior.size
+    best_terms = _find_best_terms(model, classes, top, 1, measure, n_values)
     return tuple(
         ClassTerms(model.classes[number], terms)
-        for number, (terms,) in zip(classes.tolist(), best, strict=True)
+        for number, (terms,) in zip(classes.tolist(), best_terms, strict=True)
     )
 
 
-def compute_lift(probability: Floats, corpus: Floats) -> Floats:
-    """Return φ_jk / Σ_l φ_jl π_l, how much more probable a term is in a class than in the whole corpus, shape (n, n_classes); 1 if equally.
+def compute_lift(probability: Floats, corpus_probability: Floats) -> Floats:
+    """Return φ_jk / Σ_l φ_jl π_l, the ratio of a probability in a class to that in the corpus.
 
-    ``probability`` holds φ_jk, shape (n, n_classes), ``corpus`` the sum, shape (n, 1). The probability in the corpus is the model's own, not the share of the counts:
-    against that, the rarest terms, which smoothing raises most, would come first. Source: M. Taddy, On estimation and selection for topic
-    models (2012).
+    ``probability`` is φ_jk, shape (n, n_classes), and ``corpus_probability`` the sum, shape (n, 1).
+    The result has shape (n, n_classes).
+
+    Source: M. Taddy, On estimation and selection for topic models (2012).
     """
+    # Relative frequencies as denominator would rank the rarest terms first, because smoothing
+    # raises their probabilities most.
     return np.divide(
-        probability, corpus, out=np.where(probability > 0, np.inf, 0.0), where=corpus > 0
+        probability,
+        corpus_probability,
+        out=np.where(probability > 0, np.inf, 0.0),
+        where=corpus_probability > 0,
     )
 
 
-def _best_terms(
+def _find_best_terms(
     model: TextClassifier,
     classes: Ints,
     top: int,
-    measures: Names,
-    tables: Callable[[Ints], Mapping[str, Floats]],
-    width: int,
+    n_measures: int,
+    measure: Callable[[Ints], _Measurements],
+    n_values: int,
 ) -> list[list[list[TermValue]]]:
-    """Return for each class, by each measure, the ``top`` selected terms with the largest values above 0.
+    """Return the ``top`` selected terms with values above 0, for each class and each measure.
 
-    ``tables`` gives the values of some terms in these classes by each measure, and under "" the table whose larger value decides between
-    equal ones; after that the order of the vocabulary decides. For each term it computes ``width`` values.
+    ``measure`` computes the values of a block of terms, ``n_values`` for each term. Terms that are
+    equal in value and tie breaker are in the order of the vocabulary.
     """
-    nothing = (np.empty(0, np.int64), np.empty((2, 0)))
-    best = {(column, name): nothing for column in range(classes.size) for name in measures}
-    for terms in iter_blocks(
-        np.flatnonzero(model.fitted.language_models.selected), width, MAX_PROBABILITIES_IN_MEMORY
-    ):
-        columns = tables(terms)
-        for (column, name), so_far in best.items():
-            new = np.stack((columns[name][:, column], columns[""][:, column]))
-            above = new[0] > 0
-            numbers = np.concatenate((so_far[0], terms[above]))
-            values = np.concatenate((so_far[1], new[:, above]), axis=1)
-            order = np.lexsort((numbers, -values[1], -values[0]))[:top]
-            best[column, name] = numbers[order], values[:, order]
-    term = model.fitted.statistics.vocabulary.get_term
+    no_terms = (np.empty(0, np.int64), np.empty((2, 0)))
+    best = [[no_terms] * n_measures for _ in range(classes.size)]
+    selected_terms = np.flatnonzero(model.fitted.language_models.selected)
+    for terms in iter_blocks(selected_terms, n_values, MAX_PROBABILITIES_IN_MEMORY):
+        measurements = measure(terms)
+        for column in range(classes.size):
+            for index, table in enumerate(measurements.values):
+                block_values = np.stack((table[:, column], measurements.tie_breaker[:, column]))
+                is_positive = block_values[0] > 0
+                best_terms, best_values = best[column][index]
+                candidates = np.concatenate((best_terms, terms[is_positive]))
+                values = np.concatenate((best_values, block_values[:, is_positive]), axis=1)
+                order = np.lexsort((candidates, -values[1], -values[0]))[:top]
+                best[column][index] = candidates[order], values[:, order]
+    return [
+        [_make_term_values(model, terms, values[0]) for terms, values in class_best]
+        for class_best in best
+    ]
 
-    def listed(numbers: Ints, values: Floats) -> list[TermValue]:
-        return [
-            TermValue(term(number), value)
-            for number, value in zip(numbers.tolist(), values[0].tolist(), strict=True)
-        ]
 
-    return [[listed(*best[column, name]) for name in measures] for column in range(classes.size)]
+def _make_term_values(model: TextClassifier, terms: Ints, values: Floats) -> list[TermValue]:
+    vocabulary = model.fitted.statistics.vocabulary
+    return [
+        TermValue(vocabulary.get_term(term), value)
+        for term, value in zip(terms.tolist(), values.tolist(), strict=True)
+    ]
