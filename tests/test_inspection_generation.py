@@ -321,8 +321,8 @@ def test_numbers_of_a_gaussian_class_are_drawn_together(covariance: str, shape: 
             float,
         )
         centred = (
-            drawn - classifier.numbers.centres
-        ) / classifier.numbers.scales - classifier.gaussians.means[number]
+            drawn - classifier.number_standardizer.centres
+        ) / classifier.number_standardizer.scales - classifier.gaussians.means[number]
         distances = np.einsum("np,pq,nq->n", centred, inverse, centred)
         assert scipy.stats.kstest(distances, scipy.stats.chi2(2).cdf).pvalue > LEAST
         assert np.all(

@@ -1,4 +1,4 @@
-"""Draws of attributes from their distributions in a class, as a model sees them."""
+"""Samplers of attributes: functions that draw values from their distributions in a class."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ if TYPE_CHECKING:
 
 
 def make_attribute_sampler(model: FittedModel, label: int) -> ValueSampler:
-    """Return a function that draws the attributes of a document of a class, in the order of their names.
+    """Return a function that draws all attributes of a document of the class ``label``.
 
-    None stands for a value without a distribution.
+    The values are in the order of the attributes' names. A value without a distribution is None.
     """
-    parts = list(_drawings(model, label))
-    return lambda random: [value for draw in parts for value in draw(random)]
+    samplers = list(_make_samplers(model, label))
+    return lambda random: [value for draw in samplers for value in draw(random)]
 
 
-def _drawings(model: FittedModel, label: int) -> Iterator[ValueSampler]:
+def _make_samplers(model: FittedModel, label: int) -> Iterator[ValueSampler]:
+    """Yield samplers in the order of the attributes: categories, counts, then numbers."""
     distributions = model.attributes
     if distributions is None:
         return
@@ -46,56 +47,63 @@ def _drawings(model: FittedModel, label: int) -> Iterator[ValueSampler]:
 
 
 def make_category_sampler(attribute: CategoricalAttribute, label: int) -> ValueSampler:
-    """Return a function that draws a ~ φ_k; those never seen are numbered, and a class without a distribution has None."""
+    """Return a function that draws a category a ~ φ_k.
+
+    Categories that training never saw are called "unseen 1", "unseen 2" and so on. The function
+    draws None if the class has no distribution.
+    """
     distribution = attribute.language_models
     vocabulary = distribution.statistics.vocabulary
     n_unseen = distribution.n_unseen_outcomes
     terms = np.flatnonzero(distribution.selected)
-    of_unseen = distribution.estimate_unseen_outcome_probability()[label] if n_unseen else 0.0
-    weights = np.append(distribution.compute_probability(terms)[:, label], of_unseen)
+    unseen_weight = distribution.estimate_unseen_outcome_probability()[label] if n_unseen else 0.0
+    weights = np.append(distribution.compute_probability(terms)[:, label], unseen_weight)
     if not np.any(weights > 0):
         return lambda _: [None]
+
     urn = Categorical(weights)
-    prefix = len(make_category_term(attribute.name, ""))
+    prefix_length = len(make_category_term(attribute.name, ""))
 
     def draw(random: np.random.Generator) -> list[str]:
-        place = int(urn.draw(1, random)[0])
-        if place < terms.size:
-            return [vocabulary.get_term(int(terms[place]))[prefix:]]
+        index = int(urn.draw(1, random)[0])
+        if index < terms.size:
+            return [vocabulary.get_term(int(terms[index]))[prefix_length:]]
         return [f"unseen {random.integers(n_unseen) + 1}"]
 
     return draw
 
 
 def make_count_sampler(counts: PoissonAttributes, label: int) -> ValueSampler:
-    """Return a function that draws x ~ Poisson(λ_k)."""
+    """Return a function that draws counts x ~ Poisson(λ_k)."""
     return lambda random: random.poisson(counts.rates[label]).tolist()
 
 
 def make_number_sampler(numbers: NormalAttributes, label: int) -> ValueSampler:
-    """Return a function that draws x ~ N(μ_k, σ²_k)."""
+    """Return a function that draws numbers x ~ N(μ_k, σ²_k)."""
     means = numbers.means[label]
     deviations = np.sqrt(numbers.variances[label])
     return lambda random: random.normal(means, deviations).tolist()
 
 
 def make_feature_sampler(classifier: Classifier, label: int) -> ValueSampler:
-    """Return a function that draws the numbers that a classifier has among its features.
+    """Return a function that draws the numbers that are features of the text's classifier.
 
-    Gaussian classes draw all features together; no other classifier has a distribution of numbers.
+    Only Gaussian classifiers have a distribution of these numbers. For the other classifiers the
+    function draws None for each number.
     """
     from nbtext.classifiers.gaussian import GaussianDiscriminantAnalysis
 
     if not isinstance(classifier, GaussianDiscriminantAnalysis):
         n_numbers = len(classifier.training.statistics.attributes.numeric)
         return lambda _: [None] * n_numbers
+
     n_latent = classifier.latent_space.projection.shape[1]
     numbers = classifier.number_standardizer
     gaussians = classifier.gaussians
 
     def draw(random: np.random.Generator) -> list[float]:
         features = gaussians.draw(label, random)[n_latent:]
-        drawn: list[float] = (numbers.centres + numbers.scales * features).tolist()
-        return drawn
+        values: list[float] = (numbers.centres + numbers.scales * features).tolist()
+        return values
 
     return draw

@@ -1,4 +1,4 @@
-"""Draw documents from a model, to see what it takes the documents of a class to look like."""
+"""Draw documents from a model, to see what it expects the documents of a class to look like."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Ints
 
     DrawWords = Callable[[int | None, np.random.Generator], Ints]
+    """Draws words, given a number of tokens or None, as positions in `DocumentGenerator.words`."""
 
 
 class GeneratedDocument(NamedTuple):
@@ -44,33 +45,37 @@ class GeneratedDocument(NamedTuple):
 
 
 class DocumentGenerator:
-    """Draw documents of single words and attributes: words with the probabilities that these have among single words; n-grams and terms of fields are left out.
+    """Generator of documents of single words and attributes.
 
-    For Bernoulli naive Bayes a coin is tossed for each word, and those that show heads come in order of the vocabulary. For every other classifier
-    words are drawn from the language model of the class. With ``draw`` the parameters of the words of each class are drawn too, once, from their posterior. Each attribute is drawn
-    from its distribution in the class. The first documents do not depend on how many are drawn.
+    N-grams and terms of fields are not drawn. The probabilities of words are relative to all single
+    words. A Bernoulli model tosses a coin per word, and the words with heads are in the order of
+    the vocabulary. All other models draw words from the language model of the class. Attributes are
+    drawn from their distributions in the class.
     """
 
     def __init__(
         self, model: TextClassifier, *, sample_parameters: bool = False, seed: int = 0
     ) -> None:
-        """Raise `UsageError` if there are no words to draw, or for a draw of parameters that have no posterior."""
+        """Prepare to draw documents.
+
+        With ``sample_parameters`` the word probabilities of each class are drawn once from their
+        posterior. Raise `UsageError` if the model has no words to draw, or if its parameters have
+        no posterior.
+        """
         self._model = model
         self._fitted = model.fitted
-        self._draw = sample_parameters
+        self._sample_parameters = sample_parameters
         self._seed = seed
         probabilities = get_term_probabilities(model.fitted.text_classifier)
-        self._coins = (
-            probabilities
-            if probabilities is not None and probabilities.absence_probability is not None
-            else None
-        )
+        self._coins = None
+        if probabilities is not None and probabilities.absence_probability is not None:
+            self._coins = probabilities
         if sample_parameters and model.settings.estimate == "ml":
             raise UsageError(
                 "--draw needs a posterior, and maximum likelihood has none",
                 hint="train with --set estimate=mean or map",
             )
-        self._words = _words(model)
+        self._words = _find_words(model)
         self.attributes = model.fitted.statistics.attributes.names
         if not self._words.size and (sample_parameters or not self.attributes):
             hint = "leave --draw out" if self.attributes else "train it on documents that have some"
@@ -80,15 +85,18 @@ class DocumentGenerator:
         )
         for term, word in find_most_frequent_forms(model).items():
             self._names[term] = word
-        self._ready: dict[int, tuple[DrawWords, ValueSampler]] = {}
+        self._samplers: dict[int, tuple[DrawWords, ValueSampler]] = {}
 
     def generate(
         self, n: int, label: str | None = None, length: int | None = None
     ) -> Iterator[GeneratedDocument]:
-        """Draw ``n`` documents of a class; by default the class of each is drawn from the prior.
+        """Draw ``n`` documents of a class. Without a class, draw one per document from the prior.
 
-        ``length`` is the number of tokens, by default drawn: Poisson with the mean of the class's documents, at least 1. Raise `UsageError`
-        for a class that is unknown or has no words, and for a length where coins decide it.
+        ``length`` is the number of tokens. By default it is drawn from a Poisson distribution with
+        the mean length of the class, and is at least 1. The first documents do not depend on ``n``.
+
+        Raise `UsageError` if the class is unknown or has no words, and for a length if coins decide
+        it.
         """
         if length is not None and self._coins is not None:
             raise UsageError(
@@ -97,85 +105,90 @@ class DocumentGenerator:
             )
         if length is not None and not self._words.size:
             raise UsageError("the model has no words to draw", hint="leave --length out")
-        given = None if label is None else find_class_index(self._fitted, label)
+        fixed_class = None if label is None else find_class_index(self._fitted, label)
         prior = Categorical(self._fitted.classifier.prior)
-        random = make_random_generator(self._seed)
-        of_values = make_random_generator(self._seed, 0, 0)
+        word_source = make_random_generator(self._seed)
+        value_source = make_random_generator(self._seed, 0, 0)
         for _ in range(n):
-            number = int(prior.draw(1, random)[0]) if given is None else given
-            if number not in self._ready:
-                self._ready[number] = self._drawing(number), self._drawing_of_values(number)
-            draw_words, draw_values = self._ready[number]
-            drawn = self._words[draw_words(length, random)]
+            number = fixed_class
+            if number is None:
+                number = int(prior.draw(1, word_source)[0])
+            if number not in self._samplers:
+                samplers = self._make_word_sampler(number), self._make_value_sampler(number)
+                self._samplers[number] = samplers
+            draw_words, draw_values = self._samplers[number]
+            terms = self._words[draw_words(length, word_source)]
             yield GeneratedDocument(
                 self._model.classes[number],
-                [self._names[term] for term in drawn.tolist()],
-                draw_values(of_values),
+                [self._names[term] for term in terms.tolist()],
+                draw_values(value_source),
             )
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Names of label, text if there is one, and attributes: with attributes those that the model reads."""
+        """Names of the label, the text (if there are words) and the attributes.
+
+        If there are attributes, label and text are named as in the documents that the model reads.
+        """
         reading = self._model.reading
-        text = ("text",) if self._words.size else ()
         if not self.attributes:
-            return ("label", *text)
-        return (
-            reading.label_column or "label",
-            *((reading.text_column or "text",) if text else ()),
-            *self.attributes,
-        )
+            return ("label", "text") if self._words.size else ("label",)
+        names = [reading.label_column or "label"]
+        if self._words.size:
+            names.append(reading.text_column or "text")
+        return (*names, *self.attributes)
 
     @property
     def words(self) -> list[str]:
-        """The words that can be drawn, in the order of `probability`."""
+        """The words that can be drawn, in the order of `get_word_probabilities`."""
         return [self._names[term] for term in self._words.tolist()]
 
     def get_word_probabilities(self, number: int) -> Floats:
-        """Return the probabilities that words of a class are drawn with: φ_jk among the words, or with coins θ_jk; shape (n_words,)."""
+        """Return the probabilities of drawing each word in a class, shape (n_words,).
+
+        These are φ_jk relative to all words, or for coins θ_jk.
+        """
         if self._coins is not None:
-            if self._draw:
-                return self._drawn_coins(number)
+            if self._sample_parameters:
+                return self._draw_coin_probabilities(number)
             blocks = iter_blocks(
                 self._words, self._fitted.classifier.prior.size, MAX_PROBABILITIES_IN_MEMORY
             )
             return np.concatenate([self._coins.probability(block)[:, number] for block in blocks])
-        weights = self._weights(number)
-        return (
-            draw_dirichlet(weights, make_random_generator(self._seed, number))
-            if self._draw
-            else weights / weights.sum()
-        )
+        weights = self._get_word_weights(number)
+        if self._sample_parameters:
+            return draw_dirichlet(weights, make_random_generator(self._seed, number))
+        return weights / weights.sum()
 
-    def _drawing(self, number: int) -> DrawWords:
-        """Return a function that draws the words of a document of a class, as places among `words`, given a length or None."""
+    def _make_word_sampler(self, number: int) -> DrawWords:
+        """Return a function that draws the words of a document of a class."""
         if not self._words.size:
             return lambda *_: self._words
         probability = self.get_word_probabilities(number)
         if self._coins is not None:
             return lambda _, random: draw_coins(probability, random)
+
         urn = Categorical(probability)
         statistics = self._fitted.statistics.observed_counts
         tokens = expand_class_cells(statistics, statistics.cell_counts, number)[self._words].sum()
-        mean = float(tokens / max(statistics.class_documents[number], 1))
-        return lambda length, random: urn.draw(length or draw_length(mean, random), random)
+        mean_length = float(tokens / max(statistics.class_documents[number], 1))
+        return lambda length, random: urn.draw(length or draw_length(mean_length, random), random)
 
-    def _drawing_of_values(self, number: int) -> ValueSampler:
-        """Return a function that draws the values of the attributes of a document of a class."""
+    def _make_value_sampler(self, number: int) -> ValueSampler:
+        """Return a function that draws the attributes of a document of a class."""
         if not self.attributes:
             return lambda _: ()
         from nbtext.inspection.attribute_draws import make_attribute_sampler
 
         return make_attribute_sampler(self._fitted, number)
 
-    def _weights(self, number: int) -> Floats:
-        """Return φ_jk of the words of a class, or the parameters of their posterior."""
+    def _get_word_weights(self, number: int) -> Floats:
+        """Return φ_jk of the words of a class, or the parameters of their Dirichlet posterior."""
         models = self._fitted.language_models
-        weights = (
-            compute_dirichlet_posterior(models, self._words, number)
-            if self._draw
-            else compute_predictive_probabilities(models, self._words, number)
-        )
+        if self._sample_parameters:
+            weights = compute_dirichlet_posterior(models, self._words, number)
+        else:
+            weights = compute_predictive_probabilities(models, self._words, number)
         if not weights.any():
             raise UsageError(
                 f"class {self._model.classes[number]} has no words to draw",
@@ -183,30 +196,35 @@ class DocumentGenerator:
             )
         return weights
 
-    def _drawn_coins(self, number: int) -> Floats:
-        """Draw θ ~ Beta(n_1 + a, n_0 + b), the posterior of each coin."""
+    def _draw_coin_probabilities(self, number: int) -> Floats:
+        """Draw θ ~ Beta(n_1 + a, n_0 + b), the posterior of the coin of each word."""
         statistics = self._fitted.statistics
         learnt = self._fitted.parameters
-        more = float(self._model.settings.estimate == "map")
-        absence = self._model.settings.absence_smoothing
-        a = learnt.own_pseudo_counts.look_up(self._words, learnt.smoothing) + more
-        b = a if absence is None else np.full_like(a, absence + more)
+        # The mode of a Beta distribution needs 1 more per outcome than its mean.
+        map_offset = float(self._model.settings.estimate == "map")
+        absence_smoothing = self._model.settings.absence_smoothing
+        a = learnt.own_pseudo_counts.look_up(self._words, learnt.smoothing) + map_offset
+        b = a
+        if absence_smoothing is not None:
+            b = np.full_like(a, absence_smoothing + map_offset)
         heads = expand_class_cells(statistics, statistics.cell_documents, number)[self._words]
         tails = statistics.class_documents[number] - heads
         return draw_beta(heads + a, tails + b, make_random_generator(self._seed, number))
 
 
-def _words(model: TextClassifier) -> Ints:
-    """Return the selected single words, ascending; those of fields are no words of a text."""
+def _find_words(model: TextClassifier) -> Ints:
+    """Return the selected terms that are single words of texts, in ascending order."""
     vocabulary = model.fitted.statistics.vocabulary
-    single = model.fitted.parameters.selected_terms[: vocabulary.n_single_terms].copy()
-    if not model.reading.is_counted:
-        single &= ~is_field_term(vocabulary)[: vocabulary.n_single_terms]
-    if model.settings.char_ngrams is not None and not model.reading.is_counted:
+    is_word = model.fitted.parameters.selected_terms[: vocabulary.n_single_terms].copy()
+    if model.reading.is_counted:
+        return np.flatnonzero(is_word)
+
+    is_word &= ~is_field_term(vocabulary)[: vocabulary.n_single_terms]
+    if model.settings.char_ngrams is not None:
         from nbtext.text.ngrams import WILDCARD
 
         text = np.frombuffer(vocabulary.text, np.uint8)
-        single &= (text[vocabulary.bounds[:-1]] != ord(WILDCARD)) & (
-            text[vocabulary.bounds[1:] - 1] != ord(WILDCARD)
-        )
-    return np.flatnonzero(single)
+        starts_with_wildcard = text[vocabulary.bounds[:-1]] == ord(WILDCARD)
+        ends_with_wildcard = text[vocabulary.bounds[1:] - 1] == ord(WILDCARD)
+        is_word &= ~(starts_with_wildcard | ends_with_wildcard)
+    return np.flatnonzero(is_word)
