@@ -1,9 +1,9 @@
-"""Forms of output: numbers as people read them, records as lines of TSV, CSV or JSON, and tables for people.
+"""Output formats: numbers as text, records as TSV, CSV or JSON lines, and tables for people.
 
-The columns of a table are declared once, each as a `Column`: its head, what stands below it for
-a record, and how that is written.
+The columns of a table are declared once, as a sequence of `Column`, and serve all formats.
 
-Text from others is made safe to look at: characters that would move a cursor, ring a bell, or break or reverse a line are shown as codes.
+Text from outside is made safe to print: characters that would move the cursor, ring a bell, or
+break or reverse a line are written as codes.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     Columns = Sequence["Column[Any]"]
 
 BLOCK_CHARACTERS = "▁▂▃▄▅▆▇█"
-PLAIN_BLOCKS = ".:-=+*#@"
-"""For terminals without these characters."""
+ASCII_BLOCK_CHARACTERS = ".:-=+*#@"
+"""Replacements for terminals that cannot show `BLOCK_CHARACTERS`."""
 
 METRIC_TITLES = {
     "accuracy": "accuracy",
@@ -41,125 +41,140 @@ METRIC_TITLES = {
     "brier": "Brier score",
     "ece": "calibration error",
 }
-"""Titles of the main figures."""
+"""Titles of the main metrics by name."""
 
 PROBABILITY_METRICS = ("log_loss", "brier", "ece")
-"""Those of probabilities."""
+"""Names of the metrics that depend on probabilities."""
 
-LEAST_SEEN = 0.01
-"""Part of the largest share that `strip` shows."""
+MIN_VISIBLE_PROPORTION = 0.01
+"""`draw_sparkline` leaves out values up to this proportion of the largest one."""
 
 
 def format_percent(value: float | None, decimals: int = 1) -> str:
-    r"""Return a share as per cent; the space before the sign does not break.
+    r"""Return a proportion in per cent, with a no-break space before the sign.
 
-    >>> percent(0.8031)
+    >>> format_percent(0.8031)
     '80.3\xa0%'
     """
     return "not known" if value is None else f"{100 * value:.{decimals}f}\u00a0%"
 
 
 def format_number(value: float | None, placeholder: str = "infinite", decimals: int = 4) -> str:
-    """Return a figure, or the word for one that is absent.
+    """Return a number with a fixed number of decimals, or the placeholder for None.
 
-    >>> figure(0.80312), figure(None)
+    >>> format_number(0.80312), format_number(None)
     ('0.8031', 'infinite')
     """
     return placeholder if value is None else f"{value:.{decimals}f}"
 
 
-def format_interval(interval: Sequence[float] | None, form: str = ".4f") -> str:
-    """Return the ends of an interval in a format as of `format_cell_value`, or nothing without one.
+def format_interval(interval: Sequence[float] | None, format_spec: str = ".4f") -> str:
+    """Return both ends of an interval as `format_cell_value` formats them, "" for None.
 
-    >>> bounds((0.25, 0.75)), bounds((-0.1, 0.2), "+.1f"), bounds(None)
+    >>> format_interval((0.25, 0.75)), format_interval((-0.1, 0.2), "+.1f"), format_interval(None)
     ('0.2500 to 0.7500', '-0.1 to +0.2', '')
     """
-    return " to ".join(format_cell_value(end, form) for end in interval or ())
+    return " to ".join(format_cell_value(end, format_spec) for end in interval or ())
 
 
-def format_cell_value(value: object, form: str) -> str:
-    """Return a value in a format of Python, or with ``%`` as `format_percent` gives it."""
-    return (
-        format_percent(value) if form == "%" and isinstance(value, float) else format(value, form)
-    )
+def format_cell_value(value: object, format_spec: str) -> str:
+    """Return a value in a format of Python, except ``%``, which stands for `format_percent`."""
+    if format_spec == "%" and isinstance(value, float):
+        return format_percent(value)
+    return format(value, format_spec)
 
 
 def format_nats(value: float, decimals: int = 1) -> str:
-    """Return a signed number of nats, with a minus sign instead of a hyphen.
+    """Return a signed number with a minus sign instead of a hyphen.
 
-    >>> nats(-2.345), nats(-2.345, 2)
+    >>> format_nats(-2.345), format_nats(-2.345, 2)
     ('−2.3', '−2.35')
     """
     return f"{value:+.{decimals}f}".replace("-", "−").replace("inf", "∞")
 
 
 def format_six_digits(value: float | None) -> str:
-    """Return a number with six significant digits, or nothing for None."""
+    """Return a number with six significant digits, "" for None."""
     return "" if value is None else f"{value:.6g}"
 
 
 JSON_SIGNIFICANT_DIGITS = 6
-"""Significant digits of most numbers in JSON."""
+"""Precision of most numbers in JSON."""
 
 
 def round_to_six_digits(value: float | None) -> float | None:
-    """Return a number rounded to six significant digits, for JSON."""
+    """Return a number rounded to six significant digits, None for None."""
     return None if value is None else float(format_six_digits(value))
 
 
-def draw_block(share: float | None) -> str:
-    """Return a bar of one character for a share from 0 to 1, and a space for None.
+def draw_block(proportion: float | None) -> str:
+    """Return a vertical bar of one character for a number from 0 to 1, a space for None.
 
-    >>> block(0), block(0.5), block(1), block(None)
+    >>> draw_block(0), draw_block(0.5), draw_block(1), draw_block(None)
     ('▁', '▅', '█', ' ')
     """
-    return (
-        " "
-        if share is None
-        else BLOCK_CHARACTERS[min(int(share * len(BLOCK_CHARACTERS)), len(BLOCK_CHARACTERS) - 1)]
-    )
+    if proportion is None:
+        return " "
+    height = int(proportion * len(BLOCK_CHARACTERS))
+    return BLOCK_CHARACTERS[min(height, len(BLOCK_CHARACTERS) - 1)]
 
 
-def draw_sparkline(shares: Sequence[float], *, ascii_only: bool = False) -> str:
-    """Return a bar of one character for each share, the largest one full, without those that hardly show; ``plain`` for ASCII.
+def draw_sparkline(values: Sequence[float], *, ascii_only: bool = False) -> str:
+    """Return a bar of one character for each value, relative to the largest value.
 
-    >>> strip([0, 1, 3, 4, 2, 0]), strip([0, 1, 3, 4, 2, 0], plain=True)
+    Values that are nearly 0 become spaces, and are omitted at the end.
+
+    >>> draw_sparkline([0, 1, 3, 4, 2, 0]), draw_sparkline([0, 1, 3, 4, 2, 0], ascii_only=True)
     (' ▃▇█▅', ' -#@+')
     """
-    most = max(shares)
-    drawn = "".join(
-        draw_block(share / most if share > LEAST_SEEN * most else None) for share in shares
-    ).rstrip()
-    return drawn.translate(str.maketrans(BLOCK_CHARACTERS, PLAIN_BLOCKS)) if ascii_only else drawn
+    max_value = max(values)
+    bars = [
+        draw_block(value / max_value if value > MIN_VISIBLE_PROPORTION * max_value else None)
+        for value in values
+    ]
+    sparkline = "".join(bars).rstrip()
+    if ascii_only:
+        return sparkline.translate(str.maketrans(BLOCK_CHARACTERS, ASCII_BLOCK_CHARACTERS))
+    return sparkline
 
 
 Item = TypeVar("Item")
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def escape_controls(text: str) -> str:
-    r"""Return the text with control and bidirectional characters, and bytes that are not text, written \xNN or \uNNNN.
+    r"""Return a text with codes \xNN or \uNNNN for characters that are not safe to print.
 
-    >>> print(visible("a\x1b[31mb"))
+    These are control characters, bidirectional controls, and bytes that are not text.
+
+    >>> print(escape_controls("a\x1b[31mb"))
     a\x1b[31mb
     """
-    return _UNSAFE.sub(_code, text)
+    return _CONTROLS.sub(_encode_control, text)
+
+
+def _encode_control(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if 0xDC80 <= code <= 0xDCFF:  # how Python represents a byte that is not text
+        code -= 0xDC00
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
 def shorten_middle(text: str, max_chars: int) -> str:
-    """Return the text, without its middle if it has more than ``most`` characters.
+    """Return a text of at most ``max_chars`` characters, with … instead of the middle if needed.
 
-    >>> shortened("a very long label", 9)
+    >>> shorten_middle("a very long label", 9)
     'a ve…abel'
     """
     if len(text) <= max_chars:
         return text
-    kept = max(max_chars - 1, 0)
-    return f"{text[: kept - kept // 2]}…{text[len(text) - kept // 2 :]}"
+    n_kept = max(max_chars - 1, 0)
+    n_end = n_kept // 2
+    return f"{text[: n_kept - n_end]}…{text[len(text) - n_end :]}"
 
 
 def escape_controls_on_terminal(text: str) -> str:
-    """Return the text as `visible` does if standard output is a terminal, else unchanged."""
+    """Return the text as from `escape_controls` on a terminal, unchanged in files and pipes."""
     return escape_controls(text) if _is_terminal() else text
 
 
@@ -169,92 +184,100 @@ def _is_terminal() -> bool:
 
 
 def is_ascii_terminal() -> bool:
-    """Return True on a terminal whose locale names no encoding of Unicode: block characters may be missing."""
-    named = next(
-        (value for name in ("LC_ALL", "LC_CTYPE", "LANG") if (value := os.environ.get(name))), ""
-    )
-    return _is_terminal() and "utf" not in named.lower()
-
-
-def _code(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    if 0xDC80 <= code <= 0xDCFF:  # a byte that is not text, as Python represents it
-        code -= 0xDC00
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    """Return True on a terminal whose locale is not UTF-8, so that it may lack block characters."""
+    values = (os.environ.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG"))
+    locale = next(filter(None, values), "")
+    return _is_terminal() and "utf" not in locale.lower()
 
 
 _TSV_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
-_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\r")
-"""Fullwidth forms too: spreadsheets read them as the others."""
+_FORMULA_STARTS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\r")
+"""First characters of formulas. Spreadsheets read their full-width forms in the same way."""
 
 
-def format_tsv_line(fields: Iterable[str]) -> str:
-    r"""Return a line of tab-separated fields; backslash, tab and line breaks inside a field are written \\, \t, \n, \r."""
-    return (
-        "\t".join([escape_controls_on_terminal(field.translate(_TSV_ESCAPES)) for field in fields])
-        + "\n"
-    )
+def format_tsv_line(cells: Iterable[str]) -> str:
+    r"""Return a line of tab-separated cells.
+
+    Backslash, tab and line breaks in a cell are written \\, \t, \n and \r.
+    """
+    escaped_cells = [escape_controls_on_terminal(cell.translate(_TSV_ESCAPES)) for cell in cells]
+    return "\t".join(escaped_cells) + "\n"
 
 
-def _format_csv_line(fields: Iterable[str]) -> str:
-    """Return a record of comma-separated fields, quoted where needed."""
+def _format_csv_line(cells: Iterable[str]) -> str:
+    """Return a record of comma-separated cells, quoted where needed."""
     import csv
 
     text = io.StringIO()
-    csv.writer(text, lineterminator="\r\n").writerow(map(escape_controls_on_terminal, fields))
-    return (
-        text.getvalue().removesuffix("\r\n") + "\n"
-    )  # with \r\n as the end, \r and \n are both quoted within a field
+    # With \r\n as terminator, the csv module quotes cells with either \r or \n.
+    csv.writer(text, lineterminator="\r\n").writerow(map(escape_controls_on_terminal, cells))
+    return text.getvalue().removesuffix("\r\n") + "\n"
 
 
 def escape_formula(text: str) -> str:
-    """Return a cell that a spreadsheet reads as text: a formula gets an apostrophe in front (OWASP ASVS 1.2.10).
+    """Return a cell that spreadsheets read as text: formulas get an apostrophe at the start.
 
-    >>> excel_safe("=1+1")
+    Source: OWASP ASVS 1.2.10.
+
+    >>> escape_formula("=1+1")
     "'=1+1"
     """
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
 
 
 def format_json_line(record: Mapping[str, object]) -> str:
-    """Return a JSON object on a line, with escapes for control characters and bytes that are not text."""
+    """Return a JSON object on one line, with escapes as in `escape_controls`."""
     line = json.dumps(record, ensure_ascii=False, allow_nan=False)
-    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", line) + "\n"
+    return _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", line) + "\n"
 
 
 def write_json(result: object) -> None:
-    """Print a record, as `to_json_values` takes it, as a JSON object on a line."""
-    sys.stdout.write(format_json_line(_json_values(result)))
+    """Print a record, such as a dataclass, as a JSON object on one line."""
+    sys.stdout.write(format_json_line(_to_json_values(result)))
 
 
-def _json_values(result: object) -> Any:  # noqa: ANN401 - as there
+def _to_json_values(result: object) -> Any:  # noqa: ANN401 - as `to_json_values`
     from nbtext.metrics.results import to_json_values  # needs numpy
 
     return to_json_values(result)
 
 
 Record = TypeVar("Record")
-"""What the columns of a table read."""
+"""A row of a table before it is formatted."""
 
 
 @dataclass(frozen=True)
 class Column(Generic[Record]):
-    """A column of a table: ``value`` reads a record, and ``form`` is the format of its numbers.
-
-    With a format it is aligned right. Both ends of an interval have the format.
-    """
+    """A column of a table: its heading, and how to get its cells from a record."""
 
     heading: str
     value: Callable[[Record], object]
+    """Returns the value of a record: a number, a text, an interval or a list."""
     format_spec: str = ""
-    """As of `format_cell_value`."""
+    """Format of numbers as in `format_cell_value`. With a format the column is aligned right."""
     placeholder: str = ""
-    """What stands for None and for an empty text."""
+    """Text for None and for an empty text."""
+
+    def format_cell(
+        self, record: Record, infinite: str | None, escape: Callable[[str], str]
+    ) -> str:
+        """Return the cell of a record; see `format_cells` for the other arguments."""
+        value = self.value(record)
+        if isinstance(value, (tuple, list)):
+            separator = " to " if self.format_spec else ", "
+            value = separator.join(format_cell_value(item, self.format_spec) for item in value)
+        if isinstance(value, str):
+            return escape(value) if value else self.placeholder
+        if value is None:
+            return self.placeholder
+        if infinite and isinstance(value, float) and not isfinite(value):
+            return {inf: infinite, -inf: "minus infinity"}.get(value, "undefined")
+        return format_cell_value(value, self.format_spec)
 
 
-def make_tuple_columns(*heads: str) -> list[Column[Sequence[object]]]:
-    """Return columns without a format whose records are tuples in this order."""
-    return [Column(head, itemgetter(place)) for place, head in enumerate(heads)]
+def make_tuple_columns(*headings: str) -> list[Column[Sequence[object]]]:
+    """Return columns without a format for records that are tuples in the order of the headings."""
+    return [Column(heading, itemgetter(index)) for index, heading in enumerate(headings)]
 
 
 def format_cells(
@@ -263,31 +286,18 @@ def format_cells(
     infinite: str | None = None,
     escape: Callable[[str], str] = str,
 ) -> Iterator[list[str]]:
-    """Yield the texts of each record; those that are texts in the record are made ``safe``.
+    """Yield the cells of each record as texts.
 
-    With ``infinite``, numbers that are not finite are words.
+    ``infinite`` is the text for an infinite number; without it, such numbers are formatted as they
+    are. ``escape`` makes values that are texts safe.
 
     >>> name = Column("class", itemgetter(0))
-    >>> interval = Column("95 % interval", itemgetter(1), ".1f", absent="-")
-    >>> list(cells([name, interval], [("cats", (0.25, 0.75)), ("dogs", None)]))
+    >>> interval = Column("95 % interval", itemgetter(1), ".1f", placeholder="-")
+    >>> list(format_cells([name, interval], [("cats", (0.25, 0.75)), ("dogs", None)]))
     [['cats', '0.2 to 0.8'], ['dogs', '-']]
     """
-
-    def cell(column: Column[Record], record: Record) -> str:
-        value = column.value(record)
-        if isinstance(value, (tuple, list)):
-            between = " to " if column.format_spec else ", "
-            value = between.join(format_cell_value(each, column.format_spec) for each in value)
-        if isinstance(value, str):
-            return escape(value) if value else column.placeholder
-        if value is None:
-            return column.placeholder
-        if infinite and isinstance(value, float) and not isfinite(value):
-            return {inf: infinite, -inf: "minus infinity"}.get(value, "undefined")
-        return format_cell_value(value, column.format_spec)
-
     for record in records:
-        yield [cell(column, record) for column in columns]
+        yield [column.format_cell(record, infinite, escape) for column in columns]
 
 
 def format_table(
@@ -296,17 +306,17 @@ def format_table(
     title: str | None = None,
 ) -> str:
     """Return the lines of a table for people."""
-    return format_grid(
-        _heads(columns), format_cells(columns, records, "infinite"), _numeric(columns), title
-    )
+    cells = format_cells(columns, records, infinite="infinite")
+    return format_grid(_list_headings(columns), cells, _list_numeric_columns(columns), title)
 
 
-def _heads(columns: Columns) -> list[str]:
+def _list_headings(columns: Columns) -> list[str]:
     return [column.heading for column in columns]
 
 
-def _numeric(columns: Columns) -> list[int]:
-    return [place for place, column in enumerate(columns) if column.format_spec]
+def _list_numeric_columns(columns: Columns) -> list[int]:
+    """Return the indices of the columns that have a format."""
+    return [index for index, column in enumerate(columns) if column.format_spec]
 
 
 def write_records(
@@ -320,102 +330,122 @@ def write_records(
     flush: bool = False,
     tsv_header: bool = False,
 ) -> None:
-    """Print each item as it comes by ``columns``, or each of its ``rows``, in tsv, csv (which has heads) or table; its ``record`` in jsonl.
+    """Print items as they come, as ``tsv``, ``csv`` (with a header), ``table`` or ``jsonl``.
 
-    ``flush`` prints each line at once. Nothing is printed if the first item raises.
+    ``columns`` read an item, or each of the rows that ``to_rows`` makes of it. ``to_record`` makes
+    the object for ``jsonl``. ``escape`` makes cells safe. ``flush`` flushes each line. Nothing is
+    printed if the first item raises an exception.
     """
-    texts = format_cells(
-        columns,
-        items if to_rows is None else chain.from_iterable(map(to_rows, items)),
-        escape=escape,
-    )
-    if output == "table":
-        print_blocks(format_grid(_heads(columns), texts, _numeric(columns)))
+    if output == "jsonl":
+        _write_lines(map(format_json_line, map(to_record or _to_json_values, items)), flush=flush)
         return
-    line_of = _format_csv_line if output == "csv" else format_tsv_line
-    lines = (
-        map(format_json_line, map(to_record or _json_values, items))
-        if output == "jsonl"
-        else map(line_of, texts)
-    )
-    first = list(islice(lines, 1))
-    if output == "csv" or (output == "tsv" and tsv_header):
-        sys.stdout.write(line_of(_heads(columns)))
-    for line in chain(first, lines):
+    rows: Iterable[object] = items
+    if to_rows is not None:
+        rows = chain.from_iterable(map(to_rows, items))
+    cells = format_cells(columns, rows, escape=escape)
+    headings = _list_headings(columns)
+    if output == "table":
+        print_blocks(format_grid(headings, cells, _list_numeric_columns(columns)))
+        return
+    format_line = _format_csv_line if output == "csv" else format_tsv_line
+    header = None
+    if output == "csv" or tsv_header:
+        header = format_line(headings)
+    _write_lines(map(format_line, cells), header, flush=flush)
+
+
+def _write_lines(lines: Iterator[str], header: str | None = None, *, flush: bool) -> None:
+    """Print lines after a header. The first line is made before the header is printed."""
+    first_lines = list(islice(lines, 1))
+    if header is not None:
+        sys.stdout.write(header)
+    for line in chain(first_lines, lines):
         sys.stdout.write(line)
         if flush:
             sys.stdout.flush()
 
 
 def write_result(output: str, result: object, rows: object) -> None:
-    """Print a result for programs: as an object with ``json``, its ``rows`` flat with tsv, csv or jsonl."""
+    """Print a result as an object (``json``), or its ``rows`` as ``tsv``, ``csv`` or ``jsonl``.
+
+    Inner records and lists of rows become columns with joined names.
+    """
     if output == "json":
         write_json(result)
         return
-    plain = _json_values(rows)
-    names = dict.fromkeys(name for record in plain for name, _ in _flat(record))
-    columns = make_tuple_columns(*names)
-    write_records(
-        plain, output, columns, lambda record: [list(map(dict(_flat(record)).get, names))]
-    )
+    records = _to_json_values(rows)
+    names = dict.fromkeys(name for record in records for name, _ in _flatten(record))
+
+    def to_rows(record: Mapping[str, object]) -> list[list[object]]:
+        values = dict(_flatten(record))
+        return [[values.get(name) for name in names]]
+
+    write_records(records, output, make_tuple_columns(*names), to_rows)
 
 
-def _flat(record: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
-    """Yield names and values; those of a list, such as an interval, are numbered from 1.
+def _flatten(record: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+    """Yield the names and values of a record, with joined names for inner records and lists.
 
-    >>> list(_flat({"accuracy": {"mean": 0.5, "interval": [0.4, 0.6]}}))
+    The items of a list, such as an interval, are numbered from 1.
+
+    >>> list(_flatten({"accuracy": {"mean": 0.5, "interval": [0.4, 0.6]}}))
     [('accuracy_mean', 0.5), ('accuracy_interval_1', 0.4), ('accuracy_interval_2', 0.6)]
     """
     for name, value in record.items():
-        inner = dict(enumerate(value, 1)) if isinstance(value, list) else value
-        if isinstance(inner, dict):
-            yield from _flat(inner, f"{prefix}{name}_")
+        inner_record = dict(enumerate(value, 1)) if isinstance(value, list) else value
+        if isinstance(inner_record, dict):
+            yield from _flatten(inner_record, f"{prefix}{name}_")
         else:
             yield f"{prefix}{name}", value
 
 
 DEFAULT_SCREEN_COLUMNS = 200
-"""Columns of the screen where there is no terminal."""
+"""Width of tables that are not printed on a terminal."""
 
-GAP = " " * 3
-"""Between two columns: the padding of rich, and the place of its line. On a terminal that is too narrow it is one blank less."""
+COLUMN_GAP = " " * 3
+"""Between two columns. If a terminal is too narrow, one space less is used."""
 
 
 def print_blocks(*blocks: str) -> None:
-    """Print blocks of lines on standard output, with an empty line between two; empty ones are left out."""
+    """Print blocks of lines with an empty line between them. Empty blocks are skipped."""
     sys.stdout.write("\n".join(filter(None, blocks)))
 
 
 def format_listing(pairs: Mapping[str, object]) -> str:
-    """Return names and values, one pair a line, without those whose value is None."""
-    known = {
+    """Return a line per name and value, with aligned values. Values of None are skipped."""
+    texts = {
         name: escape_controls(str(value)) for name, value in pairs.items() if value is not None
     }
-    width = max(map(len, known), default=0)
-    return "".join(f"{name.ljust(width)}  {value}\n" for name, value in known.items())
+    width = max(map(len, texts), default=0)
+    return "".join(f"{name.ljust(width)}  {text}\n" for name, text in texts.items())
 
 
-NUMBERS_NAMED = 10
-"""Of a setting that has numbers by name."""
+MAX_SETTING_ITEMS = 10
+"""Items that are listed of a setting that is a dict."""
 
 
 def format_setting(value: object) -> str:
     """Return the value of a setting for people.
 
-    >>> setting(4096), setting(False), setting({"a": 1.0, "b": 0.5}), setting(None)
-    ('4,096', 'no', 'a 1, b 0.5', '—')
+    >>> format_setting(4096), format_setting(False), format_setting({"a": 1.0, "b": 0.5})
+    ('4,096', 'no', 'a 1, b 0.5')
     """
+    if value is None:
+        return "—"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, int | float):
-        return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.6g}"
     if isinstance(value, dict):
-        return join_names([f"{name} {number:g}" for name, number in value.items()], NUMBERS_NAMED)
-    return "—" if value is None else str(value)
+        items = [f"{name} {number:g}" for name, number in value.items()]
+        return join_names(items, MAX_SETTING_ITEMS)
+    return str(value)
 
 
 def format_settings(settings: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
-    """Return the names and values of settings that are not None, for people."""
+    """Return the names and values of settings for people. Values of None are skipped."""
     return tuple(
         (name.replace("_", " "), format_setting(value))
         for name, value in settings.items()
@@ -424,85 +454,118 @@ def format_settings(settings: Mapping[str, object]) -> tuple[tuple[str, str], ..
 
 
 def format_grid(
-    columns: Sequence[str],
+    headings: Sequence[str],
     rows: Iterable[Sequence[str]],
     numeric_columns: Iterable[int] = (),
     title: str | None = None,
 ) -> str:
-    """Return rows under column heads; the columns numbered in ``numeric`` are aligned right.
+    """Return rows of texts under headings; the columns with these indices are aligned right.
 
-    Cells that are too wide are wrapped between words; a longer word, such as a path, is cut in the middle on a terminal, else folded. Without rich, which
-    takes half a millisecond for a row.
+    If a terminal is too narrow, wide cells are wrapped between words. A word that is wider than its
+    column, such as a path, is cut in the middle on a terminal and wrapped in files and pipes.
+
+    The layout is that of rich, which is too slow for long tables (0.5 ms per row).
     """
     from shutil import get_terminal_size
 
-    right = set(numeric_columns)
-    screen = get_terminal_size().columns if _is_terminal() else DEFAULT_SCREEN_COLUMNS
+    right_aligned = set(numeric_columns)
+    screen_width = DEFAULT_SCREEN_COLUMNS
+    if _is_terminal():
+        screen_width = get_terminal_size().columns
     cells = [[escape_controls(cell) for cell in row] for row in rows]
-    for heads, gap in (
-        (columns, GAP),
-        (columns, GAP[1:]),
-        ([max(name.split(), key=_cells, default="") for name in columns], GAP[1:]),
-    ):
-        natural = [max(map(_cells, column)) for column in zip(heads, *cells, strict=True)]
-        if not _is_terminal() or sum(natural) + len(gap) * len(natural) <= screen:
-            break
-    widths = _widths(natural, screen, len(gap))
+    natural_widths, gap = _measure_columns(headings, cells, screen_width)
+    widths = _fit_widths(natural_widths, screen_width, len(gap))
 
-    def lines(row: Sequence[str]) -> Iterator[str]:
-        """Yield the lines of a row; cells wider than their columns are wrapped."""
+    def wrap_row(row: Sequence[str]) -> Iterator[str]:
+        """Yield the lines of a row; it has several if cells are wider than their columns."""
         if _is_terminal():
-            row = list(map(_cut, row, widths))
-        for parts in zip_longest(*map(_wrapped, row, widths), fillvalue=""):
+            row = list(map(_cut_words, row, widths))
+        for texts in zip_longest(*map(_wrap_cell, row, widths), fillvalue=""):
             padded = []
-            for place, (part, width) in enumerate(zip(parts, widths, strict=True)):
-                kept = part.rstrip()
-                blank = " " * (width - _cells(kept))
-                padded.append(blank + kept if place in right else kept + blank)
+            for column, (text, width) in enumerate(zip(texts, widths, strict=True)):
+                stripped = text.rstrip()
+                padding = " " * (width - _count_screen_columns(stripped))
+                padded.append(padding + stripped if column in right_aligned else stripped + padding)
             yield f" {gap.join(padded)}".rstrip()
 
-    bold, end = ("\x1b[1m", "\x1b[0m") if has_styles() else ("", "")
-    above = [*([title, ""] if title else []), *(f"{bold}{line}{end}" for line in lines(columns))]
-    rule = f" {'─' * (sum(widths) + len(gap) * (len(widths) - 1))}"
-    return "".join(
-        f"{line}\n" for line in (*above, rule, *(line for row in cells for line in lines(row)))
-    )
+    bold = reset = ""
+    if has_styles():
+        bold = "\x1b[1m"
+        reset = "\x1b[0m"
+    lines = [title, ""] if title else []
+    lines += [f"{bold}{line}{reset}" for line in wrap_row(headings)]
+    lines.append(f" {'─' * (sum(widths) + len(gap) * (len(widths) - 1))}")
+    for row in cells:
+        lines += wrap_row(row)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _measure_columns(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], screen_width: int
+) -> tuple[list[int], str]:
+    """Return the width of each column, and the gap between columns, that fit on the screen.
+
+    If the full widths do not fit, use a smaller gap. If that does not fit, count only the longest
+    word of each heading, since headings can be wrapped.
+    """
+    longest_words = [
+        max(heading.split(), key=_count_screen_columns, default="") for heading in headings
+    ]
+    small_gap = COLUMN_GAP[1:]
+    for top_row, gap in (
+        (headings, COLUMN_GAP),
+        (headings, small_gap),
+        (longest_words, small_gap),
+    ):
+        widths = [
+            max(map(_count_screen_columns, column)) for column in zip(top_row, *rows, strict=True)
+        ]
+        fits = sum(widths) + len(gap) * len(widths) <= screen_width
+        if fits or not _is_terminal():
+            break
+    return widths, gap
 
 
 def render_text(text: Text, width: int | None = None) -> str:
-    """Return the lines of a text of rich on the screen, or in other columns."""
-    console = _console(width)
-    with console.capture() as printed:
+    """Return the lines of a text of rich, wrapped at ``width`` or the width of the screen."""
+    console = _make_console(width)
+    with console.capture() as output:
         console.print(text, no_wrap=text.no_wrap, overflow=text.overflow)
-    return "\n".join(line.rstrip() for line in printed.get().splitlines()).strip("\n") + "\n"
+    return "\n".join(line.rstrip() for line in output.get().splitlines()).strip("\n") + "\n"
 
 
-def print_with_blank_lines(parts: Iterable[Item], print_item: Callable[[Item], None]) -> None:
-    """Print records as they come, with empty lines between them."""
-    for number, part in enumerate(parts):
-        if number:
+def print_with_blank_lines(items: Iterable[Item], print_item: Callable[[Item], None]) -> None:
+    """Print items as they come, with an empty line between them."""
+    for index, item in enumerate(items):
+        if index:
             sys.stdout.write("\n")
-        print_item(part)
+        print_item(item)
 
 
-def _wrapped(cell: str, width: int) -> list[str]:
-    if _cells(cell) <= width:
+def _wrap_cell(cell: str, width: int) -> list[str]:
+    """Return the lines of a cell in a column of a width."""
+    if _count_screen_columns(cell) <= width:
         return [cell]
     from rich.text import Text
 
-    return [line.plain for line in Text(cell).wrap(_console(), width, overflow="fold")]
+    return [line.plain for line in Text(cell).wrap(_make_console(), width, overflow="fold")]
 
 
-def _cut(cell: str, width: int) -> str:
-    """Return a cell whose words all fit into a column."""
-    return " ".join(
-        word if _cells(word) <= width else shorten_middle(word, width * len(word) // _cells(word))
-        for word in cell.split(" ")
-    )
+def _cut_words(cell: str, width: int) -> str:
+    """Return a cell with words that are wider than ``width`` cut in the middle."""
+    words = []
+    for word in cell.split(" "):
+        word_width = _count_screen_columns(word)
+        if word_width > width:
+            max_chars = width * len(word) // word_width
+            words.append(shorten_middle(word, max_chars))
+        else:
+            words.append(word)
+    return " ".join(words)
 
 
-def _cells(text: str) -> int:
-    """Return the columns of the screen that a text takes."""
+def _count_screen_columns(text: str) -> int:
+    """Return the width of a text on the screen, where some characters take two columns."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len
@@ -510,31 +573,52 @@ def _cells(text: str) -> int:
     return cell_len(text)
 
 
-def _widths(natural: Sequence[int], screen: int, gap: int) -> list[int]:
-    """Return the widths of columns; if they do not fit, the widest are cut as rich cuts them, with a blank on each inner side."""
-    blanks = []
-    for place in range(len(natural)):
-        before = gap - 2 if place > 0 else 0
-        after = 1 if place < len(natural) - 1 else 0
-        blanks.append(before + after)
-    available = screen - len(natural) - 1
-    widths = [min(width + blank, available) for width, blank in zip(natural, blanks, strict=True)]
-    while (excess := sum(widths) - available) > 0 and (widest := max(widths)) > 0:
-        step = widest - max((width for width in widths if width < widest), default=0)
-        places = [place for place, width in enumerate(widths) if width == widest]
-        for left, place in zip(range(len(places), 0, -1), places, strict=True):
-            cut = min(step, round(excess / left))
-            widths[place] -= cut
-            excess -= cut
-    return [
-        max(width - blank, min(whole, 1))
-        for width, blank, whole in zip(widths, blanks, natural, strict=True)
+def _fit_widths(natural_widths: Sequence[int], screen_width: int, gap_width: int) -> list[int]:
+    """Return the widths of columns so that a table fits on the screen.
+
+    If it is too wide, the widest columns are cut, with the same results as in rich, which counts a
+    space on each inner side of a column as part of it.
+    """
+    last = len(natural_widths) - 1
+    paddings = []
+    for column in range(len(natural_widths)):
+        left_padding = gap_width - 2 if column > 0 else 0
+        right_padding = 1 if column < last else 0
+        paddings.append(left_padding + right_padding)
+    available = screen_width - len(natural_widths) - 1
+    widths = [
+        min(width + padding, available)
+        for width, padding in zip(natural_widths, paddings, strict=True)
     ]
+    _cut_widest(widths, available)
+    return [
+        max(width - padding, min(natural_width, 1))
+        for width, padding, natural_width in zip(widths, paddings, natural_widths, strict=True)
+    ]
+
+
+def _cut_widest(widths: list[int], available: int) -> None:
+    """Cut the widest columns in place, equally, until the sum of widths is available."""
+    while True:
+        excess = sum(widths) - available
+        if excess <= 0:
+            return
+        max_width = max(widths)
+        if max_width <= 0:
+            return
+        next_width = max((width for width in widths if width < max_width), default=0)
+        widest_columns = [column for column, width in enumerate(widths) if width == max_width]
+        n_remaining = len(widest_columns)
+        for column in widest_columns:
+            cut = min(max_width - next_width, round(excess / n_remaining))
+            widths[column] -= cut
+            excess -= cut
+            n_remaining -= 1
 
 
 @dataclass()
 class _Styles:
-    """Use of bold, underlined and coloured letters: auto, always or never."""
+    """The setting for styles and colours: ``auto``, ``always`` or ``never``."""
 
     when: str = "auto"
 
@@ -543,35 +627,43 @@ _styles = _Styles()
 
 
 def set_colours(when: str) -> None:
-    """Use styles and colours ``always``, ``never``, or, with ``auto``, on a terminal that has them."""
+    """Use styles and colours ``always``, ``never``, or if the terminal has them (``auto``)."""
     _styles.when = when
 
 
 def has_styles() -> bool:
-    """Return True if standard output shows bold and underlined letters."""
-    return _styles.when == "always" or (
-        _styles.when == "auto"
-        and sys.stdout.isatty()
-        and os.environ.get("TERM") not in {"dumb", "unknown"}
-    )
+    """Return True if standard output shows bold and underlined text."""
+    if _styles.when != "auto":
+        return _styles.when == "always"
+    return sys.stdout.isatty() and os.environ.get("TERM") not in {"dumb", "unknown"}
 
 
 def has_colours() -> bool:
-    """Return True if it shows colours too, and the user wants them."""
+    """Return True if standard output shows colours, and the user did not set NO_COLOR."""
     return has_styles() and (_styles.when == "always" or not os.environ.get("NO_COLOR"))
 
 
-def _console(width: int | None = None) -> Console:
+def _make_console(width: int | None = None) -> Console:
+    """Return a console of rich for standard output with the chosen styles and colours."""
     from rich.console import Console
 
-    on_terminal = sys.stdout.isatty()
+    is_terminal = sys.stdout.isatty()
     always = _styles.when == "always"
-    colours: Literal["256", "auto"] | None = "auto" if has_styles() else None
+    if not width:
+        width = None if is_terminal else DEFAULT_SCREEN_COLUMNS
+    colours: Literal["256", "auto"] | None = None
     if always:
         colours = "256"
+    elif has_styles():
+        colours = "auto"
+    force_terminal = None
+    if always:
+        force_terminal = True
+    elif not is_terminal:
+        force_terminal = False
     return Console(
-        width=width or (None if on_terminal else DEFAULT_SCREEN_COLUMNS),
+        width=width,
         color_system=colours,
-        force_terminal=always or (None if on_terminal else False),
+        force_terminal=force_terminal,
         no_color=False if always else None,
     )
