@@ -9,7 +9,7 @@ import pytest
 
 from nbtext.metrics.results import ReliabilityBin
 from nbtext.report.evaluations import (
-    MOST_CLASSES,
+    MAX_MATRIX_CLASSES,
     _format_confusion_table,
     _format_reliability_bars,
 )
@@ -61,9 +61,11 @@ def test_only_classes_that_occur_have_a_row_and_not_too_many() -> None:
         result({"a": {"b": 1}})
     )
     assert not _format_confusion_table(result({"only": {"only": 7}}))
-    assert _format_confusion_table(result({f"c{k}": {f"c{k}": 1} for k in range(MOST_CLASSES)}))
+    assert _format_confusion_table(
+        result({f"c{k}": {f"c{k}": 1} for k in range(MAX_MATRIX_CLASSES)})
+    )
     assert not _format_confusion_table(
-        result({f"c{k}": {f"c{k}": 1} for k in range(MOST_CLASSES + 1)})
+        result({f"c{k}": {f"c{k}": 1} for k in range(MAX_MATRIX_CLASSES + 1)})
     )
 
 

@@ -1,9 +1,10 @@
-"""Tables of comparisons: two models, settings tried, a learning curve, suspects, runs of drift, class shares; changed answers as JSON lines."""
+"""Print comparisons: two models, tuning trials, learning curves, suspects, drift, prevalence."""
 
 from __future__ import annotations
 
 import sys
 from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import format_quantity
@@ -38,23 +39,25 @@ if TYPE_CHECKING:
     from nbtext.evaluation.learning_curves import CurvePoint, Forecast, LearningCurve
     from nbtext.guarantees.class_proportions import ClassProportion, PrevalenceResult
 
-    Compared = tuple[str, float | None, float | None, Difference]
-    """The title of a figure, that of A, that of B, and their difference."""
-    OfTrial = Mapping[str, Any]
+    MetricRow = tuple[str, float | None, float | None, Difference]
+    """The title of a metric, its values for A and B, and their difference."""
+    Trial = Mapping[str, Any]
 
-CHANGES_SHOWN = 10
-CHANGES: Sequence[Column[DisagreementCount]] = (
+MAX_CHANGES = 10
+"""Rows of the table of changed predictions."""
+
+CHANGE_COLUMNS: Sequence[Column[DisagreementCount]] = (
     Column("true class", lambda change: change.truth),
     Column("answer of A", lambda change: change.a, placeholder="(none)"),
     Column("answer of B", lambda change: change.b, placeholder="(none)"),
     Column("documents", lambda change: change.documents, ","),
 )
-RIGHT: Sequence[Column[tuple[str, int, int]]] = (
+AGREEMENT_COLUMNS: Sequence[Column[tuple[str, int, int]]] = (
     Column("documents", lambda row: row[0]),
     Column("B right", lambda row: row[1], ","),
     Column("B wrong", lambda row: row[2], ","),
 )
-COMPARED_FIGURES: Sequence[Column[Compared]] = (
+METRIC_COLUMNS: Sequence[Column[MetricRow]] = (
     Column("figure", lambda row: row[0]),
     Column("A", lambda row: row[1], ".4f", placeholder="infinite"),
     Column("B", lambda row: row[2], ".4f", placeholder="infinite"),
@@ -64,185 +67,212 @@ COMPARED_FIGURES: Sequence[Column[Compared]] = (
 
 
 def print_comparison(result: ComparisonResult, name_a: str, name_b: str) -> None:
-    """Print a comparison of two models."""
-    accuracies = {
-        f"accuracy of {name}": f"{format_number(side.accuracy)}  (95 % interval "
-        f"{format_interval(side.intervals['accuracy'])})"
-        for name, side in (("A", result.a), ("B", result.b))
-    }
-    figures = (
-        (METRIC_TITLES[name], getattr(result.a, name), getattr(result.b, name), found)
-        for name, found in result.differences.items()
+    """Print a comparison of two models: metrics, agreement, verdicts and changed predictions."""
+    summary = {"documents": f"{result.n:,}", "A": name_a, "B": name_b}
+    for name, model in (("A", result.a), ("B", result.b)):
+        interval = format_interval(model.intervals["accuracy"])
+        accuracy = format_number(model.accuracy)
+        summary[f"accuracy of {name}"] = f"{accuracy}  (95 % interval {interval})"
+    metrics = (
+        (METRIC_TITLES[name], getattr(result.a, name), getattr(result.b, name), difference)
+        for name, difference in result.differences.items()
     )
-    right = [
+    agreement = [
         ("A right", result.table.both_right, result.table.only_a_right),
         ("A wrong", result.table.only_b_right, result.table.both_wrong),
     ]
+    changes = ""
+    if result.changed:
+        rows = result.changes[:MAX_CHANGES]
+        changes = format_table(CHANGE_COLUMNS, rows, "most frequent changes")
     print_blocks(
-        format_listing({"documents": f"{result.n:,}", "A": name_a, "B": name_b, **accuracies}),
-        format_table(COMPARED_FIGURES, figures),
-        format_table(RIGHT, right),
-        "".join(f"{line}\n" for line in _verdicts(result)),
-        format_table(CHANGES, result.changes[:CHANGES_SHOWN], "most frequent changes")
-        if result.changed
-        else "",
+        format_listing(summary),
+        format_table(METRIC_COLUMNS, metrics),
+        format_table(AGREEMENT_COLUMNS, agreement),
+        "".join(f"{sentence}\n" for sentence in _describe_differences(result)),
+        changes,
     )
 
 
-def _verdicts(result: ComparisonResult) -> list[str]:
-    """Return sentences on which model is better, and whether beyond chance."""
+def _describe_differences(result: ComparisonResult) -> list[str]:
+    """Return sentences on which model is better, by metric, and whether it is significant."""
     if result.identical:
         return ["The two models give the same answers with the same probabilities."]
+    sentences = [_describe_accuracies(result)]
+    similar_metrics = []
+    for name, difference in result.differences.items():
+        if name == "accuracy":
+            continue
+        title = METRIC_TITLES[name].partition(" (")[0]
+        if difference.beyond_chance:
+            value = difference.difference or 0.0
+            interval = format_interval(difference.interval, "+.4f")
+            better = "B" if (value > 0) == METRICS[name].higher_is_better else "A"
+            sentences.append(
+                f"{better} has the better {title}, beyond chance: B − A is {value:+.4f} "
+                f"({interval})."
+            )
+        elif difference.beyond_chance is False:  # not None, which means untested
+            similar_metrics.append(title)
+    if similar_metrics:
+        titles = similar_metrics[-1]
+        if len(similar_metrics) > 1:
+            titles = f"{', '.join(similar_metrics[:-1])} and {titles}"
+        sentences.append(f"Beyond chance they do not differ in {titles}.")
+    sentences.append(
+        f"B answers otherwise than A for {result.changed:,} of {format_quantity(result.n, 'document')}."
+    )
+    return sentences
+
+
+def _describe_accuracies(result: ComparisonResult) -> str:
+    """Return a sentence on which model is right more often, by McNemar's test."""
     only_a = result.table.only_a_right
     only_b = result.table.only_b_right
+    if not only_a and not only_b:
+        return "Both are right about the same documents."
     test = (
         f"only A is right about {only_a:,}, only B about {only_b:,} (McNemar's exact test, p = "
         f"{result.mcnemar.p_value:.2g})"
     )
-    if not only_a and not only_b:
-        said = ["Both are right about the same documents."]
-    elif result.differences["accuracy"].beyond_chance:
-        said = [f"{'B' if only_b > only_a else 'A'} is right more often, beyond chance: {test}."]
-    else:
-        said = [f"Neither is right more often beyond chance: {test}."]
-    alike = []
-    for name, found in list(result.differences.items())[1:]:  # after the accuracy
-        title = METRIC_TITLES[name].partition(" (")[0]
-        if found.beyond_chance:
-            difference = found.difference or 0.0
-            interval = format_interval(found.interval, "+.4f")
-            better = "B" if (difference > 0) == METRICS[name].higher_is_better else "A"
-            said.append(
-                f"{better} has the better {title}, beyond chance: B − A is {difference:+.4f} "
-                f"({interval})."
-            )
-        elif found.beyond_chance is False:
-            alike.append(title)
-    if alike:
-        said.append(
-            "Beyond chance they do not differ in "
-            f"{' and '.join([', '.join(alike[:-1]), alike[-1]] if alike[1:] else alike)}."
-        )
-    said.append(
-        f"B answers otherwise than A for {result.changed:,} of {format_quantity(result.n, 'document')}."
-    )
-    return said
+    if not result.differences["accuracy"].beyond_chance:
+        return f"Neither is right more often beyond chance: {test}."
+    better = "B" if only_b > only_a else "A"
+    return f"{better} is right more often, beyond chance: {test}."
 
 
-TRIAL_FIGURES = {
+TRIAL_METRICS = {
     "accuracy": "accuracy",
     "macro F1": "macro_f1",
     "micro F1": "micro_f1",
     "log loss": "log_loss",
 }
-"""By title, each shown if the trials have it."""
+"""Titles and keys of the metrics of a trial. Multi-label trials have ``micro_f1`` too."""
 
-LONG_SETTING = 24
-"""Characters of options that leave room for one figure beside them."""
+MAX_SETTING_CHARS = 24
+"""If the description of a setting is longer, only the metric to optimise is shown next to it."""
 
 
-def write_trials(output: str, found: Mapping[str, Any]) -> None:
-    """Write the settings tried in a form of output."""
+def write_trials(output: str, result: Mapping[str, Any]) -> None:
+    """Write the settings that `nbtext tune` tried, in an output format."""
     if output == "table":
-        _print_trials(found)
+        _print_trials(result)
     else:
-        write_result(output, found, found["settings"])
+        write_result(output, result, result["settings"])
 
 
-def _print_trials(found: Mapping[str, Any]) -> None:
-    """Print the settings tried, best first: a table for each stage, which is kept and why, and the command line that trains it again."""
-    rows = found["settings"]
-    chosen = found["chosen"]
-    goal = found["for"]
-    written = f"{found['model']}, trained on all documents with the setting marked *"
-    corrected = None
-    if found["corrected"] is not None:
-        corrected = f"{goal} {found['corrected']:.4f}, on documents that had no part in the choice"
-    elif chosen["better"]:
-        corrected = (
-            f"no: the {goal} of the setting marked * is optimistic, since it was chosen by it"
+def _print_trials(result: Mapping[str, Any]) -> None:
+    """Print a summary, a table of trials per stage, best first, the choice and its command."""
+    trials = result["settings"]
+    chosen = result["chosen"]
+    columns = _choose_trial_columns(trials, chosen, result["for"])
+    tables = []
+    stages = groupby(trials, lambda trial: (trial["documents"], trial["folds"]))
+    for (documents, folds), stage_trials in stages:
+        title = (
+            f"judged on {_format_part(documents, result['documents'], 'document')}, "
+            f"{_format_part(folds, result['folds'], 'fold')}"
         )
-    lines = {
-        "by": f"cross-validation, {format_quantity(found['folds'], 'fold')}, seed {found['seed']}, for "
-        f"{goal}",
-        "documents": f"{found['documents']:,}",
-        "settings": f"{len(rows):,} of {found['settings_in_all']:,} tried",
-        "model": written if found["model"] else "none: the search was interrupted",
+        tables.append(format_table(columns, stage_trials, title))
+
+    final_lines = [escape_controls_on_terminal(chosen["command"])]
+    choice = _describe_choice(trials, chosen)
+    if result["model"] and choice:
+        final_lines.insert(0, choice)
+    print_blocks(
+        format_listing(_summarize_trials(result)),
+        *tables,
+        *(f"{line}\n" for line in final_lines if line),
+    )
+
+
+def _summarize_trials(result: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return names and values of the search: method, sizes, model, and corrected estimate."""
+    metric = result["for"]
+    model = "none: the search was interrupted"
+    if result["model"]:
+        model = f"{result['model']}, trained on all documents with the setting marked *"
+    corrected = None
+    if result["corrected"] is not None:
+        corrected = (
+            f"{metric} {result['corrected']:.4f}, on documents that had no part in the choice"
+        )
+    elif result["chosen"]["better"]:
+        corrected = (
+            f"no: the {metric} of the setting marked * is optimistic, since it was chosen by it"
+        )
+    return {
+        "by": f"cross-validation, {format_quantity(result['folds'], 'fold')}, seed {result['seed']}, for "
+        f"{metric}",
+        "documents": f"{result['documents']:,}",
+        "settings": f"{len(result['settings']):,} of {result['settings_in_all']:,} tried",
+        "model": model,
         "corrected": corrected,
     }
-    figures = {title: source for title, source in TRIAL_FIGURES.items() if source in chosen}
-    if any(len(_setting(row["setting"])) > LONG_SETTING for row in rows):
-        figures = {
-            title: source for title, source in figures.items() if source == TUNING_METRICS[goal]
-        }
-    columns: list[Column[OfTrial]] = [Column("", _marked_rank)]
-    columns += [_trial_figure(title, source) for title, source in figures.items()]
-    columns.append(Column("p", lambda row: row["p_value"], ".3g", placeholder=" "))
-    columns.append(Column("options", lambda row: _setting(row["setting"])))
-    tables = []
-    for (documents, folds), of_stage in groupby(rows, lambda row: (row["documents"], row["folds"])):
-        title = (
-            f"judged on {_share(documents, found['documents'], 'document')}, "
-            f"{_share(folds, found['folds'], 'fold')}"
-        )
-        tables.append(format_table(columns, of_stage, title))
-    ends = (
-        _verdict(rows, chosen) if found["model"] else "",
-        escape_controls_on_terminal(chosen["command"]),
-    )
-    print_blocks(format_listing(lines), *tables, *(f"{line}\n" for line in ends if line))
 
 
-def _marked_rank(row: OfTrial) -> str:
-    return f"{row['rank']} *" if row["chosen"] else str(row["rank"])
+def _choose_trial_columns(trials: Sequence[Trial], chosen: Trial, goal: str) -> list[Column[Trial]]:
+    """Return columns for rank, metrics, p-value and setting.
+
+    If settings have long descriptions, the only metric is the one to optimise, ``goal``.
+    """
+    metrics = {title: key for title, key in TRIAL_METRICS.items() if key in chosen}
+    if any(len(_format_options(trial["setting"])) > MAX_SETTING_CHARS for trial in trials):
+        metrics = {title: key for title, key in metrics.items() if key == TUNING_METRICS[goal]}
+    columns: list[Column[Trial]] = [Column("", _format_rank)]
+    for title, key in metrics.items():
+        columns.append(Column(title, itemgetter(key), ".4f", placeholder="infinite"))
+    columns.append(Column("p", itemgetter("p_value"), ".3g", placeholder=" "))
+    columns.append(Column("options", lambda trial: _format_options(trial["setting"])))
+    return columns
 
 
-def _trial_figure(title: str, name: str) -> Column[OfTrial]:
-    return Column(title, lambda row: row[name], ".4f", placeholder="infinite")
+def _format_rank(trial: Trial) -> str:
+    return f"{trial['rank']} *" if trial["chosen"] else str(trial["rank"])
 
 
-def _share(n: int, of_all: int, noun: str) -> str:
-    """Return a number of so many.
+def _format_part(n: int, n_total: int, noun: str) -> str:
+    """Return a number out of a total, in words.
 
-    >>> _share(2000, 16000, "document"), _share(1, 5, "fold")
+    >>> _format_part(2000, 16000, "document"), _format_part(1, 5, "fold")
     ('2,000 of 16,000 documents', '1 of 5 folds')
     """
-    return f"{n:,} of {format_quantity(of_all, noun)}"
+    return f"{n:,} of {format_quantity(n_total, noun)}"
 
 
-def _setting(options: Mapping[str, str]) -> str:
-    """Return options in short: kinds of models and weightings without their names.
+def _format_options(options: Mapping[str, str]) -> str:
+    """Return options as text, without the names ``classifier`` and ``weighting``.
 
-    >>> _setting({"ngrams": "2", "classifier": "complement"}), _setting({})
+    >>> _format_options({"ngrams": "2", "classifier": "complement"}), _format_options({})
     ('ngrams 2, complement', 'default')
     """
-    named = (
+    texts = [
         value if name in ("classifier", "weighting") else f"{name} {value}"
         for name, value in options.items()
-    )
-    return ", ".join(named) or "default"
+    ]
+    return ", ".join(texts) or "default"
 
 
-def _verdict(rows: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> str:
-    """Return a sentence on which setting is kept, and why."""
-    name = _setting(chosen["setting"])
-    if len(rows) == 1:
+def _describe_choice(trials: Sequence[Trial], chosen: Trial) -> str:
+    """Return a sentence on which setting is kept and why, "" if there was only one setting."""
+    if len(trials) == 1:
         return ""
+    name = _format_options(chosen["setting"])
     if chosen["better"]:
         return (
             f"Kept is {name}: it is significantly better than the default (p = "
             f"{chosen['p_value']:.3g}, corrected for the number of settings)."
         )
-    if all(row["p_value"] is None for row in rows):
+    if all(trial["p_value"] is None for trial in trials):
         return f"Kept is {name}, the best: the default could not be tried."
-    if any(row["better"] for row in rows):
+    if any(trial["better"] for trial in trials):
         return (
             "The default is kept: there is no time to train a setting that is significantly better."
         )
     return "No setting is significantly better than the default; the default is kept."
 
 
-CURVE: Sequence[Column[CurvePoint]] = (
+LEARNING_CURVE_COLUMNS: Sequence[Column[CurvePoint]] = (
     Column("training documents", lambda point: point.documents, ","),
     Column("accuracy", lambda point: point.accuracy, ".4f"),
     Column("band", lambda point: point.accuracy_band, ".4f"),
@@ -254,35 +284,38 @@ CURVE: Sequence[Column[CurvePoint]] = (
 
 def print_learning_curve(curve: LearningCurve) -> None:
     """Print a row for each number of training documents, and the forecast."""
+    summary = {
+        "documents": f"{curve.documents:,}",
+        "runs": f"{curve.runs:,}, of which 95 % lie in a band",
+    }
+    forecast = describe_forecast(curve.documents, curve.forecast.accuracy)
     print_blocks(
-        format_listing(
-            {
-                "documents": f"{curve.documents:,}",
-                "runs": f"{curve.runs:,}, of which 95 % lie in a band",
-            }
-        ),
-        format_table(CURVE, curve.points),
-        f"{describe_forecast(curve.documents, curve.forecast.accuracy)}\n",
+        format_listing(summary),
+        format_table(LEARNING_CURVE_COLUMNS, curve.points),
+        f"{forecast}\n",
     )
 
 
-def describe_forecast(now: int, forecast: Forecast) -> str:
-    """Return the forecast of accuracy in words."""
+def describe_forecast(n_documents: int, forecast: Forecast) -> str:
+    """Return a sentence on the forecast of accuracy, or on why there is none.
+
+    ``n_documents`` is the present number of training documents.
+    """
     if forecast.withheld is not None:
         return f"No forecast of accuracy: {forecast.withheld}."
-    more = (
-        "Twice the documents"
-        if forecast.documents == 2 * now
-        else f"{format_quantity(forecast.documents - now, 'more document')} like these"
-    )
+    if forecast.documents == 2 * n_documents:
+        increase = "Twice the documents"
+    else:
+        n_additional = forecast.documents - n_documents
+        increase = f"{format_quantity(n_additional, 'more document')} like these"
     return (
-        f"{more}, {forecast.documents:,}, would bring accuracy {format_number(forecast.value)} (95 % "
-        f"interval {format_interval(forecast.interval)}); "
-        f"the {now:,} that there are bring {format_number(forecast.now)} by the same law."
+        f"{increase}, {forecast.documents:,}, would bring accuracy "
+        f"{format_number(forecast.value)} (95 % interval {format_interval(forecast.interval)}); "
+        f"the {n_documents:,} that there are bring {format_number(forecast.now)} by the same law."
     )
 
 
-SUSPECTS: Sequence[Column[Suspect]] = (
+SUSPECT_COLUMNS: Sequence[Column[Suspect]] = (
     Column("id", lambda suspect: suspect.id),
     Column("label", lambda suspect: suspect.label),
     Column("suggested", lambda suspect: suspect.suggested),
@@ -294,30 +327,38 @@ SUSPECTS: Sequence[Column[Suspect]] = (
 def write_suspects(
     suspects: Iterable[Suspect], output: str, escape: Callable[[str], str] = str
 ) -> None:
-    """Print a line for each: tsv, csv or jsonl; three as a table; or only the names, each followed by a line end (paths) or by NUL (print0)."""
+    """Print documents whose labels look wrong.
+
+    ``output`` is ``table`` for three lines per document, ``paths`` for a name per line, ``print0``
+    for names that end with NUL, or ``tsv``, ``csv`` or ``jsonl``. ``escape`` makes cells safe.
+    """
     if output == "table":
-        lines = (
-            (
-                each.id,
-                f"  {each.label}, more like {each.suggested} ({format_percent(each.probability)})",
-                f"  {each.text}",
-            )
-            for each in suspects
-        )
-        print_blocks(*("".join(f"{escape_controls(line)}\n" for line in each) for each in lines))
-    elif output in ("paths", "print0"):
+        print_blocks(*map(_format_suspect, suspects))
+    elif output == "paths":
         sys.stdout.writelines(
-            f"{each.id}\0" if output == "print0" else f"{escape_controls_on_terminal(each.id)}\n"
-            for each in suspects
+            f"{escape_controls_on_terminal(suspect.id)}\n" for suspect in suspects
         )
+    elif output == "print0":
+        sys.stdout.writelines(f"{suspect.id}\0" for suspect in suspects)
     else:
         write_records(
             suspects,
             output,
-            SUSPECTS,
+            SUSPECT_COLUMNS,
             to_record=lambda suspect: to_json_values(suspect, JSON_SIGNIFICANT_DIGITS),
             escape=escape,
         )
+
+
+def _format_suspect(suspect: Suspect) -> str:
+    """Return the name, the labels and the text of a suspect, one per line."""
+    probability = format_percent(suspect.probability)
+    lines = (
+        suspect.id,
+        f"  {suspect.label}, more like {suspect.suggested} ({probability})",
+        f"  {suspect.text}",
+    )
+    return "".join(f"{escape_controls(line)}\n" for line in lines)
 
 
 DRIFT_METRIC_TITLES = {
@@ -329,129 +370,154 @@ DRIFT_METRIC_TITLES = {
 
 
 def write_drift_history(
-    output: str, runs: Sequence[DriftRun], together: DriftRun | None, others: int
+    output: str, runs: Sequence[DriftRun], total: DriftRun | None, n_skipped: int
 ) -> None:
-    """Print runs, oldest first, or one record of all of them ``together``; as a table also what changed. ``others`` are runs left out."""
-    if output != "table":
-        records = []
-        for run in runs if together is None else [together]:
-            record = run._asdict()
-            del record["figures"]
-            figures = {
-                name: {**drift._asdict(), "beyond_chance": drift.is_significant}
-                for name, drift in run.figures.items()
-            }
-            records.append(record | figures)
-        write_result(output, records, records)
+    """Write the drift of runs of `classify`, oldest first.
+
+    ``total`` sums up the runs; if it is set, records are only written for it. ``n_skipped`` runs
+    of other models are mentioned below the table.
+    """
+    if output == "table":
+        _print_drift_history(runs, total, n_skipped)
         return
-    named = [(run.time, run) for run in runs] + (
-        [] if together is None else [("together", together)]
-    )
-    rows = (
-        (
-            name,
-            f"{run.documents:,}",
-            *(
-                "-"
-                if drift.distance is None
-                else f"{drift.distance:.2f}{'*' if drift.is_significant else ' '}"
-                for drift in map(run.figures.__getitem__, DRIFT_METRIC_TITLES)
-            ),
-        )
-        for name, run in named
-    )
-    newest = named[-1][1].figures
-    changed = [
-        f"{title} ({_change(newest[name])})"
-        for name, title in DRIFT_METRIC_TITLES.items()
-        if newest[name].is_significant
-    ]
-    star = (
-        "; * more than chance"
-        if any(run.figures[key].is_significant for _, run in named for key in DRIFT_METRIC_TITLES)
-        else ""
-    )
-    lines = {
-        "distance": "between the means, in standard deviations of training documents; of answers "
-        f"the share that differs{star}",
-        "newest" if together is None else "together": f"moved: {', '.join(changed)}"
-        if changed
-        else "nothing moved",
-        "left out": f"{format_quantity(others, 'run')} of another model file, or of an older nbtext"
-        if others
-        else None,
+    records = [_make_drift_record(run) for run in (runs if total is None else [total])]
+    write_result(output, records, records)
+
+
+def _make_drift_record(run: DriftRun) -> dict[str, object]:
+    """Return a run as a record for JSON, with an inner record per metric."""
+    record: dict[str, object] = {
+        "time": run.time,
+        "since": run.since,
+        "runs": run.runs,
+        "model": run.model,
+        "documents": run.documents,
     }
+    for name, drift in run.figures.items():
+        record[name] = {
+            "run": drift.run,
+            "training": drift.training,
+            "distance": drift.distance,
+            "chance": drift.chance,
+            "beyond_chance": drift.is_significant,
+        }
+    return record
+
+
+def _print_drift_history(runs: Sequence[DriftRun], total: DriftRun | None, n_skipped: int) -> None:
+    """Print a row per run, marking significant drift with *, and what changed last."""
+    named_runs = [(run.time, run) for run in runs]
+    if total is not None:
+        named_runs.append(("together", total))
+    rows = []
+    has_drift = False
+    for name, run in named_runs:
+        drifts = [run.figures[metric] for metric in DRIFT_METRIC_TITLES]
+        has_drift = has_drift or any(drift.is_significant for drift in drifts)
+        rows.append((name, f"{run.documents:,}", *map(_format_distance, drifts)))
+
+    last_metrics = named_runs[-1][1].figures
+    changes = [
+        f"{title} ({_format_change(last_metrics[metric])})"
+        for metric, title in DRIFT_METRIC_TITLES.items()
+        if last_metrics[metric].is_significant
+    ]
+    legend = "; * more than chance" if has_drift else ""
+    last_name = "newest" if total is None else "together"
+    notes = {
+        "distance": "between the means, in standard deviations of training documents; of answers "
+        f"the share that differs{legend}",
+        last_name: f"moved: {', '.join(changes)}" if changes else "nothing moved",
+    }
+    if n_skipped:
+        n_runs = format_quantity(n_skipped, "run")
+        notes["left out"] = f"{n_runs} of another model file, or of an older nbtext"
+    headings = ("run", "documents", *DRIFT_METRIC_TITLES.values())
     print_blocks(
-        format_grid(
-            ("run", "documents", *DRIFT_METRIC_TITLES.values()),
-            rows,
-            numeric_columns=range(1, 2 + len(DRIFT_METRIC_TITLES)),
-        ),
-        format_listing(lines),
+        format_grid(headings, rows, numeric_columns=range(1, len(headings))),
+        format_listing(notes),
     )
 
 
-def _change(drift: MetricDrift) -> str:
+def _format_distance(drift: MetricDrift) -> str:
+    """Return a distance with a mark if it is significant, "-" if it is unknown."""
+    if drift.distance is None:
+        return "-"
+    return f"{drift.distance:.2f}{'*' if drift.is_significant else ' '}"
+
+
+def _format_change(drift: MetricDrift) -> str:
+    """Return the means in training and in the run, or their distance if they are unknown."""
     if drift.run is None or drift.training is None:
         return f"distance {drift.distance:.2f}"
     return f"{drift.training:.4g} in training, now {drift.run:.4g}"
 
 
-CLASSES_SHOWN = 4
-"""Classes with a column of their own in the table by column, those of most documents."""
+MAX_CLASS_COLUMNS = 4
+"""Largest classes that have a column in the table of proportions by group."""
 
-BAR = 20
-"""Characters of the bar of all documents."""
+MAX_BAR_CHARS = 20
+"""Characters of a bar for the proportion 1."""
 
 
 def write_prevalence(
     output: str, result: PrevalenceResult, column: str | None, drift: DriftRun | None
 ) -> None:
-    """Print the shares of all classes, and by column, for people those of the largest classes for each value.
+    """Write the estimated class proportions, also by group if a ``column`` was set.
 
-    JSON also has the distances of the documents from those of training, if these are known.
+    Tables of groups have the largest classes only. JSON also has the ``drift`` of the documents
+    from training, if it is known.
     """
-    if output != "table":
-        distances = (
-            {}
-            if drift is None
-            else {"drift": {name: figure.distance for name, figure in drift.figures.items()}}
-        )
-        by_column = {} if column is None else {"by": {column: result.by}}
-        shares: Mapping[str, Any] = result.all.prevalence if column is None else result.by
-        records = [{column or "label": name, **found._asdict()} for name, found in shares.items()]
-        record = {**result.all._asdict(), **distances, **by_column}
-        write_result(
-            output,
-            to_json_values(record, JSON_SIGNIFICANT_DIGITS),
-            to_json_values(records, JSON_SIGNIFICANT_DIGITS),
-        )
+    if output == "table":
+        _print_prevalence(result, column)
         return
+    record = result.all._asdict()
+    proportions: Mapping[str, Any] = result.all.prevalence
+    if drift is not None:
+        record["drift"] = {name: metric.distance for name, metric in drift.figures.items()}
+    if column is not None:
+        record["by"] = {column: result.by}
+        proportions = result.by
+    records = [
+        {column or "label": name, **proportion._asdict()}
+        for name, proportion in proportions.items()
+    ]
+    write_result(
+        output,
+        to_json_values(record, JSON_SIGNIFICANT_DIGITS),
+        to_json_values(records, JSON_SIGNIFICANT_DIGITS),
+    )
+
+
+def _print_prevalence(result: PrevalenceResult, column: str | None) -> None:
+    """Print the proportion of each class, largest first, and a table by group if there are any."""
     block = "#" if is_ascii_terminal() else "█"
-    ordered = sorted(result.all.prevalence.items(), key=lambda item: -item[1].share)
+    classes = sorted(result.all.prevalence.items(), key=lambda item: -item[1].share)
     columns: list[Column[tuple[str, ClassProportion]]] = [
         Column("class", lambda row: row[0]),
         Column("share", lambda row: row[1].share, ".3f"),
         Column("95 % interval", lambda row: (row[1].low, row[1].high), ".3f"),
         Column("by counting answers", lambda row: row[1].counted, ".3f"),
-        Column("", lambda row: block * round(BAR * row[1].share)),
+        Column("", lambda row: block * round(MAX_BAR_CHARS * row[1].share)),
     ]
-    largest = [label for label, _ in ordered[:CLASSES_SHOWN]]
-    by = [
-        (
-            value,
-            f"{found.documents:,}",
-            *(
-                f"{share.share:.3f}  ({format_interval((share.low, share.high), '.3f')})"
-                for share in map(found.prevalence.__getitem__, largest)
-            ),
-        )
-        for value, found in result.by.items()
-    ]
+
+    groups = ""
+    if result.by:
+        labels = [label for label, _ in classes[:MAX_CLASS_COLUMNS]]
+        rows = []
+        for value, group in result.by.items():
+            proportions = [_format_proportion(group.prevalence[label]) for label in labels]
+            rows.append((value, f"{group.documents:,}", *proportions))
+        headings = (str(column), "documents", *labels)
+        groups = format_grid(headings, rows, numeric_columns=range(1, len(headings)))
     print_blocks(
         format_listing({"documents": f"{result.all.documents:,}"}),
-        format_table(columns, ordered),
-        format_grid((str(column), "documents", *largest), by, range(1, 2 + len(largest)))
-        if by
-        else "",
+        format_table(columns, classes),
+        groups,
     )
+
+
+def _format_proportion(proportion: ClassProportion) -> str:
+    """Return a proportion with its interval in parentheses."""
+    interval = format_interval((proportion.low, proportion.high), ".3f")
+    return f"{proportion.share:.3f}  ({interval})"

@@ -1,4 +1,8 @@
-"""An evaluation as tables: main figures, classes, confusions, slices, folds; on a terminal also reliability as bars, and all confusions."""
+"""Print an evaluation: as JSON, as records per class, or as tables.
+
+The tables show metrics, classes, confusions, slices and folds, prediction sets and a risk curve.
+On a terminal with --all there are also a reliability diagram and the confusion matrix.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ from nbtext.report.output_formats import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from nbtext.evaluation.cross_validation import FoldMetrics, FoldsResult
     from nbtext.evaluation.leakage import SampledLeakResult
@@ -32,14 +36,13 @@ if TYPE_CHECKING:
     from nbtext.metrics.results import ClassResult, EvaluationResult, ReliabilityBin, SliceResult
     from nbtext.prediction.rule import PredictionThreshold
 
-    OfClass = tuple[str, ClassResult]
-    OfSlice = tuple[str, SliceResult]
-    OfSets = tuple[str, SetGroup]
+    ClassRow = tuple[str, ClassResult]
+    SliceRow = tuple[str, SliceResult]
+    SetRow = tuple[str, SetGroup]
     Confusion = tuple[str, str, int]
+    """True class, predicted class and number of documents."""
 
-CLASSES_SHOWN = 10
-CONFUSIONS_SHOWN = 5
-CLASSES: Sequence[Column[OfClass]] = (
+CLASS_COLUMNS: Sequence[Column[ClassRow]] = (
     Column("class", lambda row: row[0]),
     Column("precision", lambda row: row[1].precision, ".4f"),
     Column("recall", lambda row: row[1].recall, ".4f"),
@@ -48,44 +51,44 @@ CLASSES: Sequence[Column[OfClass]] = (
     Column("AP", lambda row: row[1].average_precision, ".4f", placeholder="-"),
     Column("documents", lambda row: row[1].support, ","),
 )
-CONFUSIONS: Sequence[Column[Confusion]] = (
+CONFUSION_COLUMNS: Sequence[Column[Confusion]] = (
     Column("true class", lambda row: row[0]),
     Column("answer", lambda row: row[1], placeholder="(no answer)"),
     Column("documents", lambda row: row[2], ","),
 )
-CONFUSIONS_OF_SETS: Sequence[Column[Confusion]] = (
+SET_CONFUSION_COLUMNS: Sequence[Column[Confusion]] = (
     Column("true labels", lambda row: row[0], placeholder="(no label)"),
     Column("labels found", lambda row: row[1], placeholder="(no label)"),
     Column("documents", lambda row: row[2], ","),
 )
-SLICES: Sequence[Column[OfSlice]] = (
+SLICE_COLUMNS: Sequence[Column[SliceRow]] = (
     Column("documents", lambda row: row[1].n, ","),
     Column("accuracy", lambda row: row[1].accuracy, ".4f"),
     Column("95 % interval", lambda row: row[1].interval, ".4f"),
     Column("macro F1", lambda row: row[1].macro_f1, ".4f"),
     Column("calibration error", lambda row: row[1].ece, ".4f"),
 )
-SETS: Sequence[Column[OfSets]] = (
+SET_COLUMNS: Sequence[Column[SetRow]] = (
     Column("documents", lambda row: row[1].n, ","),
     Column("coverage", lambda row: row[1].coverage, ".4f"),
     Column("95 % interval", lambda row: row[1].interval, ".4f"),
 )
-SETS_BY_SIZE: Sequence[Column[OfSets]] = (
+SET_SIZE_COLUMNS: Sequence[Column[SetRow]] = (
     Column("classes in a set", lambda row: row[0], "s"),
-    *SETS,
+    *SET_COLUMNS,
 )
-SETS_BY_CLASS: Sequence[Column[OfSets]] = (
+SET_CLASS_COLUMNS: Sequence[Column[SetRow]] = (
     Column("true class", lambda row: row[0]),
-    *SETS,
+    *SET_COLUMNS,
     Column("classes in a set", lambda row: row[1].size, ".4f"),
 )
-RISK: Sequence[Column[RiskPoint]] = (
+RISK_COLUMNS: Sequence[Column[RiskPoint]] = (
     Column("answered", lambda point: point.answered, ".4f"),
     Column("probability from", lambda point: point.probability, ".6g"),
     Column("precision", lambda point: point.precision, ".4f"),
     Column("95 % interval", lambda point: point.interval, ".4f"),
 )
-FOLDS: Sequence[Column[FoldMetrics]] = (
+FOLD_COLUMNS: Sequence[Column[FoldMetrics]] = (
     Column("fold", lambda fold: fold.fold, "d"),
     Column("trained on", lambda fold: fold.training_documents, ","),
     Column("judged", lambda fold: fold.documents, ","),
@@ -94,34 +97,27 @@ FOLDS: Sequence[Column[FoldMetrics]] = (
     Column("accuracy", lambda fold: fold.accuracy, ".4f"),
     Column("macro F1", lambda fold: fold.macro_f1, ".4f"),
 )
-FOLDS_OF_REPEATS: Sequence[Column[FoldMetrics]] = (
+REPEATED_FOLD_COLUMNS: Sequence[Column[FoldMetrics]] = (
     Column("repeat", lambda fold: fold.repeat, "d"),
-    *FOLDS,
+    *FOLD_COLUMNS,
 )
 
-MOST_CLASSES = 20
-"""Classes of the table of confusions: more would not fit."""
+MAX_SHOWN_CLASSES = 10
+MAX_SHOWN_CONFUSIONS = 5
+"""Rows of the tables of classes and confusions without --all."""
 
-LONGEST_NAME = 24
+MAX_MATRIX_CLASSES = 20
+"""Classes of the largest confusion matrix that fits on a screen."""
 
-FOLDS_SHOWN = 20
-"""With more folds there is no row for each."""
+MAX_MATRIX_LABEL_CHARS = 24
 
+MAX_FOLD_ROWS = 20
+"""With more folds their table is omitted."""
 
-def _accuracy_without(leaked: LeakResult) -> str:
-    """Return the accuracy without the documents that were in training too."""
-    without = leaked.without
-    if without is None:
-        return "-"
-    return f"{format_number(without.accuracy)}  ({format_interval(without.interval)})"
-
-
-def _loss_of_known(result: EvaluationResult) -> str:
-    """Return the log loss of documents of known classes, if there are others."""
-    known = result.known
-    if known.n == result.n or known.log_loss is None:
-        return ""
-    return f"  ({format_number(known.log_loss)} for {format_quantity(known.n, 'document')} of known classes)"
+RELIABILITY_TITLE = (
+    "Answers by their probability, from 0 to 1. Where fewer came true than promised,\nthe "
+    "model is too sure of itself.\n\n"
+)
 
 
 def write_evaluation(
@@ -135,196 +131,265 @@ def write_evaluation(
     risk: Sequence[RiskPoint] = (),
     folds: FoldsResult | dict[str, object] | None = None,
 ) -> None:
-    """Print an evaluation: an object with ``json``, a record of each class flat, or tables.
+    """Print an evaluation, and the optional results that come with it.
 
-    These are the main figures, the worst classes and confusions; with ``everything`` all figures and classes, on a terminal also pictures. Besides
-    come the leaks found in the whole training corpus, sets of classes, a risk curve, and the folds of a cross-validation if there is more than their
-    number. Of more than `CLASSES_SHOWN` classes the worst come first, by F1.
+    ``output`` is ``json`` for one object, ``table`` for tables, or a format of records for one
+    record per class. ``show_all`` adds metrics and classes to the tables. ``folds`` is a dict if
+    only their number is known, and then the tables omit them.
     """
-    if output != "table":
-        kind = "leaks" if isinstance(leaks, LeakResult) else "sampled_leaks"
-        beside = {
-            kind: leaks,
-            "threshold": threshold,
-            "sets": sets,
-            "risk_curve": risk or None,
-            "folds": folds,
-        }
-        record = {
-            **to_json_values(result),
-            **{name: part for name, part in beside.items() if part is not None},
-        }
-        write_result(
-            output,
-            record,
-            [{"label": label, **figures} for label, figures in record["per_class"].items()],
-        )
+    if output == "table":
+        blocks = _format_metrics_and_classes(result, leaks, threshold, show_all=show_all)
+        if folds is not None and not isinstance(folds, dict):
+            blocks += _format_folds(folds)
+        if sets is not None:
+            blocks += _format_sets(sets, show_all=show_all)
+        if risk:
+            blocks += _format_risk_curve(risk)
+        print_blocks(*blocks)
         return
 
-    def with_interval(
-        name: str, *, unit: str = "", absent: str = "infinite", kind: str = ""
-    ) -> str:
-        """Return a figure with its interval, if it has one, after the name of its ``kind``."""
-        value = result.get_metric(name)
-        interval = result.intervals.get(name)
-        if value is None:
-            return absent
-        return f"{format_number(value)}{unit}" + (
-            "" if interval is None else f"  ({kind}{format_interval(interval)})"
-        )
-
-    abstained = result.coverage is not None and result.coverage < 1
-    baselines = result.baselines
-    leaked = leaks if isinstance(leaks, LeakResult) and leaks.found else None
-    figures = {
-        "documents": f"{result.n:,}",
-        "accuracy": with_interval("accuracy", kind="95 % interval "),
-        "answered": f"{with_interval('coverage')} of the documents" if abstained else None,
-        "accuracy of those": with_interval("answered_accuracy", absent="none")
-        if abstained
-        else None,
-        "macro F1": with_interval("macro_f1"),
-        "micro F1": with_interval("micro_f1") if abstained or not result.has_one_label else None,
-        "mean cost": None if result.mean_cost is None else with_interval("mean_cost"),
-        "threshold": None
-        if threshold is None
-        else f"{threshold.answer} is the answer if p(d | {threshold.answer}) / p(d | "
-        f"{threshold.against}) > {threshold.likelihood_ratio:.4g}, "
-        f"so if p({threshold.answer} | d) > {format_number(threshold.probability)}",
-        "log loss": with_interval("log_loss", unit=" nats") + _loss_of_known(result),
-        "Brier score": with_interval("brier"),
-        "calibration error": with_interval("ece"),
-        "in training too": None if leaked is None else f"{leaked.found:,}",
-        "accuracy without": None if leaked is None else _accuracy_without(leaked),
-        "baseline accuracy": baselines
-        and f"{format_number(baselines.largest_class.accuracy)}  (always {baselines.largest_class.label}; "
-        f"macro F1 {format_number(baselines.largest_class.macro_f1)})",
-        "baseline log loss": baselines
-        and f"{format_number(baselines.class_prior.log_loss)} nats  (always the class prior; Brier score "
-        f"{format_number(baselines.class_prior.brier)})",
+    leak_key = "leaks" if isinstance(leaks, LeakResult) else "sampled_leaks"
+    optional_results = {
+        leak_key: leaks,
+        "threshold": threshold,
+        "sets": sets,
+        "risk_curve": risk or None,
+        "folds": folds,
     }
-    per_class = list(result.per_class.items())
+    record = to_json_values(result)
+    record |= {name: value for name, value in optional_results.items() if value is not None}
+    class_records = [{"label": label, **metrics} for label, metrics in record["per_class"].items()]
+    write_result(output, record, class_records)
+
+
+def _format_metrics_and_classes(
+    result: EvaluationResult,
+    leaks: LeakResult | SampledLeakResult | None,
+    threshold: PredictionThreshold | None,
+    *,
+    show_all: bool,
+) -> list[str]:
+    """Return the metrics, then tables of classes, confusions and slices."""
+    full_leaks = leaks if isinstance(leaks, LeakResult) and leaks.found else None
+    blocks = [format_listing(_list_main_metrics(result, full_leaks, threshold))]
+    if show_all:
+        blocks.append(format_listing(_list_other_metrics(result)))
+    blocks.append(_format_class_table(result, show_all=show_all))
+
+    confusions = sorted(result.mistakes, key=lambda mistake: (-mistake[2], mistake[:2]))
+    if confusions:
+        columns = CONFUSION_COLUMNS if result.has_one_label else SET_CONFUSION_COLUMNS
+        confusions = confusions[:MAX_SHOWN_CONFUSIONS]
+        blocks.append(format_table(columns, confusions, "most frequent confusions"))
+
+    for column, slices in (result.slices or {}).items():
+        value_column: Column[SliceRow] = Column(column, lambda row: row[0])
+        columns_of_slices = [value_column, *SLICE_COLUMNS]
+        blocks.append(format_table(columns_of_slices, slices.items(), f"by {column}"))
+
+    if show_all and sys.stdout.isatty():
+        bars = _format_reliability_bars(result.reliability)
+        blocks.append(RELIABILITY_TITLE + format_listing(bars))
+        blocks.append(_format_confusion_table(result))
+    return blocks
+
+
+def _format_metric(
+    result: EvaluationResult,
+    name: str,
+    *,
+    unit: str = "",
+    placeholder: str = "infinite",
+    interval_name: str = "",
+) -> str:
+    """Return a metric with its unit and, if it has one, its interval in parentheses.
+
+    ``placeholder`` is the text for a metric without a value.
+    """
+    value = result.get_metric(name)
+    if value is None:
+        return placeholder
+    interval = result.intervals.get(name)
+    if interval is None:
+        return f"{format_number(value)}{unit}"
+    return f"{format_number(value)}{unit}  ({interval_name}{format_interval(interval)})"
+
+
+def _list_main_metrics(
+    result: EvaluationResult, leaks: LeakResult | None, threshold: PredictionThreshold | None
+) -> dict[str, str | None]:
+    """Return the titles and values of the main metrics, None for those that do not apply."""
+    metrics: dict[str, str | None] = {
+        "documents": f"{result.n:,}",
+        "accuracy": _format_metric(result, "accuracy", interval_name="95 % interval "),
+    }
+    has_abstained = result.coverage is not None and result.coverage < 1
+    if has_abstained:
+        metrics["answered"] = f"{_format_metric(result, 'coverage')} of the documents"
+        answered_accuracy = _format_metric(result, "answered_accuracy", placeholder="none")
+        metrics["accuracy of those"] = answered_accuracy
+    metrics["macro F1"] = _format_metric(result, "macro_f1")
+    if has_abstained or not result.has_one_label:
+        metrics["micro F1"] = _format_metric(result, "micro_f1")
+    if result.mean_cost is not None:
+        metrics["mean cost"] = _format_metric(result, "mean_cost")
+    if threshold is not None:
+        metrics["threshold"] = (
+            f"{threshold.answer} is the answer if p(d | {threshold.answer}) / p(d | "
+            f"{threshold.against}) > {threshold.likelihood_ratio:.4g}, "
+            f"so if p({threshold.answer} | d) > {format_number(threshold.probability)}"
+        )
+    log_loss = _format_metric(result, "log_loss", unit=" nats")
+    metrics["log loss"] = log_loss + _format_known_class_loss(result)
+    metrics["Brier score"] = _format_metric(result, "brier")
+    metrics["calibration error"] = _format_metric(result, "ece")
+    if leaks is not None:
+        metrics["in training too"] = f"{leaks.found:,}"
+        metrics["accuracy without"] = _format_accuracy_without_leaks(leaks)
+    if result.baselines:
+        largest_class = result.baselines.largest_class
+        class_prior = result.baselines.class_prior
+        metrics["baseline accuracy"] = (
+            f"{format_number(largest_class.accuracy)}  (always {largest_class.label}; "
+            f"macro F1 {format_number(largest_class.macro_f1)})"
+        )
+        metrics["baseline log loss"] = (
+            f"{format_number(class_prior.log_loss)} nats  (always the class prior; Brier score "
+            f"{format_number(class_prior.brier)})"
+        )
+    return metrics
+
+
+def _list_other_metrics(result: EvaluationResult) -> dict[str, str]:
+    """Return the titles and values of the metrics that only --all shows."""
+    metrics = {}
+    for name, metric in METRICS.items():
+        is_undefined = metric.has_interval and result.get_metric(name) is None
+        if metric.title and not is_undefined:
+            metrics[metric.title] = _format_metric(result, name, placeholder="-")
+    return metrics
+
+
+def _format_accuracy_without_leaks(leaks: LeakResult) -> str:
+    """Return the accuracy of the test documents that are not in the training set."""
+    if leaks.without is None:
+        return "-"
+    accuracy = format_number(leaks.without.accuracy)
+    return f"{accuracy}  ({format_interval(leaks.without.interval)})"
+
+
+def _format_known_class_loss(result: EvaluationResult) -> str:
+    """Return the log loss of documents of known classes, "" if all classes are known."""
+    known = result.known
+    if known.n == result.n or known.log_loss is None:
+        return ""
+    n_documents = format_quantity(known.n, "document")
+    return f"  ({format_number(known.log_loss)} for {n_documents} of known classes)"
+
+
+def _format_class_table(result: EvaluationResult, *, show_all: bool) -> str:
+    """Return the table of classes. If not all fit, those with the lowest F1 are in it."""
+    rows = list(result.per_class.items())
     title = None
-    if len(per_class) > CLASSES_SHOWN:
-        per_class.sort(key=lambda item: (not item[1].occurs, item[1].f1))
+    if len(rows) > MAX_SHOWN_CLASSES:
+        rows.sort(key=lambda row: (not row[1].occurs, row[1].f1))
         if not show_all:
             title = (
-                f"{CLASSES_SHOWN} of {format_quantity(len(per_class), 'class')}, those of least F1; "
+                f"{MAX_SHOWN_CLASSES} of {format_quantity(len(rows), 'class')}, those of least F1; "
                 "--all shows all"
             )
-            del per_class[CLASSES_SHOWN:]
-    others = {
-        metric.title: with_interval(name, absent="-")
-        for name, metric in METRICS.items()
-        if metric.title and not (metric.has_interval and result.get_metric(name) is None)
-    }
-    mistakes = sorted(result.mistakes, key=lambda mistake: (-mistake[2], mistake[:2]))[
-        :CONFUSIONS_SHOWN
-    ]
-    blocks = [
-        format_listing(figures),
-        format_listing(others) if show_all else "",
-        format_table(CLASSES, per_class, title),
-        format_table(
-            CONFUSIONS if result.has_one_label else CONFUSIONS_OF_SETS,
-            mistakes,
-            "most frequent confusions",
-        )
-        if mistakes
-        else "",
-        *(_slices_table(column, slices) for column, slices in (result.slices or {}).items()),
-        *(
-            (
-                PROMISED + format_listing(_format_reliability_bars(result.reliability)),
-                _format_confusion_table(result),
-            )
-            if show_all and sys.stdout.isatty()
-            else ()
-        ),
-    ]
-    if folds is not None and not isinstance(folds, dict):
-        several = f", {folds.repeats:,} times" if folds.repeats > 1 else ""
-        by_column = "" if folds.column is None else f" by {folds.column}"
-        spreads = {
-            f"{title} of a fold": f"{format_number(spread.mean)} on average, standard deviation "
+            rows = rows[:MAX_SHOWN_CLASSES]
+    return format_table(CLASS_COLUMNS, rows, title)
+
+
+def _format_folds(folds: FoldsResult) -> list[str]:
+    """Return the mean and the spread of metrics over folds, and a table of the folds."""
+    repeats = f", {folds.repeats:,} times" if folds.repeats > 1 else ""
+    group_column = "" if folds.column is None else f" by {folds.column}"
+    summary = {"folds": f"{folds.n:,}{repeats} ({folds.method}{group_column})"}
+    for title, spread in (("accuracy", folds.accuracy), ("macro F1", folds.macro_f1)):
+        summary[f"{title} of a fold"] = (
+            f"{format_number(spread.mean)} on average, standard deviation "
             f"{format_number(spread.sd)}"
-            for title, spread in (("accuracy", folds.accuracy), ("macro F1", folds.macro_f1))
-        }
-        blocks.append(
-            format_listing(
-                {"folds": f"{folds.n:,}{several} ({folds.method}{by_column})", **spreads}
-            )
         )
-        if len(folds.each) <= FOLDS_SHOWN:
-            blocks.append(
-                format_table(FOLDS_OF_REPEATS if folds.repeats > 1 else FOLDS, folds.each)
-            )
-    if sets is not None:
-        of_each = " of the documents of each class" if sets.by_class else ""
-        coverages = {
-            "promised coverage": f"{sets.promised:g}{of_each}",
-            "coverage of sets": f"{format_number(sets.coverage)}  ({format_interval(sets.interval)})",
-            "classes in a set": f"{format_number(sets.size)}  ({format_interval(sets.size_interval)})",
-            "empty, full sets": f"{sets.empty:,}, {sets.full:,}",
-        }
-        least_covered = sorted(sets.per_class.items(), key=lambda item: (item[1].coverage, item[0]))
-        blocks += [
-            format_listing(coverages),
-            format_table(SETS_BY_SIZE, sets.per_size.items()),
-            format_table(SETS_BY_CLASS, least_covered[: None if show_all else CLASSES_SHOWN]),
-        ]
-    if risk:
-        least = min(point.precision for point in risk)
-        bars = "".join(draw_block((point.precision - least) / ((1 - least) or 1)) for point in risk)
-        blocks += [
-            format_table(RISK, risk, "the surest answers alone"),
-            format_listing(
-                {"precision": f"{bars}  from {format_number(least)} to 1, by share answered"}
-            ),
-        ]
-    print_blocks(*blocks)
+    blocks = [format_listing(summary)]
+    if len(folds.each) <= MAX_FOLD_ROWS:
+        columns = REPEATED_FOLD_COLUMNS if folds.repeats > 1 else FOLD_COLUMNS
+        blocks.append(format_table(columns, folds.each))
+    return blocks
 
 
-def _slices_table(column: str, slices: Mapping[str, SliceResult]) -> str:
-    value: Column[OfSlice] = Column(column, lambda row: row[0])
-    return format_table([value, *SLICES], slices.items(), f"by {column}")
+def _format_sets(sets: SetsResult, *, show_all: bool) -> list[str]:
+    """Return coverage and size of prediction sets, and tables by size and by true class.
+
+    Without ``show_all`` the second table has the classes with the lowest coverage.
+    """
+    guarantee_scope = " of the documents of each class" if sets.by_class else ""
+    coverage = format_number(sets.coverage)
+    mean_size = format_number(sets.size)
+    summary = {
+        "promised coverage": f"{sets.promised:g}{guarantee_scope}",
+        "coverage of sets": f"{coverage}  ({format_interval(sets.interval)})",
+        "classes in a set": f"{mean_size}  ({format_interval(sets.size_interval)})",
+        "empty, full sets": f"{sets.empty:,}, {sets.full:,}",
+    }
+    classes = sorted(sets.per_class.items(), key=lambda item: (item[1].coverage, item[0]))
+    if not show_all:
+        classes = classes[:MAX_SHOWN_CLASSES]
+    return [
+        format_listing(summary),
+        format_table(SET_SIZE_COLUMNS, sets.per_size.items()),
+        format_table(SET_CLASS_COLUMNS, classes),
+    ]
 
 
-PROMISED = (
-    "Answers by their probability, from 0 to 1. Where fewer came true than promised,\nthe "
-    "model is too sure of itself.\n\n"
-)
+def _format_risk_curve(points: Sequence[RiskPoint]) -> list[str]:
+    """Return precision by proportion of answered documents, as a table and as bars."""
+    min_precision = min(point.precision for point in points)
+    span = (1 - min_precision) or 1
+    bars = "".join(draw_block((point.precision - min_precision) / span) for point in points)
+    scale = f"from {format_number(min_precision)} to 1, by share answered"
+    return [
+        format_table(RISK_COLUMNS, points, "the surest answers alone"),
+        format_listing({"precision": f"{bars}  {scale}"}),
+    ]
 
 
 def _format_reliability_bars(bins: Sequence[ReliabilityBin]) -> dict[str, str]:
-    """Return three rows of bars, one bar for each bin. The first two are the same where probabilities are calibrated."""
-    most = max((part.documents for part in bins), default=0)
+    """Return a reliability diagram as rows of bars by title, with one bar per bin.
+
+    The first two rows, mean probability and accuracy, are equal if the model is calibrated.
+    """
+    max_documents = max((bin_.documents for bin_ in bins), default=0)
+    sizes = [bin_.documents / max_documents if bin_.documents else None for bin_ in bins]
     return {
-        "promised": "".join(draw_block(part.confidence) for part in bins),
-        "came true": "".join(draw_block(part.accuracy) for part in bins),
-        "documents": "".join(
-            draw_block(part.documents / most if part.documents else None) for part in bins
-        ),
+        "promised": "".join(draw_block(bin_.confidence) for bin_ in bins),
+        "came true": "".join(draw_block(bin_.accuracy) for bin_ in bins),
+        "documents": "".join(map(draw_block, sizes)),
     }
 
 
 def _format_confusion_table(result: EvaluationResult) -> str:
-    """Return the documents of each class that occurs by answer, nothing for one class, more than `MOST_CLASSES` or several labels."""
+    """Return the confusion matrix of the classes that occur.
+
+    Return "" for a multi-label model, for one class, and for over `MAX_MATRIX_CLASSES` classes.
+    """
     if not result.has_one_label:
         return ""
-    labels = [label for label, of_class in result.per_class.items() if of_class.occurs]
-    if not 1 < len(labels) <= MOST_CLASSES:
+    labels = [label for label, metrics in result.per_class.items() if metrics.occurs]
+    if not 1 < len(labels) <= MAX_MATRIX_CLASSES:
         return ""
-    rows = (
-        (
-            f"{number} {shorten_middle(truth, LONGEST_NAME)}",
-            *map(result.confusion.get(truth, {}).get, (*labels, "")),
-        )
-        for number, truth in enumerate(labels, 1)
-    )
-    heads = [str(number) for number in range(1, len(labels) + 1)]
-    if any("" in row for row in result.confusion.values()):
-        heads.append("none")
+
+    rows = []
+    for number, truth in enumerate(labels, 1):
+        name = f"{number} {shorten_middle(truth, MAX_MATRIX_LABEL_CHARS)}"
+        counts = result.confusion.get(truth, {})
+        # The label "" stands for no prediction.
+        rows.append((name, *map(counts.get, (*labels, ""))))
+    headings = [str(number) for number in range(1, len(labels) + 1)]
+    if any("" in counts for counts in result.confusion.values()):
+        headings.append("none")
     columns = [Column("true class, by answer", itemgetter(0))]
-    columns += [Column(head, itemgetter(place), "d", "·") for place, head in enumerate(heads, 1)]
+    for index, heading in enumerate(headings, 1):
+        columns.append(Column(heading, itemgetter(index), "d", "·"))
     return format_table(columns, rows)
