@@ -1,7 +1,9 @@
-"""Single documents, for people and as TSV or JSON lines: tokens, explanations, and words to remove for another answer.
+"""Print single documents: their tokens, explanations, and words to remove for another label.
 
-A text for people has its words shaded by what they add, relative to the strongest one: words for the answer bold on blue, words for the
-other class underlined on orange, which does not need colours to tell them apart. Without a terminal, signed numbers stand behind the words.
+Output is for people, or TSV, CSV or JSON lines. For people the words of a text are shaded by their
+contribution, relative to the strongest one. Words for the label are bold on blue, words for the
+other class underlined on orange, so that they differ without colours too. Without a terminal,
+signed numbers follow the words.
 """
 
 from __future__ import annotations
@@ -41,142 +43,144 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from nbtext.explain.counterfactual import WhyNotResult
-    from nbtext.explain.explanation import ExplainedDocument, Explanation, RuledOutClass
+    from nbtext.explain.explanation import (
+        ExplainedDocument,
+        Explanation,
+        RuledOutClass,
+        WordContribution,
+    )
     from nbtext.explain.token_trace import NgramTerm, Token
     from nbtext.type_names import ParsedJson
 
+SHADE_LEVELS = (0.1, 1 / 3, 2 / 3)
+"""Proportions of the largest contribution from which the shade of a word changes."""
 
-LEVELS = (0.1, 1 / 3, 2 / 3)
-"""Parts of the strongest word's nats from which a word is shaded a little, more, and most."""
-
-FOR = (
+FOR_STYLES = (
     "",
     "bold rgb(0,0,0) on rgb(214,230,245)",
     "bold rgb(0,0,0) on rgb(143,184,222)",
     "bold rgb(255,255,255) on rgb(8,81,156)",
 )
+"""Styles of rich for words for the label, by shade level."""
 
-AGAINST = (
+AGAINST_STYLES = (
     "",
     "underline rgb(0,0,0) on rgb(253,226,200)",
     "underline rgb(0,0,0) on rgb(244,165,96)",
     "underline rgb(255,255,255) on rgb(148,66,8)",
 )
-"""Styles of rich by `level`."""
+"""Styles of rich for words for the other class, by shade level."""
 
 
 def collect_summands(
-    explanation: Explanation, top: int, others: str
+    explanation: Explanation, top: int, noun: str
 ) -> tuple[list[tuple[str, float, str, str]], int]:
-    """Return the parts of the log odds as name, nats, number of occurrences and terms, and the number of words that add nothing.
+    """Return the summands of the log odds, and the number of words that contribute nothing.
 
-    First what there is without any word, then the ``top`` strongest words and attributes, then all ``others`` as one, last the rest if they do
-    not add up. Only words and attributes have terms.
+    A summand has a name, nats, occurrences and terms, the last two "" if it has none. The summands
+    are the prior, the ``top`` largest contributions, the sum of the smaller ones, called ``noun``,
+    and the remainder if the contributions do not add up.
     """
     words = [
         (word.word, word.nats, str(word.occurrences), ", ".join(word.terms))
         for word in explanation.words
         if word.nats
     ]
-    parts = words + [
-        (f"{each.name}={each.value}", each.nats, "", "beside the text")
-        for each in explanation.attributes
+    n_idle = len(explanation.words) - len(words)
+    attributes = [
+        (f"{attribute.name}={attribute.value}", attribute.nats, "", "beside the text")
+        for attribute in explanation.attributes
     ]
-    parts.sort(key=lambda part: -abs(part[1]))
-    found = [("without any word", explanation.prior, "", ""), *parts[:top]]
-    if parts[top:]:
-        found.append(
-            (
-                format_quantity(len(parts[top:]), others),
-                sum(part[1] for part in parts[top:]),
-                "",
-                "",
-            )
-        )
+    contributions = sorted(words + attributes, key=lambda contribution: -abs(contribution[1]))
+
+    summands = [("without any word", explanation.prior, "", ""), *contributions[:top]]
+    smaller = contributions[top:]
+    if smaller:
+        smaller_nats = sum(contribution[1] for contribution in smaller)
+        summands.append((format_quantity(len(smaller), noun), smaller_nats, "", ""))
     if explanation.remainder is not None:
-        found.append(("rest: the words do not add up", explanation.remainder, "", ""))
-    return found, len(explanation.words) - len(words)
+        summands.append(("rest: the words do not add up", explanation.remainder, "", ""))
+    return summands, n_idle
 
 
 def describe_calibration(explanation: Explanation) -> list[str]:
-    """Return the steps from the log odds to the probability, in words."""
+    """Return sentences on the steps from the log odds to the probability."""
     steps = explanation.calibration
-    lines = []
+    sentences = []
     if not isclose(steps.on_scale, explanation.log_odds, abs_tol=1e-9):
-        lines.append(
-            f"As shares of the document the log odds are {format_signed_nats(steps.on_scale)}."
-        )
+        scaled_log_odds = format_signed_nats(steps.on_scale)
+        sentences.append(f"As shares of the document the log odds are {scaled_log_odds}.")
     if steps.temperature is None:
-        lines.append(
-            f"Calibration, of all labels together, makes that {format_signed_nats(steps.log_odds)} nats."
-        )
+        calibrated = format_signed_nats(steps.log_odds)
+        sentences.append(f"Calibration, of all labels together, makes that {calibrated} nats.")
     elif steps.temperature == 1:
-        lines.append("Calibration changes nothing.")
+        sentences.append("Calibration changes nothing.")
     else:
-        lines.append(
-            f"Calibration divides by {steps.temperature:.4f}: "
-            f"{format_signed_nats(steps.on_scale / steps.temperature)} nats."
-        )
-    answer = (
-        f"So {explanation.label} has the probability {format_six_digits(explanation.probability)}"
+        calibrated = format_signed_nats(steps.on_scale / steps.temperature)
+        sentences.append(f"Calibration divides by {steps.temperature:.4f}: {calibrated} nats.")
+    probability = format_six_digits(explanation.probability)
+    other_probability = format_six_digits(explanation.against_probability)
+    sentences.append(
+        f"So {explanation.label} has the probability {probability} "
+        f"and {explanation.against} has {other_probability}."
     )
-    lines.append(
-        f"{answer} and {explanation.against} has {format_six_digits(explanation.against_probability)}."
-    )
-    return lines
+    return sentences
 
 
 def describe_causes(explained: ExplainedDocument) -> list[tuple[str, str]]:
-    """Return the classes of a document that is impossible under all of them, each with what rules it out in words."""
-    return [(cause.label, _cause_in_words(cause)) for cause in explained.ruled_out_classes]
+    """Return the classes that are impossible for a document, each with the cause in words."""
+    return [(cause.label, _describe_cause(cause)) for cause in explained.ruled_out_classes]
 
 
-def _cause_in_words(cause: RuledOutClass) -> str:
+def _describe_cause(cause: RuledOutClass) -> str:
     if cause.cause == "word":
-        return (
-            f"{cause.name}, the term {cause.term}" if cause.name != cause.term else str(cause.name)
-        )
+        if cause.name == cause.term:
+            return str(cause.name)
+        return f"{cause.name}, the term {cause.term}"
     if cause.cause == "attribute":
         return f"{cause.name}={cause.value}"
-    return (
-        "the class prior"
-        if cause.cause == "prior"
-        else "a term that all its training documents have and this one lacks"
-    )
+    if cause.cause == "prior":
+        return "the class prior"
+    return "a term that all its training documents have and this one lacks"
 
 
-def compute_shade_level(contribution: float, strongest: float) -> int:
-    """Return from 0, not shaded, to 3, by the part of the strongest word's nats."""
-    share = (
-        abs(contribution) / strongest if isfinite(contribution) and strongest else abs(contribution)
-    )
-    return bisect_right(LEVELS, share)
+def compute_shade_level(contribution: float, max_contribution: float) -> int:
+    """Return a shade level from 0 (not shaded) to 3 for a contribution in nats.
+
+    It depends on the proportion of the largest contribution. An infinite contribution has level 3.
+    """
+    proportion = abs(contribution)
+    if isfinite(contribution) and max_contribution:
+        proportion /= max_contribution
+    return bisect_right(SHADE_LEVELS, proportion)
 
 
 def split_by_contribution(explanation: Explanation) -> Iterator[tuple[str, float]]:
-    """Return the text in pieces: the text between words with 0 nats, and each occurrence of a word with its part of the word's nats."""
-    places = sorted(
-        (begin, end, word.nats / len(word.spans))
+    """Return the text in pieces with their nats: occurrences of words, and the text between.
+
+    The nats of a word are divided equally among its occurrences. Text between words has 0 nats.
+    """
+    occurrences = sorted(
+        (start, end, word.nats / len(word.spans))
         for word in explanation.words
-        for begin, end in word.spans.tolist()
+        for start, end in word.spans.tolist()
     )
-    return split_weighted_text(explanation.text, places)
+    return split_weighted_text(explanation.text, occurrences)
 
 
 def find_max_contribution(pieces: Iterable[tuple[str, float]]) -> float:
-    """Return the largest finite |nats| of pieces of a text."""
-    return max(
-        (abs(contribution) for _, contribution in pieces if abs(contribution) < inf), default=0.0
-    )
+    """Return the largest finite |nats| of pieces of a text, 0 without pieces."""
+    contributions = (abs(contribution) for _, contribution in pieces)
+    return max((nats for nats in contributions if nats < inf), default=0.0)
 
 
 def format_signed_nats(contribution: float) -> str:
-    """Return nats with two decimals."""
+    """Return nats with a sign and two decimals."""
     return format_nats(contribution, 2)
 
 
 def describe_idle_words(n: int) -> str:
-    """Return how many words add nothing, as a sentence without its end."""
+    """Return a sentence without a full stop on the number of words that contribute nothing."""
     return f"{format_quantity(n, 'word')} {'adds' if n == 1 else 'add'} nothing"
 
 
@@ -191,72 +195,77 @@ EXPLANATION_COLUMNS = (
     "places",
     "note",
 )
-"""Heads of the columns of `rows`."""
+"""Column headings of `iter_explanation_rows`."""
 
 
 def write_explanations(stream: Iterable[ExplainedDocument], output: str, top: int) -> None:
-    """Print each as it comes, as tsv, csv or jsonl; for people the answer, the text with words shaded, the ``top`` strongest parts, and the probability."""
-    if output != "table":
-        columns = make_tuple_columns(*EXPLANATION_COLUMNS)
-        write_records(stream, output, columns, iter_explanation_rows, _make_explanation_record)
+    """Write explanations as they come, as ``table``, ``tsv``, ``csv`` or ``jsonl``.
+
+    ``table`` is for people: label, shaded text, the ``top`` largest contributions, probability.
+    """
+    if output == "table":
+        print_with_blank_lines(stream, lambda explained: _print_explained(explained, top))
+        return
+    columns = make_tuple_columns(*EXPLANATION_COLUMNS)
+    write_records(stream, output, columns, iter_explanation_rows, _make_explanation_record)
+
+
+def _print_explained(explained: ExplainedDocument, top: int) -> None:
+    """Print an explanation for people, or the reason why there is no answer."""
+    explanation = explained.explanation
+    if explanation is None:
+        causes = ""
+        if explained.ruled_out_classes:
+            causes = format_grid(("class", "ruled out by"), describe_causes(explained))
+        head = {"document": explained.id, "no answer": explained.missing_reason}
+        print_blocks(format_listing(head), causes)
         return
 
-    def draw(explained: ExplainedDocument) -> None:
-        explanation = explained.explanation
-        if explanation is None:
-            reasons = (
-                format_grid(("class", "ruled out by"), describe_causes(explained))
-                if explained.ruled_out_classes
-                else ""
-            )
-            print_blocks(
-                format_listing({"document": explained.id, "no answer": explained.missing_reason}),
-                reasons,
-            )
-            return
-        of_answer, of_other = (
-            (", bold on blue", ", underlined on orange") if has_styles() else ("", "")
-        )
-        head = {
-            "document": explanation.id,
-            "answer": f"{explanation.label}  ({format_number(explanation.probability)}){of_answer}",
-            "against": f"{explanation.against}  "
-            f"({format_number(explanation.against_probability)}){of_other}",
-        }
-        parts, idle = collect_summands(explanation, top, "other")
-        lines = [
-            (
-                name if times or terms else f"({name})",
-                format_signed_nats(contribution),
-                times,
-                terms,
-            )
-            for name, contribution, times, terms in parts
-        ]
-        lines.append(
-            (
-                "log odds",
-                format_signed_nats(explanation.log_odds),
-                "",
-                describe_idle_words(idle) if idle else "",
-            )
-        )
-        print_blocks(
-            format_listing(head),
-            render_text(shade_text(split_by_contribution(explanation)))
-            if explanation.text.strip()
-            else "",
-            format_grid(("part", "nats", "times", "terms"), lines, numeric_columns=(1, 2)),
-            "".join(f"{escape_controls(line)}\n" for line in describe_calibration(explanation)),
-        )
+    shaded_text = ""
+    if explanation.text.strip():
+        shaded_text = render_text(shade_text(split_by_contribution(explanation)))
+    sentences = describe_calibration(explanation)
+    print_blocks(
+        format_listing(_make_heading(explanation)),
+        shaded_text,
+        _format_summands(explanation, top),
+        "".join(f"{escape_controls(sentence)}\n" for sentence in sentences),
+    )
 
-    print_with_blank_lines(stream, draw)
+
+def _make_heading(explanation: Explanation) -> dict[str, str]:
+    """Return names and values of the document, its label and the class compared with."""
+    label_style = other_style = ""
+    if has_styles():
+        label_style = ", bold on blue"
+        other_style = ", underlined on orange"
+    probability = format_number(explanation.probability)
+    other_probability = format_number(explanation.against_probability)
+    return {
+        "document": explanation.id,
+        "answer": f"{explanation.label}  ({probability}){label_style}",
+        "against": f"{explanation.against}  ({other_probability}){other_style}",
+    }
+
+
+def _format_summands(explanation: Explanation, top: int) -> str:
+    """Return the summands of the log odds as a table, with their sum in the last row."""
+    summands, n_idle = collect_summands(explanation, top, "other")
+    rows = []
+    for name, contribution, occurrences, terms in summands:
+        is_word = bool(occurrences or terms)
+        shown_name = name if is_word else f"({name})"
+        rows.append((shown_name, format_signed_nats(contribution), occurrences, terms))
+    idle_words = describe_idle_words(n_idle) if n_idle else ""
+    rows.append(("log odds", format_signed_nats(explanation.log_odds), "", idle_words))
+    return format_grid(("part", "nats", "times", "terms"), rows, numeric_columns=(1, 2))
 
 
 def iter_explanation_rows(explained: ExplainedDocument) -> Iterator[tuple[object, ...]]:
-    """Yield document, answer, class compared with, kind, name, nats, count, places and note of each part.
+    """Yield a row with the values of `EXPLANATION_COLUMNS` for each summand, then for sums.
 
-    Kinds are prior, word, attribute, rest, log-odds (the sum of those before it) and calibrated; or none, without an answer.
+    Kinds of rows are prior, word, attribute, rest, log-odds (the sum of the rows before it) and
+    calibrated. A document without an answer has one row of the kind none.
     """
     explanation = explained.explanation
     if explanation is None:
@@ -265,179 +274,222 @@ def iter_explanation_rows(explained: ExplainedDocument) -> Iterator[tuple[object
     pair = explanation.id, explanation.label, explanation.against
     yield *pair, "prior", "", explanation.prior, "", "", explained.notice
     for word in explanation.words:
-        shares = (
-            (word.seed_proportion, "seed words"),
-            (word.unlabelled_proportion, "unlabelled documents"),
-        )
-        layers = ", ".join(
-            f"{share:.0%} of its counts from {layer}" for share, layer in shares if share
-        )
-        places = ",".join(["%d-%d"] * len(word.spans)) % tuple(
-            word.spans.ravel().tolist()
-        )  # a long text has a million places
-        yield (
-            *pair,
-            "word",
-            word.word,
-            word.nats,
-            word.occurrences,
-            places,
-            word.drop_reason or layers,
-        )
+        positions = _format_positions(word)
+        note = word.drop_reason or _describe_count_sources(word)
+        yield *pair, "word", word.word, word.nats, word.occurrences, positions, note
     for attribute in explanation.attributes:
         yield *pair, "attribute", f"{attribute.name}={attribute.value}", attribute.nats, "", "", ""
     if explanation.remainder is not None:
         yield *pair, "rest", "", explanation.remainder, "", "", "words do not add up"
     yield *pair, "log-odds", "", explanation.log_odds, "", "", ""
-    probabilities = f"{format_six_digits(explanation.probability)} to {format_six_digits(explanation.against_probability)}"
+    probability = format_six_digits(explanation.probability)
+    other_probability = format_six_digits(explanation.against_probability)
+    probabilities = f"{probability} to {other_probability}"
     yield *pair, "calibrated", "", explanation.calibration.log_odds, "", "", probabilities
 
 
-def _make_explanation_record(explained: ExplainedDocument) -> dict[str, ParsedJson]:
-    """Return everything; infinite numbers are null, with ``rules_out`` beside them."""
-    explanation = explained.explanation
-    if explanation is None:
-        ruled_out = [
-            {
-                "class": cause.label,
-                "by": cause.cause,
-                **_known(
-                    **{"word" if cause.value is None else "name": cause.name},
-                    term=cause.term,
-                    value=cause.value,
-                ),
-            }
-            for cause in explained.ruled_out_classes
-        ]
-        why = _known(
-            abstained=explained.abstention,
-            error=explained.problem and explained.problem.line,
-            ruled_out=ruled_out or None,
-        )
-        return {"id": explained.id, "label": None, **why}
-    names = ("id", "label", "probability", "against", "against_probability", "log_odds", "prior")
+def _format_positions(word: WordContribution) -> str:
+    """Return start and end of each occurrence, such as "0-4,10-14"."""
+    # One format operation for all: a long text has a million positions.
+    template = ",".join(["%d-%d"] * len(word.spans))
+    return template % tuple(word.spans.ravel().tolist())
 
-    def adds(nats: float) -> dict[str, object]:
-        return {"nats": nats, **({} if isfinite(nats) else {"rules_out": explanation.against})}
 
-    return to_json_values(
-        {
-            **{name: getattr(explanation, name) for name in names},
-            "words": [
-                {
-                    "word": word.word,
-                    **adds(word.nats),
-                    "count": word.occurrences,
-                    "places": word.spans.tolist(),
-                    "terms": word.terms,
-                    **_known(
-                        dropped=word.drop_reason or None,
-                        unlabelled=word.unlabelled_proportion
-                        and round(word.unlabelled_proportion, 6),
-                        seeds=word.seed_proportion and round(word.seed_proportion, 6),
-                    ),
-                }
-                for word in explanation.words
-            ],
-            "attributes": [
-                {"name": each.name, "value": each.value, **adds(each.nats)}
-                for each in explanation.attributes
-            ],
-            "adds_up": explanation.remainder is None,
-            **_known(rest=explanation.remainder),
-            "calibration": explanation.calibration,
-            **_known(notice=explained.notice or None),
-            "text": explanation.text,
-        }
+def _describe_count_sources(word: WordContribution) -> str:
+    """Return the proportions of a word's counts from seed words and unlabelled documents."""
+    sources = (
+        (word.seed_proportion, "seed words"),
+        (word.unlabelled_proportion, "unlabelled documents"),
+    )
+    return ", ".join(
+        f"{proportion:.0%} of its counts from {source}"
+        for proportion, source in sources
+        if proportion
     )
 
 
-def _known(**values: object) -> dict[str, object]:
-    """Return what is not None."""
-    return {name: value for name, value in values.items() if value is not None}
+def _make_explanation_record(explained: ExplainedDocument) -> dict[str, ParsedJson]:
+    """Return an explanation as a record for JSON.
+
+    Infinite numbers become null, and get a key ``rules_out`` with the class that is impossible.
+    """
+    explanation = explained.explanation
+    if explanation is None:
+        return _make_missing_record(explained)
+    record: dict[str, object] = {
+        "id": explanation.id,
+        "label": explanation.label,
+        "probability": explanation.probability,
+        "against": explanation.against,
+        "against_probability": explanation.against_probability,
+        "log_odds": explanation.log_odds,
+        "prior": explanation.prior,
+        "words": [_make_word_record(word, explanation.against) for word in explanation.words],
+        "attributes": [
+            {
+                "name": attribute.name,
+                "value": attribute.value,
+                **_make_nats_record(attribute.nats, explanation.against),
+            }
+            for attribute in explanation.attributes
+        ],
+        "adds_up": explanation.remainder is None,
+    }
+    if explanation.remainder is not None:
+        record["rest"] = explanation.remainder
+    record["calibration"] = explanation.calibration
+    if explained.notice:
+        record["notice"] = explained.notice
+    record["text"] = explanation.text
+    return to_json_values(record)
+
+
+def _make_missing_record(explained: ExplainedDocument) -> dict[str, ParsedJson]:
+    """Return the record of a document without an answer: its id, and the reason."""
+    record: dict[str, ParsedJson] = {"id": explained.id, "label": None}
+    if explained.abstention is not None:
+        record["abstained"] = explained.abstention
+    if explained.problem is not None:
+        record["error"] = explained.problem.line
+    if explained.ruled_out_classes:
+        record["ruled_out"] = [_make_cause_record(cause) for cause in explained.ruled_out_classes]
+    return record
+
+
+def _make_cause_record(cause: RuledOutClass) -> dict[str, ParsedJson]:
+    """Return a class and what makes it impossible; an attribute has a name and a value."""
+    record: dict[str, ParsedJson] = {"class": cause.label, "by": cause.cause}
+    if cause.name is not None:
+        record["word" if cause.value is None else "name"] = cause.name
+    if cause.term is not None:
+        record["term"] = cause.term
+    if cause.value is not None:
+        record["value"] = cause.value
+    return record
+
+
+def _make_word_record(word: WordContribution, against: str) -> dict[str, object]:
+    record = {
+        "word": word.word,
+        **_make_nats_record(word.nats, against),
+        "count": word.occurrences,
+        "places": word.spans.tolist(),
+        "terms": word.terms,
+    }
+    if word.drop_reason:
+        record["dropped"] = word.drop_reason
+    if word.unlabelled_proportion is not None:
+        record["unlabelled"] = round(word.unlabelled_proportion, 6)
+    if word.seed_proportion is not None:
+        record["seeds"] = round(word.seed_proportion, 6)
+    return record
+
+
+def _make_nats_record(nats: float, against: str) -> dict[str, object]:
+    """Return a contribution, and the class that it makes impossible if it is infinite."""
+    if isfinite(nats):
+        return {"nats": nats}
+    return {"nats": nats, "rules_out": against}
 
 
 def shade_text(
     pieces: Iterable[tuple[str, float]], escape: Callable[[str], str] = escape_controls
 ) -> Text:
-    """Return a text in pieces with nats for rich, made safe to look at; on a screen without styles nats stand behind the words."""
+    """Return pieces of a text, shaded by their nats, as text of rich.
+
+    Without styles the nats follow the words in brackets. ``escape`` makes each line safe to print.
+    """
     from rich.text import Text
 
     pieces = list(pieces)
-    drawn = Text()
-    marks = not has_styles()
-    most = find_max_contribution(pieces)
-    for text, contribution in pieces:
-        shown = "\n".join(escape(line) for line in text.expandtabs(8).splitlines()) + (
-            "\n" if text.endswith("\n") else ""
-        )
-        depth = compute_shade_level(contribution, most)
-        if depth and marks:
-            shown += escape(f"[{format_signed_nats(contribution)}]")
-        drawn.append(
-            shown, style=None if marks else (FOR if contribution > 0 else AGAINST)[depth] or None
-        )
-    return drawn
+    max_contribution = find_max_contribution(pieces)
+    use_styles = has_styles()
+    shaded = Text()
+    for piece, contribution in pieces:
+        text = "\n".join(escape(line) for line in piece.expandtabs(8).splitlines())
+        if piece.endswith("\n"):
+            text += "\n"
+        shade_level = compute_shade_level(contribution, max_contribution)
+        style = None
+        if shade_level and use_styles:
+            styles = FOR_STYLES if contribution > 0 else AGAINST_STYLES
+            style = styles[shade_level]
+        elif shade_level:
+            text += escape(f"[{format_signed_nats(contribution)}]")
+        shaded.append(text, style=style)
+    return shaded
 
 
 def write_why_not(stream: Iterable[WhyNotResult], output: str) -> None:
-    """Print each as it comes: ``table``, which is sentences, ``format_tsv_line``, ``csv`` or ``jsonl``."""
+    """Write words to remove as they come: ``table`` (sentences), ``tsv``, ``csv`` or ``jsonl``."""
     if output == "table":
         print_with_blank_lines(
-            stream, lambda found: print_blocks(format_listing(describe_why_not(found)))
+            stream, lambda why_not: print_blocks(format_listing(describe_why_not(why_not)))
         )
-    else:
-        columns = make_tuple_columns("id", "label", "wanted", "word", "count")
-        columns.append(Column("probability", itemgetter(5), ".6g"))
-        columns.append(Column("why", itemgetter(6)))
-        write_records(stream, output, columns, _why_not_rows, _why_not_record)
-
-
-def _why_not_rows(found: WhyNotResult) -> Iterator[tuple[object, ...]]:
-    """Yield document, answer, wanted class, word, occurrences, probability of the wanted class then; or why there is no word."""
-    first = found.id, found.label, found.wanted
-    if found.removed_words is None:
-        yield *first, "", "", "", found.problem.line if found.problem else found.reason
         return
-    for word, times in found.removed_words.items():
-        yield *first, word, times, found.probability_without, ""
+    columns = make_tuple_columns("id", "label", "wanted", "word", "count")
+    columns.append(Column("probability", itemgetter(5), ".6g"))
+    columns.append(Column("why", itemgetter(6)))
+    write_records(stream, output, columns, _iter_why_not_rows, _make_why_not_record)
 
 
-def _why_not_record(found: WhyNotResult) -> dict[str, object]:
-    """Return the answer, the wanted class, and what to ``remove``; or ``why`` nothing was found."""
-    names = ("id", "label", "probability", "wanted", "wanted_probability")
-    record = {name: getattr(found, name) for name in names}
-    if found.removed_words is not None:
-        occurrences = sum(found.removed_words.values())
+def _iter_why_not_rows(why_not: WhyNotResult) -> Iterator[tuple[object, ...]]:
+    """Yield a row per word to remove, or one row with the reason why there is none.
+
+    Rows have the document, its label, the wanted class, the word, its occurrences, the probability
+    of the wanted class without all words to remove, and the reason.
+    """
+    first_cells = why_not.id, why_not.label, why_not.wanted
+    if why_not.removed_words is None:
+        reason = why_not.problem.line if why_not.problem else why_not.reason
+        yield *first_cells, "", "", "", reason
+        return
+    for word, occurrences in why_not.removed_words.items():
+        yield *first_cells, word, occurrences, why_not.probability_without, ""
+
+
+def _make_why_not_record(why_not: WhyNotResult) -> dict[str, object]:
+    """Return label, wanted class and what to ``remove``, or ``why`` or ``error`` without words."""
+    record: dict[str, object] = {
+        "id": why_not.id,
+        "label": why_not.label,
+        "probability": why_not.probability,
+        "wanted": why_not.wanted,
+        "wanted_probability": why_not.wanted_probability,
+    }
+    if why_not.removed_words is not None:
         record["remove"] = {
-            "words": list(found.removed_words),
-            "occurrences": occurrences,
-            "probability": found.probability_without,
+            "words": list(why_not.removed_words),
+            "occurrences": sum(why_not.removed_words.values()),
+            "probability": why_not.probability_without,
         }
-    return record | _known(error=found.problem and found.problem.line, why=found.reason)
+    if why_not.problem is not None:
+        record["error"] = why_not.problem.line
+    if why_not.reason is not None:
+        record["why"] = why_not.reason
+    return record
 
 
-def describe_why_not(found: WhyNotResult) -> dict[str, str | None]:
-    """Return names, and what is said of each, None for nothing."""
-    if found.problem is not None:
-        return {"document": found.id, "error": found.problem.line}
-    answer = (
-        "none"
-        if found.label is None
-        else f"{found.label}  ({format_number(found.probability, '')})"
-    )
+def describe_why_not(why_not: WhyNotResult) -> dict[str, str | None]:
+    """Return names and values for people, None for a value that does not apply."""
+    if why_not.problem is not None:
+        return {"document": why_not.id, "error": why_not.problem.line}
+    label = "none"
+    if why_not.label is not None:
+        label = f"{why_not.label}  ({format_number(why_not.probability, '')})"
+    words_to_remove = None
+    if why_not.removed_words is not None:
+        words_to_remove = _describe_removal(why_not.removed_words, why_not.probability_without)
     return {
-        "document": found.id,
-        "answer": answer,
-        "wanted": f"{found.wanted}  ({format_number(found.wanted_probability)})",
-        "why not": _reason(found.reason),
-        "remove": None
-        if found.removed_words is None
-        else _removed(found.removed_words, found.probability_without),
+        "document": why_not.id,
+        "answer": label,
+        "wanted": f"{why_not.wanted}  ({format_number(why_not.wanted_probability)})",
+        "why not": None if why_not.reason is None else _describe_reason(why_not.reason),
+        "remove": words_to_remove,
     }
 
 
-def _reason(why: str | None) -> str | None:
+def _describe_reason(why: str) -> str:
     from nbtext.explain.counterfactual import (
         ALREADY_PREDICTED,
         MAX_REMOVED_WORDS,
@@ -450,67 +502,68 @@ def _reason(why: str | None) -> str | None:
         ZERO_PRIOR: "no text makes it the answer: its prior probability is 0",
         NOT_ENOUGH: f"up to {MAX_REMOVED_WORDS} words are not enough",
     }
-    return None if why is None else reasons[why]
+    return reasons[why]
 
 
-def _removed(words: Mapping[str, int], probability: float | None) -> str:
-    these = "this word" if len(words) == 1 else f"these {len(words)} words"
-    each = ", ".join(
-        word if times == 1 else f"{word} {times} times" for word, times in words.items()
+def _describe_removal(words: Mapping[str, int], probability: float | None) -> str:
+    """Return the words to remove with their occurrences, and the probability without them."""
+    count = "this word" if len(words) == 1 else f"these {len(words)} words"
+    names = ", ".join(
+        word if occurrences == 1 else f"{word} {occurrences} times"
+        for word, occurrences in words.items()
     )
-    return f"{these}: {each}; then {format_number(probability, '')}"
+    return f"{count}: {names}; then {format_number(probability, '')}"
 
 
-ROWS_AT_ONCE = 500
-"""Rows of a table that are aligned with each other, so that a long text shows at once."""
+MAX_TABLE_ROWS = 500
+"""Rows of tokens that share a table, so that the first rows of a long text appear at once."""
 
 
-def _bytes(token: Token) -> str:
+def _format_byte_range(token: Token) -> str:
     return "" if token.start is None else f"{token.start}–{token.end}"
 
 
-WORDS: Sequence[Column[Token]] = (
-    Column("bytes", _bytes),
+WORD_COLUMNS: Sequence[Column[Token]] = (
+    Column("bytes", _format_byte_range),
     Column("as written", lambda token: token.form),
     Column("word", lambda token: token.word),
     Column("term", lambda token: token.term),
     Column("term id", lambda token: token.term_id, "d"),
     Column("dropped", lambda token: token.dropped),
 )
-NGRAMS: Sequence[Column[Token]] = (
-    Column("n-grams", lambda token: _in_words(token.ngrams)),
-    Column("character n-grams", lambda token: _in_words(token.char_ngrams)),
+NGRAM_COLUMNS: Sequence[Column[Token]] = (
+    Column("n-grams", lambda token: _format_terms(token.ngrams)),
+    Column("character n-grams", lambda token: _format_terms(token.char_ngrams)),
 )
-"""Left out where they are empty."""
+"""Columns that are omitted if they are empty."""
 
 TOKEN_COLUMNS = ("id", "start", "end", "kind", "form", "word", "term", "term_id", "dropped")
 
 
 def write_tokens(documents: Iterable[tuple[str, Iterable[Token]]], output: str) -> None:
-    """Print the tokens of documents, given by name, as they come; ``output`` is table, jsonl, tsv or csv."""
+    """Write the tokens of documents as they come, as ``table``, ``tsv``, ``csv`` or ``jsonl``.
+
+    ``documents`` are names with tokens.
+    """
     if output == "table":
         print_with_blank_lines(documents, lambda document: _print_tokens(*document))
-    else:
-        columns = make_tuple_columns(*TOKEN_COLUMNS)
-        write_records(
-            ((name, token) for name, tokens in documents for token in tokens),
-            output,
-            columns,
-            _token_rows,
-            _token_record,
-        )
+        return
+    named_tokens = ((name, token) for name, tokens in documents for token in tokens)
+    columns = make_tuple_columns(*TOKEN_COLUMNS)
+    write_records(named_tokens, output, columns, _iter_token_rows, _make_token_record)
 
 
-def _token_record(found: tuple[str, Token]) -> dict[str, object]:
-    record = asdict(found[1])
+def _make_token_record(named_token: tuple[str, Token]) -> dict[str, object]:
+    name, token = named_token
+    record = asdict(token)
     for term in record["char_ngrams"]:
-        del term["end"]
-    return {"id": found[0], **record}
+        del term["end"]  # the same as that of the token
+    return {"id": name, **record}
 
 
-def _token_rows(found: tuple[str, Token]) -> Iterator[tuple[object, ...]]:
-    """Yield document, start, end, kind, form, word, term, its number, and why it was dropped."""
-    name, token = found
+def _iter_token_rows(named_token: tuple[str, Token]) -> Iterator[tuple[object, ...]]:
+    """Yield rows with the values of `TOKEN_COLUMNS`: the token, then its n-grams."""
+    name, token = named_token
     yield (
         name,
         token.start,
@@ -523,22 +576,26 @@ def _token_rows(found: tuple[str, Token]) -> Iterator[tuple[object, ...]]:
         token.dropped,
     )
     for kind, terms in (("ngram", token.ngrams), ("char-ngram", token.char_ngrams)):
-        for each in terms:
-            yield name, token.start, each.end, kind, "", "", each.term, each.term_id, each.dropped
+        for term in terms:
+            yield name, token.start, term.end, kind, "", "", term.term, term.term_id, term.dropped
 
 
 def _print_tokens(name: str, tokens: Iterable[Token]) -> None:
-    became: Counter[str] = Counter()
+    """Print the name of a document, tables of its tokens, and how many of them count."""
+    n_by_reason: Counter[str] = Counter()  # "" for tokens that count
     stream = iter(tokens)
     sys.stdout.write(f"{escape_controls(name)}\n")
-    while seen := list(islice(stream, ROWS_AT_ONCE)):
-        became.update(token.dropped or "" for token in seen)
-        filled = [column for column in NGRAMS if any(column.value(token) for token in seen)]
-        print_blocks(format_table([*WORDS, *filled], seen))
-    dropped = [f"{count:,} {why}" for why, count in sorted(became.items()) if why]
-    sys.stdout.write("; ".join([f"counts: {became['']:,} of {became.total():,}", *dropped]) + "\n")
+    while batch := list(islice(stream, MAX_TABLE_ROWS)):
+        n_by_reason.update(token.dropped or "" for token in batch)
+        ngram_columns = [
+            column for column in NGRAM_COLUMNS if any(column.value(token) for token in batch)
+        ]
+        print_blocks(format_table([*WORD_COLUMNS, *ngram_columns], batch))
+    counts = [f"counts: {n_by_reason['']:,} of {n_by_reason.total():,}"]
+    counts += [f"{n:,} {reason}" for reason, n in sorted(n_by_reason.items()) if reason]
+    sys.stdout.write("; ".join(counts) + "\n")
 
 
-def _in_words(terms: tuple[NgramTerm, ...]) -> str:
-    """Return terms with commas between them, those that do not count in brackets."""
+def _format_terms(terms: tuple[NgramTerm, ...]) -> str:
+    """Return terms separated by commas, those that do not count in brackets."""
     return ", ".join(term.term if term.dropped is None else f"({term.term})" for term in terms)

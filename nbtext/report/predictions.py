@@ -1,4 +1,7 @@
-"""Answers as lines of every form, predictions of cross-validation and misclassified documents as JSON lines."""
+"""Write predictions: as TSV, CSV, JSON lines or a table, and as the value of a mail header.
+
+Predictions of a cross-validation and misclassified documents are written as JSON lines.
+"""
 
 from __future__ import annotations
 
@@ -31,143 +34,175 @@ if TYPE_CHECKING:
     from nbtext.prediction.posterior import Posterior
     from nbtext.prediction.rule import DecisionRule
     from nbtext.report.output_formats import Columns
-    from nbtext.scoring import Answer, ScoredBlock
+    from nbtext.scoring import Answer, RankedClass, ScoredBlock
     from nbtext.type_names import Names
 
-_OF_ANSWERS = re.compile(
+_PREDICTION_KEY = re.compile(
     r"(label|probability)(_\d+)?|labels|expected_cost|reason|coverage|abstained|error|notice"
 )
-"""Names of columns and keys of answers."""
+"""Matches names of columns and keys of predictions."""
 
 
-def _beside_answers(names: Iterable[str]) -> tuple[str, ...]:
-    """Return names of kept columns, with ``given_`` before those that an answer has too."""
-    return tuple(f"given_{name}" if _OF_ANSWERS.fullmatch(name) else name for name in names)
+def _rename_input_columns(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names of input columns, prefixed with ``given_`` if predictions use the name."""
+    return tuple(f"given_{name}" if _PREDICTION_KEY.fullmatch(name) else name for name in names)
 
 
 class PredictionWriter(NamedTuple):
-    """The form of answers: ``output`` is tsv, csv, jsonl or table, ``flush`` prints each at once.
-
-    ``top_k`` of the most probable classes come with each, with ``scores`` their scores too, and with ``costs`` the expected cost.
-    """
+    """Writer of predictions in one output format, with the columns that the options ask for."""
 
     output: str
+    """``tsv``, ``csv``, ``jsonl`` or ``table``."""
     top_k: int = 0
+    """Number of most probable classes that are written for each document."""
     show_costs: bool = False
+    """Write the expected cost of each prediction."""
     show_scores: bool = False
+    """Write scores and log odds of the ``top_k`` classes (``jsonl`` only)."""
     flush: bool = False
+    """Flush the output after each prediction."""
     escape: Callable[[str], str] = str
-    """Makes the text of a cell safe."""
+    """Makes the text of a cell safe, for spreadsheets for instance."""
     input_columns: tuple[str, ...] = ()
-    """Columns of the input that come first, in place of the id."""
+    """Columns of the input that are written instead of the id."""
     coverage: float | None = None
-    """If answers are sets of classes, the promised share of sets that hold the true class."""
+    """For prediction sets, the guaranteed proportion of sets with the true class; else None."""
     kind: type[Posterior] = ClassPosterior
-    """Whether the labels of a document exclude each other."""
+    """Type of the posterior, which tells whether a document has exactly one label."""
 
     @property
     def has_one_label(self) -> bool:
-        """Whether a document gets a label, and not a set of them."""
+        """True if a prediction is one label, False if it is a set of labels."""
         return self.kind.is_exclusive and self.coverage is None
 
     @property
     def columns(self) -> Columns:
-        """Heads of the columns: options add some to csv, which has the reason last, those of costs to the table, and none to tsv but those that are kept."""
-        heads = [(name, "") for name in _beside_answers(self.input_columns) or ("id",)]
-        heads += [("label", ""), ("probability", ".6g")]
+        """The columns of a row of `to_rows`, which depend on the output format."""
+        headings = [(name, "") for name in _rename_input_columns(self.input_columns) or ("id",)]
+        headings += [("label", ""), ("probability", ".6g")]
         if self.output == "csv":
             for rank in range(2, self.top_k + 1):
-                heads += [(f"label_{rank}", ""), (f"probability_{rank}", ".6g")]
+                headings += [(f"label_{rank}", ""), (f"probability_{rank}", ".6g")]
         if self.show_costs and self.output != "tsv":
-            heads.append(("expected_cost", ".6g"))
+            headings.append(("expected_cost", ".6g"))
         if self.output == "csv":
-            heads.append(("reason", ""))
-        return [Column(head, itemgetter(place), form) for place, (head, form) in enumerate(heads)]
+            headings.append(("reason", ""))
+        return [
+            Column(heading, itemgetter(index), format_spec)
+            for index, (heading, format_spec) in enumerate(headings)
+        ]
 
-    def rows(self, answer: Answer) -> list[tuple[object, ...]]:
-        """Return document, label and probability, or no label and the reason why, then the columns that the form adds.
+    def to_rows(self, prediction: Answer) -> list[tuple[object, ...]]:
+        """Return the rows of a prediction, with the values of `columns`.
 
-        In csv the reason has a column of its own. In a table, which may be narrow, the further classes have rows of their own.
+        All formats have the input columns or the id, the label and the probability. If there is no
+        label, ``csv`` has the reason in its last column and the other formats have it instead of
+        the probability. The classes of rank 2 to ``top_k`` are further columns in ``csv`` and
+        further rows in a table, which may be narrow.
         """
-        kept = (
-            (answer.columns or ("",) * len(self.input_columns))
-            if self.input_columns
-            else (answer.id,)
-        )
-        why_not = answer.problem.line if answer.problem else answer.abstained
-        probability: str | float | None = answer.probability
-        if not self.kind.is_exclusive and answer.labels:
-            probability = LABEL_SEPARATOR.join(map(format_six_digits, answer.probabilities))
-        first = (
-            *kept,
-            self._label(answer),
-            why_not if answer.label is None and self.output != "csv" else probability,
-        )
+        first_cells = self._get_first_cells(prediction)
+        reason_text = prediction.problem.line if prediction.problem else prediction.abstained
+        probability = self._get_probability(prediction)
+        if prediction.label is None and self.output != "csv":
+            probability = reason_text
+        row = (*first_cells, self._format_labels(prediction), probability)
         if self.output == "tsv":
-            return [first]
-        costs = [answer.expected_cost] if self.show_costs else []
-        others = [(ranked.label, ranked.probability) for ranked in answer.ranked[1 : self.top_k]]
+            return [row]
+
+        costs = [prediction.expected_cost] if self.show_costs else []
+        lower_ranked = [
+            (ranked.label, ranked.probability) for ranked in prediction.ranked[1 : self.top_k]
+        ]
         if self.output == "table":
-            no_document = [""] * len(kept)
-            no_costs = [""] * len(costs)
-            return [(*first, *costs), *((*no_document, *other, *no_costs) for other in others)]
-        beside = list(chain.from_iterable(others))
-        left = [""] * (2 * (self.top_k - 1) - len(beside))
-        return [(*first, *beside, *left, *costs, why_not)]
+            empty_cells = [""] * len(first_cells)
+            empty_costs = [""] * len(costs)
+            further_rows = [(*empty_cells, *pair, *empty_costs) for pair in lower_ranked]
+            return [(*row, *costs), *further_rows]
+        lower_cells = list(chain.from_iterable(lower_ranked))
+        padding = [""] * (2 * (self.top_k - 1) - len(lower_cells))
+        return [(*row, *lower_cells, *padding, *costs, reason_text)]
 
-    def _label(self, answer: Answer) -> str:
-        r"""Return the label, or those of a set, the most probable first, with | between them; | and \ inside a label are written \| and \\."""
+    def _get_first_cells(self, prediction: Answer) -> tuple[str, ...]:
+        """Return the input columns, empty for a document that could not be read, or the id."""
+        if not self.input_columns:
+            return (prediction.id,)
+        return prediction.columns or ("",) * len(self.input_columns)
+
+    def _get_probability(self, prediction: Answer) -> str | float | None:
+        """Return the probability, or those of all labels as text for a multi-label model."""
+        if self.kind.is_exclusive or not prediction.labels:
+            return prediction.probability
+        return LABEL_SEPARATOR.join(map(format_six_digits, prediction.probabilities))
+
+    def _format_labels(self, prediction: Answer) -> str:
+        r"""Return the label, or the labels of a set separated by |, most probable first.
+
+        In labels of a set, | and \ are written \| and \\.
+        """
         if self.has_one_label:
-            return answer.label or ""
-        return LABEL_SEPARATOR.join(re.sub(r"([|\\])", r"\\\1", label) for label in answer.labels)
+            return prediction.label or ""
+        return LABEL_SEPARATOR.join(
+            re.sub(r"([|\\])", r"\\\1", label) for label in prediction.labels
+        )
 
-    def record(self, answer: Answer) -> dict[str, object]:
-        """Return id, label and probability; expected_cost, labels, abstained, error and notice where they apply."""
-        kept: dict[str, object] = {"id": answer.id}
-        if self.input_columns == (RECORD_COLUMN,):
-            record = json.loads(answer.columns[0]) if answer.columns else {}
-            kept = dict(zip(_beside_answers(record), record.values(), strict=True))
-        elif self.input_columns:
-            kept = dict(zip(_beside_answers(self.input_columns), answer.columns, strict=False))
-        found = kept
+    def to_record(self, prediction: Answer) -> dict[str, object]:
+        """Return a record for JSON: input columns or id, label, probability, and optional keys.
+
+        ``expected_cost``, ``labels`` and ``coverage`` depend on the options; ``abstained``,
+        ``error`` and ``notice`` are only there if they apply.
+        """
+        record = self._get_input_record(prediction)
         if self.kind.is_exclusive:
-            found = {
-                **kept,
-                "label": answer.label,
-                "probability": round_to_six_digits(answer.probability),
-            }
+            record["label"] = prediction.label
+            record["probability"] = round_to_six_digits(prediction.probability)
         if self.show_costs:
-            found["expected_cost"] = round_to_six_digits(answer.expected_cost)
-        if (self.top_k or not self.has_one_label) and answer.problem is None:
-            found["labels"] = [
-                {
-                    "label": label,
-                    "probability": round_to_six_digits(probability),
-                    **(
-                        {
-                            "score": score if isfinite(score) else None,
-                            "log_odds": odds if isfinite(odds) else None,
-                        }
-                        if self.show_scores
-                        else {}
-                    ),
-                }
-                for label, probability, score, odds in answer.ranked
-            ]
+            record["expected_cost"] = round_to_six_digits(prediction.expected_cost)
+        if (self.top_k or not self.has_one_label) and prediction.problem is None:
+            record["labels"] = [self._make_class_record(ranked) for ranked in prediction.ranked]
             if self.coverage is not None:
-                found["coverage"] = self.coverage
-        error = None if answer.problem is None else answer.problem.line
-        reasons = {"abstained": answer.abstained, "error": error, "notice": answer.notice}
-        return found | {name: why for name, why in reasons.items() if why is not None}
+                record["coverage"] = self.coverage
+        if prediction.abstained is not None:
+            record["abstained"] = prediction.abstained
+        if prediction.problem is not None:
+            record["error"] = prediction.problem.line
+        if prediction.notice is not None:
+            record["notice"] = prediction.notice
+        return record
+
+    def _get_input_record(self, prediction: Answer) -> dict[str, object]:
+        """Return the id, or the input columns or the whole input record by name."""
+        if not self.input_columns:
+            return {"id": prediction.id}
+        if self.input_columns == (RECORD_COLUMN,):
+            if not prediction.columns:
+                return {}
+            input_record = json.loads(prediction.columns[0])
+            names = _rename_input_columns(input_record)
+            return dict(zip(names, input_record.values(), strict=True))
+        names = _rename_input_columns(self.input_columns)
+        # A document that could not be read has no columns.
+        return dict(zip(names, prediction.columns, strict=False))
+
+    def _make_class_record(self, ranked: RankedClass) -> dict[str, object]:
+        """Return a class with its probability. Infinite scores and log odds are None."""
+        label, probability, score, log_odds = ranked
+        record: dict[str, object] = {
+            "label": label,
+            "probability": round_to_six_digits(probability),
+        }
+        if self.show_scores:
+            record["score"] = score if isfinite(score) else None
+            record["log_odds"] = log_odds if isfinite(log_odds) else None
+        return record
 
     def write(self, stream: Iterable[Answer]) -> None:
-        """Print a line for each answer."""
+        """Print each prediction of a stream."""
         write_records(
             stream,
             self.output,
             self.columns,
-            self.rows,
-            self.record,
+            self.to_rows,
+            self.to_record,
             escape=self.escape,
             flush=self.flush,
             tsv_header=bool(self.input_columns),
@@ -175,71 +210,93 @@ class PredictionWriter(NamedTuple):
 
 
 _PLAIN_LABEL = re.compile(r"(?!.*=\?)[!-:<-~]+(?: [!-:<-~]+)*")
-"""A label that stands in a header as it is: no ";", which ends it, and nothing that looks like an encoded word."""
+"""Matches a label that a header can contain without encoding.
 
-_LONGEST_WORD = 52
-_LONGEST_LINE = 78
-"""Characters of a label, or of an encoded word in it without its frame, and of a line of a header (RFC 5322, 2.1.1)."""
+It has no ";", which would end it, and nothing that looks like an encoded word.
+"""
+
+_MAX_ENCODED_CHARS = 52
+"""Characters of a label, or of the encoded text of a word of it."""
+
+_MAX_LINE_CHARS = 78
+"""Recommended limit of a line of a header (RFC 5322, 2.1.1)."""
 
 
-def format_mail_header(answer: Answer | None) -> str:
-    """Return the value of a mail header for an answer, its lines folded: ``LABEL; probability=P``, with ``reason=WHY`` instead or besides.
+def format_mail_header(prediction: Answer | None) -> str:
+    """Return the value of a mail header: ``LABEL; probability=P; reason=WHY``, in folded lines.
 
-    The reason is ``error`` for None and for a message that could not be read; then there is no label. Labels that a header cannot hold are
-    encoded words (RFC 2047).
+    Without a probability or a reason that part is absent. For None, and for a message that could
+    not be read, the value is ``; reason=error``. Labels that a header cannot contain are written
+    as encoded words (RFC 2047).
     """
     from nbtext.corpus.mail.message import MARK_HEADER
 
-    if answer is None or answer.problem is not None:
+    if prediction is None or prediction.problem is not None:
         return "; reason=error"
-    label = LABEL_SEPARATOR.join(answer.labels)
-    if len(label) > _LONGEST_WORD or not _PLAIN_LABEL.fullmatch(label or "-"):
-        words = [""]  # in the encoding Q of RFC 2047 (4.2), one a line
-        for character in label:
-            written = "".join(
-                chr(byte) if chr(byte).isalnum() and byte < 0x80 else f"={byte:02X}"
-                for byte in character.encode()
-            )
-            if len(words[-1]) + len(written) > _LONGEST_WORD:
-                words.append("")
-            words[-1] += written
-        label = "\n ".join(f"=?utf-8?q?{word}?=" for word in words)
-    known = {
-        "probability": format_six_digits(answer.probability),
-        "reason": answer.abstained or answer.notice,
-    }
-    parts = [label, *(f"{name}={value}" for name, value in known.items() if value)]
-    written = "; ".join(parts)
-    return written if len(MARK_HEADER) + len(written) + 2 <= _LONGEST_LINE else ";\n ".join(parts)
+    label = LABEL_SEPARATOR.join(prediction.labels)
+    if len(label) > _MAX_ENCODED_CHARS or not _PLAIN_LABEL.fullmatch(label or "-"):
+        label = _encode_words(label)
+    items = [label]
+    probability = format_six_digits(prediction.probability)
+    if probability:
+        items.append(f"probability={probability}")
+    reason_text = prediction.abstained or prediction.notice
+    if reason_text:
+        items.append(f"reason={reason_text}")
+    line = "; ".join(items)
+    if len(MARK_HEADER) + len(line) + 2 <= _MAX_LINE_CHARS:
+        return line
+    return ";\n ".join(items)
+
+
+def _encode_words(label: str) -> str:
+    """Return a label as encoded words in the encoding Q (RFC 2047, 4.2), one per line."""
+    words = [""]
+    for character in label:
+        code = "".join(map(_encode_byte, character.encode()))
+        if len(words[-1]) + len(code) > _MAX_ENCODED_CHARS:
+            words.append("")
+        words[-1] += code
+    return "\n ".join(f"=?utf-8?q?{word}?=" for word in words)
+
+
+def _encode_byte(byte: int) -> str:
+    if byte < 0x80 and chr(byte).isalnum():
+        return chr(byte)
+    return f"={byte:02X}"
 
 
 def format_prediction_lines(
     predictions: Iterable[Prediction], names: Names, kind: type[Posterior]
 ) -> Iterator[bytes]:
-    """Yield a JSON object for each: id, truth, answer (null if it abstains) and its probability (null too if no class is possible)."""
-    for row, truth, answer, probability in predictions:
-        yield format_json_line(
-            {
-                "id": names[row],
-                "truth": kind.to_json_labels(truth),
-                "answer": kind.to_json_labels(answer),
-                "probability": round_to_six_digits(probability) if probability >= 0 else None,
-            }
-        ).encode()
+    """Yield a JSON line for each prediction of a cross-validation.
+
+    It has id, truth, answer (null if the model abstains) and probability (null if every class is
+    impossible). ``names`` are the names of all documents.
+    """
+    for row, truth, label, probability in predictions:
+        record = {
+            "id": names[row],
+            "truth": kind.to_json_labels(truth),
+            "answer": kind.to_json_labels(label),
+            "probability": round_to_six_digits(probability) if probability >= 0 else None,
+        }
+        yield format_json_line(record).encode()
 
 
-IN_MEMORY = 1 << 25
-"""Bytes of lines before they go to disk."""
+MAX_MEMORY_BYTES = 1 << 25
+"""Bytes of lines that are kept in memory before they go to a temporary file."""
 
 
 @contextmanager
 def open_mistake_writer(
     path: str, finder: MistakeFinder, rule: DecisionRule
 ) -> Iterator[Callable[[ScoredBlock], None]]:
-    """Yield a function that keeps the mistakes of a block; unless an error ends that, write them as JSON lines, the most probable wrong answer first.
+    """Yield a function that collects the mistakes of a block, and write all at the end.
 
-    Then they are sorted by margin, then in the order of the documents. Lines wait in a temporary file, in memory while they are few; their places
-    are kept to sort by. Raises `PathError` if the file cannot be written, at once if that shows.
+    The file has JSON lines, sorted by the probability of the wrong label, largest first, then by
+    margin, then by the order of the documents. If the context ends with an exception, nothing is
+    written. Raise `PathError` if the file cannot be written, if possible before the first block.
     """
     import tempfile
 
@@ -248,19 +305,17 @@ def open_mistake_writer(
 
     check_replaceable(path)
     folder = tempfile.gettempdir()
-    places = list[
-        tuple[float, float, int, int]
-    ]()  # probability and margin, both negative, begin and length
-    with tempfile.SpooledTemporaryFile(IN_MEMORY) as lines:
+    # Only the sort keys and positions of the lines stay in memory.
+    lines = list[tuple[float, float, int, int]]()  # −probability, −margin, start, length
+    with tempfile.SpooledTemporaryFile(MAX_MEMORY_BYTES) as buffer:
 
-        def look(block: ScoredBlock) -> None:
+        def collect(block: ScoredBlock) -> None:
             try:
                 for mistake in finder.find_mistakes(block, block.posterior.decide(rule)):
-                    line = format_json_line(
-                        to_json_values(mistake, JSON_SIGNIFICANT_DIGITS)
-                    ).encode()
-                    places.append((-mistake.probability, -mistake.margin, lines.tell(), len(line)))
-                    lines.write(line)
+                    record = to_json_values(mistake, JSON_SIGNIFICANT_DIGITS)
+                    line = format_json_line(record).encode()
+                    lines.append((-mistake.probability, -mistake.margin, buffer.tell(), len(line)))
+                    buffer.write(line)
             except OSError as problem:
                 raise PathError(
                     f"cannot write: {describe_os_error(problem)}",
@@ -268,10 +323,10 @@ def open_mistake_writer(
                     hint="set TMPDIR to a folder with room",
                 ) from None
 
-        def fill(file: IO[bytes]) -> None:
-            for *_, begin, length in sorted(places):
-                lines.seek(begin)
-                file.write(lines.read(length))
+        def write_sorted(file: IO[bytes]) -> None:
+            for *_, start, length in sorted(lines):
+                buffer.seek(start)
+                file.write(buffer.read(length))
 
-        yield look
-        replace_file(path, fill)
+        yield collect
+        replace_file(path, write_sorted)
