@@ -1,10 +1,12 @@
-"""Print a model for people; its checks, and those of the installation, also as JSON; documents drawn from a model; the provenance of a page."""
+"""Print a model: overview, criteria, perplexity, thresholds, and documents drawn from it.
+
+Also print the findings of `nbtext doctor`, and list the provenance of a report page.
+"""
 
 from __future__ import annotations
 
 import sys
 from hashlib import file_digest
-from itertools import chain
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +29,7 @@ from nbtext.settings import EVIDENCE_PREFIX
 from nbtext.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from nbtext.errors import Finding
     from nbtext.evaluation.report_data import Provenance
@@ -35,7 +37,9 @@ if TYPE_CHECKING:
     from nbtext.inspection.criteria import ComparedModel, Criteria, PartCriteria
     from nbtext.inspection.generation import DocumentGenerator, GeneratedDocument
     from nbtext.inspection.overview import (
+        AttributeOverview,
         CalibrationOverview,
+        CategoriesOverview,
         ClassBoundary,
         ClassOverview,
         ClassPerplexity,
@@ -46,10 +50,10 @@ if TYPE_CHECKING:
     )
     from nbtext.model.text_classifier import TextClassifier
 
-    OfPart = tuple[str, Criteria | PartCriteria, float | None]
-    """Its name, its criteria, and n of the BIC."""
+    PartRow = tuple[str, Criteria | PartCriteria, float | None]
+    """The name of a part, its criteria, and n of the BIC (None for the model)."""
 
-PARTS: Sequence[Column[OfPart]] = (
+PART_COLUMNS: Sequence[Column[PartRow]] = (
     Column("part", lambda row: row[0]),
     Column("log evidence", lambda row: row[1].evidence, ",.2f"),
     Column("log likelihood", lambda row: row[1].log_likelihood, ",.2f"),
@@ -58,46 +62,44 @@ PARTS: Sequence[Column[OfPart]] = (
     Column("AIC", lambda row: row[1].aic, ",.2f"),
     Column("BIC", lambda row: row[1].bic, ",.2f"),
 )
-EVIDENCE_OF_CLASSES: Sequence[Column[tuple[str, float]]] = (
+CLASS_EVIDENCE_COLUMNS: Sequence[Column[tuple[str, float]]] = (
     Column("class", lambda row: row[0]),
     Column("log evidence of its data (nats)", lambda row: row[1], ",.2f"),
 )
 
 
 def print_criteria(criteria: Criteria) -> None:
-    """Print the result of `nbtext.inspection.criteria.criteria`."""
-    labels = criteria.evidence_of_labels
-    classes = criteria.evidence_of_classes
-    evidence = criteria.evidence
+    """Print evidence, AIC and BIC of a model, its evidence by class, and the criteria by part."""
     log_evidence = "not defined: its parameters have no prior"
-    if evidence is not None:
-        without_labels = ", without the labels" if labels is None else ""
-        log_evidence = f"{_nats(evidence)}{without_labels}"
-    lines = {
+    if criteria.evidence is not None:
+        log_evidence = _format_nats(criteria.evidence)
+        if criteria.evidence_of_labels is None:
+            log_evidence += ", without the labels"
+    label_evidence = "not defined: the class prior is of maximum likelihood"
+    if criteria.evidence_of_labels is not None:
+        label_evidence = _format_nats(criteria.evidence_of_labels)
+    summary = {
         "log evidence": log_evidence,
-        "of the labels": "not defined: the class prior is of maximum likelihood"
-        if labels is None
-        else _nats(labels),
-        "log likelihood": f"{_nats(criteria.log_likelihood)}, at maximum likelihood",
+        "of the labels": label_evidence,
+        "log likelihood": f"{_format_nats(criteria.log_likelihood)}, at maximum likelihood",
         "parameters": f"{criteria.parameters:,}",
         "tokens": f"{criteria.tokens:,}",
         "AIC": f"{criteria.aic:,.2f}",
         "BIC": f"{criteria.bic:,.2f}",
     }
-    parts: list[OfPart] = [(part.part, part, part.observations) for part in criteria.parts]
+    class_table = ""
+    if criteria.evidence_of_classes:
+        class_table = format_table(CLASS_EVIDENCE_COLUMNS, criteria.evidence_of_classes.items())
+    parts: list[PartRow] = [(part.part, part, part.observations) for part in criteria.parts]
     parts.append(("the whole", criteria, None))
-    print_blocks(
-        format_listing(lines),
-        format_table(EVIDENCE_OF_CLASSES, classes.items()) if classes else "",
-        format_table(PARTS, parts),
-    )
+    print_blocks(format_listing(summary), class_table, format_table(PART_COLUMNS, parts))
 
 
-def _nats(value: float) -> str:
+def _format_nats(value: float) -> str:
     return f"{value:,.2f} nats" if isfinite(value) else "minus infinity"
 
 
-COMPARED: Sequence[Column[ComparedModel]] = (
+COMPARED_MODEL_COLUMNS: Sequence[Column[ComparedModel]] = (
     Column("distributions", lambda model: model.language_models),
     Column("pseudo-count", lambda model: model.smoothing, "g"),
     Column("log evidence (nats)", lambda model: model.log_evidence, ",.2f"),
@@ -108,58 +110,63 @@ COMPARED: Sequence[Column[ComparedModel]] = (
 
 
 def print_compared_models(models: Sequence[ComparedModel]) -> None:
-    """Print the result of `nbtext.inspection.criteria.compare_models`."""
-    print_blocks(
-        format_table(
-            COMPARED, models, f"models of the same data ({models[0].data}), equally probable before"
-        )
-    )
+    """Print models of the same data with their evidence, as `compare_models` returns them."""
+    title = f"models of the same data ({models[0].data}), equally probable before"
+    print_blocks(format_table(COMPARED_MODEL_COLUMNS, models, title))
 
 
-PERPLEXITIES: Sequence[Column[tuple[str, ClassPerplexity]]] = (
+def _get_unknown_proportion(perplexity: ClassPerplexity) -> float | None:
+    """Return the proportion of unknown tokens, None without tokens."""
+    return perplexity.unknown / perplexity.tokens if perplexity.tokens else None
+
+
+PERPLEXITY_COLUMNS: Sequence[Column[tuple[str, ClassPerplexity]]] = (
     Column("class", lambda row: row[0]),
     Column("documents", lambda row: row[1].documents, ","),
     Column("tokens", lambda row: row[1].tokens, ","),
-    Column("unknown", lambda row: row[1].unknown / row[1].tokens if row[1].tokens else None, ".1%"),
+    Column("unknown", lambda row: _get_unknown_proportion(row[1]), ".1%"),
     Column("perplexity", lambda row: row[1].perplexity if row[1].tokens else None, ",.1f"),
 )
 
 
-def print_perplexities(found: Perplexities) -> None:
-    """Print the result of `nbtext.inspection.overview.perplexities`."""
-    print_blocks(format_table(PERPLEXITIES, [*found.classes.items(), ("all of them", found.all)]))
+def print_perplexities(perplexities: Perplexities) -> None:
+    """Print the perplexity of each class, and of all classes together."""
+    rows = [*perplexities.classes.items(), ("all of them", perplexities.all)]
+    print_blocks(format_table(PERPLEXITY_COLUMNS, rows))
 
 
-def _answered_from(threshold: PrecisionThreshold) -> float | str | None:
-    return "always" if threshold.precision is None else threshold.probability
-
-
-def _more_needed(threshold: PrecisionThreshold) -> int | str | None:
+def _get_missing_documents(threshold: PrecisionThreshold) -> int | str | None:
+    """Return the number of documents that a threshold still needs, None if there is one."""
     if threshold.probability is not None:
         return None
     return "more would not help" if threshold.more is None else threshold.more
 
 
-THRESHOLDS: Sequence[Column[PrecisionThreshold]] = (
+THRESHOLD_COLUMNS: Sequence[Column[PrecisionThreshold]] = (
     Column("class", lambda threshold: threshold.label),
     Column("precision", lambda threshold: threshold.precision, "g"),
-    Column("answered from", _answered_from, ".6g", placeholder="never"),
+    Column(
+        "answered from",
+        lambda threshold: "always" if threshold.precision is None else threshold.probability,
+        ".6g",
+        placeholder="never",
+    ),
     Column("left-out answers", lambda threshold: threshold.documents, ","),
     Column("from there", lambda threshold: threshold.answered, ","),
     Column("right", lambda threshold: threshold.right, ","),
-    Column("more needed", _more_needed, ","),
+    Column("more needed", _get_missing_documents, ","),
 )
 
 
 def print_thresholds(thresholds: Sequence[PrecisionThreshold]) -> None:
-    """Print thresholds of probability, and where there is none how many more answers to left-out documents it would take."""
-    print_blocks(format_table(THRESHOLDS, thresholds))
+    """Print thresholds of probability, or the number of held-out documents that they still need."""
+    print_blocks(format_table(THRESHOLD_COLUMNS, thresholds))
 
 
-_FIELDS = _SEEDS = 10
-"""Fields and seed words that are named."""
+MAX_LISTED_NAMES = 10
+"""Fields, and seed words, that are listed by name. Others are only counted."""
 
-CLASSES: Sequence[Column[tuple[str, ClassOverview]]] = (
+CLASS_COLUMNS: Sequence[Column[tuple[str, ClassOverview]]] = (
     Column("class", lambda row: row[0]),
     Column("documents", lambda row: row[1].documents, ","),
     Column("tokens", lambda row: row[1].tokens, ","),
@@ -169,70 +176,45 @@ CLASSES: Sequence[Column[tuple[str, ClassOverview]]] = (
 
 
 def print_overview(overview: Overview) -> None:
-    """Print the result of `nbtext.inspection.overview.overview`."""
-    settings = {
-        name: ", ".join(map(" ".join, format_settings(getattr(overview, name))))
-        for name in ("training", "reading")
-    }
-    calibration = overview.calibration
-    linear = overview.linear
-    blocks = [format_listing({**_lines(overview), **settings})]
-    if calibration is not None:
-        blocks.append(_figures_of_probabilities(calibration))
-    if linear is not None:
-        blocks.append(_weights(overview.classes, linear))
-    for label, found in (
-        overview.boundary or {}
-    ).items():  # of numbers alone, in their units; a covariance or matrix has a column for each
-        if not found.mean or not found.covariance:
-            break
-        names = list(overview.attributes)[-len(found.w) :]
-        matrices = {"Σ": found.covariance, **({"W": found.matrix} if found.matrix else {})}
-        columns = (
-            f"{label}, w_0 {'−∞' if found.w_0 is None else format(found.w_0, '.6g')}",
-            "μ",
-            "w",
-            *(f"{symbol} {name}" for symbol in matrices for name in names),
+    """Print sizes and settings of a model, calibration, weights, attributes and classes."""
+    blocks = [
+        format_listing(
+            {
+                **_summarize_overview(overview),
+                "training": _join_settings(overview.training),
+                "reading": _join_settings(overview.reading),
+            }
         )
-        parameters = [
-            (name, *(f"{value:.6g}" for value in (mean, w, *chain.from_iterable(of_name))))
-            for name, mean, w, *of_name in zip(
-                names, found.mean, found.w, *matrices.values(), strict=True
-            )
-        ]
-        blocks.append(format_grid(columns, parameters, numeric_columns=range(1, len(columns))))
+    ]
+    if overview.calibration is not None:
+        blocks.append(_format_calibration_quality(overview.calibration))
+    if overview.linear is not None:
+        blocks.append(_format_two_class_weights(overview.classes, overview.linear))
+    blocks += _format_boundaries(overview)
     for name, attribute in overview.attributes.items():
-        of_classes = [(label, _cells(of_class)) for label, of_class in attribute.classes.items()]
-        if of_classes:
-            smoothing = getattr(attribute, "smoothing", None)
-            heads = (
-                f"{name}, {attribute.kind}"
-                + ("" if smoothing is None else f", smoothing {smoothing:g}"),
-                *of_classes[0][1],
-            )
-            blocks.append(
-                format_grid(
-                    heads,
-                    ((label, *cells.values()) for label, cells in of_classes),
-                    numeric_columns=range(1, len(heads)),
-                )
-            )
-    print_blocks(*blocks, format_table(CLASSES, overview.classes.items()))
+        if attribute.classes:
+            blocks.append(_format_attribute(name, attribute))
+    print_blocks(*blocks, format_table(CLASS_COLUMNS, overview.classes.items()))
 
 
-def _figures_of_probabilities(calibration: CalibrationOverview) -> str:
-    judged = (
-        f"{format_quantity(calibration.documents, 'document')}, each judged by a model without it"
-    )
+def _join_settings(settings: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in format_settings(settings))
+
+
+def _format_calibration_quality(calibration: CalibrationOverview) -> str:
+    """Return a table of the metrics of probabilities before and after calibration."""
+    n_documents = format_quantity(calibration.documents, "document")
     columns: list[Column[str]] = [
-        Column(judged, lambda name: METRIC_TITLES[name]),
+        Column(
+            f"{n_documents}, each judged by a model without it", lambda name: METRIC_TITLES[name]
+        ),
         Column("before", lambda name: calibration.before[name], ".4f"),
         Column("after calibration", lambda name: calibration.after[name], ".4f"),
     ]
     return format_table(columns, PROBABILITY_METRICS)
 
 
-def _weights(classes: Iterable[str], linear: TwoClassWeights) -> str:
+def _format_two_class_weights(classes: Iterable[str], linear: TwoClassWeights) -> str:
     columns: list[Column[tuple[str, float]]] = [
         Column(f"term, for {' above 0, for '.join(classes)} below", lambda row: row[0]),
         Column("w", lambda row: row[1], ".4f"),
@@ -240,134 +222,213 @@ def _weights(classes: Iterable[str], linear: TwoClassWeights) -> str:
     return format_table(columns, [*linear.terms.items(), ("b, without any term", linear.b)])
 
 
-def _lines(overview: Overview) -> dict[str, str | None]:
-    """Return names and values of what a model is, None where it does not apply."""
-    ngrams = f", {overview.ngrams:,} of them n-grams" if overview.ngrams else ""
-    selected = (
-        f", {overview.selected_terms:,} selected"
-        if overview.selected_terms != overview.terms
-        else ""
-    )
-    own = (
-        f", {format_quantity(n_own, 'term')} with {'its' if n_own == 1 else 'their'} own"
-        if (n_own := overview.terms_with_own_smoothing)
-        else ""
-    )
-    pair = (
-        f" with a term, {given[1]:g} without"
-        if isinstance(given := overview.training["smoothing"], tuple)
-        else ""
-    )
-    by_evidence = str(overview.training["members"]).startswith(EVIDENCE_PREFIX)
-    power, meaning = (
-        ("", "p(m | data)")
-        if by_evidence
-        else (" · n^{0.exponent:.4g}", "n the document's known tokens")
-    )
-    seeds = [
-        f"{term} {amount:g} in {label}"
-        for label, of_class in (overview.seeds or {}).items()
-        for term, amount in of_class.items()
-    ]
-    weights = [
-        f"{name} {weight.scale:.4g}{power.format(weight)}"
-        for name, weight in overview.members.items()
-    ]
-    closed = "; pruned, so no others are learnt" if overview.closed_vocabulary else ""
-    smoothing = overview.choices.smoothing_description
-    chosen = f" ({smoothing})" if smoothing else ""
-    complete = ", all there are" if overview.sample.complete else ""
+def _format_boundaries(overview: Overview) -> Iterator[str]:
+    """Yield a table of Gaussian parameters per class.
+
+    Yield nothing if there are latent features, whose parameters have no meaning for people.
+    """
+    for label, boundary in (overview.boundary or {}).items():
+        if not boundary.mean or not boundary.covariance:
+            return
+        names = list(overview.attributes)[-len(boundary.w) :]
+        matrices = {"Σ": boundary.covariance}
+        if boundary.matrix:
+            matrices["W"] = boundary.matrix
+        w_0 = "−∞" if boundary.w_0 is None else f"{boundary.w_0:.6g}"
+        headings = [f"{label}, w_0 {w_0}", "μ", "w"]
+        for symbol in matrices:
+            headings += [f"{symbol} {name}" for name in names]
+
+        rows = []
+        for index, name in enumerate(names):
+            values = [boundary.mean[index], boundary.w[index]]
+            for matrix in matrices.values():
+                values += matrix[index]
+            rows.append((name, *(f"{value:.6g}" for value in values)))
+        yield format_grid(headings, rows, numeric_columns=range(1, len(headings)))
+
+
+def _format_attribute(name: str, attribute: AttributeOverview | CategoriesOverview) -> str:
+    """Return a table of the parameters of an attribute by class."""
+    title = f"{name}, {attribute.kind}"
+    smoothing = getattr(attribute, "smoothing", None)
+    if smoothing is not None:
+        title += f", smoothing {smoothing:g}"
+    headings = [title]
+    rows: list[tuple[str, ...]] = []
+    for label, parameters in attribute.classes.items():
+        cells = _format_parameters(parameters)
+        if not rows:
+            headings += cells.keys()
+        rows.append((label, *cells.values()))
+    return format_grid(headings, rows, numeric_columns=range(1, len(headings)))
+
+
+def _format_parameters(parameters: Mapping[str, float | Mapping[str, float]]) -> dict[str, str]:
+    """Return the values of parameters by heading.
+
+    A parameter with a value per category has a heading per category.
+    """
+    cells = {}
+    for parameter, value in parameters.items():
+        if isinstance(value, float):
+            cells[parameter.replace("_", " ")] = f"{value:.6g}"
+        else:
+            prefix = "" if parameter == "probability" else f"{parameter} "
+            for category, number in value.items():
+                cells[prefix + category] = f"{number:.4f}"
+    return cells
+
+
+def _summarize_overview(overview: Overview) -> dict[str, str | None]:
+    """Return names and values of the properties of a model, None if they do not apply."""
+    encoded_lines = None
+    if overview.encoded_lines:
+        encoded_lines = f"{overview.encoded_lines:,} dropped"
+    sample = format_quantity(overview.sample.documents, "document")
+    if overview.sample.complete:
+        sample += ", all there are"
+    stop_words = f"{overview.stop_words:,}"
+    if overview.choices.stop_words_description:
+        stop_words += f", {overview.choices.stop_words_description}"
+    packages = [f"{name} {version}" for name, version in overview.written_by.items()]
     return {
         "classes": f"{len(overview.classes):,}",
         "documents": f"{overview.documents:,}",
         "tokens": f"{overview.tokens:,}",
-        "encoded lines": f"{overview.encoded_lines:,} dropped" if overview.encoded_lines else None,
-        "vocabulary": f"{overview.terms:,}{ngrams}{selected}{closed}",
-        "fields": join_names(
-            [f"{name} {format_quantity(n, 'term')}" for name, n in overview.fields.items()], _FIELDS
-        )
-        if overview.fields
-        else None,
-        "smoothing": f"{overview.smoothing:g}{pair}{own}{chosen}",
-        "penalty": _penalty(overview),
-        "boundary": None if overview.boundary is None else _boundary(overview.boundary),
-        "weights": f"{', '.join(weights)}, {meaning}" if weights else None,
-        "calibration": _calibration(overview.calibration),
-        "sample": f"{format_quantity(overview.sample.documents, 'document')}{complete}",
-        "seed words": join_names(seeds, _SEEDS) if seeds else None,
-        "unlabelled": None if overview.unlabelled is None else _unlabelled(overview.unlabelled),
+        "encoded lines": encoded_lines,
+        "vocabulary": _summarize_vocabulary(overview),
+        "fields": _list_fields(overview.fields),
+        "smoothing": _summarize_smoothing(overview),
+        "penalty": _summarize_penalty(overview),
+        "boundary": _summarize_boundary(overview.boundary),
+        "weights": _summarize_members(overview),
+        "calibration": _summarize_calibration(overview.calibration),
+        "sample": sample,
+        "seed words": _list_seed_words(overview.seeds),
+        "unlabelled": _summarize_unlabelled(overview.unlabelled),
         "unspaced": overview.choices.unspaced_description or None,
-        "stop words": ", ".join(
-            filter(None, (f"{overview.stop_words:,}", overview.choices.stop_words_description))
-        ),
-        "written by": ", ".join(
-            f"{name} {version}" for name, version in overview.written_by.items()
-        ),
+        "stop words": stop_words,
+        "written by": ", ".join(packages),
     }
 
 
-def _penalty(overview: Overview) -> str | None:
+def _summarize_vocabulary(overview: Overview) -> str:
+    vocabulary = f"{overview.terms:,}"
+    if overview.ngrams:
+        vocabulary += f", {overview.ngrams:,} of them n-grams"
+    if overview.selected_terms != overview.terms:
+        vocabulary += f", {overview.selected_terms:,} selected"
+    if overview.closed_vocabulary:
+        vocabulary += "; pruned, so no others are learnt"
+    return vocabulary
+
+
+def _list_fields(fields: Mapping[str, int] | None) -> str | None:
+    if not fields:
+        return None
+    names = [f"{name} {format_quantity(n_terms, 'term')}" for name, n_terms in fields.items()]
+    return join_names(names, MAX_LISTED_NAMES)
+
+
+def _summarize_smoothing(overview: Overview) -> str:
+    """Return the pseudo-count, with exceptions for terms and the reason of an automatic choice."""
+    smoothing = f"{overview.smoothing:g}"
+    setting = overview.training["smoothing"]
+    if isinstance(setting, tuple):
+        smoothing += f" with a term, {setting[1]:g} without"
+    n_own = overview.terms_with_own_smoothing
+    if n_own:
+        pronoun = "its" if n_own == 1 else "their"
+        smoothing += f", {format_quantity(n_own, 'term')} with {pronoun} own"
+    if overview.choices.smoothing_description:
+        smoothing += f" ({overview.choices.smoothing_description})"
+    return smoothing
+
+
+def _summarize_penalty(overview: Overview) -> str | None:
     if overview.l2 is None:
         return None
-    found = f"l2 {overview.l2:g} ({'given' if overview.training['l2'] != 'auto' else 'automatic'})"
-    if (calibration := overview.calibration) is None:
-        return found
+    origin = "automatic" if overview.training["l2"] == "auto" else "given"
+    penalty = f"l2 {overview.l2:g} ({origin})"
+    calibration = overview.calibration
+    if calibration is None:
+        return penalty
     return (
-        f"{found}: log loss {calibration.after['log_loss']:.4g} nats, calibrated, on "
+        f"{penalty}: log loss {calibration.after['log_loss']:.4g} nats, calibrated, on "
         f"{format_quantity(calibration.documents, 'document')} left out"
     )
 
 
-def _boundary(boundary: Mapping[str, ClassBoundary]) -> str:
+def _summarize_boundary(boundary: Mapping[str, ClassBoundary] | None) -> str | None:
+    if boundary is None:
+        return None
     first = next(iter(boundary.values()))
-    return (
-        f"{'quadratic' if first.matrix else 'linear'} in {format_quantity(len(first.w), 'feature')}; w "
-        "and w_0 of each class with --output json"
-    )
+    form = "quadratic" if first.matrix else "linear"
+    n_features = format_quantity(len(first.w), "feature")
+    return f"{form} in {n_features}; w and w_0 of each class with --output json"
 
 
-def _unlabelled(unlabelled: UnlabelledOverview) -> str:
+def _summarize_members(overview: Overview) -> str | None:
+    """Return the weights of the members of an average, None for other models."""
+    if not overview.members:
+        return None
+    if str(overview.training["members"]).startswith(EVIDENCE_PREFIX):
+        weights = [f"{name} {weight.scale:.4g}" for name, weight in overview.members.items()]
+        return f"{', '.join(weights)}, p(m | data)"
+    weights = [
+        f"{name} {weight.scale:.4g} · n^{weight.exponent:.4g}"
+        for name, weight in overview.members.items()
+    ]
+    return f"{', '.join(weights)}, n the document's known tokens"
+
+
+def _summarize_calibration(calibration: CalibrationOverview | None) -> str:
+    """Return the temperature, with its power of the number of tokens if it has one."""
+    if calibration is None:
+        return "none"
+    temperature = f"temperature {calibration.temperature.scale:.4g}"
+    exponent = calibration.temperature.exponent
+    if exponent:
+        temperature += f" · n^{exponent:.4g}, n the document's known tokens"
+    return temperature
+
+
+def _list_seed_words(seeds: Mapping[str, Mapping[str, float]] | None) -> str | None:
+    descriptions = []
+    for label, pseudo_counts in (seeds or {}).items():
+        for term, pseudo_count in pseudo_counts.items():
+            descriptions.append(f"{term} {pseudo_count:g} in {label}")
+    return join_names(descriptions, MAX_LISTED_NAMES) if descriptions else None
+
+
+def _summarize_unlabelled(unlabelled: UnlabelledOverview | None) -> str | None:
+    """Return weight, own terms and effect on the log loss of unlabelled documents."""
+    if unlabelled is None:
+        return None
     documents = format_quantity(unlabelled.documents, "document")
     if not unlabelled.weight:
         return f"{documents}, not used: left-out log loss is least without them"
-    found = (
-        f"{documents} with weight {unlabelled.weight:g}, {format_quantity(unlabelled.terms, 'term')} "
-        "of theirs alone"
-    )
+    terms = format_quantity(unlabelled.terms, "term")
+    summary = f"{documents} with weight {unlabelled.weight:g}, {terms} of theirs alone"
     if not unlabelled.log_loss:
-        return f"{found}; no labelled ones to judge by"
-    without, loss = (unlabelled.log_loss[f"{weight:g}"] for weight in (0, unlabelled.weight))
-    return f"{found}: left-out log loss {loss:.3g} nats, {without:.3g} without them"
-
-
-def _calibration(calibration: CalibrationOverview | None) -> str:
-    """Return the temperature, with the power of the number of tokens that it may have."""
-    if calibration is None:
-        return "none"
-    scale = calibration.temperature.scale
-    exponent = calibration.temperature.exponent
-    by_length = f" · n^{exponent:.4g}, n the document's known tokens" if exponent else ""
-    return f"temperature {scale:.4g}{by_length}"
-
-
-def _cells(distribution: Mapping[str, float | Mapping[str, float]]) -> dict[str, str]:
-    cells = {}
-    for parameter, value in distribution.items():
-        if isinstance(value, float):
-            cells[parameter.replace("_", " ")] = f"{value:.6g}"
-        else:
-            before = "" if parameter == "probability" else f"{parameter} "
-            cells |= {before + category: f"{number:.4f}" for category, number in value.items()}
-    return cells
+        return f"{summary}; no labelled ones to judge by"
+    loss = unlabelled.log_loss[f"{unlabelled.weight:g}"]
+    loss_without = unlabelled.log_loss["0"]
+    return f"{summary}: left-out log loss {loss:.3g} nats, {loss_without:.3g} without them"
 
 
 def build_provenance(
     model: TextClassifier, model_path: str, *, corpus_paths: Sequence[str], command: str
 ) -> Provenance:
-    """Return headings, each with names and values; ``corpus`` and ``command`` as they were given. No clock: the same report has the same bytes."""
+    """Return headings, each with names and values: report, model, training and reading.
+
+    ``corpus_paths`` and ``command`` are shown as the user typed them. The time is not included, so
+    that the same report has the same bytes.
+    """
     from nbtext.inspection.overview import build_overview
 
-    found = build_overview(model, 0)
+    overview = build_overview(model, top=0)
     with Path(model_path).open("rb") as file:
         digest = file_digest(file, "sha256").hexdigest()
     report = (
@@ -375,57 +436,61 @@ def build_provenance(
         ("documents", ", ".join(corpus_paths) or "the list of files"),
         ("page written by", f"nbtext {__version__}"),
     )
-    lines = tuple((name, value) for name, value in _lines(found).items() if value is not None)
-    model_file = (("file", model_path), ("SHA-256", digest), *lines)
+    properties = _summarize_overview(overview)
+    model_lines = tuple((name, value) for name, value in properties.items() if value is not None)
     return (
         ("Report", report),
-        ("Model", model_file),
-        ("Training", format_settings(found.training)),
-        ("Reading", format_settings(found.reading)),
+        ("Model", (("file", model_path), ("SHA-256", digest), *model_lines)),
+        ("Training", format_settings(overview.training)),
+        ("Reading", format_settings(overview.reading)),
     )
 
 
 def print_findings(findings: Sequence[Finding]) -> None:
-    """Print the findings of `nbtext doctor`."""
-    rows = (
-        row
-        for found in findings
-        for row in (
-            (found.check, found.result, found.detail),
-            *([("", "", f"→ {found.fix}")] if found.fix else []),
-        )
-    )
+    """Print a row per finding of `nbtext doctor`, and a row below it for the fix if it has one."""
+    rows = []
+    for finding in findings:
+        rows.append((finding.check, finding.result, finding.detail))
+        if finding.fix:
+            rows.append(("", "", f"→ {finding.fix}"))
     print_blocks(format_grid(("looked at", "result", "what was found"), rows))
 
 
 def write_generated_documents(
     generator: DocumentGenerator, documents: Iterable[GeneratedDocument], output: str
 ) -> None:
-    """Print each document when it is drawn: as text, or with its class and attributes in columns or under keys that nbtext reads."""
+    """Write documents as they are drawn, as ``text`` or as records that nbtext can read.
+
+    Records have the keys of the generator. Text has no labels, and attributes as ``name=value``.
+    """
     keys = generator.keys
-    rows = (
-        (label, *([" ".join(terms)] if len(keys) > 1 + len(values) else []), *values)
-        for label, terms, values in documents
-    )
+    has_text = len(keys) > 1 + len(generator.attributes)
     if output == "text":
-        names = (
-            *[""] * (len(keys) - len(generator.attributes) - 1),
-            *(f"{name}=" for name in generator.attributes),
-        )
-        lines = (
-            " ".join(
-                f"{name}{value}"
-                for name, value in zip(names, row[1:], strict=True)
-                if value is not None
-            )
-            for row in rows
-        )
-        sys.stdout.writelines(escape_controls_on_terminal(line) + "\n" for line in lines)
-    else:
-        write_records(
-            rows,
-            output,
-            make_tuple_columns(*keys),
-            to_record=lambda row: dict(zip(keys, row, strict=True)),
-            tsv_header=bool(generator.attributes),
-        )
+        for document in documents:
+            line = _format_generated_text(document, generator.attributes, has_text=has_text)
+            sys.stdout.write(f"{escape_controls_on_terminal(line)}\n")
+        return
+
+    def to_row(document: GeneratedDocument) -> tuple[object, ...]:
+        if has_text:
+            return (document.label, " ".join(document.terms), *document.values)
+        return (document.label, *document.values)
+
+    write_records(
+        map(to_row, documents),
+        output,
+        make_tuple_columns(*keys),
+        to_record=lambda row: dict(zip(keys, row, strict=True)),
+        tsv_header=bool(generator.attributes),
+    )
+
+
+def _format_generated_text(
+    document: GeneratedDocument, attributes: Sequence[str], *, has_text: bool
+) -> str:
+    """Return the words of a document and its attributes, separated by spaces."""
+    texts = [" ".join(document.terms)] if has_text else []
+    for name, value in zip(attributes, document.values, strict=True):
+        if value is not None:
+            texts.append(f"{name}={value}")
+    return " ".join(texts)
