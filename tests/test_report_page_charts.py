@@ -293,7 +293,7 @@ def test_a_risk_curve_falls_from_the_surest_answers_to_all() -> None:
         )
     )
     (x1, y1), (x2, y2) = (numbers(dot, "cx", "cy") for dot in chart.iter("circle"))
-    assert (x1, x2) == (CURVE_PLOT.x(0.5), CURVE_PLOT.x(1))
+    assert (x1, x2) == (CURVE_PLOT.get_x(0.5), CURVE_PLOT.get_x(1))
     assert (y2 - CURVE_PLOT.top) == pytest.approx(4 * (y1 - CURVE_PLOT.top))  # 20 % wrong, and 5 %
     assert (
         next(chart.iter("title")).text

@@ -1,6 +1,6 @@
-"""Charts of a page: bars, reliability diagrams, risk and learning curves as SVG, and the confusion of classes as a shaded table.
+"""Charts of an HTML page: bars, reliability diagrams and curves as SVG, confusions as a table.
 
-Colours and letters come from the page's style.
+Colours and fonts come from the style sheet of the page.
 """
 
 from __future__ import annotations
@@ -31,82 +31,90 @@ BAR_WIDTH = 100.0
 BAR_HEIGHT = 8.0
 
 
-class _Box(NamedTuple):
-    """The place of a plot in its picture; y grows downwards, as in SVG."""
+class _Plot(NamedTuple):
+    """The area of a plot in its picture. Coordinates are in pixels, and y grows downwards."""
 
     left: float
     top: float
     width: float
     height: float
-    lowest: float = 0.0
+    min_value: float = 0.0
     """Value at the bottom."""
-    span: float = 1.0
-    """From the bottom to the top."""
+    value_range: float = 1.0
+    """Value at the top minus value at the bottom."""
 
-    def x(self, share: float) -> float:
-        """Return the place of a share of the width."""
-        return self.left + share * self.width
+    def get_x(self, proportion: float) -> float:
+        """Return the x coordinate of a proportion of the width."""
+        return self.left + proportion * self.width
 
-    def y(self, value: float) -> float:
-        """Return the place of a value above the bottom."""
-        return self.bottom - (value - self.lowest) / self.span * self.height
+    def get_y(self, value: float) -> float:
+        """Return the y coordinate of a value."""
+        return self.bottom - (value - self.min_value) / self.value_range * self.height
 
     @property
     def bottom(self) -> float:
-        """The place of the lowest value."""
+        """The y coordinate of the smallest value."""
         return self.top + self.height
 
-    def spot(self, share: float, value: float) -> tuple[float, float]:
-        """Return the place of a point."""
-        return self.x(share), self.y(value)
+    def get_point(self, proportion: float, value: float) -> tuple[float, float]:
+        """Return x and y."""
+        return self.get_x(proportion), self.get_y(value)
 
-    def across(self, kind: str, value: float) -> Markup:
-        """Draw a line from side to side at a value."""
-        return _line(kind, self.left, self.y(value), self.x(1), self.y(value))
+    def draw_horizontal_line(self, kind: str, value: float) -> Markup:
+        """Draw a line at a value over the whole width."""
+        y = self.get_y(value)
+        return _draw_line(kind, self.left, y, self.get_x(1), y)
 
-    def beside(self, value: float, text: str, lower: float = 4) -> Markup:
-        """Write a text left of a value, that much lower."""
-        return _text("y", self.left - 8, self.y(value) + lower, text)
+    def draw_vertical_line(self, kind: str, proportion: float) -> Markup:
+        """Draw a line at a proportion of the width over the whole height."""
+        x = self.get_x(proportion)
+        return _draw_line(kind, x, self.top, x, self.bottom)
+
+    def draw_y_label(self, value: float, text: str, offset: float = 4) -> Markup:
+        """Write a text left of a value, ``offset`` pixels below it."""
+        return _draw_text("y", self.left - 8, self.get_y(value) + offset, text)
 
 
-SQUARE = _Box(46.0, 12.0, 280.0, 280.0)
-"""The points of a reliability diagram."""
+RELIABILITY_PLOT = _Plot(46.0, 12.0, 280.0, 280.0)
+COUNT_PLOT = _Plot(46.0, 310.0, 280.0, 44.0)
+"""The number of documents per bin, below the reliability plot."""
 
-COUNTS = _Box(46.0, 310.0, 280.0, 44.0)
-"""Its counts, below."""
+CURVE_PLOT = _Plot(46.0, 12.0, 560.0, 240.0)
+"""A learning curve or a risk curve."""
 
-CURVE_PLOT = _Box(46.0, 12.0, 560.0, 240.0)
-"""A learning curve."""
-
-FEW = 20
-"""Answers in a bin below which it is drawn faintly, because its interval is long."""
+MIN_BIN_ANSWERS = 20
+"""A bin with fewer predictions is drawn faintly, because its interval is long."""
 
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 HIT_STEPS = (0.25, 0.5, 0.75, 0.9)
 MISTAKE_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
-"""Shares of a row at which the shade of a cell changes: mistakes are rare and need finer steps."""
+"""Proportions of a row at which the shade of a cell changes; mistakes are rarer than hits."""
 
 
-def draw_bar(value: float, meaning: str, interval: Interval | None = None) -> Markup:
-    """Draw a share as a bar from 0 to 1, with its interval as a line. The picture stretches to the width that it is given."""
+def draw_bar(value: float, title: str, interval: Interval | None = None) -> Markup:
+    """Draw a proportion as a bar from 0 to 1, with a line for its interval.
+
+    The bar stretches to the width of the element that contains it.
+    """
     middle = BAR_HEIGHT / 2
-    whisker = (
-        NO_MARKUP
-        if interval is None
-        else _line("whisker", interval[0] * BAR_WIDTH, middle, interval[1] * BAR_WIDTH, middle)
-    )
-    bars = (
+    whisker = NO_MARKUP
+    if interval is not None:
+        low, high = interval
+        whisker = _draw_line("whisker", low * BAR_WIDTH, middle, high * BAR_WIDTH, middle)
+    template = (
         '<title>{0}</title><rect class="track" width="{1}" height="{2}"></rect><rect '
         'class="value" width="{3}" height="{2}"></rect>{4}'
     )
-    return draw_stretching_picture(
-        "bar", format_html(bars, meaning, BAR_WIDTH, BAR_HEIGHT, value * BAR_WIDTH, whisker)
-    )
+    bar = format_html(template, title, BAR_WIDTH, BAR_HEIGHT, value * BAR_WIDTH, whisker)
+    return draw_stretching_picture("bar", bar)
 
 
 def draw_stretching_picture(kind: str, content: Markup) -> Markup:
-    """Return a picture of the size of a bar that stretches to the width that it is given; what it shows is in the text beside it."""
+    """Return a picture of the size of a bar that stretches to the available width.
+
+    Screen readers ignore it, because the text next to it has the same numbers.
+    """
     return format_html(
         '<svg class="{}" viewBox="0 0 {} {}" preserveAspectRatio="none" '
         'aria-hidden="true">{}</svg>',
@@ -118,311 +126,376 @@ def draw_stretching_picture(kind: str, content: Markup) -> Markup:
 
 
 def draw_reliability_diagram(bins: Sequence[ReliabilityBin], series: str, label: str) -> Markup:
-    """Draw the share of right answers against the mean probability of each filled bin, with intervals; below, its documents.
+    """Draw the accuracy of each bin against its mean probability, and its size below.
 
-    ``series`` is the class of the style that gives the colour. Calibrated probabilities lie on the diagonal.
+    Points of a calibrated model are on the diagonal. ``series`` is the CSS class of the colour,
+    and ``label`` describes the picture for screen readers. Empty bins are omitted.
     """
-    bins = [part for part in bins if part.documents]
-    most = max((part.documents for part in bins), default=1)
-    spots = [SQUARE.spot(part.confidence or 0.0, part.accuracy or 0.0) for part in bins]
-    groups = []
-    for part, (x, y) in zip(bins, spots, strict=True):
-        height, (low, high) = COUNTS.height * part.documents / most, part.interval or (0.0, 0.0)
-        words = (
-            f"{format_quantity(part.documents, 'answer')} of mean probability {format_percent(part.confidence)}: "
-            f"{format_percent(part.accuracy)} right, "
-            f"95\u00a0% interval {format_interval(part.interval, '%')}"
-        )
-        whisker = _line("whisker", x, SQUARE.y(low), x, SQUARE.y(high))
-        few = format_attribute("class", "few" if part.documents < FEW else None)
-        dot = (
-            '<g{}><title>{}</title>{}<circle cx="{}" cy="{}" r="4"></circle><rect class="count" '
-            'x="{}" y="{}" width="10" height="{}"></rect></g>'
-        )
-        groups.append(
-            format_html(dot, few, words, whisker, x, y, x - 5, COUNTS.bottom - height, height)
-        )
-    return _chart(
+    filled_bins = [bin_ for bin_ in bins if bin_.documents]
+    max_documents = max((bin_.documents for bin_ in filled_bins), default=1)
+    points = [
+        RELIABILITY_PLOT.get_point(bin_.confidence or 0.0, bin_.accuracy or 0.0)
+        for bin_ in filled_bins
+    ]
+    plot = RELIABILITY_PLOT
+    return _draw_chart(
         series,
         "340 380",
         label,
-        (SQUARE.across("grid", at) for at in QUARTERS),
-        (_line("grid", SQUARE.x(at), SQUARE.top, SQUARE.x(at), SQUARE.bottom) for at in QUARTERS),
-        (SQUARE.beside(at, format_percent(at, 0)) for at in QUARTERS),
-        _line("ideal", SQUARE.left, SQUARE.bottom, SQUARE.x(1), SQUARE.top),
-        _shape("polyline", "path", spots),
-        COUNTS.across("base", 0),
-        COUNTS.beside(1, f"{most:,}", 8),
-        COUNTS.beside(0, "0", 1),
-        groups,
-        (_text("x", SQUARE.x(at), COUNTS.bottom + 18, format_percent(at, 0)) for at in QUARTERS),
+        (plot.draw_horizontal_line("grid", quarter) for quarter in QUARTERS),
+        (plot.draw_vertical_line("grid", quarter) for quarter in QUARTERS),
+        (plot.draw_y_label(quarter, format_percent(quarter, 0)) for quarter in QUARTERS),
+        _draw_line("ideal", plot.left, plot.bottom, plot.get_x(1), plot.top),
+        _draw_shape("polyline", "path", points),
+        COUNT_PLOT.draw_horizontal_line("base", 0),
+        COUNT_PLOT.draw_y_label(1, f"{max_documents:,}", 8),
+        COUNT_PLOT.draw_y_label(0, "0", 1),
+        (_draw_bin(bin_, max_documents) for bin_ in filled_bins),
+        (
+            _draw_text("x", plot.get_x(quarter), COUNT_PLOT.bottom + 18, format_percent(quarter, 0))
+            for quarter in QUARTERS
+        ),
+    )
+
+
+def _draw_bin(bin_: ReliabilityBin, max_documents: int) -> Markup:
+    """Draw the point of a bin with its interval, and the bar of its documents below."""
+    x, y = RELIABILITY_PLOT.get_point(bin_.confidence or 0.0, bin_.accuracy or 0.0)
+    low, high = bin_.interval or (0.0, 0.0)
+    whisker = _draw_line("whisker", x, RELIABILITY_PLOT.get_y(low), x, RELIABILITY_PLOT.get_y(high))
+    bar_height = COUNT_PLOT.height * bin_.documents / max_documents
+    title = (
+        f"{format_quantity(bin_.documents, 'answer')} of mean probability "
+        f"{format_percent(bin_.confidence)}: {format_percent(bin_.accuracy)} right, "
+        f"95\u00a0% interval {format_interval(bin_.interval, '%')}"
+    )
+    template = (
+        '<g{}><title>{}</title>{}<circle cx="{}" cy="{}" r="4"></circle><rect class="count" '
+        'x="{}" y="{}" width="10" height="{}"></rect></g>'
+    )
+    return format_html(
+        template,
+        format_attribute("class", "few" if bin_.documents < MIN_BIN_ANSWERS else None),
+        title,
+        whisker,
+        x,
+        y,
+        x - 5,
+        COUNT_PLOT.bottom - bar_height,
+        bar_height,
     )
 
 
 def draw_learning_curve(
     points: Sequence[CurvePoint], label: str, forecast: Forecast | None = None
 ) -> Markup:
-    """Draw accuracy with its band, macro F1, and accuracy in training against the number of training documents, on a logarithmic axis.
+    """Draw accuracy with its band, macro F1 and training accuracy by number of documents.
 
-    A forecast of the accuracy, if it has a value, is a ring with its interval at the end of a dashed line.
+    The axis of documents is logarithmic. A forecast with a value is a ring with its interval at
+    the end of a dashed line.
     """
-    expected = forecast if forecast is not None and forecast.value is not None else None
-    values = [
-        value
-        for point in points
-        for value in (*point.accuracy_band, point.macro_f1, point.training_accuracy)
+    last_documents = points[-1].documents
+    values = []
+    for point in points:
+        values += [*point.accuracy_band, point.macro_f1, point.training_accuracy]
+    has_forecast = forecast is not None and forecast.value is not None
+    if forecast is not None and has_forecast:
+        last_documents = forecast.documents
+        values += [forecast.value or 0.0, *(forecast.interval or ())]
+    min_value = floor(10 * min(values)) / 10
+    max_value = ceil(10 * max(values)) / 10
+    plot = CURVE_PLOT._replace(min_value=min_value, value_range=max(max_value - min_value, 0.1))
+
+    first_documents = points[0].documents
+    to_proportion = make_log_scale(first_documents, last_documents)
+    positions = [to_proportion(point.documents) for point in points]
+    curve = [
+        _CurvePoint(position, point.accuracy, point.accuracy_band, _describe_point(point))
+        for position, point in zip(positions, points, strict=True)
     ]
-    if expected is not None:
-        values += [expected.value or 0.0, *(expected.interval or ())]
-    lowest = floor(10 * min(values)) / 10
-    highest = ceil(10 * max(values)) / 10
-    ends = points[0].documents, (expected or points[-1]).documents
-    box = CURVE_PLOT._replace(lowest=lowest, span=max(highest - lowest, 0.1))
-    along = make_log_scale(*ends)
-    ticks = _choose_ticks(*ends)
-    large = {n for n in ticks if str(n)[0] == "1"} or set(ticks)
-    shares = {along(point.documents): point for point in points}
-
-    def ring(found: Forecast) -> Markup:
-        x, y = box.spot(along(found.documents), found.value or 0.0)
-        whisker = (
-            NO_MARKUP
-            if found.interval is None
-            else _line("whisker", x, box.y(found.interval[0]), x, box.y(found.interval[1]))
-        )
-        words = (
-            f"{format_quantity(found.documents, 'document')}: forecast {format_percent(found.value)}, "
-            f"95\u00a0% interval {format_interval(found.interval, '%')}"
-        )
-        template = (
-            '<g><title>{}</title>{}{}<circle class="ring" cx="{}" cy="{}" r="5"></circle></g>'
-        )
-        ahead = _line("ahead", *box.spot(along(points[-1].documents), points[-1].accuracy), x, y)
-        return format_html(template, words, ahead, whisker, x, y)
-
-    return _curve(
+    macro_f1 = [
+        plot.get_point(position, point.macro_f1)
+        for position, point in zip(positions, points, strict=True)
+    ]
+    training_accuracy = [
+        plot.get_point(position, point.training_accuracy)
+        for position, point in zip(positions, points, strict=True)
+    ]
+    ring = NO_MARKUP
+    if forecast is not None and has_forecast:
+        curve_end = plot.get_point(positions[-1], points[-1].accuracy)
+        ring = _draw_forecast(forecast, plot, to_proportion(forecast.documents), curve_end)
+    return _draw_curve(
         label,
-        box,
-        [lowest + step / 10 for step in range(round(box.span * 10) + 1)],
-        (
-            (_line("grid", box.x(along(n)), box.top, box.x(along(n)), box.bottom) for n in ticks),
-            (
-                _text("x" if n in large else "x minor", box.x(along(n)), box.bottom + 20, f"{n:,}")
-                for n in ticks
-            ),
+        plot,
+        [min_value + step / 10 for step in range(round(plot.value_range * 10) + 1)],
+        _draw_log_axis(plot, first_documents, last_documents),
+        curve,
+        other_curves=(
+            _draw_shape("polyline", "second", macro_f1),
+            _draw_shape("polyline", "third", training_accuracy),
         ),
-        [
-            (
-                share,
-                point.accuracy,
-                point.accuracy_band,
-                (
-                    f"{format_quantity(point.documents, 'document')}: accuracy {format_percent(point.accuracy)}, "
-                    "95\u00a0% of runs "
-                    f"{format_interval(point.accuracy_band, '%')}; macro F1 {format_percent(point.macro_f1)}; "
-                    f"accuracy on the training documents {format_percent(point.training_accuracy)}"
-                ),
-            )
-            for share, point in shares.items()
-        ],
-        (
-            _shape(
-                "polyline",
-                "second",
-                (box.spot(share, point.macro_f1) for share, point in shares.items()),
-            ),
-            _shape(
-                "polyline",
-                "third",
-                (box.spot(share, point.training_accuracy) for share, point in shares.items()),
-            ),
-        ),
-        NO_MARKUP if expected is None else ring(expected),
+        forecast=ring,
     )
+
+
+def _describe_point(point: CurvePoint) -> str:
+    """Return the numbers of a point of a learning curve in words."""
+    return (
+        f"{format_quantity(point.documents, 'document')}: "
+        f"accuracy {format_percent(point.accuracy)}, "
+        f"95\u00a0% of runs {format_interval(point.accuracy_band, '%')}; "
+        f"macro F1 {format_percent(point.macro_f1)}; "
+        f"accuracy on the training documents {format_percent(point.training_accuracy)}"
+    )
+
+
+def _draw_log_axis(plot: _Plot, first: int, last: int) -> tuple[list[Markup], list[Markup]]:
+    """Return vertical grid lines and labels of a logarithmic axis of numbers of documents."""
+    to_proportion = make_log_scale(first, last)
+    ticks = _choose_ticks(first, last)
+    # Labels of powers of ten stay on narrow screens, which hide the minor ones.
+    major_ticks = {tick for tick in ticks if str(tick)[0] == "1"} or set(ticks)
+    lines = []
+    labels = []
+    for tick in ticks:
+        lines.append(plot.draw_vertical_line("grid", to_proportion(tick)))
+        kind = "x" if tick in major_ticks else "x minor"
+        x = plot.get_x(to_proportion(tick))
+        labels.append(_draw_text(kind, x, plot.bottom + 20, f"{tick:,}"))
+    return lines, labels
+
+
+def _draw_forecast(
+    forecast: Forecast, plot: _Plot, proportion: float, curve_end: tuple[float, float]
+) -> Markup:
+    """Draw a forecast as a ring with its interval, and a dashed line from the curve to it."""
+    x, y = plot.get_point(proportion, forecast.value or 0.0)
+    whisker = NO_MARKUP
+    if forecast.interval is not None:
+        low, high = forecast.interval
+        whisker = _draw_line("whisker", x, plot.get_y(low), x, plot.get_y(high))
+    title = (
+        f"{format_quantity(forecast.documents, 'document')}: forecast "
+        f"{format_percent(forecast.value)}, "
+        f"95\u00a0% interval {format_interval(forecast.interval, '%')}"
+    )
+    template = '<g><title>{}</title>{}{}<circle class="ring" cx="{}" cy="{}" r="5"></circle></g>'
+    return format_html(template, title, _draw_line("ahead", *curve_end, x, y), whisker, x, y)
 
 
 def draw_risk_curve(points: Sequence[RiskPoint], label: str) -> Markup:
-    """Draw precision with its 95 % interval against the share of documents that are answered."""
-    lowest = min(floor(10 * min(point.interval[0] for point in points)) / 10, 0.9)
-    box = CURVE_PLOT._replace(lowest=lowest, span=1 - lowest)
-    return _curve(
-        label,
-        box,
-        [1 - step / 10 for step in range(round(box.span * 10) + 1)],
-        (_text("x", box.x(share), box.bottom + 20, format_percent(share, 0)) for share in QUARTERS),
-        [
-            (
-                point.answered,
-                point.precision,
-                point.interval,
-                (
-                    f"{format_percent(point.answered)} answered, from a probability of "
-                    f"{point.probability:.3f}: precision {format_percent(point.precision)}"
-                ),
-            )
-            for point in points
-        ],
+    """Draw precision with its 95 % interval against the proportion of answered documents."""
+    min_precision = min(point.interval[0] for point in points)
+    min_value = min(floor(10 * min_precision) / 10, 0.9)
+    plot = CURVE_PLOT._replace(min_value=min_value, value_range=1 - min_value)
+    curve = [
+        _CurvePoint(
+            point.answered,
+            point.precision,
+            point.interval,
+            f"{format_percent(point.answered)} answered, from a probability of "
+            f"{point.probability:.3f}: precision {format_percent(point.precision)}",
+        )
+        for point in points
+    ]
+    x_labels = (
+        _draw_text("x", plot.get_x(quarter), plot.bottom + 20, format_percent(quarter, 0))
+        for quarter in QUARTERS
     )
+    levels = [1 - step / 10 for step in range(round(plot.value_range * 10) + 1)]
+    return _draw_curve(label, plot, levels, x_labels, curve)
 
 
-def _curve(
+class _CurvePoint(NamedTuple):
+    """A point of a curve."""
+
+    x: float
+    """Proportion of the width."""
+    value: float
+    band: Interval
+    title: str
+    """The numbers of the point in words."""
+
+
+def _draw_curve(
     label: str,
-    box: _Box,
+    plot: _Plot,
     levels: Sequence[float],
-    axis: object,
-    points: Sequence[tuple[float, float, Interval, str]],
-    others: object = NO_MARKUP,
-    ahead: Markup = NO_MARKUP,
+    x_axis: object,
+    points: Sequence[_CurvePoint],
+    *,
+    other_curves: object = NO_MARKUP,
+    forecast: Markup = NO_MARKUP,
 ) -> Markup:
-    """Draw a curve through points, each a share, a value, its band and its meaning, over lines at ``levels`` and below what is ``ahead``."""
-    spots = [box.spot(share, value) for share, value, *_ in points]
-    lower, upper = ([box.spot(share, band[end]) for share, _, band, _ in points] for end in (0, 1))
-    dot = '<g><title>{}</title><circle class="first" cx="{}" cy="{}" r="4"></circle></g>'
-    return _chart(
+    """Draw a curve with its band over horizontal lines at ``levels``.
+
+    ``x_axis``, ``other_curves`` and ``forecast`` are markup. Later elements cover earlier ones.
+    """
+    coordinates = [plot.get_point(point.x, point.value) for point in points]
+    lower_edge = [plot.get_point(point.x, point.band[0]) for point in points]
+    upper_edge = [plot.get_point(point.x, point.band[1]) for point in points]
+    template = '<g><title>{}</title><circle class="first" cx="{}" cy="{}" r="4"></circle></g>'
+    dots = (
+        format_html(template, point.title, x, y)
+        for point, (x, y) in zip(points, coordinates, strict=True)
+    )
+    return _draw_chart(
         "curve",
         "620 284",
         label,
-        (box.across("grid", level) for level in levels),
-        (box.beside(level, format_percent(level, 0)) for level in levels),
-        axis,
-        _shape("polygon", "band", lower + upper[::-1]),
-        others,
-        _shape("polyline", "first", spots),
-        ahead,
-        (format_html(dot, words, *spot) for (*_, words), spot in zip(points, spots, strict=True)),
+        (plot.draw_horizontal_line("grid", level) for level in levels),
+        (plot.draw_y_label(level, format_percent(level, 0)) for level in levels),
+        x_axis,
+        _draw_shape("polygon", "band", lower_edge + upper_edge[::-1]),
+        other_curves,
+        _draw_shape("polyline", "first", coordinates),
+        forecast,
+        dots,
     )
 
 
 def make_log_scale(low: float, high: float) -> Callable[[float], float]:
-    """Map numbers from ``low`` to ``high``, both above 0, to shares from 0 to 1, equal factors to equal steps."""
+    """Return a function that maps numbers from ``low`` to ``high`` to proportions from 0 to 1.
+
+    Equal factors become equal steps. Both bounds are above 0; if they are equal, the result is 0.5.
+    """
     span = log10(high) - log10(low)
     return lambda value: (log10(value) - log10(low)) / span if span else 0.5
 
 
 def _choose_ticks(low: int, high: int) -> list[int]:
-    """Return 1, 2 and 5 times powers of ten within the bounds; only the powers if there are more than eight; the bounds if there are none.
+    """Return 1, 2 and 5 times powers of ten within the bounds, at least one.
 
-    >>> _round_numbers(90, 1200)
+    If there are more than eight, return the powers only. If there are none, return the bounds.
+
+    >>> _choose_ticks(90, 1200)
     [100, 200, 500, 1000]
     """
-    found = [
-        step * 10**power
-        for power in range(floor(log10(low)), ceil(log10(high)) + 1)
-        for step in (1, 2, 5)
-    ]
-    within = [n for n in found if low <= n <= high]
-    if len(within) > 8:
-        within = [n for n in within if str(n)[0] == "1"]
-    return within or sorted({low, high})
+    ticks = []
+    for power in range(floor(log10(low)), ceil(log10(high)) + 1):
+        for step in (1, 2, 5):
+            tick = step * 10**power
+            if low <= tick <= high:
+                ticks.append(tick)
+    if len(ticks) > 8:
+        ticks = [tick for tick in ticks if str(tick)[0] == "1"]
+    return ticks or sorted({low, high})
 
 
-def _chart(kind: str, size: str, label: str, *parts: object) -> Markup:
+def _draw_chart(kind: str, size: str, label: str, *elements: object) -> Markup:
     return format_html(
         '<svg class="chart {}" viewBox="0 0 {}" role="img" aria-label="{}">{}</svg>',
         kind,
         size,
         label,
-        parts,
+        elements,
     )
 
 
-def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
+def _draw_line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
     return format_html(
         '<line class="{}" x1="{}" y1="{}" x2="{}" y2="{}"></line>', kind, x1, y1, x2, y2
     )
 
 
-def _text(kind: str, x: float, y: float, text: str) -> Markup:
+def _draw_text(kind: str, x: float, y: float, text: str) -> Markup:
     return format_html('<text class="{}" x="{}" y="{}">{}</text>', kind, x, y, text)
 
 
-def _shape(name: str, kind: str, places: Iterable[tuple[float, float]]) -> Markup:
-    """Return a polygon or polyline, nothing without places."""
-    points = " ".join(f"{x:.2f},{y:.2f}" for x, y in places)
-    return (
-        format_html('<{0} class="{1}" points="{2}"></{0}>', name, kind, points)
-        if points
-        else NO_MARKUP
-    )
+def _draw_shape(name: str, kind: str, points: Iterable[tuple[float, float]]) -> Markup:
+    """Return a ``polygon`` or ``polyline``, no markup without points."""
+    coordinates = " ".join(f"{x:.2f},{y:.2f}" for x, y in points)
+    if not coordinates:
+        return NO_MARKUP
+    return format_html('<{0} class="{1}" points="{2}"></{0}>', name, kind, coordinates)
 
 
 MAX_HEATMAP_CLASSES = 100
 
-MOST_WITH_NUMBERS = 30
-"""With more classes cells are too small for numbers, which are then in their titles alone."""
+MAX_NUMBERED_CLASSES = 30
+"""With more classes the cells are too small for numbers, which are then only in their titles."""
 
-LABEL = 28
-"""Characters of a label at the edge of the table."""
+MAX_AXIS_LABEL_CHARS = 28
 
 
-def select_classes(per_class: Mapping[str, ClassResult], most: int) -> dict[str, ClassResult]:
-    """Return the classes that occur, those of least F1 first; if there are more than ``most``, those with most documents and answers."""
-    present = {label: of_class for label, of_class in per_class.items() if of_class.occurs}
-    largest = sorted(present, key=lambda label: -present[label].support - present[label].answered)[
-        :most
-    ]
-    return {
-        label: present[label]
-        for label in sorted(largest, key=lambda label: (present[label].f1, label))
-    }
+def select_classes(
+    per_class: Mapping[str, ClassResult], max_classes: int
+) -> dict[str, ClassResult]:
+    """Return the classes that occur, lowest F1 first.
+
+    If there are more than ``max_classes``, keep those with most documents and predictions.
+    """
+    classes = {label: metrics for label, metrics in per_class.items() if metrics.occurs}
+    by_size = sorted(classes, key=lambda label: -classes[label].support - classes[label].answered)
+    selected = sorted(by_size[:max_classes], key=lambda label: (classes[label].f1, label))
+    return {label: classes[label] for label in selected}
 
 
 def sort_by_confusion(
-    shown: Mapping[str, ClassResult], mistakes: Iterable[tuple[str, str, int]]
+    classes: Mapping[str, ClassResult], mistakes: Iterable[tuple[str, str, int]]
 ) -> dict[str, ClassResult]:
-    """Return the classes, pairs that are confused first and side by side, in the order of the mistakes."""
-    pairs = (label for truth, answer, _ in mistakes for label in (truth, answer))
-    return {label: shown[label] for label in dict.fromkeys((*pairs, *shown)) if label in shown}
+    """Return the classes in the order of the mistakes, so that confused pairs are neighbours."""
+    confused = [label for truth, predicted, _ in mistakes for label in (truth, predicted)]
+    labels = dict.fromkeys((*confused, *classes))
+    return {label: classes[label] for label in labels if label in classes}
 
 
 def draw_confusion_table(
-    shown: Mapping[str, ClassResult], confusion: Mapping[str, Mapping[str, int]]
+    classes: Mapping[str, ClassResult], confusion: Mapping[str, Mapping[str, int]]
 ) -> Markup:
-    """Draw the table of the classes shown, rows by true class and columns by answer, the darker the larger the share of the row."""
-    small = len(shown) > MOST_WITH_NUMBERS
-    number = '<span class="unseen">{}</span>' if small else "{}"
+    """Draw a heat map of documents by true class (rows) and predicted class (columns).
 
-    def cell(truth: str, answer: str) -> Markup:
-        hit = truth == answer
-        n = confusion.get(truth, {}).get(answer, 0)
-        support = shown[truth].support
-        if not n:
-            return format_html("<td{}></td>", format_attribute("class", "none" if hit else None))
-        names = (
-            f"{shorten_middle(truth, LABEL)}, right"
-            if hit
-            else f"{shorten_middle(truth, LABEL)} taken for {shorten_middle(answer, LABEL)}"
-        )
-        words = f"{names}: {n:,} of {format_quantity(support, 'document')}, {format_percent(n / support)}"
-        return format_html(
-            '<td class="{}" title="{}">{}</td>',
-            _get_shade_class(n / support, is_correct=hit),
-            words,
-            format_html(number, f"{n:,}"),
-        )
-
-    rows = (
-        format_html("<tr>{}{}</tr>", _head(truth, "row"), (cell(truth, answer) for answer in shown))
-        for truth in shown
-    )
+    A cell is the darker, the larger its proportion of the row.
+    """
+    is_small = len(classes) > MAX_NUMBERED_CLASSES
+    rows = []
+    for truth, metrics in classes.items():
+        counts = confusion.get(truth, {})
+        cells = [
+            _draw_cell(truth, label, counts.get(label, 0), metrics.support, hide_number=is_small)
+            for label in classes
+        ]
+        rows.append(format_html("<tr>{}{}</tr>", _format_class_heading(truth, "row"), cells))
     return format_html(
         '<table class="heat{}"><caption class="unseen">Documents by true class (rows) and answer '
         '(columns)</caption><thead><tr><td class="corner"><span>'
         "true class ↓ answer →</span></td>{}</tr></thead><tbody>{}</tbody></table>",
-        " small" if small else "",
-        (_head(answer, "col") for answer in shown),
+        " small" if is_small else "",
+        (_format_class_heading(label, "col") for label in classes),
         rows,
     )
 
 
+def _draw_cell(truth: str, predicted: str, n: int, support: int, *, hide_number: bool) -> Markup:
+    """Return the cell of ``n`` documents of the ``support`` documents of a class."""
+    is_correct = truth == predicted
+    if not n:
+        return format_html("<td{}></td>", format_attribute("class", "none" if is_correct else None))
+    name = shorten_middle(truth, MAX_AXIS_LABEL_CHARS)
+    if is_correct:
+        description = f"{name}, right"
+    else:
+        description = f"{name} taken for {shorten_middle(predicted, MAX_AXIS_LABEL_CHARS)}"
+    proportion = n / support
+    n_documents = format_quantity(support, "document")
+    number = f"{n:,}"
+    return format_html(
+        '<td class="{}" title="{}">{}</td>',
+        _get_shade_class(proportion, is_correct=is_correct),
+        f"{description}: {n:,} of {n_documents}, {format_percent(proportion)}",
+        format_html('<span class="unseen">{}</span>', number) if hide_number else number,
+    )
+
+
 def draw_legend() -> Markup:
-    """Return the meanings of the shades: a swatch for each, with the share at which it begins."""
+    """Return the shades of the heat map, each with the proportion at which it starts."""
     scales = []
-    for name, kind, steps in (("Right", "h", HIT_STEPS), ("Wrong", "m", MISTAKE_STEPS)):
-        begins = enumerate(["above 0", *(format_percent(step, 0) for step in steps)])
+    for name, prefix, steps in (("Right", "h", HIT_STEPS), ("Wrong", "m", MISTAKE_STEPS)):
+        starts = ["above 0", *(format_percent(step, 0) for step in steps)]
         swatches = [
-            format_html('<span class="swatch {}{}">{}</span>', kind, number, begin)
-            for number, begin in begins
+            format_html('<span class="swatch {}{}">{}</span>', prefix, number, start)
+            for number, start in enumerate(starts)
         ]
         scales.append(
             format_html(
@@ -432,24 +505,24 @@ def draw_legend() -> Markup:
     return format_html('<div class="legend">{}</div>', scales)
 
 
-def _get_shade_class(share: float, *, is_correct: bool) -> str:
-    """Return the class of the style for a share of a row above 0.
+def _get_shade_class(proportion: float, *, is_correct: bool) -> str:
+    """Return the CSS class of a cell by its proportion of the row, above 0.
 
-    >>> _shade_class(0.8, hit=True), _shade_class(0.03, hit=False)
+    >>> _get_shade_class(0.8, is_correct=True), _get_shade_class(0.03, is_correct=False)
     ('h3', 'm2')
     """
-    return (
-        f"h{bisect_right(HIT_STEPS, share)}"
-        if is_correct
-        else f"m{bisect_right(MISTAKE_STEPS, share)}"
-    )
+    if is_correct:
+        return f"h{bisect_right(HIT_STEPS, proportion)}"
+    return f"m{bisect_right(MISTAKE_STEPS, proportion)}"
 
 
-def _head(label: str, scope: str) -> Markup:
-    name = (
-        shorten_middle(label, LABEL)
-        if scope == "col"
-        else insert_word_breaks(shorten_middle(label, LABEL))
+def _format_class_heading(label: str, scope: str) -> Markup:
+    """Return the heading of a row or column (``scope`` ``row`` or ``col``) of the heat map."""
+    name = shorten_middle(label, MAX_AXIS_LABEL_CHARS)
+    title = format_attribute("title", label if len(label) > MAX_AXIS_LABEL_CHARS else None)
+    return format_html(
+        '<th scope="{}"{}><span class="data">{}</span></th>',
+        scope,
+        title,
+        name if scope == "col" else insert_word_breaks(name),
     )
-    title = format_attribute("title", label if len(label) > LABEL else None)
-    return format_html('<th scope="{}"{}><span class="data">{}</span></th>', scope, title, name)

@@ -1,4 +1,7 @@
-"""The page of `nbtext explain`: each document's text with its words shaded, the strongest parts as bars, and the steps to the probability."""
+"""The HTML page of `nbtext explain`: each document's shaded text and its strongest contributions.
+
+Below the contributions the page lists the steps from the log odds to the probability.
+"""
 
 from __future__ import annotations
 
@@ -32,42 +35,52 @@ if TYPE_CHECKING:
 
     from nbtext.explain.explanation import ExplainedDocument, Explanation
 
-CHARACTERS = 60
-"""Characters of a document's name in the contents, of a word and of its terms."""
+MAX_NAME_CHARS = 60
+"""Length limit of a word, of its terms, and of a document's name in the contents."""
+
+MAX_HEADING_CHARS = 160
+"""Length limit of a document's name above its section."""
 
 
 def build_explanations_page(stream: Iterable[ExplainedDocument], top: int) -> str:
-    """Return the page, with the ``top`` strongest parts of each document."""
-    parts = []
-    for place, explained in enumerate(stream, 1):
-        anchor = f"document-{place}"
+    """Return the page, with the ``top`` strongest contributions of each document."""
+    sections = []
+    template = (
+        '<section aria-labelledby="{0}" class="document"><h2 id="{0}" '
+        'class="data">{1}</h2>{2}</section>'
+    )
+    for number, explained in enumerate(stream, 1):
         if explained.explanation is None:
-            ruled_out = [
-                format_html("<li>{} is ruled out by {}.</li>", format_class_name(label), cause)
-                for label, cause in describe_causes(explained)
-            ]
-            reasons = format_html("<ul>{}</ul>", ruled_out) if ruled_out else NO_MARKUP
-            content = format_html("<p>No answer: {}</p>{}", explained.missing_reason, reasons)
+            content = _format_missing_answer(explained)
         else:
-            content = _content(explained.explanation, top)
-        template = (
-            '<section aria-labelledby="{0}" class="document"><h2 id="{0}" '
-            'class="data">{1}</h2>{2}</section>'
-        )
-        parts.append(
-            (
-                anchor,
-                shorten_middle(explained.id, CHARACTERS),
-                format_html(template, anchor, shorten_middle(explained.id, 160), content),
-            )
-        )
-    return build_page("What the words contributed", parts, "explained.css")
+            content = _format_explanation(explained.explanation, top)
+        anchor = f"document-{number}"
+        heading = shorten_middle(explained.id, MAX_HEADING_CHARS)
+        section = format_html(template, anchor, heading, content)
+        sections.append((anchor, shorten_middle(explained.id, MAX_NAME_CHARS), section))
+    return build_page("What the words contributed", sections, "explained.css")
 
 
-def _content(explanation: Explanation, top: int) -> Markup:
+def _format_missing_answer(explained: ExplainedDocument) -> Markup:
+    reasons = NO_MARKUP
+    if explained.ruled_out_classes:
+        causes = [
+            format_html("<li>{} is ruled out by {}.</li>", format_class_name(label), cause)
+            for label, cause in describe_causes(explained)
+        ]
+        reasons = format_html("<ul>{}</ul>", causes)
+    return format_html("<p>No answer: {}</p>{}", explained.missing_reason, reasons)
+
+
+def _format_explanation(explanation: Explanation, top: int) -> Markup:
     label = format_class_name(explanation.label)
     against = format_class_name(explanation.against)
-    most = find_max_contribution(split_by_contribution(explanation))
+    max_nats = find_max_contribution(split_by_contribution(explanation))
+    shaded_text = (
+        _shade_piece(text, nats, compute_shade_level(nats, max_nats))
+        for text, nats in split_by_contribution(explanation)
+        if text
+    )
     return format_html(
         '<p class="answer">The answer is {} (probability {}), compared here with {} ({}). The log '
         "odds of the one over the other are {} nats before "
@@ -88,55 +101,52 @@ def _content(explanation: Explanation, top: int) -> Markup:
             label,
             against,
         ),
-        (
-            _piece(text, nats, compute_shade_level(nats, most))
-            for text, nats in split_by_contribution(explanation)
-            if text
-        ),
-        _table(explanation, top),
+        shaded_text,
+        _format_summands(explanation, top),
         (format_html("<li>{}</li>", line) for line in describe_calibration(explanation)),
     )
 
 
-def _piece(text: str, nats: float, depth: int) -> Markup:
+def _shade_piece(text: str, nats: float, shade_level: int) -> Markup:
+    """Return a piece of a text, marked with its nats if ``shade_level`` is above 0."""
     lines = join_markup(text.expandtabs(8).splitlines(), Markup("\n"))
-    whole = format_html("{}{}", lines, Markup("\n") if text.endswith("\n") else NO_MARKUP)
-    return (
-        format_html(
-            '<mark class="{}{}" title="{} nats">{}</mark>',
-            "f" if nats > 0 else "a",
-            depth,
-            format_signed_nats(nats),
-            whole,
-        )
-        if depth
-        else whole
+    final_newline = Markup("\n") if text.endswith("\n") else NO_MARKUP
+    content = format_html("{}{}", lines, final_newline)
+    if not shade_level:
+        return content
+    return format_html(
+        '<mark class="{}{}" title="{} nats">{}</mark>',
+        "f" if nats > 0 else "a",
+        shade_level,
+        format_signed_nats(nats),
+        content,
     )
 
 
-def _table(explanation: Explanation, top: int) -> Markup:
-    parts, idle = collect_summands(explanation, top, "other word")
-    caption = f"What adds up to the log odds, strongest first. {describe_idle_words(idle)}."
+def _format_summands(explanation: Explanation, top: int) -> Markup:
+    """Return the summands of the log odds as a table with bars."""
+    summands, n_idle = collect_summands(explanation, top, "other word")
+    caption = f"What adds up to the log odds, strongest first. {describe_idle_words(n_idle)}."
     if explanation.remainder is not None:
         caption = (
             "What the log odds lose without each word: these do not add up, so the rest is "
             "named too."
         )
-    most = find_max_contribution((name, nats) for name, nats, *_ in parts) or 1.0
+    max_nats = find_max_contribution((name, nats) for name, nats, *_ in summands) or 1.0
     rows = (
         format_html(
             '<tr><th scope="row" class="data">{}</th><td class="number">{}</td><td '
             'class="number">{}</td><td class="data terms">{}</td>'
             '<td class="bar-of wide">{}</td></tr>',
-            shorten_middle(name, CHARACTERS),
+            shorten_middle(name, MAX_NAME_CHARS),
             format_signed_nats(nats),
-            times,
-            shorten_middle(terms, CHARACTERS),
-            _bar(nats / most),
+            occurrences,
+            shorten_middle(terms, MAX_NAME_CHARS),
+            _draw_diverging_bar(nats / max_nats),
         )
-        for name, nats, times, terms in parts
+        for name, nats, occurrences, terms in summands
     )
-    drawn = format_html(
+    table = format_html(
         '<table class="plain"><caption>{}</caption><thead><tr><th scope="col">part</th><th '
         'scope="col" class="number">nats</th>'
         '<th scope="col" class="number">times</th><th scope="col" class="terms">terms</th><th '
@@ -148,19 +158,26 @@ def _table(explanation: Explanation, top: int) -> Markup:
         rows,
         format_signed_nats(explanation.log_odds),
     )
-    return make_scrollable(drawn, "what the words contributed")
+    return make_scrollable(table, "what the words contributed")
 
 
-def _bar(share: float) -> Markup:
-    """Draw a bar from the middle: to the right for the answer, to the left against it."""
+def _draw_diverging_bar(proportion: float) -> Markup:
+    """Draw a bar from the middle, to the right for the answer and to the left against it.
+
+    The bar has full length at a ``proportion`` of 1 or −1.
+    """
     middle = BAR_WIDTH / 2
-    length = min(abs(share), 1.0) * BAR_WIDTH / 2
-    begin, kind = (middle, "for") if share > 0 else (middle - length, "against")
+    length = min(abs(proportion), 1.0) * BAR_WIDTH / 2
+    if proportion > 0:
+        kind = "for"
+        start = middle
+    else:
+        kind = "against"
+        start = middle - length
     bars = (
         '<rect class="track" width="{0}" height="{1}"></rect><rect class="{2}" x="{3}" width="{4}" '
         'height="{1}"></rect>'
         '<line class="zero" x1="{5}" x2="{5}" y1="0" y2="{1}"></line>'
     )
-    return draw_stretching_picture(
-        "diverging", format_html(bars, BAR_WIDTH, BAR_HEIGHT, kind, begin, length, middle)
-    )
+    picture = format_html(bars, BAR_WIDTH, BAR_HEIGHT, kind, start, length, middle)
+    return draw_stretching_picture("diverging", picture)

@@ -1,4 +1,8 @@
-"""The page of `nbtext report`: summary, figures, confusion, calibration, classes, mistakes, terms, learning curve, provenance."""
+"""The HTML page of `nbtext report`: an evaluation of a model in sections.
+
+The sections are summary, metrics, confusion, calibration, classes, mistakes, terms, learning curve
+and provenance.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +46,7 @@ from nbtext.report.page.markup import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence, Sized
+    from collections.abc import Iterable, Iterator, Sequence, Sized
 
     from nbtext.evaluation.learning_curves import LearningCurve
     from nbtext.evaluation.report_data import QuotedMistake, ReportData
@@ -56,44 +60,44 @@ if TYPE_CHECKING:
         ReliabilityBin,
     )
 
-CONFUSIONS_SHOWN = 12
+MAX_CONFUSIONS = 12
+"""Rows of the table of the most frequent confusions."""
 
-AUDIBLE = 0.05
-"""Nats below which a term is not listed: it would be shown as 0.0."""
+MIN_TERM_NATS = 0.05
+"""Terms with a smaller contribution are not listed, since they would be shown as 0.0."""
 
-TRUSTWORTHY = 0.03
-ROUGH = 0.1
-"""Up to these calibration errors probabilities can be believed, or taken as a rough guide."""
+MAX_RELIABLE_ERROR = 0.03
+MAX_ROUGH_ERROR = 0.1
+"""Largest calibration errors of reliable probabilities, and of a rough guide."""
 
-ENOUGH_TO_JUDGE = 200
-"""Documents below which chance alone makes a calibration error of several per cent."""
+MIN_CALIBRATION_DOCUMENTS = 200
+"""With fewer documents, noise makes a calibration error of several per cent."""
 
-ENOUGH = 10
-"""Documents of a class below which its recall says little."""
+MIN_RECALL_DOCUMENTS = 10
+"""With fewer documents, the recall of a class is not mentioned in the summary."""
 
-UNKNOWN_NAMED = 3
-LONGEST_TERM = 40
+MAX_NAMED_LABELS = 3
+MAX_TERM_CHARS = 40
+MAX_ID_CHARS = 160
 
-WITHOUT_SCROLLING = 20
+MAX_UNSCROLLED_CLASSES = 20
 """Classes of a heat map that fit into the width of the page on a large screen."""
 
-
 INTERVAL = "95\u00a0% interval"
-RISK: Sequence[Column[RiskPoint]] = (
+RISK_COLUMNS: Sequence[Column[RiskPoint]] = (
     Column("Answered", lambda point: point.answered, "%"),
     Column("Probability from", lambda point: point.probability, ".3f"),
     Column("Precision", lambda point: point.precision, "%"),
     Column(INTERVAL, lambda point: point.interval, "%"),
 )
-BINS: Sequence[Column[ReliabilityBin]] = (
-    Column("Answers", lambda each: each.documents, ","),
-    Column("Mean probability", lambda each: each.confidence, "%"),
-    Column("Right", lambda each: each.accuracy, "%"),
-    Column(INTERVAL, lambda each: each.interval, "%"),
+BIN_COLUMNS: Sequence[Column[ReliabilityBin]] = (
+    Column("Answers", lambda bin_: bin_.documents, ","),
+    Column("Mean probability", lambda bin_: bin_.confidence, "%"),
+    Column("Right", lambda bin_: bin_.accuracy, "%"),
+    Column(INTERVAL, lambda bin_: bin_.interval, "%"),
 )
 
-
-TERMS = (
+TERMS_NOTE = (
     "The terms (words as the model counts them, stemmed if it stems) that tell most about each "
     "{0}: their part of the mutual information of "
     "term and {0}. Point at a bar for its value, in thousandths of a nat."
@@ -101,288 +105,278 @@ TERMS = (
 
 
 def build_report_page(data: ReportData) -> str:
-    """Return the page; sections without content are left out."""
-    kind = data.evaluation.kind
-    each = f"{kind.capitalize()} by {kind}"
-    classes = pluralize(2, kind).capitalize()
-    terms = format_html(
-        '{}<div class="cards-of-terms">{}</div>',
-        format_note(TERMS, kind),
-        (_class_terms(found) for found in data.top_terms if found.terms),
-    )
-    provenance = (
-        format_html(
-            '<h3>{}</h3><dl class="settings">{}</dl>',
-            heading,
-            (
-                format_html('<div><dt>{}</dt><dd class="data">{}</dd></div>', name, value)
-                for name, value in rows
-            ),
-        )
-        for heading, rows in data.provenance
-    )
-    sections = (  # anchor, name in the contents, heading and content
-        (
-            "summary",
-            "Summary",
-            "Summary",
-            join_markup(
-                format_html("<p>{}</p>", paragraph) for paragraph in summarize_report(data)
-            ),
-        ),
-        ("figures", "Figures", "Figures", _headline(data)),
-        (
-            "confusion",
-            "Confusion",
-            "What is taken for what",
-            _confusion(data.evaluation) if data.evaluation.has_one_label else NO_MARKUP,
-        ),
-        ("calibration", "Probabilities", "Can its probabilities be believed?", _calibration(data)),
-        ("classes", classes, each, _classes(data.evaluation)),
-        (
-            "mistakes",
-            "Mistakes",
-            "Most confident mistakes",
-            _mistakes(data.mistakes) if data.evaluation.has_one_label else NO_MARKUP,
-        ),
-        ("terms", "Words", f"Words of each {kind}", terms),
-        (
-            "learning",
-            "Learning",
-            "Learning curve",
-            NO_MARKUP if data.learning_curve is None else _learning(data.learning_curve),
-        ),
-        ("made", "How made", "How it was made", join_markup(provenance)),
-    )
+    """Return the page. Sections without content are omitted."""
     template = '<section aria-labelledby="{0}" class="{0}"><h2 id="{0}">{1}</h2>{2}</section>'
-    return build_page(
-        data.title,
-        [
-            (anchor, name, format_html(template, anchor, heading, content))
-            for anchor, name, heading, content in sections
-            if content
-        ],
-    )
+    sections = [
+        (anchor, name, format_html(template, anchor, heading, content))
+        for anchor, name, heading, content in _list_sections(data)
+        if content
+    ]
+    return build_page(data.title, sections)
 
 
-def _wrong_answers(result: EvaluationResult) -> list[tuple[str, str, int]]:
-    """Return true class, answer and number of documents of the mistakes that are answers, the most frequent first."""
-    return [mistake for mistake in result.mistakes if mistake[1]]
+def _list_sections(data: ReportData) -> Iterator[tuple[str, str, str, Markup]]:
+    """Yield the anchor, the name in the contents, the heading and the content of each section."""
+    result = data.evaluation
+    kind = result.kind
+    paragraphs = (format_html("<p>{}</p>", paragraph) for paragraph in summarize_report(data))
+    yield "summary", "Summary", "Summary", join_markup(paragraphs)
+    yield "figures", "Figures", "Figures", _format_metrics(data)
+    if result.has_one_label:
+        yield "confusion", "Confusion", "What is taken for what", _format_confusion(result)
+    calibration = _format_calibration(data)
+    yield "calibration", "Probabilities", "Can its probabilities be believed?", calibration
+    classes_name = pluralize(2, kind).capitalize()
+    yield "classes", classes_name, f"{kind.capitalize()} by {kind}", _format_classes(result)
+    if result.has_one_label:
+        mistakes = _format_mistakes(data.mistakes)
+        yield "mistakes", "Mistakes", "Most confident mistakes", mistakes
+    yield "terms", "Words", f"Words of each {kind}", _format_terms(data.top_terms, kind)
+    if data.learning_curve is not None:
+        learning_curve = _format_learning_curve(data.learning_curve)
+        yield "learning", "Learning", "Learning curve", learning_curve
+    yield "made", "How made", "How it was made", _format_provenance(data)
+
+
+def _list_wrong_predictions(result: EvaluationResult) -> list[tuple[str, str, int]]:
+    """Return true class, predicted class and documents of mistakes, most frequent first.
+
+    Documents without a prediction are not included.
+    """
+    return [(truth, predicted, n) for truth, predicted, n in result.mistakes if predicted]
 
 
 def summarize_report(data: ReportData) -> list[Markup]:
-    """Return the paragraphs."""
-    return list(
-        filter(None, (_accuracy(data), _errors(data.evaluation), _trust(data), _leaks(data)))
+    """Return the paragraphs of the summary."""
+    paragraphs = (
+        _summarize_accuracy(data.evaluation),
+        _summarize_mistakes(data.evaluation),
+        _summarize_calibration(data),
+        _summarize_leaks(data),
     )
+    return [paragraph for paragraph in paragraphs if paragraph]
 
 
-def _accuracy(data: ReportData) -> Markup:
-    result = data.evaluation
-    largest = _always(result)
+def _summarize_accuracy(result: EvaluationResult) -> Markup:
+    """Return sentences on the accuracy, the baseline, and documents without a right answer."""
+    largest = _get_largest_class(result)
     interval = result.intervals["accuracy"]
-    right, most = (
-        ("is right on", "largest")
-        if result.has_one_label
-        else ("finds exactly the labels of", "most frequent")
-    )
-    unknown = result.unknown_labels
-    unanswered = (
-        sum(row.get("", 0) for row in result.confusion.values()) if result.has_one_label else 0
-    )
-    n = sum(result.per_class[label].support for label in unknown)
-    more = f" and {len(unknown) - UNKNOWN_NAMED:,} more." if len(unknown) > UNKNOWN_NAMED else "."
-    return join_markup(
-        (
-            format_html(
-                "The model answered {} of {}. It {} <strong>{}</strong> of them (95\u00a0% "
-                "interval "
-                "{}). Always answering {}, the {} {} in "
-                "training, would be right on {}.",
-                format_quantity(result.n, "document"),
-                _classes_judged(result),
-                right,
-                format_percent(result.accuracy),
-                format_interval(interval, "%"),
-                format_class_name(largest.label),
-                most,
-                result.kind,
-                format_percent(largest.accuracy),
-            ),
-            " So there is no sign here that the model is better than that."
-            if interval[0] <= largest.accuracy
-            else "",
-            f" It gave no answer to {format_quantity(unanswered, 'document')}, which counts as wrong."
-            if unanswered
-            else "",
-            format_html(
-                " It cannot be right on {} of {} that it does not know: {}{}",
-                format_quantity(n, "document"),
-                pluralize(2, result.kind),
-                join_markup(map(format_class_name, unknown[:UNKNOWN_NAMED]), ", "),
-                more,
-            )
-            if unknown
-            else "",
+    verb = "is right on"
+    superlative = "largest"
+    if not result.has_one_label:
+        verb = "finds exactly the labels of"
+        superlative = "most frequent"
+    sentences: list[object] = [
+        format_html(
+            "The model answered {} of {}. It {} <strong>{}</strong> of them (95\u00a0% "
+            "interval "
+            "{}). Always answering {}, the {} {} in "
+            "training, would be right on {}.",
+            format_quantity(result.n, "document"),
+            _count_evaluated_classes(result),
+            verb,
+            format_percent(result.accuracy),
+            format_interval(interval, "%"),
+            format_class_name(largest.label),
+            superlative,
+            result.kind,
+            format_percent(largest.accuracy),
         )
+    ]
+    if interval[0] <= largest.accuracy:
+        sentences.append(" So there is no sign here that the model is better than that.")
+    n_unanswered = 0
+    if result.has_one_label:
+        n_unanswered = sum(counts.get("", 0) for counts in result.confusion.values())
+    if n_unanswered:
+        documents = format_quantity(n_unanswered, "document")
+        sentences.append(f" It gave no answer to {documents}, which counts as wrong.")
+    if result.unknown_labels:
+        sentences.append(_describe_unknown_labels(result))
+    return join_markup(sentences)
+
+
+def _describe_unknown_labels(result: EvaluationResult) -> Markup:
+    """Return a sentence on documents whose labels are not classes of the model."""
+    labels = result.unknown_labels
+    n_documents = sum(result.per_class[label].support for label in labels)
+    names = join_markup(map(format_class_name, labels[:MAX_NAMED_LABELS]), ", ")
+    ending = "."
+    if len(labels) > MAX_NAMED_LABELS:
+        ending = f" and {len(labels) - MAX_NAMED_LABELS:,} more."
+    return format_html(
+        " It cannot be right on {} of {} that it does not know: {}{}",
+        format_quantity(n_documents, "document"),
+        pluralize(2, result.kind),
+        names,
+        ending,
     )
 
 
-def _errors(result: EvaluationResult) -> Markup:
+def _summarize_mistakes(result: EvaluationResult) -> Markup:
+    """Return sentences on the most frequent confusion, and the class with the lowest recall."""
     if not result.has_one_label:
         return NO_MARKUP
-    mistakes = _wrong_answers(result)
+    mistakes = _list_wrong_predictions(result)
     if not mistakes:
         return format_html("It made no mistake on these documents.")
-    (truth, answer, most), n = mistakes[0], sum(mistake[2] for mistake in mistakes)
-    back = result.confusion.get(answer, {}).get(truth, 0)
-    begin = (
-        f"Of its {n:,} mistakes, {most:,} {'takes' if most == 1 else 'take'} "
-        if n > 1
-        else "Its only mistake takes "
-    )
-    other_way = f" and {back:,} the other way round." if back else "."
-    said = format_html(
-        "{}{} for {}{}", begin, format_class_name(truth), format_class_name(answer), other_way
-    )
-    judged = [
-        entry
-        for entry in result.per_class.items()
-        if entry[1].support >= ENOUGH and entry[0] not in result.unknown_labels
+    confusion = _describe_first_confusion(result, mistakes)
+
+    candidates = [
+        (label, metrics)
+        for label, metrics in result.per_class.items()
+        if metrics.support >= MIN_RECALL_DOCUMENTS and label not in result.unknown_labels
     ]
-    weakest, found = min(judged, key=lambda entry: entry[1].recall, default=("", None))
-    if found is None or found.recall == 1:
-        return said
-    taken_for = next((answer for truth, answer, _ in mistakes if truth == weakest), None)
+    if not candidates:
+        return confusion
+    weakest, metrics = min(candidates, key=lambda candidate: candidate[1].recall)
+    if metrics.recall == 1:
+        return confusion
+    confused_with = NO_MARKUP
+    for truth, predicted, _ in mistakes:
+        if truth == weakest:
+            name = format_class_name(predicted)
+            confused_with = format_html("; most often it takes the others for {}", name)
+            break
     return format_html(
         "{} The class that it recognises least is {}: it finds {} of its {}{}.",
-        said,
+        confusion,
         format_class_name(weakest),
-        format_percent(found.recall),
-        format_quantity(found.support, "document"),
-        NO_MARKUP
-        if taken_for is None
-        else format_html("; most often it takes the others for {}", format_class_name(taken_for)),
+        format_percent(metrics.recall),
+        format_quantity(metrics.support, "document"),
+        confused_with,
     )
 
 
-def _trust(data: ReportData) -> Markup:
-    after = data.calibrated
-    before = data.uncalibrated
+def _describe_first_confusion(
+    result: EvaluationResult, mistakes: Sequence[tuple[str, str, int]]
+) -> Markup:
+    """Return a sentence on the first mistake, and on the same mistake the other way round."""
+    truth, predicted, n = mistakes[0]
+    n_mistakes = sum(n_documents for *_, n_documents in mistakes)
+    n_reversed = result.confusion.get(predicted, {}).get(truth, 0)
+    start = "Its only mistake takes "
+    if n_mistakes > 1:
+        start = f"Of its {n_mistakes:,} mistakes, {n:,} {'takes' if n == 1 else 'take'} "
+    ending = f" and {n_reversed:,} the other way round." if n_reversed else "."
+    return format_html(
+        "{}{} for {}{}", start, format_class_name(truth), format_class_name(predicted), ending
+    )
+
+
+def _summarize_calibration(data: ReportData) -> Markup:
+    """Return sentences on how reliable the probabilities are."""
     result = data.evaluation
-    accuracy = result.accuracy if result.has_one_label else result.get_metric("precision_at_1")
+    calibrated = data.calibrated
+    noun = "answers"
+    accuracy = result.accuracy
+    if not result.has_one_label:
+        noun = "most probable labels"
+        accuracy = result.get_metric("precision_at_1")
+    error = calibrated.ece or 0.0
+    is_overconfident = (calibrated.confidence or 0.0) > (accuracy or 0.0)
+    uncalibrated_error = ""
+    if data.uncalibrated:
+        uncalibrated_points = 100 * (data.uncalibrated.ece or 0.0)
+        uncalibrated_error = f" (before calibration by {uncalibrated_points:.1f})"
     return format_html(
         "<strong>{}</strong> On average its {} are {} probable by its own account, and {} are "
         "right. In groups of about equally probable answers, "
         "the probability differs from the share that is right by {} percentage points in the "
         "mean{}.",
-        _verdict(
-            result.n, after.ece or 0.0, too_sure=(after.confidence or 0.0) > (accuracy or 0.0)
-        ),
-        "answers" if result.has_one_label else "most probable labels",
-        format_percent(after.confidence),
+        _rate_calibration(result.n, error, is_overconfident=is_overconfident),
+        noun,
+        format_percent(calibrated.confidence),
         format_percent(accuracy),
-        f"{100 * (after.ece or 0.0):.1f}",
-        f" (before calibration by {100 * (before.ece or 0.0):.1f})" if before else "",
+        f"{100 * error:.1f}",
+        uncalibrated_error,
     )
 
 
-def _verdict(n: int, error: float, *, too_sure: bool) -> str:
-    if n < ENOUGH_TO_JUDGE:
+def _rate_calibration(n_documents: int, error: float, *, is_overconfident: bool) -> str:
+    """Return a verdict on the probabilities from the calibration error."""
+    if n_documents < MIN_CALIBRATION_DOCUMENTS:
         return "These are too few documents to tell whether its probabilities can be believed."
-    if error <= TRUSTWORTHY:
+    if error <= MAX_RELIABLE_ERROR:
         return "Its probabilities can be believed."
-    if error <= ROUGH:
-        return (
-            f"Its probabilities are a rough guide: {'too high' if too_sure else 'too low'} for "
-            "the most part."
-        )
+    if error <= MAX_ROUGH_ERROR:
+        direction = "too high" if is_overconfident else "too low"
+        return f"Its probabilities are a rough guide: {direction} for the most part."
+    comparison = "surer" if is_overconfident else "less sure"
     return (
         "Its probabilities should not be taken at their word: it is "
-        f"{'surer' if too_sure else 'less sure'} than it should be."
+        f"{comparison} than it should be."
     )
 
 
-def _leaks(data: ReportData) -> Markup:
-    """Return nothing if no leaks are known."""
+def _summarize_leaks(data: ReportData) -> Markup:
+    """Return a warning of test documents that are in the training set, if any are known."""
     leaks = data.leaks
-    n = data.evaluation.n
     if leaks is None or not leaks.found:
         return NO_MARKUP
-    checked, others = (n, leaks.without) if isinstance(leaks, LeakResult) else (leaks.checked, None)
-    without = "."
-    if others:
-        interval = format_interval(others.interval, "%")
-        without = (
-            f", word for word. Without them it is right on {format_percent(others.accuracy)} "
-            f"(95\u00a0% interval {interval})."
+    n_documents = data.evaluation.n
+    n_checked = n_documents
+    ending = "."
+    if not isinstance(leaks, LeakResult):
+        n_checked = leaks.checked
+    elif leaks.without:
+        interval = format_interval(leaks.without.interval, "%")
+        ending = (
+            ", word for word. Without them it is right on "
+            f"{format_percent(leaks.without.accuracy)} (95\u00a0% interval {interval})."
         )
     return format_html(
         "<strong>These figures may flatter the model:</strong> {} of the {} {}stand among those "
         "that it was trained on{}",
         f"{leaks.found:,}",
-        format_quantity(checked, "document"),
-        "" if checked == n else "that could be checked ",
-        without,
+        format_quantity(n_checked, "document"),
+        "" if n_checked == n_documents else "that could be checked ",
+        ending,
     )
 
 
-def _always(result: EvaluationResult) -> LargestClass:
-    """Return the figures of the largest class in training as every answer."""
+def _get_largest_class(result: EvaluationResult) -> LargestClass:
+    """Return the metrics of always predicting the largest class of the training set."""
     assert result.baselines is not None  # noqa: S101 - a model has training documents
     return result.baselines.largest_class
 
 
-def _classes_judged(result: EvaluationResult) -> str:
-    return format_quantity(
-        sum(1 for of_class in result.per_class.values() if of_class.support), result.kind
-    )
+def _count_evaluated_classes(result: EvaluationResult) -> str:
+    """Return the number of classes that have documents, in words."""
+    n_classes = sum(1 for metrics in result.per_class.values() if metrics.support)
+    return format_quantity(n_classes, result.kind)
 
 
-def _headline(data: ReportData) -> Markup:
-    """Return the main figures, large."""
+def _format_metrics(data: ReportData) -> Markup:
+    """Return the main metrics as cards with a title, a large value and a note."""
     result = data.evaluation
-    after = data.calibrated
-    before = data.uncalibrated
-    largest = _always(result)
-
-    def of_probabilities(title: str, key: str, beside: str = "") -> tuple[str, str, str]:
-        value, of_scores = (
-            format_number(getattr(each, key, None), decimals=3) for each in (after, before)
-        )
-        return title, value, f"{of_scores} before calibration" if before else beside
-
+    largest = _get_largest_class(result)
     cards = (
-        ("Documents", f"{result.n:,}", f"of {_classes_judged(result)}"),
-        (
-            "Accuracy",
-            format_number(result.accuracy, decimals=3),
-            format_interval(result.intervals.get("accuracy"), ".3f"),
-        ),
-        (
-            "Macro F1",
-            format_number(result.macro_f1, decimals=3),
-            format_interval(result.intervals.get("macro_f1"), ".3f"),
-        ),
+        ("Documents", f"{result.n:,}", f"of {_count_evaluated_classes(result)}"),
+        _make_metric_card(result, "Accuracy", "accuracy", result.accuracy),
+        _make_metric_card(result, "Macro F1", "macro_f1", result.macro_f1),
         (
             "Baseline",
             f"{largest.accuracy:.3f}",
             f"accuracy of always {shorten_middle(largest.label, 30)}",
         ),
-        of_probabilities("Mean probability", "confidence", "of the answers"),
-        of_probabilities("Calibration error", "ece"),
-        of_probabilities("Log loss", "log_loss", "nats"),
-        of_probabilities("Brier score", "brier"),
+        _make_probability_card(data, "Mean probability", "confidence", "of the answers"),
+        _make_probability_card(data, "Calibration error", "ece", ""),
+        _make_probability_card(data, "Log loss", "log_loss", "nats"),
+        _make_probability_card(data, "Brier score", "brier", ""),
     )
     groups = (
         format_html(
             '<div><dt>{}</dt><dd class="value">{}</dd>{}</div>',
-            name,
+            title,
             value,
-            format_html('<dd class="beside data">{}</dd>', beside) if beside else "",
+            format_html('<dd class="beside data">{}</dd>', note) if note else "",
         )
-        for name, value, beside in cards
+        for title, value, note in cards
     )
+    reference = "accuracy"
+    if not result.has_one_label:
+        reference = "share of most probable labels that are right"
     return format_html(
         '<dl class="cards">{}</dl>{}',
         groups,
@@ -390,17 +384,39 @@ def _headline(data: ReportData) -> Markup:
             "Beneath accuracy and macro F1: 95\u00a0% intervals. Calibration error, log loss (in "
             "nats) and Brier score are the better the lower, "
             "and the mean probability the better the nearer to the {}.",
-            "accuracy" if result.has_one_label else "share of most probable labels that are right",
+            reference,
         ),
     )
 
 
-def _confusion(result: EvaluationResult) -> Markup:
-    """Return the most frequent mistakes as a table, and the heat map."""
+def _make_metric_card(
+    result: EvaluationResult, title: str, name: str, value: float | None
+) -> tuple[str, str, str]:
+    """Return title, value and interval of a metric."""
+    interval = format_interval(result.intervals.get(name), ".3f")
+    return title, format_number(value, decimals=3), interval
+
+
+def _make_probability_card(
+    data: ReportData, title: str, name: str, note: str
+) -> tuple[str, str, str]:
+    """Return title, value and note of a metric of probabilities.
+
+    If calibration changes it, the note is the value before calibration.
+    """
+    value = format_number(getattr(data.calibrated, name), decimals=3)
+    if data.uncalibrated:
+        uncalibrated = format_number(getattr(data.uncalibrated, name), decimals=3)
+        note = f"{uncalibrated} before calibration"
+    return title, value, note
+
+
+def _format_confusion(result: EvaluationResult) -> Markup:
+    """Return the most frequent mistakes as a table, and the confusions as a heat map."""
     caption = "Most frequent confusions"
-    mistakes = _wrong_answers(result)
-    shown = sort_by_confusion(select_classes(result.per_class, MAX_HEATMAP_CLASSES), mistakes)
-    heads = {
+    mistakes = _list_wrong_predictions(result)
+    classes = sort_by_confusion(select_classes(result.per_class, MAX_HEATMAP_CLASSES), mistakes)
+    headings = {
         "True class": None,
         "Answer": None,
         "Documents": "number",
@@ -409,30 +425,47 @@ def _confusion(result: EvaluationResult) -> Markup:
     rows = [
         (
             format_class_cell(truth),
-            format_class_cell(answer),
+            format_class_cell(predicted),
             f"{n:,}",
             format_percent(n / result.per_class[truth].support),
         )
-        for truth, answer, n in mistakes[:CONFUSIONS_SHOWN]
+        for truth, predicted, n in mistakes[:MAX_CONFUSIONS]
     ]
+    table = NO_MARKUP
+    if rows:
+        table = make_scrollable(format_html_table(caption, headings, rows), caption)
+    heat_map = draw_confusion_table(classes, result.confusion)
     return format_html(
         '{}{}{}<p class="note hint{}">Scroll the table sideways to see every answer '
         "→</p><figure>{}<figcaption>{}</figcaption></figure>",
-        make_scrollable(format_html_table(caption, heads, rows), caption) if rows else NO_MARKUP,
+        table,
         format_note(
             "Each row is a true class, each column an answer; classes that are confused most come "
             "first. The share of its row makes a cell&#x27;s shade: "
             "blue where right, orange where wrong."
         ),
-        _left_out(result, shown),
-        " many" if len(shown) > WITHOUT_SCROLLING else "",
-        make_scrollable(draw_confusion_table(shown, result.confusion), "Confusion of classes"),
+        _format_omitted_classes(result, classes),
+        " many" if len(classes) > MAX_UNSCROLLED_CLASSES else "",
+        make_scrollable(heat_map, "Confusion of classes"),
         draw_legend(),
     )
 
 
-def _calibration(data: ReportData) -> Markup:
-    """Return reliability diagrams before and after calibration, with their numbers."""
+def _format_calibration(data: ReportData) -> Markup:
+    """Return reliability diagrams before and after calibration, and the risk curve."""
+    uncalibrated_diagram = NO_MARKUP
+    heading = "Probabilities as they are given"
+    missing_note = NO_MARKUP
+    if data.uncalibrated:
+        uncalibrated_diagram = _format_reliability(
+            "Before calibration", "before", data.uncalibrated
+        )
+        heading = "After calibration"
+    else:
+        missing_note = format_note(
+            "These are the probabilities of the bare scores: the model has no calibration, or one "
+            "that changes nothing."
+        )
     return format_html(
         '{}<div class="pair">{}{}</div>{}{}',
         format_note(
@@ -441,90 +474,84 @@ def _calibration(data: ReportData) -> Markup:
             "dashed line probabilities say what happens, below it the model is too sure. Columns: "
             "how many answers each group has."
         ),
-        _diagram("Before calibration", "before", data.uncalibrated)
-        if data.uncalibrated
-        else NO_MARKUP,
-        _diagram(
-            "After calibration" if data.uncalibrated else "Probabilities as they are given",
-            "after",
-            data.calibrated,
-        ),
-        NO_MARKUP
-        if data.uncalibrated
-        else format_note(
-            "These are the probabilities of the bare scores: the model has no calibration, or one "
-            "that changes nothing."
-        ),
-        _risk(data.risk_curve) if data.risk_curve else NO_MARKUP,
+        uncalibrated_diagram,
+        _format_reliability(heading, "after", data.calibrated),
+        missing_note,
+        _format_risk_curve(data.risk_curve) if data.risk_curve else NO_MARKUP,
     )
 
 
-def _risk(points: Sequence[RiskPoint]) -> Markup:
-    """Return how precise the surest answers are, by share answered."""
+def _format_reliability(heading: str, series: str, result: ProbabilityResult) -> Markup:
+    """Return a reliability diagram with its numbers; ``series`` is the CSS class of its colour."""
+    error = f"calibration error {format_number(result.ece, decimals=3)}"
+    label = f"Reliability diagram, {heading.lower()}: {error}; the numbers are in the table below."
+    chart = draw_reliability_diagram(result.bins, series, label)
+    filled_bins = (bin_ for bin_ in result.bins if bin_.documents)
+    axis_title = "probability of the answer →"
+    return _format_figure(heading, error, chart, axis_title, BIN_COLUMNS, filled_bins)
+
+
+def _format_risk_curve(points: Sequence[RiskPoint]) -> Markup:
+    """Return the precision of the most confident predictions, by proportion answered."""
     first = points[0]
     last = points[-1]
-    words = (
+    label = (
         f"Precision goes from {format_percent(first.precision)} of the surest "
         f"{format_percent(first.answered)} to {format_percent(last.precision)} of all answers."
     )
-    chart = draw_risk_curve(points, words)
-    beside = "precision of the answers, with its interval"
-    return _figure(
-        "If only the surest are answered", beside, chart, "share answered →", RISK, points
-    )
+    heading = "If only the surest are answered"
+    subheading = "precision of the answers, with its interval"
+    chart = draw_risk_curve(points, label)
+    return _format_figure(heading, subheading, chart, "share answered →", RISK_COLUMNS, points)
 
 
-def _figure(
+def _format_figure(
     heading: str,
-    beside: str,
+    subheading: str,
     chart: Markup,
-    axis: str,
+    axis_title: str,
     columns: Sequence[Column[Record]],
     records: Iterable[Record],
 ) -> Markup:
-    """Return a chart under its heading, with its numbers as a table to be opened."""
-    heads = dict.fromkeys((column.heading for column in columns), "number") | {
-        INTERVAL: "number wide"
-    }
+    """Return a chart with its heading, and its numbers as a table that can be opened."""
+    css_classes = dict.fromkeys((column.heading for column in columns), "number")
+    css_classes[INTERVAL] = "number wide"
     return format_html(
         "<figure><figcaption><h3>{}</h3><span>{}</span></figcaption>{}<p "
         'class="axis">{}</p><details><summary>Numbers</summary>{}</details></figure>',
         heading,
-        beside,
+        subheading,
         chart,
-        axis,
-        format_html_table(heading, heads, format_cells(columns, records)),
+        axis_title,
+        format_html_table(heading, css_classes, format_cells(columns, records)),
     )
 
 
-def _diagram(heading: str, series: str, result: ProbabilityResult) -> Markup:
-    error = f"calibration error {format_number(result.ece, decimals=3)}"
-    words = f"Reliability diagram, {heading.lower()}: {error}; the numbers are in the table below."
-    chart = draw_reliability_diagram(result.bins, series, words)
-    filled = (part for part in result.bins if part.documents)
-    return _figure(heading, error, chart, "probability of the answer →", BINS, filled)
-
-
-def _classes(result: EvaluationResult) -> Markup:
+def _format_classes(result: EvaluationResult) -> Markup:
     """Return precision, recall and F1 of each class as bars."""
-    shown = select_classes(result.per_class, MAX_HEATMAP_CLASSES)
-    heads = {
+    classes = select_classes(result.per_class, MAX_HEATMAP_CLASSES)
+    headings = {
         result.kind.capitalize(): None,
         "Documents": "number wide",
         "Precision": None,
         "Recall": None,
         "F1": None,
     }
-    rows = (
-        (
-            format_class_cell(label),
-            f"{found.support:,}",
-            _measured("precision", found.answered, found.precision, found.intervals["precision"]),
-            _measured("recall", found.support, found.recall, found.intervals["recall"]),
-            _measured("F1", 1, found.f1, found.f1_interval),
+    rows = []
+    for label, metrics in classes.items():
+        precision_interval = metrics.intervals["precision"]
+        recall_interval = metrics.intervals["recall"]
+        rows.append(
+            (
+                format_class_cell(label),
+                f"{metrics.support:,}",
+                _format_ratio("precision", metrics.precision, precision_interval, metrics.answered),
+                _format_ratio("recall", metrics.recall, recall_interval, metrics.support),
+                _format_ratio("F1", metrics.f1, metrics.f1_interval, n_documents=1),
+            )
         )
-        for label, found in shown.items()
-    )
+    caption = f"Each {result.kind}, with 95\u00a0% intervals"
+    table = format_html_table(caption, headings, rows, bars=True)
     return format_html(
         "{}{}{}",
         format_note(
@@ -534,48 +561,45 @@ def _classes(result: EvaluationResult) -> Markup:
             "intervals.",
             result.kind,
         ),
-        _left_out(result, shown),
-        make_scrollable(
-            format_html_table(
-                f"Each {result.kind}, with 95\u00a0% intervals", heads, rows, bars=True
-            ),
-            f"Each {result.kind}",
-        ),
+        _format_omitted_classes(result, classes),
+        make_scrollable(table, f"Each {result.kind}"),
     )
 
 
-def _measured(name: str, documents: int, value: float, interval: Interval) -> Markup:
-    """Return a share of so many documents, which is not known of none, as number and bar."""
-    numbers = '<div><span class="value">{}</span> <span class="bounds">{}</span></div>{}'
-    if not documents:
-        return format_html(numbers, "–", "", draw_bar(0.0, f"{name} –"))
-    ends = format_interval(interval, ".3f")
-    return format_html(
-        numbers,
-        f"{value:.3f}",
-        ends,
-        draw_bar(value, f"{name} {value:.3f}, 95\u00a0% interval {ends}", interval),
-    )
+def _format_ratio(name: str, value: float, interval: Interval, n_documents: int) -> Markup:
+    """Return a ratio as a number with its interval, and as a bar.
+
+    The ratio is undefined if ``n_documents``, its denominator, is 0.
+    """
+    template = '<div><span class="value">{}</span> <span class="bounds">{}</span></div>{}'
+    if not n_documents:
+        return format_html(template, "–", "", draw_bar(0.0, f"{name} –"))
+    interval_text = format_interval(interval, ".3f")
+    title = f"{name} {value:.3f}, 95\u00a0% interval {interval_text}"
+    return format_html(template, f"{value:.3f}", interval_text, draw_bar(value, title, interval))
 
 
-def _left_out(result: EvaluationResult, shown: Sized) -> Markup:
-    n = sum(1 for of_class in result.per_class.values() if of_class.occurs) - len(shown)
-    if not n:
+def _format_omitted_classes(result: EvaluationResult, shown_classes: Sized) -> Markup:
+    """Return a note on the classes that are not shown, no markup if all are shown."""
+    n_classes = sum(1 for metrics in result.per_class.values() if metrics.occurs)
+    n_shown = len(shown_classes)
+    n_omitted = n_classes - n_shown
+    if not n_omitted:
         return NO_MARKUP
-    are_shown = (
-        f"The {format_quantity(len(shown), result.kind)} with most documents "
-        f"{'is' if len(shown) == 1 else 'are'} shown"
+    shown_text = (
+        f"The {format_quantity(n_shown, result.kind)} with most documents "
+        f"{'is' if n_shown == 1 else 'are'} shown"
     )
     return format_note(
         "{}; {} more {} left out.",
-        are_shown,
-        format_quantity(n, result.kind),
-        "is" if n == 1 else "are",
+        shown_text,
+        format_quantity(n_omitted, result.kind),
+        "is" if n_omitted == 1 else "are",
     )
 
 
-def _mistakes(mistakes: Sequence[QuotedMistake]) -> Markup:
-    """Return the mistakes with the most probable wrong answers, with the words that made them marked."""
+def _format_mistakes(mistakes: Sequence[QuotedMistake]) -> Markup:
+    """Return the most confident mistakes, with the words that caused them marked."""
     if not mistakes:
         return format_note("There is none.")
     return format_html(
@@ -587,86 +611,104 @@ def _mistakes(mistakes: Sequence[QuotedMistake]) -> Markup:
             "before calibration. Point at one for its weight in nats: "
             "1.1 is threefold, 2.3 tenfold."
         ),
-        (format_html("<li>{}</li>", _mistake(quoted)) for quoted in mistakes),
+        (format_html("<li>{}</li>", _format_mistake(mistake)) for mistake in mistakes),
     )
 
 
-def _mistake(quoted: QuotedMistake) -> Markup:
+def _format_mistake(quoted: QuotedMistake) -> Markup:
+    """Return a mistake: classes with probabilities, name, excerpt, and terms for the mistake."""
     mistake = quoted.mistake
-    of_truth = quoted.probability_of_truth
-    terms = (
-        format_html(
-            '<li><span class="data">{}</span> <span>{}</span></li>',
-            shorten_middle(term, LONGEST_TERM),
-            format_nats(weight),
+    truth_probability = "a class that the model does not know"
+    if quoted.probability_of_truth is not None:
+        truth_probability = f"probability {_format_probability(quoted.probability_of_truth)}"
+    excerpt = (_format_excerpt_piece(piece.text, piece.nats) for piece in quoted.excerpt)
+    terms = NO_MARKUP
+    if mistake.terms:
+        items = [
+            format_html(
+                '<li><span class="data">{}</span> <span>{}</span></li>',
+                shorten_middle(term, MAX_TERM_CHARS),
+                format_nats(nats),
+            )
+            for term, nats in mistake.terms
+            if nats >= MIN_TERM_NATS
+        ]
+        terms = format_html(
+            '<p class="terms-head">What tipped it, in nats: </p><ul class="terms">{}</ul>', items
         )
-        for term, weight in mistake.terms
-        if weight >= AUDIBLE
-    )
     return format_html(
         '<article><h3>{}<span class="beside"> ({}) </span>taken for {}<span class="beside"> '
         '(probability {})</span></h3><p class="id data">{}</p>'
         '<blockquote><p dir="auto">{}</p></blockquote>{}</article>',
         format_class_name(mistake.truth),
-        "a class that the model does not know"
-        if of_truth is None
-        else f"probability {_probability(of_truth)}",
+        truth_probability,
         format_class_name(mistake.answer),
-        _probability(mistake.probability),
-        shorten_middle(mistake.id, 160),
-        (_piece(piece.text, piece.nats) for piece in quoted.excerpt),
-        format_html(
-            '<p class="terms-head">What tipped it, in nats: </p><ul class="terms">{}</ul>', terms
-        )
-        if mistake.terms
-        else NO_MARKUP,
+        _format_probability(mistake.probability),
+        shorten_middle(mistake.id, MAX_ID_CHARS),
+        excerpt,
+        terms,
     )
 
 
-def _piece(text: str, weight: float) -> object:
-    return (
-        format_html(
-            '<mark class="{}" title="{} nats">{}</mark>',
-            "for" if weight > 0 else "against",
-            format_nats(weight),
-            text,
-        )
-        if weight
-        else text
+def _format_excerpt_piece(text: str, nats: float) -> object:
+    """Return a piece of a text, marked if it has nats."""
+    if not nats:
+        return text
+    return format_html(
+        '<mark class="{}" title="{} nats">{}</mark>',
+        "for" if nats > 0 else "against",
+        format_nats(nats),
+        text,
     )
 
 
-def _probability(probability: float) -> str:
-    """Return a probability that is not rounded to 0 or 1."""
+def _format_probability(probability: float) -> str:
+    """Return a probability in per cent that is never rounded to 0 or 100."""
     if 0 < probability < 0.0005:
         return "below\u00a00.1\u00a0%"
-    return "above\u00a099.9\u00a0%" if 0.9995 <= probability < 1 else format_percent(probability)
+    if 0.9995 <= probability < 1:
+        return "above\u00a099.9\u00a0%"
+    return format_percent(probability)
 
 
-def _class_terms(found: ClassTerms) -> Markup:
-    most = max(value for _, value in found.terms)
-    rows = (
-        format_html(
-            '<li><span class="data">{0}</span><span class="unseen">{1}</span>{2}</li>',
-            shorten_middle(term, LONGEST_TERM),
-            f"{1000 * value:.2f}",
-            draw_bar(max(value, 0.0) / most if most > 0 else 0.0, f"{1000 * value:.2f}"),
+def _format_terms(top_terms: Iterable[ClassTerms], kind: str) -> Markup:
+    """Return the most informative terms of each class with bars."""
+    cards = (_format_class_terms(terms) for terms in top_terms if terms.terms)
+    note = format_note(TERMS_NOTE, kind)
+    return format_html('{}<div class="cards-of-terms">{}</div>', note, cards)
+
+
+def _format_class_terms(class_terms: ClassTerms) -> Markup:
+    max_value = max(value for _, value in class_terms.terms)
+    items = []
+    for term, value in class_terms.terms:
+        length = max(value, 0.0) / max_value if max_value > 0 else 0.0
+        thousandths = f"{1000 * value:.2f}"
+        items.append(
+            format_html(
+                '<li><span class="data">{0}</span><span class="unseen">{1}</span>{2}</li>',
+                shorten_middle(term, MAX_TERM_CHARS),
+                thousandths,
+                draw_bar(length, thousandths),
+            )
         )
-        for term, value in found.terms
-    )
-    return format_html("<div><h3>{}</h3><ol>{}</ol></div>", format_class_cell(found.label), rows)
+    heading = format_class_cell(class_terms.label)
+    return format_html("<div><h3>{}</h3><ol>{}</ol></div>", heading, items)
 
 
-def _learning(curve: LearningCurve) -> Markup:
-    """Return what more documents would bring, and the learning curve."""
+def _format_learning_curve(curve: LearningCurve) -> Markup:
+    """Return the forecast of accuracy with more documents, and the learning curve."""
     first = curve.points[0]
     last = curve.points[-1]
     forecast = curve.forecast.accuracy
-    words = (
+    label = (
         f"Learning curve: accuracy goes from {format_percent(first.accuracy)} with "
         f"{format_quantity(first.documents, 'document')} to "
         f"{format_percent(last.accuracy)} with {last.documents:,}."
     )
+    ring_note = ""
+    if forecast.value is not None:
+        ring_note = " The ring is a forecast, with its interval."
     return format_html(
         '<p>{}</p>{}<figure>{}<p class="axis">documents trained on →</p><figcaption><span '
         'class="key first">accuracy</span><span class="key second">macro F1'
@@ -679,7 +721,19 @@ def _learning(curve: LearningCurve) -> Markup:
             "band.{} Where the model is far better on the documents that it was trained on, it "
             "overfits.",
             format_quantity(curve.runs, "run"),
-            "" if forecast.value is None else " The ring is a forecast, with its interval.",
+            ring_note,
         ),
-        draw_learning_curve(curve.points, words, forecast),
+        draw_learning_curve(curve.points, label, forecast),
     )
+
+
+def _format_provenance(data: ReportData) -> Markup:
+    """Return the settings and files that the page was made from, by heading."""
+    groups = []
+    for heading, rows in data.provenance:
+        items = [
+            format_html('<div><dt>{}</dt><dd class="data">{}</dd></div>', name, value)
+            for name, value in rows
+        ]
+        groups.append(format_html('<h3>{}</h3><dl class="settings">{}</dl>', heading, items))
+    return join_markup(groups)
