@@ -1,1 +1,1 @@
-"""Look into a model: sizes and terms, documents drawn from it; and check an installation."""
+"""Inspect models, corpora and the installation, and draw documents from a model."""

@@ -222,7 +222,7 @@ def _check_class_sizes(class_sizes: Counter[str]) -> Iterator[Finding]:
 def _check_repeated_texts(last_rows: Ints, names: Names) -> Iterator[Finding]:
     """Yield a warning if many documents have the text of another document.
 
-    ``last_rows`` has the last row with the same text for each row, as `last_equal` returns it.
+    ``last_rows`` has the last row with the same text for each row, as `find_last_equal` returns it.
     """
     repeated_rows = np.flatnonzero(last_rows != np.arange(last_rows.size))
     if repeated_rows.size > MAX_REPEATED_PROPORTION * last_rows.size:
@@ -266,7 +266,8 @@ def _describe_sizes(corpus: CorpusOverview, n_replaced: int) -> Iterator[Finding
         yield Finding("documents", WARNING, detail, "see --text-column and --document")
     if corpus.unreadable:
         name, error = corpus.first_unreadable[0]
-        detail = f"could not be read: {format_quantity(corpus.unreadable, 'document')}; first {name}: {error}"
+        n_documents = format_quantity(corpus.unreadable, "document")
+        detail = f"could not be read: {n_documents}; first {name}: {error}"
         fix = "mend or remove them; train leaves them out"
         yield Finding("documents", WARNING, detail, fix)
 

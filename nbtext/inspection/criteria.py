@@ -93,9 +93,10 @@ def compute_criteria(model: Classifier) -> Criteria:
     fits = compute_component_fits(model)
     impossible = [fit.component for fit in fits if not np.isfinite(fit.fit.log_likelihood)]
     if impossible:
+        impossible_parts = join_names(impossible, 3)
         raise UsageError(
-            f"AIC and BIC are not defined for {join_names(impossible, 3)}: in a class all documents "
-            "have the same number"
+            f"AIC and BIC are not defined for {impossible_parts}: in a class all "
+            "documents have the same number"
         )
 
     prior_kind = settings.class_prior

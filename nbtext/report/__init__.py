@@ -1,1 +1,1 @@
-"""Results for people and for machines: records, tables, text that is safe to look at."""
+"""Write results: as records for programs, as tables for people, and as HTML pages."""

@@ -119,9 +119,8 @@ def _describe_differences(result: ComparisonResult) -> list[str]:
         if len(similar_metrics) > 1:
             titles = f"{', '.join(similar_metrics[:-1])} and {titles}"
         sentences.append(f"Beyond chance they do not differ in {titles}.")
-    sentences.append(
-        f"B answers otherwise than A for {result.changed:,} of {format_quantity(result.n, 'document')}."
-    )
+    n_documents = format_quantity(result.n, "document")
+    sentences.append(f"B answers otherwise than A for {result.changed:,} of {n_documents}.")
     return sentences
 
 
@@ -189,6 +188,7 @@ def _print_trials(result: Mapping[str, Any]) -> None:
 def _summarize_trials(result: Mapping[str, Any]) -> dict[str, str | None]:
     """Return names and values of the search: method, sizes, model, and corrected estimate."""
     metric = result["for"]
+    n_folds = format_quantity(result["folds"], "fold")
     model = "none: the search was interrupted"
     if result["model"]:
         model = f"{result['model']}, trained on all documents with the setting marked *"
@@ -202,8 +202,7 @@ def _summarize_trials(result: Mapping[str, Any]) -> dict[str, str | None]:
             f"no: the {metric} of the setting marked * is optimistic, since it was chosen by it"
         )
     return {
-        "by": f"cross-validation, {format_quantity(result['folds'], 'fold')}, seed {result['seed']}, for "
-        f"{metric}",
+        "by": f"cross-validation, {n_folds}, seed {result['seed']}, for {metric}",
         "documents": f"{result['documents']:,}",
         "settings": f"{len(result['settings']):,} of {result['settings_in_all']:,} tried",
         "model": model,

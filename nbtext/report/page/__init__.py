@@ -1,1 +1,1 @@
-"""A report as one page of HTML that needs nothing else: no script, no font, no picture from elsewhere."""
+"""Reports as HTML pages that need no other files: no scripts, fonts or pictures."""
