@@ -360,7 +360,7 @@ class ScoredTexts(NamedTuple):
     @property
     def log_posterior(self) -> Floats:
         """Return log p(C_k | d), in nats, shape (n_docs, n_classes)."""
-        return self.posterior.logs
+        return self.posterior.log_p
 
 
 @dataclass(frozen=True, eq=False)

@@ -131,7 +131,7 @@ class ScoredBlock(NamedTuple):
     @property
     def log_posterior(self) -> Floats:
         """Return log p(C_k | d), in nats, shape (n_docs, n_classes)."""
-        return self.posterior.logs
+        return self.posterior.log_p
 
     def take(self, rows: Ints) -> ScoredBlock:
         """Return a copy with the documents in ``rows``."""
@@ -225,10 +225,10 @@ def iter_scored_rows(
     # Ranking all classes takes long, so no document is ranked unless it is needed.
     needs_ranking = top_k > 0 or is_member is not None
     ranked_posterior = block.posterior if needs_ranking else block.posterior[:0]
-    orders = np.argsort(-ranked_posterior.logs, axis=1, kind="stable")
+    orders = np.argsort(-ranked_posterior.log_p, axis=1, kind="stable")
     class_columns = _ClassColumns(
         model.classes,
-        np.exp(ranked_posterior.logs),
+        np.exp(ranked_posterior.log_p),
         block.scores,
         ranked_posterior.compute_log_odds(),
     )

@@ -45,7 +45,7 @@ def require_sound(path: str) -> None:
     np.testing.assert_allclose(total[~impossible], 1, atol=1e-6)
     scores, posterior, *_ = fitted.score_counts(fitted.counts.sample.documents.matrix)
     assert np.all(scores < np.inf)
-    shares = np.exp(posterior.logs[scores.max(axis=1) > -np.inf])
+    shares = np.exp(posterior.log_p[scores.max(axis=1) > -np.inf])
     assert np.all((shares >= 0) & (shares <= 1 + 1e-6))
     if fitted.posterior_type.is_exclusive:
         np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-6)

@@ -399,8 +399,8 @@ def test_cross_validation_is_training_apart(options: Options, calibration: str) 
     apart = fitted([CORPUS[row] for row in np.flatnonzero(~test)], options, calibration=calibration)
     wanted = apart.predict_log_proba([CORPUS[row][1] for row in np.flatnonzero(test)])
     exactness = 1e-8 if is_additive(options) else 1e-2
-    np.testing.assert_allclose(block.posterior.logs, wanted, rtol=exactness, atol=exactness)
-    assert block.posterior.logs.argmax(axis=1).tolist() == wanted.argmax(axis=1).tolist()
+    np.testing.assert_allclose(block.posterior.log_p, wanted, rtol=exactness, atol=exactness)
+    assert block.posterior.log_p.argmax(axis=1).tolist() == wanted.argmax(axis=1).tolist()
 
 
 @pytest.fixture(scope="module", params=list(CLASSIFIERS))

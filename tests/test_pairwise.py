@@ -300,7 +300,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run commands in a folder of their own, with warnings as errors; let repetitions be few, and few documents be enough."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "warnoptions", ["error"])
-    monkeypatch.setattr(typicality, "FEWEST", 8)
+    monkeypatch.setattr(typicality, "MIN_BAND_DOCUMENTS", 8)
     monkeypatch.setattr(class_proportions, "MIN_MEAN_CLASS_DOCUMENTS", 5)
     monkeypatch.setattr(label_errors, "FALLBACK_FOLDS", 3)
 

@@ -51,14 +51,14 @@ class Case(NamedTuple):
 
     @property
     def truth(self) -> DocumentLabels:
-        n_labels = self.posterior.logs.shape[1] + 1
+        n_labels = self.posterior.log_p.shape[1] + 1
         if self.posterior.is_exclusive:
             return single([label for (label,) in self.sets], n_labels)
         return DocumentLabels.from_sets(self.sets, n_labels)
 
     def documents(self) -> list[tuple[list[float], tuple[int, ...]]]:
         """Log probabilities and true labels of each document."""
-        return list(zip(self.posterior.logs.tolist(), self.sets, strict=True))
+        return list(zip(self.posterior.log_p.tolist(), self.sets, strict=True))
 
 
 def drawn(
@@ -184,10 +184,10 @@ def test_log_odds_are_log_p_less_log_of_what_remains(kind: type[Posterior], seed
     )
     assert posterior.compute_log_complement() == pytest.approx(wanted, rel=1e-9, abs=1e-9)
     assert posterior.compute_log_odds() == pytest.approx(
-        posterior.logs - wanted, rel=1e-9, abs=1e-9
+        posterior.log_p - wanted, rel=1e-9, abs=1e-9
     )
     assert expit(posterior.compute_log_odds()) == pytest.approx(
-        np.exp(posterior.logs), rel=1e-9, abs=1e-300
+        np.exp(posterior.log_p), rel=1e-9, abs=1e-300
     )
 
 
@@ -234,9 +234,9 @@ def test_brier_scores_are_sums_over_all_labels_also_unknown_ones(
 def test_mean_losses_and_brier_scores_are_scikit_learns(kind: type[Posterior], seed: int) -> None:
     posterior, _ = case = drawn(kind, seed)
     assume(
-        min(posterior.logs.min(), posterior.compute_log_complement().min()) > -15
+        min(posterior.log_p.min(), posterior.compute_log_complement().min()) > -15
     )  # scikit-learn knows no p below 2e-16
-    p = np.exp(posterior.logs)
+    p = np.exp(posterior.log_p)
     n_labels = p.shape[1]
     mean_loss = posterior.compute_log_losses(case.truth).mean()
     mean_brier = posterior.compute_brier_scores(case.truth).mean()
@@ -380,7 +380,7 @@ def test_the_scores_of_a_prior_are_those_of_a_constant_posterior(
     kind: type[Posterior], *, unknown: bool, seed: int
 ) -> None:
     case = drawn(kind, seed, unknown=unknown)
-    prior = np.exp(case.posterior.logs[0])
+    prior = np.exp(case.posterior.log_p[0])
     constant = kind(np.tile(np.log(prior), (len(case.sets), 1)))
     wanted = (
         constant.compute_log_losses(case.truth).mean(),
@@ -433,7 +433,7 @@ def test_one_label_or_none_is_one_of_two_classes(odds: list[float], seed: int) -
     scores = np.array(odds)
     is_true = np.random.default_rng(seed).random(scores.size) < 0.5
     two = ClassPosterior(normalize_log_joint(np.stack((scores, np.zeros(scores.size)), axis=1)))
-    one = LabelPosterior(two.logs[:, :1])
+    one = LabelPosterior(two.log_p[:, :1])
     of_two = single(np.where(is_true, 0, 1).tolist(), 2)
     of_one = DocumentLabels.from_mask(is_true[:, np.newaxis])
     # 1 − p has few digits where p is nearly 1.

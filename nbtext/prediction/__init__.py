@@ -1,1 +1,1 @@
-"""Predictions: the labels of documents, their probabilities, and the rules that choose among them."""
+"""Predictions: labels of documents, their probabilities, and the rules that select labels."""

@@ -1,13 +1,16 @@
-"""Calibration: from scores to probabilities that agree with how often answers are right.
+"""Calibration: from scores to probabilities that agree with how often predictions are right.
 
-Naive Bayes counts every term as independent evidence. Terms of one document are not independent, so its posterior is too extreme, the more so
-the longer the document. Calibration divides the scores by a temperature T before they become a posterior. The parameters make documents that
-the model has not seen most probable in their own class. A document without known tokens has T = 1 whatever they are, so it has no part in their fit.
-A normal prior stands in for documents where there are few, or where none was answered wrong. It is around T = n^`COUNT_TEMPERATURE_EXPONENT` for a model that counts every
-token as evidence, and around T = 1 for others.
+Naive Bayes counts every term as independent evidence. The terms of a document are dependent, so its
+posterior is too extreme, and more so in longer documents. Calibration divides the scores by a
+temperature T before they become a posterior. The fit makes held-out documents most probable in
+their own class. Documents without known tokens always have T = 1, so the fit ignores them.
 
-Sources: C. Guo et al., On calibration of modern neural networks (2017), for the temperature; P. Bennett, Assessing the calibration of
-naive Bayes' posterior estimates (2000), for the part of the length.
+A normal prior keeps the temperature finite if there are few documents or no mistakes. Its centre is
+T = n^`COUNT_TEMPERATURE_EXPONENT` for models that count every token as evidence, and T = 1 for
+others.
+
+Sources: C. Guo et al., On calibration of modern neural networks (2017), for the temperature;
+P. Bennett, Assessing the calibration of naive Bayes' posterior estimates (2000), for the length.
 """
 
 from __future__ import annotations
@@ -26,85 +29,98 @@ if TYPE_CHECKING:
     from nbtext.type_names import AnyInts, Floats, Ints, Mask
 
     Loss = Callable[[Floats], tuple[float, Floats, Floats]]
+    """A function of the parameters: its value, its gradient, and its curvature."""
 
 COUNT_TEMPERATURE_EXPONENT = 0.5
-"""Exponent of the usual temperature of multinomial and Bernoulli naive Bayes: of documents of 9, 11, 18 and 77 tokens (bank questions, text messages,
-tweets, news) T is 1.8, 2.8, 4.6 and 11 where 3,000 are known."""
+"""Exponent of the usual temperature n^0.5 of multinomial and Bernoulli naive Bayes."""
 
 MAX_NEWTON_STEPS = 50
-"""Newton steps; six are usual. Of few documents a fit may end here: with more steps models would not be the same bytes."""
+"""Six steps are usual. With few documents a fit may end here before it converges."""
 
 MIN_GAIN_NATS = 1e-6
-"""Nats over all documents, twice the gain of a Newton step that is not worth taking."""
+"""Twice the gain, over all documents, below which a fit stops."""
 
 MAX_ABS_LOG = 30.0
-"""Bound of log T and of its change in one step, up or down."""
+"""Bound of |log T|, and of its change in one step."""
 
 MAX_ABS_EXPONENT = 15.0
-"""Of T = a·n^b, up or down: if all documents have about the same length, the data do not bound b."""
+"""Bound of |b| in T = a·n^b: documents of about the same length do not determine b."""
 
 LOG_ZERO_SCORE = -1e200
-"""In place of log 0 in a fit, where 0 · ∞ would be no number."""
+"""Replaces log 0 in a fit, because 0 · ∞ is nan."""
 
 MAX_KNOWN_TOKENS = 2.0**53
-"""Documents have fewer known tokens."""
+"""Upper bound of the known tokens of a document."""
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """log p(C_k | d) = log softmax_k(s_k / T), T = scale · n^exponent for a document of n known tokens."""
+    """Temperature T = scale · n^exponent for documents of n known tokens.
+
+    log p(C_k | d) = log softmax_k(s_k / T) for scores s.
+    """
 
     scale: float = 1.0
     exponent: float = 0.0
 
     @property
     def label_competition(self) -> dict[str, float] | None:
-        """What the model file says of how labels compete; None for classes."""
+        """Settings of the model file for how labels compete; None for single-label models."""
         return None
 
     def to_arrays(self) -> dict[str, Floats]:
-        """Return the arrays of labels that the model file keeps, by name."""
+        """Return the arrays of labels that the model file stores, by name."""
         return {}
 
     def compute_temperatures(self, lengths: Ints) -> Floats:
-        """Return T of documents of these lengths, shape (n_docs,), with log T within ±`MAX_ABS_LOG` as in the fit.
+        """Return T of documents of these lengths, shape (n_docs,).
 
-        T is 1 for a document without known tokens, whose posterior is the prior.
+        As in the fit, log T is clipped to ±`MAX_ABS_LOG`. T is 1 for a document without known
+        tokens, so its posterior is the prior.
         """
         with np.errstate(over="ignore"):
-            temperature = self.scale * np.maximum(lengths, 1.0) ** self.exponent
-        return np.where(
-            lengths > 0, np.clip(temperature, np.exp(-MAX_ABS_LOG), np.exp(MAX_ABS_LOG)), 1.0
-        )
+            temperatures = self.scale * np.maximum(lengths, 1.0) ** self.exponent
+        clipped = np.clip(temperatures, np.exp(-MAX_ABS_LOG), np.exp(MAX_ABS_LOG))
+        return np.where(lengths > 0, clipped, 1.0)
 
     def get_common_temperature(self, lengths: Ints) -> float | None:
-        """Return T of all classes of the first document, None where each label has its own."""
+        """Return T of all classes for the first document; None if each label has its own T."""
         return float(self.compute_temperatures(lengths)[0])
 
     @property
     def is_valid(self) -> bool:
-        """True if a fit can end here: at some length log T is within ±`MAX_ABS_LOG`, up to the digits that are not kept."""
-        ends = np.log(self.scale) + self.exponent * np.array((0.0, np.log(MAX_KNOWN_TOKENS)))
-        within = (
-            ends.min() < MAX_ABS_LOG + MIN_GAIN_NATS and ends.max() > -MAX_ABS_LOG - MIN_GAIN_NATS
+        """True if a fit can return these parameters, up to rounding.
+
+        At one length or more, log T must be within ±`MAX_ABS_LOG`.
+        """
+        log_lengths = np.array((0.0, np.log(MAX_KNOWN_TOKENS)))
+        ends = np.log(self.scale) + self.exponent * log_lengths
+        is_within = ends.min() < MAX_ABS_LOG + MIN_GAIN_NATS and (
+            ends.max() > -MAX_ABS_LOG - MIN_GAIN_NATS
         )
-        return bool(within and abs(self.exponent) <= MAX_ABS_EXPONENT)
+        return bool(is_within and abs(self.exponent) <= MAX_ABS_EXPONENT)
 
     def compute_log_posterior(self, scores: Floats, lengths: Ints) -> Floats:
-        """Return log p(C_k | d) from scores, both of shape (n_docs, n_classes), in nats, and known tokens, shape (n_docs,)."""
+        """Return log p(C_k | d), shape (n_docs, n_classes), in nats.
+
+        ``scores`` have the same shape. ``lengths`` are known tokens, shape (n_docs,).
+        """
         scaled = scores / self.compute_temperatures(lengths)[:, np.newaxis]
         return normalize_log_joint(scaled, scaled)
 
     def compute_held_out_log_posterior(
         self, scores: Floats, truth: DocumentLabels, lengths: Ints, weights: Floats
     ) -> Floats:
-        """Return log p(C_k | d) of the documents that this was fitted to: two numbers are learnt from all of them, so nothing of one."""
+        """Return log p(C_k | d) of the documents that this calibration was fitted to.
+
+        It has only two parameters, so one document hardly influences its own posterior.
+        """
         del truth, weights
         return self.compute_log_posterior(scores, lengths)
 
 
 LABEL_ARRAYS = ("label_slopes", "label_offsets", "label_priors")
-"""In the model file."""
+"""Names in the model file."""
 
 UNCALIBRATED = Calibration()
 """The posterior of the textbook: T = 1."""
@@ -117,49 +133,61 @@ def fit_length_temperature(
     weights: Floats | None = None,
     prior_exponent: float = 0.0,
 ) -> Calibration:
-    """Fit T = a·n^b to scores, shape (n_docs, n_classes), in nats, and true classes, shape (n_docs,).
+    """Fit T = a·n^b to the scores of held-out documents.
 
-    ``lengths`` n are known tokens, and ``weights`` multiply the loss of each document, both of shape (n_docs,); None for weights of 1. The prior is around
-    n^``usual``: log T at the middle length and b are normal with standard deviation 1.
+    ``scores`` are in nats, shape (n_docs, n_classes). ``truth`` are class indices and ``lengths``
+    known tokens n, both of shape (n_docs,). ``weights`` multiply the loss of each document, shape
+    (n_docs,); without them each weight is 1.
+
+    The prior is centred at T = n^``prior_exponent``: log T at the mean log length and b are normal
+    with standard deviation 1.
     """
     log_lengths = np.log(np.maximum(lengths, 1))
-    counted = (lengths > 0) * (1.0 if weights is None else weights)
-    centre = np.average(log_lengths, weights=counted) if counted.any() else 0.0
-    log_middle, exponent = _fitted(
-        scores,
-        truth,
-        lengths,
-        log_lengths - centre,
-        weights,
-        np.array([[-prior_exponent * centre, -prior_exponent]]),
+    document_weights = (lengths > 0) * (1.0 if weights is None else weights)
+    mean_log_length = 0.0
+    if document_weights.any():
+        mean_log_length = np.average(log_lengths, weights=document_weights)
+    prior_centre = np.array([[-prior_exponent * mean_log_length, -prior_exponent]])
+    log_temperature, exponent = _fit_log_temperature(
+        scores, truth, lengths, log_lengths - mean_log_length, weights, prior_centre
     )
-    return Calibration(
-        float(f"{np.exp(log_middle - exponent * centre):.9g}"), float(f"{exponent:.9g}")
-    )
+    scale = np.exp(log_temperature - exponent * mean_log_length)
+    return Calibration(float(f"{scale:.9g}"), float(f"{exponent:.9g}"))
 
 
-def _fitted(
+def _fit_log_temperature(
     scores: Floats,
     truth: AnyInts,
     lengths: Ints,
     x: Floats,
     weights: Floats | None,
-    centre: Floats,
+    prior_centre: Floats,
 ) -> tuple[float, float]:
-    """Return t and b of log T = t + b·x, within their bounds; x and the known tokens have shape (n_docs,). ``centre`` is that of the prior of −t and −b."""
-    here = lengths > 0
-    weights = np.ones(np.count_nonzero(here)) if weights is None else weights[here]
-    x = x[here]
-    loss = make_temperature_loss(scores[here, np.newaxis], truth[here], x, weights, centre)
-    found = minimize_by_newton(
-        loss,
-        centre[0],
-        MIN_GAIN_NATS,
-        lambda step: np.abs(step[0] + step[1] * x).max(),
-        MAX_NEWTON_STEPS,
+    """Return t and b of log T = t + b·x, clipped to their bounds.
+
+    ``lengths`` and ``x`` have shape (n_docs,). ``prior_centre`` is the prior mean of (−t, −b),
+    shape (1, 2).
+    """
+    is_used = lengths > 0
+    if weights is None:
+        weights = np.ones(len(scores))
+    weights = weights[is_used]
+    x = x[is_used]
+    loss = make_temperature_loss(
+        scores[is_used, np.newaxis], truth[is_used], x, weights, prior_centre
     )
-    t, b = (0.0 - found).tolist()  # no −0
-    return max(-MAX_ABS_LOG, min(t, MAX_ABS_LOG)), max(-MAX_ABS_EXPONENT, min(b, MAX_ABS_EXPONENT))
+
+    def measure_step(step: Floats) -> float:
+        return np.abs(step[0] + step[1] * x).max()
+
+    minimum = minimize_by_newton(
+        loss, prior_centre[0], MIN_GAIN_NATS, measure_step, MAX_NEWTON_STEPS
+    )
+    t, b = (0.0 - minimum).tolist()  # no −0
+    return (
+        max(-MAX_ABS_LOG, min(t, MAX_ABS_LOG)),
+        max(-MAX_ABS_EXPONENT, min(b, MAX_ABS_EXPONENT)),
+    )
 
 
 def minimize_by_newton(
@@ -169,78 +197,89 @@ def minimize_by_newton(
     step_length: Callable[[Floats], float],
     max_steps: int = 1000,
 ) -> Floats:
-    """Return where a loss is least, given the function of its value, its gradient and the positive part of its second derivative.
+    """Return the parameters that minimize a loss, by Newton's method with step halving.
 
-    The steps are Newton's, at most `MAX_ABS_LOG` long, halved until the loss falls; the last one's gain would be below half of ``least_gain``. Source:
-    S. Boyd, L. Vandenberghe, Convex optimization (2004), section 9.5.
+    ``loss`` returns its value, its gradient and the positive part of its second derivative. Steps
+    are at most `MAX_ABS_LOG` long, as measured by ``step_length``, and halved until the loss falls.
+    The iteration stops if a step would gain less than half of ``min_gain``.
+
+    Source: S. Boyd, L. Vandenberghe, Convex optimization (2004), section 9.5.
     """
-    parameters, (value, gradient, curvature) = start, loss(start)
+    parameters = start
+    value, gradient, curvature = loss(start)
     for _ in range(max_steps):
         step: Floats = np.linalg.solve(curvature, gradient).astype(np.float64, copy=False)
         if step @ gradient < min_gain:
             break
         step *= min(1.0, MAX_ABS_LOG / float(step_length(step)))
-        while (new := loss(parameters - step))[0] > value:
+        while (evaluation := loss(parameters - step))[0] > value:
             step /= 2
-        parameters, (value, gradient, curvature) = parameters - step, new
+        parameters = parameters - step
+        value, gradient, curvature = evaluation
     return parameters
 
 
 def make_temperature_loss(
-    scores: Floats, truth: AnyInts, x: Floats, weights: Floats, centre: Floats
+    scores: Floats, truth: AnyInts, x: Floats, weights: Floats, prior_centre: Floats
 ) -> Loss:
-    """Return Σ_d −w_d log softmax(Σ_m u_m s_m)_truth + |θ − centre|²/2 as a function of θ, flat (t_m, b_m) with log u_m = t_m + b_m·x; scores are overwritten.
+    """Return the loss of dividing scores by temperatures, as a function of their parameters.
 
-    The last term is a standard normal prior, for corpora of few documents. Scores s_m of models have the shape (n_docs, n_models, n_classes), x and
-    ``weights`` (n_docs,), ``centre`` (n_models, 2). The function returns the gradient too, from ∂loss/∂log u_m = u_m (E[s_m] − s_m,truth), and
-    the positive part of the second derivatives, from u_m u_n Cov[s_m, s_n], both under the posterior.
+    The loss is Σ_d −w_d log softmax(Σ_m u_m s_m)_truth + |θ − centre|²/2. The parameters θ are
+    flat: (t_m, b_m) for each model m, with log u_m = t_m + b_m·x. The last term is a standard
+    normal prior, which matters if there are few documents.
+
+    The gradient follows from ∂loss/∂log u_m = u_m (E[s_m] − s_m,truth). The positive part of the
+    second derivative follows from u_m u_n Cov[s_m, s_n]. Both are under the posterior.
+
+    ``scores`` s_m are in nats, shape (n_docs, n_models, n_classes), and are overwritten. ``truth``
+    are class indices, ``x`` centred log lengths and ``weights`` w of documents, all of shape
+    (n_docs,). ``prior_centre`` has the shape (n_models, 2).
     """
     scores -= scores.max(axis=2, keepdims=True)
     np.maximum(scores, LOG_ZERO_SCORE, out=scores)
     design = np.stack((np.ones_like(x), x), axis=1)
     rows = np.arange(truth.size)
+    # These are reused, because to allocate them takes as long as to fill them.
     posterior = np.empty_like(scores[:, 0])
-    expected = np.empty_like(scores)  # kept: to make them anew takes as long as to fill them
+    weighted_scores = np.empty_like(scores)
 
-    def loss(flat: Floats) -> tuple[float, Floats, Floats]:
-        parameters = flat.reshape(centre.shape)
+    def compute_loss(flat: Floats) -> tuple[float, Floats, Floats]:
+        parameters = flat.reshape(prior_centre.shape)
         factors = np.exp(np.clip(design @ parameters.T, -MAX_ABS_LOG, MAX_ABS_LOG))
         pooled = np.einsum("dm,dmk->dk", factors, scores, out=posterior)
         pooled -= pooled.max(axis=1, keepdims=True)
-        of_truth = pooled[rows, truth]
+        true_scores = pooled[rows, truth]
         np.exp(pooled, out=posterior)
-        total = posterior.sum(axis=1)
-        np.divide(posterior, total[:, np.newaxis], out=posterior)
-        distance = (parameters - centre).ravel()
-        value = float((weights * (np.log(total) - of_truth)).sum() + distance @ distance / 2)
-        np.multiply(posterior[:, np.newaxis], scores, out=expected)
-        mean = expected.sum(axis=2)
+        totals = posterior.sum(axis=1)
+        np.divide(posterior, totals[:, np.newaxis], out=posterior)
+        distance = (parameters - prior_centre).ravel()
+        value = float((weights * (np.log(totals) - true_scores)).sum() + distance @ distance / 2)
+        np.multiply(posterior[:, np.newaxis], scores, out=weighted_scores)
+        mean = weighted_scores.sum(axis=2)
         covariance = (
-            np.einsum("dmk,dnk->dmn", expected, scores)
+            np.einsum("dmk,dnk->dmn", weighted_scores, scores)
             - mean[:, :, np.newaxis] * mean[:, np.newaxis]
         )
         slopes = factors[:, :, np.newaxis] * design[:, np.newaxis]
-        gradient = (
-            np.einsum("d,dm,dmi->mi", weights, mean - scores[rows, :, truth], slopes).ravel()
-            + distance
-        )
+        excess = mean - scores[rows, :, truth]
+        gradient = np.einsum("d,dm,dmi->mi", weights, excess, slopes).ravel() + distance
         curvature = np.einsum(
             "dmn,dmi,dnj->minj", weights[:, np.newaxis, np.newaxis] * covariance, slopes, slopes
         )
         return value, gradient, curvature.reshape(flat.size, flat.size) + np.eye(flat.size)
 
-    return loss
+    return compute_loss
 
 
 class HeldOutScores(NamedTuple):
-    """Scores of documents by models that were estimated without them."""
+    """Scores of documents by models that were trained without them."""
 
     scores: Floats
     """Shape (n_docs, n_classes), in nats."""
     lengths: Ints
-    """Tokens of terms that count, shape (n_docs,)."""
+    """Tokens of known terms, shape (n_docs,)."""
     unknown_lengths: Ints
-    """Other tokens, shape (n_docs,)."""
+    """Tokens of unknown terms, shape (n_docs,)."""
     truth: DocumentLabels
     weights: Floats
     """The weights of the documents, shape (n_docs,); 1 if they have none."""
@@ -258,49 +297,55 @@ class HeldOutScores(NamedTuple):
 
     @property
     def has_known_labels(self) -> Mask:
-        """Which documents have labels that the models know, shape (n_docs,): not those whose label went with its only document."""
+        """Mask of the documents all of whose labels the models contain, shape (n_docs,).
+
+        A held-out document that is the only one with its label has an unknown label.
+        """
         documents, labels = self.truth.to_pairs()
-        is_known = np.ones(len(self.scores), np.bool_)
-        is_known[documents[~np.greater(self.scores[documents, labels], -np.inf)]] = False
-        return is_known
+        is_unknown = ~np.greater(self.scores[documents, labels], -np.inf)
+        mask = np.ones(len(self.scores), np.bool_)
+        mask[documents[is_unknown]] = False
+        return mask
 
     def take_known_classes(self) -> HeldOutScores:
-        """Return the documents of known classes."""
+        """Return the documents whose labels the models contain."""
         return HeldOutScores._make(column[self.has_known_labels] for column in self)
 
 
-def compute_calibrated_log_loss(unseen: HeldOutScores, prior_exponent: float = 0.0) -> float:
-    """Return the mean of −log p(truth | d), in nats, of the documents whose class the model knows, calibrated by length on the same documents.
+def compute_calibrated_log_loss(held_out: HeldOutScores, prior_exponent: float = 0.0) -> float:
+    """Return the mean of −log p(truth | d), in nats, after calibration by length.
 
-    It does not follow ``--calibration``, which is to change probabilities and no answers. ``usual`` as in `by_length`.
+    The calibration is fitted to the same documents, those whose class the model contains. It does
+    not depend on ``--calibration``, which must not change predictions. See
+    `fit_length_temperature` for ``prior_exponent``.
     """
-    scores, lengths, _, labels, of_known = unseen.take_known_classes()
+    scores, lengths, _, labels, known_weights = held_out.take_known_classes()
     truth = labels.indices
-    weights = None if np.all(unseen.weights == 1) else of_known
-    posterior = fit_length_temperature(
-        scores, truth, lengths, weights, prior_exponent
-    ).compute_log_posterior(scores, lengths)
-    return -float(np.average(posterior[np.arange(len(truth)), truth], weights=weights))
+    weights = None if np.all(held_out.weights == 1) else known_weights
+    calibration = fit_length_temperature(scores, truth, lengths, weights, prior_exponent)
+    log_posterior = calibration.compute_log_posterior(scores, lengths)
+    true_log_p = log_posterior[np.arange(len(truth)), truth]
+    return -float(np.average(true_log_p, weights=weights))
 
 
 class HeldOutPosteriors(NamedTuple):
-    """Posteriors of sampled documents under models that were trained without them, and the true labels."""
+    """Posteriors of sampled documents by models that were trained without them."""
 
     posterior: Posterior
-    """Calibrated; −inf for the label of an only document, which the others do not know."""
+    """Calibrated; −inf for the label of a document that is the only one with it."""
     truth: DocumentLabels
     weights: Floats
     """The weights of the documents, shape (n_docs,); 1 if they have none."""
 
     @property
     def log_posterior(self) -> Floats:
-        """Return log p(label k | d), in nats, shape (n_docs, n_labels)."""
-        return self.posterior.logs
+        """log p(label k | d), in nats, shape (n_docs, n_labels)."""
+        return self.posterior.log_p
 
     @classmethod
     def from_posterior(
         cls, posterior: Posterior, truth: DocumentLabels, weights: Floats
     ) -> HeldOutPosteriors:
-        """Return the documents for which any label is possible."""
-        possible = ~np.isnan(posterior.logs[:, 0])
-        return cls(posterior[possible], truth[possible], weights[possible])
+        """Return the documents for which at least one label is possible."""
+        is_possible = ~np.isnan(posterior.log_p[:, 0])
+        return cls(posterior[is_possible], truth[is_possible], weights[is_possible])

@@ -1,4 +1,7 @@
-"""Several labels in one value: a list in brackets, as JSON and Python write it, or a mark for each label, 1 where a document has it."""
+"""Several labels in one value: a list in brackets, or a mark for each label.
+
+Lists are written as in JSON or Python. A mark is 1 if a document has the label, else 0.
+"""
 
 from __future__ import annotations
 
@@ -16,24 +19,30 @@ _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 
 
 def is_label_list(label: str) -> bool:
-    """Return whether a label is a list in brackets, or an object around one."""
+    """Return True if a label is a list in brackets, or an object with one key and such a list."""
     return _LIST.fullmatch(label) is not None
 
 
 def parse_label_list(label: str) -> list[str]:
-    """Return the items of a list: the texts in quotes, or without any what stands between commas; of another label the label.
+    """Return the items of a list in brackets.
 
-    >>> items_of('["a", 1]'), items_of("{'choices': ['a', 'b']}"), items_of("[a, b]"), items_of("a")
-    (['a', '1'], ['a', 'b'], ['a', ' b'], ['a'])
+    These are the texts in quotes, or if there are no quotes, the texts between commas. A label that
+    is not a list is its own only item.
+
+    >>> parse_label_list('["a", 1]'), parse_label_list("{'choices': ['a', 'b']}")
+    (['a', '1'], ['a', 'b'])
+    >>> parse_label_list("[a, b]"), parse_label_list("a")
+    (['a', ' b'], ['a'])
     """
-    found = _LIST.fullmatch(label)
-    if found is None:
+    match = _LIST.fullmatch(label)
+    if match is None:
         return [label]
+    text = match[1]
     try:
-        items = json.loads(found[1])
-    except ValueError:  # Python's quotes, or none
-        quoted = [first or second for first, second in _QUOTED.findall(found[1])]
-        return quoted or found[1][1:-1].split(",")
+        items = json.loads(text)
+    except ValueError:  # Python's quotes, or no quotes
+        quoted = [first or second for first, second in _QUOTED.findall(text)]
+        return quoted or text[1:-1].split(",")
     return [item if isinstance(item, str) else json.dumps(item) for item in items]
 
 
@@ -48,26 +57,32 @@ MARK_VALUES = {
     "no": False,
     "": False,
 }
-"""Whether a document has a label, by its mark in lower case."""
+"""Values of marks in lower case: True if the document has the label."""
 
 
 def select_marked_labels(marks: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the labels that are marked, of names and marks; raise `DocumentError` for another mark."""
-    chosen = []
-    for name, mark in marks:
+    """Return the labels that are marked, from pairs of a label and its mark.
+
+    Raise `DocumentError` for a mark that is not in `MARK_VALUES`.
+    """
+    labels = []
+    for label, mark in marks:
         has_label = MARK_VALUES.get(mark.strip().casefold())
         if has_label is None:
             raise DocumentError(
-                f"the mark of label {name!r} is {mark[:40]!r}, neither 0 nor 1",
+                f"the mark of label {label!r} is {mark[:40]!r}, neither 0 nor 1",
                 hint="see --label-column",
             )
         if has_label:
-            chosen.append(name)
-    return chosen
+            labels.append(label)
+    return labels
 
 
 def is_label_marks(value: object) -> bool:
-    """Return whether a value of JSON has a probability or truth value for each label, as `{"spam": 1.0, "ham": 0.0}`."""
+    """Return True if a JSON value maps labels to marks, such as `{"spam": 1.0, "ham": 0.0}`.
+
+    Marks are truth values or probabilities.
+    """
     if not isinstance(value, dict) or not value:
         return False
     return all(isinstance(mark, (bool, int, float)) and 0 <= mark <= 1 for mark in value.values())

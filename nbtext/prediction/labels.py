@@ -1,6 +1,10 @@
-"""Labels of documents: one text, or where a document may have several a set of texts; and as numbers, of sets in a table or of columns of the statistics.
+"""Labels of documents, as texts and as indices.
 
-A document with a set is counted once for each of its labels and once under the empty label, which all have.
+A document has one label, or in a multi-label corpus a set of labels. Sets are texts (`LabelSet`),
+columns of the statistics (`LabelSets`), or indices into a table of sets (`DocumentLabels`).
+
+A multi-label document is counted once for each of its labels, and once for the reserved label
+`ALL_DOCUMENTS_LABEL`.
 """
 
 from __future__ import annotations
@@ -19,236 +23,260 @@ if TYPE_CHECKING:
     from nbtext.type_names import AnyInts, Ints, Mask, Names
 
 ALL_DOCUMENTS_LABEL = ""
-"""The reserved label that every document has where documents have several."""
+"""The reserved label of all documents in a multi-label corpus."""
 
 LABEL_MARK = "\x1f"
-"""In front of each label where a set of labels is one text, and alone for no label. No label has it."""
+"""Precedes each label of an encoded label set; a mark without a label is the empty set.
+
+Labels do not contain it.
+"""
 
 LIST_SEPARATOR = "list"
-"""In place of a separator: labels are lists in brackets."""
+"""Replaces a separator if labels are lists in brackets."""
 
 REST_INDEX = -1
-"""The number of the documents without a label that is explained, as if they were the last class, of score 0."""
+"""Index of the documents without an explained label, as if they were the last class."""
 
 REST_NAME = "the rest"
-"""Its name."""
+"""Name of these documents."""
 
 LABEL_SEPARATOR = "|"
-"""Between labels as they are shown."""
+"""Separates the labels of a set in output."""
 
 
 class LabelSet(NamedTuple):
-    """The labels of a document that may have several, or none."""
+    """The labels of a document in a multi-label corpus."""
 
     labels: tuple[str, ...]
-    """Sorted, distinct."""
+    """Sorted and distinct; may be empty."""
 
 
 Label: TypeAlias = str | LabelSet
 
 Labels: TypeAlias = Sequence[Label]
-"""Those of some documents."""
+"""The labels of documents."""
 
 
 def make_label_set(labels: Iterable[str]) -> LabelSet:
     """Return a set of labels.
 
-    >>> label_set(["wheat", "grain", "wheat"])
+    >>> make_label_set(["wheat", "grain", "wheat"])
     LabelSet(labels=('grain', 'wheat'))
     """
     return LabelSet(tuple(sorted({clean_label(label) for label in labels})))
 
 
 def clean_label(text: str) -> str:
-    """Return a text as the only label of a document: `MARK` is a blank."""
+    """Return a text as a label: replace `LABEL_MARK` by a blank."""
     return text.replace(LABEL_MARK, " ")
 
 
 def encode_label(label: Label) -> str:
-    r"""Return a label as the ledger of a model file has it.
+    r"""Return a label as one text, as in the ledger of a model file.
 
-    >>> text_of_label(label_set(["wheat", "grain"])), text_of_label(label_set([])), text_of_label("grain")
-    ('\x1fgrain\x1fwheat', '\x1f', 'grain')
+    >>> encode_label(make_label_set(["wheat", "grain"])), encode_label(make_label_set([]))
+    ('\x1fgrain\x1fwheat', '\x1f')
+    >>> encode_label("grain")
+    'grain'
     """
-    return LABEL_MARK + LABEL_MARK.join(label.labels) if isinstance(label, LabelSet) else label
+    if isinstance(label, LabelSet):
+        return LABEL_MARK + LABEL_MARK.join(label.labels)
+    return label
 
 
 def decode_label(text: str) -> Label:
     """Return the label that `encode_label` wrote."""
     if not text.startswith(LABEL_MARK):
         return text
-    return make_label_set(text[1:].split(LABEL_MARK) if text != LABEL_MARK else ())
+    if text == LABEL_MARK:
+        return make_label_set(())
+    return make_label_set(text[1:].split(LABEL_MARK))
 
 
 def split_label(label: Label, separator: str | None) -> Label:
-    """Return the set of the labels between separators, or in a list in brackets; the label itself if there are none to look for.
+    """Return the set of the labels between separators, or in a list in brackets.
 
-    >>> separated("wheat; grain;", ";"), separated("wheat; grain;", None), separated('["wheat"]', LISTS)
-    (LabelSet(labels=('grain', 'wheat')), 'wheat; grain;', LabelSet(labels=('wheat',)))
+    Return the label unchanged if the separator is None.
+
+    >>> split_label("wheat; grain;", ";"), split_label('["wheat"]', LIST_SEPARATOR)
+    (LabelSet(labels=('grain', 'wheat')), LabelSet(labels=('wheat',)))
+    >>> split_label("wheat; grain;", None)
+    'wheat; grain;'
     """
     if separator is None or isinstance(label, LabelSet):
         return label
     if separator == LIST_SEPARATOR:
         from nbtext.prediction.label_lists import parse_label_list
 
-        parts = parse_label_list(label)
+        items = parse_label_list(label)
     else:
-        parts = label.split(separator)
-    return make_label_set(part for part in map(str.strip, parts) if part)
+        items = label.split(separator)
+    return make_label_set(item for item in map(str.strip, items) if item)
 
 
 def list_labels(label: Label) -> tuple[str, ...]:
-    """Return the labels of a set, or the only label."""
+    """Return the labels of a set, or a single label as a tuple."""
     return label.labels if isinstance(label, LabelSet) else (label,)
 
 
 def contain_label_sets(labels: Iterable[Label | None]) -> bool:
-    """Return whether one of some labels is a set."""
+    """Return True if at least one of the labels is a set."""
     return any(isinstance(label, LabelSet) for label in labels)
 
 
 def format_label(label: Label) -> str:
-    """Return a label as people read it.
+    """Return a label as text for people.
 
-    >>> shown_label(label_set(["wheat", "grain"])), shown_label("grain")
+    >>> format_label(make_label_set(["wheat", "grain"])), format_label("grain")
     ('grain|wheat', 'grain')
     """
     return LABEL_SEPARATOR.join(list_labels(label))
 
 
-def format_label_indices(labels: Iterable[int], classes: Names) -> str:
-    """Return the labels with some numbers as people read them."""
-    return LABEL_SEPARATOR.join(classes[label] for label in labels)
+def format_label_indices(indices: Iterable[int], classes: Names) -> str:
+    """Return the labels with these indices as text for people."""
+    return LABEL_SEPARATOR.join(classes[index] for index in indices)
 
 
 def format_label_cell(label: Label) -> str:
-    """Return a label as `format_label` does, or the text between labels alone for no label, so that a cell with it is not empty.
+    """Return a label as the text of a cell; the empty set is a separator, not an empty cell.
 
-    >>> written_label(label_set([])), separated("|", "|")
+    >>> format_label_cell(make_label_set([])), split_label("|", "|")
     ('|', LabelSet(labels=()))
     """
     return format_label(label) or LABEL_SEPARATOR
 
 
 def find_label_separator(labels: Iterable[Label | None]) -> str | None:
-    """Return `LABEL_SEPARATOR` if one of some labels is a set, otherwise None."""
+    """Return `LABEL_SEPARATOR` if at least one of the labels is a set, else None."""
     return LABEL_SEPARATOR if contain_label_sets(labels) else None
 
 
 def to_json_label(label: Label) -> str | list[str]:
-    """Return a label, or the list of those of a set."""
+    """Return a label for JSON: a text, or a list for a set."""
     return list(label.labels) if isinstance(label, LabelSet) else label
 
 
 def rename_encoded_label(text: str, old: str, new: str) -> str:
-    """Return the text of a label, or of a set of labels, with one label under another name."""
-    label = decode_label(text)
-    if isinstance(label, LabelSet):
-        return encode_label(make_label_set(new if each == old else each for each in label.labels))
-    return new if label == old else text
+    """Return an encoded label, or label set, in which one label is renamed."""
+    decoded = decode_label(text)
+    if isinstance(decoded, LabelSet):
+        names = [new if label == old else label for label in decoded.labels]
+        return encode_label(make_label_set(names))
+    return new if decoded == old else text
 
 
 def are_multi_label(classes: Names) -> bool:
-    """Return whether the documents of sorted classes have sets of labels."""
+    """Return True if sorted classes are those of a multi-label corpus."""
     return classes[:1] == (ALL_DOCUMENTS_LABEL,)
 
 
 class LabelSets(NamedTuple):
-    """The columns of the labels of documents that may have several, beside the column that counts every document."""
+    """Columns of the labels of multi-label documents, without the column of all documents."""
 
     sizes: Ints
-    """The number of labels of each document, shape (n_docs,)."""
+    """Number of labels of each document, shape (n_docs,)."""
     columns: Ints
-    """Their columns, document after document, ascending in each."""
+    """Columns of the first document, then of the second, and so on; ascending in each."""
 
     @classmethod
     def from_rows(cls, rows: Sequence[Sequence[int]]) -> LabelSets:
-        """Return the sets of some documents."""
+        """Return the sets of documents, given the columns of each document."""
         return cls(
             np.array([len(row) for row in rows], np.int64),
             np.array([column for row in rows for column in sorted(row)], np.int64),
         )
 
-    def take(self, chosen: AnyInts) -> LabelSets:
-        """Return the sets of some documents, by number."""
-        return LabelSets(
-            self.sizes[chosen],
-            self.columns[
-                compute_flat_indices(compute_offsets(self.sizes)[chosen], self.sizes[chosen])
-            ],
-        )
+    def take(self, rows: AnyInts) -> LabelSets:
+        """Return the sets of the documents with these indices."""
+        sizes = self.sizes[rows]
+        starts = compute_offsets(self.sizes)[rows]
+        return LabelSets(sizes, self.columns[compute_flat_indices(starts, sizes)])
 
-    def renumber(self, columns: Ints) -> LabelSets:
-        """Return the same sets, given the new number of each column."""
-        owners = np.repeat(np.arange(self.sizes.size), self.sizes)
-        found = columns[self.columns]
-        return LabelSets(self.sizes, found[np.lexsort((found, owners))])
+    def renumber(self, new_columns: Ints) -> LabelSets:
+        """Return the same sets, where column k becomes ``new_columns[k]``."""
+        documents = np.repeat(np.arange(self.sizes.size), self.sizes)
+        columns = new_columns[self.columns]
+        return LabelSets(self.sizes, columns[np.lexsort((columns, documents))])
 
     def to_tuples(self) -> list[tuple[int, ...]]:
         """Return the columns of each document."""
         bounds = compute_offsets(self.sizes).tolist()
-        return [tuple(self.columns[begin:end].tolist()) for begin, end in pairwise(bounds)]
+        return [tuple(self.columns[start:end].tolist()) for start, end in pairwise(bounds)]
 
     def to_mask(self, n_columns: int) -> Mask:
-        """Return which columns are in the set of each document, shape (n_docs, n_columns)."""
-        found = np.zeros((self.sizes.size, n_columns), np.bool_)
-        found[np.repeat(np.arange(self.sizes.size), self.sizes), self.columns] = True
-        return found
+        """Return a mask of the columns of each document, shape (n_docs, n_columns)."""
+        mask = np.zeros((self.sizes.size, n_columns), np.bool_)
+        mask[np.repeat(np.arange(self.sizes.size), self.sizes), self.columns] = True
+        return mask
 
     def iterate_ranks(self) -> Iterator[tuple[Ints, Ints]]:
-        """Yield documents and a label of each: the first labels, then the second, and so on."""
-        begins = compute_offsets(self.sizes)[:-1]
+        """Yield documents and a column of each: their first columns, then the second ones, ….
+
+        Each pair has the documents with so many columns, and one column for each.
+        """
+        starts = compute_offsets(self.sizes)[:-1]
         for rank in range(int(self.sizes.max(initial=0))):
             rows = np.flatnonzero(self.sizes > rank)
-            yield rows, self.columns[begins[rows] + rank]
+            yield rows, self.columns[starts[rows] + rank]
 
 
 class LabelTable(NamedTuple):
-    """Sets of labels by number. Where a document has one label, set k is {k}."""
+    """Numbered sets of labels. In a single-label corpus set k is {k}."""
 
     sizes: Ints
-    """The number of labels of each set, shape (n_sets,)."""
+    """Number of labels of each set, shape (n_sets,)."""
     members: Ints
-    """The numbers of their labels, set after set, ascending in each."""
+    """Label indices of the first set, then of the second, and so on; ascending in each."""
     n_labels: int
 
     @classmethod
     def from_sets(cls, sets: Iterable[Sequence[int]], n_labels: int) -> LabelTable:
-        """Return some sets, given the ascending numbers of their labels."""
+        """Return a table of sets, each given as ascending label indices."""
         sizes, members = LabelSets.from_rows(list(sets))
         return cls(sizes, members, n_labels)
 
-    def to_tuples(self, numbers: AnyInts | None = None) -> list[tuple[int, ...]]:
-        """Return the labels of some sets, by number, or of all."""
-        every = LabelSets(self.sizes, self.members)
-        return (every if numbers is None else every.take(numbers)).to_tuples()
+    def to_tuples(self, indices: AnyInts | None = None) -> list[tuple[int, ...]]:
+        """Return the label indices of the sets with these indices, or of all sets."""
+        sets = LabelSets(self.sizes, self.members)
+        if indices is not None:
+            sets = sets.take(indices)
+        return sets.to_tuples()
 
-    def to_pairs(self, numbers: AnyInts) -> tuple[Ints, Ints]:
-        """Return a row and a label of it, for each label of each set in ``numbers``, shape (n_rows,); a negative number has no label."""
-        sizes = np.append(self.sizes, 0)[numbers]
-        starts = compute_offsets(self.sizes)[numbers]
-        return np.repeat(np.arange(numbers.size), sizes), self.members[
-            compute_flat_indices(starts, sizes)
-        ]
+    def to_pairs(self, indices: AnyInts) -> tuple[Ints, Ints]:
+        """Return a pair of row and label index for each label of each row.
+
+        ``indices`` are the sets of the rows, shape (n_rows,). A negative index has no labels.
+        """
+        sizes = np.append(self.sizes, 0)[indices]
+        starts = compute_offsets(self.sizes)[indices]
+        rows = np.repeat(np.arange(indices.size), sizes)
+        return rows, self.members[compute_flat_indices(starts, sizes)]
 
 
 def mask_sort_key(labels: Sequence[int]) -> tuple[int, ...]:
-    """Return a key by which sets are sorted as the rows of their mask: without the first label before with it, the empty set first."""
+    """Return a key that sorts sets as the rows of their mask.
+
+    A row with 0 in the first column that differs precedes a row with 1; the empty set is first.
+    """
     return tuple(-label for label in labels)
 
 
 @cache
 def single_label_table(n_classes: int) -> LabelTable:
-    """Return the sets of documents that have one label each: the same table each time."""
+    """Return the table of a single-label corpus; always the same object."""
     return LabelTable(np.ones(n_classes, np.int64), np.arange(n_classes), n_classes)
 
 
 @dataclass(frozen=True, eq=False)
 class DocumentLabels:
-    """The labels that documents have, or get: the numbers of sets in a table."""
+    """True or predicted labels of documents, as indices of sets in a table."""
 
     indices: AnyInts
-    """Shape (n_docs,); where each document has one label, that label; negative where none is known or given."""
+    """Shape (n_docs,); negative if labels are unknown, or no class was predicted.
+
+    In a single-label corpus these are the indices of the labels.
+    """
     table: LabelTable
 
     def __len__(self) -> int:
@@ -256,10 +284,10 @@ class DocumentLabels:
 
     @classmethod
     def from_sets(cls, sets: Iterable[Sequence[int]], n_labels: int) -> DocumentLabels:
-        """Return the labels of documents that may have several, given their ascending numbers."""
-        number: dict[tuple[int, ...], int] = {}
-        numbers = [number.setdefault(tuple(labels), len(number)) for labels in sets]
-        return cls(np.array(numbers, np.int64), LabelTable.from_sets(number, n_labels))
+        """Return the labels of multi-label documents, given the ascending indices of each."""
+        set_indices: dict[tuple[int, ...], int] = {}
+        indices = [set_indices.setdefault(tuple(labels), len(set_indices)) for labels in sets]
+        return cls(np.array(indices, np.int64), LabelTable.from_sets(set_indices, n_labels))
 
     @classmethod
     def concatenate(cls, parts: Sequence[DocumentLabels]) -> DocumentLabels:
@@ -267,103 +295,121 @@ class DocumentLabels:
         table = parts[0].table
         if all(part.table is table for part in parts):
             return cls(np.concatenate([part.indices for part in parts]), table)
-        number: dict[tuple[int, ...], int] = {}
-        numbers = []
+        set_indices: dict[tuple[int, ...], int] = {}
+        arrays = []
         for part in parts:
-            places = [number.setdefault(labels, len(number)) for labels in part.table.to_tuples()]
-            numbers.append(np.array([*places, -1], np.int64)[part.indices])
+            new_indices = [
+                set_indices.setdefault(labels, len(set_indices))
+                for labels in part.table.to_tuples()
+            ]
+            arrays.append(np.array([*new_indices, -1], np.int64)[part.indices])
         n_labels = max(part.table.n_labels for part in parts)
-        return cls(np.concatenate(numbers), LabelTable.from_sets(number, n_labels))
+        return cls(np.concatenate(arrays), LabelTable.from_sets(set_indices, n_labels))
 
     @classmethod
     def from_mask(cls, mask: Mask) -> DocumentLabels:
-        """Return the labels that a mask has, shape (n_docs, n_labels)."""
-        rows, numbers = np.unique(np.packbits(mask, axis=1), axis=0, return_inverse=True)
+        """Return the labels of a mask, shape (n_docs, n_labels)."""
+        rows, indices = np.unique(np.packbits(mask, axis=1), axis=0, return_inverse=True)
         sets = np.unpackbits(rows, axis=1, count=mask.shape[1]).astype(np.bool_)
         table = LabelTable(sets.sum(axis=1), np.nonzero(sets)[1], mask.shape[1])
-        return cls(numbers.reshape(-1), table)
+        return cls(indices.reshape(-1), table)
 
-    def __getitem__(self, chosen: Ints | Mask | slice) -> DocumentLabels:
+    def __getitem__(self, rows: Ints | Mask | slice) -> DocumentLabels:
         """Return the labels of some of the documents."""
-        return DocumentLabels(self.indices[chosen], self.table)
+        return DocumentLabels(self.indices[rows], self.table)
 
     def to_pairs(self) -> tuple[Ints, Ints]:
-        """Return a document and a label of it, for each label of each document."""
+        """Return a pair of document and label index for each label of each document."""
         return self.table.to_pairs(self.indices)
 
     def to_names(self, classes: Names) -> list[tuple[str, ...]]:
-        """Return the labels of each document by name, given all names; none where it has none."""
+        """Return the names of the labels of each document, given all names."""
         used = np.unique(self.indices[self.indices >= 0])
         names: dict[int, tuple[str, ...]] = {-1: ()}
-        for number, labels in zip(used.tolist(), self.table.to_tuples(used), strict=True):
-            names[number] = tuple(classes[label] for label in labels)
-        return [names[number] for number in self.indices.tolist()]
+        for index, labels in zip(used.tolist(), self.table.to_tuples(used), strict=True):
+            names[index] = tuple(classes[label] for label in labels)
+        return [names[index] for index in self.indices.tolist()]
 
     def to_texts(self, classes: Names) -> list[str]:
-        """Return the labels of each document as people read them, given all names; an empty text where it has none."""
+        """Return the labels of each document as text for people, given all names.
+
+        The text of a document without labels is empty.
+        """
         return [LABEL_SEPARATOR.join(labels) for labels in self.to_names(classes)]
 
     def count_labels(self) -> Ints:
-        """Return how many labels each document has, shape (n_docs,)."""
+        """Return the number of labels of each document, shape (n_docs,)."""
         return np.append(self.table.sizes, 0)[self.indices]
 
     def contains(self, documents: Ints, labels: Ints) -> Mask:
-        """Return whether documents have labels, both given by their numbers, shape (n,)."""
+        """Return True for each pair of document and label index that occurs here, shape (n,)."""
         own_documents, own_labels = self.to_pairs()
-        n_labels = max(
-            self.table.n_labels, int(labels.max(initial=-1)) + 1
-        )  # others may know more labels
-        asked = documents * n_labels + labels
-        own = own_documents * n_labels + own_labels
-        return np.isin(asked, own)
+        # The labels may come from a larger table.
+        n_labels = max(self.table.n_labels, int(labels.max(initial=-1)) + 1)
+        keys = documents * n_labels + labels
+        own_keys = own_documents * n_labels + own_labels
+        return np.isin(keys, own_keys)
 
     def to_mask(self, n_labels: int) -> Mask:
-        """Return which labels each document has, shape (n_docs, n_labels)."""
-        found = np.zeros((len(self), n_labels), np.bool_)
-        found[self.to_pairs()] = True
-        return found
+        """Return a mask of the labels of each document, shape (n_docs, n_labels)."""
+        mask = np.zeros((len(self), n_labels), np.bool_)
+        mask[self.to_pairs()] = True
+        return mask
 
 
 class LabelIndex:
-    """Labels and sets of labels, numbered in the order in which they come; numbers never change."""
+    """Numbers labels and sets of labels in the order of their first occurrence."""
 
     def __init__(self, labels: Names, *, single: bool) -> None:
-        """Begin with some labels. If documents have a ``single`` label each, set k is {k}."""
-        self._number = {label: number for number, label in enumerate(labels)}
-        self._sets: dict[tuple[int, ...], int] = (
-            {(number,): number for number in range(len(labels))} if single else {}
-        )
-        self._of_labels: dict[Label, int] = {}
-        self._table = LabelTable.from_sets(self._sets, len(labels))
+        """Number some labels. In a ``single``-label corpus set k is {k}."""
+        self._label_indices = {label: index for index, label in enumerate(labels)}
+        self._set_indices: dict[tuple[int, ...], int] = {}
+        if single:
+            self._set_indices = {(index,): index for index in range(len(labels))}
+        self._indices_by_label: dict[Label, int] = {}
+        """Indices of the sets of all labels that were looked up before."""
+        self._table = LabelTable.from_sets(self._set_indices, len(labels))
 
     @property
     def labels(self) -> list[str]:
-        """All labels, by number."""
-        return list(self._number)
+        """All labels, in the order of their indices."""
+        return list(self._label_indices)
 
-    def _number_of(self, given: Label) -> int:
-        labels = {self._number.setdefault(label, len(self._number)) for label in list_labels(given)}
-        return self._sets.setdefault(tuple(sorted(labels)), len(self._sets))
+    def _index_label(self, label: Label) -> int:
+        indices = {
+            self._label_indices.setdefault(name, len(self._label_indices))
+            for name in list_labels(label)
+        }
+        return self._set_indices.setdefault(tuple(sorted(indices)), len(self._set_indices))
 
     @property
     def table(self) -> LabelTable:
         """All sets so far."""
-        if len(self._sets) > self._table.sizes.size or len(self._number) > self._table.n_labels:
-            self._table = LabelTable.from_sets(self._sets, len(self._number))
+        if (
+            len(self._set_indices) > self._table.sizes.size
+            or len(self._label_indices) > self._table.n_labels
+        ):
+            self._table = LabelTable.from_sets(self._set_indices, len(self._label_indices))
         return self._table
 
     def index_labels(self, labels: Labels) -> DocumentLabels:
-        """Return the labels of documents, one or a set of each; new ones get numbers, in the order in which they come."""
-        numbers = self._of_labels
+        """Return the labels of documents as indices; number new labels and sets."""
+        indices = self._indices_by_label
         for label in dict.fromkeys(labels):
-            if label not in numbers:
-                numbers[label] = self._number_of(label)
-        return DocumentLabels(np.array([numbers[label] for label in labels], np.int32), self.table)
+            if label not in indices:
+                indices[label] = self._index_label(label)
+        document_indices = np.array([indices[label] for label in labels], np.int32)
+        return DocumentLabels(document_indices, self.table)
 
-    def renumber(self, given: DocumentLabels) -> DocumentLabels:
-        """Return labels that are numbered as these are, with the numbers of their sets here; new sets get numbers."""
-        used = np.unique(given.indices[given.indices >= 0])
-        sets = given.table.to_tuples(used)
-        numbers = np.full(given.table.sizes.size + 1, -1, np.int32)
-        numbers[used] = [self._sets.setdefault(labels, len(self._sets)) for labels in sets]
-        return DocumentLabels(numbers[given.indices], self.table)
+    def renumber(self, labels: DocumentLabels) -> DocumentLabels:
+        """Return labels with the indices that their sets have here; number new sets.
+
+        The labels themselves must have the same indices as here.
+        """
+        used = np.unique(labels.indices[labels.indices >= 0])
+        sets = labels.table.to_tuples(used)
+        new_indices = np.full(labels.table.sizes.size + 1, -1, np.int32)
+        new_indices[used] = [
+            self._set_indices.setdefault(members, len(self._set_indices)) for members in sets
+        ]
+        return DocumentLabels(new_indices[labels.indices], self.table)

@@ -1,7 +1,8 @@
-"""Posteriors: log probabilities of the labels of documents, given their text, and all that follows from them alone.
+"""Posteriors: log probabilities of the labels of documents, and all that depends only on them.
 
-A document has one of several classes that exclude each other, or any number of labels that do not. Everything that differs between these
-two kinds of labels is here: code that needs log odds, losses or predicted labels need not know which kind it has.
+There are two kinds. A document has one of several exclusive classes (`ClassPosterior`), or any
+number of labels (`LabelPosterior`). All differences between them are in this file, so code that
+needs log odds, losses or predicted labels works for both.
 
 Source: Gambosi's notes, "Probabilistic classification". Log-sum-exp keeps every step finite.
 """
@@ -32,102 +33,115 @@ if TYPE_CHECKING:
 Entry = TypeVar("Entry")
 
 MIN_LABEL_LOSS_NATS = 1e-15
-"""Least −log p of a label, so that its absence keeps a probability."""
+"""Lower bound of −log p of a label, so that its absence keeps a probability above 0."""
 
 MAX_FLOAT = float(np.finfo(np.float64).max)
 
 MAX_CLASSES_SUMMED_AT_ONCE = 1 << 14
-"""Classes whose probabilities are in memory at once where they are only summed: those of a few documents fit into the processor's cache."""
+"""Classes in a block of a sum: blocks of a few documents fit into the processor's cache."""
 
 
 def normalize_log_joint(joint_log_likelihood: Floats, out: Floats | None = None) -> Floats:
-    """Return log p(C_k | d) from log p(d, C_k), both of shape (n_docs, n_classes), in nats: the log softmax, by log-sum-exp.
+    """Return log p(C_k | d) from log p(d, C_k), in nats: the log softmax, by log-sum-exp.
 
-    They are written into ``out`` if it is given, which may be the first argument: of many classes, to make an array takes longer than to fill it.
-    A row in which every class is impossible (−inf) becomes nan. scipy's `log_softmax` is slower to import than numpy itself.
+    Both have the shape (n_docs, n_classes). A row in which every class is impossible (−inf) becomes
+    nan. The result is written to ``out``, which may be the first argument.
     """
+    # For many classes, to allocate an array takes longer than to fill it. Importing scipy's
+    # log_softmax takes longer than importing numpy.
     with np.errstate(invalid="ignore"):
         posterior: Floats = np.subtract(
             joint_log_likelihood, joint_log_likelihood.max(axis=1, keepdims=True), out=out
         )
-        parts = (
-            posterior[:, first : first + MAX_CLASSES_SUMMED_AT_ONCE]
-            for first in range(0, posterior.shape[1], MAX_CLASSES_SUMMED_AT_ONCE)
+        blocks = (
+            posterior[:, start : start + MAX_CLASSES_SUMMED_AT_ONCE]
+            for start in range(0, posterior.shape[1], MAX_CLASSES_SUMMED_AT_ONCE)
         )
-        posterior -= np.log(sum(np.exp(part).sum(axis=1, keepdims=True) for part in parts))
+        posterior -= np.log(sum(np.exp(block).sum(axis=1, keepdims=True) for block in blocks))
     return posterior
 
 
-def find_runner_up(log_posterior: Floats, answers: Ints) -> Ints:
-    """Return the most probable class of each document but its answer, shape (n_docs,); the answer itself if there is no other class."""
+def find_runner_up(log_posterior: Floats, classes: Ints) -> Ints:
+    """Return the most probable class other than the one in ``classes``, shape (n_docs,).
+
+    If all other classes are impossible, it is any of them. If there is only one class, it is this
+    class.
+    """
     if log_posterior.shape[1] == 1:
-        return answers
+        return classes
     others = log_posterior.copy()
-    others[np.arange(answers.size), answers] = -np.inf
+    others[np.arange(classes.size), classes] = -np.inf
     best = others.argmax(axis=1)
-    next_class: Ints = (answers + 1) % log_posterior.shape[1]
-    return np.where(best == answers, next_class, best).astype(
-        np.int64
-    )  # where all others are impossible, any of them
+    next_classes: Ints = (classes + 1) % log_posterior.shape[1]
+    return np.where(best == classes, next_classes, best).astype(np.int64)
 
 
 class AlternativeLabels(NamedTuple):
-    """For each document the other labels that it has most probably, all of shape (n_docs,)."""
+    """The most probable labels of each document other than the true ones, shape (n_docs,)."""
 
     labels: DocumentLabels
     log_probability: Floats
-    """log p of what differs from the true labels, in nats."""
+    """log p of the label that differs from the truth, in nats."""
     log_odds: Floats
-    """log p of it less log p of the truth, in nats."""
+    """This log p less log p of the truth, in nats."""
 
 
 class SetPredictor(Protocol):
-    """What gives documents sets of labels: a decision rule, or a `nbtext.guarantees.prediction_sets.SetRule`."""
+    """An object that predicts label sets.
+
+    It is a decision rule or a `nbtext.guarantees.prediction_sets.SetRule`.
+    """
 
     def predict_mask(self, log_posterior: Floats) -> Mask:
-        """Return which labels are in the sets of documents, both of shape (n_docs, n_labels)."""
+        """Return the labels in the sets of documents; both have the shape (n_docs, n_labels)."""
 
 
 class Posterior:
-    """log p(label k | d), shape (n_docs, n_labels), in nats; a row of nan where every label is impossible."""
+    """log p(label k | d), shape (n_docs, n_labels), in nats.
+
+    A row is nan if every label is impossible.
+    """
 
     noun: ClassVar[str]
-    """A label, as messages call it."""
+    """The word for a label in messages."""
     is_exclusive: ClassVar[bool]
-    """Whether a document has one label, and not several or none."""
+    """True if a document has exactly one label."""
     separator: ClassVar[str | None]
-    """What people write between the labels of a document; None if it has one."""
+    """Separates the labels of a document in output; None if a document has one label."""
     min_labels: ClassVar[int]
-    """The fewest labels of which a model can compare two, or one with the rest."""
+    """Number of labels from which a model can compare labels."""
     needs_calibration: ClassVar[bool]
-    """Whether predicted labels depend on probabilities themselves, and not on their order alone."""
+    """True if predicted labels depend on the probabilities, not only on their order."""
 
     def __init__(self, log_p: Floats) -> None:
-        self.logs = log_p
+        self.log_p = log_p
 
     def __len__(self) -> int:
-        return len(self.logs)
+        return len(self.log_p)
 
-    def __getitem__(self, chosen: Ints | Mask | slice) -> Self:
+    def __getitem__(self, rows: Ints | Mask | slice) -> Self:
         """Return the posterior of some of the documents."""
-        return type(self)(self.logs[chosen])
+        return type(self)(self.log_p[rows])
 
     def compute_log_complement(self) -> Floats:
         """Return log(1 − p), shape (n_docs, n_labels), in nats."""
         raise NotImplementedError
 
     def compute_log_odds(self) -> Floats:
-        """Return log p − log(1 − p), shape (n_docs, n_labels), in nats; p is their sigmoid. +inf for an only class."""
-        return self.logs - self.compute_log_complement()
+        """Return log p − log(1 − p), shape (n_docs, n_labels), in nats.
+
+        If there is only one class, its log odds are +inf.
+        """
+        return self.log_p - self.compute_log_complement()
 
     @classmethod
     def make_label_index(cls, labels: Names) -> LabelIndex:
-        """Begin to number sets of labels, with some labels that are known."""
+        """Return an index that starts with these labels."""
         return LabelIndex(labels, single=cls.is_exclusive)
 
     @classmethod
     def require_same_label_kind(cls, other: type[Posterior]) -> None:
-        """Raise `UsageError` if the other model gives one label where this gives several, or the other way round."""
+        """Raise `UsageError` if only one of two models is multi-label."""
         if cls.is_exclusive != other.is_exclusive:
             raise UsageError(
                 "one model gives one label, the other several",
@@ -136,57 +150,82 @@ class Posterior:
 
     @staticmethod
     def add_costs(tables: Mapping[str, object], labels: Names, rule: DecisionRule) -> DecisionRule:
-        """Return a rule with the costs of a table by label; raise `UsageError` for costs that are none."""
+        """Return the rule with the costs from one table for each label.
+
+        Raise `UsageError` for invalid costs.
+        """
         raise NotImplementedError
 
     @staticmethod
     def select_set_predictor(
-        rule: DecisionRule, promised: SetPredictor | None
+        rule: DecisionRule, guaranteed_sets: SetPredictor | None
     ) -> SetPredictor | None:
-        """Return what gives documents sets of labels, if sets with the true label are promised or not; None if they get one class."""
+        """Return the predictor of label sets; None if each document gets one class.
+
+        ``guaranteed_sets`` predicts sets with guaranteed coverage; None if coverage was not
+        requested.
+        """
         raise NotImplementedError
 
     def decide(self, rule: DecisionRule) -> Decision:
-        """Return one label of each document by a decision rule, or why there is none; where documents may have several, `predicted` has their sets."""
-        return rule.decide(self.logs)
+        """Return one label for each document, or the reason why it has none.
+
+        See `predict` for the label sets of multi-label models.
+        """
+        return rule.decide(self.log_p)
 
     def predict(self, rule: DecisionRule) -> DocumentLabels:
-        """Return the labels that documents get by a decision rule."""
+        """Return the labels of documents that a decision rule predicts."""
         raise NotImplementedError
 
     def compute_log_losses(self, truth: DocumentLabels) -> Floats:
-        """Return −log p of the true labels, shape (n_docs,), in nats; inf with a label without a probability (I. Good, 1952)."""
+        """Return −log p of the true labels, shape (n_docs,), in nats (I. Good, 1952).
+
+        It is inf for a label without a probability.
+        """
         raise NotImplementedError
 
     def compute_brier_scores(self, truth: DocumentLabels) -> Floats:
-        """Return Σ_k (p_k − [the document has label k])², shape (n_docs,) (G. Brier, 1950, eq. 2)."""
+        """Return Σ_k (p_k − [the document has label k])², shape (n_docs,).
+
+        Source: G. Brier (1950), eq. 2.
+        """
         raise NotImplementedError
 
     def rank_true_labels(self, truth: DocumentLabels) -> Ints:
-        """Return how many labels are more probable than a true one, or as probable and earlier, shape (n_docs,)."""
+        """Return the number of labels that precede a true one, shape (n_docs,).
+
+        These are more probable, or as probable with a lower index.
+        """
         raise NotImplementedError
 
     def find_alternatives(self, truth: DocumentLabels) -> AlternativeLabels:
-        """Return the most probable other labels of each document."""
+        """Return the most probable labels of each document other than the true ones."""
         raise NotImplementedError
 
     def find_rivals(self, labels: Ints) -> Ints:
-        """Return what a label of each document is compared with, both of shape (n_docs,): another label, or `REST_INDEX`."""
+        """Return the label with which a label of each document is compared, shape (n_docs,).
+
+        It is another label, or `REST_INDEX`.
+        """
         raise NotImplementedError
 
     @classmethod
     def score_prior(cls, prior: Floats, truth: DocumentLabels) -> tuple[float, float]:
-        """Return mean log loss, in nats, and mean Brier score if every document has the probabilities ``prior``, shape (n_labels,)."""
+        """Return the mean log loss, in nats, and the mean Brier score of the prior.
+
+        Every document has the probabilities ``prior``, shape (n_labels,).
+        """
         raise NotImplementedError
 
     @staticmethod
     def to_json_labels(labels: tuple[str, ...]) -> str | tuple[str, ...] | None:
-        """Return the labels that a document has or gets as JSON has them."""
+        """Return the true or predicted labels of a document for JSON."""
         raise NotImplementedError
 
 
 class ClassPosterior(Posterior):
-    """Of classes that exclude each other: the probabilities of a document sum to 1."""
+    """Posterior of exclusive classes: the probabilities of a document sum to 1."""
 
     noun = "class"
     is_exclusive = True
@@ -195,10 +234,13 @@ class ClassPosterior(Posterior):
     needs_calibration = False
 
     def compute_log_complement(self) -> Floats:
-        """Return log(1 − p); for the most probable class from the sum of the others, since p may round to 1."""
+        """Return log(1 − p).
+
+        For the most probable class it is the sum of the others, because p may round to 1.
+        """
         rows = np.arange(len(self))
-        best = self.logs.argmax(axis=1)
-        others = self.logs.copy()
+        best = self.log_p.argmax(axis=1)
+        others = self.log_p.copy()
         others[rows, best] = -np.inf
         highest = np.maximum(others.max(axis=1), -MAX_FLOAT)
         with np.errstate(divide="ignore"):
@@ -210,71 +252,75 @@ class ClassPosterior(Posterior):
 
     @staticmethod
     def add_costs(tables: Mapping[str, object], labels: Names, rule: DecisionRule) -> DecisionRule:
-        """Return a rule with the cost of each answer to each class."""
+        """Return the rule with the cost of each prediction for each class."""
         return replace(rule, costs=parse_costs(tables, labels))
 
     @staticmethod
     def select_set_predictor(
-        rule: DecisionRule, promised: SetPredictor | None
+        rule: DecisionRule, guaranteed_sets: SetPredictor | None
     ) -> SetPredictor | None:
-        """Return the sets that are promised."""
+        """Return the predictor of sets with guaranteed coverage, or None."""
         del rule
-        return promised
+        return guaranteed_sets
 
     def predict(self, rule: DecisionRule) -> DocumentLabels:
-        """Return the class that each document gets, negative where it gets none."""
-        answers = np.maximum(self.decide(rule).predictions, NO_PREDICTION)
-        return DocumentLabels(answers, single_label_table(self.logs.shape[1]))
+        """Return the predicted class of each document; negative if no class was predicted."""
+        predictions = np.maximum(self.decide(rule).predictions, NO_PREDICTION)
+        return DocumentLabels(predictions, single_label_table(self.log_p.shape[1]))
 
-    def _of_truth(self, truth: AnyInts) -> Floats:
-        """Return log p of the true class, −inf for a class without a probability, shape (n_docs,)."""
-        n_classes = self.logs.shape[1]
-        found = self.logs[np.arange(truth.size), np.minimum(truth, n_classes - 1)]
-        return np.where(truth < n_classes, found, -np.inf)
+    def _get_true_log_p(self, truth: AnyInts) -> Floats:
+        """Return log p of the true class, shape (n_docs,); −inf for an unknown class."""
+        n_classes = self.log_p.shape[1]
+        log_p = self.log_p[np.arange(truth.size), np.minimum(truth, n_classes - 1)]
+        return np.where(truth < n_classes, log_p, -np.inf)
 
     def compute_log_losses(self, truth: DocumentLabels) -> Floats:
         """Return −log p of the true class."""
-        return -self._of_truth(truth.indices)
+        return -self._get_true_log_p(truth.indices)
 
     def compute_brier_scores(self, truth: DocumentLabels) -> Floats:
         """Return Σ_k (p_k − [k is the true class])², from 0 to 2."""
-        squares = np.exp(self.logs)
+        squares = np.exp(self.log_p)
         squares *= squares
-        scores = squares.sum(axis=1) - 2 * np.exp(self._of_truth(truth.indices)) + 1
+        scores = squares.sum(axis=1) - 2 * np.exp(self._get_true_log_p(truth.indices)) + 1
         return np.maximum(scores, 0)  # rounding may leave −1e-16
 
     def rank_true_labels(self, truth: DocumentLabels) -> Ints:
-        """Count classes that are more probable than the true one, or as probable and earlier; n_classes if it is unknown."""
-        n_classes = self.logs.shape[1]
-        numbers = truth.indices
-        of_truth = self._of_truth(numbers)[:, np.newaxis]
-        # Bytes are added faster than truths are counted.
-        more_probable = (self.logs > of_truth).view(np.int8).sum(axis=1, dtype=np.int32)
-        rows, equals = np.divmod(np.flatnonzero(self.logs == of_truth), n_classes)
-        earlier = np.bincount(rows[equals < numbers[rows]], minlength=numbers.size)
-        return np.where(numbers < n_classes, more_probable + earlier, n_classes)
+        """Count classes that are more probable than the true one, or as probable and earlier.
+
+        The count is n_classes if the true class is unknown.
+        """
+        n_classes = self.log_p.shape[1]
+        indices = truth.indices
+        true_log_p = self._get_true_log_p(indices)[:, np.newaxis]
+        # Bytes are added faster than truth values are counted.
+        n_more_probable = (self.log_p > true_log_p).view(np.int8).sum(axis=1, dtype=np.int32)
+        rows, equals = np.divmod(np.flatnonzero(self.log_p == true_log_p), n_classes)
+        n_earlier = np.bincount(rows[equals < indices[rows]], minlength=indices.size)
+        return np.where(indices < n_classes, n_more_probable + n_earlier, n_classes)
 
     def find_alternatives(self, truth: DocumentLabels) -> AlternativeLabels:
-        """Return the most probable other class."""
+        """Return the most probable other class of each document."""
         rows = np.arange(len(self))
-        others = self.logs.copy()
+        others = self.log_p.copy()
         others[rows, truth.indices] = -np.inf
-        suggested = others.argmax(axis=1)
-        log_probability = others[rows, suggested]
-        with np.errstate(invalid="ignore"):  # −inf − −inf, where no class is possible
-            log_odds = log_probability - self.logs[rows, truth.indices]
-        return AlternativeLabels(DocumentLabels(suggested, truth.table), log_probability, log_odds)
+        alternatives = others.argmax(axis=1)
+        log_probability = others[rows, alternatives]
+        with np.errstate(invalid="ignore"):  # −inf − −inf if no class is possible
+            log_odds = log_probability - self.log_p[rows, truth.indices]
+        return AlternativeLabels(
+            DocumentLabels(alternatives, truth.table), log_probability, log_odds
+        )
 
     def find_rivals(self, labels: Ints) -> Ints:
         """Return the most probable other class of each document."""
-        return find_runner_up(np.nan_to_num(self.logs, nan=-np.inf, neginf=-np.inf), labels)
+        return find_runner_up(np.nan_to_num(self.log_p, nan=-np.inf, neginf=-np.inf), labels)
 
     @classmethod
     def score_prior(cls, prior: Floats, truth: DocumentLabels) -> tuple[float, float]:
-        """Return the scores of the class prior."""
-        support = np.bincount(
-            truth.indices, minlength=max(truth.table.n_labels, prior.size)
-        ).astype(np.float64)
+        """Return the mean log loss and the mean Brier score of the class prior."""
+        n_labels = max(truth.table.n_labels, prior.size)
+        support = np.bincount(truth.indices, minlength=n_labels).astype(np.float64)
         return compute_prior_log_loss(prior, support), compute_prior_brier_score(prior, support)
 
     @staticmethod
@@ -284,26 +330,30 @@ class ClassPosterior(Posterior):
 
 
 def compute_prior_log_loss(prior: Floats, support: Floats) -> float:
-    """Return −Σ_k n_k log π_k / n in nats, the cross-entropy of the classes judged and those of training; inf if one has π_k = 0 or is unknown.
+    """Return −Σ_k n_k log π_k / n in nats, the log loss of the prior π.
 
-    ``prior`` has shape (n_classes,); ``support``, shape (n_labels,), are the documents judged, labels that the classifier does not know at the end.
+    ``prior`` has the shape (n_classes,). ``support`` are the evaluated documents n_k, shape
+    (n_labels,), with unknown labels at the end. The loss is inf if a class of these documents has
+    π_k = 0 or is unknown.
     """
     padded = np.zeros_like(support)
     padded[: prior.size] = prior
     occurs = support > 0
     with np.errstate(divide="ignore"):
-        return (
-            float(-(support[occurs] * np.log(padded[occurs])).sum() / support.sum()) + 0.0
-        )  # no −0
+        total = -(support[occurs] * np.log(padded[occurs])).sum()
+    return float(total / support.sum()) + 0.0  # no −0
 
 
 def compute_prior_brier_score(prior: Floats, support: Floats) -> float:
-    """Return Σ_l π_l² − 2 Σ_k n_k π_k / n + 1, the mean Brier score (1950) of the probabilities π. Shapes as in `compute_prior_log_loss`."""
+    """Return Σ_l π_l² − 2 Σ_k n_k π_k / n + 1, the mean Brier score (1950) of the prior π.
+
+    See `compute_prior_log_loss` for the shapes.
+    """
     return float((prior**2).sum() - 2 * (support[: prior.size] * prior).sum() / support.sum() + 1)
 
 
 class LabelPosterior(Posterior):
-    """Of labels of which a document may have several: each probability is of its own, and they need not sum to 1."""
+    """Posterior of a multi-label model: the probabilities of a document need not sum to 1."""
 
     noun = "label"
     is_exclusive = False
@@ -314,60 +364,63 @@ class LabelPosterior(Posterior):
     def compute_log_complement(self) -> Floats:
         """Return log(1 − p)."""
         with np.errstate(divide="ignore"):
-            return np.log(-np.expm1(self.logs))
+            return np.log(-np.expm1(self.log_p))
 
     @staticmethod
     def add_costs(tables: Mapping[str, object], labels: Names, rule: DecisionRule) -> DecisionRule:
-        """Return a rule with the thresholds that follow from what a missed and a false label cost."""
+        """Return the rule with the thresholds that follow from costs of missed and false labels."""
         return replace(rule, labels_from=compute_cost_thresholds(tables, labels))
 
     @staticmethod
     def select_set_predictor(
-        rule: DecisionRule, promised: SetPredictor | None
+        rule: DecisionRule, guaranteed_sets: SetPredictor | None
     ) -> SetPredictor | None:
-        """Return the sets that are promised, or those of the decision rule."""
-        return rule if promised is None else promised
+        """Return the predictor of sets with guaranteed coverage, or else the decision rule."""
+        return rule if guaranteed_sets is None else guaranteed_sets
 
     def predict(self, rule: DecisionRule) -> DocumentLabels:
-        """Return the set of labels that each document gets, which may be empty."""
-        return DocumentLabels.from_mask(rule.predict_mask(self.logs))
+        """Return the predicted label set of each document, which may be empty."""
+        return DocumentLabels.from_mask(rule.predict_mask(self.log_p))
 
-    def _with_unknown(self, truth: DocumentLabels) -> tuple[Floats, Mask]:
-        """Return log p and which labels are true; labels without a probability have −inf and stand last."""
-        mask = truth.to_mask(max(self.logs.shape[1], truth.table.n_labels))
-        n_unknown = mask.shape[1] - self.logs.shape[1]
-        return np.pad(self.logs, ((0, 0), (0, n_unknown)), constant_values=-np.inf), mask
+    def _pad_unknown(self, truth: DocumentLabels) -> tuple[Floats, Mask]:
+        """Return log p and a mask of the true labels, both of shape (n_docs, n_labels).
+
+        Unknown labels are the last columns; their log p is −inf.
+        """
+        is_true = truth.to_mask(max(self.log_p.shape[1], truth.table.n_labels))
+        n_unknown = is_true.shape[1] - self.log_p.shape[1]
+        return np.pad(self.log_p, ((0, 0), (0, n_unknown)), constant_values=-np.inf), is_true
 
     def compute_log_losses(self, truth: DocumentLabels) -> Floats:
-        """Return −Σ log p of the true labels and log(1 − p) of the others."""
-        logs, is_true = self._with_unknown(truth)
+        """Return −Σ log p of the true labels and log(1 − p) of the other labels."""
+        log_p, is_true = self._pad_unknown(truth)
         with np.errstate(divide="ignore"):
-            complement = np.log(-np.expm1(np.minimum(logs, -MIN_LABEL_LOSS_NATS)))
-        return -np.where(is_true, logs, complement).sum(axis=1)
+            complement = np.log(-np.expm1(np.minimum(log_p, -MIN_LABEL_LOSS_NATS)))
+        return -np.where(is_true, log_p, complement).sum(axis=1)
 
     def compute_brier_scores(self, truth: DocumentLabels) -> Floats:
         """Return Σ_k (p_k − [the document has label k])²."""
-        logs, is_true = self._with_unknown(truth)
-        return ((np.exp(logs) - is_true) ** 2).sum(axis=1)
+        log_p, is_true = self._pad_unknown(truth)
+        return ((np.exp(log_p) - is_true) ** 2).sum(axis=1)
 
     def rank_true_labels(self, truth: DocumentLabels) -> Ints:
-        """Return 0 where the most probable label is a true one, otherwise 1."""
-        mask = truth.to_mask(max(self.logs.shape[1], truth.table.n_labels))
-        is_right = mask[np.arange(len(self)), self.logs.argmax(axis=1)]
-        return np.where(is_right, 0, 1)
+        """Return 0 if the most probable label is a true one, else 1."""
+        mask = truth.to_mask(max(self.log_p.shape[1], truth.table.n_labels))
+        is_true = mask[np.arange(len(self)), self.log_p.argmax(axis=1)]
+        return np.where(is_true, 0, 1)
 
     def find_alternatives(self, truth: DocumentLabels) -> AlternativeLabels:
-        """Return the true labels with the one changed that is most in doubt."""
+        """Return the true labels, but with the least certain label added or removed."""
         rows = np.arange(len(self))
-        labels = truth.to_mask(self.logs.shape[1])
+        mask = truth.to_mask(self.log_p.shape[1])
         with np.errstate(invalid="ignore"):
             complement = self.compute_log_complement()
-            of_other = np.where(labels, complement, self.logs)
-            log_odds = of_other - np.where(labels, self.logs, complement)
+            changed_log_p = np.where(mask, complement, self.log_p)
+            log_odds = changed_log_p - np.where(mask, self.log_p, complement)
         changed = log_odds.argmax(axis=1)
-        labels[rows, changed] ^= True
+        mask[rows, changed] ^= True
         return AlternativeLabels(
-            DocumentLabels.from_mask(labels), of_other[rows, changed], log_odds[rows, changed]
+            DocumentLabels.from_mask(mask), changed_log_p[rows, changed], log_odds[rows, changed]
         )
 
     def find_rivals(self, labels: Ints) -> Ints:
@@ -376,11 +429,13 @@ class LabelPosterior(Posterior):
 
     @classmethod
     def score_prior(cls, prior: Floats, truth: DocumentLabels) -> tuple[float, float]:
-        """Return the scores of giving each label its share."""
+        """Return the scores if each label always has its prior probability."""
         with np.errstate(divide="ignore"):
-            constant = cls(np.broadcast_to(np.log(prior), (len(truth), prior.size)))
-        return float(constant.compute_log_losses(truth).mean()), float(
-            constant.compute_brier_scores(truth).mean()
+            log_prior = np.broadcast_to(np.log(prior), (len(truth), prior.size))
+        constant = cls(log_prior)
+        return (
+            float(constant.compute_log_losses(truth).mean()),
+            float(constant.compute_brier_scores(truth).mean()),
         )
 
     @staticmethod
@@ -390,5 +445,5 @@ class LabelPosterior(Posterior):
 
 
 def look_up_kind(table: Mapping[type[Posterior], Entry], kind: type[Posterior]) -> Entry:
-    """Return the entry of a table for a kind of labels, or for the kind that it is a special case of."""
-    return next(table[each] for each in kind.__mro__ if each in table)
+    """Return the entry of a posterior class, or of the nearest base class that has one."""
+    return next(table[base] for base in kind.__mro__ if base in table)
