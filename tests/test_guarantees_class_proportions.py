@@ -92,7 +92,7 @@ def test_of_many_classes_em_drops_those_that_are_out_of_the_question(
 def test_of_many_classes_few_probabilities_are_added_up_for_a_draw_and_the_intervals_are_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    random, added, chosen = np.random.default_rng(7), list[int](), module._chosen
+    random, added, chosen = np.random.default_rng(7), list[int](), module._draw_indices
     classes = random.integers(0, 8, 60)
     posterior = normalised(
         np.pad(6.0 * np.eye(8)[classes], [(0, 0), (0, 1017)])
@@ -110,11 +110,11 @@ def test_of_many_classes_few_probabilities_are_added_up_for_a_draw_and_the_inter
 
     def ends(most_classes: int) -> Any:
         added.clear()
-        monkeypatch.setattr(module, "MOST_CLASSES", most_classes)
+        monkeypatch.setattr(module, "MAX_CORRECTED_CLASSES", most_classes)
         found = estimate_class_proportions(posterior, names, likelihoods).prevalence.values()
         return np.array([(share.low, share.high) for share in found])
 
-    monkeypatch.setattr(module, "_chosen", counted)
+    monkeypatch.setattr(module, "_draw_indices", counted)
     all_at_once, every = ends(1025), sum(added)
     in_runs, few = ends(32), sum(added)
     assert every == module.DRAWS * module.MIN_SWEEPS * posterior.size
@@ -163,8 +163,8 @@ def fitted(documents: HeldOutPosteriors) -> Any:
 
 
 def test_draws_vary_as_fits_to_resampled_documents_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "WIDER", 1.0)
-    monkeypatch.setattr(module, "MISFIT", 0.0)
+    monkeypatch.setattr(module, "DRAW_WIDENING", 1.0)
+    monkeypatch.setattr(module, "MISFIT_STD", 0.0)
     documents, random = left_out(500), np.random.default_rng(3)
     refitted = []
     for _ in range(30):
@@ -229,8 +229,8 @@ def test_intervals_hold_the_truth_and_shares_are_nearer_to_it_than_counting(
     bias: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Slopes and offsets describe these posteriors exactly, so nothing is added for what they leave."""
-    monkeypatch.setattr(module, "WIDER", 1.0)
-    monkeypatch.setattr(module, "MISFIT", 0.0)
+    monkeypatch.setattr(module, "DRAW_WIDENING", 1.0)
+    monkeypatch.setattr(module, "MISFIT_STD", 0.0)
     likelihoods = ClassLikelihoods.fit(left_out(2000, bias=bias))
     uncorrected = ClassLikelihoods.from_prior(np.array((0.5, 0.3, 0.2)))
     held, errors = [], []
@@ -336,7 +336,7 @@ def test_documents_that_no_class_can_have_are_left_out_and_keep_no_answer() -> N
 
 
 def test_too_many_classes_for_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_CLASSES", 1)
+    monkeypatch.setattr(module, "MAX_CORRECTED_CLASSES", 1)
     with pytest.raises(UsageError, match="more than 1 classes"):
         fit_proportion_estimator(TextClassifier().fit(TEXTS, LABELS))
 

@@ -1,13 +1,16 @@
-"""Shares of labels in a set of documents that may have several: how many documents have each label.
+"""Estimates of the label proportions of unlabelled documents, for multi-label models.
 
-The share of a label is the mean of its calibrated probability, after two corrections. Left-out documents move the log odds of the label by an offset: one
-Newton step, since calibration has an offset for each label too. And if the mean differs from that of left-out documents beyond chance, the share of the label has
-changed by more: if documents with the label are like those of training, and so are the others, the mean moves only by Var(p)/(Var(p) + E[p(1 − p)]) of
-the change (A. Bella et al., Quantification via probability estimators, 2010, for probabilities that are calibrated). The change is at most doubled, since
-where p hardly varies the quotient is noise.
+The proportion of a label is the mean of its calibrated probability, after two corrections.
 
-Intervals are for the shares among these very documents: each draw moves the offset, the part of the change that is beyond chance, widely, and the mean by chance,
-and draws which documents have the label. Where p hardly varies the mean shows little of a change, so draws multiply it by more than the estimate does.
+1. Held-out documents move the log odds of the label by an offset: one Newton step, because
+   calibration has an offset for each label too.
+2. If the mean differs significantly from that of held-out documents, the proportion has changed by
+   more. If the text of documents with and without the label is distributed as in training, the
+   mean moves only by Var(p)/(Var(p) + E[p(1 − p)]) of the change (A. Bella et al., Quantification
+   via probability estimators, 2010, for calibrated probabilities).
+
+Intervals are for the proportions among these very documents. Each draw moves the offset, the
+significant part of the change, and the mean, and draws which documents have the label.
 """
 
 from __future__ import annotations
@@ -28,113 +31,123 @@ OFFSET_PRIOR_STD = 0.3
 """Standard deviation of the normal prior of offsets, around 0."""
 
 OFFSET_STD_FACTOR = 3.0
-OFFSET_MISFIT_STD = 0.3
-"""Factor of an offset's standard deviation in draws, and what is added however many documents are left out.
+"""Factor of the standard deviation of an offset in draws."""
 
-Chosen, as are `SPREAD` and `SIGNIFICANT_SQUARED_DEVIATION`, on halves of the training part of Reuters, with pools drawn at random and with more or fewer documents of a label."""
+OFFSET_MISFIT_STD = 0.3
+"""Standard deviation that offsets have in draws, however many documents are held out."""
 
 SIGNIFICANT_SQUARED_DEVIATION = 10.0
-"""Squared standard deviations from which a change of the mean is more than chance; what is above counts."""
+"""Square of the change of the mean, in standard errors, above which it is significant.
+
+Only the part above counts.
+"""
 
 MAX_CHANGE_FACTOR = 1.0
+"""Limit of the additional change, in changes of the mean, because the quotient is noisy."""
+
 MAX_DRAWN_CHANGE_FACTOR = 3.0
-"""How many times the change of the mean a share may change further, and in draws."""
+"""The same limit in draws."""
 
 CHANGE_STD = 1.5
-"""Standard deviation of the part of a change that is no chance, in draws.
-
-Chosen, as is `MAX_DRAWN_CHANGE_FACTOR`, on halves of the training parts of Reuters and of newsgroups with cross-posts, and in drawn documents of 20 labels. Of labels
-2.5 to 6 times more or less frequent than in training, intervals hold .98, .98 and .95 of the shares; with 3, at most once further and without chance in the mean
-they held .97, .97 and .90. Reported once, on the test part of Reuters and in other drawn documents: .98 and .94, before .97 and .89. Intervals of labels that
-did not change are 15 % and 9 % wider there."""
+"""Standard deviation of the significant part of a change in draws."""
 
 DRAWS = 200
-"""For an interval."""
+"""Number of draws for an interval."""
 
 MAX_ABS_LOG_ODDS = 40.0
+
 MIN_DIVISOR = 1e-30
 
 
-def estimate_label_proportions(log_posterior: Floats, left_out: HeldOutPosteriors) -> Floats:
-    """Return the share of each label, both ends of its 95 % interval and the share of the answers with it, shape (4, n_labels).
+def estimate_label_proportions(log_posterior: Floats, held_out: HeldOutPosteriors) -> Floats:
+    """Estimate label proportions from log p(label k | d), shape (n_docs, n_labels).
 
-    ``log_posterior`` of the documents has shape (n_docs, n_labels).
+    Return the estimates, the lower and the upper ends of their 95 % intervals, and the proportions
+    of documents with the predicted label, shape (4, n_labels).
     """
-    before = _odds(left_out.log_posterior)
-    odds = _odds(log_posterior)
-    weights = left_out.weights
-    p = _probability(before)
-    total = max(float(weights.sum()), 1.0)
+    held_out_odds = _compute_log_odds(held_out.log_posterior)
+    log_odds = _compute_log_odds(log_posterior)
+    weights = held_out.weights
+    total_weight = max(float(weights.sum()), 1.0)
+
+    # First correction: an offset of the log odds.
+    p = _sigmoid(held_out_odds)
     precision = weights @ (p * (1 - p)) + OFFSET_PRIOR_STD**-2
-    offset = weights @ (left_out.truth.to_mask(p.shape[1]) - p) / precision
-    p = _probability(before + offset)
-    mean = _probability(odds + offset).mean(axis=0)
-    expected = weights @ p / total
-    variance = weights @ (p - expected) ** 2 / total
-    moved = mean - expected
-    chance = np.sqrt(variance * (1 / len(odds) + 1 / total))
-    part = np.maximum(
-        1 - SIGNIFICANT_SQUARED_DEVIATION * chance**2 / np.maximum(moved**2, MIN_DIVISOR), 0
+    offset = weights @ (held_out.truth.to_mask(p.shape[1]) - p) / precision
+    p = _sigmoid(held_out_odds + offset)
+    mean = _sigmoid(log_odds + offset).mean(axis=0)
+
+    # Second correction: more than the change of the mean, if this is significant.
+    held_out_mean = weights @ p / total_weight
+    variance = weights @ (p - held_out_mean) ** 2 / total_weight
+    change = mean - held_out_mean
+    std_error = np.sqrt(variance * (1 / len(log_odds) + 1 / total_weight))
+    significant_part = np.maximum(
+        1 - SIGNIFICANT_SQUARED_DEVIATION * std_error**2 / np.maximum(change**2, MIN_DIVISOR), 0
     )
-    hidden = weights @ (p * (1 - p)) / total / np.maximum(variance, MIN_DIVISOR)
+    hidden_factor = weights @ (p * (1 - p)) / total_weight / np.maximum(variance, MIN_DIVISOR)
+    additional_change = significant_part * change * np.minimum(hidden_factor, MAX_CHANGE_FACTOR)
+
     random = np.random.default_rng(0)
-    spread = np.sqrt(OFFSET_STD_FACTOR**2 / precision + OFFSET_MISFIT_STD**2)
-    drawn = []
+    offset_std = np.sqrt(OFFSET_STD_FACTOR**2 / precision + OFFSET_MISFIT_STD**2)
+    draws = []
     for _ in range(DRAWS):
-        moves, parts, chances = random.standard_normal((3, len(mean)))
-        labelled = random.random(odds.shape) < _probability(odds + offset + spread * moves)
-        change = moved * np.maximum(part + CHANGE_STD * parts, 0) + chance * chances
-        drawn.append(labelled.mean(axis=0) + np.minimum(hidden, MAX_DRAWN_CHANGE_FACTOR) * change)
-    further = part * moved * np.minimum(hidden, MAX_CHANGE_FACTOR)
-    share, low, high = np.clip((mean + further, *np.quantile(drawn, (0.025, 0.975), axis=0)), 0, 1)
+        offset_noise, part_noise, mean_noise = random.standard_normal((3, len(mean)))
+        probabilities = _sigmoid(log_odds + offset + offset_std * offset_noise)
+        has_label = random.random(log_odds.shape) < probabilities
+        drawn_part = np.maximum(significant_part + CHANGE_STD * part_noise, 0)
+        drawn_change = change * drawn_part + std_error * mean_noise
+        drawn_factor = np.minimum(hidden_factor, MAX_DRAWN_CHANGE_FACTOR)
+        draws.append(has_label.mean(axis=0) + drawn_factor * drawn_change)
+
+    low, high = np.quantile(draws, (0.025, 0.975), axis=0)
+    proportions, low, high = np.clip((mean + additional_change, low, high), 0, 1)
+    counted = DecisionRule().predict_mask(log_posterior).mean(axis=0)
     return np.stack(
-        (
-            share,
-            np.minimum(low, share),
-            np.maximum(high, share),
-            DecisionRule().predict_mask(log_posterior).mean(axis=0),
-        )
+        (proportions, np.minimum(low, proportions), np.maximum(high, proportions), counted)
     )
 
 
 class LabelOdds(NamedTuple):
-    """Documents left out in training, by which the log odds of labels are corrected."""
+    """Estimator of label proportions that held-out documents correct."""
 
     held_out: HeldOutPosteriors
 
     @classmethod
     def from_prior(cls, prior: Floats) -> LabelOdds:
-        """Return no left-out documents, given a number for each label."""
-        none = np.empty((0, prior.size))
+        """Return an estimator without held-out documents; ``prior`` has the shape (n_labels,)."""
+        no_documents = np.empty((0, prior.size))
         return cls(
             HeldOutPosteriors(
-                LabelPosterior(none), DocumentLabels.from_sets([], prior.size), none[:, 0]
+                LabelPosterior(no_documents),
+                DocumentLabels.from_sets([], prior.size),
+                no_documents[:, 0],
             )
         )
 
     @classmethod
-    def fit(cls, left_out: HeldOutPosteriors) -> LabelOdds:
-        """Keep left-out documents."""
-        return cls(left_out)
+    def fit(cls, held_out: HeldOutPosteriors) -> LabelOdds:
+        """Return an estimator with these held-out documents."""
+        return cls(held_out)
 
     @staticmethod
     def require_correctable(n_classes: int) -> None:
-        """Take any number of labels."""
+        """Accept any number of labels."""
 
     @staticmethod
     def require_documents(class_documents: Ints) -> None:
-        """Take any number of labelled documents."""
+        """Accept any number of labelled documents."""
 
     def estimate_proportions(self, log_posterior: Floats) -> Floats:
-        """Return `estimate_label_proportions`."""
+        """Return the result of `estimate_label_proportions`."""
         return estimate_label_proportions(log_posterior, self.held_out)
 
 
-def _odds(log_posterior: Floats) -> Floats:
-    return np.clip(
-        LabelPosterior(log_posterior).compute_log_odds(), -MAX_ABS_LOG_ODDS, MAX_ABS_LOG_ODDS
-    )
+def _compute_log_odds(log_posterior: Floats) -> Floats:
+    """Return log odds, clipped to ±`MAX_ABS_LOG_ODDS`."""
+    log_odds = LabelPosterior(log_posterior).compute_log_odds()
+    return np.clip(log_odds, -MAX_ABS_LOG_ODDS, MAX_ABS_LOG_ODDS)
 
 
-def _probability(log_odds: Floats) -> Floats:
+def _sigmoid(log_odds: Floats) -> Floats:
     return 1 / (1 + np.exp(-log_odds))

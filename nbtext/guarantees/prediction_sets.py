@@ -1,13 +1,16 @@
-"""Sets of classes that hold the true one with a probability that was asked for: conformal prediction from documents left out.
+"""Sets of classes that contain the true class with a guaranteed probability: conformal prediction.
 
-A set has the classes with p(C_k | d) ≥ t. Of n documents left out, t is the ⌊(n + 1)(1 − coverage)⌋-th smallest probability of a true class. If a new
-document is exchangeable with them, the set holds its true class with at least this probability. Where documents have several labels, it holds on
-average at least this share of them: each label of a document of m labels counts as 1/m of one (conformal risk control). Of the
-scores tried (p, p over the highest one, cumulated p) p itself gave the smallest sets.
+A set has the classes with p(C_k | d) ≥ t. The threshold t is the ⌊(n + 1)(1 − coverage)⌋-th
+smallest true-class probability among n held-out documents. If a new document is exchangeable with
+them, its set contains the true class with at least this probability.
 
-Sources: V. Vovk, A. Gammerman, G. Shafer, Algorithmic learning in a random world (2005); A. Angelopoulos, S. Bates, A gentle introduction
-to conformal prediction (2021), and with others, Conformal risk control (2022); M. Sadinle, J. Lei, L. Wasserman, Least ambiguous set-valued classifiers (2019), for the score and for
-thresholds by class.
+For multi-label models, a set contains on average at least this proportion of the labels of its
+document: each label of a document of m labels counts 1/m (conformal risk control).
+
+Sources: V. Vovk, A. Gammerman, G. Shafer, Algorithmic learning in a random world (2005);
+A. Angelopoulos, S. Bates, A gentle introduction to conformal prediction (2021), and with others,
+Conformal risk control (2022); M. Sadinle, J. Lei, L. Wasserman, Least ambiguous set-valued
+classifiers (2019), for p(C_k | d) as the score and for thresholds by class.
 """
 
 from __future__ import annotations
@@ -31,28 +34,31 @@ if TYPE_CHECKING:
     from nbtext.scoring import ScoredBlock
     from nbtext.type_names import Floats, Ints, Mask, Names
 
+ROUNDING_TOLERANCE = 1e-9
+"""Tolerance for rounding errors of a whole number."""
+
 
 class SetRule(NamedTuple):
-    """The rule that decides which classes are in a set."""
+    """Thresholds that decide which classes are in a set."""
 
     coverage: float
-    """Promised share of sets that hold the true class, or of the labels of a document that its set holds."""
+    """Guaranteed proportion of sets with the true class, or of true labels in their sets."""
     min_log_posteriors: tuple[float, ...]
-    """Least log p(C_k | d) in a set, for each class, in nats; −inf for a class that every set has."""
+    """The lowest log p(C_k | d) in a set, for each class, in nats; −inf for unconditional ones."""
     by_class: bool = False
-    """The promise is for the documents of each class, not of all classes together."""
+    """True if the guarantee is for the documents of each class, not for all documents together."""
     unconditional_classes: tuple[str, ...] = ()
-    """Classes that every set has, because too few of their documents were left out for a threshold."""
+    """Classes that are in every set, because they have too few held-out documents."""
 
     def predict_mask(self, log_posterior: Floats) -> Mask:
-        """Return which classes are in the sets of documents, both of shape (n_docs, n_classes)."""
+        """Return the classes in the sets; both arrays have the shape (n_docs, n_classes)."""
         return log_posterior >= np.array(self.min_log_posteriors)
 
 
 def count_needed_held_out(coverage: float) -> int:
-    """Return the least number of left-out documents from which a threshold follows.
+    """Return the minimum number of held-out documents for a threshold.
 
-    >>> least_documents(0.95)
+    >>> count_needed_held_out(0.95)
     19
     """
     return max(ceil(round(1 / (1 - coverage), 9)) - 1, 1)
@@ -61,159 +67,197 @@ def count_needed_held_out(coverage: float) -> int:
 def fit_set_rule(
     posteriors: HeldOutPosteriors, classes: Names, coverage: float, *, by_class: bool = False
 ) -> SetRule:
-    """Return the rule that keeps a coverage; raise `UsageError` if too few documents were left out."""
-    (documents, labels), needed = posteriors.truth.to_pairs(), count_needed_held_out(coverage)
-    of_truth = posteriors.log_posterior[documents, labels]
+    """Return the rule whose sets have a coverage.
+
+    Raise `UsageError` if there are too few held-out documents; with ``by_class`` classes with too
+    few documents are unconditional.
+    """
+    documents, labels = posteriors.truth.to_pairs()
+    true_log_p = posteriors.log_posterior[documents, labels]
     weights = posteriors.weights[documents]
-    n_labels = np.bincount(documents)
     if by_class:
-        least = [
-            _threshold(of_truth[here], weights[here], coverage)
-            for here in (labels == k for k in range(len(classes)))
-        ]
-        return SetRule(
-            coverage,
-            tuple(least),
-            by_class,
-            tuple(label for label, bound in zip(classes, least, strict=True) if bound == -inf),
+        thresholds = []
+        for k in range(len(classes)):
+            is_class = labels == k
+            thresholds.append(_find_threshold(true_log_p[is_class], weights[is_class], coverage))
+        unconditional = tuple(
+            label for label, threshold in zip(classes, thresholds, strict=True) if threshold == -inf
         )
-    bound = _threshold(of_truth, weights / n_labels[documents], coverage)
-    n = int(np.count_nonzero(n_labels))
-    if n < needed:
-        found = (
-            f"{format_quantity(n, 'document')} of training {'was' if n == 1 else 'were'} left out"
-        )
+        return SetRule(coverage, tuple(thresholds), by_class, unconditional)
+    n_labels = np.bincount(documents)
+    threshold = _find_threshold(true_log_p, weights / n_labels[documents], coverage)
+    n_needed = count_needed_held_out(coverage)
+    n_documents = int(np.count_nonzero(n_labels))
+    if n_documents < n_needed:
+        verb = "was" if n_documents == 1 else "were"
         raise UsageError(
-            f"a coverage of {coverage:g} takes at least {format_quantity(needed, 'document')}, and "
-            f"{found}",
+            f"a coverage of {coverage:g} takes at least {format_quantity(n_needed, 'document')}, "
+            f"and {format_quantity(n_documents, 'document')} of training {verb} left out",
             hint="train on more documents",
         )
-    return SetRule(coverage, (bound,) * len(classes))
+    return SetRule(coverage, tuple(threshold for _ in classes))
 
 
-def _threshold(of_truth: Floats, weights: Floats, coverage: float) -> float:
-    """Return the largest value up to which documents weigh at most (n + 1)(1 − coverage), −inf for none; n is the weight of all."""
-    order = np.argsort(of_truth, kind="stable")
-    below = np.cumsum(weights[order])
-    place = (
-        int(np.searchsorted(below, (below[-1] + 1) * (1 - coverage) + SLACK, side="right"))
-        if below.size
-        else 0
-    )
-    return float(of_truth[order[place - 1]]) if place else -inf
+def _find_threshold(true_log_p: Floats, weights: Floats, coverage: float) -> float:
+    """Return the largest value up to which documents weigh at most (n + 1)(1 − coverage).
 
-
-SLACK = 1e-9
-"""For rounding of a whole number."""
+    n is the total weight. The result is −inf if there is no such value.
+    """
+    if not true_log_p.size:
+        return -inf
+    order = np.argsort(true_log_p, kind="stable")
+    cumulative = np.cumsum(weights[order])
+    max_weight = (cumulative[-1] + 1) * (1 - coverage) + ROUNDING_TOLERANCE
+    n_below = int(np.searchsorted(cumulative, max_weight, side="right"))
+    if not n_below:
+        return -inf
+    return float(true_log_p[order[n_below - 1]])
 
 
 class SetGroup(NamedTuple):
-    """Sets of documents of one class, or with one number of classes."""
+    """Sets of the documents of one class, or sets of one size."""
 
     n: int
+    """Number of sets."""
     coverage: float
-    """Share that hold the true class."""
+    """Proportion of sets with the true class."""
     interval: Interval
+    """95 % interval of the coverage."""
     size: float
-    """Mean number of classes."""
+    """Mean number of classes in a set."""
 
 
 class SetsResult(NamedTuple):
-    """Coverage and size of sets of classes on test documents."""
+    """Coverage and size of sets on test documents."""
 
     promised: float
+    """The guaranteed coverage."""
     by_class: bool
     n: int
+    """Documents with a label."""
     coverage: float
     interval: Interval
+    """95 % interval of the coverage."""
     size: float
-    """Mean number of classes."""
+    """Mean number of classes in a set."""
     size_interval: Interval
     empty: int
-    """Sets without a class."""
+    """Number of sets without a class."""
     full: int
-    """Sets of all classes."""
+    """Number of sets with all classes."""
     per_class: dict[str, SetGroup]
-    """By true class, those that occur."""
+    """By true class; only classes that occur."""
     per_size: dict[str, SetGroup]
-    """By number of classes."""
+    """By number of classes in the set."""
+
+
+class _SetCounts(NamedTuple):
+    """Sets of some documents; pairs are documents and their true labels."""
+
+    sizes: Ints
+    """Size of the set of each document, shape (n_docs,)."""
+    n_labels: Ints
+    """Number of true labels of each document, shape (n_docs,)."""
+    labels: Ints
+    """True label of each pair, shape (n_pairs,); negative if unknown."""
+    is_covered: Mask
+    """True for the pairs whose label is in the set, shape (n_pairs,)."""
 
 
 @dataclass
 class SetTally:
-    """Counts sets that hold the true class, as documents come."""
+    """Counts the sets that contain the true class, block by block."""
 
     rule: SetRule
     classes: Names
-    _parts: list[tuple[Ints, Ints, Ints, Mask]] = field(default_factory=list)
+    _parts: list[_SetCounts] = field(default_factory=list)
 
     def add(self, log_posterior: Floats, labels: Labels) -> None:
-        """Count documents by log p(C_k | d), shape (n_docs, n_classes), and their true classes or sets of labels; an unknown one is in no set."""
-        number = {label: place for place, label in enumerate(self.classes)}
+        """Count documents by log p(C_k | d), shape (n_docs, n_classes), and their true labels.
+
+        An unknown label is in no set.
+        """
+        class_indices = {label: index for index, label in enumerate(self.classes)}
         truth = LabelSets.from_rows(
-            [[number.get(each, -1) for each in list_labels(label)] for label in labels]
+            [[class_indices.get(name, -1) for name in list_labels(label)] for label in labels]
         )
-        members = self.rule.predict_mask(log_posterior)
-        held = members[np.repeat(np.arange(len(labels)), truth.sizes), truth.columns] & (
-            truth.columns >= 0
-        )
-        self._parts.append((members.sum(axis=1), *truth, held))
+        mask = self.rule.predict_mask(log_posterior)
+        documents = np.repeat(np.arange(len(labels)), truth.sizes)
+        is_covered = mask[documents, truth.columns] & (truth.columns >= 0)
+        self._parts.append(_SetCounts(mask.sum(axis=1), truth.sizes, truth.columns, is_covered))
 
     def observe(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
-        """Yield scored documents, counted."""
+        """Yield scored documents after counting them."""
         for block in blocks:
             self.add(block.log_posterior, block.labels)
             yield block
 
     def result(self) -> SetsResult:
-        """Return the figures of all documents, at least one."""
-        sizes, n_labels, truth, held = (
-            np.concatenate(column) for column in zip(*self._parts, strict=True)
-        )
-        owners = np.repeat(np.arange(sizes.size), n_labels)
-        labelled = n_labels > 0
-        shares = np.bincount(owners, held, sizes.size) / np.maximum(n_labels, 1)
-        whole = _group(sizes[labelled], shares[labelled])
-        spread = NORMAL_95 * float(sizes.std()) / sqrt(sizes.size)
+        """Return the metrics of all documents; there must be at least one."""
+        counts = _SetCounts(*(np.concatenate(column) for column in zip(*self._parts, strict=True)))
+        sizes = counts.sizes
+        documents = np.repeat(np.arange(sizes.size), counts.n_labels)
+        has_label = counts.n_labels > 0
+        covered = np.bincount(documents, counts.is_covered, sizes.size)
+        proportions = covered / np.maximum(counts.n_labels, 1)
+        overall = _summarize(sizes[has_label], proportions[has_label])
+        size_margin = NORMAL_95 * float(sizes.std()) / sqrt(sizes.size)
+        n_classes = len(self.classes)
+        per_class = {}
+        for k in np.unique(counts.labels[counts.labels >= 0]).tolist():
+            is_class = counts.labels == k
+            per_class[self.classes[k]] = _summarize(
+                sizes[documents[is_class]], counts.is_covered[is_class]
+            )
+        per_size = {}
+        for size in np.unique(sizes[has_label]).tolist():
+            has_size = has_label & (sizes == size)
+            per_size[str(size)] = _summarize(sizes[has_size], proportions[has_size])
         return SetsResult(
-            self.rule.coverage,
-            self.rule.by_class,
-            *whole,
+            promised=self.rule.coverage,
+            by_class=self.rule.by_class,
+            n=overall.n,
+            coverage=overall.coverage,
+            interval=overall.interval,
+            size=overall.size,
             size_interval=(
-                max(whole.size - spread, 0.0),
-                min(whole.size + spread, float(len(self.classes))),
+                max(overall.size - size_margin, 0.0),
+                min(overall.size + size_margin, float(n_classes)),
             ),
             empty=int(np.count_nonzero(sizes == 0)),
-            full=int(np.count_nonzero(sizes == len(self.classes))),
-            per_class={
-                self.classes[k]: _group(sizes[owners[truth == k]], held[truth == k])
-                for k in np.unique(truth[truth >= 0]).tolist()
-            },
-            per_size={
-                str(size): _group(sizes[here], shares[here])
-                for size in np.unique(sizes[labelled]).tolist()
-                for here in [labelled & (sizes == size)]
-            },
+            full=int(np.count_nonzero(sizes == n_classes)),
+            per_class=per_class,
+            per_size=per_size,
         )
 
 
-def add_set_metrics(result: EvaluationResult, sets: SetsResult | None) -> EvaluationResult:
-    """Return an evaluation that has the coverage and the mean size of sets, if there are any, among its figures, for gates."""
-    if sets is None:
-        return result
-    others = {**result.other_metrics, "set_coverage": sets.coverage, "set_size": sets.size}
-    return replace(
-        result,
-        other_metrics=others,
-        intervals={
-            **result.intervals,
-            "set_coverage": sets.interval,
-            "set_size": sets.size_interval,
-        },
+def _summarize(sizes: Ints, is_covered: Mask | Floats) -> SetGroup:
+    """Return the coverage and the size of sets, given 1 or a proportion for each covered truth."""
+    n_covered = float(is_covered.sum())
+    n = max(is_covered.size, 1)
+    return SetGroup(
+        n=is_covered.size,
+        coverage=n_covered / n,
+        interval=wilson_interval(n_covered, is_covered.size),
+        size=float(sizes.sum() / n),
     )
 
 
-def _group(sizes: Ints, held: Mask | Floats) -> SetGroup:
-    hits = float(held.sum())
-    n = max(held.size, 1)
-    return SetGroup(held.size, hits / n, wilson_interval(hits, held.size), float(sizes.sum() / n))
+def add_set_metrics(result: EvaluationResult, sets: SetsResult | None) -> EvaluationResult:
+    """Return the evaluation with the coverage and the mean size of sets among its metrics.
+
+    `--fail-under` can test them. Without ``sets`` return the evaluation unchanged.
+    """
+    if sets is None:
+        return result
+    other_metrics = {
+        **result.other_metrics,
+        "set_coverage": sets.coverage,
+        "set_size": sets.size,
+    }
+    intervals = {
+        **result.intervals,
+        "set_coverage": sets.interval,
+        "set_size": sets.size_interval,
+    }
+    return replace(result, other_metrics=other_metrics, intervals=intervals)
