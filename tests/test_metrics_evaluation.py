@@ -380,7 +380,7 @@ def test_ranking_is_left_out_once_there_are_too_many_scores() -> None:
         np.array([[0.9, 0.1], [0.2, 0.8], [0.4, 0.6]]),
         ["c0", "c1", "c1"],
     )
-    enough, too_few = case.evaluation(1, scores_kept=6), case.evaluation(1, scores_kept=5)
+    enough, too_few = case.evaluation(1, max_scores=6), case.evaluation(1, max_scores=5)
     assert (enough.keeps_scores, too_few.keeps_scores) == (True, False)
     kept, left_out = enough.summary(PLAIN), too_few.summary(PLAIN)
     assert kept["macro_roc_auc"] == 1

@@ -311,7 +311,7 @@ def test_cells_count_what_each_document_has_and_got(seed: int, n: int) -> None:
     occurs = (has | got).any(axis=0)
     assert n_present == occurs.sum()
     renumbered, whole = present.sum_margins(n_present), cells.sum_margins(5)
-    for name in ("hits", "support", "answered"):
+    for name in ("hits", "support", "predicted"):
         assert getattr(renumbered, name) == pytest.approx(getattr(whole, name)[occurs])
 
 

@@ -1,4 +1,4 @@
-"""Figures of answers: confusion table, proper scores, calibration, ranking, and intervals of each.
+"""Metrics of predictions: confusion table, proper scores, calibration, ranking, and intervals.
 
-Labels, log posteriors and answers go in; no model is needed.
+The inputs are labels, log posteriors and predictions; no model is needed.
 """

@@ -1,6 +1,7 @@
-"""Evaluation: judges the answers and probabilities of a classifier as documents come, and gives all figures at the end.
+"""Evaluation of the predictions and probabilities of a classifier, block by block.
 
-Of each document 36 bytes are kept (`nbtext.metrics.outcomes`), and the scores for ranking while there are few (`nbtext.metrics.ranking`).
+36 bytes of each document are kept (`nbtext.metrics.outcomes`), and the scores for ranking metrics
+while they are few (`nbtext.metrics.ranking`).
 """
 
 from __future__ import annotations
@@ -72,34 +73,27 @@ if TYPE_CHECKING:
     from nbtext.type_names import AttributeValues, Floats, Mask, Names
 
 MAX_COLUMN_VALUES = 1000
-"""Different values of a column to slice by; a column with more identifies documents."""
-
-
-def summarize_slice(judged: ScoredDocuments) -> SliceResult:
-    """Return the figures of some documents, at least one."""
-    share, macro_f1 = compute_accuracy_and_macro_f1(judged)
-    interval = wilson_interval(int(judged.is_correct.sum()), judged.n)
-    return SliceResult(judged.n, share, interval, macro_f1, expected_calibration_error(judged))
-
+"""Distinct values of a column for slices; a column with more of them identifies documents."""
 
 DEFAULT_MISTAKE_COST = 1.0
-"""Cost of a mistake that the costs do not price: any answer to a label that the classifier does not know, and abstaining where it has no
-cost."""
+"""Cost of a mistake that has no given cost.
+
+These are predictions for unknown labels, and abstaining if it has no cost.
+"""
 
 
 class Evaluation:
-    """Judges the predicted labels and the probabilities of a classifier with the given classes.
+    """Evaluates the predicted labels and the probabilities of a classifier.
 
-    Labels that the classifier does not know become classes of their own, and none of their documents can be right: they count in the
-    accuracy, and each as a class with F1 = 0 in the macro averages. The log loss with them is infinite; ``known`` in the result is without
-    them. A document without an answer counts as not found: it lowers accuracy and recall, not precision. Log loss, Brier score,
-    calibration, top-k and ranking judge the probabilities, whatever the answer.
+    Labels that the classifier does not contain become classes of their own. Their documents are
+    always mistakes: they count in the accuracy, and each such class has F1 = 0 in the macro
+    averages. The log loss with them is infinite; ``known`` in the result excludes them. A document
+    without a prediction lowers accuracy and recall, but not precision. Log loss, Brier score,
+    calibration, top-k and ranking metrics only depend on the probabilities.
 
-    ``kind`` says whether the labels of a document exclude each other. If they do not, log loss and Brier score are sums over labels, accuracy is the share of
-    documents that got exactly their labels, and precision, recall and F1 are those of each label against the rest.
-
-    ``costs`` give a mean cost; the ``shares`` of training documents with each label, shape (n_classes,), give baselines, one with the ``prior`` where that is another;
-    ``by`` names columns to slice by.
+    For multi-label models log loss and Brier score are sums over labels. Accuracy is the proportion
+    of documents with exactly the true labels. Precision, recall and F1 are those of each label
+    against the rest.
     """
 
     def __init__(
@@ -113,337 +107,349 @@ class Evaluation:
         group_columns: Names = (),
         max_scores: int = MAX_RANKING_SCORES,
     ) -> None:
+        """Start without documents.
+
+        ``costs`` add a mean cost to the metrics. ``label_proportions`` of the training documents,
+        shape (n_classes,), add baselines; ``prior`` replaces them as the probabilities of the
+        second baseline. ``group_columns`` are the columns that define slices. Ranking metrics are
+        omitted above ``max_scores``.
+        """
         self.kind = kind
         self._index = kind.make_label_index(classes)
         self._n_known = len(classes)
         self._costs = costs
-        self._shares = label_proportions
+        self._label_proportions = label_proportions
         self._prior = prior
         self._slices: dict[str, dict[str, list[int]]] = {column: {} for column in group_columns}
-        """Numbers of the documents by column, then by value."""
-        self._scores: list[Floats] = []
-        """Log posteriors of all documents; none once they are more than there is room for."""
-        self._room = max_scores
+        """Document indices by column, then by value."""
+        self._log_posteriors: list[Floats] = []
+        """Log posteriors of all documents; empty if these are too many."""
+        self._n_free_scores = max_scores
         self._parts: list[ScoredDocuments] = []
         self.n = 0
-        """Documents judged."""
+        """Number of evaluated documents."""
 
     def add(
         self,
         labels: Labels,
         posterior: Posterior,
-        answers: DocumentLabels | None = None,
+        predicted: DocumentLabels | None = None,
         columns: AttributeValues = (),
     ) -> None:
-        """Judge documents by their true labels, one text each, and their posterior.
+        """Evaluate documents, given their true labels and their posterior.
 
-        A row of nan, where no class is possible, counts as if all classes were equally probable.
-        ``answers`` are the predicted labels, by default those of the decision rule without options. ``columns`` has for each document its values in the
-        columns of ``by``. The arrays are kept and must not change.
-        Raises `UsageError` if a column has more than `MAX_COLUMN_VALUES` values.
+        A row of nan, where no class is possible, counts as if all classes had equal probabilities.
+        ``predicted`` are the predicted labels; the default is those of a `DecisionRule` without
+        options. ``columns`` are the values of each document in the group columns. The arrays are
+        kept and must not change.
+
+        Raise `UsageError` if a column has more than `MAX_COLUMN_VALUES` values.
         """
-        for number, row in enumerate(columns, self.n):
+        for index, row in enumerate(columns, self.n):
             for (name, documents), value in zip(self._slices.items(), row, strict=True):
-                documents.setdefault(value, []).append(number)
+                documents.setdefault(value, []).append(index)
                 if len(documents) > MAX_COLUMN_VALUES:
                     raise UsageError(
                         f"column {name} has more than {MAX_COLUMN_VALUES:,} values",
                         hint="choose one that many documents share",
                     )
-        self._judge(self._index.index_labels(labels), posterior, answers)
+        self._add(self._index.index_labels(labels), posterior, predicted)
 
     def add_indexed(
-        self, truth: DocumentLabels, posterior: Posterior, answers: DocumentLabels | None = None
+        self, truth: DocumentLabels, posterior: Posterior, predicted: DocumentLabels | None = None
     ) -> None:
-        """Judge documents as `add` does by their labels, which the classifier knows."""
-        self._judge(self._index.renumber(truth), posterior, answers)
+        """Evaluate documents as `add`, given label indices; the classifier contains all labels."""
+        self._add(self._index.renumber(truth), posterior, predicted)
 
-    def _judge(
-        self, truth: DocumentLabels, posterior: Posterior, answers: DocumentLabels | None
+    def _add(
+        self, truth: DocumentLabels, posterior: Posterior, predicted: DocumentLabels | None
     ) -> None:
-        logs = posterior.logs
-        if np.isnan(logs[:, 0]).any():
-            posterior = self.kind(np.where(np.isnan(logs[:, :1]), -np.log(logs.shape[1]), logs))
-        predicted = self._index.renumber(
-            posterior.predict(DecisionRule()) if answers is None else answers
-        )
+        log_p = posterior.log_p
+        if np.isnan(log_p[:, 0]).any():
+            uniform = -np.log(log_p.shape[1])
+            posterior = self.kind(np.where(np.isnan(log_p[:, :1]), uniform, log_p))
+        if predicted is None:
+            predicted = posterior.predict(DecisionRule())
+        predicted = self._index.renumber(predicted)
         scores = score_posterior(posterior, truth)
         self._parts.append(
             ScoredDocuments(
-                scores.rank,
-                scores.log_loss,
-                scores.brier,
-                scores.confidence,
+                rank=scores.rank,
+                log_loss=scores.log_loss,
+                brier=scores.brier,
+                confidence=scores.confidence,
                 ranking=score_label_rankings(posterior, truth),
                 truth=truth,
                 predicted=predicted,
             )
         )
         self.n += len(truth)
-        self._room -= posterior.logs.size
-        self._scores.append(posterior.logs)
+        self._n_free_scores -= posterior.log_p.size
+        self._log_posteriors.append(posterior.log_p)
         if not self.keeps_scores:
-            self._scores.clear()
+            self._log_posteriors.clear()
 
     def merge(self, other: Self) -> None:
-        """Add the documents that another evaluation of the same classes judged; none of them has an unknown label."""
+        """Add the documents of another evaluation of the same classes, without unknown labels."""
         for part in other._parts:
-            labels = (self._index.renumber(each) for each in (part.truth, part.predicted))
-            self._parts.append(
-                ScoredDocuments(
-                    part.rank, part.log_loss, part.brier, part.confidence, part.ranking, *labels
-                )
-            )
+            truth = self._index.renumber(part.truth)
+            predicted = self._index.renumber(part.predicted)
+            self._parts.append(replace(part, truth=truth, predicted=predicted))
         self.n += other.n
-        self._room -= other.n * self._n_known
-        self._scores = [*self._scores, *other._scores] if self.keeps_scores else []
+        self._n_free_scores -= other.n * self._n_known
+        if self.keeps_scores:
+            self._log_posteriors = [*self._log_posteriors, *other._log_posteriors]
+        else:
+            self._log_posteriors = []
 
     @property
     def classes(self) -> list[str]:
-        """All labels: those that the classifier knows, then others that occurred."""
+        """Labels of the classifier, then unknown labels that occurred."""
         return self._index.labels
 
     @property
     def unknown_labels(self) -> list[str]:
-        """Labels that occurred and that the classifier does not know."""
+        """Labels that occurred and that the classifier does not contain."""
         return self.classes[self._n_known :]
 
     @property
     def keeps_scores(self) -> bool:
-        """True if there were few enough scores for areas under ROC curves and average precisions."""
-        return self._room >= 0
+        """True if scores are few enough for areas under ROC curves and average precisions."""
+        return self._n_free_scores >= 0
 
     @property
     def documents(self) -> ScoredDocuments:
-        """All documents judged, in order, with labels numbered in one table."""
-        joined = concatenate_scored_documents(self._parts)
+        """All evaluated documents, in order, with their labels in one table."""
+        documents = concatenate_scored_documents(self._parts)
         table = self._index.table
-        judged = replace(
-            joined,
-            truth=replace(joined.truth, table=table),
-            predicted=replace(joined.predicted, table=table),
+        documents = replace(
+            documents,
+            truth=replace(documents.truth, table=table),
+            predicted=replace(documents.predicted, table=table),
         )
-        self._parts = [judged]
-        return judged
+        self._parts = [documents]
+        return documents
 
     def summary(self, bootstrap: Bootstrap = Bootstrap()) -> dict[str, Any]:
-        """Return `result` as JSON has it."""
+        """Return `result` as values for JSON."""
         return to_json_values(self.result(bootstrap))
 
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:
-        """Return all figures, with Wilson's intervals for shares; the others are bootstrapped, unless ``bootstrap`` has no replicates."""
-        everything = self.documents
-        cells = count_cells(everything)
-        if not self.kind.is_exclusive:  # else numbers are in the order of labels
-            cells = cells.sort_by_labels(everything.truth.table)
-        table = cells.sum_margins(len(self.classes))
-        ranking = compute_ranking_metrics(self._scores, everything.truth, self._n_known)
-        figures = self._figures(everything, cells, ranking)
-        counts = table.support[self._n_known :].astype(int).tolist()
+        """Return all metrics with 95 % intervals.
+
+        Proportions have Wilson's intervals. The other intervals are bootstrapped, unless
+        ``bootstrap`` has no replicates.
+        """
+        documents = self.documents
+        cells = count_cells(documents)
+        if not self.kind.is_exclusive:  # sets are numbered in order of occurrence
+            cells = cells.sort_by_labels(documents.truth.table)
+        margins = cells.sum_margins(len(self.classes))
+        ranking = compute_ranking_metrics(self._log_posteriors, documents.truth, self._n_known)
+        metrics = self._compute_metrics(documents, cells, ranking)
+        json_metrics = {name: finite_or_none(value) for name, value in metrics.items()}
+        baselines = None
+        if documents.n and self._label_proportions is not None:
+            baselines = self._compute_baselines(documents, self._label_proportions)
+        unknown_counts = margins.support[self._n_known :].astype(int).tolist()
         return EvaluationResult(
-            n=everything.n,
-            intervals=self._intervals(figures, everything, cells, bootstrap),
-            baselines=self._baselines(everything, self._shares)
-            if everything.n and self._shares is not None
-            else None,
-            reliability=compute_reliability_bins(everything),
-            per_class=self._per_class(table, ranking),
+            n=documents.n,
+            intervals=self._compute_intervals(metrics, documents, cells, bootstrap),
+            baselines=baselines,
+            reliability=compute_reliability_bins(documents),
+            per_class=self._summarize_classes(margins, ranking),
             classes=tuple(self.classes),
-            confusion=self._confusion(cells),
+            confusion=self._to_confusion(cells),
             has_one_label=self.kind.is_exclusive,
             unknown_labels=tuple(self.unknown_labels),
-            unknown_documents=dict(zip(self.unknown_labels, counts, strict=True)),
-            known=summarize_known_documents(everything.take(self._has_known_labels(everything))),
-            slices={
-                column: {
-                    value: summarize_slice(everything.take(np.array(rows)))
-                    for value, rows in sorted(documents.items())
-                }
-                for column, documents in self._slices.items()
-            }
-            or None,
+            unknown_documents=dict(zip(self.unknown_labels, unknown_counts, strict=True)),
+            known=summarize_known_documents(documents.take(self._has_known_labels(documents))),
+            slices=self._summarize_slices(documents) or None,
             other_metrics={
-                name: finite_or_none(value)
-                for name, value in figures.items()
-                if name not in METRIC_FIELDS
+                name: value for name, value in json_metrics.items() if name not in METRIC_FIELDS
             },
-            **{
-                name: finite_or_none(value)
-                for name, value in figures.items()
-                if name in METRIC_FIELDS
-            },
+            **{name: value for name, value in json_metrics.items() if name in METRIC_FIELDS},
         )
 
-    def count_lost_class_documents(self, known: Mask) -> dict[str, int]:
-        """Return how many documents not ``known``, a mask of shape (n_docs,), are of each class; a set of labels has no class that is lost."""
+    def count_lost_class_documents(self, is_known: Mask) -> dict[str, int]:
+        """Return the number of documents of each class outside the mask, shape (n_docs,).
+
+        Label sets have no classes of this kind, so the result is empty for multi-label models.
+        """
         if not self.kind.is_exclusive:
             return {}
-        counts = np.bincount(self.documents.truth.indices[~known], minlength=len(self.classes))
+        classes = self.documents.truth.indices[~is_known]
+        counts = np.bincount(classes, minlength=len(self.classes))
         return {label: n for label, n in zip(self.classes, counts.tolist(), strict=True) if n}
 
-    def _has_known_labels(self, everything: ScoredDocuments) -> Mask:
-        """Return which documents have no label that the classifier does not know, shape (n_docs,)."""
-        documents, labels = everything.truth.to_pairs()
-        is_known = np.ones(everything.n, np.bool_)
-        is_known[documents[labels >= self._n_known]] = False
+    def _has_known_labels(self, documents: ScoredDocuments) -> Mask:
+        """Return a mask of the documents all of whose labels the classifier contains, (n_docs,)."""
+        rows, labels = documents.truth.to_pairs()
+        is_known = np.ones(documents.n, np.bool_)
+        is_known[rows[labels >= self._n_known]] = False
         return is_known
 
-    def _baselines(self, everything: ScoredDocuments, shares: Floats) -> Baselines:
-        """Return the figures of always answering the most frequent label, and of always giving the class prior."""
-        largest = int(shares.argmax())
-        answer = self._index.renumber(DocumentLabels.from_sets([(largest,)], self._n_known))
-        constant = np.full(everything.n, answer.indices[0])
-        always = ConfusionCells.from_documents(
-            everything.truth.indices, constant, answer.table
-        ).sum_margins(len(self.classes))
-        log_loss, brier = self.kind.score_prior(
-            shares if self._prior is None else self._prior, everything.truth
-        )
+    def _summarize_slices(self, documents: ScoredDocuments) -> dict[str, dict[str, SliceResult]]:
+        """Return the metrics of the documents with each value of each group column."""
+        return {
+            column: {
+                value: summarize_slice(documents.take(np.array(rows)))
+                for value, rows in sorted(rows_by_value.items())
+            }
+            for column, rows_by_value in self._slices.items()
+        }
+
+    def _compute_baselines(
+        self, documents: ScoredDocuments, label_proportions: Floats
+    ) -> Baselines:
+        """Return the metrics of predicting the largest class, and of predicting the prior."""
+        largest = int(label_proportions.argmax())
+        predicted = self._index.renumber(DocumentLabels.from_sets([(largest,)], self._n_known))
+        constant = np.full(documents.n, predicted.indices[0])
+        cells = ConfusionCells.from_documents(documents.truth.indices, constant, predicted.table)
+        margins = cells.sum_margins(len(self.classes))
+        prior = label_proportions if self._prior is None else self._prior
+        log_loss, brier = self.kind.score_prior(prior, documents.truth)
         return Baselines(
             LargestClass(
-                self.classes[largest], float(accuracy(always)), float(macro(f1(always), always))
+                self.classes[largest],
+                float(accuracy(margins)),
+                float(macro(f1(margins), margins)),
             ),
             ClassPrior(finite_or_none(log_loss), brier),
         )
 
-    def _figures(
-        self, everything: ScoredDocuments, cells: ConfusionCells, ranking: RankingMetrics
+    def _compute_metrics(
+        self, documents: ScoredDocuments, cells: ConfusionCells, ranking: RankingMetrics
     ) -> dict[str, float]:
-        table = cells.sum_margins(len(self.classes))
-        names = [name for name, metric in METRICS.items() if self.kind in metric.label_kinds]
-        figures = {name: float(value) for name, value in compute_rates(table, self.kind).items()}
-        figures |= proper_scores(everything)
-        top = {
-            f"top_{k}_accuracy": mean_or_nan(everything.rank < k) if k < self._n_known else np.nan
-            for k in TOP_K
-        }
-        figures |= {name: figure for name, figure in top.items() if name in names}
-        figures |= {
-            f"macro_{name}": mean_or_nan(values[np.isfinite(values)])
-            for name, values in ranking._asdict().items()
-        }
-        figures |= dict(
-            zip(
-                LABEL_RANKING_METRICS,
-                everything.ranking.mean(axis=0).tolist() if everything.n else (),
-                strict=False,
-            )
-        )
+        """Return all metrics by name; nan for undefined metrics."""
+        margins = cells.sum_margins(len(self.classes))
+        rates = compute_rates(margins, self.kind)
+        metrics = {name: float(value) for name, value in rates.items()}
+        metrics |= proper_scores(documents)
+        for k in TOP_K:
+            name = f"top_{k}_accuracy"
+            if self.kind not in METRICS[name].label_kinds:
+                continue
+            metrics[name] = mean_or_nan(documents.rank < k) if k < self._n_known else np.nan
+        for name, values in ranking._asdict().items():
+            metrics[f"macro_{name}"] = mean_or_nan(values[np.isfinite(values)])
+        if documents.n:
+            ranking_means = documents.ranking.mean(axis=0).tolist()
+            metrics |= dict(zip(LABEL_RANKING_METRICS, ranking_means, strict=False))
         if self._costs is not None:
-            figures["mean_cost"] = float(
-                (self._cell_costs(cells, self._costs) * cells.documents).sum()
-            ) / (everything.n or np.nan)
-        return figures if everything.n else dict.fromkeys(figures, np.nan)
+            total_cost = (self._get_cell_costs(cells, self._costs) * cells.documents).sum()
+            metrics["mean_cost"] = float(total_cost) / (documents.n or np.nan)
+        if not documents.n:
+            return dict.fromkeys(metrics, np.nan)
+        return metrics
 
-    def _intervals(
+    def _compute_intervals(
         self,
-        figures: dict[str, float],
-        everything: ScoredDocuments,
+        metrics: dict[str, float],
+        documents: ScoredDocuments,
         cells: ConfusionCells,
         bootstrap: Bootstrap,
     ) -> dict[str, Interval]:
-        found = {
+        """Return the 95 % intervals by metric."""
+        intervals = {
             name: interval
-            for name, interval in self._share_intervals(everything).items()
-            if name in figures
+            for name, interval in self._compute_wilson_intervals(documents).items()
+            if name in metrics
         }
-        if everything.n and bootstrap.replicates:
-            costs = None if self._costs is None else self._cell_costs(cells, self._costs)
-            replicates = bootstrap_rates(cells, costs, bootstrap, self.kind) | bootstrap_scores(
-                everything, bootstrap
-            )
-            others = replicates.keys() - found.keys()
-            found |= {
-                name: percentile_interval(replicates[name], figure)
-                for name, figure in figures.items()
-                if name in others
-            }
-        if everything.n and self.kind.is_exclusive and (everything.predicted.indices >= 0).all():
-            found["micro_f1"] = found["accuracy"]  # all answers and all labels are as many
-        return found
+        if documents.n and bootstrap.replicates:
+            costs = None if self._costs is None else self._get_cell_costs(cells, self._costs)
+            replicates = bootstrap_rates(cells, costs, bootstrap, self.kind)
+            replicates |= bootstrap_scores(documents, bootstrap)
+            bootstrapped_names = replicates.keys() - intervals.keys()
+            for name, value in metrics.items():
+                if name in bootstrapped_names:
+                    intervals[name] = percentile_interval(replicates[name], value)
+        if documents.n and self.kind.is_exclusive and (documents.predicted.indices >= 0).all():
+            intervals["micro_f1"] = intervals["accuracy"]  # both are hits / documents
+        return intervals
 
-    def _share_intervals(self, everything: ScoredDocuments) -> dict[str, Interval]:
-        """Return the intervals of figures that are shares of documents, from the counts alone."""
-        n = everything.n
-        hits = int(everything.is_correct.sum())
-        accuracy = wilson_interval(hits, n)
+    def _compute_wilson_intervals(self, documents: ScoredDocuments) -> dict[str, Interval]:
+        """Return the intervals of the metrics that are proportions of documents."""
+        n = documents.n
+        n_correct = int(documents.is_correct.sum())
+        accuracy = wilson_interval(n_correct, n)
         if not n:
             return {"accuracy": accuracy}
-        has_answer = everything.predicted.count_labels() > 0
-        answered = int(has_answer.sum())
-        of_answered = wilson_interval(int((everything.is_correct & has_answer).sum()), answered)
-        of_documents = {"coverage": wilson_interval(answered, n), "answered_accuracy": of_answered}
+        has_prediction = documents.predicted.count_labels() > 0
+        n_predicted = int(has_prediction.sum())
+        n_correct_predicted = int((documents.is_correct & has_prediction).sum())
+        answered_accuracy = wilson_interval(n_correct_predicted, n_predicted)
+        intervals = {"accuracy": accuracy}
+        intervals["micro_recall" if self.kind.is_exclusive else "subset_accuracy"] = accuracy
+        intervals["coverage"] = wilson_interval(n_predicted, n)
+        intervals["answered_accuracy"] = answered_accuracy
         if not self.kind.is_exclusive:
-            return {"accuracy": accuracy, "subset_accuracy": accuracy, **of_documents}
-        top = {
-            f"top_{k}_accuracy": wilson_interval(int((everything.rank < k).sum()), n)
-            for k in TOP_K
-            if k < self._n_known
-        }
-        return {
-            "accuracy": accuracy,
-            "micro_recall": accuracy,
-            **of_documents,
-            "micro_precision": of_answered,
-            **top,
-        }
+            return intervals
+        intervals["micro_precision"] = answered_accuracy
+        for k in TOP_K:
+            if k < self._n_known:
+                n_hits = int((documents.rank < k).sum())
+                intervals[f"top_{k}_accuracy"] = wilson_interval(n_hits, n)
+        return intervals
 
-    def _per_class(
-        self, table: ConfusionMargins, ranking: RankingMetrics
+    def _summarize_classes(
+        self, margins: ConfusionMargins, ranking: RankingMetrics
     ) -> dict[str, ClassResult]:
-        padded = (
-            np.append(values, np.full(len(self.unknown_labels), np.nan)) for values in ranking
-        )
-        margins = (
-            margin.astype(np.int64) for margin in (table.hits, table.support, table.predicted)
-        )
-        columns = (*margins, precision(table), recall(table), f1(table), *padded)
-        rows = zip(self.classes, *(column.tolist() for column in columns), strict=True)
+        """Return the metrics of each class."""
+        hits = margins.hits.astype(np.int64).tolist()
+        support = margins.support.astype(np.int64).tolist()
+        predicted = margins.predicted.astype(np.int64).tolist()
+        class_precision = precision(margins).tolist()
+        class_recall = recall(margins).tolist()
+        class_f1 = f1(margins).tolist()
+        unranked = [np.nan for _ in self.unknown_labels]
+        roc_auc = [*ranking.roc_auc.tolist(), *unranked]
+        average_precision = [*ranking.average_precision.tolist(), *unranked]
         return {
             label: ClassResult(
-                of_answers,
-                of_class,
-                mean,
-                support,
-                answered,
-                finite_or_none(area),
-                finite_or_none(average),
-                {
-                    "precision": wilson_interval(hits, answered),
-                    "recall": wilson_interval(hits, support),
+                precision=class_precision[k],
+                recall=class_recall[k],
+                f1=class_f1[k],
+                support=support[k],
+                answered=predicted[k],
+                roc_auc=finite_or_none(roc_auc[k]),
+                average_precision=finite_or_none(average_precision[k]),
+                intervals={
+                    "precision": wilson_interval(hits[k], predicted[k]),
+                    "recall": wilson_interval(hits[k], support[k]),
                 },
-                hits,
+                hits=hits[k],
             )
-            for label, hits, support, answered, of_answers, of_class, mean, area, average in rows
+            for k, label in enumerate(self.classes)
         }
 
-    def _cell_costs(self, cells: ConfusionCells, costs_of: Costs) -> Floats:
+    def _get_cell_costs(self, cells: ConfusionCells, costs: Costs) -> Floats:
         """Return the cost of each document of a cell, shape (n_cells,)."""
-        of_abstaining = costs_of.abstention_costs
-        table = np.column_stack(
-            (
-                np.where(np.isfinite(of_abstaining), of_abstaining, DEFAULT_MISTAKE_COST),
-                costs_of.prediction_costs,
-            )
+        abstention_costs = np.where(
+            np.isfinite(costs.abstention_costs), costs.abstention_costs, DEFAULT_MISTAKE_COST
         )
-        known = cells.truth < self._n_known
-        costs = np.full(cells.truth.size, DEFAULT_MISTAKE_COST)
-        costs[known] = table[cells.truth[known], cells.predicted[known] + 1]
-        return costs
+        table = np.column_stack((abstention_costs, costs.prediction_costs))
+        is_known = cells.truth < self._n_known
+        cell_costs = np.full(cells.truth.size, DEFAULT_MISTAKE_COST)
+        cell_costs[is_known] = table[cells.truth[is_known], cells.predicted[is_known] + 1]
+        return cell_costs
 
-    def _confusion(self, cells: ConfusionCells) -> dict[str, dict[str, int]]:
-        """Return the documents of each cell by true and predicted labels; the empty text is no answer or no label."""
+    def _to_confusion(self, cells: ConfusionCells) -> dict[str, dict[str, int]]:
+        """Return the documents of each cell by true and predicted labels.
+
+        The empty text is no prediction or the empty set.
+        """
         names = self.classes
         if not self.kind.is_exclusive:
-            names = [
-                format_label_indices(labels, names) for labels in self._index.table.to_tuples()
-            ]
-        names = [*names, ""]  # −1, no answer, is the last
+            sets = self._index.table.to_tuples()
+            names = [format_label_indices(labels, names) for labels in sets]
+        names = [*names, ""]  # index −1, no prediction, is the last
         confusion: dict[str, dict[str, int]] = {}
-        for truth, answer, documents in zip(
-            *(column.tolist() for column in cells[:3]), strict=True
+        for truth, predicted, n in zip(
+            cells.truth.tolist(), cells.predicted.tolist(), cells.documents.tolist(), strict=True
         ):
-            confusion.setdefault(names[truth], {})[names[answer]] = documents
+            confusion.setdefault(names[truth], {})[names[predicted]] = n
         return confusion
 
 
@@ -454,63 +460,96 @@ def make_evaluation(
     max_scores: int = MAX_RANKING_SCORES,
     prior: Floats | None = None,
 ) -> Evaluation:
-    """Return the evaluation of a classifier that was trained on these counts; arguments are as `Evaluation` takes them."""
+    """Return the evaluation of a classifier that was trained on these counts.
+
+    See `Evaluation` for the arguments.
+    """
     labels = [label for label in statistics.classes if label != ALL_DOCUMENTS_LABEL]
-    shares = statistics.class_documents[-len(labels) :] / statistics.n_documents
+    class_documents = statistics.class_documents[-len(labels) :]
     return Evaluation(
         labels,
         statistics.posterior_type,
         costs=costs,
-        label_proportions=shares,
+        label_proportions=class_documents / statistics.n_documents,
         prior=prior,
         group_columns=group_columns,
         max_scores=max_scores,
     )
 
 
-def count_cells(judged: ScoredDocuments) -> ConfusionCells:
+def count_cells(documents: ScoredDocuments) -> ConfusionCells:
     """Count documents by true and predicted labels."""
-    return ConfusionCells.from_documents(
-        judged.truth.indices, judged.predicted.indices, judged.truth.table
+    truth = documents.truth
+    return ConfusionCells.from_documents(truth.indices, documents.predicted.indices, truth.table)
+
+
+def summarize_slice(documents: ScoredDocuments) -> SliceResult:
+    """Return the metrics of some documents, at least one."""
+    slice_accuracy, macro_f1 = compute_accuracy_and_macro_f1(documents)
+    return SliceResult(
+        n=documents.n,
+        accuracy=slice_accuracy,
+        interval=wilson_interval(int(documents.is_correct.sum()), documents.n),
+        macro_f1=macro_f1,
+        ece=expected_calibration_error(documents),
     )
 
 
-def summarize_known_documents(known: ScoredDocuments) -> KnownResult:
-    """Return the main figures of documents whose class the classifier knows."""
+def summarize_known_documents(documents: ScoredDocuments) -> KnownResult:
+    """Return the main metrics of documents whose class the classifier contains."""
+    known_accuracy, macro_f1 = compute_accuracy_and_macro_f1(documents)
+    scores = proper_scores(documents)
     return KnownResult(
-        known.n,
-        *map(
-            finite_or_none, (*compute_accuracy_and_macro_f1(known), *proper_scores(known).values())
-        ),
+        n=documents.n,
+        accuracy=finite_or_none(known_accuracy),
+        macro_f1=finite_or_none(macro_f1),
+        log_loss=finite_or_none(scores["log_loss"]),
+        brier=finite_or_none(scores["brier"]),
+        ece=finite_or_none(scores["ece"]),
     )
 
 
-def compute_accuracy_and_macro_f1(judged: ScoredDocuments) -> tuple[float, float]:
+def compute_accuracy_and_macro_f1(documents: ScoredDocuments) -> tuple[float, float]:
     """Return the accuracy and the macro F1 of documents."""
-    table = count_cells(judged).sum_margins(judged.truth.table.n_labels)
-    return mean_or_nan(judged.is_correct), float(macro(f1(table), table))
+    margins = count_cells(documents).sum_margins(documents.truth.table.n_labels)
+    return mean_or_nan(documents.is_correct), float(macro(f1(margins), margins))
 
 
 def summarize_probabilities(documents: PosteriorScores) -> ProbabilityResult:
     """Return the reliability of the probabilities, and their proper scores."""
-    figures = (*proper_scores(documents).values(), mean_or_nan(documents.confidence))
-    return ProbabilityResult(compute_reliability_bins(documents), *map(finite_or_none, figures))
-
-
-def compute_reliability_bins(documents: PosteriorScores) -> tuple[ReliabilityBin, ...]:
-    """Return the `BINS` bins. The most probable class counts, whether it was the answer or not."""
-    rows = zip(*(column.tolist() for column in count_confidence_bins(documents)), strict=True)
-    return tuple(
-        ReliabilityBin(
-            k / CONFIDENCE_BINS,
-            (k + 1) / CONFIDENCE_BINS,
-            n,
-            *((sure / n, hits / n, wilson_interval(hits, n)) if n else (None, None, None)),
-        )
-        for k, (n, hits, sure) in enumerate(rows)
+    scores = proper_scores(documents)
+    return ProbabilityResult(
+        bins=compute_reliability_bins(documents),
+        log_loss=finite_or_none(scores["log_loss"]),
+        brier=finite_or_none(scores["brier"]),
+        ece=finite_or_none(scores["ece"]),
+        confidence=finite_or_none(mean_or_nan(documents.confidence)),
     )
 
 
+def compute_reliability_bins(documents: PosteriorScores) -> tuple[ReliabilityBin, ...]:
+    """Return the `CONFIDENCE_BINS` bins of the most probable class, predicted or not."""
+    counts, hits, confidence_sums = (column.tolist() for column in count_confidence_bins(documents))
+    bins = []
+    for k, n in enumerate(counts):
+        low = k / CONFIDENCE_BINS
+        high = (k + 1) / CONFIDENCE_BINS
+        if not n:
+            bins.append(ReliabilityBin(low, high, 0, None, None, None))
+            continue
+        bins.append(
+            ReliabilityBin(
+                low=low,
+                high=high,
+                documents=n,
+                confidence=confidence_sums[k] / n,
+                accuracy=hits[k] / n,
+                interval=wilson_interval(hits[k], n),
+            )
+        )
+    return tuple(bins)
+
+
 def finite_or_none(value: float) -> float | None:
-    """Return the value, or None in place of infinity and nan, which JSON does not have."""
+    """Return the value, or None for infinity and nan, which JSON does not have."""
     return value if np.isfinite(value) else None

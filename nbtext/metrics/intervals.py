@@ -1,8 +1,10 @@
-"""95 % intervals of figures: Wilson's for shares, percentiles of the bootstrap for the others.
+"""95 % intervals of metrics: Wilson's for proportions, bootstrap percentiles for the others.
 
-Bootstrap (B. Efron, R. Tibshirani, An introduction to the bootstrap, 1993, section 13.3): the figure of each of `REPLICATES` sets of documents,
-drawn with replacement from those judged. It cannot show what did not occur: if all documents are right, so are all replicates. Where it is
-biased, as for the calibration error, to which chance deviations of every bin add, the interval is widened to hold the figure itself.
+The bootstrap (B. Efron, R. Tibshirani, An introduction to the bootstrap, 1993, section 13.3) draws
+sets of documents with replacement and computes the metric of each. It does not show errors that
+did not occur: if all documents are right, so are all replicates. Its percentiles may be biased: the
+calibration error of a replicate is larger because random deviations of every bin add up. The
+interval is therefore widened to contain the metric itself.
 """
 
 from __future__ import annotations
@@ -27,21 +29,22 @@ NORMAL_95 = 1.959963984540054
 """97.5 % quantile of the standard normal distribution."""
 
 REPLICATES = 1000
-"""Sets of documents drawn for the bootstrap."""
+"""Number of sets of documents that the bootstrap draws."""
 
 MIN_REPLICATES = 200
-"""Least number of sets, where `MAX_DRAWS` would leave fewer: enough for two digits."""
+"""Lower bound if `MAX_DRAWS` would allow fewer; enough for two digits."""
 
 MAX_DRAWS = 1 << 26
-"""Numbers drawn for all replicates, about a second's work; where more were needed, there are fewer replicates."""
+"""Numbers drawn for all replicates, about one second; more of them reduce the replicates."""
 
 CELL_DRAW_COST = 8
-"""Number of documents whose drawing takes as long as drawing the count of a cell."""
+"""Time to draw the count of a cell, in times to draw a document."""
 
 MAX_DRAWS_AT_ONCE = 1 << 17
-"""Numbers drawn at once: 1 MiB."""
+"""Numbers in memory at once: 1 MiB."""
 
 Interval = tuple[float, float]
+"""Lower and upper end."""
 
 
 class Bootstrap(NamedTuple):
@@ -50,53 +53,71 @@ class Bootstrap(NamedTuple):
     replicates: int = REPLICATES
     seed: int = 0
 
-    def limit_replicates(self, size: int) -> int:
-        """Return the number of replicates if each draws ``size`` numbers."""
-        return min(self.replicates, max(MAX_DRAWS // max(size, 1), MIN_REPLICATES))
+    def limit_replicates(self, n_draws: int) -> int:
+        """Return the number of replicates if each of them draws ``n_draws`` numbers."""
+        return min(self.replicates, max(MAX_DRAWS // max(n_draws, 1), MIN_REPLICATES))
 
     def draw_cells(self, documents: Ints, size: int) -> Iterator[Ints]:
-        """Yield the documents of cells in sets drawn with replacement, shape (n_sets, n_cells), as many sets at once as memory allows.
+        """Yield the documents in each cell of drawn sets, shape (n_sets, n_cells).
 
-        ``documents``, shape (n_cells,), are those judged; a set takes ``size`` numbers of memory in all. To draw n documents, draw the counts of
-        the cells from a multinomial distribution.
+        ``documents`` are those evaluated, shape (n_cells,). Their counts in a set have a
+        multinomial distribution. ``size`` is how many numbers a set needs in memory; the sets of
+        one block fit into `MAX_DRAWS_AT_ONCE`.
         """
         n = documents.sum()
-        for generator, n_sets in self._portions(CELL_DRAW_COST * documents.size, size):
+        for generator, n_sets in self._iterate_blocks(CELL_DRAW_COST * documents.size, size):
             yield generator.multinomial(n, documents / n, n_sets)
 
-    def draw_documents(self, n: int, draws: int) -> Iterator[Floats]:
-        """Yield how often each of n documents is in sets drawn with replacement, shape (n_sets, n): its weight in the figures of a set."""
-        for generator, n_sets in self._portions(draws, n):
-            yield np.apply_along_axis(
-                np.bincount, 1, generator.integers(n, size=(n_sets, n)), minlength=n
-            ).astype(np.float64)
+    def draw_documents(self, n: int, n_draws: int) -> Iterator[Floats]:
+        """Yield how often each of n documents is in drawn sets, shape (n_sets, n).
 
-    def _portions(self, draws: int, size: int) -> Iterator[tuple[np.random.Generator, int]]:
-        """Yield the generator and how many sets to draw at once, until there are as many as `replicates_of` the draws of each."""
+        These are the weights of the documents in the metrics of a set. ``n_draws`` limits the
+        number of replicates, see `limit_replicates`.
+        """
+        for generator, n_sets in self._iterate_blocks(n_draws, n):
+            rows = generator.integers(n, size=(n_sets, n))
+            yield np.apply_along_axis(np.bincount, 1, rows, minlength=n).astype(np.float64)
+
+    def _iterate_blocks(self, n_draws: int, size: int) -> Iterator[tuple[np.random.Generator, int]]:
+        """Yield the generator and the number of sets of each block.
+
+        A set draws ``n_draws`` numbers and needs ``size`` numbers in memory.
+        """
         generator = np.random.default_rng(self.seed)
-        n_replicates = self.limit_replicates(draws)
+        n_replicates = self.limit_replicates(n_draws)
         step = max(MAX_DRAWS_AT_ONCE // size, 1)
-        for begin in range(0, n_replicates, step):
-            yield generator, min(step, n_replicates - begin)
+        for start in range(0, n_replicates, step):
+            yield generator, min(step, n_replicates - start)
 
 
 def wilson_interval(hits: float, n: int) -> Interval:
-    """Return the 95 % interval of a share of hits among n trials (Wilson 1927; Brown, Cai, DasGupta 2001, eq. 4)."""
+    """Return the 95 % interval of the proportion of hits among n trials.
+
+    Sources: E. Wilson (1927); L. Brown, T. Cai, A. DasGupta (2001), eq. 4.
+    """
     if not n:
         return 0.0, 1.0
     z = NORMAL_95
     p = hits / n
     centre = p + z * z / (2 * n)
-    half = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    low = (centre - half) / (1 + z * z / n)
-    high = (centre + half) / (1 + z * z / n)
-    return low if hits else 0.0, high if hits < n else 1.0  # where rounding would miss the end
+    half_width = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    low = (centre - half_width) / (1 + z * z / n)
+    high = (centre + half_width) / (1 + z * z / n)
+    # Rounding would miss these ends.
+    if not hits:
+        low = 0.0
+    if hits >= n:
+        high = 1.0
+    return low, high
 
 
-def percentile_interval(replicates: Floats, figure: float) -> Interval:
-    """Return the middle 95 % of a figure's replicates, shape (n,), widened to hold the figure itself."""
+def percentile_interval(replicates: Floats, value: float) -> Interval:
+    """Return the middle 95 % of the replicates of a metric, widened to contain its value.
+
+    ``replicates`` have the shape (n_replicates,).
+    """
     low, high = np.quantile(replicates, (0.025, 0.975))
-    return min(float(low), figure), max(float(high), figure)
+    return min(float(low), value), max(float(high), value)
 
 
 def bootstrap_rates(
@@ -105,36 +126,41 @@ def bootstrap_rates(
     bootstrap: Bootstrap,
     kind: type[Posterior] = ClassPosterior,
 ) -> dict[str, Floats]:
-    """Return replicates of the figures of `rates`, each of shape (n_replicates,); with ``costs``, shape (n_cells,), also of ``mean_cost``."""
-    present, n_labels = cells.renumber_present_labels()
-    parts: list[Mapping[str, Floats]] = []
-    for drawn in bootstrap.draw_cells(cells.documents, cells.documents.size + 3 * n_labels):
-        found = compute_rates(present.sum_margins(n_labels, drawn), kind)
-        parts.append(
-            found
-            if costs is None
-            else {**found, "mean_cost": drawn @ costs / cells.documents.sum()}
-        )
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    """Return replicates of the metrics of `compute_rates`, each of shape (n_replicates,).
+
+    With ``costs`` of the cells, shape (n_cells,), also return replicates of ``mean_cost``.
+    """
+    present_cells, n_labels = cells.renumber_present_labels()
+    n_documents = cells.documents.sum()
+    blocks: list[Mapping[str, Floats]] = []
+    for counts in bootstrap.draw_cells(cells.documents, cells.documents.size + 3 * n_labels):
+        metrics = compute_rates(present_cells.sum_margins(n_labels, counts), kind)
+        if costs is not None:
+            metrics["mean_cost"] = counts @ costs / n_documents
+        blocks.append(metrics)
+    return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
 
 
-def bootstrap_scores(judged: ScoredDocuments, bootstrap: Bootstrap) -> dict[str, Floats]:
-    """Return replicates of log loss (if finite), Brier score, calibration error and figures of ranking, each of shape (n_replicates,), from the same draws."""
-    n = judged.n
-    bins = assign_confidence_bins(judged.confidence)
+def bootstrap_scores(documents: ScoredDocuments, bootstrap: Bootstrap) -> dict[str, Floats]:
+    """Return replicates of the proper scores, calibration error and ranking metrics.
+
+    Each has the shape (n_replicates,), and all come from the same draws. Log loss is omitted if it
+    is infinite.
+    """
+    n = documents.n
+    bins = assign_confidence_bins(documents.confidence)
     order = np.argsort(bins, kind="stable")
-    starts = np.flatnonzero(np.diff(bins[order], prepend=-1))
-    judged = judged.take(order)
-    gaps = (judged.rank == 0) - judged.confidence
-    means = {
-        "brier": judged.brier,
-        **dict(zip(LABEL_RANKING_METRICS, judged.ranking.T, strict=False)),
-    }
-    if np.isfinite(judged.log_loss).all():
-        means["log_loss"] = judged.log_loss
-    values = np.stack(list(means.values()), axis=1)
-    parts = []
+    bin_starts = np.flatnonzero(np.diff(bins[order], prepend=-1))
+    documents = documents.take(order)
+    gaps = (documents.rank == 0) - documents.confidence
+    ranking = dict(zip(LABEL_RANKING_METRICS, documents.ranking.T, strict=False))
+    scores = {"brier": documents.brier, **ranking}
+    if np.isfinite(documents.log_loss).all():
+        scores["log_loss"] = documents.log_loss
+    columns = np.stack(list(scores.values()), axis=1)
+    blocks = []
     for weights in bootstrap.draw_documents(n, n):
-        error = np.abs(np.add.reduceat(weights * gaps, starts, axis=1)).sum(axis=1)
-        parts.append(np.column_stack((weights @ values, error)) / n)
-    return dict(zip((*means, "ece"), np.concatenate(parts).T, strict=True))
+        bin_gaps = np.add.reduceat(weights * gaps, bin_starts, axis=1)
+        calibration_error = np.abs(bin_gaps).sum(axis=1)
+        blocks.append(np.column_stack((weights @ columns, calibration_error)) / n)
+    return dict(zip((*scores, "ece"), np.concatenate(blocks).T, strict=True))

@@ -1,4 +1,7 @@
-"""Results of an evaluation as records, frozen dataclasses whose fields are the keys of the JSON. Renderers are in `nbtext/report/`."""
+"""Results of an evaluation: frozen dataclasses whose fields are the keys of the JSON.
+
+They are rendered in `nbtext/report/`.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +13,21 @@ from typing import Any, NamedTuple
 from nbtext.metrics.intervals import Interval, wilson_interval
 
 JSON_UNLESS_EMPTY: Mapping[str, str] = {"json": "if known"}
-"""Metadata of a field that JSON leaves out where it is None or empty."""
+"""Metadata of a field that JSON omits if it is None or empty."""
 
 NOT_IN_JSON: Mapping[str, str] = {"json": "never"}
-"""Metadata of a field that JSON leaves out."""
+"""Metadata of a field that JSON omits."""
 
 JSON_ENTRIES: Mapping[str, str] = {"json": "spread"}
-"""Metadata of a mapping whose entries JSON has in place of the field."""
+"""Metadata of a mapping whose entries replace the field in JSON."""
 
 
-# Any record, and what `json` can write of it.
+# Records of any type, and any value that `json` can write.
 def to_json_values(value: Any, digits: int | None = None) -> Any:  # noqa: ANN401
-    """Return a record of dataclasses, named tuples, mappings and lists as `json` writes it: by field name, with None for infinity and nan.
+    """Return dataclasses, named tuples, mappings and lists as values for `json`.
 
-    Floats are rounded to so many significant ``digits``, if that is given.
+    Records become dictionaries by field name. Infinity and nan become None. Floats are rounded to
+    ``digits`` significant digits; None keeps all digits.
     """
     if isinstance(value, float):
         if not isfinite(value):
@@ -31,14 +35,14 @@ def to_json_values(value: Any, digits: int | None = None) -> Any:  # noqa: ANN40
         return value if digits is None else float(f"{value:.{digits}g}")
     if is_dataclass(value):
         record: dict[str, Any] = {}
-        for each in fields(value):
-            entry = to_json_values(getattr(value, each.name), digits)
-            if each.metadata == JSON_ENTRIES:
+        for item in fields(value):
+            entry = to_json_values(getattr(value, item.name), digits)
+            if item.metadata == JSON_ENTRIES:
                 record |= entry
-            elif not each.metadata or (
-                each.metadata == JSON_UNLESS_EMPTY and entry not in (None, {})
+            elif not item.metadata or (
+                item.metadata == JSON_UNLESS_EMPTY and entry not in (None, {})
             ):
-                record[each.name] = entry
+                record[item.name] = entry
         return record
     if hasattr(value, "_asdict"):
         value = value._asdict()
@@ -51,7 +55,7 @@ def to_json_values(value: Any, digits: int | None = None) -> Any:  # noqa: ANN40
 
 @dataclass(frozen=True)
 class ClassResult:
-    """Figures of one class. A ratio of nothing to nothing is 0, with an interval from 0 to 1."""
+    """Metrics of one class. The ratio 0/0 is 0, with an interval from 0 to 1."""
 
     precision: float
     recall: float
@@ -59,56 +63,61 @@ class ClassResult:
     support: int
     """Documents of the class."""
     answered: int
-    """Documents that got it as the answer."""
+    """Documents for which the class was predicted."""
     roc_auc: float | None
     average_precision: float | None
     intervals: Mapping[str, Interval]
     """Of precision and recall."""
     hits: int = field(metadata=NOT_IN_JSON)
-    """Documents of the class that got it as the answer."""
+    """Documents of the class for which it was predicted."""
 
     @property
     def occurs(self) -> bool:
-        """True if the class occurs among the documents or the answers."""
+        """True if the class occurs among the true or the predicted labels."""
         return bool(self.support or self.answered)
 
     @property
     def f1_interval(self) -> Interval:
-        """95 % interval of F1 = 2J/(1 + J), J = hits / (support + answered − hits): of the documents of the class or given it, the share that are both.
+        """95 % interval of F1 = 2J/(1 + J), where J = hits / (support + answered − hits).
 
-        F1 rises with J (P. Jaccard's coefficient; F1 is L. Dice's of 1945), so the ends of Wilson's interval of J give those of F1.
+        J, P. Jaccard's coefficient, is a proportion: of the documents with the class as true or
+        predicted label, those with both. F1 (L. Dice, 1945) rises with J, so the ends of Wilson's
+        interval of J are transformed to those of F1.
         """
         low, high = wilson_interval(self.hits, self.support + self.answered - self.hits)
         return 2 * low / (1 + low), 2 * high / (1 + high)
 
 
 class ReliabilityBin(NamedTuple):
-    """Documents by the probability of their most probable class, from ``low`` to ``high``; mean probability and accuracy are None in an empty bin."""
+    """Documents whose most probable class has a probability from ``low`` to ``high``."""
 
     low: float
     high: float
     documents: int
     confidence: float | None
+    """Mean probability; None in an empty bin."""
     accuracy: float | None
+    """None in an empty bin."""
     interval: Interval | None
-    """Of the accuracy."""
+    """95 % interval of the accuracy; None in an empty bin."""
 
 
 class ProbabilityResult(NamedTuple):
-    """How far the probabilities of the most probable classes can be believed."""
+    """How well the probabilities of the most probable classes agree with the accuracy."""
 
     bins: tuple[ReliabilityBin, ...]
-    """By rising probability, empty ones included."""
+    """By ascending probability, with empty bins."""
     log_loss: float | None
     """In nats; None if infinite."""
     brier: float | None
     ece: float | None
+    """Expected calibration error."""
     confidence: float | None
     """Mean probability of the most probable class."""
 
 
 class LargestClass(NamedTuple):
-    """Figures of always answering the largest class of the training documents."""
+    """Metrics of always predicting the largest class of the training documents."""
 
     label: str
     accuracy: float
@@ -116,21 +125,25 @@ class LargestClass(NamedTuple):
 
 
 class ClassPrior(NamedTuple):
-    """Figures of giving every class its prior as its probability. The log loss, in nats, is None if infinite."""
+    """Metrics of probabilities that always equal the class prior."""
 
     log_loss: float | None
+    """In nats; None if infinite."""
     brier: float
 
 
 class Baselines(NamedTuple):
-    """Figures of answers that do not depend on the document."""
+    """Metrics of predictions that do not depend on the document."""
 
     largest_class: LargestClass
     class_prior: ClassPrior
 
 
 class KnownResult(NamedTuple):
-    """The main figures over the documents whose class the classifier knows; None of no documents."""
+    """The main metrics of the documents whose class the classifier contains.
+
+    They are None if there are no such documents.
+    """
 
     n: int
     accuracy: float | None
@@ -142,19 +155,19 @@ class KnownResult(NamedTuple):
 
 @dataclass(frozen=True)
 class SliceResult:
-    """Figures of some of the documents, at least one."""
+    """Metrics of some of the documents, at least one."""
 
     n: int
     accuracy: float
     interval: Interval
-    """Of the accuracy."""
+    """95 % interval of the accuracy."""
     macro_f1: float
     ece: float
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationResult:
-    """All figures of an evaluation. A figure that is infinite or undefined is None."""
+    """All metrics of an evaluation. Infinite and undefined metrics are None."""
 
     n: int
     accuracy: float | None
@@ -166,63 +179,79 @@ class EvaluationResult:
     micro_f1: float | None
     balanced_accuracy: float | None
     matthews: float | None = field(default=None, metadata=JSON_UNLESS_EMPTY)
-    """None, as the next three, with several labels."""
+    """None for multi-label models."""
     log_loss: float | None
     brier: float | None
     ece: float | None
     top_2_accuracy: float | None = field(default=None, metadata=JSON_UNLESS_EMPTY)
-    """Share of the documents whose true class is among the two most probable; None, as the next, with no more classes than that."""
+    """Proportion of documents whose true class is among the two most probable.
+
+    None for multi-label models, and if there are no more classes than that. The next two fields
+    are similar.
+    """
     top_3_accuracy: float | None = field(default=None, metadata=JSON_UNLESS_EMPTY)
     top_5_accuracy: float | None = field(default=None, metadata=JSON_UNLESS_EMPTY)
     macro_roc_auc: float | None
     macro_average_precision: float | None
     coverage: float | None
+    """Proportion of documents with a predicted label."""
     answered_accuracy: float | None
+    """Accuracy of the documents with a predicted label."""
     mean_cost: float | None = field(default=None, metadata=JSON_UNLESS_EMPTY)
     """None without costs."""
     intervals: Mapping[str, Interval]
-    """By the name of the figure."""
+    """95 % intervals by the name of the metric."""
     baselines: Baselines | None
     reliability: tuple[ReliabilityBin, ...]
     per_class: Mapping[str, ClassResult]
     """In the order of ``classes``."""
     classes: tuple[str, ...]
-    """Those of the classifier, then labels that it does not know."""
+    """Classes of the classifier, then unknown labels."""
     confusion: Mapping[str, Mapping[str, int]] = field(metadata=JSON_UNLESS_EMPTY)
-    """Documents by true class and answer, or by true and predicted labels, without those that did not occur.
+    """Number of documents by true label and predicted label, without zeros.
 
-    No answer is the empty text, as is no label. Labels are written as people read them.
+    Of multi-label models these are label sets as text for people. The empty text is no prediction
+    or the empty set.
     """
     has_one_label: bool = field(metadata=NOT_IN_JSON)
-    """Whether each document has one label, and not several or none."""
+    """True for single-label models."""
     unknown_labels: tuple[str, ...]
     unknown_documents: Mapping[str, int]
-    """By unknown label."""
+    """Number of documents by unknown label."""
     known: KnownResult
     slices: Mapping[str, Mapping[str, SliceResult]] | None = field(metadata=JSON_UNLESS_EMPTY)
     """By column, then by value; None without columns."""
     other_metrics: Mapping[str, float | None] = field(metadata=JSON_ENTRIES)
-    """Further metrics of `nbtext.metrics.outcomes.METRICS`, which have no field here."""
+    """Metrics of `nbtext.metrics.outcomes.METRICS` that have no field here."""
 
     def get_metric(self, name: str) -> float | None:
-        """Return a metric by its name in `nbtext.metrics.outcomes.METRICS`; None for one that was not asked for."""
-        return self.other_metrics[name] if name in self.other_metrics else getattr(self, name, None)
+        """Return a metric by its name in `nbtext.metrics.outcomes.METRICS`.
+
+        Return None if it was not computed.
+        """
+        if name in self.other_metrics:
+            return self.other_metrics[name]
+        return getattr(self, name, None)
 
     @property
     def kind(self) -> str:
-        """What a document is judged by: its class, or each label where it may have several."""
+        """The word for what is evaluated: the class of a document, or each of its labels."""
         return "class" if self.has_one_label else "label"
 
     @property
     def mistakes(self) -> list[tuple[str, str, int]]:
-        """True class, or labels, answer and number of documents of the wrong answers, the most frequent first; no answer is the empty text."""
+        """Pairs of true and wrongly predicted label with the number of documents.
+
+        The most frequent come first. See ``confusion`` for the texts.
+        """
         cells = [
-            (truth, answer, n)
+            (truth, predicted, n)
             for truth, row in self.confusion.items()
-            for answer, n in row.items()
-            if truth != answer
+            for predicted, n in row.items()
+            if truth != predicted
         ]
         return sorted(cells, key=lambda cell: -cell[2])
 
 
-METRIC_FIELDS = frozenset(of_result.name for of_result in fields(EvaluationResult))
+METRIC_FIELDS = frozenset(item.name for item in fields(EvaluationResult))
+"""Names of all fields of an `EvaluationResult`."""
