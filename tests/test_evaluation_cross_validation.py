@@ -121,9 +121,9 @@ def test_a_fold_is_judged_as_by_a_model_trained_apart(
     assert np.count_nonzero(learnt.selected_terms) == np.count_nonzero(
         model.fitted.parameters.selected_terms
     )
-    np.testing.assert_allclose(block.posterior.logs[:, columns], wanted, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(block.posterior.log_p[:, columns], wanted, rtol=1e-9, atol=1e-9)
     impossible = np.isnan(wanted[:, 0])
-    assert np.all(block.posterior.logs[~impossible][:, others] == -np.inf)
+    assert np.all(block.posterior.log_p[~impossible][:, others] == -np.inf)
     np.testing.assert_array_equal(
         block.has_known_label, [label in model.classes for label, _ in outside]
     )
@@ -228,7 +228,7 @@ def test_labels_at_random_score_at_chance_with_selected_terms(
     ).selected_terms
     fair = fit_parameters
     monkeypatch.setattr(
-        "nbtext.evaluation.cross_validation.learn",
+        "nbtext.evaluation.cross_validation.fit_parameters",
         lambda *given: replace(fair(*given), selected_terms=selected),
     )
     low, _ = cross_validate(subsets, parameters, folds).summary(Bootstrap(0))["intervals"][
@@ -255,20 +255,20 @@ def test_leaving_one_out_is_training_on_all_others(settings: dict[str, Any]) -> 
         model = TextClassifier(**settings).fit(*parted(others))
         columns = [statistics.classes.index(label) for label in model.classes]
         np.testing.assert_allclose(
-            block.posterior.logs[row, columns],
+            block.posterior.log_p[row, columns],
             model.predict_log_proba([documents[row][1]])[0],
             rtol=1e-9,
             atol=1e-9,
         )
     assert block.has_known_label.tolist() == [True] * (len(documents) - 1) + [False]
-    assert block.posterior.logs[-1, statistics.classes.index("once")] == -np.inf
+    assert block.posterior.log_p[-1, statistics.classes.index("once")] == -np.inf
 
 
 def test_leaving_one_out_in_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     statistics, rows, parameters = counted(DESK)
     whole = evaluate_leave_one_out(statistics, rows, parameters).result(Bootstrap(0))
     monkeypatch.setattr(
-        "nbtext.evaluation.cross_validation.TERM_WEIGHTS_AT_ONCE", 7 * statistics.n_classes
+        "nbtext.evaluation.cross_validation.MAX_BLOCK_TERM_WEIGHTS", 7 * statistics.n_classes
     )
     blocks = list(score_leave_one_out(statistics, rows, parameters))
     assert [block.rows.size for block in blocks] == [7] * (len(DESK) // 7) + [len(DESK) % 7] * (

@@ -66,9 +66,9 @@ def test_processes_judge_folds_as_one_does(monkeypatch: pytest.MonkeyPatch) -> N
     for name in ("rows", "log_odds", "probabilities"):
         assert getattr(together, name).tolist() == getattr(alone, name).tolist()
     for name in ("labels", "suggested"):
-        assert getattr(together, name).shown(statistics.classes) == getattr(alone, name).shown(
-            statistics.classes
-        )
+        assert getattr(together, name).to_texts(statistics.classes) == getattr(
+            alone, name
+        ).to_texts(statistics.classes)
 
 
 @pytest.mark.parametrize(

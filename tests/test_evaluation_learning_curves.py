@@ -109,7 +109,7 @@ def test_points_are_those_of_models_trained_on_the_texts(
     subsets, checked = counted(texts, **parameters)
     asked: list[tuple[list[int], list[int]]] = []
     figures: list[tuple[float, float, float]] = []
-    inner = tested._judge
+    inner = tested._train_model
 
     def watched(work: Any, task: Any) -> Any:
         run, place = task
@@ -120,7 +120,7 @@ def test_points_are_those_of_models_trained_on_the_texts(
         figures.append(judged[0])
         return judged
 
-    monkeypatch.setattr(tested, "_judge", watched)
+    monkeypatch.setattr(tested, "_train_model", watched)
     curve = compute_learning_curve(subsets, checked, Resampling(steps=3, folds=3, repeats=2))
     sizes = [point.documents for point in curve.points]
     assert (curve.documents, curve.runs, len(asked)) == (60, 6, 6 * len(sizes))

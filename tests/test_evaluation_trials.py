@@ -98,23 +98,23 @@ def kept_number(trials: list[Trial], figure: str = "accuracy") -> int:
 def test_most_or_least_is_best_and_more_documents_and_folds_come_first() -> None:
     losses = [3.0, None, 5.0, 1.0]
     trials = [
-        trial(n, figures={"log_loss": loss, "macro_f1": 0.0}) for n, loss in enumerate(losses)
+        trial(n, metrics={"log_loss": loss, "macro_f1": 0.0}) for n, loss in enumerate(losses)
     ]
     assert numbers(rank_trials("log_loss", trials[::-1])) == [3, 0, 2, 1]
     values = [(0.5, 0.9), (0.7, 0.2), (0.7, 0.4), (0.7, 0.3)]
     trials = [
-        trial(n, figures={"accuracy": accuracy, "macro_f1": f1})
+        trial(n, metrics={"accuracy": accuracy, "macro_f1": f1})
         for n, (accuracy, f1) in enumerate(values)
     ]
     assert numbers(rank_trials("accuracy", trials[::-1])) == [2, 3, 1, 0]
     figures = {"accuracy": 0.9, "macro_f1": 0.9}
     for stage in (Stage(9, 1, 9), Stage(8, 5, 9)):
         assert (
-            numbers(rank_trials("accuracy", [*trials, trial(4, stage, figures=figures)]))[-1] == 4
+            numbers(rank_trials("accuracy", [*trials, trial(4, stage, metrics=figures)]))[-1] == 4
         )
     failed = trial(4, problem=UsageError("no"))
     assert numbers(rank_trials("accuracy", [*trials, failed])) == [2, 3, 1, 0]
-    assert numbers(rank_trials("accuracy", [trial(3, figures=figures), *trials])) == [
+    assert numbers(rank_trials("accuracy", [trial(3, metrics=figures), *trials])) == [
         2,
         3,
         1,
@@ -125,7 +125,7 @@ def test_most_or_least_is_best_and_more_documents_and_folds_come_first() -> None
 def test_the_default_is_kept_unless_another_is_significantly_better() -> None:
     def tried(*p_values: float | None) -> list[Trial]:
         return [
-            trial(n, figures={"accuracy": 0.5 + n / 10, "macro_f1": 0.5}, p_value=p)
+            trial(n, metrics={"accuracy": 0.5 + n / 10, "macro_f1": 0.5}, p_value=p)
             for n, p in enumerate(p_values)
         ]
 
@@ -238,7 +238,7 @@ def test_for_f1_each_label_counts_that_is_missing_or_wrong() -> None:
 def rivals(stage: Stage, figure: str, n: int, sharpness: list[float]) -> list[Trial]:
     random = np.random.default_rng(3)
     tried = [
-        trial(number, stage, answers=answers(random, n, each))
+        trial(number, stage, predictions=answers(random, n, each))
         for number, each in enumerate(sharpness)
     ]
     return compare_trials(figure, tried, len(tried) - 1)
@@ -276,7 +276,7 @@ def test_a_choice_among_rivals_that_number_sets_of_labels_each_in_its_own_order_
     mistakes = [generator.random(truth.shape) < 0.3 for _ in range(2)]
     given = [truth ^ wrong for wrong in mistakes]
     tried = [
-        trial(number, Stage(60, 1, 2), answers=of_labels(truth.tolist(), rows.tolist()))
+        trial(number, Stage(60, 1, 2), predictions=of_labels(truth.tolist(), rows.tolist()))
         for number, rows in enumerate(given, 1)
     ]
     parts = np.arange(60) % REPEATED_CHOICE_PARTS
@@ -326,7 +326,7 @@ def test_the_best_of_many_equal_ones_looks_better_than_it_is() -> None:
     gaps = []
     for _ in range(3):
         tried = [
-            trial(number, Stage(300, 5, 50), answers=answers(random, 300, 1.0))
+            trial(number, Stage(300, 5, 50), predictions=answers(random, 300, 1.0))
             for number in range(1, 51)
         ]
         trials = compare_trials("accuracy", tried, 50)

@@ -154,14 +154,14 @@ def test_each_stage_has_more_documents_and_fewer_settings() -> None:
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Samples small enough for the corpus: 24 and 72 documents of 120."""
-    monkeypatch.setattr("nbtext.evaluation.tuning.LEAST_JUDGED", 6)
+    monkeypatch.setattr("nbtext.evaluation.tuning.MIN_HELD_OUT_DOCUMENTS", 6)
 
 
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("figure", TUNING_METRICS.values())
 def test_the_default_and_the_best_of_each_stage_go_on(figure: str) -> None:
     trials = run(
-        "top=1,2,5,none", "weighting=counts,binary", "smoothing=0.1,5", figure=figure, growing=True
+        "top=1,2,5,none", "weighting=counts,binary", "smoothing=0.1,5", metric=figure, is_staged=True
     )
     found = plan_stages(120, 4, 17, growing=True)
     assert [tuple(stage) for stage in found] == [(24, 1, 17), (72, 1, 6), (120, 1, 2), (120, 4, 2)]
@@ -186,7 +186,7 @@ def test_the_default_and_the_best_of_each_stage_go_on(figure: str) -> None:
 
 @pytest.mark.usefixtures("few")
 def test_a_sample_is_judged_by_a_model_of_its_other_documents() -> None:
-    trial = run("classifier=multinomial,bernoulli", growing=True)[0]
+    trial = run("classifier=multinomial,bernoulli", is_staged=True)[0]
     of_folds, of_samples = np.random.default_rng(3).spawn(2)
     classes = counted(trial.candidate, corpus()).documents.classes
     numbers = np.sort(of_samples.permutation(120)[:24])
@@ -208,7 +208,7 @@ def test_a_sample_is_judged_by_a_model_of_its_other_documents() -> None:
 
 @pytest.mark.usefixtures("few")
 def test_the_result_tells_of_how_many_documents_and_folds_each_figure_is() -> None:
-    searched = search("top=1,2,none", growing=True)
+    searched = search("top=1,2,none", is_staged=True)
     trials = list(searched.run())
     found = searched.to_dict(["nbtext", "train", "my corpus"])
     rows = found["settings"]
@@ -229,7 +229,7 @@ def test_the_result_tells_of_how_many_documents_and_folds_each_figure_is() -> No
 @pytest.mark.parametrize("growing", [False, True])
 def test_several_processes_find_the_same(growing: bool) -> None:
     tries = ("top=2,none", "weighting=counts,binary", "ngrams=1,2", "min-df=1,999")
-    alone, together = (search(*tries, growing=growing, jobs=jobs) for jobs in (1, 2))
+    alone, together = (search(*tries, is_staged=growing, jobs=jobs) for jobs in (1, 2))
     assert figures(list(together.run())) == figures(list(alone.run()))
     assert together.to_dict([]) == alone.to_dict([])
 
@@ -241,8 +241,8 @@ def test_settings_whose_counts_need_too_much_memory_do_not_go_on(
     tries = ("ngrams=1,2", "char-ngrams=none,2-5")
     entries = {trial.candidate.name: trial.entries for trial in run(*tries)}
     for most, sizes in ((inf, {24, 72, 120}), (entries["ngrams=2 char-ngrams=none"], {24})):
-        monkeypatch.setattr("nbtext.evaluation.tuning.MAX_SAMPLE_ENTRIES", most)
-        found = run(*tries, growing=True, figure="log_loss")
+        monkeypatch.setattr("nbtext.evaluation.tuning.MAX_MATRIX_ENTRIES", most)
+        found = run(*tries, is_staged=True, metric="log_loss")
         assert {trial.stage.documents for trial in found if "2-5" in trial.candidate.name} == sizes
     assert len(run(*tries)) == 4  # without a limit the user named them all
 
@@ -271,7 +271,7 @@ def test_time_is_kept_by_a_clock_that_only_looks_move() -> None:
             "min-df=1,2,3",
             "weighting=counts,binary",
             "ngrams=1,2",
-            growing=True,
+            is_staged=True,
             clock=Clock(seconds, now=ticking, alarm=silent),
         )
         trials = list(searched.run())
@@ -289,7 +289,7 @@ def test_time_is_kept_by_a_clock_that_only_looks_move() -> None:
 def test_the_first_stage_leaves_time_for_the_next() -> None:
     clock = Clock(200, now=(ticking := Ticking()), alarm=silent)
     searched = search(
-        "min-df=1,2,3", "weighting=counts,binary", "ngrams=1,2,3,4", growing=True, clock=clock
+        "min-df=1,2,3", "weighting=counts,binary", "ngrams=1,2,3,4", is_staged=True, clock=clock
     )
     sizes = [trial.stage.documents for trial in searched.run()]
     assert 1 < sizes.count(24) < 24
@@ -323,7 +323,7 @@ def test_when_the_alarm_rings_what_was_tried_so_far_counts(jobs: int) -> None:
                 pass
 
     searched = search(
-        "smoothing=0.1,0.2,0.3", growing=True, jobs=jobs, clock=Clock(1e6, alarm=third)
+        "smoothing=0.1,0.2,0.3", is_staged=True, jobs=jobs, clock=Clock(1e6, alarm=third)
     )
     assert names(list(searched.run())) == ["", "smoothing=0.1"]
     chosen = searched.require_chosen()
@@ -338,10 +338,10 @@ def test_training_takes_as_much_longer_as_there_are_more_documents() -> None:
     searched = search("ngrams=1,2")
     first, second = search("ngrams=1,2").run()
     small = Stage(24, 1, 2)
-    assert searched._training_seconds(at(small, 2.0, first, 1.0)) == pytest.approx(
+    assert searched._estimate_training_seconds(at(small, 2.0, first, 1.0)) == pytest.approx(
         TRAINING_TIME_MARGIN * 2.0 * 120 / 24
     )  # it is counted
-    assert searched._training_seconds(at(small, 2.0, second, 1.0)) == pytest.approx(
+    assert searched._estimate_training_seconds(at(small, 2.0, second, 1.0)) == pytest.approx(
         TRAINING_TIME_MARGIN * 3.0 * 120 / 24
     )
 
@@ -350,14 +350,16 @@ def test_a_setting_that_there_is_no_time_to_train_is_not_chosen(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
-        "nbtext.evaluation.trials.LEVEL", 2.0
+        "nbtext.evaluation.trials.SIGNIFICANCE_LEVEL", 2.0
     )  # anything is better than the default
     monkeypatch.setattr(
-        Search, "_training_seconds", lambda _, trial: 1.0 if trial.candidate.is_default else 100.0
+        Search,
+        "_estimate_training_seconds",
+        lambda _, trial: 1.0 if trial.candidate.is_default else 100.0,
     )
     for seconds in (1000, 60):
         searched = search(
-            "smoothing=5", growing=True, clock=Clock(seconds, now=Ticking(), alarm=silent)
+            "smoothing=5", is_staged=True, clock=Clock(seconds, now=Ticking(), alarm=silent)
         )
         list(searched.run())
         assert searched.require_chosen().candidate.is_default is (seconds == 60)

@@ -1,1 +1,5 @@
-"""Evaluate models and their corpora: figures on test sets, cross-validation, learning curves, comparison, search, wrong labels, leaks, drift."""
+"""Evaluation of models and corpora.
+
+It has test sets, cross-validation, learning curves, comparison of models, search for settings,
+label errors, leakage and drift.
+"""

@@ -1,4 +1,4 @@
-"""Settings to be tried: combinations of values that the user names, or a list of settings that are known to be good."""
+"""Settings to try: combinations of values that the user names, or a list of known-good settings."""
 
 from __future__ import annotations
 
@@ -43,9 +43,10 @@ PORTFOLIO: tuple[Mapping[str, str], ...] = (
     {**CHARACTERS, **LOGISTIC},
     {**CHARACTERS, **AVERAGE},
 )
-"""Options of training by name: those of one analysis stand together, cheap analyses and cheap classifiers first.
+"""Training options by name.
 
-Each is the best of all on one of the corpora in docs/models.md, or is nearly as good as the best and cheaper, smaller or updatable.
+Each entry is the best on one of the corpora in docs/models.md, or nearly the best and cheaper,
+smaller or updatable. Entries with the same analysis are adjacent; cheap ones come first.
 """
 
 MAX_SETTINGS = 1000
@@ -53,22 +54,23 @@ MAX_SETTINGS = 1000
 PARAMETERS = {parameter.name: parameter for parameter in TRAINING}
 
 COUNTING_PARAMETERS = tuple(name for name in COUNTING_NAMES if name != "sample")
-"""Settings that agree in these parameters have the same statistics and documents."""
+"""Settings with equal values of these parameters have the same statistics and documents."""
 
 Texts = Mapping[str, str | None]
-"""Values as on the command line, by name of the parameter; None for a default that is nothing."""
+"""Values as on the command line, by parameter name; None for a default of None."""
 
 
 class Candidate(NamedTuple):
-    """Settings to be tried."""
+    """Settings to try."""
 
     texts: Texts
+    """The values to try; other parameters are the same for all candidates."""
     analysis: Analysis
     is_default: bool = False
-    """True for the settings that training takes if nothing is tried."""
+    """True for the settings of training if nothing is tried."""
 
     def to_options(self) -> dict[str, str]:
-        """Return what is tried as on the command line, by the names there."""
+        """Return the values to try by their option names without the hyphens in front."""
         return {
             name.replace("_", "-"): "none" if text is None else text
             for name, text in self.texts.items()
@@ -76,28 +78,29 @@ class Candidate(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What is tried on one line, empty for nothing; no two candidates have the same name."""
+        """The values to try on one line, which is unique; empty if there are none."""
         return " ".join(f"{name}={text}" for name, text in self.to_options().items())
 
     def to_arguments(self) -> list[str]:
-        """Return what is tried as arguments of a command line."""
-        options = {name: text for name, text in self.texts.items() if text is not None}
-        return [
-            part for name, text in options.items() for part in PARAMETERS[name].to_arguments(text)
-        ]
+        """Return the values to try as arguments of a command line."""
+        arguments = []
+        for name, text in self.texts.items():
+            if text is not None:
+                arguments += PARAMETERS[name].to_arguments(text)
+        return arguments
 
     @property
     def settings(self) -> Settings:
-        """The parameters of training, and how documents are read."""
+        """Training parameters and input settings."""
         return self.analysis.settings
 
     @property
     def counting_key(self) -> str:
-        """What decides the statistics and documents of the corpus."""
+        """Equal for candidates with the same statistics and documents."""
         return repr([self.settings[name] for name in COUNTING_PARAMETERS])
 
     def locate_problem(self, problem: UsageError) -> UsageError:
-        """Return the reason why it cannot be tried, with its values."""
+        """Add the values to try to an error, and return the error."""
         if self.texts and problem.where is None:
             problem.where = f"with {self.name}"
         return problem
@@ -105,69 +108,74 @@ class Candidate(NamedTuple):
 
 def make_candidates(
     tries: Sequence[str],
-    given: Mapping[str, object],
+    fixed_values: Mapping[str, object],
     reading: Reading,
-    value_of: Callable[[str, str], object],
+    parse_value: Callable[[str, str], object],
 ) -> list[Candidate]:
-    """Return the settings to try, no two of them equal, with the default first.
+    """Return the settings to try, without duplicates, with the default first.
 
-    These are the combinations of ``tries``, such as ``smoothing=0.1,1``, or if there are none the
-    `PORTFOLIO`. The settings ``given`` hold for all.
-    ``value_of`` returns the value that a text means for a parameter. Raises `UsageError` for a
-    wrong value, and as `expand_combinations` does.
+    These are the combinations of ``tries``, such as ``smoothing=0.1,1``, or without ``tries`` the
+    `PORTFOLIO`. All of them have the ``fixed_values``. ``parse_value`` converts the text
+    of a parameter to its value.
+
+    Raise `UsageError` for an invalid value, and see `expand_combinations`.
     """
 
     @cache
-    def checked(name: str, text: str | None) -> object:
+    def parse(name: str, text: str | None) -> object:
         parameter = PARAMETERS[name]
-        return parameter.validate(parameter.default if text is None else value_of(name, text))
+        value = parameter.default if text is None else parse_value(name, text)
+        return parameter.validate(value)
 
-    def candidate(texts: Texts) -> Candidate:
-        tried = {name: checked(name, text) for name, text in texts.items()}
-        settings = replace(Settings.from_values({**given, **tried}), reading=reading)
-        return Candidate(texts, Analysis.from_settings(settings), is_default=settings == default)
-
-    default = replace(Settings.from_values(given), reading=reading)
-    rows: Iterable[Texts] = expand_combinations(tries, given)
+    default = replace(Settings.from_values(fixed_values), reading=reading)
+    rows: Iterable[Texts] = expand_combinations(tries, fixed_values)
     if not tries:
-        rows = [{name: row[name] for name in row if name not in given} for row in PORTFOLIO]
-    found: dict[str, Candidate] = {}
-    for each in map(candidate, [*rows, {}]):
-        found.setdefault(repr(each.settings), each)
-    return sorted(found.values(), key=lambda each: not each.is_default)
+        rows = [
+            {name: text for name, text in row.items() if name not in fixed_values}
+            for row in PORTFOLIO
+        ]
+    candidates: dict[str, Candidate] = {}
+    for texts in [*rows, {}]:
+        values = {name: parse(name, text) for name, text in texts.items()}
+        settings = replace(Settings.from_values({**fixed_values, **values}), reading=reading)
+        candidate = Candidate(
+            texts, Analysis.from_settings(settings), is_default=settings == default
+        )
+        candidates.setdefault(repr(candidate.settings), candidate)
+    return sorted(candidates.values(), key=lambda candidate: not candidate.is_default)
 
 
-def expand_combinations(tries: Sequence[str], given: Mapping[str, object]) -> list[Texts]:
+def expand_combinations(tries: Sequence[str], fixed_values: Mapping[str, object]) -> list[Texts]:
     """Return all combinations of ``tries``; the last parameter changes fastest.
 
-    Raises `UsageError` for an unknown parameter, one that is both given and tried, or more than
-    `MAX_SETTINGS`.
+    Raise `UsageError` for an unknown parameter, for a parameter that is both fixed and tried, and
+    for more than `MAX_SETTINGS` combinations.
     """
     ranges: dict[str, list[str | None]] = {}
-    for each in tries:
-        name, equals, texts = each.partition("=")
+    for argument in tries:
+        name, equals, texts = argument.partition("=")
         parameter = PARAMETERS.get(name.removeprefix("--").replace("-", "_"))
         if parameter is None or not equals:
-            names = [known.key for known in TRAINING]
+            keys = [parameter.key for parameter in TRAINING]
             raise UsageError(
-                f"--try does not know {each!r}{did_you_mean(name, names)}",
-                hint=f"give NAME=A,B with one of {', '.join(names)}",
+                f"--try does not know {argument!r}{did_you_mean(name, keys)}",
+                hint=f"give NAME=A,B with one of {', '.join(keys)}",
             )
         if parameter.name in ranges:
             raise UsageError(
                 f"--try {parameter.key} is given twice", hint="put all its values into one"
             )
-        if parameter.name in given:
+        if parameter.name in fixed_values:
             raise UsageError(
                 f"{parameter.display_name} and --try {parameter.key} exclude each other"
             )
-        is_nothing = parameter.default is None
-        values = [None if text == "none" and is_nothing else text for text in texts.split(",")]
+        accepts_none = parameter.default is None
+        values = [None if text == "none" and accepts_none else text for text in texts.split(",")]
         ranges[parameter.name] = list(dict.fromkeys(values))
-    number = prod(map(len, ranges.values()))
-    if number > MAX_SETTINGS:
+    n_settings = prod(map(len, ranges.values()))
+    if n_settings > MAX_SETTINGS:
         raise UsageError(
-            f"these are {number:,} settings, more than {MAX_SETTINGS:,}",
+            f"these are {n_settings:,} settings, more than {MAX_SETTINGS:,}",
             hint="try fewer values at once",
         )
     return [dict(zip(ranges, texts, strict=True)) for texts in product(*ranges.values())]
@@ -176,12 +184,12 @@ def expand_combinations(tries: Sequence[str], given: Mapping[str, object]) -> li
 def select_trainable(
     candidates: Iterable[Candidate], *, updatable: bool = False
 ) -> tuple[list[Candidate], list[UsageError]]:
-    """Return the candidates that can be trained, and why the others cannot.
+    """Return the candidates that can be trained, and the errors of the others.
 
-    With ``updatable`` only models that are changed exactly are possible. The corpus may still show
-    that one cannot be trained. Raises `UsageError` if none is left.
+    With ``updatable`` only models that can be updated exactly are trainable. Training may still
+    fail on the corpus. Raise the first error if no candidate can be trained.
     """
-    left: list[Candidate] = []
+    trainable: list[Candidate] = []
     problems: list[UsageError] = []
     for candidate in candidates:
         try:
@@ -192,7 +200,7 @@ def select_trainable(
         except UsageError as problem:
             problems.append(candidate.locate_problem(problem))
         else:
-            left.append(candidate)
-    if not left:
+            trainable.append(candidate)
+    if not trainable:
         raise problems[0]
-    return left, problems
+    return trainable, problems

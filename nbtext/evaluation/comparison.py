@@ -1,8 +1,12 @@
-"""Comparison of two models on the same documents: differences of their figures, tests of these, and the documents whose answers changed.
+"""Comparison of two models on the same documents.
 
-Differences are B − A. Sources: Q. McNemar (1947); T. Dietterich, Approximate statistical tests for comparing supervised classification
-learning algorithms (1998); B. Efron, R. Tibshirani, An introduction to the bootstrap (1993), for the intervals: documents are drawn with
-replacement, each with its true class and the answers of both models.
+It has the differences of their metrics, tests of these, and the documents with different
+predictions. Differences are B − A.
+
+Sources: Q. McNemar (1947); T. Dietterich, Approximate statistical tests for comparing supervised
+classification learning algorithms (1998); B. Efron, R. Tibshirani, An introduction to the bootstrap
+(1993), for the intervals: documents are drawn with replacement, each with its true class and the
+predictions of both models.
 """
 
 from __future__ import annotations
@@ -39,23 +43,26 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Ints, Names
 
 BINS_PER_DEVIATION = 64
-"""Bins of a standard deviation within which redrawn values count as equal; this leaves out 1/(12 · 64²) of their variance."""
+"""Bins in a standard deviation; drawn values of a bin count as equal.
+
+This ignores 1/(12 · 64²) of their variance.
+"""
 
 SIGNIFICANCE = 0.05
 
 MIN_DIFFERING_DOCUMENTS = 6
-"""Documents that must differ before a difference is beyond chance: five fair coins all fall the same way in more than one case of 20."""
+"""Documents that must differ for significance: five equal signs have a p-value above 0.05."""
 
 COMPARED_METRICS = ("accuracy", "macro_f1", "log_loss", "brier", "ece")
 
 
 def require_same_kind(a: TextClassifier, b: TextClassifier) -> None:
-    """Raise `UsageError` if one model is of texts and the other of counted features."""
+    """Raise `UsageError` if only one model is multi-label, or only one has counted features."""
     a.fitted.posterior_type.require_same_label_kind(b.fitted.posterior_type)
     if a.reading.is_counted != b.reading.is_counted:
-        counted = (a if a.reading.is_counted else b).reading.format
+        counted_format = a.reading.format if a.reading.is_counted else b.reading.format
         raise UsageError(
-            f"one model was trained on texts, the other on {counted}'s counted features",
+            f"one model was trained on texts, the other on {counted_format}'s counted features",
             hint="compare models of the same kind",
         )
 
@@ -63,34 +70,49 @@ def require_same_kind(a: TextClassifier, b: TextClassifier) -> None:
 def list_reading_differences(
     reading: Reading, reading_b: Reading, explicit: Container[str]
 ) -> list[str]:
-    """Return a warning for each setting, unless it is given, by which B's texts were made from documents in another way than A's."""
+    """Return a warning for each input setting that differs from model B's.
 
-    def text(value: object) -> str:
+    ``reading`` are the settings of model A. Settings in ``explicit``, which the user has set, get
+    no warning.
+    """
+
+    def to_text(value: object) -> str:
         if value is None:
             return "auto"
         return str(value).lower() if isinstance(value, bool) else str(value)
 
-    return [
-        f"B was trained with {' '.join(PARAMETERS_BY_NAME[name].to_arguments(text(reading_b[name])))}, but documents "
-        f"are read with {text(reading[name])}, as for A"
-        for name in ("document", *(MAIL_PARAMETERS if reading.document == "mail" else ()))
-        if name not in explicit and reading[name] != reading_b[name]
-    ]
+    names = ["document"]
+    if reading.document == "mail":
+        names += MAIL_PARAMETERS
+    warnings = []
+    for name in names:
+        if name in explicit or reading[name] == reading_b[name]:
+            continue
+        arguments = PARAMETERS_BY_NAME[name].to_arguments(to_text(reading_b[name]))
+        warnings.append(
+            f"B was trained with {' '.join(arguments)}, but documents are read with "
+            f"{to_text(reading[name])}, as for A"
+        )
+    return warnings
 
 
 class Disagreement(NamedTuple):
-    """A document with different answers, and the probability that each model gives its own; None where all classes are impossible."""
+    """A document with different predictions."""
 
     id: str
     truth: str
     a: str | None
+    """The prediction of A; None if every class is impossible."""
     probability_a: float | None
     b: str | None
     probability_b: float | None
 
 
 class _PredictionCells(NamedTuple):
-    """Documents counted by truth and both answers, all of shape (n_cells,); an answer is negative where there is none."""
+    """Documents counted by true label and both predictions, all of shape (n_cells,).
+
+    Labels are indices of label sets. A prediction is negative if no class was predicted.
+    """
 
     truth: Ints
     a: Ints
@@ -100,7 +122,7 @@ class _PredictionCells(NamedTuple):
 
 @dataclass(frozen=True)
 class SideResult:
-    """The figures of one model; None where infinite."""
+    """The metrics of one model; None if infinite."""
 
     accuracy: float | None
     macro_f1: float | None
@@ -108,22 +130,27 @@ class SideResult:
     brier: float | None
     ece: float | None
     intervals: Mapping[str, Interval]
-    """Of the accuracy."""
+    """95 % interval of the accuracy."""
     unknown_labels: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A figure of B less that of A, its 95 % interval, and whether it is beyond chance; None where a figure is infinite or has no interval."""
+    """The difference B − A of a metric.
+
+    All fields are None if the metric is infinite; the last two are None if it has no interval.
+    """
 
     difference: float | None = None
     interval: Interval | None = None
+    """95 % interval."""
     beyond_chance: bool | None = None
+    """True if the difference is significant."""
 
 
 @dataclass(frozen=True)
 class _RightAnswers:
-    """Documents by the models that are right about them."""
+    """Numbers of documents by the models that predict them correctly."""
 
     both_right: int
     only_a_right: int
@@ -138,35 +165,36 @@ class McNemar(NamedTuple):
 
 
 class DisagreementCount(NamedTuple):
-    """Documents of a class with the same pair of different answers; None is no answer."""
+    """Number of documents of a class with the same two different predictions."""
 
     truth: str
     a: str | None
+    """The prediction of A; None if no class was predicted."""
     b: str | None
     documents: int
 
 
 @dataclass(frozen=True)
 class ComparisonResult:
-    """All figures of a comparison."""
+    """All metrics of a comparison."""
 
     n: int
     a: SideResult
     b: SideResult
     differences: Mapping[str, Difference]
-    """By the names in `FIGURES`."""
+    """By the names in `COMPARED_METRICS`."""
     table: _RightAnswers
     mcnemar: McNemar
     identical: bool
-    """True if all answers and probabilities are the same."""
+    """True if all predictions and probabilities are the same."""
     changed: int
-    """Documents with different answers."""
+    """Number of documents with different predictions."""
     changes: tuple[DisagreementCount, ...]
     """The most frequent first."""
 
     @property
     def b_is_better(self) -> bool:
-        """Return whether B is right about more documents than A, beyond chance."""
+        """True if the accuracy of B is significantly higher."""
         return (
             bool(self.differences["accuracy"].beyond_chance)
             and self.table.only_b_right > self.table.only_a_right
@@ -175,62 +203,41 @@ class ComparisonResult:
 
 @dataclass(frozen=True)
 class _Comparison:
-    """The judgements of two models on the same documents, in the same order; labels are compared by name."""
+    """The evaluations of two models on the same documents, in the same order."""
 
     a: Evaluation
     b: Evaluation
     disagreements: list[Disagreement] = field(default_factory=list)
-    """The documents with different answers, in order, if they were to be kept."""
+    """The documents with different predictions, in order, if they are kept."""
 
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> ComparisonResult:
-        """Return all figures, with 95 % intervals from as many replicates as ``bootstrap`` has."""
-        index = self.a.kind.make_label_index(sorted({*self.a.classes, *self.b.classes}))
-        sides = (
-            (self.a, self.a.documents.truth),
-            (self.a, self.a.documents.predicted),
-            (self.b, self.b.documents.predicted),
-        )
-        of_documents = [_by_name(labels, side.classes, index.labels) for side, labels in sides]
-        sets = sorted(
-            {labels for each in of_documents for labels in each.table.to_tuples()},
-            key=mask_sort_key,
-        )
-        index.renumber(
-            DocumentLabels.from_sets(sets, len(index.labels))
-        )  # in the order of labels, not in which they came
-        truth, of_a, of_b = (index.renumber(each).indices.astype(np.int64) for each in of_documents)
-        names = [format_label_indices(labels, index.labels) for labels in index.table.to_tuples()]
-        cells = _count_prediction_cells((truth, of_a, of_b), len(names))
-        right_a = cells.truth == cells.a
-        right_b = cells.truth == cells.b
-        groups = (right_a & right_b, right_a & ~right_b, right_b & ~right_a, ~right_a & ~right_b)
-        table = _RightAnswers(*(int(cells.documents[chosen].sum()) for chosen in groups))
-        p_value = compute_mcnemar_p_value(table.only_a_right, table.only_b_right)
-        side_a, side_b = (_side(evaluation) for evaluation in (self.a, self.b))
-        with np.errstate(invalid="ignore"):  # ∞ − ∞ is nan, and the difference undefined
-            losses = {
-                name: getattr(self.b.documents, name) - getattr(self.a.documents, name)
-                for name in ("log_loss", "brier")
+        """Return all metrics, with bootstrapped 95 % intervals."""
+        cells, table, names = self._count_cells()
+        correct = _count_correct(cells)
+        side_a = _summarize_side(self.a)
+        side_b = _summarize_side(self.b)
+        with np.errstate(invalid="ignore"):  # ∞ − ∞ is nan, an undefined difference
+            loss_differences = {
+                "log_loss": self.b.documents.log_loss - self.a.documents.log_loss,
+                "brier": self.b.documents.brier - self.a.documents.brier,
             }
-        replicates = {
-            **bootstrap_differences(cells, bootstrap, index.table),
-            **{name: bootstrap_mean(loss, bootstrap) for name, loss in losses.items()},
-        }
-        changes = _changes(cells, names)
-        n_changed = sum(change.documents for change in changes)
-        differing = {
-            "macro_f1": n_changed,
-            **{name: int(np.count_nonzero(loss)) for name, loss in losses.items()},
-        }
+        disagreements = _count_disagreements(cells, names)
+        n_disagreements = sum(disagreement.documents for disagreement in disagreements)
+        replicates: dict[str, Floats | None] = {**bootstrap_differences(cells, bootstrap, table)}
+        n_differing = {"macro_f1": n_disagreements}
+        for name, values in loss_differences.items():
+            replicates[name] = bootstrap_mean(values, bootstrap)
+            n_differing[name] = int(np.count_nonzero(values))
         differences = {
-            name: _difference(
+            name: _compute_difference(
                 getattr(side_a, name),
                 getattr(side_b, name),
                 replicates.get(name),
-                differing.get(name, 0),
+                n_differing.get(name, 0),
             )
             for name in COMPARED_METRICS
         }
+        p_value = compute_mcnemar_p_value(correct.only_a_right, correct.only_b_right)
         differences["accuracy"] = replace(
             differences["accuracy"], beyond_chance=p_value < SIGNIFICANCE
         )
@@ -239,12 +246,40 @@ class _Comparison:
             a=side_a,
             b=side_b,
             differences=differences,
-            table=table,
+            table=correct,
             mcnemar=McNemar(p_value),
-            identical=not n_changed and not losses["brier"].any(),
-            changed=n_changed,
-            changes=changes,
+            identical=not n_disagreements and not loss_differences["brier"].any(),
+            changed=n_disagreements,
+            changes=disagreements,
         )
+
+    def _count_cells(self) -> tuple[_PredictionCells, LabelTable, list[str]]:
+        """Count documents by true label and both predictions.
+
+        Return the cells, the table of label sets, and the text of each set. Labels of the two
+        models are matched by name, and sets are numbered in the order of their labels.
+        """
+        index = self.a.kind.make_label_index(sorted({*self.a.classes, *self.b.classes}))
+        truth = _match_by_name(self.a.documents.truth, self.a.classes, index.labels)
+        predicted_a = _match_by_name(self.a.documents.predicted, self.a.classes, index.labels)
+        predicted_b = _match_by_name(self.b.documents.predicted, self.b.classes, index.labels)
+        sets = {
+            labels
+            for document_labels in (truth, predicted_a, predicted_b)
+            for labels in document_labels.table.to_tuples()
+        }
+        sorted_sets = sorted(sets, key=mask_sort_key)
+        index.renumber(DocumentLabels.from_sets(sorted_sets, len(index.labels)))
+        cells = _count_prediction_cells(
+            (
+                index.renumber(truth).indices.astype(np.int64),
+                index.renumber(predicted_a).indices.astype(np.int64),
+                index.renumber(predicted_b).indices.astype(np.int64),
+            ),
+            len(index.table.sizes),
+        )
+        names = [format_label_indices(labels, index.labels) for labels in index.table.to_tuples()]
+        return cells, index.table, names
 
 
 def compare_on_documents(
@@ -254,45 +289,51 @@ def compare_on_documents(
     *,
     keep_disagreements: bool = False,
 ) -> _Comparison:
-    """Compare two models on a stream of labelled documents, read once; each analyses them with its own settings.
+    """Compare two models on a stream of labelled documents, which is read once.
 
-    A document that is impossible under every class has no answer, and counts as if all classes were equally probable. Raises `UsageError` if
-    there is no document.
+    Each model analyses the documents with its own settings. A document for which every class is
+    impossible has no prediction, and its classes count as equally probable.
+
+    Raise `UsageError` if there are no documents.
     """
-    first, second = (make_evaluation(model.fitted.statistics, max_scores=0) for model in (a, b))
-    comparison = _Comparison(first, second)
-    for block in split_into_blocks(
-        documents,
-        count_document_bytes,
-        min(a.fitted.max_block_documents, b.fitted.max_block_documents),
-    ):
-        of_a, of_b = (
-            _judged(model, evaluation, block)
-            for model, evaluation in ((a, comparison.a), (b, comparison.b))
-        )
-        if keep_disagreements:
-            rows = zip(block, of_a, of_b, strict=True)
-            comparison.disagreements.extend(
-                Disagreement(document.id, format_label(document.label or ""), *x, *y)
-                for document, x, y in rows
-                if x[0] != y[0]
-            )
+    comparison = _Comparison(
+        make_evaluation(a.fitted.statistics, max_scores=0),
+        make_evaluation(b.fitted.statistics, max_scores=0),
+    )
+    block_size = min(a.fitted.max_block_documents, b.fitted.max_block_documents)
+    for block in split_into_blocks(documents, count_document_bytes, block_size):
+        predictions_a = _evaluate_block(a, comparison.a, block)
+        predictions_b = _evaluate_block(b, comparison.b, block)
+        if not keep_disagreements:
+            continue
+        for document, (label_a, p_a), (label_b, p_b) in zip(
+            block, predictions_a, predictions_b, strict=True
+        ):
+            if label_a != label_b:
+                truth = format_label(document.label or "")
+                comparison.disagreements.append(
+                    Disagreement(document.id, truth, label_a, p_a, label_b, p_b)
+                )
     if not comparison.a.n:
         raise NoDocumentsError
     return comparison
 
 
-def _by_name(labels: DocumentLabels, classes: Names, names: Names) -> DocumentLabels:
-    """Return labels that are numbered as in ``classes`` with the numbers that they have in ``names``."""
-    place = {name: number for number, name in enumerate(names)}
-    places = [place[name] for name in classes]
-    sets = [sorted(places[label] for label in members) for members in labels.table.to_tuples()]
-    return DocumentLabels(labels.indices, LabelTable.from_sets(sets, len(place)))
+def _match_by_name(labels: DocumentLabels, classes: Names, names: Names) -> DocumentLabels:
+    """Return labels with the indices that their names have in ``names``.
+
+    The old indices are those of ``classes``.
+    """
+    name_indices = {name: index for index, name in enumerate(names)}
+    new_indices = [name_indices[name] for name in classes]
+    sets = [sorted(new_indices[label] for label in members) for members in labels.table.to_tuples()]
+    return DocumentLabels(labels.indices, LabelTable.from_sets(sets, len(name_indices)))
 
 
-def _count_prediction_cells(numbers: Sequence[Ints], n_names: int) -> _PredictionCells:
-    """Count documents by truth and both answers."""
-    (truth, a, b), shape = numbers, (n_names, n_names + 1, n_names + 1)
+def _count_prediction_cells(columns: Sequence[Ints], n_sets: int) -> _PredictionCells:
+    """Count documents by true label and both predictions, three arrays of shape (n_docs,)."""
+    truth, a, b = columns
+    shape = (n_sets, n_sets + 1, n_sets + 1)
     keys, documents = np.unique(
         np.ravel_multi_index((truth, a + 1, b + 1), shape), return_counts=True
     )
@@ -300,48 +341,64 @@ def _count_prediction_cells(numbers: Sequence[Ints], n_names: int) -> _Predictio
     return _PredictionCells(truth, a - 1, b - 1, documents)
 
 
-def compute_mcnemar_p_value(only_a: int, only_b: int) -> float:
-    """Return the probability that n = only_a + only_b fair coins fall at least as unevenly, min(1, 2 Σ_{i ≤ min(only_a, only_b)} C(n, i) / 2ⁿ).
+def _count_correct(cells: _PredictionCells) -> _RightAnswers:
+    """Count documents by the models that predict them correctly."""
+    is_a_right = cells.truth == cells.a
+    is_b_right = cells.truth == cells.b
+    documents = cells.documents
+    return _RightAnswers(
+        both_right=int(documents[is_a_right & is_b_right].sum()),
+        only_a_right=int(documents[is_a_right & ~is_b_right].sum()),
+        only_b_right=int(documents[is_b_right & ~is_a_right].sum()),
+        both_wrong=int(documents[~is_a_right & ~is_b_right].sum()),
+    )
 
-    McNemar's test in the exact binomial form, which Dietterich (1998, section 3.1) approximates. Relative error about 1e-9 for a million
+
+def compute_mcnemar_p_value(only_a: int, only_b: int) -> float:
+    """Return the p-value of McNemar's test in its exact binomial form.
+
+    With n = only_a + only_b it is min(1, 2 Σ_{i ≤ min(only_a, only_b)} C(n, i) / 2ⁿ). Dietterich
+    (1998, section 3.1) has an approximation. The relative error is about 1e-9 for a million
     documents.
     """
     if only_a == only_b:
         return 1.0
     n = only_a + only_b
-    fewer = min(only_a, only_b)
-    largest = exp(lgamma(n + 1) - lgamma(fewer + 1) - lgamma(n - fewer + 1) - n * log(2))
-    i = np.arange(fewer, 0, -1)
-    others = np.cumprod(i / (n - i + 1)).sum()  # C(n, i − 1) / C(n, i) = i / (n − i + 1)
-    return min(1.0, 2 * largest * (1 + float(others)))
+    smaller = min(only_a, only_b)
+    last_term = exp(lgamma(n + 1) - lgamma(smaller + 1) - lgamma(n - smaller + 1) - n * log(2))
+    i = np.arange(smaller, 0, -1)
+    relative_terms = np.cumprod(i / (n - i + 1))  # C(n, i − 1) / C(n, i) = i / (n − i + 1)
+    return min(1.0, 2 * last_term * (1 + float(relative_terms.sum())))
 
 
 def bootstrap_differences(
     cells: _PredictionCells, bootstrap: Bootstrap, table: LabelTable
 ) -> dict[str, Floats]:
-    """Return replicates of the differences of accuracy and of macro F1, each of shape (n_replicates,); ``table`` has the labels of each set."""
-    sides = [
-        ConfusionCells.from_counts(
-            cells.truth, answer, cells.documents, table
-        ).renumber_present_labels()
-        for answer in (cells.a, cells.b)
-    ]
-    right_a = cells.truth == cells.a
-    right_b = cells.truth == cells.b
+    """Return replicates of the differences of accuracy and of macro F1, shape (n_replicates,).
+
+    ``table`` has the labels of each set.
+    """
+    cells_a, n_labels_a = ConfusionCells.from_counts(
+        cells.truth, cells.a, cells.documents, table
+    ).renumber_present_labels()
+    cells_b, n_labels_b = ConfusionCells.from_counts(
+        cells.truth, cells.b, cells.documents, table
+    ).renumber_present_labels()
+    is_a_right = cells.truth == cells.a
+    is_b_right = cells.truth == cells.b
     n = cells.documents.sum()
-    n_labels = sum(present for _, present in sides)
-    parts = []
-    for drawn in bootstrap.draw_cells(cells.documents, cells.documents.size + 3 * n_labels):
-        of_a, of_b = (side.sum_margins(present, drawn) for side, present in sides)
-        parts.append(
-            (
-                drawn @ right_b / n - drawn @ right_a / n,
-                macro(f1(of_b), of_b) - macro(f1(of_a), of_a),
-            )
-        )
-    return dict(
-        zip(("accuracy", "macro_f1"), map(np.concatenate, zip(*parts, strict=True)), strict=True)
-    )
+    size = cells.documents.size + 3 * (n_labels_a + n_labels_b)
+    accuracy_blocks = []
+    macro_f1_blocks = []
+    for counts in bootstrap.draw_cells(cells.documents, size):
+        margins_a = cells_a.sum_margins(n_labels_a, counts)
+        margins_b = cells_b.sum_margins(n_labels_b, counts)
+        accuracy_blocks.append(counts @ is_b_right / n - counts @ is_a_right / n)
+        macro_f1_blocks.append(macro(f1(margins_b), margins_b) - macro(f1(margins_a), margins_a))
+    return {
+        "accuracy": np.concatenate(accuracy_blocks),
+        "macro_f1": np.concatenate(macro_f1_blocks),
+    }
 
 
 def bootstrap_mean(values: Floats, bootstrap: Bootstrap) -> Floats | None:
@@ -349,63 +406,64 @@ def bootstrap_mean(values: Floats, bootstrap: Bootstrap) -> Floats | None:
     if not np.isfinite(values).all():
         return None
     values = np.sort(values)  # so that rounding does not depend on the order of documents
-    width = (float(values.std()) or 1.0) / BINS_PER_DEVIATION
-    _, which, documents = np.unique(
-        np.floor(values / width), return_inverse=True, return_counts=True
+    bin_width = (float(values.std()) or 1.0) / BINS_PER_DEVIATION
+    _, bins, documents = np.unique(
+        np.floor(values / bin_width), return_inverse=True, return_counts=True
     )
-    means = np.bincount(which, values) / documents
-    return np.concatenate(
-        [drawn @ means / values.size for drawn in bootstrap.draw_cells(documents, documents.size)]
-    )
+    bin_means = np.bincount(bins, values) / documents
+    draws = bootstrap.draw_cells(documents, documents.size)
+    return np.concatenate([counts @ bin_means / values.size for counts in draws])
 
 
-def _judged(
+def _evaluate_block(
     model: TextClassifier, evaluation: Evaluation, documents: Sequence[Document]
 ) -> list[tuple[str | None, float | None]]:
-    """Judge some documents; return their answers with their probabilities, as `nbtext.evaluation.evaluate.evaluate_scored_blocks` takes them."""
-    found: list[tuple[str | None, float | None]] = []
+    """Evaluate documents. Return the prediction for each and its probability, or None twice."""
+    predictions: list[tuple[str | None, float | None]] = []
     for block in score_documents(model.fitted, documents):
         probabilities = block.posterior.decide(DecisionRule()).probabilities.tolist()
-        answers = block.posterior.predict(DecisionRule())
-        evaluation.add(block.labels, block.posterior, answers)
-        labels = answers.to_texts(model.classes)
-        found += [
-            (label, p) if label else (None, None)
-            for label, p in zip(labels, probabilities, strict=True)
-        ]
-    return found
+        predicted = block.posterior.predict(DecisionRule())
+        evaluation.add(block.labels, block.posterior, predicted)
+        for label, probability in zip(
+            predicted.to_texts(model.classes), probabilities, strict=True
+        ):
+            predictions.append((label, probability) if label else (None, None))
+    return predictions
 
 
-def _side(evaluation: Evaluation) -> SideResult:
+def _summarize_side(evaluation: Evaluation) -> SideResult:
+    """Return the metrics of one model."""
     result = evaluation.result(Bootstrap(0))
-    intervals = {"accuracy": result.intervals["accuracy"]}
     return SideResult(
         **{name: getattr(result, name) for name in COMPARED_METRICS},
-        intervals=intervals,
+        intervals={"accuracy": result.intervals["accuracy"]},
         unknown_labels=result.unknown_labels,
     )
 
 
-def _changes(cells: _PredictionCells, names: Names) -> tuple[DisagreementCount, ...]:
-    differ = np.flatnonzero(cells.a != cells.b)
-    rows = zip(*(column[differ].tolist() for column in cells), strict=True)
-    labels = [*names, None]  # −1, no answer, is the last
-    changes = (
+def _count_disagreements(cells: _PredictionCells, names: Names) -> tuple[DisagreementCount, ...]:
+    """Return the cells with different predictions, the most frequent first."""
+    labels = [*names, None]  # index −1, no prediction, is the last
+    disagreements = [
         DisagreementCount(names[truth], labels[a] or None, labels[b] or None, documents)
-        for truth, a, b, documents in rows
-    )
-    return tuple(sorted(changes, key=lambda change: -change.documents))
+        for truth, a, b, documents in zip(*(column.tolist() for column in cells), strict=True)
+        if a != b
+    ]
+    return tuple(sorted(disagreements, key=lambda disagreement: -disagreement.documents))
 
 
-def _difference(
-    a: float | None, b: float | None, replicates: Floats | None, differing: int
+def _compute_difference(
+    a: float | None, b: float | None, replicates: Floats | None, n_differing: int
 ) -> Difference:
-    """Return B − A; it is beyond chance if its interval excludes zero and at least `FEWEST` documents differ."""
+    """Return the difference B − A of a metric, None if infinite.
+
+    It is significant if its interval excludes 0 and `MIN_DIFFERING_DOCUMENTS` documents differ.
+    """
     if a is None or b is None:
         return Difference()
     if replicates is None:
         return Difference(b - a)
     low, high = percentile_interval(replicates, b - a)
-    return Difference(
-        b - a, (low, high), differing >= MIN_DIFFERING_DOCUMENTS and (low > 0 or high < 0)
-    )
+    excludes_zero = low > 0 or high < 0
+    is_significant = n_differing >= MIN_DIFFERING_DOCUMENTS and excludes_zero
+    return Difference(b - a, (low, high), is_significant)

@@ -1,12 +1,16 @@
-"""Judge models of a corpus on documents that they were not trained on: by k folds, or by leaving out one document at a time.
+"""Evaluation of models on held-out documents of their corpus: by folds, or leave-one-out.
 
-The corpus is counted once. For each fold its documents are subtracted, and all that is learnt (vocabulary limits, selected terms, smoothing,
-calibration) is learnt anew from what is left. Only the choices of ``auto`` (`nbtext.model.auto_settings`) are made once, from documents left out one by one. Leave-one-out is one pass; it is
-exact given the selected terms, the smoothing and the calibration, which are learnt from the whole corpus.
+The corpus is counted once. For each fold its documents are subtracted, and everything is fitted to
+the other documents: vocabulary limits, selected terms, smoothing, calibration. Only the choices of
+``auto`` (`nbtext.model.auto_settings`) are made once, by leave-one-out.
 
-Sources: R. Kohavi, A study of cross-validation and bootstrap for accuracy estimation and model selection (1995), for stratified folds;
-L. Tashman, Out-of-sample tests of forecasting accuracy (2000), for folds by time; T. Hastie, R. Tibshirani, J. Friedman, The elements of
-statistical learning (2009), sections 7.10.1 and 7.10.2, for choosing terms inside each fold.
+Leave-one-out is one pass. It is exact, given the selected terms, the smoothing and the calibration,
+which are fitted to the whole corpus.
+
+Sources: R. Kohavi, A study of cross-validation and bootstrap for accuracy estimation and model
+selection (1995), for stratified folds; L. Tashman, Out-of-sample tests of forecasting accuracy
+(2000), for folds by time; T. Hastie, R. Tibshirani, J. Friedman, The elements of statistical
+learning (2009), sections 7.10.1 and 7.10.2, for the selection of terms inside each fold.
 """
 
 from __future__ import annotations
@@ -57,91 +61,104 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Ints, Mask, Names, ParsedJson
 
 MIN_PARALLEL_ENTRIES = 1 << 22
-"""Entries of the document-term matrix times folds, or probabilities; with fewer, folds take less time than the start of processes saves."""
+"""Matrix entries × folds, or probabilities, from which processes save more time than they cost."""
 
 NEVER_TESTED = -1
-"""In place of a fold's number: documents before the first fold, which only train models."""
+"""Fold index of documents before the first fold, which are only used for training."""
 
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """The fold of every document, shape (n_docs,), 0 to n_folds − 1 or `NEVER_TESTED`."""
+    """A division of a corpus into folds. Iteration yields the masks of each fold."""
 
     fold_indices: Ints
+    """The fold of each document, shape (n_docs,): 0 to n_folds − 1, or `NEVER_TESTED`."""
     n_folds: int
     is_ordered: bool = False
-    """A fold is tested on models of the folds before it only, not of all others."""
+    """True if a fold is tested on models of earlier folds only, not of all other folds."""
 
     def __iter__(self) -> Iterator[tuple[Mask, Mask]]:
-        """Yield the `masks` of each fold."""
+        """Yield the masks of each fold, see `get_masks`."""
         return map(self.get_masks, range(self.n_folds))
 
     def get_masks(self, fold: int) -> tuple[Mask, Mask]:
-        """Return the training documents and the test documents of a fold, masks of shape (n_docs,)."""
-        return (
-            self.fold_indices < fold if self.is_ordered else self.fold_indices != fold
-        ), self.fold_indices == fold
+        """Return masks of the training and of the test documents of a fold, shape (n_docs,)."""
+        is_test = self.fold_indices == fold
+        if self.is_ordered:
+            return self.fold_indices < fold, is_test
+        return ~is_test, is_test
 
 
 def shuffle_by_class(classes: Ints, generator: np.random.Generator) -> Ints:
-    """Return the numbers of documents class by class, in random order within each, shape (n_docs,)."""
+    """Return document indices class by class, in random order in each class, shape (n_docs,)."""
     shuffled = generator.permutation(classes.size)
     return shuffled[np.argsort(classes[shuffled], kind="stable")]
 
 
 def draw_stratified_folds(classes: Ints, n_folds: int, generator: np.random.Generator) -> Folds:
-    """Draw folds that spread every class evenly: sizes of folds differ by at most 1, in total and in each class.
+    """Draw random folds with equal class proportions.
+
+    The sizes of folds differ by at most 1, in total and in each class.
 
     Raise `UsageError` if there are fewer documents than folds.
     """
-    _check_folds(n_folds, classes.size, "document")
-    numbers = np.empty(classes.size, np.int64)
-    numbers[shuffle_by_class(classes, generator)] = np.arange(classes.size) % n_folds
-    return Folds(numbers, n_folds)
+    _check_fold_count(n_folds, classes.size, "document")
+    fold_indices = np.empty(classes.size, np.int64)
+    fold_indices[shuffle_by_class(classes, generator)] = np.arange(classes.size) % n_folds
+    return Folds(fold_indices, n_folds)
 
 
 def draw_grouped_folds(groups: Ints, n_folds: int, generator: np.random.Generator) -> Folds:
-    """Draw folds that split no group of documents: the largest group first, each goes to the fold with fewest documents so far.
+    """Draw random folds that do not split groups of documents.
 
-    ``groups`` are numbers from 0, shape (n_docs,); equally large ones come in random order. Raise `UsageError` if there are fewer groups
-    than folds.
+    The largest group comes first, equal ones in random order. Each group goes to the fold with the
+    fewest documents so far. ``groups`` are group indices from 0, shape (n_docs,).
+
+    Raise `UsageError` if there are fewer groups than folds.
     """
     sizes = np.bincount(groups)
-    _check_folds(n_folds, int(np.count_nonzero(sizes)), "group")
+    _check_fold_count(n_folds, int(np.count_nonzero(sizes)), "group")
     shuffled = generator.permutation(sizes.size)
     order = shuffled[np.argsort(-sizes[shuffled], kind="stable")]
-    folds = [(0, fold) for fold in range(n_folds)]
-    fold_of_group = np.zeros(sizes.size, np.int64)
+    fold_heap = [(0, fold) for fold in range(n_folds)]  # pairs of size and fold
+    group_folds = np.zeros(sizes.size, np.int64)
     for group, size in zip(order.tolist(), sizes[order].tolist(), strict=True):
-        documents, fold_of_group[group] = folds[0]
-        heapq.heapreplace(folds, (documents + size, folds[0][1]))
-    return Folds(fold_of_group[groups], n_folds)
+        fold_size, fold = fold_heap[0]
+        group_folds[group] = fold
+        heapq.heapreplace(fold_heap, (fold_size + size, fold))
+    return Folds(group_folds[groups], n_folds)
 
 
 def make_ordered_folds(times: Ints | Floats, n_folds: int) -> Folds:
-    """Divide documents into periods of about equal size: the first only trains models, each other is tested on models of all before it.
+    """Divide documents into periods of about equal size.
 
-    ``times`` has shape (n_docs,). Documents of the same time are never on both sides. Raise `UsageError` if there are not at least
-    ``n_folds`` + 1 different times.
+    The first period is only used for training. Each other period is tested on models of all earlier
+    ones. Documents with equal ``times``, shape (n_docs,), are in the same period.
+
+    Raise `UsageError` if there are fewer than ``n_folds`` + 1 distinct times.
     """
-    distinct, place, sizes = np.unique(times, return_inverse=True, return_counts=True)
-    _check_folds(n_folds, distinct.size - 1, "time", " after the first")
-    before = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-    begins = np.empty(n_folds, np.int64)
-    begin = 0
+    distinct_times, time_ranks, sizes = np.unique(times, return_inverse=True, return_counts=True)
+    _check_fold_count(n_folds, distinct_times.size - 1, "time", " after the first")
+    n_earlier = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
+    starts = np.empty(n_folds, np.int64)  # time ranks
+    start = 0
     for fold in range(n_folds):
-        wanted = times.size * (fold + 1) / (n_folds + 1)
-        nearest = int(np.abs(before - wanted).argmin())
-        begins[fold] = begin = min(max(nearest, begin + 1), distinct.size - (n_folds - fold))
-    return Folds(
-        np.searchsorted(begins, place, side="right") + NEVER_TESTED, n_folds, is_ordered=True
-    )
+        target = times.size * (fold + 1) / (n_folds + 1)
+        nearest = int(np.abs(n_earlier - target).argmin())
+        max_start = distinct_times.size - (n_folds - fold)
+        start = min(max(nearest, start + 1), max_start)
+        starts[fold] = start
+    fold_indices = np.searchsorted(starts, time_ranks, side="right") + NEVER_TESTED
+    return Folds(fold_indices, n_folds, is_ordered=True)
 
 
 def _rank_times(values: Sequence[str], names: Names) -> Ints:
-    """Return the rank in time of each value of a column: as numbers if all of them are, else as text, as ISO 8601 dates and times in one zone sort.
+    """Return the rank in time of the value of each document, shape (n_docs,).
 
-    ``names`` are those of the documents. Raise `UsageError` for a document without a value.
+    Values are compared as numbers if all of them are numbers, else as text. ISO 8601 dates and
+    times of one zone sort as text. ``names`` are those of the documents.
+
+    Raise `UsageError` for a document without a value.
     """
     for value, name in zip(values, names, strict=True):
         if not value.strip():
@@ -149,57 +166,70 @@ def _rank_times(values: Sequence[str], names: Names) -> Ints:
                 f"document {name} has no time", hint="leave it out, or choose another --time-column"
             )
     stripped = [value.strip() for value in values]
-    for kind in (int, float):
+    for number_type in (int, float):
         try:
-            numbers = [kind(value) for value in stripped]
+            numbers = [number_type(value) for value in stripped]
         except ValueError:
             continue
-        if all(abs(number) < inf for number in numbers):  # nan is not
+        if all(abs(number) < inf for number in numbers):  # false for nan
             return rank_values(numbers)
     return rank_values(stripped)
 
 
 def rank_values(values: Sequence[str] | Sequence[float]) -> Ints:
-    """Return the place of each value among the distinct ones in ascending order, shape (n,)."""
+    """Return the index of each value among the sorted distinct values, shape (n,)."""
     return np.unique(np.array(values, object), return_inverse=True)[1]
 
 
-def _check_folds(n_folds: int, most: int, noun: str, rest: str = "") -> None:
-    if n_folds > most:
+def _check_fold_count(n_folds: int, max_folds: int, noun: str, suffix: str = "") -> None:
+    if n_folds > max_folds:
+        verb = "is" if max_folds == 1 else "are"
         raise UsageError(
-            f"there {'is' if most == 1 else 'are'} only {format_quantity(most, noun)}{rest}, too few for "
+            f"there {verb} only {format_quantity(max_folds, noun)}{suffix}, too few for "
             f"{format_quantity(n_folds, 'fold')}",
             hint="lower --folds",
         )
 
 
 class HeldOutBlock(NamedTuple):
-    """Documents scored by a model that was trained without them."""
+    """Documents that were scored by a model trained without them."""
 
     rows: Ints
-    """Their numbers in the corpus, shape (n_docs,)."""
+    """Indices of the documents in the corpus, shape (n_docs,)."""
     truth: DocumentLabels
     posterior: Posterior
     has_known_label: Mask
-    """Their labels had documents in training, shape (n_docs,)."""
+    """Documents whose labels have other documents in training, shape (n_docs,)."""
 
 
 class Prediction(NamedTuple):
-    """The labels that a document has and gets."""
+    """The true and the predicted labels of a document."""
 
     row: int
+    """Index in the corpus."""
     truth: tuple[str, ...]
     predicted: tuple[str, ...]
-    """Empty where no class was predicted."""
+    """Empty if no class was predicted."""
     probability: float
-    """Of the best answer, given or not; nan where no class is possible."""
+    """Of the best class, predicted or not; nan if no class is possible."""
+
+
+class _BlockRecord(NamedTuple):
+    """Data of evaluated documents that `Evaluation` does not have, all of shape (n_docs,)."""
+
+    rows: Ints
+    """Indices in the corpus."""
+    has_known_label: Mask
+    probabilities: Floats
+    """Probabilities of the predictions."""
 
 
 class HeldOutEvaluation:
-    """Judge held-out documents of a corpus under a decision rule; the classes are those of the whole corpus.
+    """Evaluation of the held-out documents of a corpus under a decision rule.
 
-    A document whose class had no other documents in training counts as one with an unknown label: its answer is a mistake, its log loss is
-    infinite, and ``known`` in the result is without it.
+    The classes are those of the whole corpus. A document that is the only one of its class counts
+    as one with an unknown label: its prediction is a mistake, its log loss is infinite, and
+    ``known`` in the result excludes it.
     """
 
     def __init__(
@@ -210,66 +240,68 @@ class HeldOutEvaluation:
         max_scores: int = MAX_RANKING_SCORES,
         settings: Settings | None = None,
     ) -> None:
-        """Begin with the documents of some blocks. ``settings`` are those of the models."""
+        """Evaluate the documents of some blocks.
+
+        ``settings`` of the models determine the class prior of the baseline. See `Evaluation` for
+        ``max_scores``.
+        """
         self._rule = rule
-        self._parts: list[tuple[Ints, Mask, Floats]] = []
-        """The number in the corpus of each document judged, whether its class had others in training, and the probability of its answer."""
-        prior = (
-            None
-            if settings is None
-            else compute_declared_prior(
-                settings, estimate_statistics(table, build_count_weights(table, settings))
-            )
-        )
+        self._records: list[_BlockRecord] = []
+        prior = None
+        if settings is not None:
+            statistics = estimate_statistics(table, build_count_weights(table, settings))
+            prior = compute_declared_prior(settings, statistics)
         self.evaluation = make_evaluation(table, rule.costs, max_scores=max_scores, prior=prior)
         for block in blocks:
             self.add(block)
 
     @property
     def rows(self) -> Ints:
-        """The number in the corpus of each document judged, shape (n_docs,)."""
-        return np.concatenate([rows for rows, *_ in self._parts])
+        """Index in the corpus of each evaluated document, shape (n_docs,)."""
+        return np.concatenate([record.rows for record in self._records])
 
     @property
     def has_known_label(self) -> Mask:
-        """The documents whose class had others in training, shape (n_docs,)."""
-        return np.concatenate([known for _, known, _ in self._parts])
+        """Documents whose labels have other documents in training, shape (n_docs,)."""
+        return np.concatenate([record.has_known_label for record in self._records])
 
     def add(self, block: HeldOutBlock) -> None:
-        """Judge documents."""
+        """Evaluate the documents of a block."""
         probabilities = block.posterior.decide(self._rule).probabilities
-        self._parts.append((block.rows, block.has_known_label, probabilities))
-        self.evaluation.add_indexed(
-            block.truth, block.posterior, block.posterior.predict(self._rule)
-        )
+        self._records.append(_BlockRecord(block.rows, block.has_known_label, probabilities))
+        predicted = block.posterior.predict(self._rule)
+        self.evaluation.add_indexed(block.truth, block.posterior, predicted)
 
     def merge(self, other: HeldOutEvaluation) -> None:
-        """Add the documents that another one of the same corpus judged."""
-        self._parts += other._parts
+        """Add the documents of another evaluation of the same corpus."""
+        self._records += other._records
         self.evaluation.merge(other.evaluation)
 
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:
-        """Return the figures; ``unknown_documents`` are those of a class without training documents."""
+        """Return the metrics; ``unknown_documents`` are the only ones of their classes."""
         result = self.evaluation.result(bootstrap)
-        judged = self.evaluation.documents
-        known = self.has_known_label
-        unknown = self.evaluation.count_lost_class_documents(known)
+        documents = self.evaluation.documents
+        has_known_label = self.has_known_label
+        unknown_documents = self.evaluation.count_lost_class_documents(has_known_label)
         return replace(
             result,
-            known=summarize_known_documents(judged.take(known)),
-            unknown_labels=tuple(unknown),
-            unknown_documents=unknown,
+            known=summarize_known_documents(documents.take(has_known_label)),
+            unknown_labels=tuple(unknown_documents),
+            unknown_documents=unknown_documents,
         )
 
     def to_predictions(self) -> list[Prediction]:
-        """Return the answers to all documents, in the order of the corpus."""
-        probabilities = np.concatenate([part for *_, part in self._parts])
-        judged = self.evaluation.documents
+        """Return the predictions for all documents, in the order of the corpus."""
+        probabilities = np.concatenate([record.probabilities for record in self._records])
+        documents = self.evaluation.documents
+        classes = self.evaluation.classes
         order = np.argsort(self.rows, kind="stable")
-        truth = judged.truth[order].to_names(self.evaluation.classes)
-        answers = judged.predicted[order].to_names(self.evaluation.classes)
         columns = zip(
-            self.rows[order].tolist(), truth, answers, probabilities[order].tolist(), strict=True
+            self.rows[order].tolist(),
+            documents.truth[order].to_names(classes),
+            documents.predicted[order].to_names(classes),
+            probabilities[order].tolist(),
+            strict=True,
         )
         return [Prediction(*values) for values in columns]
 
@@ -277,18 +309,15 @@ class HeldOutEvaluation:
 def score_leave_one_out(
     table: CountTable, documents: CountedDocuments, parameters: Settings
 ) -> Iterator[HeldOutBlock]:
-    """Score every document by the model of all others, in order, a block at a time.
+    """Score every document by a model of all others, in order, block by block.
 
-    Raise `UsageError` if no term or no class is left, or settings exclude it.
+    Raise `UsageError` if no term or no class remains, or if the settings do not support it.
     """
     require_compatible_settings(parameters, LEAVE_ONE_OUT_EVALUATION)
-    needed = documents if needs_documents(parameters) else None
-    learnt = fit_parameters(
-        CorpusCounts(table, DocumentSample.from_documents(documents, parameters["sample"])),
-        parameters,
-        needed,
-    )
-    return _scored(table, learnt, parameters, documents, None)
+    sample = DocumentSample.from_documents(documents, parameters["sample"])
+    training_documents = documents if needs_documents(parameters) else None
+    fitted = fit_parameters(CorpusCounts(table, sample), parameters, training_documents)
+    return _score_held_out(table, fitted, parameters, documents, None)
 
 
 def evaluate_leave_one_out(
@@ -297,21 +326,20 @@ def evaluate_leave_one_out(
     parameters: Settings,
     rule: DecisionRule = DecisionRule(),
 ) -> HeldOutEvaluation:
-    """Judge every document by the model of all others; raise as `score_leave_one_out`."""
-    return HeldOutEvaluation(
-        table, rule, score_leave_one_out(table, documents, parameters), settings=parameters
-    )
+    """Evaluate every document by a model of all others. See `score_leave_one_out` for errors."""
+    blocks = score_leave_one_out(table, documents, parameters)
+    return HeldOutEvaluation(table, rule, blocks, settings=parameters)
 
 
 def choose_corpus_settings(subsets: Subsets, parameters: Settings) -> Choices:
-    """Choose for ``auto`` once, on all documents; choosing in each fold would double the time of cross-validation."""
-    size = parameters.sample if has_auto_settings(parameters) else 0
+    """Make the choices of ``auto`` on all documents.
+
+    To make them in each fold would double the time of cross-validation.
+    """
+    sample_size = parameters.sample if has_auto_settings(parameters) else 0
+    sample = DocumentSample.from_documents(subsets.documents, sample_size)
     documents = subsets.documents if needs_documents(parameters) else None
-    return resolve_auto_settings(
-        CorpusCounts(subsets.table, DocumentSample.from_documents(subsets.documents, size)),
-        parameters,
-        documents,
-    )
+    return resolve_auto_settings(CorpusCounts(subsets.table, sample), parameters, documents)
 
 
 def train_and_score(
@@ -321,66 +349,79 @@ def train_and_score(
     test: Mask,
     choices: Choices | None = None,
 ) -> tuple[FittedParameters, Iterator[HeldOutBlock]]:
-    """Learn from the training documents alone, and score the test documents, a block at a time; both masks of shape (n_docs,).
+    """Train on the training documents, and score the test documents block by block.
 
-    Without ``choices`` the same as training a model on those documents and nothing else. Raise `UsageError` if that does.
+    Both masks have the shape (n_docs,). Without ``choices`` of ``auto``, these are made on the
+    training documents.
+
+    Raise `UsageError` if training fails.
     """
     if parameters.needs_log_sums:
         subsets = subsets.with_log_sums()
-    counts = subsets.select_counts(
-        training, parameters["sample"] if needs_sample(parameters, choices) else 0
+    sample_size = parameters["sample"] if needs_sample(parameters, choices) else 0
+    counts = subsets.select_counts(training, sample_size)
+    training_documents = None
+    if needs_documents(parameters):
+        training_documents = subsets.documents.take(np.flatnonzero(training))
+    fitted = fit_parameters(counts, parameters, training_documents, choices)
+    blocks = _score_held_out(
+        counts.table, fitted, parameters, subsets.documents, np.flatnonzero(test)
     )
-    needed = (
-        subsets.documents.take(np.flatnonzero(training)) if needs_documents(parameters) else None
-    )
-    learnt = fit_parameters(counts, parameters, needed, choices)
-    return learnt, _scored(
-        counts.table, learnt, parameters, subsets.documents, np.flatnonzero(test)
-    )
+    return fitted, blocks
 
 
-def _scored(
+def _score_held_out(
     table: CountTable,
-    learnt: FittedParameters,
+    fitted: FittedParameters,
     parameters: Settings,
     documents: CountedDocuments,
     test: Ints | None,
 ) -> Iterator[HeldOutBlock]:
-    """Score the documents ``test`` by a model of others, or without ``test`` each one by the model of all others."""
-    fitted = restore_classifier(estimate_statistics(table, learnt.weights), learnt, parameters)
+    """Score documents by a model that was trained without them, block by block.
+
+    ``test`` are the indices of the documents; the table must not contain them. None scores all
+    documents by leave-one-out; the table must contain them.
+    """
+    is_leave_one_out = test is None
+    classifier = restore_classifier(estimate_statistics(table, fitted.weights), fitted, parameters)
+    posterior_type = classifier.training.statistics.posterior_type
     n_classes = table.n_classes
-    tested = np.arange(len(documents)) if test is None else test
-    for rows in iter_blocks(
-        tested, n_classes, min(BLOCK_DOCUMENTS * n_classes, MAX_BLOCK_TERM_WEIGHTS)
-    ):
+    max_block_scores = min(BLOCK_DOCUMENTS * n_classes, MAX_BLOCK_TERM_WEIGHTS)
+    test_rows = np.arange(len(documents)) if test is None else test
+    for rows in iter_blocks(test_rows, n_classes, max_block_scores):
         block = documents.take(rows)
-        if test is None:
-            scores, lengths = fitted.leave_one_out(block)[:2]
+        own_weights: Ints | Floats
+        if is_leave_one_out:
+            scores, lengths = classifier.leave_one_out(block)[:2]
+            own_weights = block.fill_weights(table.unit)
         else:
-            scores, lengths = fitted.joint_log_likelihood(block.matrix)
-        posterior = fitted.training.statistics.posterior_type(
-            learnt.calibration.compute_log_posterior(fitted.to_log_scale(scores, lengths), lengths)
+            scores, lengths = classifier.joint_log_likelihood(block.matrix)
+            own_weights = np.zeros(len(block))
+        posterior = posterior_type(
+            fitted.calibration.compute_log_posterior(
+                classifier.to_log_scale(scores, lengths), lengths
+            )
         )
-        n_labels = posterior.logs.shape[1]
+        n_labels = posterior.log_p.shape[1]
         truth = block.to_document_labels(n_labels)
-        own = block.fill_weights(table.unit) if test is None else np.zeros(len(block))
-        of_labels = table.class_documents[-n_labels:]  # without the reserved one
-        holders, labels = truth.to_pairs()
-        known = np.ones(len(block), np.bool_)
-        known[holders[of_labels[labels] <= own[holders]]] = False
-        yield HeldOutBlock(rows, truth, posterior, known)
+        label_documents = table.class_documents[-n_labels:]  # without the label of all documents
+        pair_rows, labels = truth.to_pairs()
+        is_only_document = label_documents[labels] <= own_weights[pair_rows]
+        has_known_label = np.ones(len(block), np.bool_)
+        has_known_label[pair_rows[is_only_document]] = False
+        yield HeldOutBlock(rows, truth, posterior, has_known_label)
 
 
 @dataclass(frozen=True)
 class FoldMetrics:
-    """One fold of one repeat, both numbered from 1."""
+    """Metrics of one fold of one repeat, both numbered from 1."""
 
     repeat: int
     fold: int
     training_documents: int
     documents: int
     terms: int
-    """Selected terms of the model."""
+    """Number of selected terms."""
     smoothing: float
     """With six digits."""
     accuracy: float
@@ -388,7 +429,7 @@ class FoldMetrics:
 
 
 class _FoldSpread(NamedTuple):
-    """Mean and standard deviation (n − 1) of a figure over folds."""
+    """Mean and standard deviation (n − 1) of a metric over folds."""
 
     mean: float
     sd: float
@@ -396,11 +437,11 @@ class _FoldSpread(NamedTuple):
 
 @dataclass(frozen=True)
 class FoldsResult:
-    """The division of a corpus, and the figures of each fold."""
+    """The division of a corpus, and the metrics of each fold."""
 
     method: str | None = field(metadata=JSON_UNLESS_EMPTY)
     column: str | None = field(metadata=JSON_UNLESS_EMPTY)
-    """Of groups or times."""
+    """Column of groups or times."""
     seed: int | None = field(metadata=JSON_UNLESS_EMPTY)
     repeats: int
     n: int
@@ -408,69 +449,70 @@ class FoldsResult:
     accuracy: _FoldSpread
     macro_f1: _FoldSpread
     each: tuple[FoldMetrics, ...]
+    """Metrics of each fold."""
 
 
 @dataclass(frozen=True, eq=False)
 class _CrossValidation:
-    """The documents judged, pooled and for each repeat, and the figures of every fold."""
+    """Evaluations of a cross-validation, and the metrics of each fold."""
 
     pooled: HeldOutEvaluation
+    """All repeats together."""
     repeats: list[HeldOutEvaluation]
     folds: list[FoldMetrics]
 
     def summary(self, bootstrap: Bootstrap = Bootstrap()) -> dict[str, ParsedJson]:
-        """Return `result` as JSON has it, with `folds_result` under ``folds``."""
+        """Return `result` for JSON, with `folds_result` under ``folds``."""
         return {
             **to_json_values(self.result(bootstrap)),
             "folds": to_json_values(self.folds_result()),
         }
 
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:
-        """Return the figures pooled over folds and repeats.
+        """Return the metrics pooled over folds and repeats.
 
-        A document that is judged in every repeat is still one document, so with repeats the ends of the intervals are means over repeats.
+        The ends of intervals are means over repeats: a document that is evaluated in every repeat
+        is still one document.
         """
         results = [repeat.result(bootstrap) for repeat in self.repeats]
         if len(results) == 1:
             return results[0]
         pooled = self.pooled.result(Bootstrap(0))
-        per_class = {
-            label: replace(
-                figures,
-                intervals=_mean_intervals(
-                    [result.per_class[label].intervals for result in results]
-                ),
-            )
-            for label, figures in pooled.per_class.items()
-        }
+        per_class = {}
+        for label, class_result in pooled.per_class.items():
+            class_intervals = [result.per_class[label].intervals for result in results]
+            per_class[label] = replace(class_result, intervals=_average_intervals(class_intervals))
         bins = []
-        for number, part in enumerate(pooled.reliability):
-            ends = [result.reliability[number].interval for result in results]
-            bins.append(
-                part._replace(
-                    interval=_mean_intervals([{"bin": pair} for pair in ends if pair]).get("bin")
-                )
+        for k, reliability_bin in enumerate(pooled.reliability):
+            bin_intervals = [result.reliability[k].interval for result in results]
+            average = _average_intervals(
+                [{"bin": interval} for interval in bin_intervals if interval]
             )
-        intervals = _mean_intervals([result.intervals for result in results])
-        return replace(pooled, intervals=intervals, per_class=per_class, reliability=tuple(bins))
+            bins.append(reliability_bin._replace(interval=average.get("bin")))
+        return replace(
+            pooled,
+            intervals=_average_intervals([result.intervals for result in results]),
+            per_class=per_class,
+            reliability=tuple(bins),
+        )
 
     def folds_result(
         self, method: str | None = None, column: str | None = None, seed: int | None = None
     ) -> FoldsResult:
-        """Return mean and standard deviation over folds and the figures of each; the arguments say how the corpus was divided."""
+        """Return the mean and the standard deviation over folds, and the metrics of each fold.
+
+        The arguments describe how the corpus was divided.
+        """
         n_repeats = len(self.repeats)
-        spread = (
-            _spread([fold.accuracy for fold in self.folds]),
-            _spread([fold.macro_f1 for fold in self.folds]),
-        )
         return FoldsResult(
-            method,
-            column,
-            seed,
-            n_repeats,
-            len(self.folds) // n_repeats,
-            *spread,
-            tuple(self.folds),
+            method=method,
+            column=column,
+            seed=seed,
+            repeats=n_repeats,
+            n=len(self.folds) // n_repeats,
+            accuracy=_compute_spread([fold.accuracy for fold in self.folds]),
+            macro_f1=_compute_spread([fold.macro_f1 for fold in self.folds]),
+            each=tuple(self.folds),
         )
 
 
@@ -482,61 +524,62 @@ class _FoldTask(NamedTuple):
 
 
 class _FoldTraining(NamedTuple):
-    """The inputs for judging any fold; other processes get them with their first task."""
+    """Inputs for the evaluation of any fold; worker processes get them once."""
 
     subsets: Subsets
     parameters: Settings
     folds_of_repeats: Sequence[Folds]
     choices: Choices
-    judge: Callable[[Iterable[HeldOutBlock]], object]
+    evaluate: Callable[[Iterable[HeldOutBlock]], object]
 
 
 class _FoldOutcome(NamedTuple):
     """The result of a fold."""
 
     n_terms: int
-    """Selected terms of the model."""
+    """Number of selected terms."""
     smoothing: float
     test_result: Any
-    """What comes of its test documents."""
+    """The result of ``evaluate`` for the test documents."""
 
 
 def evaluate_folds(
     subsets: Subsets,
     parameters: Settings,
     folds_of_repeats: Sequence[Folds],
-    judge: Callable[[Iterable[HeldOutBlock]], object],
+    evaluate: Callable[[Iterable[HeldOutBlock]], object],
     jobs: int = 1,
 ) -> Iterator[tuple[_FoldTask, _FoldOutcome]]:
-    """Yield what ``judge`` makes of the test documents of each fold of each repeat, in order, in ``jobs`` processes if that is faster."""
-    training = _FoldTraining(
-        subsets, parameters, folds_of_repeats, choose_corpus_settings(subsets, parameters), judge
-    )
+    """Train a model for each fold of each repeat, and yield its result in order.
+
+    ``evaluate`` is called with the scored test documents. Up to ``jobs`` processes are used if they
+    save time.
+    """
+    choices = choose_corpus_settings(subsets, parameters)
+    training = _FoldTraining(subsets, parameters, folds_of_repeats, choices, evaluate)
     tasks = [
         _FoldTask(repeat, fold)
         for repeat, folds in enumerate(folds_of_repeats)
         for fold in range(folds.n_folds)
     ]
-    work = max(
-        subsets.documents.matrix.terms.size * len(tasks), len(subsets) * subsets.table.n_classes
-    )
-    for task, found in track_progress(
-        run_in_order(_judge, training, tasks, jobs if work >= MIN_PARALLEL_ENTRIES else 1),
-        "fold",
-        len(tasks),
-    ):
-        yield task, found or _judge(training, task)
+    n_entries = subsets.documents.matrix.terms.size * len(tasks)
+    n_probabilities = len(subsets) * subsets.table.n_classes
+    if max(n_entries, n_probabilities) < MIN_PARALLEL_ENTRIES:
+        jobs = 1
+    outcomes = run_in_order(_evaluate_fold, training, tasks, jobs)
+    for task, worker_outcome in track_progress(outcomes, "fold", len(tasks)):
+        yield task, worker_outcome or _evaluate_fold(training, task)
 
 
-def _judge(training: _FoldTraining, task: _FoldTask) -> _FoldOutcome:
-    """Learn from the training documents of a fold, and judge its test documents."""
-    masks = training.folds_of_repeats[task.repeat].get_masks(task.fold)
-    learnt, blocks = train_and_score(
-        training.subsets, training.parameters, *masks, training.choices
+def _evaluate_fold(training: _FoldTraining, task: _FoldTask) -> _FoldOutcome:
+    """Train on the training documents of a fold, and evaluate its test documents."""
+    folds = training.folds_of_repeats[task.repeat]
+    is_training, is_test = folds.get_masks(task.fold)
+    fitted, blocks = train_and_score(
+        training.subsets, training.parameters, is_training, is_test, training.choices
     )
-    return _FoldOutcome(
-        int(np.count_nonzero(learnt.selected_terms)), learnt.smoothing, training.judge(blocks)
-    )
+    n_terms = int(np.count_nonzero(fitted.selected_terms))
+    return _FoldOutcome(n_terms, fitted.smoothing, training.evaluate(blocks))
 
 
 def cross_validate(
@@ -546,60 +589,63 @@ def cross_validate(
     rule: DecisionRule = DecisionRule(),
     jobs: int = 1,
 ) -> _CrossValidation:
-    """Judge the documents of each fold by the model learnt from its training documents, for each repeat, by ``jobs`` processes.
+    """Evaluate the documents of each fold by a model of its training documents.
 
-    Raise `UsageError` if the parameters leave no term, or no class possible, in a fold.
+    There may be several repeats, each with its folds. Up to ``jobs`` processes are used.
+
+    Raise `UsageError` if no term or no class remains in a fold.
     """
     table = subsets.table
     repeats = [HeldOutEvaluation(table, rule, settings=parameters) for _ in folds_of_repeats]
-    pooled = (
-        repeats[0] if len(repeats) == 1 else HeldOutEvaluation(table, rule, settings=parameters)
-    )
-    tested = max(
+    if len(repeats) == 1:
+        pooled = repeats[0]
+    else:
+        pooled = HeldOutEvaluation(table, rule, settings=parameters)
+    n_tested = max(
         int(np.count_nonzero(folds.fold_indices != NEVER_TESTED)) for folds in folds_of_repeats
     )
-    kept = MAX_RANKING_SCORES if tested * table.n_classes <= MAX_RANKING_SCORES else 0
-    figures = []
-    for task, fold in evaluate_folds(
-        subsets,
-        parameters,
-        folds_of_repeats,
-        partial(HeldOutEvaluation, table, rule, max_scores=kept),
-        jobs,
-    ):
-        for pool in {repeats[task.repeat], pooled}:
-            pool.merge(fold.test_result)
-        rates = compute_accuracy_and_macro_f1(fold.test_result.evaluation.documents)
-        n_training, n_test = (
-            int(np.count_nonzero(mask))
-            for mask in folds_of_repeats[task.repeat].get_masks(task.fold)
-        )
-        smoothing = float(f"{fold.smoothing:.6g}")
-        figures.append(
+    max_scores = MAX_RANKING_SCORES
+    if n_tested * table.n_classes > MAX_RANKING_SCORES:
+        max_scores = 0
+    evaluate = partial(HeldOutEvaluation, table, rule, max_scores=max_scores)
+    metrics = []
+    for task, outcome in evaluate_folds(subsets, parameters, folds_of_repeats, evaluate, jobs):
+        for evaluation in {repeats[task.repeat], pooled}:
+            evaluation.merge(outcome.test_result)
+        is_training, is_test = folds_of_repeats[task.repeat].get_masks(task.fold)
+        accuracy, macro_f1 = compute_accuracy_and_macro_f1(outcome.test_result.evaluation.documents)
+        metrics.append(
             FoldMetrics(
-                task.repeat + 1, task.fold + 1, n_training, n_test, fold.n_terms, smoothing, *rates
+                repeat=task.repeat + 1,
+                fold=task.fold + 1,
+                training_documents=int(np.count_nonzero(is_training)),
+                documents=int(np.count_nonzero(is_test)),
+                terms=outcome.n_terms,
+                smoothing=float(f"{outcome.smoothing:.6g}"),
+                accuracy=accuracy,
+                macro_f1=macro_f1,
             )
         )
-    return _CrossValidation(pooled, repeats, figures)
+    return _CrossValidation(pooled, repeats, metrics)
 
 
-def _spread(values: Sequence[float]) -> _FoldSpread:
-    return _FoldSpread(
-        float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-    )
+def _compute_spread(values: Sequence[float]) -> _FoldSpread:
+    """Return the mean and the standard deviation, which is 0 for one value."""
+    std = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+    return _FoldSpread(float(np.mean(values)), std)
 
 
-def _mean_intervals(intervals: Sequence[Mapping[str, Interval]]) -> dict[str, Interval]:
-    """Return the mean of each end of the intervals that every repeat has."""
-    names = [
-        name
-        for name in (intervals[0] if intervals else ())
-        if all(name in interval for interval in intervals)
-    ]
-    return {
-        name: tuple(np.mean([interval[name] for interval in intervals], axis=0).tolist())
-        for name in names
-    }
+def _average_intervals(intervals: Sequence[Mapping[str, Interval]]) -> dict[str, Interval]:
+    """Return the means of the ends of intervals, for each metric that all repeats have."""
+    averages: dict[str, Interval] = {}
+    if not intervals:
+        return averages
+    for name in intervals[0]:
+        if all(name in repeat_intervals for repeat_intervals in intervals):
+            ends = [repeat_intervals[name] for repeat_intervals in intervals]
+            low, high = np.mean(ends, axis=0).tolist()
+            averages[name] = (low, high)
+    return averages
 
 
 def validate_corpus(
@@ -612,10 +658,13 @@ def validate_corpus(
     repeats: int,
     jobs: int = 1,
 ) -> _CrossValidation:
-    """Judge every document of a corpus by a model of others: in folds, or ``leave-one-out``, whose result has no folds.
+    """Evaluate every document of a corpus by a model of other documents.
 
-    Folds are ``stratified`` by class, ``grouped`` by the values of the first further column, or stretches of ``time`` by these, once. Raise `UsageError` as
-    the functions of each method.
+    The method is ``leave-one-out``, or folds: ``stratified`` by class, ``grouped`` by the values of
+    the first additional column, or by ``time``, which is in that column. Folds by time have only
+    one repeat, and leave-one-out has no folds.
+
+    Raise `UsageError` if the method is not possible for the corpus.
     """
     counts, names, notes = corpus
     table = counts.table
@@ -628,11 +677,9 @@ def validate_corpus(
     if method == "time":
         folds = [make_ordered_folds(_rank_times(values, names), n_folds)]
     elif method == "grouped":
-        folds = [
-            draw_grouped_folds(rank_values(values), n_folds, generator) for generator in generators
-        ]
+        groups = rank_values(values)
+        folds = [draw_grouped_folds(groups, n_folds, generator) for generator in generators]
     else:
-        folds = [
-            draw_stratified_folds(documents.strata, n_folds, generator) for generator in generators
-        ]
+        strata = documents.strata
+        folds = [draw_stratified_folds(strata, n_folds, generator) for generator in generators]
     return cross_validate(Subsets(table, documents), settings, folds, rule, jobs)

@@ -1,8 +1,9 @@
-"""The log of `nbtext classify --drift`: a line for each run, with its documents beside those of training, written and read again.
+"""The log of `nbtext classify --drift`: each line compares the documents of a run with training.
 
-A line holds numbers of documents, means and standard deviations, and these add up: several runs by one model are exactly what one run over all
-their documents would have been. After an update or a new training the file holds another model: its runs are taken together with the earlier ones
-in standard deviations of the training documents of each.
+A line has numbers of documents, means and standard deviations. These can be pooled: several runs of
+one model give exactly the result of one run on all their documents. After an update the file has
+another model; its runs are pooled with earlier runs in standard deviations of each model's training
+documents.
 """
 
 from __future__ import annotations
@@ -39,23 +40,33 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Ints, ParsedJson
 
 DRIFT_SIGNIFICANCE = 0.001
-"""A difference less probable than this counts as real; one in a thousand runs without a difference is then reported."""
+"""A difference with a smaller p-value is significant; the test is repeated with every run."""
 
 MIN_TEXT_DRIFT_DEVIATIONS = 0.3
-"""Distance in standard deviations of training that a different class mix alone does not reach (20 Newsgroups: 0.25 in 99 of
-100 samples of 500 documents; test documents of a later time: 0.45)."""
+"""Distance in standard deviations of training that other class proportions do not explain."""
 
 MAX_EXACT_COUNT = 2**53
-"""Numbers of documents are below it, as counts in a model are."""
+"""Numbers of documents are below it, like counts in a model."""
+
+
+class _BlockRecord(NamedTuple):
+    """Readable documents of a block, all of shape (n_docs,)."""
+
+    tokens: Ints
+    unknown_tokens: Ints
+    log_likelihoods: Floats
+    """Per token, in nats; nan if the model has none."""
+    predictions: Ints
 
 
 class DriftRecorder:
-    """Record the documents of a run. Raise `UsageError` for a model that does not know what its training documents looked like.
-
-    ``path`` is where the model is; it tells runs of different models in one log apart.
-    """
+    """Records the documents of a run."""
 
     def __init__(self, model: TextClassifier, path: str | None = None) -> None:
+        """Start a run. ``path`` of the model distinguishes the models of one log.
+
+        Raise `UsageError` if the model has no profile of its training documents.
+        """
         if model.fitted.parameters.profile is None:
             raise UsageError(
                 "the model does not know what training looked like",
@@ -64,63 +75,77 @@ class DriftRecorder:
         self._model = model
         self._training = model.fitted.parameters.profile
         self._path = None if path is None else os.path.abspath(path)
-        self._parts: list[tuple[Ints, Ints, Floats, Ints]] = []
+        self._records: list[_BlockRecord] = []
 
     def observe(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
-        """Yield the scored documents as they are; record those that could be read."""
+        """Yield scored documents unchanged, and record the readable ones."""
         for block in blocks:
-            read = np.array([document.problem is None for document in block.documents], np.bool_)
+            is_readable = np.array(
+                [document.problem is None for document in block.documents], np.bool_
+            )
             tokens = block.lengths + block.unknown_tokens
             per_token = compute_log_likelihood_per_token(
                 self._model.fitted.classifier, block.scores, block.lengths, block.unknown_tokens
             )
-            likelihood = np.full(len(tokens), np.nan) if per_token is None else per_token[0]
-            self._parts.append(
-                (
-                    tokens[read],
-                    block.unknown_tokens[read],
-                    likelihood[read],
-                    block.posterior.decide(DecisionRule()).predictions[read],
+            log_likelihoods = np.full(len(tokens), np.nan)
+            if per_token is not None:
+                log_likelihoods = per_token[0]
+            decision = block.posterior.decide(DecisionRule())
+            self._records.append(
+                _BlockRecord(
+                    tokens[is_readable],
+                    block.unknown_tokens[is_readable],
+                    log_likelihoods[is_readable],
+                    decision.predictions[is_readable],
                 )
             )
             yield block
 
     def to_record(self) -> dict[str, ParsedJson] | None:
-        """Return the line of the log; None if no document could be read."""
+        """Return the line of the log for JSON; None if no document could be read."""
         classes = self._model.classes
         training = self._training
-        if not any(len(tokens) for tokens, *_ in self._parts):
+        if not any(len(record.tokens) for record in self._records):
             return None
-        tokens, unknown, likelihood, answers = (
-            np.concatenate(column) for column in zip(*self._parts, strict=True)
+        tokens, unknown_tokens, log_likelihoods, predictions = (
+            np.concatenate(column) for column in zip(*self._records, strict=True)
         )
-        run = Profile.from_documents(tokens, unknown, likelihood, answers, len(classes))
-        counts = zip(classes, run.predictions.tolist(), training.predictions.tolist(), strict=True)
-        figures = {}
+        run = Profile.from_documents(
+            tokens, unknown_tokens, log_likelihoods, predictions, len(classes)
+        )
+        metrics = {}
         for name in DRIFT_METRICS:
-            spread = run.metrics[name]
-            before = training.metrics[name]
-            figures[name] = {
-                "run": list(spread),
-                "training": list(before),
-                "distance": spread.compute_distance(before),
+            run_metric = run.metrics[name]
+            training_metric = training.metrics[name]
+            metrics[name] = {
+                "run": list(run_metric),
+                "training": list(training_metric),
+                "distance": run_metric.compute_distance(training_metric),
             }
+        counts = {
+            label: [n_run, n_training]
+            for label, n_run, n_training in zip(
+                classes, run.predictions.tolist(), training.predictions.tolist(), strict=True
+            )
+            if n_run or n_training
+        }
         return {
             "time": datetime.now(UTC).isoformat(timespec="seconds"),
             "model": self._path,
             "documents": len(tokens),
-            **figures,
+            **metrics,
             PREDICTIONS: {
-                "counts": {
-                    label: [here, before] for label, here, before in counts if here or before
-                },
+                "counts": counts,
                 "distance": compute_total_variation(run.predictions, training.predictions),
             },
         }
 
     def compute_drift(self) -> DriftRun | None:
         """Return the drift of the documents; None if no document could be read."""
-        return None if (line := self.to_record()) is None else pool_runs([_run_of(line)])
+        record = self.to_record()
+        if record is None:
+            return None
+        return pool_runs([_parse_run(record)])
 
 
 class _LoggedRun(NamedTuple):
@@ -128,114 +153,125 @@ class _LoggedRun(NamedTuple):
 
     time: str
     model: str | None
-    """Where the model is; None in a line of an older nbtext."""
+    """Path of the model; None in a line of an older nbtext."""
     documents: int
     figures: Mapping[str, tuple[MeanStd, MeanStd]]
-    """Of the run and of training, by name."""
+    """Metrics of the run and of training, by name."""
     answers: Mapping[str, tuple[int, int]]
-    """In the run and in training, by class."""
+    """Numbers of predictions in the run and in training, by class."""
 
 
 def read_history(path: str) -> tuple[list[_LoggedRun], list[PathError]]:
-    """Return the runs of a log that had documents, oldest first, and a problem for each line that is damaged.
+    """Return the runs with documents, oldest first, and an error for each damaged line.
 
     Raise `PathError` if the log cannot be read or has no such run.
     """
-    lines = read_option_file(path).split(b"\n")
     runs: list[_LoggedRun] = []
-    unreadable: list[PathError] = []
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            try:
-                runs.append(_run_of(parse_json(line.decode())))
-            except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
-                unreadable.append(
-                    PathError("not a line of classify --drift", where=f"{path}:{number}")
-                )
+    damaged: list[PathError] = []
+    for number, line in enumerate(read_option_file(path).split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            runs.append(_parse_run(parse_json(line.decode())))
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
+            damaged.append(PathError("not a line of classify --drift", where=f"{path}:{number}"))
     runs = [run for run in runs if run.documents]
-    if not runs:
-        nothing = PathError(
-            "there is no run with documents in the log",
-            where=path,
-            hint="classify --drift adds one",
-        )
-        raise unreadable[0] if unreadable else nothing
-    return runs, unreadable
+    if runs:
+        return runs, damaged
+    if damaged:
+        raise damaged[0]
+    raise PathError(
+        "there is no run with documents in the log",
+        where=path,
+        hint="classify --drift adds one",
+    )
 
 
-def _run_of(record: ParsedJson) -> _LoggedRun:
+def _parse_run(record: ParsedJson) -> _LoggedRun:
+    """Return the run of a parsed line. Raise an error of several types if it is damaged."""
     if datetime.fromisoformat(record["time"]).tzinfo is None:
         raise ValueError(record["time"])
-    figures = {
-        name: (_spread(record[name]["run"]), _spread(record[name]["training"]))
+    metrics = {
+        name: (
+            _parse_mean_std(record[name]["run"]),
+            _parse_mean_std(record[name]["training"]),
+        )
         for name in DRIFT_METRICS
     }
-    answers = {
-        str(label): (_whole(run), _whole(training))
+    predictions = {
+        str(label): (_parse_count(run), _parse_count(training))
         for label, (run, training) in record[PREDICTIONS]["counts"].items()
     }
     model = record.get("model")
     return _LoggedRun(
         record["time"],
         None if model is None else str(model),
-        _whole(record["documents"]),
-        figures,
-        answers,
+        _parse_count(record["documents"]),
+        metrics,
+        predictions,
     )
 
 
-def _spread(values: Sequence[float]) -> MeanStd:
-    documents, mean, deviation = values
-    if not (abs(mean) <= MAX_DISTANCE and 0 <= deviation <= MAX_DISTANCE):
+def _parse_mean_std(values: Sequence[float]) -> MeanStd:
+    documents, mean, std = values
+    if not (abs(mean) <= MAX_DISTANCE and 0 <= std <= MAX_DISTANCE):
         raise ValueError(values)
-    return MeanStd(_whole(documents), float(mean), float(deviation))
+    return MeanStd(_parse_count(documents), float(mean), float(std))
 
 
-def _whole(value: float) -> int:
+def _parse_count(value: float) -> int:
     if not 0 <= value < MAX_EXACT_COUNT:
         raise ValueError(value)
     return int(value)
 
 
-def take_runs_since(runs: Sequence[_LoggedRun], begin: datetime, path: str) -> list[_LoggedRun]:
-    """Return the runs from a time on, in UTC where it names no zone; raise `PathError` if there are none."""
-    begin = begin if begin.tzinfo else begin.replace(tzinfo=UTC)
-    later = [run for run in runs if datetime.fromisoformat(run.time) >= begin]
-    if not later:
+def take_runs_since(runs: Sequence[_LoggedRun], start: datetime, path: str) -> list[_LoggedRun]:
+    """Return the runs from a time on; a time without zone is in UTC.
+
+    Raise `PathError` if there are none.
+    """
+    if not start.tzinfo:
+        start = start.replace(tzinfo=UTC)
+    later_runs = [run for run in runs if datetime.fromisoformat(run.time) >= start]
+    if not later_runs:
         raise PathError(
-            f"there is no run with documents since {begin.isoformat()} in the log", where=path
+            f"there is no run with documents since {start.isoformat()} in the log", where=path
         )
-    return later
+    return later_runs
 
 
-def take_newest_runs(runs: Sequence[_LoggedRun], most: int) -> tuple[list[_LoggedRun], int]:
-    """Return at most ``most`` of the last runs of the newest run's model file, oldest first, and how many runs of other files were skipped."""
+def take_newest_runs(runs: Sequence[_LoggedRun], max_runs: int) -> tuple[list[_LoggedRun], int]:
+    """Return the last runs of the newest run's model file, oldest first, at most ``max_runs``.
+
+    Also return the number of runs of other model files that were skipped.
+    """
     newest: list[_LoggedRun] = []
-    others = 0
+    n_skipped = 0
     for run in reversed(runs):
-        if len(newest) == most:
+        if len(newest) == max_runs:
             break
         if run.model == runs[-1].model:
             newest.append(run)
         else:
-            others += 1
-    return newest[::-1], others
+            n_skipped += 1
+    return newest[::-1], n_skipped
 
 
 class MetricDrift(NamedTuple):
-    """A figure of a run beside that of training."""
+    """A metric of a run compared with training."""
 
     run: float | None
-    """Its mean in the run; None for answers."""
+    """Mean in the run; None for predictions."""
     training: float | None
+    """Mean in training; None for predictions."""
     distance: float | None
-    """In standard deviations of training documents; of answers the share that differs."""
+    """In standard deviations of training documents; of predictions the total variation."""
     chance: float
-    """Probability of such a distance by chance."""
+    """The p-value of the difference."""
 
     @property
     def is_significant(self) -> bool:
-        """True if the difference is taken for real."""
+        """True if the difference is significant."""
         return self.chance < DRIFT_SIGNIFICANCE
 
 
@@ -243,97 +279,105 @@ UNKNOWN_DRIFT = MetricDrift(None, None, None, 1.0)
 
 
 class DriftRun(NamedTuple):
-    """One run, or several together."""
+    """One run, or several pooled runs."""
 
     time: str
-    """Of the last of them."""
+    """Time of the last run."""
     since: str
-    """Of the first of them."""
+    """Time of the first run."""
     runs: int
     model: str | None
     documents: int
     figures: Mapping[str, MetricDrift]
+    """By metric, with `PREDICTIONS`."""
 
 
 def find_text_drift(run: DriftRun) -> list[str]:
-    """Return the figures of texts that differ from training by more than chance, and by more than other shares of the classes explain."""
-    texts = ((name, run.figures[name]) for name in (UNKNOWN, LIKELIHOOD))
-    return [
-        name
-        for name, drift in texts
-        if drift.is_significant and (drift.distance or 0.0) > MIN_TEXT_DRIFT_DEVIATIONS
-    ]
+    """Return the metrics of texts with a drift that other class proportions do not explain."""
+    names = []
+    for name in (UNKNOWN, LIKELIHOOD):
+        drift = run.figures[name]
+        if drift.is_significant and (drift.distance or 0.0) > MIN_TEXT_DRIFT_DEVIATIONS:
+            names.append(name)
+    return names
 
 
 def pool_runs(runs: Sequence[_LoggedRun]) -> DriftRun:
-    """Compare runs with the training of their models, taken together as if they had been one."""
-    figures = {name: _figure_drift([run.figures[name] for run in runs]) for name in DRIFT_METRICS}
-    figures[PREDICTIONS] = _answers_drift(runs)
+    """Compare runs with the training of their models, as if they had been one run."""
+    metrics = {
+        name: _compute_metric_drift([run.figures[name] for run in runs]) for name in DRIFT_METRICS
+    }
+    metrics[PREDICTIONS] = _compute_prediction_drift(runs)
     return DriftRun(
-        runs[-1].time,
-        runs[0].time,
-        len(runs),
-        runs[-1].model,
-        sum(run.documents for run in runs),
-        figures,
+        time=runs[-1].time,
+        since=runs[0].time,
+        runs=len(runs),
+        model=runs[-1].model,
+        documents=sum(run.documents for run in runs),
+        figures=metrics,
     )
 
 
-def _figure_drift(spreads: Sequence[tuple[MeanStd, MeanStd]]) -> MetricDrift:
-    """Return the drift of a figure, given its spread in each run and in the training of the run's model."""
-    known = [(run, training) for run, training in spreads if run.documents and training.documents]
-    if not known:
+def _compute_metric_drift(pairs: Sequence[tuple[MeanStd, MeanStd]]) -> MetricDrift:
+    """Return the drift of a metric, given pairs of a run and the training of its model."""
+    pairs = [(run, training) for run, training in pairs if run.documents and training.documents]
+    if not pairs:
         return UNKNOWN_DRIFT
-    together = MeanStd.pool([run for run, _ in known])
-    training = known[0][1]
-    if all(other == training for _, other in known):
+    pooled = MeanStd.pool([run for run, _ in pairs])
+    first_training = pairs[0][1]
+    if all(training == first_training for _, training in pairs):
         return MetricDrift(
-            together.mean,
-            training.mean,
-            together.compute_distance(training),
-            together.compute_p_value(training),
+            run=pooled.mean,
+            training=first_training.mean,
+            distance=pooled.compute_distance(first_training),
+            chance=pooled.compute_p_value(first_training),
         )
-    moved = MeanStd.pool([run.standardize(training) for run, training in known])
-    standard = MeanStd(_training_documents(known), 0.0, 1.0)
-    mean_of_training = (
-        sum(run.documents * training.mean for run, training in known) / together.documents
-    )
+    standardized = MeanStd.pool([run.standardize(training) for run, training in pairs])
+    standard = MeanStd(_count_effective_training_documents(pairs), 0.0, 1.0)
+    training_mean = sum(run.documents * training.mean for run, training in pairs) / pooled.documents
     return MetricDrift(
-        together.mean,
-        mean_of_training,
-        moved.compute_distance(standard),
-        moved.compute_p_value(standard),
+        run=pooled.mean,
+        training=training_mean,
+        distance=standardized.compute_distance(standard),
+        chance=standardized.compute_p_value(standard),
     )
 
 
-def _training_documents(spreads: Sequence[tuple[MeanStd, MeanStd]]) -> int:
-    """Return the number of training documents whose mean is as uncertain as the means of several trainings together.
+def _count_effective_training_documents(pairs: Sequence[tuple[MeanStd, MeanStd]]) -> int:
+    """Return the training documents of one model that is as uncertain as several models together.
 
-    These share documents, so their errors are taken to be the same in direction: 1 / √n is the mean of 1 / √n_t by documents of the runs.
+    The models share documents, so their errors are assumed to have the same direction: 1 / √n is
+    the mean of 1 / √n_t, weighted by the documents of the runs.
     """
-    documents = sum(run.documents for run, _ in spreads)
-    error = sum(run.documents / sqrt(training.documents) for run, training in spreads) / documents
-    return max(int(1 / error**2), 1)
+    n_documents = sum(run.documents for run, _ in pairs)
+    error_sum = sum(run.documents / sqrt(training.documents) for run, training in pairs)
+    return max(int(1 / (error_sum / n_documents) ** 2), 1)
 
 
-def _answers_drift(runs: Sequence[_LoggedRun]) -> MetricDrift:
-    """Return the drift of the answers; those of several trainings are a mixture, of as many documents as the smallest training."""
+def _compute_prediction_drift(runs: Sequence[_LoggedRun]) -> MetricDrift:
+    """Return the drift of the predictions.
+
+    The predictions of several trainings are a mixture, with as many documents as the smallest.
+    """
     labels = sorted({label for run in runs for label in run.answers})
     counts = np.array(
         [[run.answers.get(label, (0, 0)) for label in labels] for run in runs], np.int64
     )  # (n_runs, n_labels, 2)
-    answered = counts[..., 0]
-    training = counts[..., 1]
-    known = answered.any(axis=1) & training.any(axis=1)
-    if not known.any():
+    run_counts = counts[..., 0]
+    training_counts = counts[..., 1]
+    has_counts = run_counts.any(axis=1) & training_counts.any(axis=1)
+    if not has_counts.any():
         return UNKNOWN_DRIFT
-    answered = answered[known]
-    training = training[known]
-    sizes = training.sum(axis=1)
-    shares = training / sizes[:, np.newaxis]
-    mixture = np.average(shares, axis=0, weights=answered.sum(axis=1))
-    before = np.rint(mixture * sizes.min()).astype(np.int64)
-    here = answered.sum(axis=0)
+    run_counts = run_counts[has_counts]
+    training_counts = training_counts[has_counts]
+    training_sizes = training_counts.sum(axis=1)
+    proportions = training_counts / training_sizes[:, np.newaxis]
+    mixture = np.average(proportions, axis=0, weights=run_counts.sum(axis=1))
+    mixture_counts = np.rint(mixture * training_sizes.min()).astype(np.int64)
+    pooled_counts = run_counts.sum(axis=0)
     return MetricDrift(
-        None, None, compute_total_variation(here, before), compute_chi2_p_value(here, before)
+        run=None,
+        training=None,
+        distance=compute_total_variation(pooled_counts, mixture_counts),
+        chance=compute_chi2_p_value(pooled_counts, mixture_counts),
     )

@@ -1,4 +1,4 @@
-"""Judge a model's answers against the true labels."""
+"""Evaluation of a model on labelled documents."""
 
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 def evaluate_documents(
     model: TextClassifier, documents: Iterable[Document], rule: DecisionRule = DecisionRule()
 ) -> Evaluation:
-    """Evaluate a stream of labelled documents under a decision rule; raise `UsageError` if there are none.
+    """Evaluate a stream of labelled documents under a decision rule.
 
-    A document that is impossible under every class has no answer.
+    A document for which every class is impossible has no prediction.
+
+    Raise `UsageError` if there are no documents.
     """
     return evaluate_scored_blocks(score_documents(model.fitted, documents), model, rule)
 
@@ -37,9 +39,12 @@ def evaluate_scored_blocks(
     group_columns: Names = (),
     on_block: Callable[[ScoredBlock], object] | None = None,
 ) -> Evaluation:
-    """Evaluate documents that the model has scored, as `judge` does; ``by`` names the columns that they carry, to slice by.
+    """Evaluate documents that the model has scored.
 
-    ``look`` is called with each block.
+    ``group_columns`` are the names of the columns of the documents, for slices. ``on_block`` is
+    called with each block.
+
+    Raise `UsageError` if there are no documents.
     """
     statistics = model.fitted.statistics
     evaluation = make_evaluation(

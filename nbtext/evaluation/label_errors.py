@@ -1,6 +1,7 @@
-"""Find training documents that may have the wrong label: the model of all others gives them another class.
+"""Search for training documents with a wrong label: a model of the other documents disagrees.
 
-Source: C. Brodley, M. Friedl, Identifying mislabeled training data (1999), with leave-one-out in place of folds where that is exact.
+Source: C. Brodley, M. Friedl, Identifying mislabeled training data (1999). Where it is exact,
+leave-one-out replaces the folds.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Ints, Mask, Names
 
 FALLBACK_FOLDS = 10
-"""For classifiers that cannot leave out one document at a time."""
+"""Number of folds for classifiers without exact leave-one-out."""
 
 
 class Suspect(NamedTuple):
@@ -38,55 +39,64 @@ class Suspect(NamedTuple):
     id: str
     label: str
     suggested: str
-    """The most probable of the other classes."""
+    """The most probable other class."""
     log_odds: float
-    """Of the suggested class against the label, in nats; infinite if the label is impossible."""
+    """log p(suggested | d) − log p(label | d), in nats; infinite if the label is impossible."""
     probability: float
     """p(suggested | d)."""
     text: str
-    """Its beginning."""
+    """The start of the document."""
 
 
 class Suspects(NamedTuple):
-    """Documents by falling log odds, equal ones in the order of the corpus; all of shape (n,)."""
+    """Documents that may have the wrong label, all arrays of shape (n,)."""
 
     rows: Ints
-    """Numbers of the documents in the corpus."""
+    """Indices of the documents in the corpus."""
     labels: DocumentLabels
     suggested: DocumentLabels
-    """The most probable of the other classes, or the labels less one that is too many, or with one that is missing."""
+    """The most probable other class; or the labels, with the least certain one changed."""
     log_odds: Floats
-    """log p(suggested | d) − log p(label | d) under the model of all other documents, in nats; of several labels for the one that changes."""
+    """log p(suggested | d) − log p(label | d), in nats, under a model of other documents.
+
+    Of a label set, these are the log odds of the label that changes.
+    """
     probabilities: Floats
     """p(suggested | d)."""
 
     def iterate_named(
         self, names: Names, texts: Names, classes: Names, limit: int | None = None
     ) -> Iterator[Suspect]:
-        """Yield the documents, at most ``limit``, by their names and the names of their classes, with their texts."""
+        """Yield the first ``limit`` suspects; None for all.
+
+        ``names`` and ``texts`` are those of all documents of the corpus.
+        """
         first = self.take(slice(limit))
-        labels = (each.to_texts(classes) for each in (first.labels, first.suggested))
-        figures = (first.log_odds.tolist(), first.probabilities.tolist())
         for row, label, suggested, log_odds, probability in zip(
-            first.rows.tolist(), *labels, *figures, strict=True
+            first.rows.tolist(),
+            first.labels.to_texts(classes),
+            first.suggested.to_texts(classes),
+            first.log_odds.tolist(),
+            first.probabilities.tolist(),
+            strict=True,
         ):
             yield Suspect(names[row], label, suggested, log_odds, probability, texts[row])
 
     @classmethod
     def concatenate(cls, parts: Iterable[Suspects]) -> Suspects:
-        """Return those of all parts, in order."""
+        """Return the suspects of all parts, in order."""
         rows, labels, suggested, log_odds, probabilities = zip(*parts, strict=True)
         return cls(
-            np.concatenate(rows),
-            DocumentLabels.concatenate(labels),
-            DocumentLabels.concatenate(suggested),
-            np.concatenate(log_odds),
-            np.concatenate(probabilities),
+            rows=np.concatenate(rows),
+            labels=DocumentLabels.concatenate(labels),
+            suggested=DocumentLabels.concatenate(suggested),
+            log_odds=np.concatenate(log_odds),
+            probabilities=np.concatenate(probabilities),
         )
 
-    def take(self, places: Mask | Ints | slice) -> Suspects:
-        """Return some of the documents."""
-        return Suspects._make(column[places] for column in self)
+    def take(self, indices: Mask | Ints | slice) -> Suspects:
+        """Return some of the suspects."""
+        return Suspects._make(column[indices] for column in self)
 
 
 def find_suspects(
@@ -96,35 +106,43 @@ def find_suspects(
     min_log_odds: float = 0.0,
     jobs: int = 1,
 ) -> Suspects:
-    """Return the documents whose log odds are more than ``min_log_odds``.
+    """Return the documents whose log odds exceed ``min_log_odds``, by descending log odds.
 
-    Each is scored by a model without it: of all others, or by folds, in ``jobs`` processes, for a classifier that cannot leave out one at a time.
-    The only document of a class is never among them: without it there is no model of the class. The odds are calibrated: raw ones grow with
-    the length of a document, so that long documents would come first.
+    Each document is scored by a model of the others: by leave-one-out, or for classifiers without
+    exact leave-one-out by folds, in ``jobs`` processes. The only document of a class is never a
+    suspect, because the model of the others does not contain its class.
+
+    The odds are calibrated. Raw odds grow with the length, so long documents would come first.
     """
-    if select_classifier_class(table, parameters).is_leave_one_out_exact(parameters, table.unit):
-        found = _suspects_among(min_log_odds, score_leave_one_out(table, documents, parameters))
+    classifier_class = select_classifier_class(table, parameters)
+    if classifier_class.is_leave_one_out_exact(parameters, table.unit):
+        blocks = score_leave_one_out(table, documents, parameters)
+        suspects = _select_suspects(min_log_odds, blocks)
     else:
-        folds = draw_stratified_folds(
-            documents.strata, min(FALLBACK_FOLDS, len(documents)), np.random.default_rng(0)
-        )
-        judged = evaluate_folds(
+        n_folds = min(FALLBACK_FOLDS, len(documents))
+        folds = draw_stratified_folds(documents.strata, n_folds, np.random.default_rng(0))
+        outcomes = evaluate_folds(
             Subsets(table, documents),
             parameters,
             [folds],
-            partial(_suspects_among, min_log_odds),
+            partial(_select_suspects, min_log_odds),
             jobs,
         )
-        found = Suspects.concatenate(fold.test_result for _, fold in judged)
-    return found.take(np.lexsort((found.rows, -found.log_odds)))
+        suspects = Suspects.concatenate(outcome.test_result for _, outcome in outcomes)
+    return suspects.take(np.lexsort((suspects.rows, -suspects.log_odds)))
 
 
-def _suspects_among(min_log_odds: float, blocks: Iterable[HeldOutBlock]) -> Suspects:
+def _select_suspects(min_log_odds: float, blocks: Iterable[HeldOutBlock]) -> Suspects:
+    """Return the documents of blocks whose log odds exceed ``min_log_odds``."""
     parts = []
     for block in blocks:
-        suggested, of_suggested, log_odds = block.posterior.find_alternatives(block.truth)
-        kept = block.has_known_label & (log_odds > min_log_odds)
-        parts.append(
-            Suspects(block.rows, block.truth, suggested, log_odds, np.exp(of_suggested)).take(kept)
+        alternatives = block.posterior.find_alternatives(block.truth)
+        suspects = Suspects(
+            rows=block.rows,
+            labels=block.truth,
+            suggested=alternatives.labels,
+            log_odds=alternatives.log_odds,
+            probabilities=np.exp(alternatives.log_probability),
         )
+        parts.append(suspects.take(block.has_known_label & (suspects.log_odds > min_log_odds)))
     return Suspects.concatenate(parts)

@@ -1,4 +1,7 @@
-"""Find test documents that a model was trained on: in the training corpus if that is given, else in the model's sample of it."""
+"""Search for test documents that a model was trained on.
+
+They are searched in the training corpus, or without it in the sample that the model contains.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +30,13 @@ if TYPE_CHECKING:
     from nbtext.type_names import Ints, Keys
 
 MAX_LEAK_EXAMPLES = 20
-"""Leaked documents that the figures name."""
+"""Number of leaked documents in the result."""
 
 WORDLESS = np.uint64(0)
 """The hash of a document without words."""
 
 MAX_ACCIDENTAL_PROPORTION = 0.01
-"""Share of test documents that may recur from training without a warning: short texts and form letters do."""
+"""Proportion of leaked documents without a warning: short texts and form letters recur."""
 
 
 class _LeakExample(NamedTuple):
@@ -45,7 +48,7 @@ class _LeakExample(NamedTuple):
 
 @dataclass(frozen=True)
 class _OthersResult(SliceResult):
-    """Figures of the test documents that are not in the training corpus."""
+    """Metrics of the test documents that are not in the training corpus."""
 
     log_loss: float | None
     brier: float | None
@@ -53,68 +56,72 @@ class _OthersResult(SliceResult):
 
 @dataclass(frozen=True)
 class LeakResult:
-    """Numbers of test documents that are also in the training corpus."""
+    """Test documents that are also in the training corpus."""
 
     found: int
+    """Number of leaked documents."""
     examples: tuple[_LeakExample, ...]
     without: _OthersResult | None
-    """Figures of the other documents; None if there are none."""
+    """Metrics of the other documents; None if there are none."""
 
     def make_warning(self, n: int) -> str | None:
         """Return a warning after ``n`` test documents; None if there is no leak."""
         if not self.found:
             return None
-        without = (
-            "there is no other"
-            if self.without is None
-            else f"accuracy without them {self.without.accuracy:.4f}"
-        )
-        return f"in the training corpus too: {self.found:,} of {format_quantity(n, 'document')}; {without}"
+        if self.without is None:
+            others = "there is no other"
+        else:
+            others = f"accuracy without them {self.without.accuracy:.4f}"
+        n_documents = format_quantity(n, "document")
+        return f"in the training corpus too: {self.found:,} of {n_documents}; {others}"
 
 
 class SampledLeakResult(NamedTuple):
-    """Number of test documents that the model's sample of training documents can check, and how many of them are in it."""
+    """Test documents that are also in the model's sample of training documents."""
 
     checked: int
+    """Number of test documents that the sample can check."""
     found: int
+    """Number of leaked documents among them."""
 
     def make_warning(self, n: int) -> str | None:
-        """Return a warning after ``n`` test documents; None if no more leaked than recur by accident."""
+        """Return a warning after ``n`` test documents; None if the leak may be accidental."""
+        if self.is_accidental:
+            return None
         return (
-            None
-            if self.is_accidental
-            else f"in the training corpus too: {self.describe(n)}; use --training CORPUS for the figures "
-            "without them"
+            f"in the training corpus too: {self.describe(n)}; use --training CORPUS for the "
+            "figures without them"
         )
 
     @property
     def is_accidental(self) -> bool:
-        """True if no more of them leaked than recur by accident."""
+        """True if the proportion of leaked documents is at most `MAX_ACCIDENTAL_PROPORTION`."""
         return self.found <= self.checked * MAX_ACCIDENTAL_PROPORTION
 
     def describe(self, n: float) -> str:
-        """Describe their number, out of ``n`` documents or of those that could be checked."""
-        return f"{self.found:,} of {format_quantity(self.checked, 'document')}" + (
-            "" if self.checked == n else " that the model's sample can check"
-        )
+        """Return the number of leaked documents as text; ``n`` test documents were read."""
+        suffix = "" if self.checked == n else " that the model's sample can check"
+        return f"{self.found:,} of {format_quantity(self.checked, 'document')}{suffix}"
 
 
 class _Hashed(NamedTuple):
-    """Documents of one side of the comparison: their ids, and a hash of the words of each, block by block."""
+    """Documents of the training or the test corpus, with a hash of the words of each."""
 
     ids: list[str]
     hashes: list[Keys]
+    """One array for each block of documents."""
 
 
 class _LeakCheck:
-    """Count the training documents, then the test documents as they go by; raise `UsageError` if there are no training documents.
+    """Compares the words of test documents with those of training documents.
 
-    Words are counted as they stand, with stop words and without stemming: with the model's stop list and stemmer, short questions that were
-    written by different people become the same two or three terms. Fields are left out: the same mail comes by several ways. A document without
-    a text is compared by its fields.
+    Raw words are compared, without stop list and stemming, so that short similar questions are not
+    reported as copies. Fields are ignored, because copies of a mail differ in their headers; but
+    documents without text are compared by their fields.
     """
 
     def __init__(self, model: TextClassifier, training: Iterable[Document]) -> None:
+        """Count the training documents. Raise `UsageError` if there are none."""
         settings = replace(model.settings, stemmer="none", ngrams=1, char_ngrams=None)
         self._counter = DocumentCounter(Analysis(settings), GrowingVocabulary())
         self._training = _Hashed([], [])
@@ -128,80 +135,96 @@ class _LeakCheck:
         """Count test documents."""
         self._count(documents, self._test)
 
-    def _count(self, documents: Sequence[Document], side: _Hashed) -> None:
-        matrix = self._counter.count(
-            *collect_contents(list(map(_drop_fields, documents)))
-        ).to_matrix()
-        side.hashes.append(_hashes_of_words(matrix))
-        side.ids.extend(document.id for document in documents)
+    def _count(self, documents: Sequence[Document], corpus: _Hashed) -> None:
+        texts = collect_contents(list(map(_drop_fields, documents)))
+        matrix = self._counter.count(*texts).to_matrix()
+        corpus.hashes.append(_hash_words(matrix))
+        corpus.ids.extend(document.id for document in documents)
 
     def find_leaks(self) -> tuple[Ints, Ints]:
-        """Return the test documents so far that are also among the training documents, and the first of these with the same words.
+        """Return the indices of leaked test documents, and of their first training documents.
 
-        Documents without words are never the same.
+        Leaked documents have the same words as a training document, at least one word.
         """
-        known, first = np.unique(np.concatenate(self._training.hashes), return_index=True)
-        hashes = np.concatenate([np.empty(0, np.uint64), *self._test.hashes])
-        place = find_sorted(known, hashes)
-        leaked = np.flatnonzero((place >= 0) & (hashes != WORDLESS))
-        return leaked, first[place[leaked]]
+        training_hashes, first_rows = np.unique(
+            np.concatenate(self._training.hashes), return_index=True
+        )
+        test_hashes = np.concatenate([np.empty(0, np.uint64), *self._test.hashes])
+        positions = find_sorted(training_hashes, test_hashes)
+        leaked = np.flatnonzero((positions >= 0) & (test_hashes != WORDLESS))
+        return leaked, first_rows[positions[leaked]]
 
     def result(self, evaluation: Evaluation) -> LeakResult:
-        """Return their number, the first of them, and the figures of the other documents from the evaluation of all."""
+        """Return the leaked documents, given the evaluation of all test documents."""
         leaked, partners = self.find_leaks()
-        left = np.ones(evaluation.documents.n, np.bool_)
-        left[leaked] = False
-        others = evaluation.documents.take(left)
-        without = None
-        if others.n:
-            scores = summarize_probabilities(others)
-            without = _OthersResult(
-                **vars(summarize_slice(others)), log_loss=scores.log_loss, brier=scores.brier
+        is_clean = np.ones(evaluation.documents.n, np.bool_)
+        is_clean[leaked] = False
+        clean_documents = evaluation.documents.take(is_clean)
+        others = None
+        if clean_documents.n:
+            probabilities = summarize_probabilities(clean_documents)
+            others = _OthersResult(
+                **vars(summarize_slice(clean_documents)),
+                log_loss=probabilities.log_loss,
+                brier=probabilities.brier,
             )
-        pairs = zip(
-            leaked[:MAX_LEAK_EXAMPLES].tolist(), partners[:MAX_LEAK_EXAMPLES].tolist(), strict=True
-        )
         examples = tuple(
-            _LeakExample(self._test.ids[test], self._training.ids[training])
-            for test, training in pairs
+            _LeakExample(self._test.ids[test_row], self._training.ids[training_row])
+            for test_row, training_row in zip(
+                leaked[:MAX_LEAK_EXAMPLES].tolist(),
+                partners[:MAX_LEAK_EXAMPLES].tolist(),
+                strict=True,
+            )
         )
-        return LeakResult(leaked.size, examples, without)
+        return LeakResult(leaked.size, examples, others)
 
 
-def _hashes_of_words(matrix: DocumentTermMatrix) -> Keys:
-    """Return 64 bits for each document, shape (n_docs,), of its terms and their counts in any order; `WORDLESS` if it has none."""
-    entries = _mixed(pair(matrix.terms, matrix.counts))
-    running = np.concatenate(
-        (np.zeros(1, np.uint64), np.cumsum(entries, dtype=np.uint64))
-    )  # modulo 2**64, as are the differences
-    return _mixed(running[matrix.offsets[1:]] - running[matrix.offsets[:-1]])
+def _hash_words(matrix: DocumentTermMatrix) -> Keys:
+    """Return a 64-bit hash of the terms and counts of each document, shape (n_docs,).
+
+    It does not depend on the order of the terms. Documents without words have `WORDLESS`.
+    """
+    entry_hashes = _scramble(pair(matrix.terms, matrix.counts))
+    # Sums and their differences are modulo 2**64.
+    running_sums = np.concatenate(
+        (np.zeros(1, np.uint64), np.cumsum(entry_hashes, dtype=np.uint64))
+    )
+    return _scramble(running_sums[matrix.offsets[1:]] - running_sums[matrix.offsets[:-1]])
 
 
-def _mixed(keys: Keys) -> Keys:
-    """Scramble 64-bit keys by a bijection, the output function of SplitMix64 (G. Steele, D. Lea, C. Flood, 2014)."""
+def _scramble(keys: Keys) -> Keys:
+    """Map 64-bit keys one to one to keys that look random.
+
+    It is the output function of SplitMix64 (G. Steele, D. Lea, C. Flood, 2014).
+    """
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return keys ^ (keys >> np.uint64(31))
 
 
 def _drop_fields(document: Document) -> Document:
-    without = document._replace(fields=())
-    return without if without.digest_bytes.strip() else document
+    """Return the document without its fields, unless it has only fields."""
+    text_only = document._replace(fields=())
+    return text_only if text_only.digest_bytes.strip() else document
 
 
 class LeakChecker:
-    """Check test documents as they go by, against the training corpus if that is given, else against the model's sample of it."""
+    """Checks test documents against the training corpus, or the model's sample of it."""
 
     def __init__(self, model: TextClassifier, training: Iterable[Document] | None = None) -> None:
-        """Count the training documents; raise `UsageError` if there are none."""
+        """Count the training documents if there is a corpus.
+
+        Raise `UsageError` if the corpus has no documents.
+        """
         self._check = None if training is None else _LeakCheck(model, training)
-        self._sample = (
-            model.counts.sample if model.reading.text_column != NO_TEXT else None
-        )  # values come again without a leak
+        self._sample = None
+        if model.reading.text_column != NO_TEXT:  # equal values are not a leak
+            self._sample = model.counts.sample
         self._hashes = [np.empty(0, np.uint64)]
+        """Hashes of the test documents, for the check by sample."""
 
     def observe(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
-        """Yield blocks of test documents as they are; check each document."""
+        """Yield blocks of test documents unchanged, and check their documents."""
         for block in blocks:
             if self._check is not None:
                 self._check.add(block.documents)
@@ -210,7 +233,10 @@ class LeakChecker:
             yield block
 
     def result(self, evaluation: Evaluation) -> LeakResult | SampledLeakResult | None:
-        """Return the leaks among the documents so far, given their evaluation; None where nothing was checked."""
+        """Return the leaks among the documents so far, given their evaluation.
+
+        Return None if the documents cannot be checked.
+        """
         if self._check is not None:
             return self._check.result(evaluation)
         if self._sample is None:
@@ -221,13 +247,15 @@ class LeakChecker:
 
 
 def count_sampled_leaks(test_hashes: Keys, sample_hashes: Keys, bound: int) -> SampledLeakResult:
-    """Count the test documents that a bottom-k sample can check, and those of them that are in its corpus.
+    """Count the test documents that a bottom-k sample can check, and the leaked ones among them.
 
-    ``sample_hashes`` hold the hash of every document of the corpus below ``bound``; all there are if that is `MAX_HASH`. The share
-    estimates that of all test documents, since a hash does not depend on what its document is about (E. Cohen, H. Kaplan, 2007).
+    ``sample_hashes`` has the hashes of all training documents below ``bound``, or of all training
+    documents if that is `MAX_HASH`. The proportion of leaked documents is an unbiased estimate,
+    because a hash does not depend on the topic of its document (E. Cohen, H. Kaplan, 2007).
     """
-    checked = test_hashes if bound == MAX_HASH else test_hashes[test_hashes < np.uint64(bound)]
-    found = np.isin(
-        checked, sample_hashes, kind="sort"
-    )  # numpy 2.0 fails where it tries a table for 64 bits
-    return SampledLeakResult(checked.size, int(found.sum()))
+    checked = test_hashes
+    if bound != MAX_HASH:
+        checked = test_hashes[test_hashes < np.uint64(bound)]
+    # numpy 2.0 fails if it tries a table for 64 bits.
+    is_leaked = np.isin(checked, sample_hashes, kind="sort")
+    return SampledLeakResult(checked.size, int(is_leaked.sum()))

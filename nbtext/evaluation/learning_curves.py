@@ -1,13 +1,19 @@
 """Learning curves: accuracy against training size, and a forecast of the gain from more documents.
 
-Beside each figure on documents held out is the accuracy on the training documents themselves: the distance between the two is overfitting.
-Documents are counted once. Each run holds out a fold and learns from growing parts of the rest; limits on terms, selection and smoothing are
-those of the part. The choices of ``auto`` (`nbtext.model.auto_settings`) are made in the first run of each size: to make them in each would take as
-long as all the rest. Calibration is left out: it changes how probable the most probable class is, not which one that is.
+The accuracy on the training documents is reported next to that on held-out documents: their
+distance shows overfitting.
 
-The forecast is an inverse power law, fitted to the error at several sizes. Sources: C. Cortes, L. Jackel, S. Solla, V. Vapnik, J. Denker,
-Learning curves: asymptotic values and rate of convergence (1994); R. Figueroa, Q. Zeng-Treitler, S. Kandula, L. Ngo, Predicting sample size
-required for classification performance (2012).
+Documents are counted once. Each run holds out a fold and trains on growing parts of the other
+documents; term limits, selection and smoothing are those of the part. The choices of ``auto``
+(`nbtext.model.auto_settings`) are made only in the first run of each size, which halves the time.
+Models of exclusive classes are not calibrated, because calibration does not change the most
+probable class.
+
+The forecast is an inverse power law, fitted to the error at several sizes.
+
+Sources: C. Cortes, L. Jackel, S. Solla, V. Vapnik, J. Denker, Learning curves: asymptotic values
+and rate of convergence (1994); R. Figueroa, Q. Zeng-Treitler, S. Kandula, L. Ngo, Predicting sample
+size required for classification performance (2012).
 """
 
 from __future__ import annotations
@@ -49,25 +55,28 @@ if TYPE_CHECKING:
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Ints, Mask
 
-    _Judged = tuple[tuple[float, float, float], Choices]
-    """Figures of a model, and what it chose."""
+    _Outcome = tuple[tuple[float, float, float], Choices]
+    """Accuracy, macro F1 and training accuracy of a model, and its choices of ``auto``."""
 
 
 class Forecast(NamedTuple):
-    """The accuracy at a larger number of training documents, or why there is no forecast."""
+    """The accuracy at a larger number of training documents, or the reason why it is unknown."""
 
     documents: int
     value: float | None = None
     interval: Interval | None = None
-    """95 % of the forecasts that redrawn runs would have made, widened on either side by how far the law misses the curve."""
+    """95 % of the forecasts from resampled runs, widened on both sides by the largest misfit."""
     now: float | None = None
-    """The law's accuracy at the present number of documents."""
+    """Accuracy of the power law at the current number of documents."""
     withheld: str | None = None
     """Why there is no forecast."""
 
 
 class CurvePoint(NamedTuple):
-    """Figures of models of one number of training documents: means over runs, and the band in which 95 % of the runs lie."""
+    """Metrics of models of one number of training documents: means and bands over runs.
+
+    95 % of the runs are within the band.
+    """
 
     documents: int
     accuracy: float
@@ -79,29 +88,42 @@ class CurvePoint(NamedTuple):
 
 
 class _Forecasts(NamedTuple):
-    """The figures that are forecast, by name. Macro F1 is none of them: where classes have few documents in a fold, its intervals hold too rarely."""
+    """Forecasts by metric.
+
+    Macro F1 has none: its intervals are too narrow if classes have few documents in a fold.
+    """
 
     accuracy: Forecast
 
 
 class LearningCurve(NamedTuple):
-    """The points, smallest first, and the forecast for more documents than the corpus has."""
+    """A learning curve and the forecast for more documents than the corpus has."""
 
     documents: int
     """Documents of the corpus."""
     runs: int
     """Folds × repeats."""
     points: tuple[CurvePoint, ...]
+    """By ascending size."""
     forecast: _Forecasts
 
 
 class Resampling(NamedTuple):
-    """Number of sizes of the curve, folds, how often the folds are drawn, and the seed."""
+    """The sizes and runs of a curve."""
 
     steps: int = 8
+    """Number of sizes."""
     folds: int = 5
     repeats: int = 3
+    """How often folds are drawn."""
     seed: int = 0
+
+
+MAX_SIZE_RATIO = 128
+"""Maximum ratio of the largest size to the smallest."""
+
+MIN_MEAN_DOCUMENTS_PER_CLASS = 2
+"""Mean number of documents per class at the smallest size."""
 
 
 def compute_learning_curve(
@@ -111,64 +133,79 @@ def compute_learning_curve(
     jobs: int = 1,
     n_more_documents: int | None = None,
 ) -> LearningCurve:
-    """Return the curve of a corpus for models with these parameters of training, trained by ``jobs`` processes, and the forecast for so many ``more``.
+    """Return the learning curve of a corpus, for models with these training parameters.
 
-    By default it is for twice the documents.
+    Models are trained in ``jobs`` processes. The forecast is for ``n_more_documents`` than the
+    corpus has, by default for twice its documents. Sizes at which no term remains in a run are
+    omitted.
 
-    Sizes at which the parameters leave no term in some run are left out. Raise `UsageError` if that holds for all sizes, or if there are
-    fewer than two documents for each fold.
+    Raise `UsageError` if all sizes are omitted, or if there are fewer than two documents per fold.
     """
-    classes = subsets.documents.strata
     n = len(subsets)
     if n < 2 * resampling.folds:
+        verb = "is" if n == 1 else "are"
         raise UsageError(
-            f"{format_quantity(n, 'document')} {'is' if n == 1 else 'are'} too few for "
+            f"{format_quantity(n, 'document')} {verb} too few for "
             f"{format_quantity(resampling.folds, 'fold')}",
             hint="lower --folds",
         )
-    sizes = _choose_training_sizes(
-        n - -(-n // resampling.folds), subsets.table.n_classes, resampling.steps
-    )
+    max_size = n - -(-n // resampling.folds)
+    sizes = _choose_training_sizes(max_size, subsets.table.n_classes, resampling.steps)
     if not subsets.table.posterior_type.needs_calibration:
         parameters = replace(parameters, calibration="none")
-    work = _CurveTraining(subsets, parameters, list(_runs(classes, resampling)), sizes, {})
-    figures = np.full((len(work.runs), sizes.size, 3), np.nan)
+    runs = list(_draw_runs(subsets.documents.strata, resampling))
+    training = _CurveTraining(subsets, parameters, runs, sizes, {})
+    metrics = np.full((len(runs), sizes.size, 3), np.nan)
     problem = None
-    for task, found in track_progress(_trained(work, jobs), "model", len(work.runs) * sizes.size):
-        if isinstance(found, UsageError):
-            problem = found
+    outcomes = track_progress(_train_models(training, jobs), "model", len(runs) * sizes.size)
+    for task, outcome in outcomes:
+        if isinstance(outcome, UsageError):
+            problem = outcome
         else:
-            figures[task], _ = found
-    usable = np.isfinite(figures).all(axis=(0, 2))
-    if problem is not None and not usable.any():
+            metrics[task], _ = outcome
+    is_usable = np.isfinite(metrics).all(axis=(0, 2))
+    if problem is not None and not is_usable.any():
         raise problem
-    sizes = sizes[usable]
-    figures = figures[:, usable]
-    columns = (sizes, figures.mean(axis=0), *np.quantile(figures, (0.025, 0.975), axis=0))
-    points = tuple(
-        CurvePoint(size, mean[0], (low[0], high[0]), mean[1], (low[1], high[1]), mean[2])
-        for size, mean, low, high in zip(*(column.tolist() for column in columns), strict=True)
-    )
-    accuracy = fit_forecast(
+    sizes = sizes[is_usable]
+    metrics = metrics[:, is_usable]
+    accuracy_forecast = fit_forecast(
         sizes,
-        figures[..., 0],
+        metrics[..., 0],
         resampling.folds,
         n,
         n + (n_more_documents or n),
         Bootstrap(seed=resampling.seed),
     )
-    return LearningCurve(n, len(figures), points, _Forecasts(accuracy))
+    return LearningCurve(
+        documents=n,
+        runs=len(metrics),
+        points=_summarize_points(sizes, metrics),
+        forecast=_Forecasts(accuracy_forecast),
+    )
 
 
-MAX_SIZE_RATIO = 128
-"""The largest size is at most so many times the smallest."""
-
-MIN_MEAN_DOCUMENTS_PER_CLASS = 2
-"""Documents of a class at the smallest size, on average over classes."""
+def _summarize_points(sizes: Ints, metrics: Floats) -> tuple[CurvePoint, ...]:
+    """Return the points of a curve from the metrics of runs, shape (n_runs, n_sizes, 3)."""
+    means = metrics.mean(axis=0).tolist()
+    low, high = np.quantile(metrics, (0.025, 0.975), axis=0).tolist()
+    return tuple(
+        CurvePoint(
+            documents=size,
+            accuracy=means[k][0],
+            accuracy_band=(low[k][0], high[k][0]),
+            macro_f1=means[k][1],
+            macro_f1_band=(low[k][1], high[k][1]),
+            training_accuracy=means[k][2],
+        )
+        for k, size in enumerate(sizes.tolist())
+    )
 
 
 def compute_document_curve(model: TextClassifier, documents: Iterable[Document]) -> LearningCurve:
-    """Return the curve of labelled documents under the model's settings, folds drawn once; raise `UsageError` if they are too few."""
+    """Return the learning curve of labelled documents under the settings of a model.
+
+    Folds are drawn once. Raise `UsageError` if there are too few documents.
+    """
     counts = count_labelled_documents(documents, model.analysis, keep_all=True)
     return compute_learning_curve(
         Subsets(counts.table, counts.documents),
@@ -177,94 +214,108 @@ def compute_document_curve(model: TextClassifier, documents: Iterable[Document])
     )
 
 
-def _choose_training_sizes(most: int, n_classes: int, steps: int) -> Ints:
-    """Return at most ``steps`` distinct sizes in geometric progression, the last one ``most``."""
-    fewest = min(max(most / MAX_SIZE_RATIO, MIN_MEAN_DOCUMENTS_PER_CLASS * n_classes), most)
-    return np.unique(np.round(np.geomspace(most, fewest, steps)).astype(np.int64))
+def _choose_training_sizes(max_size: int, n_classes: int, n_steps: int) -> Ints:
+    """Return at most ``n_steps`` distinct sizes in geometric progression up to ``max_size``."""
+    min_size = max(max_size / MAX_SIZE_RATIO, MIN_MEAN_DOCUMENTS_PER_CLASS * n_classes)
+    sizes = np.geomspace(max_size, min(min_size, max_size), n_steps)
+    return np.unique(np.round(sizes).astype(np.int64))
 
 
 def _order_by_stratum(classes: Ints, generator: np.random.Generator) -> Ints:
-    """Return the documents in a random order in which every beginning holds each class in its share, to one document; shape (n_docs,)."""
-    dealt = shuffle_by_class(classes, generator)
-    sizes = np.bincount(classes)
-    begins = np.cumsum(sizes) - sizes
-    of_dealt = classes[dealt]
-    place = (
-        np.arange(classes.size) - begins[of_dealt] + generator.random(sizes.size)[of_dealt]
-    ) / sizes[of_dealt]
-    return dealt[np.argsort(place, kind="stable")]
+    """Return documents in random order, such that every prefix is stratified, shape (n_docs,).
+
+    In every prefix each class has its proportion, up to one document.
+    """
+    shuffled = shuffle_by_class(classes, generator)
+    class_sizes = np.bincount(classes)
+    class_starts = np.cumsum(class_sizes) - class_sizes
+    shuffled_classes = classes[shuffled]
+    ranks = np.arange(classes.size) - class_starts[shuffled_classes]
+    class_shifts = generator.random(class_sizes.size)
+    positions = (ranks + class_shifts[shuffled_classes]) / class_sizes[shuffled_classes]
+    return shuffled[np.argsort(positions, kind="stable")]
 
 
-def _runs(classes: Ints, resampling: Resampling) -> Iterator[tuple[Mask, Ints]]:
-    """Yield for each run the documents held out, a mask of shape (n_docs,), and the others in the order in which they are added."""
+def _draw_runs(classes: Ints, resampling: Resampling) -> Iterator[tuple[Mask, Ints]]:
+    """Yield the held-out documents of each run, and the other documents in order of addition.
+
+    Held-out documents are a mask of shape (n_docs,), the others are indices.
+    """
     for repeat in range(resampling.repeats):
         generator = np.random.default_rng([resampling.seed, repeat])
         for training, test in draw_stratified_folds(classes, resampling.folds, generator):
-            rest = np.flatnonzero(training)
-            yield test, rest[_order_by_stratum(classes[rest], generator)]
+            rows = np.flatnonzero(training)
+            yield test, rows[_order_by_stratum(classes[rows], generator)]
 
 
 class _CurveTraining(NamedTuple):
-    """The inputs for training any model of the curve; other processes get them with their first task."""
+    """Inputs for training any model of the curve; worker processes get them once."""
 
     subsets: Subsets
     parameters: Settings
     runs: Sequence[tuple[Mask, Ints]]
-    """As `_runs` yields them."""
+    """See `_draw_runs`."""
     sizes: Ints
     choices: dict[int, Choices]
-    """Those made already, by the number of the size."""
+    """Choices of ``auto`` by the index of the size, from the first run."""
 
 
-def _trained(
-    work: _CurveTraining, jobs: int
-) -> Iterator[tuple[tuple[int, int], _Judged | UsageError]]:
-    """Yield what comes of each run and size, by their numbers, in order: the first run's before others begin, since it makes the choices."""
-    jobs = (
-        jobs
-        if work.subsets.documents.matrix.terms.size * len(work.runs) >= MIN_PARALLEL_ENTRIES
-        else 1
-    )
-    for runs in (range(1), range(1, len(work.runs))):
-        for (run, place), elsewhere in run_in_order(
-            _judge, work, product(runs, range(work.sizes.size)), jobs
-        ):
-            found = elsewhere or _judge(work, (run, place))
-            if run == 0 and not isinstance(found, UsageError):
-                _, work.choices[place] = found
-            yield (run, place), found
+def _train_models(
+    training: _CurveTraining, jobs: int
+) -> Iterator[tuple[tuple[int, int], _Outcome | UsageError]]:
+    """Yield the outcome of each pair of run and size index, in order.
 
-
-def _judge(work: _CurveTraining, task: tuple[int, int]) -> _Judged | UsageError:
-    """Train on the first documents of a run, as many as a size, and judge the model; return the `UsageError` that training raises.
-
-    The figures are accuracy and macro F1 of the model on the test documents, and its accuracy on those of training.
+    The first run is finished before the others start, because it makes the choices of ``auto``.
     """
-    run, place = task
-    subsets, (test, order) = work.subsets, work.runs[run]
-    training = np.zeros(len(subsets), np.bool_)
-    training[order[: work.sizes[place]]] = True
+    n_runs = len(training.runs)
+    if training.subsets.documents.matrix.terms.size * n_runs < MIN_PARALLEL_ENTRIES:
+        jobs = 1
+    for runs in (range(1), range(1, n_runs)):
+        tasks = product(runs, range(training.sizes.size))
+        for task, worker_outcome in run_in_order(_train_model, training, tasks, jobs):
+            outcome = worker_outcome or _train_model(training, task)
+            run, size_index = task
+            if run == 0 and not isinstance(outcome, UsageError):
+                _, training.choices[size_index] = outcome
+            yield task, outcome
+
+
+def _train_model(training: _CurveTraining, task: tuple[int, int]) -> _Outcome | UsageError:
+    """Train on the first documents of a run, and evaluate the model.
+
+    ``task`` has the indices of the run and of the size. Return the `UsageError` if training fails.
+    """
+    run, size_index = task
+    subsets = training.subsets
+    test, order = training.runs[run]
+    is_training = np.zeros(len(subsets), np.bool_)
+    is_training[order[: training.sizes[size_index]]] = True
     try:
-        learnt, blocks = train_and_score(
-            subsets, work.parameters, training, training | test, work.choices.get(place)
+        parameters, blocks = train_and_score(
+            subsets,
+            training.parameters,
+            is_training,
+            is_training | test,
+            training.choices.get(size_index),
         )
         held_out = HeldOutEvaluation(subsets.table, blocks=blocks)
-    except UsageError as none_left:
-        return none_left
-    judged = held_out.evaluation.documents
+    except UsageError as problem:
+        return problem
+    documents = held_out.evaluation.documents
     in_test = test[held_out.rows]
-    figures = compute_accuracy_and_macro_f1(judged.take(in_test))
-    return (*figures, float(judged.take(~in_test).is_correct.mean())), learnt.choices
+    accuracy, macro_f1 = compute_accuracy_and_macro_f1(documents.take(in_test))
+    training_accuracy = float(documents.take(~in_test).is_correct.mean())
+    return (accuracy, macro_f1, training_accuracy), parameters.choices
 
 
 MAX_EXPONENT = 2.0
 """Curves of classifiers have exponents between about 0.1 and 1."""
 
 EXPONENTS = np.linspace(MAX_EXPONENT / 100, MAX_EXPONENT, 100)
-"""Tried first; the best is then refined between its neighbours."""
+"""The grid of exponents; the best one is then refined between its neighbours."""
 
 REFINEMENTS = 40
-"""Each shortens the bracket around the best exponent by the golden ratio: to 1e-9 of a grid step."""
+"""Golden-section steps: they reduce the bracket to 1e-9 of a grid step."""
 
 MIN_FORECAST_SIZES = 4
 """With fewer points a law of three parameters fits any curve."""
@@ -276,7 +327,10 @@ _GOLDEN = (np.sqrt(5) - 1) / 2
 
 
 class _PowerLaws(NamedTuple):
-    """error(n) = a + b (n / unit)^(−c): a law for each curve, all of shape (n_curves,); a, b ≥ 0 and 0 < c ≤ `MAX_EXPONENT`."""
+    """error(n) = a + b (n / unit)^(−c): a law for each curve, all of shape (n_curves,).
+
+    a, b ≥ 0 and 0 < c ≤ `MAX_EXPONENT`.
+    """
 
     a: Floats
     b: Floats
@@ -284,109 +338,134 @@ class _PowerLaws(NamedTuple):
     unit: float
 
     def predict_errors(self, n: float) -> Floats:
-        """Return the error of a model of n training documents by each law, from 0 to 1, shape (n_curves,)."""
+        """Return the error at n training documents by each law, from 0 to 1, (n_curves,)."""
         return np.clip(self.a + self.b * (n / self.unit) ** -self.c, 0, 1)
 
 
 def fit_forecast(
-    sizes: Ints, accuracies: Floats, at_once: int, now: int, later: int, bootstrap: Bootstrap
+    sizes: Ints,
+    accuracies: Floats,
+    n_folds: int,
+    current_size: int,
+    forecast_size: int,
+    bootstrap: Bootstrap,
 ) -> Forecast:
-    """Forecast the accuracy at ``later`` training documents from sizes, shape (n_sizes,); ``now`` is how many documents there are.
+    """Forecast the accuracy at ``forecast_size`` training documents.
 
-    ``accuracies``, shape (n_runs, n_sizes), come from runs of which ``at_once`` together test every document once. For the interval as many
-    runs are drawn and the law fitted anew: runs that repeat others on the same documents do not make it shorter. It is then widened by the
-    largest distance of the law from the upper half of the curve: where the law bends otherwise than the curve, it will do so beyond. Where all
-    answers are right at the largest size it reaches down to Wilson's limit for ``now`` documents.
+    ``sizes`` have the shape (n_sizes,), ``accuracies`` (n_runs, n_sizes). ``n_folds`` runs together
+    test every document once.
+
+    For the interval ``n_folds`` runs are drawn and the law is fitted to them; repeats on the same
+    documents do not narrow it. It is then widened by the largest misfit on the upper half of the
+    curve, because that misfit continues beyond it. If there are no errors at the largest size, it
+    extends down to Wilson's limit for ``current_size`` documents.
     """
     if sizes.size < MIN_FORECAST_SIZES:
-        return Forecast(
-            later,
-            withheld=f"a curve of fewer than {MIN_FORECAST_SIZES} points is too short for a forecast",
-        )
+        reason = f"a curve of fewer than {MIN_FORECAST_SIZES} points is too short for a forecast"
+        return Forecast(forecast_size, withheld=reason)
     errors = 1 - accuracies
-    places = sizes.astype(np.float64)
-    mean = errors.mean(axis=0)
-    drawn = np.random.default_rng(bootstrap.seed).integers(
-        len(errors), size=(bootstrap.replicates, at_once)
-    )
-    curves = mean + _compute_small_sample_factor(len(errors)) * (errors[drawn].mean(axis=1) - mean)
-    laws = fit_power_laws(
-        places,
-        np.concatenate((mean[np.newaxis], np.clip(curves, 0, 1))),
-        _weight_sizes(places, errors),
-    )
-    value = 1 - float(laws.predict_errors(later)[0])
-    low, high = percentile_interval(1 - laws.predict_errors(later)[1:], value)
-    missed = max(
-        abs(float(laws.predict_errors(n)[0]) - mean[k])
-        for k, n in enumerate(places.tolist())
-        if k >= sizes.size // 2
-    )
-    low = max(low - missed, 0.0)
-    high = min(high + missed, 1.0)
-    if not errors[:, -1].any():  # redrawn runs know nothing of errors that did not occur
-        low = min(low, wilson_interval(now, now)[0])
+    mean_errors = errors.mean(axis=0)
+    laws = _fit_resampled_laws(sizes.astype(np.float64), errors, n_folds, bootstrap)
+    forecasts = 1 - laws.predict_errors(forecast_size)
+    value = float(forecasts[0])
+    low, high = percentile_interval(forecasts[1:], value)
+    max_misfit = 0.0
+    for k in range(sizes.size // 2, sizes.size):
+        predicted_error = float(laws.predict_errors(float(sizes[k]))[0])
+        max_misfit = max(max_misfit, abs(predicted_error - mean_errors[k]))
+    low = max(low - max_misfit, 0.0)
+    high = min(high + max_misfit, 1.0)
+    if not errors[:, -1].any():  # resampling does not show errors that did not occur
+        low = min(low, wilson_interval(current_size, current_size)[0])
     if high - low > MAX_INTERVAL_WIDTH:
-        return Forecast(
-            later,
-            withheld=f"the curve is too noisy: the forecast lies between {low:.2f} and {high:.2f}",
-        )
-    return Forecast(later, value, (low, high), 1 - float(laws.predict_errors(now)[0]))
+        reason = f"the curve is too noisy: the forecast lies between {low:.2f} and {high:.2f}"
+        return Forecast(forecast_size, withheld=reason)
+    current_value = 1 - float(laws.predict_errors(current_size)[0])
+    return Forecast(forecast_size, value, (low, high), current_value)
+
+
+def _fit_resampled_laws(
+    sizes: Floats, errors: Floats, n_folds: int, bootstrap: Bootstrap
+) -> _PowerLaws:
+    """Fit power laws to the mean errors of all runs, and then of resampled runs.
+
+    ``errors`` have the shape (n_runs, n_sizes).
+    """
+    mean_errors = errors.mean(axis=0)
+    drawn_runs = np.random.default_rng(bootstrap.seed).integers(
+        len(errors), size=(bootstrap.replicates, n_folds)
+    )
+    deviations = errors[drawn_runs].mean(axis=1) - mean_errors
+    curves = mean_errors + _compute_small_sample_factor(len(errors)) * deviations
+    return fit_power_laws(
+        sizes,
+        np.concatenate((mean_errors[np.newaxis], np.clip(curves, 0, 1))),
+        _weight_sizes(sizes, errors),
+    )
 
 
 def _compute_small_sample_factor(n: int) -> float:
-    """Return how much wider redrawn means of n values must spread for their percentiles to be Student's interval (W. Gosset, 1908)."""
+    """Return the factor that turns percentiles of resampled means into Student's interval.
+
+    ``n`` is the number of values of a mean (W. Gosset, 1908).
+    """
     from scipy.special import stdtrit
 
     return float(np.sqrt(n / (n - 1)) * stdtrit(n - 1, 0.975) / NORMAL_95)
 
 
 def _weight_sizes(sizes: Floats, errors: Floats) -> Floats:
-    """Return the weight of each size, n over the variance between runs, shape (n_sizes,), from the errors of runs, shape (n_runs, n_sizes).
+    """Return the weight of each size n, n over the variance between runs, shape (n_sizes,).
 
-    The variance of few runs is not well known, so half of it is the size's own and half the mean of all. The factor n: laws of small samples
-    often differ, and the forecast lies beyond the largest (Figueroa and others, 2012, use the rank of the size).
+    ``errors`` of the runs have the shape (n_runs, n_sizes). The variance of few runs is uncertain,
+    so half of it is that of the size and half is the mean of all sizes. The factor n prefers large
+    samples, because laws of small ones often differ (Figueroa and others, 2012, use the rank of the
+    size).
     """
     variances = errors.var(axis=0)
-    typical = variances.mean()
-    return sizes / (variances + typical) if typical else sizes
+    mean_variance = variances.mean()
+    if not mean_variance:
+        return sizes
+    return sizes / (variances + mean_variance)
 
 
 def fit_power_laws(sizes: Floats, errors: Floats, weights: Floats) -> _PowerLaws:
-    """Fit laws of least Σ w (error(n) − e)² to errors e, shape (n_curves, n_sizes), at sizes n with weights w, both of shape (n_sizes,).
+    """Fit laws that minimize Σ w (error(n) − e)² to curves of errors e.
 
-    For a given exponent the best a and b are found exactly; the exponent is found by a grid and golden-section search.
+    ``errors`` have the shape (n_curves, n_sizes), the sizes n and ``weights`` w (n_sizes,). For a
+    fixed exponent the best a and b are found exactly. The exponent is found by a grid search, then
+    by golden-section search.
     """
     unit = float(sizes.max())
-    relative = sizes / unit
-    tried = [
-        _given_exponent(relative, errors, weights, np.full(len(errors), c))[2] for c in EXPONENTS
-    ]
-    best = np.argmin(tried, axis=0)
+    relative_sizes = sizes / unit
+
+    def compute_squares(c: Floats) -> Floats:
+        return _fit_fixed_exponent(relative_sizes, errors, weights, c)[2]
+
+    grid_squares = [compute_squares(np.full(len(errors), exponent)) for exponent in EXPONENTS]
+    best = np.argmin(grid_squares, axis=0)
     low = EXPONENTS[np.maximum(best - 1, 0)]
     high = EXPONENTS[np.minimum(best + 1, EXPONENTS.size - 1)]
     for _ in range(REFINEMENTS):
-        left = high - _GOLDEN * (high - low)
-        right = low + _GOLDEN * (high - low)
-        to_left = (
-            _given_exponent(relative, errors, weights, left)[2]
-            <= _given_exponent(relative, errors, weights, right)[2]
-        )
-        low = np.where(to_left, low, left)
-        high = np.where(to_left, right, high)
+        lower_test = high - _GOLDEN * (high - low)
+        upper_test = low + _GOLDEN * (high - low)
+        is_lower_better = compute_squares(lower_test) <= compute_squares(upper_test)
+        low = np.where(is_lower_better, low, lower_test)
+        high = np.where(is_lower_better, upper_test, high)
     c = (low + high) / 2
-    a, b, _ = _given_exponent(relative, errors, weights, c)
+    a, b, _ = _fit_fixed_exponent(relative_sizes, errors, weights, c)
     return _PowerLaws(a, b, c, unit)
 
 
-def _given_exponent(
-    relative: Floats, errors: Floats, weights: Floats, c: Floats
+def _fit_fixed_exponent(
+    relative_sizes: Floats, errors: Floats, weights: Floats, c: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the best a, b ≥ 0 for an exponent of each curve, and their weighted sum of squares; all of shape (n_curves,).
+    """Return the best a, b ≥ 0 for the exponent c of each curve, and their sum of squares.
 
-    A plane's least squares; where that leaves the quadrant, the better of its two edges (C. Lawson, R. Hanson, 1974, chapter 23).
+    All have the shape (n_curves,). They come from least squares of a line, or if one of them is
+    negative, from the better line with a = 0 or b = 0 (C. Lawson, R. Hanson, 1974, chapter 23).
     """
-    x = relative ** -c[:, np.newaxis]
+    x = relative_sizes ** -c[:, np.newaxis]
     total = weights.sum()
     sum_x = x @ weights
     sum_xx = np.square(x) @ weights
@@ -395,18 +474,16 @@ def _given_exponent(
     determinant = total * sum_xx - sum_x**2
     b = (total * sum_xy - sum_x * sum_y) / determinant
     a = (sum_y - b * sum_x) / total
-    flat = sum_y / total
-    only_b = sum_xy / sum_xx
-    nothing = np.zeros(len(errors))
-    candidates = [(a, b), (flat, nothing), (nothing, only_b)]
+    zeros = np.zeros(len(errors))
+    candidates_a = np.stack((a, sum_y / total, zeros))
+    candidates_b = np.stack((b, zeros, sum_xy / sum_xx))
     squares = np.stack(
         [
             np.square(errors - u[:, np.newaxis] - v[:, np.newaxis] * x) @ weights
-            for u, v in candidates
+            for u, v in zip(candidates_a, candidates_b, strict=True)
         ]
     )
     squares[0, (a < 0) | (b < 0)] = np.inf
     best = squares.argmin(axis=0)
-    rows = np.arange(len(errors))
-    a, b = (np.stack([pair[side] for pair in candidates])[best, rows] for side in (0, 1))
-    return a, b, squares[best, rows]
+    curves = np.arange(len(errors))
+    return candidates_a[best, curves], candidates_b[best, curves], squares[best, curves]

@@ -1,4 +1,4 @@
-"""The data of a report: the model judged on a stream of documents, before and after calibration, with its most confident mistakes."""
+"""Data of a report: an evaluation before and after calibration, with confident mistakes."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ MAX_QUOTED_MISTAKES = 12
 MAX_TERMS_PER_CLASS = 10
 
 MAX_CLASSES_WITH_TERMS = 100
-"""Classes whose terms are listed: those with most documents in training."""
+"""Terms are listed for the classes with most training documents."""
 
 Provenance = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
-"""The origin of a report: headings, each with names and values."""
+"""The origin of a report: headings, each with pairs of a name and a value."""
 
 
 class QuotedMistake(NamedTuple):
-    """A mistake with a part of its document."""
+    """A mistake with an excerpt of its document."""
 
     mistake: Misclassification
     probability_of_truth: float | None
-    """None if the model does not know the true class."""
+    """None if the model does not contain the true class."""
     excerpt: tuple[ExcerptPiece, ...]
 
 
 @dataclass(frozen=True)
 class ReportData:
-    """Everything that the page shows."""
+    """All data of the page."""
 
     title: str
     evaluation: EvaluationResult
@@ -55,13 +55,14 @@ class ReportData:
     """Before calibration; None if calibration changes nothing."""
     calibrated: ProbabilityResult
     mistakes: tuple[QuotedMistake, ...]
+    """Empty for multi-label models."""
     top_terms: tuple[ClassTerms, ...]
     provenance: Provenance = ()
     learning_curve: LearningCurve | None = None
     """Of the training corpus."""
     leaks: LeakResult | SampledLeakResult | None = None
     risk_curve: tuple[RiskPoint, ...] = ()
-    """Precision by share answered."""
+    """Precision by proportion of documents with a prediction."""
 
 
 def gather_report_data(
@@ -73,34 +74,39 @@ def gather_report_data(
     curve: LearningCurve | None = None,
     leaks: LeakChecker | None = None,
 ) -> ReportData:
-    """Judge the model on labelled documents, read once, with single mistakes if they have one label each. Raises `UsageError` if there are none.
+    """Evaluate the model on labelled documents, which are read once.
 
-    ``curve`` is the learning curve of the training corpus; ``leaks`` looks for documents that the model was trained on.
+    ``curve`` is the learning curve of the training corpus. ``leaks`` searches for documents that
+    the model was trained on.
+
+    Raise `UsageError` if there are no documents.
     """
-    raw = make_evaluation(model.fitted.statistics)
-    surest = _SurestMistakes(model)
+    uncalibrated = make_evaluation(model.fitted.statistics)
+    mistakes = _ConfidentMistakes(model)
     rule = DecisionRule()
     textbook = make_textbook_calibration(model.fitted.classifier)
 
-    def look(block: ScoredBlock) -> None:
-        of_scores = model.fitted.posterior_type(
+    def add_block(block: ScoredBlock) -> None:
+        posterior = model.fitted.posterior_type(
             textbook.compute_log_posterior(block.scores, block.lengths)
         )
-        raw.add(block.labels, of_scores, block.posterior.predict(rule))
-        if block.posterior.is_exclusive:  # a set of labels has no single mistake
-            surest.add(block, block.posterior.decide(rule))
+        uncalibrated.add(block.labels, posterior, block.posterior.predict(rule))
+        if block.posterior.is_exclusive:
+            mistakes.add(block, block.posterior.decide(rule))
 
     blocks = score_documents(model.fitted, documents)
-    evaluation = evaluate_scored_blocks(
-        blocks if leaks is None else leaks.observe(blocks), model, rule, on_block=look
-    )
-    unchanged = raw.documents.has_same_scores(evaluation.documents)
+    if leaks is not None:
+        blocks = leaks.observe(blocks)
+    evaluation = evaluate_scored_blocks(blocks, model, rule, on_block=add_block)
+    uncalibrated_result = None
+    if not uncalibrated.documents.has_same_scores(evaluation.documents):
+        uncalibrated_result = summarize_probabilities(uncalibrated.documents)
     return ReportData(
         title=title,
         evaluation=evaluation.result(),
-        uncalibrated=None if unchanged else summarize_probabilities(raw.documents),
+        uncalibrated=uncalibrated_result,
         calibrated=summarize_probabilities(evaluation.documents),
-        mistakes=surest.mistakes(),
+        mistakes=mistakes.quote(),
         top_terms=find_class_terms(model, MAX_TERMS_PER_CLASS, MAX_CLASSES_WITH_TERMS),
         provenance=provenance,
         learning_curve=curve,
@@ -109,54 +115,70 @@ def gather_report_data(
     )
 
 
-class _SurestMistakes:
-    """Keeps the documents with the most probable wrong answers; of documents with the same text and label, the first."""
+class _MistakeEntry(NamedTuple):
+    """A document with a wrong prediction."""
+
+    probability: float
+    """Probability of the predicted class."""
+    margin: float
+    """log p of the predicted class less log p of the true class; infinite if it is unknown."""
+    block: ScoredBlock
+    """A block with only this document."""
+
+
+class _ConfidentMistakes:
+    """Keeps the documents with the most probable wrong predictions.
+
+    Of documents with the same text and label, only the first is kept.
+    """
 
     def __init__(self, model: TextClassifier) -> None:
         self._model = model
         self._finder = MistakeFinder(model.fitted)
-        self._kept: list[tuple[float, float, ScoredBlock]] = []
-        """Probability, margin, and a block of the document alone."""
+        self._entries: list[_MistakeEntry] = []
+        """By descending probability, then margin."""
 
     def add(self, block: ScoredBlock, decision: Decision) -> None:
+        """Add the wrong predictions of a block."""
         truth = self._finder.get_class_indices(block)
-        wrong = np.flatnonzero((decision.predictions >= 0) & (decision.predictions != truth))
-        wrong = wrong[np.argsort(-decision.probabilities[wrong], kind="stable")]
-        for row in wrong.tolist():
+        predictions = decision.predictions
+        wrong_rows = np.flatnonzero((predictions >= 0) & (predictions != truth))
+        order = np.argsort(-decision.probabilities[wrong_rows], kind="stable")
+        for row in wrong_rows[order].tolist():
             probability = float(decision.probabilities[row])
-            if (
-                len(self._kept) == MAX_QUOTED_MISTAKES and probability < self._kept[-1][0]
-            ):  # of equals margins differ, where they round to 1
+            is_full = len(self._entries) == MAX_QUOTED_MISTAKES
+            # Probabilities that round to 1 may still have a larger margin, so continue with equals.
+            if is_full and probability < self._entries[-1].probability:
                 break
-            document = block.documents[row]
-            posterior = block.log_posterior[row]
-            margin = (
-                float(posterior[decision.predictions[row]] - posterior[truth[row]])
-                if truth[row] >= 0
-                else np.inf
-            )
-            kept = (other.documents[0] for _, _, other in self._kept)
-            if not any(
-                (document.digest_bytes, document.label) == (other.digest_bytes, other.label)
-                for other in kept
-            ):
-                self._kept.append((probability, margin, block.take(np.array([row]))))
-                self._kept.sort(key=lambda entry: (-entry[0], -entry[1]))
-                del self._kept[MAX_QUOTED_MISTAKES:]
+            if self._has_copy(block.documents[row]):
+                continue
+            margin = np.inf
+            if truth[row] >= 0:
+                log_p = block.log_posterior[row]
+                margin = float(log_p[predictions[row]] - log_p[truth[row]])
+            self._entries.append(_MistakeEntry(probability, margin, block.take(np.array([row]))))
+            self._entries.sort(key=lambda entry: (-entry.probability, -entry.margin))
+            del self._entries[MAX_QUOTED_MISTAKES:]
 
-    def mistakes(self) -> tuple[QuotedMistake, ...]:
-        """Return the mistakes by falling probability."""
+    def _has_copy(self, document: Document) -> bool:
+        """Return True if a document with the same text and label is kept."""
+        key = (document.digest_bytes, document.label)
+        documents = (entry.block.documents[0] for entry in self._entries)
+        return any((other.digest_bytes, other.label) == key for other in documents)
+
+    def quote(self) -> tuple[QuotedMistake, ...]:
+        """Return the mistakes with excerpts, by descending probability."""
         excerpts = ExcerptFinder(self._model.fitted)
-        number = self._model.classes.index
-        found = []
-        for *_, block in self._kept:
+        get_class_index = self._model.classes.index
+        mistakes = []
+        for entry in self._entries:
+            block = entry.block
             [mistake] = self._finder.find_mistakes(block, block.posterior.decide(DecisionRule()))
-            answer = number(mistake.answer)
-            rival = number(mistake.against or mistake.truth)
-            of_truth = None if mistake.against else float(np.exp(block.log_posterior[0, rival]))
-            found.append(
-                QuotedMistake(
-                    mistake, of_truth, excerpts.find_excerpt(block.documents[0], answer, rival)
-                )
-            )
-        return tuple(found)
+            predicted = get_class_index(mistake.answer)
+            rival = get_class_index(mistake.against or mistake.truth)
+            true_probability = None
+            if not mistake.against:
+                true_probability = float(np.exp(block.log_posterior[0, rival]))
+            excerpt = excerpts.find_excerpt(block.documents[0], predicted, rival)
+            mistakes.append(QuotedMistake(mistake, true_probability, excerpt))
+        return tuple(mistakes)

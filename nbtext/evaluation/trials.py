@@ -1,10 +1,12 @@
-"""Settings that were tried: how good each is on held-out documents, which is kept, and how good that choice is.
+"""Trials of settings: their metrics on held-out documents, the choice, and its corrected metric.
 
-The figure of the best setting is too good, because it is the best of many on the same documents. So
-the choice is judged too: it is repeated without each part of the documents in turn, and answers to
-that part count. Sources: S. Varma, R. Simon, Bias in error estimation when using cross-validation for
-model selection (2006); G. Cawley, N. Talbot, On over-fitting in model selection and subsequent
-selection bias in performance evaluation (2010).
+The metric of the best setting is biased upwards, because it is the best of many on the same
+documents. So the choice is evaluated too: it is repeated without each part of the documents, and
+the predictions for that part count.
+
+Sources: S. Varma, R. Simon, Bias in error estimation when using cross-validation for model
+selection (2006); G. Cawley, N. Talbot, On over-fitting in model selection and subsequent selection
+bias in performance evaluation (2010).
 """
 
 from __future__ import annotations
@@ -34,74 +36,70 @@ if TYPE_CHECKING:
     from nbtext.prediction.posterior import Posterior
     from nbtext.type_names import Floats, Ints, Mask
 
-    Figures = Mapping[str, float | None]
+    Metrics = Mapping[str, float | None]
 
 SIGNIFICANCE_LEVEL = 0.05
-"""Probability at most that a setting is taken although none is better than the default."""
+"""Maximum probability that a setting is chosen although none is better than the default."""
 
 MAX_LOSS_NATS = 745.0
-"""In nats, of the smallest probability above 0: an impossible class is only one document."""
+"""Loss of the smallest positive probability, so that an impossible class is not infinitely bad."""
 
 REPEATED_CHOICE_PARTS = 5
-"""Parts of the documents without which the choice is repeated."""
+"""Number of parts of the documents; the choice is repeated without each of them."""
 
 
 class Stage(NamedTuple):
-    """A sample of the corpus, divided into folds, of which some are held out in turn."""
+    """A sample of the corpus, divided into folds. Stages are ordered by size."""
 
     documents: int
     folds: int
+    """Number of folds that are held out in turn."""
     settings: int
-    """How many are tried: the default, and the best others of the stage before."""
+    """Number of settings to try: the default, and the best others of the previous stage."""
 
 
 class HeldOutPredictions(NamedTuple):
-    """The answers of a setting to documents that were held out."""
+    """The predictions of models with one setting for held-out documents."""
 
     documents: Ints
-    """Their numbers in the corpus, shape (n_docs,)."""
+    """Indices of the documents in the corpus, shape (n_docs,)."""
     scored: ScoredDocuments
     has_known_label: Mask
-    """Documents whose class had others in training, shape (n_docs,)."""
+    """Documents whose class has other documents in training, shape (n_docs,)."""
     kind: type[Posterior] = ClassPosterior
 
     def take(self, rows: Mask) -> HeldOutPredictions:
-        """Return the answers to some of the documents."""
+        """Return the predictions for some of the documents."""
         return HeldOutPredictions(
             self.documents[rows], self.scored.take(rows), self.has_known_label[rows], self.kind
         )
 
-    def compute_metrics(self, figure: str) -> Figures:
-        """Return accuracy, macro F1, the figure asked for and log loss.
+    def compute_metrics(self, metric: str) -> Metrics:
+        """Return accuracy, macro F1, the requested metric and log loss.
 
-        Log loss is that of documents whose class had others in training: for a class without any
-        that of every model is infinite.
+        Log loss excludes documents whose class has no other documents in training: their loss is
+        infinite for every model.
         """
         n_labels = self.scored.truth.table.n_labels
-        found = {
-            **{
-                name: float(value)
-                for name, value in compute_rates(
-                    count_cells(self.scored).sum_margins(n_labels), self.kind
-                ).items()
-            },
-            "log_loss": mean_or_nan(self.scored.log_loss[self.has_known_label]),
-        }
-        names = dict.fromkeys(("accuracy", "macro_f1", figure, "log_loss"))
-        return {name: finite_or_none(found[name]) for name in names}
+        margins = count_cells(self.scored).sum_margins(n_labels)
+        values = {name: float(rate) for name, rate in compute_rates(margins, self.kind).items()}
+        values["log_loss"] = mean_or_nan(self.scored.log_loss[self.has_known_label])
+        names = dict.fromkeys(("accuracy", "macro_f1", metric, "log_loss"))
+        return {name: finite_or_none(values[name]) for name in names}
 
-    def compute_losses(self, figure: str) -> Floats:
-        """Return what each document adds to a loss that falls as the figure gets better, shape (n_docs,).
+    def compute_losses(self, metric: str) -> Floats:
+        """Return the loss of each document, shape (n_docs,); a lower loss is a better metric.
 
-        Documents of classes without others in training add nothing to log loss: their own is infinite.
+        The log loss of a document whose class has no other documents in training counts as 0.
+
+        Raise `ValueError` if the metric is not a mean over documents.
         """
-        of_metric = METRICS[figure].losses
-        if of_metric is None:
-            raise ValueError(f"{figure} is no mean over documents")
-        losses = of_metric(self.scored, self.kind)
-        return np.minimum(
-            np.where(np.isfinite(losses) | self.has_known_label, losses, 0.0), MAX_LOSS_NATS
-        )
+        function = METRICS[metric].losses
+        if function is None:
+            raise ValueError(f"{metric} is no mean over documents")
+        losses = function(self.scored, self.kind)
+        is_counted = np.isfinite(losses) | self.has_known_label
+        return np.minimum(np.where(is_counted, losses, 0.0), MAX_LOSS_NATS)
 
 
 NO_PREDICTIONS = HeldOutPredictions(
@@ -111,80 +109,88 @@ NO_PREDICTIONS = HeldOutPredictions(
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A setting that was tried in a stage, or why it could not be."""
+    """A setting that was tried in a stage, or the reason why it failed."""
 
     candidate: Candidate
     stage: Stage
     problem: UsageError | None = None
     predictions: HeldOutPredictions = NO_PREDICTIONS
-    metrics: Figures = field(default_factory=dict)
+    metrics: Metrics = field(default_factory=dict)
     p_value: float | None = None
-    """By `p_value`; None for the default, and if that was not tried."""
+    """See `compute_trial_p_value`; None for the default, and if the default was not tried."""
     seconds: float = 0.0
-    """To train and to answer, for one fold."""
+    """Time to train and predict, for one fold."""
     count_seconds: float = 0.0
-    """To count the documents."""
+    """Time to count the documents."""
     entries: int = 0
-    """Of the document-term matrix."""
+    """Entries of the document-term matrix."""
 
     @property
     def is_better(self) -> bool | None:
-        """Whether it is significantly better than the default, None if they were not compared."""
+        """True if it is significantly better than the default; None if they were not compared."""
         return None if self.p_value is None else self.p_value < SIGNIFICANCE_LEVEL
 
 
 def compute_trial_p_value(
-    figure: str, setting: HeldOutPredictions, default: HeldOutPredictions, n_settings: int
+    metric: str, predictions: HeldOutPredictions, default: HeldOutPredictions, n_settings: int
 ) -> float:
-    """Return how probable it is that one of so many settings looks so much better than the default, if none is.
+    """Return the p-value of the one-sided test that a setting is better than the default.
 
-    d_i is by how much the loss of document i is smaller than with the default. If each d_i could as
-    well have the other sign, z = Σ d_i / √(Σ d_i²) has mean 0 and variance 1, and is about normal: the
-    randomisation test of pairs (E. Pitman, Significance tests which may be applied to samples from
-    any populations, 1937). For accuracy z² is McNemar's statistic (1947). The test is one-sided. The
-    probability is multiplied by the number of settings, at most to 1 (Bonferroni's correction).
+    d_i is by how much the loss of document i is smaller than with the default. If no setting is
+    better, each d_i could as well have the other sign. Then z = Σ d_i / √(Σ d_i²) has mean 0 and
+    variance 1 and is about normal: the randomisation test of pairs (E. Pitman, Significance tests
+    which may be applied to samples from any populations, 1937). For accuracy z² is McNemar's
+    statistic (1947).
+
+    The p-value is multiplied by the number of settings, at most to 1 (Bonferroni's correction).
     """
-    gains = default.compute_losses(figure) - setting.compute_losses(figure)
-    spread = sqrt(gains @ gains)
-    z = gains.sum() / spread if spread else 0.0
+    gains = default.compute_losses(metric) - predictions.compute_losses(metric)
+    std = sqrt(gains @ gains)
+    z = gains.sum() / std if std else 0.0
     return min(erfc(z / sqrt(2)) / 2 * n_settings, 1.0)
 
 
-def compare_trials(figure: str, trials: Sequence[Trial], n_settings: int) -> list[Trial]:
-    """Return trials of a stage with their figures, each compared with the default as one of so many."""
-    default = next((trial.predictions for trial in trials if trial.candidate.is_default), None)
-    found = []
-    for trial in trials:
-        p = None
-        if default is not None and not trial.candidate.is_default:
-            p = compute_trial_p_value(figure, trial.predictions, default, n_settings)
-        found.append(replace(trial, metrics=trial.predictions.compute_metrics(figure), p_value=p))
-    return found
+def compare_trials(metric: str, trials: Sequence[Trial], n_settings: int) -> list[Trial]:
+    """Return trials of a stage with their metrics and p-values.
 
-
-def rank_trials(figure: str, trials: Sequence[Trial]) -> list[Trial]:
-    """Return the last trial of each setting that could be tried.
-
-    Those of more documents and folds come first, then those of a better figure, of a better macro
-    F1, and the default before others.
+    Each is compared with the default as one of ``n_settings`` settings.
     """
-    last = {trial.candidate.name: trial for trial in trials}
-    sign = -1 if METRICS[figure].higher_is_better else 1
+    default = next((trial.predictions for trial in trials if trial.candidate.is_default), None)
+    compared = []
+    for trial in trials:
+        p_value = None
+        if default is not None and not trial.candidate.is_default:
+            p_value = compute_trial_p_value(metric, trial.predictions, default, n_settings)
+        metrics = trial.predictions.compute_metrics(metric)
+        compared.append(replace(trial, metrics=metrics, p_value=p_value))
+    return compared
 
-    def order(trial: Trial) -> tuple[float, ...]:
-        value = trial.metrics[figure]
+
+def rank_trials(metric: str, trials: Sequence[Trial]) -> list[Trial]:
+    """Return the last trial of each setting that did not fail, best first.
+
+    Trials of more documents and folds come first, then better metrics, then better macro F1, then
+    the default.
+    """
+    last_trials = {trial.candidate.name: trial for trial in trials}
+    sign = -1 if METRICS[metric].higher_is_better else 1
+
+    def sort_key(trial: Trial) -> tuple[float, ...]:
         size = trial.stage.documents * trial.stage.folds
-        worth = inf if value is None else sign * value
-        return -size, worth, -(trial.metrics["macro_f1"] or 0.0), not trial.candidate.is_default
+        value = trial.metrics[metric]
+        loss = inf if value is None else sign * value
+        macro_f1 = trial.metrics["macro_f1"] or 0.0
+        return -size, loss, -macro_f1, not trial.candidate.is_default
 
-    return sorted((trial for trial in last.values() if trial.problem is None), key=order)
+    successful = [trial for trial in last_trials.values() if trial.problem is None]
+    return sorted(successful, key=sort_key)
 
 
 def choose_trial(ranked: Sequence[Trial]) -> Trial | None:
-    """Return the setting to keep of some, which come best first; None if there are none.
+    """Return the trial of the setting to keep; ``ranked`` trials are best first.
 
-    That is the first that is significantly better than the default, else the default, or if that
-    could not be tried the first of all.
+    It is the first one that is significantly better than the default, or else the default. If the
+    default was not tried, it is the first one. None if there are no trials.
     """
     better = [trial for trial in ranked if trial.is_better]
     default = [trial for trial in ranked if trial.candidate.is_default]
@@ -192,41 +198,51 @@ def choose_trial(ranked: Sequence[Trial]) -> Trial | None:
 
 
 def correct_metric(
-    figure: str, trials: Sequence[Trial], chosen: Trial, n_settings: int
+    metric: str, trials: Sequence[Trial], chosen: Trial, n_settings: int
 ) -> float | None:
-    """Return the figure of the choice by documents that had no part in it; None if there was no choice.
+    """Return the metric of the choice on documents that did not influence it.
 
     The choice among the settings of the last stage is repeated without each part of its documents.
-    Documents of earlier stages do not count: some settings were dropped by them.
+    Documents of earlier stages do not count, because they have eliminated settings.
+
+    Return None if there was nothing to choose from, or too few documents.
     """
     rivals = [trial for trial in trials if trial.stage == chosen.stage and trial.problem is None]
     documents = chosen.predictions.documents
-    before = [trial.predictions.documents for trial in trials if trial.stage < chosen.stage]
-    fresh = ~np.isin(documents, np.concatenate([NO_PREDICTIONS.documents, *before]))
-    parts = np.arange(documents.size) % REPEATED_CHOICE_PARTS
-    if len(rivals) < 2 or documents.size < REPEATED_CHOICE_PARTS or not fresh.any():
+    earlier = [trial.predictions.documents for trial in trials if trial.stage < chosen.stage]
+    is_new = ~np.isin(documents, np.concatenate([NO_PREDICTIONS.documents, *earlier]))
+    if len(rivals) < 2 or documents.size < REPEATED_CHOICE_PARTS or not is_new.any():
         return None
-    answers = []
+    parts = np.arange(documents.size) % REPEATED_CHOICE_PARTS
+    predictions = []
     for part in range(REPEATED_CHOICE_PARTS):
-        rest = [
-            replace(trial, predictions=trial.predictions.take(parts != part)) for trial in rivals
-        ]
-        choice = choose_trial(rank_trials(figure, compare_trials(figure, rest, n_settings)))
-        again = next(
-            trial for trial in rivals if choice is not None and trial.candidate == choice.candidate
-        )
-        answers.append(again.predictions.take((parts == part) & fresh))
-    judged = _in_one_table([each.scored for each in answers])
-    known = np.concatenate([each.has_known_label for each in answers])
-    return chosen.predictions._replace(scored=judged, has_known_label=known).compute_metrics(
-        figure
-    )[figure]
+        is_part = parts == part
+        choice = _choose_without(is_part, metric, rivals, n_settings)
+        predictions.append(choice.predictions.take(is_part & is_new))
+    scored = _concatenate_renumbered([part.scored for part in predictions])
+    has_known_label = np.concatenate([part.has_known_label for part in predictions])
+    corrected = chosen.predictions._replace(scored=scored, has_known_label=has_known_label)
+    return corrected.compute_metrics(metric)[metric]
 
 
-def _in_one_table(parts: Sequence[ScoredDocuments]) -> ScoredDocuments:
-    """Return the documents of several evaluations, in order; each of these numbers sets of labels in the order in which they came."""
-    joined = concatenate_scored_documents(parts)
+def _choose_without(
+    is_excluded: Mask, metric: str, trials: Sequence[Trial], n_settings: int
+) -> Trial:
+    """Return the trial that is chosen without some documents; its predictions have all of them."""
+    reduced = [replace(trial, predictions=trial.predictions.take(~is_excluded)) for trial in trials]
+    choice = choose_trial(rank_trials(metric, compare_trials(metric, reduced, n_settings)))
+    return next(
+        trial for trial in trials if choice is not None and trial.candidate == choice.candidate
+    )
+
+
+def _concatenate_renumbered(parts: Sequence[ScoredDocuments]) -> ScoredDocuments:
+    """Return the documents of several evaluations, in order, with one table of label sets.
+
+    Each evaluation numbers label sets in the order of their occurrence.
+    """
+    documents = concatenate_scored_documents(parts)
     truths = [part.truth for part in parts]
-    answers = [part.predicted for part in parts]
-    labels = DocumentLabels.concatenate([*truths, *answers])
-    return replace(joined, truth=labels[: joined.n], predicted=labels[joined.n :])
+    predictions = [part.predicted for part in parts]
+    labels = DocumentLabels.concatenate([*truths, *predictions])
+    return replace(documents, truth=labels[: documents.n], predicted=labels[documents.n :])

@@ -1,10 +1,12 @@
-"""Choose settings of training: a declared list, a growing number of documents, a clock.
+"""Search for training settings: a list of candidates, growing samples of documents, a time limit.
 
-Each stage tries settings on more documents than the one before, and the best of them go on to the
-next (K. Jamieson, A. Talwalkar, Non-stochastic best arm identification and hyperparameter
-optimization, 2016). The default is in every stage, since the others are compared with it. Without
-known-good settings there is one stage, of all documents and folds. What a stage finds does not depend
-on time or processes, only how far the search comes.
+Each stage tries settings on more documents than the previous stage, and the best settings advance
+to the next (K. Jamieson, A. Talwalkar, Non-stochastic best arm identification and hyperparameter
+optimization, 2016). The default is in every stage, because the others are compared with it. If the
+user names the settings, there is one stage, with all documents and folds.
+
+The results of a stage do not depend on time or on the number of processes; only how far the search
+gets does.
 """
 
 from __future__ import annotations
@@ -51,73 +53,75 @@ if TYPE_CHECKING:
     from nbtext.type_names import Ints
 
 MIN_HELD_OUT_DOCUMENTS = 400
-"""Held-out documents by which settings are dropped, at least."""
+"""Minimum number of held-out documents in a stage."""
 
 STAGE_GROWTH = 3
-"""How many times as many documents the next stage has, and how many times as few settings."""
+"""Ratio of the documents of a stage to those of the previous one; settings shrink by as much."""
 
 TIME_BUDGET_FRACTION = 0.95
-"""Share of the time that is planned."""
+"""Fraction of the time limit that is planned."""
 
 TRAINING_TIME_MARGIN = 1.3
-"""How many times as long as its trial tells the training of the model may take; nothing can stop that."""
+"""Factor of the time to train the final model, which cannot be interrupted."""
 
 STAGE_TIME_FRACTION = 0.5
-"""Of the time that is left, for a stage that others are to follow."""
+"""Fraction of the remaining time for a stage that is not the last."""
 
 MAX_MATRIX_ENTRIES = 1 << 24
-"""Of a document-term matrix, 84 bytes each while it is counted, for settings that the user did not name."""
+"""Entries of a document-term matrix, 84 bytes each during counting."""
 
 
 def plan_stages(n_documents: int, n_folds: int, n_settings: int, *, growing: bool) -> list[Stage]:
-    """Return the stages: one fold of a growing sample of the corpus, and in the end all folds of all of it.
+    """Return the stages: one fold of growing samples, and at the end all folds of the corpus.
 
-    A corpus with too few documents for that has one stage; so has a search without ``growing``.
+    There is only one stage if ``growing`` is false, for small corpora, and for one setting.
     """
-    found = []
-    settings = n_settings
-    documents = MIN_HELD_OUT_DOCUMENTS * n_folds
+    stages = []
+    max_settings = n_settings
+    sample_size = MIN_HELD_OUT_DOCUMENTS * n_folds
     while (
         growing
         and n_settings > 1
-        and documents < STAGE_GROWTH * n_documents
+        and sample_size < STAGE_GROWTH * n_documents
         and n_documents > MIN_HELD_OUT_DOCUMENTS * n_folds
     ):
-        found.append(Stage(min(documents, n_documents), 1, settings))
-        documents *= STAGE_GROWTH
-        settings = max(ceil(settings / STAGE_GROWTH), 2)
-    return [*found, Stage(n_documents, n_folds, settings)]
+        stages.append(Stage(min(sample_size, n_documents), 1, max_settings))
+        sample_size *= STAGE_GROWTH
+        max_settings = max(ceil(max_settings / STAGE_GROWTH), 2)
+    return [*stages, Stage(n_documents, n_folds, max_settings)]
 
 
 class TimeIsUpError(BaseException):
-    """The time for some work is over: like `KeyboardInterrupt` no error that the work could handle."""
+    """The time for some work is over. Like `KeyboardInterrupt`, the work does not handle it."""
 
 
 @contextmanager
 def raise_after(seconds: float) -> Iterator[None]:
-    """Raise `TimeIsUpError` in the block, whatever it does, once so many seconds are over."""
+    """Raise `TimeIsUpError` in the block after so many seconds."""
     is_over = False
 
-    def ring(*_: object) -> None:
+    def raise_error(*_: object) -> None:
         if not is_over:
             raise TimeIsUpError
 
-    before = signal.signal(signal.SIGALRM, ring)
+    old_handler = signal.signal(signal.SIGALRM, raise_error)
     try:
         signal.setitimer(signal.ITIMER_REAL, 0 if seconds == inf else seconds)
         yield
     finally:
         is_over = True
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, old_handler)
 
 
 @dataclass(frozen=True)
 class Clock:
-    """The time from the beginning until the model is written."""
+    """The time until the model must be written."""
 
     seconds: float = inf
+    """The time limit."""
     start: float = 0.0
+    """The time of ``now`` at which the limit starts."""
     now: Callable[[], float] = time.monotonic
     alarm: Callable[[float], AbstractContextManager[None]] = raise_after
 
@@ -127,29 +131,34 @@ class Clock:
         return TIME_BUDGET_FRACTION * self.seconds - (self.now() - self.start)
 
     def compute_elapsed_fraction(self) -> float | None:
-        """Return the share of the time that has passed, None without a limit."""
-        return None if self.seconds == inf else (self.now() - self.start) / self.seconds
+        """Return the fraction of the time limit that has passed; None without a limit."""
+        if self.seconds == inf:
+            return None
+        return (self.now() - self.start) / self.seconds
 
 
-class _Counted(NamedTuple):
-    """The documents of a stage as some settings count them."""
+class _CountedStage(NamedTuple):
+    """The documents of a stage, counted for candidates with the same counting."""
 
     trial: Trial
-    """What is known of each of their trials: stage, time and memory."""
-    numbers: Ints
-    """Those of the documents in the corpus, shape (n_docs,)."""
+    """A trial with the common values of all trials: stage, time and memory."""
+    rows: Ints
+    """Indices of the documents in the corpus, shape (n_docs,)."""
     folds: Folds
-    """Those that are held out."""
+    """The folds that are held out."""
     subsets: Subsets
     now: Callable[[], float]
 
 
-def run_trial(counted: _Counted, candidate: Candidate) -> Trial:
-    """Return the answers of a setting in the folds that are held out, by models of all other documents of the stage."""
-    begin = counted.now()
+def run_trial(counted: _CountedStage, candidate: Candidate) -> Trial:
+    """Train models with a setting, and return their predictions for the held-out folds.
+
+    Each model is trained on all other documents of the stage. If training fails, the trial has the
+    error.
+    """
+    start = counted.now()
     trial = replace(counted.trial, candidate=candidate)
-    table = counted.subsets.table
-    held_out = HeldOutEvaluation(table)
+    held_out = HeldOutEvaluation(counted.subsets.table)
     try:
         settings = resolve_smoothing_terms(candidate.analysis)
         for training, test in counted.folds:
@@ -158,89 +167,98 @@ def run_trial(counted: _Counted, candidate: Candidate) -> Trial:
                 held_out.add(block)
     except UsageError as problem:
         return replace(trial, problem=candidate.locate_problem(problem))
-    answers = HeldOutPredictions(
-        counted.numbers[held_out.rows],
+    predictions = HeldOutPredictions(
+        counted.rows[held_out.rows],
         held_out.evaluation.documents,
         held_out.has_known_label,
         held_out.evaluation.kind,
     )
-    seconds = (counted.now() - begin) / trial.stage.folds
-    return replace(trial, predictions=answers, seconds=seconds)
+    seconds = (counted.now() - start) / trial.stage.folds
+    return replace(trial, predictions=predictions, seconds=seconds)
 
 
 @dataclass
 class Search:
-    """A search for the best settings of a corpus, which is read, and counted as the first candidate counts it."""
+    """A search for the best settings of a corpus."""
 
     candidates: Sequence[Candidate]
     """The default first, unless it cannot be tried."""
     documents: Sequence[Document]
     counts: CorpusCounts
+    """Counts of the corpus for the first candidate."""
     metric: str = "accuracy"
     n_folds: int = 10
     seed: int = 0
     is_staged: bool = False
-    """Try settings in stages."""
+    """True to try settings in stages."""
     clock: Clock = field(default_factory=Clock)
     jobs: int = 1
 
     def __post_init__(self) -> None:
-        of_folds, of_samples = np.random.default_rng(self.seed).spawn(2)
+        fold_generator, sample_generator = np.random.default_rng(self.seed).spawn(2)
         strata = self.counts.documents.strata
-        self.folds = draw_stratified_folds(strata, self.n_folds, of_folds).fold_indices
-        self._order = of_samples.permutation(strata.size)
-        """The documents in random order; a sample is the beginning of it, shape (n_docs,)."""
+        self.folds = draw_stratified_folds(strata, self.n_folds, fold_generator).fold_indices
+        self._order = sample_generator.permutation(strata.size)
+        """Documents in random order; a sample is a prefix of it, shape (n_docs,)."""
         self.trials: list[Trial] = []
         self.chosen: Trial | None = None
-        """The setting to keep so far."""
+        """The trial of the setting to keep so far."""
 
     def run(self) -> Iterator[Trial]:
-        """Yield trials as they end, until there are no more or the clock is out."""
-        going_on = list(self.candidates)
-        with start_progress("setting", len(going_on)) as report:
-            for stage in plan_stages(
-                len(self.documents), self.n_folds, len(going_on), growing=self.is_staged
-            ):
-                able = [candidate for candidate in going_on if self._fits_memory(candidate, stage)]
-                able = able[: stage.settings]
-                if self.trials and len(able) < 2:
+        """Yield trials as they finish, until the end or the time limit."""
+        candidates = list(self.candidates)
+        stages = plan_stages(
+            len(self.documents), self.n_folds, len(candidates), growing=self.is_staged
+        )
+        with start_progress("setting", len(candidates)) as report:
+            for stage in stages:
+                feasible = [
+                    candidate for candidate in candidates if self._fits_memory(candidate, stage)
+                ]
+                feasible = feasible[: stage.settings]
+                if self.trials and len(feasible) < 2:
                     return
-                later = (
-                    0.0
-                    if stage.folds == self.n_folds
-                    else (1 - STAGE_TIME_FRACTION) * self.clock.seconds_left
-                )
-                for trial in self._in_time(self._try(stage, able), later):
+                reserved_seconds = 0.0
+                if stage.folds != self.n_folds:
+                    reserved_seconds = (1 - STAGE_TIME_FRACTION) * self.clock.seconds_left
+                for trial in self._limit_time(self._try(stage, feasible), reserved_seconds):
                     self.trials.append(trial)
-                    self.chosen = self._choice()
+                    self.chosen = self._choose()
                     report(
-                        len({each.candidate.name for each in self.trials}),
-                        self._best(),
+                        len({tried.candidate.name for tried in self.trials}),
+                        self._describe_chosen(),
                         self.clock.compute_elapsed_fraction,
                     )
                     yield trial
-                finished = [trial for trial in self.trials if trial.stage == stage]
-                going_on = [trial.candidate for trial in rank_trials(self.metric, finished)]
-                going_on.sort(key=lambda candidate: not candidate.is_default)
+                candidates = self._rank_candidates(stage)
+
+    def _rank_candidates(self, stage: Stage) -> list[Candidate]:
+        """Return the candidates of the finished trials of a stage: the default, then best first."""
+        trials = [trial for trial in self.trials if trial.stage == stage]
+        candidates = [trial.candidate for trial in rank_trials(self.metric, trials)]
+        return sorted(candidates, key=lambda candidate: not candidate.is_default)
 
     @property
     def n_alternatives(self) -> int:
-        """How many settings are compared with the default."""
+        """Number of settings that are compared with the default."""
         return sum(not candidate.is_default for candidate in self.candidates)
 
     def require_chosen(self) -> Trial:
-        """Return the trial of the setting to keep; raise `UsageError` if no setting could be tried."""
+        """Return the trial of the setting to keep.
+
+        Raise `UsageError` if no setting could be tried.
+        """
         if self.chosen is None:
             raise self.problems[0]
         return self.chosen
 
     @property
     def problems(self) -> list[UsageError]:
-        """Why settings could not be tried."""
+        """Errors of the settings that could not be tried."""
         return [trial.problem for trial in self.trials if trial.problem is not None]
 
     def train_model(self, candidate: Candidate) -> TextClassifier:
-        """Return the model that training on the whole corpus makes."""
+        """Return a model with the settings of a candidate, trained on the whole corpus."""
         model = TextClassifier(**candidate.settings)
         model.reading = candidate.settings.reading
         counts = self._count(candidate, np.arange(len(self.documents)))
@@ -248,10 +266,11 @@ class Search:
             CorpusCounts.from_documents(counts.table, counts.documents, model.settings.sample)
         )
 
-    def _in_time(self, trials: Iterator[Trial], later: float) -> Iterator[Trial]:
-        """Yield trials as they end, while more is left than ``later`` seconds and the time to train the setting to keep.
+    def _limit_time(self, trials: Iterator[Trial], reserved_seconds: float) -> Iterator[Trial]:
+        """Yield trials as they finish, while there is time.
 
-        The first trial takes what it takes.
+        ``reserved_seconds``, or the time to train the chosen model if it is longer, must be left.
+        The first trial is not limited.
         """
         seconds = inf
         while seconds > 0:
@@ -262,108 +281,109 @@ class Search:
                 return
             yield trial
             if self.chosen is not None and self.clock.seconds < inf:
-                seconds = self.clock.seconds_left - max(later, self._training_seconds(self.chosen))
+                training_seconds = self._estimate_training_seconds(self.chosen)
+                seconds = self.clock.seconds_left - max(reserved_seconds, training_seconds)
 
     def _try(self, stage: Stage, candidates: Sequence[Candidate]) -> Iterator[Trial]:
-        """Yield the trials of candidates, those that count alike one after the other."""
-        alike: dict[str, list[Candidate]] = {}
+        """Yield the trials of candidates, grouped by their counting."""
+        groups: dict[str, list[Candidate]] = {}
         for candidate in candidates:
-            alike.setdefault(candidate.counting_key, []).append(candidate)
-        for group in alike.values():
-            counted = self._counted(stage, group[0])
-            for candidate, done in run_in_order(run_trial, counted, group, self.jobs):
-                trial = done or run_trial(counted, candidate)
-                default = [
-                    each
-                    for each in self.trials
-                    if each.candidate.is_default and each.stage == stage
+            groups.setdefault(candidate.counting_key, []).append(candidate)
+        for group in groups.values():
+            counted = self._count_stage(stage, group[0])
+            for candidate, worker_trial in run_in_order(run_trial, counted, group, self.jobs):
+                trial = worker_trial or run_trial(counted, candidate)
+                if trial.problem:
+                    yield trial
+                    continue
+                default_trials = [
+                    other
+                    for other in self.trials
+                    if other.candidate.is_default and other.stage == stage
                 ]
-                yield (
-                    trial
-                    if trial.problem
-                    else compare_trials(self.metric, [*default, trial], self.n_alternatives)[-1]
-                )
+                trials = [*default_trials, trial]
+                yield compare_trials(self.metric, trials, self.n_alternatives)[-1]
 
-    def _counted(self, stage: Stage, candidate: Candidate) -> _Counted:
-        numbers = np.sort(self._order[: stage.documents])
-        begin = self.clock.now()
-        counts = self._count(candidate, numbers)
-        seconds = self.clock.now() - begin
+    def _count_stage(self, stage: Stage, candidate: Candidate) -> _CountedStage:
+        """Count the sample of a stage with the settings of a candidate."""
+        rows = np.sort(self._order[: stage.documents])
+        start = self.clock.now()
+        counts = self._count(candidate, rows)
         trial = Trial(
-            candidate, stage, count_seconds=seconds, entries=counts.documents.matrix.terms.size
+            candidate,
+            stage,
+            count_seconds=self.clock.now() - start,
+            entries=counts.documents.matrix.terms.size,
         )
-        folds = Folds(self.folds[numbers], stage.folds)
-        return _Counted(
-            trial, numbers, folds, Subsets(counts.table, counts.documents), self.clock.now
+        return _CountedStage(
+            trial,
+            rows,
+            Folds(self.folds[rows], stage.folds),
+            Subsets(counts.table, counts.documents),
+            self.clock.now,
         )
 
-    def _count(self, candidate: Candidate, numbers: Ints) -> CorpusCounts:
-        """Return documents as a candidate counts them."""
-        if numbers.size == len(self.documents) and self._is_counted(candidate):
+    def _count(self, candidate: Candidate, rows: Ints) -> CorpusCounts:
+        """Return the counts of some documents with the settings of a candidate."""
+        if rows.size == len(self.documents) and self._is_counted(candidate):
             return self.counts
-        documents = [self.documents[number] for number in numbers]
+        documents = [self.documents[row] for row in rows]
         return count_labelled_documents(documents, candidate.analysis, keep_all=True)
 
     def _is_counted(self, candidate: Candidate) -> bool:
-        """Return whether the whole corpus is counted as the candidate counts it."""
+        """Return True if the counts of the whole corpus are valid for the candidate."""
         return candidate.counting_key == self.candidates[0].counting_key
 
     def _fits_memory(self, candidate: Candidate, stage: Stage) -> bool:
-        """Return whether there is memory to count the documents of a stage, as the last trial of the candidate tells."""
-        before = [trial for trial in self.trials if trial.candidate.name == candidate.name]
-        if not before or self._is_counted(candidate):
+        """Return True if the documents of a stage can be counted in memory.
+
+        The last trial of the candidate predicts the size. Candidates without trial fit.
+        """
+        trials = [trial for trial in self.trials if trial.candidate.name == candidate.name]
+        if not trials or self._is_counted(candidate):
             return True
-        entries = before[-1].entries * stage.documents / before[-1].stage.documents
+        entries = trials[-1].entries * stage.documents / trials[-1].stage.documents
         return entries <= MAX_MATRIX_ENTRIES
 
-    def _choice(self) -> Trial | None:
-        """Return the trial of the setting to keep, of those that there is time to train if there is any."""
+    def _choose(self) -> Trial | None:
+        """Return the trial of the setting to keep.
+
+        The default and settings whose model can be trained in time are preferred.
+        """
         ranked = rank_trials(self.metric, self.trials)
-        left = self.clock.seconds_left
-        able = [
+        seconds_left = self.clock.seconds_left
+        feasible = [
             trial
             for trial in ranked
-            if trial.candidate.is_default or self._training_seconds(trial) <= left
+            if trial.candidate.is_default or self._estimate_training_seconds(trial) <= seconds_left
         ]
-        return choose_trial(able or ranked)
+        return choose_trial(feasible or ranked)
 
-    def _training_seconds(self, trial: Trial) -> float:
-        """Return about how long it takes to train the model of a trial on the whole corpus."""
+    def _estimate_training_seconds(self, trial: Trial) -> float:
+        """Return the expected time to train the model of a trial on the whole corpus."""
         seconds = trial.seconds
         if not self._is_counted(trial.candidate):
             seconds += trial.count_seconds
         return TRAINING_TIME_MARGIN * seconds * len(self.documents) / trial.stage.documents
 
-    def _best(self) -> str:
-        """Return the setting to keep so far and its figure, to show while the search goes on."""
+    def _describe_chosen(self) -> str:
+        """Return the setting to keep so far and its metric, for the progress line."""
         if self.chosen is None:
             return ""
         value = self.chosen.metrics[self.metric]
-        shown = "infinite" if value is None else f"{value:.4f}"
-        return " ".join(
-            [self.metric.replace("_", " "), shown, *self.chosen.candidate.to_arguments()]
-        )
+        text = "infinite" if value is None else f"{value:.4f}"
+        name = self.metric.replace("_", " ")
+        return " ".join([name, text, *self.chosen.candidate.to_arguments()])
 
     def to_dict(self, train: Sequence[str]) -> dict[str, Any]:
-        """Return what was found as JSON has it, settings best first; ``train`` begins the command line of each."""
-        settings = []
-        for rank, trial in enumerate(rank_trials(self.metric, self.trials), 1):
-            row: dict[str, Any] = {
-                "rank": rank,
-                "setting": trial.candidate.to_options(),
-                "chosen": trial is self.chosen,
-                **trial.metrics,
-                "p_value": trial.p_value,
-                "better": trial.is_better,
-                "documents": trial.stage.documents,
-                "documents_in_all": len(self.documents),
-                "folds": trial.stage.folds,
-                "folds_in_all": self.n_folds,
-            }
-            if self.clock.seconds < inf:  # the result depends on time anyway
-                row["seconds"] = round(trial.seconds * trial.stage.folds, 3)
-            row["command"] = shlex.join([*train, *trial.candidate.to_arguments()])
-            settings.append(row)
+        """Return the result for JSON, with the settings best first.
+
+        ``train`` are the first arguments of the command that trains with a setting.
+        """
+        rows = [
+            self._to_row(rank, trial, train)
+            for rank, trial in enumerate(rank_trials(self.metric, self.trials), 1)
+        ]
         corrected = None
         if self.chosen is not None:
             corrected = correct_metric(self.metric, self.trials, self.chosen, self.n_alternatives)
@@ -373,6 +393,25 @@ class Search:
             "seed": self.seed,
             "settings_in_all": len(self.candidates),
             "corrected": corrected,
-            "chosen": next((row for row in settings if row["chosen"]), None),
-            "settings": settings,
+            "chosen": next((row for row in rows if row["chosen"]), None),
+            "settings": rows,
         }
+
+    def _to_row(self, rank: int, trial: Trial, train: Sequence[str]) -> dict[str, Any]:
+        """Return one setting for JSON."""
+        row: dict[str, Any] = {
+            "rank": rank,
+            "setting": trial.candidate.to_options(),
+            "chosen": trial is self.chosen,
+            **trial.metrics,
+            "p_value": trial.p_value,
+            "better": trial.is_better,
+            "documents": trial.stage.documents,
+            "documents_in_all": len(self.documents),
+            "folds": trial.stage.folds,
+            "folds_in_all": self.n_folds,
+        }
+        if self.clock.seconds < inf:  # otherwise the result does not depend on time
+            row["seconds"] = round(trial.seconds * trial.stage.folds, 3)
+        row["command"] = shlex.join([*train, *trial.candidate.to_arguments()])
+        return row
