@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from nbtext.fitted_model import FittedModel, ScoredTexts
     from nbtext.prediction.labels import Label
-    from nbtext.prediction.posterior import Posterior, SetPredictor
+    from nbtext.prediction.posterior import ClassSets, Posterior
     from nbtext.type_names import Floats, Ints
 
 # Reasons to abstain. EMPTY and NO_KNOWN_TERMS are also notices, next to the prediction that every
@@ -213,7 +213,7 @@ def iter_scored_rows(
     *,
     min_typicality: float = 0.0,
     top_k: int = 0,
-    sets: SetPredictor | None = None,
+    sets: ClassSets | None = None,
 ) -> Iterator[ScoredRow]:
     """Yield the documents of a block, in order. The arguments are those of `iter_answers`."""
     decision = block.posterior.decide(rule)
@@ -266,7 +266,7 @@ def iter_answers(
     *,
     min_typicality: float = 0.0,
     top_k: int = 0,
-    sets: SetPredictor | None = None,
+    sets: ClassSets | None = None,
 ) -> Iterator[Answer]:
     """Yield the answer to each document that the model has scored, in order.
 

@@ -86,7 +86,7 @@ class AlternativeLabels(NamedTuple):
     """This log p less log p of the truth, in nats."""
 
 
-class SetPredictor(Protocol):
+class ClassSets(Protocol):
     """An object that predicts label sets.
 
     It is a decision rule or a `nbtext.guarantees.prediction_sets.SetRule`.
@@ -158,8 +158,8 @@ class Posterior:
 
     @staticmethod
     def select_set_predictor(
-        rule: DecisionRule, guaranteed_sets: SetPredictor | None
-    ) -> SetPredictor | None:
+        rule: DecisionRule, guaranteed_sets: ClassSets | None
+    ) -> ClassSets | None:
         """Return the predictor of label sets; None if each document gets one class.
 
         ``guaranteed_sets`` predicts sets with guaranteed coverage; None if coverage was not
@@ -257,8 +257,8 @@ class ClassPosterior(Posterior):
 
     @staticmethod
     def select_set_predictor(
-        rule: DecisionRule, guaranteed_sets: SetPredictor | None
-    ) -> SetPredictor | None:
+        rule: DecisionRule, guaranteed_sets: ClassSets | None
+    ) -> ClassSets | None:
         """Return the predictor of sets with guaranteed coverage, or None."""
         del rule
         return guaranteed_sets
@@ -373,8 +373,8 @@ class LabelPosterior(Posterior):
 
     @staticmethod
     def select_set_predictor(
-        rule: DecisionRule, guaranteed_sets: SetPredictor | None
-    ) -> SetPredictor | None:
+        rule: DecisionRule, guaranteed_sets: ClassSets | None
+    ) -> ClassSets | None:
         """Return the predictor of sets with guaranteed coverage, or else the decision rule."""
         return rule if guaranteed_sets is None else guaranteed_sets
 
