@@ -161,7 +161,11 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("figure", TUNING_METRICS.values())
 def test_the_default_and_the_best_of_each_stage_go_on(figure: str) -> None:
     trials = run(
-        "top=1,2,5,none", "weighting=counts,binary", "smoothing=0.1,5", metric=figure, is_staged=True
+        "top=1,2,5,none",
+        "weighting=counts,binary",
+        "smoothing=0.1,5",
+        metric=figure,
+        is_staged=True,
     )
     found = plan_stages(120, 4, 17, growing=True)
     assert [tuple(stage) for stage in found] == [(24, 1, 17), (72, 1, 6), (120, 1, 2), (120, 4, 2)]

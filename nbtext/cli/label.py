@@ -167,7 +167,7 @@ def _print_suggestions(
     columns: list[Column[Suggestion]] = [
         Column("id", lambda suggestion: suggestion.id),
         Column("label", lambda suggestion: suggestion.label),
-        Column("suggested", lambda suggestion: suggestion.suggested_label),
+        Column("suggested", lambda suggestion: suggestion.suggested),
         Column("probability", lambda suggestion: suggestion.probability, ".6g"),
         Column("text", lambda suggestion: suggestion.text),
     ]

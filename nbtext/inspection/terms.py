@@ -115,7 +115,7 @@ def replace_stems(model: TextClassifier, terms: Sequence[int]) -> list[str]:
             return words.get(term) or format_term_name(model, term)
         # An n-gram is a pair of a shorter n-gram and a single term.
         pair_index = term - vocabulary.n_single_terms
-        left, right = unpair(vocabulary.pairs[pair_index : pair_index + 1])
+        left, right = unpair(vocabulary.ngram_keys[pair_index : pair_index + 1])
         return f"{replace_stem(int(left[0]))} {replace_stem(int(right[0]))}"
 
     return [replace_stem(term) for term in terms]

@@ -253,7 +253,7 @@ def forget(
         try:
             removal = _remove_documents(file, model, batch, once=once)
         except NotInModelError as problem:
-            raise problem.set_document_name(batch.names[problem.number]) from None
+            raise problem.set_document_name(batch.names[problem.index]) from None
         if removal.n_removed:
             file.replace(model.learn(removal.counts, unlabelled.pool), removal.ledger)
         return ForgetResult(model, removal.n_removed, removal.n_unknown)
