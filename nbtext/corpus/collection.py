@@ -246,10 +246,13 @@ class Corpus:
     def _estimate_proportion(self, progress: Progress) -> float | None:
         """Return the proportion of the corpus that was read, from 0 to 1; None if unknown."""
         counts_files, total = self._extent
-        n_done = progress.documents if counts_files else progress.bytes
-        if not total or (counts_files and n_done > total):
+        if not total:
             return None
-        return min(n_done / total, 1.0)
+        if not counts_files:
+            return min(progress.bytes / total, 1.0)
+        if progress.documents > total:
+            return None
+        return progress.documents / total
 
     @cached_property
     def _extent(self) -> tuple[bool, int | None]:

@@ -324,8 +324,11 @@ def recognise_columns(rows: Rows, reading: Reading, *, labelled: bool) -> Readin
     )
     if has_header and not is_first_usual:
         return reading
-    names = decode_header_row(first, reading.encoding) if has_header else []
-    body = rows[1:] if has_header else rows
+    names: list[str] = []
+    body = rows
+    if has_header:
+        names = decode_header_row(first, reading.encoding)
+        body = rows[1:]
     columns = _describe_columns(body, names)
     is_undocumented = not has_header and _contradict_documentation(
         columns, reading, labelled=labelled
@@ -343,12 +346,17 @@ def recognise_columns(rows: Rows, reading: Reading, *, labelled: bool) -> Readin
         raise _create_unclear_columns_error(columns, unclear_settings, mark_columns)
     if unclear_settings or (settles_header and indices == _DOCUMENTED_INDICES):
         return reading
+    return _set_columns(reading, indices, names)
+
+
+def _set_columns(reading: Reading, indices: Mapping[str, int], names: Names) -> Reading:
+    """Return settings with columns, given their indices and, for a table with a header, its names."""
     settings = {name: _format_column(index, names) for name, index in indices.items()}
     # The names are those of column settings.
-    reading_with_columns = replace(reading, **settings)  # type: ignore[arg-type]
-    if has_header and not implies_header(reading_with_columns):
-        return replace(reading_with_columns, header=True)
-    return reading_with_columns
+    reading = replace(reading, **settings)  # type: ignore[arg-type]
+    if names and not implies_header(reading):
+        return replace(reading, header=True)
+    return reading
 
 
 def _list_missing_settings(reading: Reading, *, labelled: bool) -> list[str]:
@@ -565,9 +573,13 @@ def find_table_warnings(
     """
     has_header = implies_header(reading)
     text_column = reading.text_column or "2"
-    body = rows[1:] if has_header else rows
+    names: Names = []
+    body = rows
+    if has_header:
+        names = rows[0]
+        body = rows[1:]
     body = [row for row in body if len(row) == len(rows[0])]
-    columns = _describe_columns(body, rows[0] if has_header else [])
+    columns = _describe_columns(body, names)
     index = _find_column(text_column, columns)
     texts = []
     if index is not None:
@@ -701,7 +713,9 @@ def _starts_with_header(rows: Rows) -> bool:
     cells = [cell.strip() for cell in rows[0]]
     body = rows[1:]
     names = [_normalise_name(cell) for cell in cells if cell]
-    values_by_column = list(zip(*body, strict=True)) or [()] * len(cells)
+    values_by_column: list[tuple[str, ...]] = [() for _ in cells]
+    if body:
+        values_by_column = list(zip(*body, strict=True))
     are_names = all(_NAME.fullmatch(name) for name in names)
     if not are_names or len(set(names)) < max(len(names), 1):
         return False

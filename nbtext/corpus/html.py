@@ -109,7 +109,8 @@ class HtmlDocument(NamedTuple):
         tag_names = (tag.lower() for tag in set(self.tags) if tag is not None)
         if not dropped_elements.isdisjoint(tag_names):
             texts = self._blank_dropped_texts(dropped_elements)
-        pieces = [b""] * (len(self.texts) + len(self.tags))
+        n_pieces = len(self.texts) + len(self.tags)
+        pieces = [b""] * n_pieces
         pieces[::2] = texts
         pieces[1::2] = map(_TAG_SPACING.__getitem__, self.tags)
         text = b"".join(pieces).replace(b"&nbsp;", _NO_BREAK_SPACE)

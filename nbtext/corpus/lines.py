@@ -90,12 +90,14 @@ def read_each_line(
     limit = options.max_document_bytes
     with open_stream(path, options) as stream:
         for lines_before, content, lines in read_line_blocks(stream, options):
+            block = None
             if content is not None and parse_block is not None:
                 plain = normalize_plain_lines(content)
-                block = None if plain is None else parse_block(plain)
-                if block is not None:
-                    yield block
-                    continue
+                if plain is not None:
+                    block = parse_block(plain)
+            if block is not None:
+                yield block
+                continue
             for number, line in enumerate_lines(lines, limit, lines_before):
                 name = f"{path}:{number}"
                 try:

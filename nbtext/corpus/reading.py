@@ -396,12 +396,15 @@ def _choose_document_format(path: str, training_format: str) -> str:
     from nbtext.corpus.mailboxes import is_mbox
 
     is_file = os.path.isfile(path)
-    start = peek_start(path) if is_file else b""  # a pipe contains one document
-    if JSON_ARRAY_START.match(start):
-        return "jsonl"
-    if is_mbox(start):
-        return "mbox"
-    return "dir" if training_format == "maildir" and is_file else training_format
+    if is_file:  # a pipe contains one document
+        start = peek_start(path)
+        if JSON_ARRAY_START.match(start):
+            return "jsonl"
+        if is_mbox(start):
+            return "mbox"
+        if training_format == "maildir":
+            return "dir"
+    return training_format
 
 
 def choose_reading(
@@ -462,7 +465,9 @@ def _choose_table_format(path: str, training_reading: Reading) -> str:
         is_quoted=training_reading.format == "csv",
         is_complete=len(start) < DETECTION_BYTES,
     )
-    return training_reading.format if not rows or is_table(rows, training_reading) else "dir"
+    if rows and not is_table(rows, training_reading):
+        return "dir"
+    return training_reading.format
 
 
 def count_document_lines(path: str) -> int | None:
@@ -474,7 +479,9 @@ def count_document_lines(path: str) -> int | None:
     max_bytes = max(map(len, lines), default=0)
     n_shorter = sum(len(line) < 0.75 * max_bytes for line in lines[:-1])
     is_wrapped_text = max_bytes <= _MAX_PROSE_LINE_BYTES and n_shorter <= len(lines) / 10
-    return len(lines) if len(lines) >= _MIN_DOCUMENT_LINES and not is_wrapped_text else None
+    if len(lines) < _MIN_DOCUMENT_LINES or is_wrapped_text:
+        return None
+    return len(lines)
 
 
 def _peek_lines(path: str) -> list[bytes]:
@@ -626,7 +633,9 @@ def _detect_columns(reading: Reading, path: str, *, labelled: bool) -> Reading:
     if has_columns and not implies_header(reading):
         return reading
     # A pipe with documents to classify may be slow, so do not wait for it.
-    pipe_bytes = DETECTION_BYTES if labelled else 0
+    pipe_bytes = 0
+    if labelled:
+        pipe_bytes = DETECTION_BYTES
     if FORMATS[reading.format].is_decoded:
         records = parse_first_records(peek_start(path, pipe_bytes=pipe_bytes))
         if reading.records is not None:
@@ -938,8 +947,7 @@ def _create_document_decoder(
         if text is not decoded_text and may_be_binary:
             check_not_binary(body)
         if tag_names:
-            tags = zip(tag_names, columns[positions.fields], strict=True)
-            fields: Fields = [(tag, value.encode()) for tag, value in tags if value]
+            fields = _create_tag_fields(tag_names, columns[positions.fields])
         else:
             fields = record_fields or decoded_fields
         if fields:
@@ -954,6 +962,11 @@ def _create_document_decoder(
         return Document(name, label, text, fields, values, None, columns[positions.extra], weight)
 
     return decode
+
+
+def _create_tag_fields(names: Sequence[bytes], values: Names) -> Fields:
+    """Return the fields of tag columns; an empty value adds none."""
+    return [(name, value.encode()) for name, value in zip(names, values, strict=True) if value]
 
 
 def _has_value(value: str, body: bytes, columns: Names, options: ReaderOptions) -> bool:

@@ -357,7 +357,9 @@ def open_stream(path: str, options: ReaderOptions | None = None) -> Iterator[Buf
             with create_stream(_read_range(path, byte_range)) as stream:
                 yield stream
             return
-        mode = 0 if path == "-" else stat_path(path).st_mode
+        mode = 0
+        if path != "-":
+            mode = stat_path(path).st_mode
         if stat.S_ISDIR(mode):
             raise UsageError(
                 f"{path} is a directory, not a file of documents",
@@ -538,7 +540,9 @@ def read_line_blocks(stream: BufferedReader, options: ReaderOptions) -> Generato
         yield _LineBlock(lines_before, None, stream)
         return
     failure: Exception | None = None
-    block_bytes = LINE_BLOCK_BYTES if lines_before else 0
+    block_bytes = 0  # only the first line
+    if lines_before:
+        block_bytes = LINE_BLOCK_BYTES
     is_last = False
     while not is_last:
         chunks = [b""]
@@ -562,7 +566,8 @@ def read_line_blocks(stream: BufferedReader, options: ReaderOptions) -> Generato
             return
         if content:
             replay = cast("BufferedReader", io.BytesIO(content))
-            yield _LineBlock(lines_before, content if len(content) <= limit else None, replay)
+            is_within_limit = len(content) <= limit
+            yield _LineBlock(lines_before, content if is_within_limit else None, replay)
         lines_before += count_line_ends(content)
         block_bytes = LINE_BLOCK_BYTES
     if failure is not None:
