@@ -41,13 +41,13 @@ if TYPE_CHECKING:
 UNKNOWN_TERM = -1
 """Id of all terms that are not in the vocabulary."""
 
-# An analyzer stores one number for each surface form: the id of its only term (or `UNKNOWN_TERM`),
-# or one of the following.
+# An analyzer stores a code for each surface form. A code from `UNKNOWN_TERM` up is the id of the
+# form's only term. The other codes are:
 _NO_TERM = -2
 _NEW = -3
 """The form is not analysed yet."""
 _FIRST_ROW = -4
-"""The form has several terms: the number −4 − i means row i of `Analyzer._term_rows`."""
+"""The form has several terms: −4 − i means row i of `Analyzer._term_rows`."""
 
 _IS_SEPARATOR = 1
 _IS_NOT_PLAIN = 2
@@ -111,8 +111,8 @@ class Analyzer:
         self.stem = stem
         self._find_terms = find_terms
         self._table = SurfaceTable()
-        self._form_terms = np.full(1 << 13, _NEW, np.int32)
-        self._form_terms[LONG_FORM_ID] = _NO_TERM  # long forms are analysed at every occurrence
+        self._codes = np.full(1 << 13, _NEW, np.int32)
+        self._codes[LONG_FORM_ID] = _NO_TERM  # long forms are analysed at every occurrence
         self._term_rows = GrowingRows()
         # numbers of fields by name, in order of first occurrence
         self._fields: defaultdict[bytes, int] = defaultdict()
@@ -130,32 +130,32 @@ class Analyzer:
             text_fields = np.fromiter(map(self._fields.__getitem__, names), np.int64, len(names))
             fields = text_fields.take(surfaces.documents)
             forms = self._table.intern_in_fields(forms, fields)
-        terms = self._look_up_terms(surfaces, forms, fields)
+        codes = self._look_up_codes(surfaces, forms, fields)
 
         # the rows of long forms are needed for this sequence only
         n_rows = len(self._term_rows)
         long_forms = np.flatnonzero(forms == LONG_FORM_ID)
         if long_forms.size:
-            terms[long_forms] = self._analyse_forms(surfaces, long_forms, fields)
-        sequence = self._expand_terms(surfaces.documents, terms)
+            codes[long_forms] = self._analyse_forms(surfaces, long_forms, fields)
+        sequence = self._expand_terms(surfaces.documents, codes)
         self._term_rows.truncate(n_rows)
         return sequence
 
-    def _look_up_terms(self, surfaces: Surfaces, forms: Ids, fields: Ints | None) -> Ids:
-        """Return the number of `_form_terms` for each form; analyse new forms."""
+    def _look_up_codes(self, surfaces: Surfaces, forms: Ids, fields: Ints | None) -> Ids:
+        """Return the code of each form; analyse new forms."""
         id_limit = self._table.id_limit
-        if id_limit > self._form_terms.size:
-            new_terms = np.full(2 * id_limit - self._form_terms.size, _NEW, np.int32)
-            self._form_terms = np.append(self._form_terms, new_terms)
-        terms = self._form_terms.take(forms)
-        new = np.flatnonzero(terms == _NEW)
+        if id_limit > self._codes.size:
+            new_codes = np.full(2 * id_limit - self._codes.size, _NEW, np.int32)
+            self._codes = np.append(self._codes, new_codes)
+        codes = self._codes.take(forms)
+        new = np.flatnonzero(codes == _NEW)
         if new.size:
             new_forms = forms.take(new)
             first, _ = group_keys(new_forms)
-            analysed = self._analyse_forms(surfaces, new.take(first), fields)
-            self._form_terms[new_forms.take(first)] = analysed
-            terms[new] = self._form_terms.take(new_forms)
-        return terms
+            analysed_codes = self._analyse_forms(surfaces, new.take(first), fields)
+            self._codes[new_forms.take(first)] = analysed_codes
+            codes[new] = self._codes.take(new_forms)
+        return codes
 
     def _find_surfaces(self, texts: Sequence[bytes]) -> Surfaces:
         if not self._has_run:
@@ -212,7 +212,7 @@ class Analyzer:
         return are_words[: len(forms)]
 
     def _analyse_forms(self, surfaces: Surfaces, positions: Ints, fields: Ints | None) -> Ids:
-        """Return the number of `_form_terms` for the forms at some positions."""
+        """Return the codes of the forms at some positions."""
         terms, sizes = self.extract_terms(surfaces.decode_forms(positions))
         if fields is not None:
             prefixes = [f"{name.decode()}:" for name in self._fields]
@@ -221,29 +221,29 @@ class Analyzer:
         term_ids = np.asarray(self._find_terms(terms), np.int64)
         n_terms = np.array(sizes, np.int64)
         ends = np.cumsum(n_terms)
-        form_terms = np.full(len(sizes), _NO_TERM, np.int32)
-        form_terms[n_terms == 1] = term_ids[ends[n_terms == 1] - 1]
+        codes = np.full(len(sizes), _NO_TERM, np.int32)
+        codes[n_terms == 1] = term_ids[ends[n_terms == 1] - 1]
 
         several = np.flatnonzero(n_terms > 1)
-        form_terms[several] = _FIRST_ROW - len(self._term_rows) - np.arange(several.size)
+        codes[several] = _FIRST_ROW - len(self._term_rows) - np.arange(several.size)
         starts = (ends - n_terms)[several]
         elements = term_ids[compute_flat_indices(starts, n_terms[several])]
         self._term_rows.append(elements, n_terms[several])
-        return form_terms
+        return codes
 
-    def _expand_terms(self, documents: Ids, form_terms: Ids) -> TermSequence:
-        """Return the terms of forms, given the document and the number of `_form_terms` of each."""
-        if form_terms.min(initial=UNKNOWN_TERM) >= UNKNOWN_TERM:
-            return TermSequence(documents, form_terms)
-        terms = form_terms
-        several = np.flatnonzero(terms <= _FIRST_ROW)
+    def _expand_terms(self, documents: Ids, codes: Ids) -> TermSequence:
+        """Return the terms of forms, given the document and the code of each form."""
+        if codes.min(initial=UNKNOWN_TERM) >= UNKNOWN_TERM:
+            return TermSequence(documents, codes)
+        several = np.flatnonzero(codes <= _FIRST_ROW)
         if several.size:
-            rows = _FIRST_ROW - terms.take(several).astype(np.int64)
+            rows = _FIRST_ROW - codes.take(several).astype(np.int64)
             positions = np.repeat(several, self._term_rows.take_sizes(rows))
             documents = np.insert(documents, positions, documents.take(positions))
-            terms = np.insert(terms, positions, self._term_rows.take(rows))
-        selected = np.flatnonzero(terms >= UNKNOWN_TERM)
-        return TermSequence(documents.take(selected), terms.take(selected))
+            codes = np.insert(codes, positions, self._term_rows.take(rows))
+        # all codes are now terms, or `_NO_TERM`
+        selected = np.flatnonzero(codes >= UNKNOWN_TERM)
+        return TermSequence(documents.take(selected), codes.take(selected))
 
 
 class TextPiece(NamedTuple):
