@@ -115,9 +115,10 @@ class CorpusCounts:
 
         Raise `UsageError` if the other corpus counts something that this one does not.
         """
+        theirs = other
         if self.is_closed:
-            other = other.restrict_to_vocabulary(self.table.vocabulary)
-        mine, theirs = match_label_kinds(self.drop_derived_layers(), other)
+            theirs = theirs.restrict_to_vocabulary(self.table.vocabulary)
+        mine, theirs = match_label_kinds(self.drop_derived_layers(), theirs)
         table, my_numbers, their_numbers = mine.table.combine(theirs.table, -1)
         sample = mine.sample.renumber(my_numbers) - theirs.sample.renumber(their_numbers)
         return replace(mine, table=table, sample=sample, documents=NO_DOCUMENTS)
