@@ -60,7 +60,7 @@ DEFAULT_PSEUDO_DOCUMENTS = 1.0
 class _ValuePseudoCounts(NamedTuple):
     """Pseudo-counts of single values of one attribute that the user set."""
 
-    term_values: dict[int, float]
+    term_pseudo_counts: dict[int, float]
     """By term id, for values that occur in the corpus."""
     unseen: list[float]
     """For values that do not occur."""
@@ -71,15 +71,15 @@ class _ValuePseudoCounts(NamedTuple):
     ) -> Self:
         """Look up the values of the attribute ``name`` in the vocabulary."""
         category_terms = [make_category_term(name, value) for value in pseudo_counts]
-        term_values = {}
+        term_pseudo_counts = {}
         unseen = []
         terms = statistics.vocabulary.find(category_terms)
         for term, pseudo_count in zip(terms, pseudo_counts.values(), strict=True):
             if term >= 0:
-                term_values[term] = pseudo_count
+                term_pseudo_counts[term] = pseudo_count
             else:
                 unseen.append(pseudo_count)
-        return cls(term_values, unseen)
+        return cls(term_pseudo_counts, unseen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,9 @@ class CategoricalAttribute:
         """
         selected = is_attribute_category(statistics.vocabulary, name)
         value_pseudo_counts = get_value_pseudo_counts(settings, name)
-        term_values, unseen = _ValuePseudoCounts.from_values(statistics, name, value_pseudo_counts)
+        term_pseudo_counts, unseen = _ValuePseudoCounts.from_values(
+            statistics, name, value_pseudo_counts
+        )
         n_named = int(np.count_nonzero(selected)) + len(unseen)
         if n_declared is not None and n_declared < n_named:
             raise UsageError(
@@ -137,7 +139,7 @@ class CategoricalAttribute:
             smoothing,
             settings.prior_shape,
             settings.estimate,
-            TermPseudoCounts.from_mapping(term_values, smoothing),
+            TermPseudoCounts.from_mapping(term_pseudo_counts, smoothing),
             n_unseen,
             sum(unseen) - smoothing * len(unseen),
             n_declared is not None,
