@@ -32,7 +32,7 @@ HEAD = """\
 # Reference
 
 Every command with what its `--help-all` prints, then every parameter, and the members of `TextClassifier`. Each option has an address of its own, such as
-`reference.format_html#train-smoothing`. `docs/reference.py` makes this page from the code.
+`reference.html#train-smoothing`. `docs/reference.py` makes this page from the code.
 """
 
 
@@ -126,7 +126,7 @@ def _kinds() -> str:
             for weighting, offered in kinds.items()
         ]
     lines += ["", "| trait | without it |", "|---|---|"]
-    lines += [f"| {trait.name} | {trait.why} |" for trait in traits.ALL_TRAITS]
+    lines += [f"| {trait.name} | {trait.reason} |" for trait in traits.ALL_TRAITS]
     return "\n".join([*lines, ""])
 
 

@@ -15,20 +15,20 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # the nbtext beside this file, not an installed one
 
 from nbtext import __version__  # noqa: E402
-from nbtext.cli.declarations import EVERYTHING, Command  # noqa: E402
-from nbtext.cli.help import topic_text  # noqa: E402
-from nbtext.cli.main import COMMANDS, GROUPS_OF_COMMANDS, nbtext  # noqa: E402
+from nbtext.cli.declarations import HELP_ALL_KEY, Command  # noqa: E402
+from nbtext.cli.help import read_topic  # noqa: E402
+from nbtext.cli.main import COMMAND_GROUPS, COMMAND_SUMMARIES, nbtext  # noqa: E402
 
 
 def pages() -> dict[str, str]:
     """Return the text of each page by the name of its file."""
     top = click.Context(nbtext, info_name="nbtext", help_option_names=["-h", "--help"])
     made = {"nbtext.1": _overview(top)}
-    for name in COMMANDS:
+    for name in COMMAND_SUMMARIES:
         command = nbtext.get_command(top, name)
         assert isinstance(command, Command)  # noqa: S101 - the tests see to it
         context = click.Context(command, info_name=name, parent=top)
-        context.meta[EVERYTHING] = True
+        context.meta[HELP_ALL_KEY] = True
         made[f"nbtext-{name}.1"] = _page(command, context)
     return made
 
@@ -45,7 +45,7 @@ def _overview(top: click.Context) -> str:
         ".BR nbtext-train (1).",
         ".SH COMMANDS",
     ]
-    for group, commands in GROUPS_OF_COMMANDS.items():
+    for group, commands in COMMAND_GROUPS.items():
         lines.append(f".SS {group}")
         for name, line in commands.items():
             lines += [".TP", f".BR nbtext-{_escaped(name)} (1)", _escaped(line)]
@@ -54,17 +54,17 @@ def _overview(top: click.Context) -> str:
         [record for each in nbtext.params if (record := each.get_help_record(top)) is not None]
     )
     for topic in ("exit-status", "environment"):
-        title, _, text = topic_text(topic).partition("\n")
+        title, _, text = read_topic(topic).partition("\n")
         lines += [f".SH {title}", *_verbatim(text.strip("\n").splitlines())]
     return "\n".join(lines) + "\n"
 
 
 def _page(command: Command, context: click.Context) -> str:
     name = str(context.info_name)
-    paragraphs, examples = command.texts()
+    paragraphs, examples = command.split_help()
     usage = " ".join(piece for piece in command.collect_usage_pieces(context))
     lines = [
-        *_head(f"nbtext-{name}", COMMANDS[name].rstrip(".").lower()),
+        *_head(f"nbtext-{name}", COMMAND_SUMMARIES[name].rstrip(".").lower()),
         f".B nbtext {_escaped(name)}",
         _escaped(usage),
         ".SH DESCRIPTION",
@@ -72,7 +72,7 @@ def _page(command: Command, context: click.Context) -> str:
     for number, paragraph in enumerate(paragraphs):
         lines += [".PP"] * (number > 0) + [_escaped(" ".join(paragraph.split()))]
     lines += [".SH EXAMPLES", *_verbatim(examples), ".SH OPTIONS"]
-    for group, records in command.panels(context):
+    for group, records in command.iterate_panels(context):
         lines += [f".SS {group.capitalize()}", *_options(records)]
     return "\n".join([*lines, ".SH SEE ALSO", ".BR nbtext (1)"]) + "\n"
 
