@@ -227,7 +227,7 @@ WRONG = {
 def test_wrong_values_are_refused_with_the_name_of_the_option(pets: Path, parameter: Any) -> None:
     for value in WRONG[parameter.name]:
         line = fail(2, "train pets", f"{parameter.option}={value}")
-        assert parameter.shown in line or parameter.name == "stop_words"
+        assert parameter.display_name in line or parameter.name == "stop_words"
 
 
 def test_a_model_in_the_corpus_folder_beside_the_classes_is_fine(tmp_path: Path) -> None:
