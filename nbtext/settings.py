@@ -619,7 +619,7 @@ CriterionName = Literal["mutual-information", "presence", "chi2", "log-odds"]
 
 CRITERIA = {
     "mutual-information": "mutual_information",
-    "presence": "presence",
+    "presence": "presence_information",
     "chi2": "chi2",
     "log-odds": "log_odds_of_terms",
 }
