@@ -313,7 +313,7 @@ def test_one_class_and_one_document(tmp_path: Path) -> None:
     assert "only 1 document" in fail(2, "tune single.tsv --try ngrams=1,2 --within none")
 
 
-AT_ONCE = "import sys; from nbtext.cli import main, progress_line as line; line.SHOW_AFTER_SECONDS = line.DRAW_INTERVAL_SECONDS = 0; main.main()"
+AT_ONCE = "import sys; from nbtext.cli import main, progress_line; progress_line.SHOW_AFTER_SECONDS = progress_line.DRAW_INTERVAL_SECONDS = 0; main.main()"
 """The command, with progress from the beginning."""
 
 
