@@ -31,6 +31,8 @@ from nbtext.language_model.measures import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from nbtext.classifiers.base import Classifier
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.type_names import Floats
@@ -103,15 +105,7 @@ def compute_criteria(model: Classifier) -> Criteria:
     documents = statistics.observed_counts.class_documents
     label_evidence = compute_label_log_evidence(prior_kind, model.prior, documents)
     class_evidences = _sum_evidence(fits)
-
-    prior_fit = measure_label_fit(prior_kind, model.prior, documents)
-    if not statistics.attributes.names:
-        prior_fit = prior_fit._replace(n_observations=fits[0].fit.n_observations)
-    parts = [_make_part(ComponentFit(CLASS_PRIOR, None, prior_fit), label_evidence)]
-    for fit in fits:
-        if fit.fit.n_observations:
-            part_evidence = None if fit.evidence is None else float(np.sum(fit.evidence))
-            parts.append(_make_part(fit, part_evidence))
+    parts = _compute_part_criteria(model, fits, label_evidence)
 
     evidence = None
     evidence_by_class = None
@@ -131,6 +125,24 @@ def compute_criteria(model: Classifier) -> Criteria:
         bic=sum(part.bic for part in parts),
         parts=parts,
     )
+
+
+def _compute_part_criteria(
+    model: Classifier, fits: Sequence[ComponentFit], label_evidence: float | None
+) -> list[PartCriteria]:
+    """Return the criteria of the class prior, then of each part that has data."""
+    statistics = model.training.statistics
+    documents = statistics.observed_counts.class_documents
+    prior_fit = measure_label_fit(model.training.settings.class_prior, model.prior, documents)
+    if not statistics.attributes.names:
+        prior_fit = prior_fit._replace(n_observations=fits[0].fit.n_observations)
+    prior_part = ComponentFit(CLASS_PRIOR, None, prior_fit)
+    criteria = [_make_part(prior_part, label_evidence)]
+    for fit in fits:
+        if fit.fit.n_observations:
+            evidence = None if fit.evidence is None else float(np.sum(fit.evidence))
+            criteria.append(_make_part(fit, evidence))
+    return criteria
 
 
 def _make_part(fit: ComponentFit, evidence: float | None) -> PartCriteria:

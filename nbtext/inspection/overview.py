@@ -187,8 +187,8 @@ def _describe_categories(
     distribution = attribute.language_models
     term_documents = model.fitted.statistics.observed_counts.term_documents
     terms = np.flatnonzero(distribution.selected)
-    by_frequency = np.argsort(-term_documents[terms], kind="stable")
-    listed_terms = np.sort(terms[by_frequency[:MAX_CATEGORIES]])
+    frequency_order = np.argsort(-term_documents[terms], kind="stable")
+    listed_terms = np.sort(terms[frequency_order[:MAX_CATEGORIES]])
     names = [format_term_name(model, term).split("=", 1)[1] for term in listed_terms.tolist()]
 
     probability = distribution.compute_probability(listed_terms)
@@ -429,8 +429,8 @@ def _count_terms_by_field(model: TextClassifier) -> dict[str, int] | None:
     vocabulary = model.fitted.statistics.vocabulary
     terms = np.flatnonzero(is_field_term(vocabulary) & model.fitted.text_terms).tolist()
     counts = Counter(vocabulary.get_term(term).partition(":")[0] for term in terms)
-    by_size = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return dict(by_size) or None
+    sorted_counts = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return dict(sorted_counts) or None
 
 
 def _describe_boundary(model: TextClassifier, boundary: Boundary) -> dict[str, ClassBoundary]:

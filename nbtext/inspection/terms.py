@@ -115,8 +115,8 @@ def replace_stems(model: TextClassifier, terms: Sequence[int]) -> list[str]:
             return words.get(term) or format_term_name(model, term)
         # An n-gram is a pair of a shorter n-gram and a single term.
         pair_index = term - vocabulary.n_single_terms
-        left, right = unpair(vocabulary.ngram_keys[pair_index : pair_index + 1])
-        return f"{replace_stem(int(left[0]))} {replace_stem(int(right[0]))}"
+        prefix, last_term = unpair(vocabulary.ngram_keys[pair_index : pair_index + 1])
+        return f"{replace_stem(int(prefix[0]))} {replace_stem(int(last_term[0]))}"
 
     return [replace_stem(term) for term in terms]
 
@@ -445,8 +445,8 @@ def find_class_terms(model: TextClassifier, top: int, max_classes: int) -> tuple
     """
     models = model.fitted.language_models
     prior = model.fitted.classifier.prior
-    by_size = np.argsort(-model.fitted.statistics.class_documents, kind="stable")
-    classes = np.sort(by_size[:max_classes])
+    size_order = np.argsort(-model.fitted.statistics.class_documents, kind="stable")
+    classes = np.sort(size_order[:max_classes])
     is_sparse = uses_sparse_sum(models, prior)
 
     def measure(terms: Ints) -> _Measurements:

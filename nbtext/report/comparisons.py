@@ -163,8 +163,8 @@ def write_trials(output: str, result: Mapping[str, Any]) -> None:
 def _print_trials(result: Mapping[str, Any]) -> None:
     """Print a summary, a table of trials per stage, best first, the choice and its command."""
     trials = result["settings"]
-    chosen = result["chosen"]
-    columns = _choose_trial_columns(trials, chosen, result["for"])
+    chosen_trial = result["chosen"]
+    columns = _choose_trial_columns(trials, chosen_trial, result["for"])
     tables = []
     stages = groupby(trials, lambda trial: (trial["documents"], trial["folds"]))
     for (documents, folds), stage_trials in stages:
@@ -174,8 +174,8 @@ def _print_trials(result: Mapping[str, Any]) -> None:
         )
         tables.append(format_table(columns, stage_trials, title))
 
-    final_lines = [escape_controls_on_terminal(chosen["command"])]
-    choice = _describe_choice(trials, chosen)
+    final_lines = [escape_controls_on_terminal(chosen_trial["command"])]
+    choice = _describe_choice(trials, chosen_trial)
     if result["model"] and choice:
         final_lines.insert(0, choice)
     print_blocks(
@@ -210,12 +210,14 @@ def _summarize_trials(result: Mapping[str, Any]) -> dict[str, str | None]:
     }
 
 
-def _choose_trial_columns(trials: Sequence[Trial], chosen: Trial, goal: str) -> list[Column[Trial]]:
+def _choose_trial_columns(
+    trials: Sequence[Trial], chosen_trial: Trial, goal: str
+) -> list[Column[Trial]]:
     """Return columns for rank, metrics, p-value and setting.
 
     If settings have long descriptions, the only metric is the one to optimise, ``goal``.
     """
-    metrics = {title: key for title, key in TRIAL_METRICS.items() if key in chosen}
+    metrics = {title: key for title, key in TRIAL_METRICS.items() if key in chosen_trial}
     if any(len(_format_options(trial["setting"])) > MAX_SETTING_CHARS for trial in trials):
         metrics = {title: key for title, key in metrics.items() if key == TUNING_METRICS[goal]}
     columns: list[Column[Trial]] = [Column("", _format_rank)]
@@ -252,15 +254,15 @@ def _format_options(options: Mapping[str, str]) -> str:
     return ", ".join(texts) or "default"
 
 
-def _describe_choice(trials: Sequence[Trial], chosen: Trial) -> str:
+def _describe_choice(trials: Sequence[Trial], chosen_trial: Trial) -> str:
     """Return a sentence on which setting is kept and why, "" if there was only one setting."""
     if len(trials) == 1:
         return ""
-    name = _format_options(chosen["setting"])
-    if chosen["better"]:
+    name = _format_options(chosen_trial["setting"])
+    if chosen_trial["better"]:
         return (
             f"Kept is {name}: it is significantly better than the default (p = "
-            f"{chosen['p_value']:.3g}, corrected for the number of settings)."
+            f"{chosen_trial['p_value']:.3g}, corrected for the number of settings)."
         )
     if all(trial["p_value"] is None for trial in trials):
         return f"Kept is {name}, the best: the default could not be tried."

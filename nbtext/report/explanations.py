@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 SHADE_LEVELS = (0.1, 1 / 3, 2 / 3)
 """Proportions of the largest contribution from which the shade of a word changes."""
 
-FOR_STYLES = (
+LABEL_STYLES = (
     "",
     "bold rgb(0,0,0) on rgb(214,230,245)",
     "bold rgb(0,0,0) on rgb(143,184,222)",
@@ -63,7 +63,7 @@ FOR_STYLES = (
 )
 """Styles of rich for words for the label, by shade level."""
 
-AGAINST_STYLES = (
+OTHER_CLASS_STYLES = (
     "",
     "underline rgb(0,0,0) on rgb(253,226,200)",
     "underline rgb(0,0,0) on rgb(244,165,96)",
@@ -368,10 +368,10 @@ def _make_cause_record(cause: RuledOutClass) -> dict[str, ParsedJson]:
     return record
 
 
-def _make_word_record(word: WordContribution, against: str) -> dict[str, object]:
+def _make_word_record(word: WordContribution, other_class: str) -> dict[str, object]:
     record = {
         "word": word.word,
-        **_make_nats_record(word.nats, against),
+        **_make_nats_record(word.nats, other_class),
         "count": word.occurrences,
         "places": word.spans.tolist(),
         "terms": word.terms,
@@ -385,11 +385,11 @@ def _make_word_record(word: WordContribution, against: str) -> dict[str, object]
     return record
 
 
-def _make_nats_record(nats: float, against: str) -> dict[str, object]:
+def _make_nats_record(nats: float, other_class: str) -> dict[str, object]:
     """Return a contribution, and the class that it makes impossible if it is infinite."""
     if isfinite(nats):
         return {"nats": nats}
-    return {"nats": nats, "rules_out": against}
+    return {"nats": nats, "rules_out": other_class}
 
 
 def shade_text(
@@ -412,7 +412,7 @@ def shade_text(
         shade_level = compute_shade_level(contribution, max_contribution)
         style = None
         if shade_level and use_styles:
-            styles = FOR_STYLES if contribution > 0 else AGAINST_STYLES
+            styles = LABEL_STYLES if contribution > 0 else OTHER_CLASS_STYLES
             style = styles[shade_level]
         elif shade_level:
             text += escape(f"[{format_signed_nats(contribution)}]")

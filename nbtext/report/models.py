@@ -90,9 +90,9 @@ def print_criteria(criteria: Criteria) -> None:
     class_table = ""
     if criteria.evidence_of_classes:
         class_table = format_table(CLASS_EVIDENCE_COLUMNS, criteria.evidence_of_classes.items())
-    parts: list[PartRow] = [(part.part, part, part.observations) for part in criteria.parts]
-    parts.append(("the whole", criteria, None))
-    print_blocks(format_listing(summary), class_table, format_table(PART_COLUMNS, parts))
+    rows: list[PartRow] = [(part.part, part, part.observations) for part in criteria.parts]
+    rows.append(("the whole", criteria, None))
+    print_blocks(format_listing(summary), class_table, format_table(PART_COLUMNS, rows))
 
 
 def _format_nats(value: float) -> str:

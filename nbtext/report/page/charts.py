@@ -427,8 +427,10 @@ def select_classes(
     If there are more than ``max_classes``, keep those with most documents and predictions.
     """
     classes = {label: metrics for label, metrics in per_class.items() if metrics.occurs}
-    by_size = sorted(classes, key=lambda label: -classes[label].support - classes[label].answered)
-    selected = sorted(by_size[:max_classes], key=lambda label: (classes[label].f1, label))
+    labels_by_size = sorted(
+        classes, key=lambda label: -classes[label].support - classes[label].answered
+    )
+    selected = sorted(labels_by_size[:max_classes], key=lambda label: (classes[label].f1, label))
     return {label: classes[label] for label in selected}
 
 
