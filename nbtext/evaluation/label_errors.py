@@ -83,9 +83,9 @@ class Suspects(NamedTuple):
             yield Suspect(names[row], label, suggested, log_odds, probability, texts[row])
 
     @classmethod
-    def concatenate(cls, parts: Iterable[Suspects]) -> Suspects:
-        """Return the suspects of all parts, in order."""
-        rows, labels, suggested, log_odds, probabilities = zip(*parts, strict=True)
+    def concatenate(cls, blocks: Iterable[Suspects]) -> Suspects:
+        """Return the suspects of all blocks, in order."""
+        rows, labels, suggested, log_odds, probabilities = zip(*blocks, strict=True)
         return cls(
             rows=np.concatenate(rows),
             labels=DocumentLabels.concatenate(labels),
@@ -134,7 +134,7 @@ def find_suspects(
 
 def _select_suspects(min_log_odds: float, blocks: Iterable[HeldOutBlock]) -> Suspects:
     """Return the documents of blocks whose log odds exceed ``min_log_odds``."""
-    parts = []
+    suspect_blocks = []
     for block in blocks:
         alternatives = block.posterior.find_alternatives(block.truth)
         suspects = Suspects(
@@ -144,5 +144,7 @@ def _select_suspects(min_log_odds: float, blocks: Iterable[HeldOutBlock]) -> Sus
             log_odds=alternatives.log_odds,
             probabilities=np.exp(alternatives.log_probability),
         )
-        parts.append(suspects.take(block.has_known_label & (suspects.log_odds > min_log_odds)))
-    return Suspects.concatenate(parts)
+        suspect_blocks.append(
+            suspects.take(block.has_known_label & (suspects.log_odds > min_log_odds))
+        )
+    return Suspects.concatenate(suspect_blocks)

@@ -236,13 +236,13 @@ def _choose_without(
     )
 
 
-def _concatenate_renumbered(parts: Sequence[ScoredDocuments]) -> ScoredDocuments:
+def _concatenate_renumbered(blocks: Sequence[ScoredDocuments]) -> ScoredDocuments:
     """Return the documents of several evaluations, in order, with one table of label sets.
 
     Each evaluation numbers label sets in the order of their occurrence.
     """
-    documents = concatenate_scored_documents(parts)
-    truths = [part.truth for part in parts]
-    predictions = [part.predicted for part in parts]
+    documents = concatenate_scored_documents(blocks)
+    truths = [block.truth for block in blocks]
+    predictions = [block.predicted for block in blocks]
     labels = DocumentLabels.concatenate([*truths, *predictions])
     return replace(documents, truth=labels[: documents.n], predicted=labels[documents.n :])

@@ -191,10 +191,10 @@ class Evaluation:
 
     def merge(self, other: Self) -> None:
         """Add the documents of another evaluation of the same classes, without unknown labels."""
-        for part in other._parts:
-            truth = self._index.renumber(part.truth)
-            predicted = self._index.renumber(part.predicted)
-            self._parts.append(replace(part, truth=truth, predicted=predicted))
+        for block in other._parts:
+            truth = self._index.renumber(block.truth)
+            predicted = self._index.renumber(block.predicted)
+            self._parts.append(replace(block, truth=truth, predicted=predicted))
         self.n += other.n
         self._n_free_scores -= other.n * self._n_known
         if self.keeps_scores:

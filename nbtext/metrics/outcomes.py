@@ -95,9 +95,9 @@ def score_posterior(posterior: Posterior, truth: DocumentLabels) -> PosteriorSco
     )
 
 
-def concatenate_scored_documents(parts: Sequence[ScoredDocuments]) -> ScoredDocuments:
-    """Return the documents of all parts, in order, with the label table of the last part."""
-    if not parts:
+def concatenate_scored_documents(blocks: Sequence[ScoredDocuments]) -> ScoredDocuments:
+    """Return the documents of all blocks, in order, with the label table of the last block."""
+    if not blocks:
         no_scores = np.empty(0)
         no_labels = DocumentLabels(np.empty(0, np.int32), single_label_table(0))
         return ScoredDocuments(
@@ -109,13 +109,13 @@ def concatenate_scored_documents(parts: Sequence[ScoredDocuments]) -> ScoredDocu
             truth=no_labels,
             predicted=no_labels,
         )
-    table = parts[-1].truth.table
+    table = blocks[-1].truth.table
 
     def concatenate(name: str) -> AnyArray:
-        return np.concatenate([getattr(part, name) for part in parts])
+        return np.concatenate([getattr(block, name) for block in blocks])
 
     def concatenate_labels(name: str) -> DocumentLabels:
-        indices = np.concatenate([getattr(part, name).indices for part in parts])
+        indices = np.concatenate([getattr(block, name).indices for block in blocks])
         return DocumentLabels(indices, table)
 
     return ScoredDocuments(

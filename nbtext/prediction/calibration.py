@@ -285,14 +285,14 @@ class HeldOutScores(NamedTuple):
     """The weights of the documents, shape (n_docs,); 1 if they have none."""
 
     @classmethod
-    def concatenate(cls, parts: Sequence[HeldOutScores]) -> HeldOutScores:
-        """Return the documents of all parts, in order."""
+    def concatenate(cls, blocks: Sequence[HeldOutScores]) -> HeldOutScores:
+        """Return the documents of all blocks, in order."""
         return cls(
-            scores=np.concatenate([part.scores for part in parts]),
-            lengths=np.concatenate([part.lengths for part in parts]),
-            unknown_lengths=np.concatenate([part.unknown_lengths for part in parts]),
-            truth=DocumentLabels.concatenate([part.truth for part in parts]),
-            weights=np.concatenate([part.weights for part in parts]),
+            scores=np.concatenate([block.scores for block in blocks]),
+            lengths=np.concatenate([block.lengths for block in blocks]),
+            unknown_lengths=np.concatenate([block.unknown_lengths for block in blocks]),
+            truth=DocumentLabels.concatenate([block.truth for block in blocks]),
+            weights=np.concatenate([block.weights for block in blocks]),
         )
 
     @property

@@ -290,20 +290,20 @@ class DocumentLabels:
         return cls(np.array(indices, np.int64), LabelTable.from_sets(set_indices, n_labels))
 
     @classmethod
-    def concatenate(cls, parts: Sequence[DocumentLabels]) -> DocumentLabels:
-        """Return the labels of the documents of all parts, in order; at least one part."""
-        table = parts[0].table
-        if all(part.table is table for part in parts):
-            return cls(np.concatenate([part.indices for part in parts]), table)
+    def concatenate(cls, blocks: Sequence[DocumentLabels]) -> DocumentLabels:
+        """Return the labels of the documents of all blocks, in order; at least one block."""
+        table = blocks[0].table
+        if all(block.table is table for block in blocks):
+            return cls(np.concatenate([block.indices for block in blocks]), table)
         set_indices: dict[tuple[int, ...], int] = {}
         arrays = []
-        for part in parts:
+        for block in blocks:
             new_indices = [
                 set_indices.setdefault(labels, len(set_indices))
-                for labels in part.table.to_tuples()
+                for labels in block.table.to_tuples()
             ]
-            arrays.append(np.array([*new_indices, -1], np.int64)[part.indices])
-        n_labels = max(part.table.n_labels for part in parts)
+            arrays.append(np.array([*new_indices, -1], np.int64)[block.indices])
+        n_labels = max(block.table.n_labels for block in blocks)
         return cls(np.concatenate(arrays), LabelTable.from_sets(set_indices, n_labels))
 
     @classmethod

@@ -69,9 +69,9 @@ def find_runner_up(log_posterior: Floats, classes: Ints) -> Ints:
     """
     if log_posterior.shape[1] == 1:
         return classes
-    others = log_posterior.copy()
-    others[np.arange(classes.size), classes] = -np.inf
-    best = others.argmax(axis=1)
+    other_log_p = log_posterior.copy()
+    other_log_p[np.arange(classes.size), classes] = -np.inf
+    best = other_log_p.argmax(axis=1)
     next_classes: Ints = (classes + 1) % log_posterior.shape[1]
     return np.where(best == classes, next_classes, best).astype(np.int64)
 
@@ -236,17 +236,17 @@ class ClassPosterior(Posterior):
     def compute_log_complement(self) -> Floats:
         """Return log(1 − p).
 
-        For the most probable class it is the sum of the others, because p may round to 1.
+        For the most probable class it comes from the sum of the others, because p may round to 1.
         """
         rows = np.arange(len(self))
         best = self.log_p.argmax(axis=1)
-        others = self.log_p.copy()
-        others[rows, best] = -np.inf
-        highest = np.maximum(others.max(axis=1), -MAX_FLOAT)
+        other_log_p = self.log_p.copy()
+        other_log_p[rows, best] = -np.inf
+        highest = np.maximum(other_log_p.max(axis=1), -MAX_FLOAT)
         with np.errstate(divide="ignore"):
-            complement: Floats = np.log(-np.expm1(others))
+            complement: Floats = np.log(-np.expm1(other_log_p))
             complement[rows, best] = highest + np.log(
-                np.exp(others - highest[:, np.newaxis]).sum(axis=1)
+                np.exp(other_log_p - highest[:, np.newaxis]).sum(axis=1)
             )
         return complement
 
@@ -302,10 +302,10 @@ class ClassPosterior(Posterior):
     def find_alternatives(self, truth: DocumentLabels) -> AlternativeLabels:
         """Return the most probable other class of each document."""
         rows = np.arange(len(self))
-        others = self.log_p.copy()
-        others[rows, truth.indices] = -np.inf
-        alternatives = others.argmax(axis=1)
-        log_probability = others[rows, alternatives]
+        other_log_p = self.log_p.copy()
+        other_log_p[rows, truth.indices] = -np.inf
+        alternatives = other_log_p.argmax(axis=1)
+        log_probability = other_log_p[rows, alternatives]
         with np.errstate(invalid="ignore"):  # −inf − −inf if no class is possible
             log_odds = log_probability - self.log_p[rows, truth.indices]
         return AlternativeLabels(

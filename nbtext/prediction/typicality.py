@@ -126,19 +126,19 @@ class MeanStd(NamedTuple):
         return cls(values.size, float(f"{values.mean():.9g}"), float(f"{values.std():.9g}"))
 
     @classmethod
-    def pool(cls, parts: Sequence[MeanStd]) -> MeanStd:
-        """Return the statistics of the documents of all parts, exactly.
+    def pool(cls, groups: Sequence[MeanStd]) -> MeanStd:
+        """Return the statistics of the documents of all groups, exactly.
 
         M = Σ n m / Σ n and S² = Σ n (s² + (m − M)²) / Σ n.
 
         Source: T. Chan, G. Golub, R. LeVeque, Algorithms for computing the sample variance (1983).
         """
-        documents = sum(part.documents for part in parts)
+        documents = sum(group.documents for group in groups)
         if not documents:
             return cls(0, 0.0, 0.0)
-        mean = math.fsum(part.documents * part.mean for part in parts) / documents
+        mean = math.fsum(group.documents * group.mean for group in groups) / documents
         squares = math.fsum(
-            part.documents * (part.std**2 + (part.mean - mean) ** 2) for part in parts
+            group.documents * (group.std**2 + (group.mean - mean) ** 2) for group in groups
         )
         return cls(documents, mean, math.sqrt(squares / documents))
 
