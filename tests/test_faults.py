@@ -89,7 +89,7 @@ FAULTS = {
     51: ("files with the names of options", "cli_classify.files_with_the_names_of_options"),
     52: (
         "locales and encodings of the streams",
-        "cli_streams.the_same_bytes_under_every_locale", "warm.a_warm_run_ends_as_a_cold_one",
+        "cli_streams.the_same_bytes_under_every_locale", "fork_server.a_warm_run_ends_as_a_cold_one",
     ),
     53: ("names of any bytes", "cli_classify.names_of_any_bytes_are_given_back", "faults_streams.fault_53_names_of_any_bytes"),
     54: ("lists of names with NUL", "cli_input.lists_of_any_names", "cli_input.an_empty_list_has_no_rows_and_a_warning"),
@@ -130,7 +130,7 @@ FAULTS = {
         "cli_streams.an_empty_environment", "faults_surroundings.fault_76_no_home_no_temporary_folder_any_time_zone",
         "faults_surroundings.fault_76_a_clock_that_jumps",
     ),
-    77: ("hash seeds and order", "cli_train.same_corpus_same_bytes", "warm.a_warm_run_ends_as_a_cold_one"),
+    77: ("hash seeds and order", "cli_train.same_corpus_same_bytes", "fork_server.a_warm_run_ends_as_a_cold_one"),
     78: ("modules beside the data", "cli_streams.modules_in_the_current_directory_are_not_imported"),
     79: ("folders of others", "faults_surroundings.fault_79_temporary_files_cannot_be_guessed_or_planted"),
     80: ("an internal error", "cli_streams.an_internal_error_is_one_line_and_status_70"),

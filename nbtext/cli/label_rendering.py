@@ -36,7 +36,7 @@ def sanitise_text(text: str) -> str:
 def truncate_line(text: str, width: int) -> str:
     """Return the start of a text that fits into ``width`` columns.
 
-    >>> cut("a\u4e2d\u4e2d", 3)
+    >>> truncate_line("a\u4e2d\u4e2d", 3)
     'a\u4e2d'
     """
     return set_cell_size(text, width).rstrip()

@@ -256,7 +256,8 @@ def _describe_sizes(corpus: CorpusOverview, n_replaced: int) -> Iterator[Finding
         )
         n_labels = sum(class_sizes.values())
         if n_labels != corpus.documents:
-            detail += f"; {n_labels / corpus.documents:.2f} labels a document"
+            mean = f"{n_labels / corpus.documents:.2f}"
+            detail += f"; {mean} labels a document"
         yield Finding("classes", PASSED, detail)
 
     if not (corpus.not_utf8 or n_replaced):
