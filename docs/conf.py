@@ -1,4 +1,7 @@
-"""How Sphinx makes the site of these pages: `make docs`. Nothing on it is fetched from anywhere when it is read."""
+"""Settings of Sphinx for the site of these pages, which `make docs` builds.
+
+A reader's browser fetches nothing from other places.
+"""
 # ruff: noqa: INP001 - a script, not a package
 
 from __future__ import annotations
@@ -46,7 +49,8 @@ pygments_dark_style = "monokai"
 default_role = "literal"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-viewcode_follow_imported_members = False  # else the source of a module links back to the names that another one gives what it imports
+# Otherwise the source of a module links to the names that other modules import from it.
+viewcode_follow_imported_members = False
 toc_object_entries = (
     False  # the entries of four thousand functions make each page slow to build and to read
 )

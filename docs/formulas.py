@@ -1,7 +1,8 @@
 """What the site adds to pages that are written to be read as they are.
 
 - φ_jk gets a subscript;
-- the name of a function or file, `counts.statistics.ClassStatistics` or `text/words.py`, leads to it, and may break behind a dot;
+- the name of a function or file, `counts.statistics.ClassStatistics` or `text/words.py`, links to
+  it, and may break behind a dot;
 - a link that is called after a file, words.md, is called after the page.
 """
 # ruff: noqa: INP001 - an extension of conf.py, not a package
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 SUBSCRIPT = re.compile(
     r"(?:(?<=\b[^\W\d_])|(?<=\bdf))([²′]?)_(\{[^}]*\}|[^\W_²³ᵀ]{1,4}(?![^\W²³ᵀ]))"
 )
-"""Behind a single letter, which may have a mark, and df, document frequency; a name such as ``predict_proba`` has none."""
+"""Subscripts follow a single letter, which may have a mark, and df, the document frequency.
+
+A name such as ``predict_proba`` has none.
+"""
 
 
 class Subscripts(SphinxPostTransform):
@@ -38,7 +42,7 @@ class Subscripts(SphinxPostTransform):
 
 
 def parts(text: str) -> list[nodes.Node]:
-    """The text, with nodes for its subscripts."""
+    """Return the text, with nodes for its subscripts."""
     found: list[nodes.Node] = []
     end = 0
     for match in SUBSCRIPT.finditer(text):
@@ -59,7 +63,8 @@ class Names(SphinxPostTransform):
         """Link the names."""
         objects = self.env.domains.python_domain.objects
         for code in list(self.document.findall(nodes.literal)):
-            name = f"nbtext.{re.sub(r'^nbtext[./]', '', code.astext().removesuffix('.py')).replace('/', '.')}"
+            path = re.sub(r"^nbtext[./]", "", code.astext().removesuffix(".py"))
+            name = f"nbtext.{path.replace('/', '.')}"
             found = objects.get(name)
             if found and "." in code.astext() and not isinstance(code.parent, nodes.reference):
                 target = self.app.builder.get_relative_uri(self.env.docname, found.docname)
@@ -71,7 +76,7 @@ class Names(SphinxPostTransform):
 
 
 def breakable(name: str) -> list[nodes.Node]:
-    """The name, which may be broken behind its dots."""
+    """Return the name, which may be broken behind its dots."""
     first, *others = name.split(".")
     found: list[nodes.Node] = [nodes.Text(first)]
     for other in others:

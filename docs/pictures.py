@@ -1,4 +1,6 @@
-"""Make the pictures of docs/pictures: terminals as SVG, by running the commands in one, and pages of HTML as a browser shows them.
+"""Make the pictures of docs/pictures: terminals as SVG, and pages of HTML.
+
+The commands run in a terminal, and a browser shows the pages.
 
     python docs/pictures.py            make all of them (the pages need Chromium)
     python docs/pictures.py --check    exit 1 if a picture does not show what is printed today
@@ -121,7 +123,7 @@ class Desk:
         )
 
     def typed(self, command: str, columns: int) -> str:
-        """What a terminal gets to show."""
+        """Return what the terminal shows."""
         ours, theirs = pty.openpty()
         termios.tcsetwinsize(theirs, (50, columns))
         process = subprocess.Popen(
@@ -143,7 +145,10 @@ class Desk:
 
 
 def _read(terminal: int) -> bytes:
-    """What is there; nothing when the last process has left the terminal, which Linux tells by an error."""
+    """Return the output that is there; nothing once the last process has left the terminal.
+
+    Linux reports that by an error.
+    """
     try:
         return os.read(terminal, 1 << 16)
     except OSError:
@@ -151,7 +156,7 @@ def _read(terminal: int) -> bytes:
 
 
 def drawn(name: str, picture: Terminal) -> str:
-    """The picture of a terminal, as SVG."""
+    """Return the picture of a terminal, as SVG."""
     from rich.console import Console
     from rich.text import Text
 
@@ -174,7 +179,7 @@ def drawn(name: str, picture: Terminal) -> str:
 
 
 def written(page: Page) -> bytes:
-    """The page that the command writes."""
+    """Return the page that the command writes."""
     with tempfile.TemporaryDirectory() as folder:
         desk = Desk(Path(folder))
         desk.run(TRAIN)
@@ -183,7 +188,7 @@ def written(page: Page) -> bytes:
 
 
 def photographed(page: Page, content: bytes) -> bytes:
-    """A PNG of the upper part of a page, with the digest of the page in it."""
+    """Return a PNG of the upper part of a page, with the digest of the page in it."""
     browser = next(
         (
             path
@@ -222,7 +227,7 @@ def photographed(page: Page, content: bytes) -> bytes:
 
 
 def shown(svg: str) -> list[str]:
-    """The text in a picture of a terminal but for seconds; how rich draws it may change."""
+    """Return the text in a picture of a terminal but for seconds; how rich draws it may change."""
     words = " ".join(
         html.unescape(text) for text in re.findall(r"<text[^>]*>([^<]*)</text>", svg)
     ).split()

@@ -1,4 +1,4 @@
-"""The reference: the help of every command, with an anchor for each option, and a table of all parameters.
+"""The reference: the help of each command, an anchor for each option, and all parameters.
 
 Sphinx writes it to reference.md; as a script, print it.
 """
@@ -52,7 +52,10 @@ def reference() -> str:
 
 
 def _command(command: Command, context: click.Context) -> list[str]:
-    """Return the section of a command. An option is a literal with an id, and a definition, which wraps where a block would not."""
+    """Return the section of a command.
+
+    An option is a literal with an id and a definition, which wraps where a block would not.
+    """
     paragraphs, examples = command.split_help()
     parts = [
         f"## nbtext {command.name}",
@@ -83,7 +86,7 @@ def _block(language: str, text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    """Return plain text as Markdown that shows it: names of options as literals, other marks escaped."""
+    """Return plain text as Markdown: names of options as literals, other marks escaped."""
     return MARKED.sub(lambda found: f"`{found[0]}`" if found["code"] else f"\\{found[0]}", text)
 
 
@@ -175,7 +178,7 @@ def _settings() -> str:
 
 
 def write_page(_app: Sphinx, _config: object) -> None:
-    """Write the page if it is missing or has changed, so that Sphinx does not read it again for nothing."""
+    """Write the page if it is missing or has changed, so that Sphinx reads it only then."""
     page = reference()
     if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != page:
         PAGE.write_text(page, encoding="utf-8")

@@ -1,4 +1,7 @@
-"""A page of the site for each room of the code, in the order of the table in architecture.md: its modules, what they define, and the source."""
+"""Write a page of the site for each package of the code: its modules, their names and the source.
+
+The order is that of the table in architecture.md.
+"""
 # ruff: noqa: INP001 - an extension of conf.py, not a package
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ ROW = re.compile(r"^\| (`[a-z_]+/?`(?:, `[a-z_]+/?`)*) \| (.+?) \| (.*?) \|$", r
 
 
 class Room(NamedTuple):
-    """A row of the table: names of modules and packages below nbtext, what they do, and the guide to them."""
+    """A row of the table: modules and packages of nbtext, what they do, and the guide to them."""
 
     names: tuple[str, ...]
     purpose: str
@@ -71,7 +74,7 @@ class UnsearchedDomain(PythonDomain):
 
 
 def rooms() -> list[Room]:
-    """The rooms, from the ground up."""
+    """Return the rooms, from the ground up."""
     table = (HERE / "architecture.md").read_text(encoding="utf-8")
     return [
         Room(tuple(re.findall(r"[a-z_]+", names)), purpose, guide)
@@ -98,7 +101,10 @@ def write_pages(_app: Sphinx, _config: object) -> None:
 def plain_text(
     _app: Sphinx, _what: str, _name: str, _thing: object, _options: object, lines: list[str]
 ) -> None:
-    """Docstrings are written as plain text, in which |x| is an absolute value and a tuple's fields need no explanation."""
+    """Docstrings are plain text, in which |x| is an absolute value.
+
+    The fields of a tuple need no explanation.
+    """
     lines[:] = [
         "" if line.startswith("Alias for field number") else line.replace("|", "\\|")
         for line in lines

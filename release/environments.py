@@ -1,7 +1,10 @@
-"""Install a wheel into clean environments and use it there: `python release/environments.py dist/nbtext-*.whl` prints a table.
+"""Install a wheel into clean environments and use it there.
 
-One environment for each Python from 3.11 to 3.14 that is found (on PATH, or below $PYENV_ROOT), with the newest packages, and one for the
-oldest of them with the lowest versions that pyproject.toml declares. In each, nbtext learns the service desk, answers, and judges itself; the
+`python release/environments.py dist/nbtext-*.whl` prints a table.
+
+There is an environment for each Python from 3.11 to 3.14 on PATH or below $PYENV_ROOT, with the
+newest packages, and one for the oldest of them with the lowest versions that pyproject.toml
+declares. In each, nbtext trains on the service desk, predicts and evaluates. The
 answers must be the same everywhere. Exit status 1 if anything failed.
 """
 # ruff: noqa: INP001, S603, T201 - a script, not a package, which runs what it has installed and prints a table

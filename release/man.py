@@ -1,6 +1,9 @@
-"""Manual pages of all commands, from the declarations that --help has: `python release/man.py [FOLDER]` writes them to build/man or FOLDER.
+"""Write the manual pages of all commands, from the declarations of their help.
 
-`release/man_hook.py` does so when a wheel is built, which installs them to share/man/man1. Format: man(7).
+`python release/man.py [FOLDER]` writes them to build/man or FOLDER.
+
+`release/man_hook.py` does so for a wheel, which installs them to share/man/man1.
+Format: man(7).
 """
 # ruff: noqa: INP001 - a script, not a package
 
@@ -94,7 +97,7 @@ def _verbatim(lines: list[str]) -> list[str]:
 
 
 def _escaped(text: str) -> str:
-    """Return a line of text as man reads it: hyphens are those that are typed, and no line begins with a request."""
+    """Return a line of text for man: typed hyphens, and no request at the start of a line."""
     text = "".join(
         each if each.isascii() else f"\\[u{ord(each):04X}]"
         for each in text.replace("\\", "\\e").replace("-", "\\-")

@@ -1,4 +1,4 @@
-"""Hatchling calls this when it builds a wheel: the manual pages are made before it collects the files."""
+"""A hook of Hatchling that makes the manual pages before it collects the files of a wheel."""
 # ruff: noqa: INP001 - a script, not a package
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ class ManualPages(BuildHookInterface):  # type: ignore[misc]
     """Writes the pages of `release/man.py` to build/man."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Write them, or say which Python is needed: pip asks for this before it looks at requires-python."""
+        """Write the pages, or say which Python is needed.
+
+        pip calls this before it looks at requires-python.
+        """
         del version, build_data
         if sys.version_info < (3, 11):  # noqa: UP036
             sys.exit(

@@ -126,7 +126,8 @@ def compute_prior_weights(
 ) -> Floats:
     """Return numbers in proportion to π_k, shape (n_classes,).
 
-    A class without documents has 0. ``class_documents``, shape (n_classes,), replace the documents of the statistics.
+    A class without documents has 0.
+    ``class_documents``, shape (n_classes,), replace the documents of the statistics.
     """
     if class_documents is None:
         class_documents = statistics.class_documents
@@ -494,7 +495,8 @@ def get_additive_classifier(classifier: Classifier) -> AdditiveClassifier | None
 def get_attribute_likelihoods(classifier: Classifier) -> AttributeLikelihoods | None:
     """Return the distributions of the attributes in each class.
 
-    Return None without attributes. Some classifiers add them to the scores. For all others they are only shown.
+    Return None without attributes. Some classifiers add them to the scores.
+    For all others they are only shown.
     """
     statistics = classifier.training.statistics
     settings = classifier.training.settings

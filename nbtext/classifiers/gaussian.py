@@ -8,7 +8,8 @@ T. Hastie, R. Tibshirani, J. Friedman, The elements of statistical learning (200
 
 Covariances are shrunk, so that they have an inverse for few documents too. The shared one,
 S = Σ_d (x_d − μ_k(d))(x_d − μ_k(d))ᵀ / D, is shrunk towards a sphere:
-Σ = (1 − w) S + w (tr S / p) I (O. Ledoit, M. Wolf, A well-conditioned estimator for large-dimensional covariance matrices, 2004).
+Σ = (1 − w) S + w (tr S / p) I (O. Ledoit, M. Wolf, A well-conditioned estimator for
+large-dimensional covariance matrices, 2004).
 The covariance of a class is shrunk towards the shared one, by a prior worth ν documents:
 Σ_k = (D_k S_k + ν Σ)/(D_k + ν) (J. Friedman, Regularized discriminant analysis, 1989; K. Murphy,
 Machine learning, 2012, section 4.6.2.1).
@@ -204,8 +205,10 @@ class GaussianClasses:
         """Estimate the distributions from documents.
 
         ``features`` have the shape (n_docs, n_features), ``classes`` (n_docs,). The keyword
-        arguments are explained in `estimate_covariances`. A class without documents gets the mean of
-        all documents and the shared covariance. Raise `UsageError` if a covariance has no inverse.
+        arguments are explained in `estimate_covariances`. A class without documents gets the mean
+        of all documents and the shared covariance.
+
+        Raise `UsageError` if a covariance has no inverse.
         """
         means = _compute_class_means(features, classes, n_classes)
         covariances = estimate_covariances(

@@ -350,7 +350,7 @@ def recognise_columns(rows: Rows, reading: Reading, *, labelled: bool) -> Readin
 
 
 def _set_columns(reading: Reading, indices: Mapping[str, int], names: Names) -> Reading:
-    """Return settings with columns, given their indices and, for a table with a header, its names."""
+    """Return settings with columns, given their indices and, if there is a header, its names."""
     settings = {name: _format_column(index, names) for name, index in indices.items()}
     # The names are those of column settings.
     reading = replace(reading, **settings)  # type: ignore[arg-type]

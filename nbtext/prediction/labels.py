@@ -361,7 +361,7 @@ class LabelIndex:
     """Numbers labels and sets of labels in the order of their first occurrence."""
 
     def __init__(self, labels: Names, *, single: bool) -> None:
-        """Number some labels. In a ``single``-label corpus set k is {k}."""
+        """Start with some labels. In a ``single``-label corpus set k is {k}."""
         self._label_indices = {label: index for index, label in enumerate(labels)}
         self._set_indices: dict[tuple[int, ...], int] = {}
         if single:
