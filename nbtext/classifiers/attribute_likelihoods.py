@@ -1,4 +1,4 @@
-"""Likelihoods of attributes, the values of a document besides its text; and attributes as features.
+"""Likelihoods of attributes (values of a document in addition to its text); attributes as features.
 
 In every class each attribute has a distribution of its own. Under the naive Bayes assumption, the
 log-likelihoods add up.

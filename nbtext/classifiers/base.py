@@ -300,7 +300,7 @@ class Classifier(ABC):
         return self.estimate(training)
 
     def to_arrays(self) -> Arrays:
-        """Return the flat arrays by name that the model file stores besides the statistics."""
+        """Return the flat arrays, by name, that the model file stores next to the statistics."""
         return {}
 
     @classmethod

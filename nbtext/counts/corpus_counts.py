@@ -336,7 +336,7 @@ def _replace_labels(
 
 
 def weigh_entries(documents: CountedDocuments, unit: int, *, logs: bool) -> list[Ints]:
-    """Return what each matrix entry of single-label documents adds to its cell.
+    """Return the amounts that each matrix entry of single-label documents adds to its cell.
 
     These are arrays of shape (n_entries,) in the order of `CountTable.cells`, with ``logs`` also
     the sums of log weights.

@@ -211,7 +211,7 @@ class Prediction(NamedTuple):
     predicted: tuple[str, ...]
     """Empty if no class was predicted."""
     probability: float
-    """Of the best class, predicted or not; nan if no class is possible."""
+    """Probability of the best class, predicted or not; nan if no class is possible."""
 
 
 class _BlockRecord(NamedTuple):

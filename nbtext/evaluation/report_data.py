@@ -59,7 +59,7 @@ class ReportData:
     top_terms: tuple[ClassTerms, ...]
     provenance: Provenance = ()
     learning_curve: LearningCurve | None = None
-    """Of the training corpus."""
+    """The learning curve of the training corpus."""
     leaks: LeakResult | SampledLeakResult | None = None
     risk_curve: tuple[RiskPoint, ...] = ()
     """Precision by proportion of documents with a prediction."""

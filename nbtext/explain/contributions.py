@@ -127,7 +127,7 @@ def split_weighted_text(
 def compute_word_contributions(
     model: FittedModel, words: LocatedWords, matrix: DocumentTermMatrix, pair: tuple[int, int]
 ) -> tuple[Floats, float, bool]:
-    """Return what words add to the score of the first class of ``pair`` over the second.
+    """Return the nats that words add to the score of the first class of ``pair`` over the second.
 
     ``matrix`` contains only this document. Return the contributions, shape (n_words,), the
     difference of the scores without any word, and True if the contributions are exact. If scores

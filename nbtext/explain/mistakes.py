@@ -134,7 +134,7 @@ class ExcerptFinder:
     def _compute_word_nats(
         self, words: LocatedWords, matrix: DocumentTermMatrix, answer: int, rival: int
     ) -> Floats:
-        """Return what each word adds to the answer over the rival, shape (n_words,)."""
+        """Return the nats that each word adds to the prediction over its rival: (n_words,)."""
         contributions = compute_term_contributions(
             self._model.text_classifier, matrix, np.array([answer]), np.array([rival])
         )

@@ -61,7 +61,7 @@ class Criteria:
     """The fit of a model to its data, in nats. Infinite if the data are impossible."""
 
     evidence: float | None
-    """Of data and labels together; of the data only if the labels have no evidence.
+    """Log evidence of data and labels; of the data only if the labels have no evidence.
 
     None if the data have no evidence."""
     evidence_of_labels: float | None
@@ -189,7 +189,7 @@ class ComparedModel:
     """`FOR_EACH_CLASS` or `FOR_ALL_CLASSES`, and whether a file set the pseudo-counts."""
     smoothing: float
     log_evidence: float
-    """Of the data, in nats."""
+    """Log evidence of the data, in nats."""
     probability: float
     """p(m | data), if all models have the same prior probability."""
     log_bayes_factor: float

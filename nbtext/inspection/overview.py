@@ -40,7 +40,7 @@ class ClassPerplexity:
     unknown: int
     """Tokens that are not in the model."""
     log_likelihood: float
-    """Of all tokens, in nats."""
+    """Log-likelihood of all tokens, in nats."""
     perplexity: float
     """Infinite if the text is impossible, nan without tokens."""
 

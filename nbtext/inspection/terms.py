@@ -235,7 +235,7 @@ def _make_word_details(
 def choose_term_probabilities(model: TextClassifier) -> TermProbabilities:
     """Return the probabilities by which the classifier scores terms.
 
-    For a classifier without such probabilities, return those of the language models.
+    If it has none, return the probabilities of the language models.
     """
     probabilities = get_term_probabilities(model.fitted.text_classifier)
     if probabilities is not None:

@@ -206,14 +206,14 @@ class RunningModel:
 
     @staticmethod
     def contrast_terms(scores_a: Floats, scores_b: Floats) -> Floats:
-        """Return what terms add to the log odds of class a over class b, shape (n_terms,).
+        """Return the nats that terms add to the log odds of class a over class b, shape (n_terms,).
 
         ``scores_a`` and ``scores_b`` are what the terms add to the scores of the two classes.
         """
         return scores_a - scores_b
 
     def score_terms(self, document: DocumentNeighbours) -> Floats:
-        """Return what each term of a document adds to s_k, shape (n_classes, n_terms)."""
+        """Return the nats that each term of a document adds to s_k, shape (n_classes, n_terms)."""
         log_ratios = _compute_log_ratios(self._counts[:, document.terms]) / LOG_RATIO_SCALE
         log_tokens = self._compute_log_tokens(self._tokens)[:, np.newaxis]
         return document.log_counts / LOG_COUNT_SCALE * (log_ratios - log_tokens)
@@ -334,12 +334,12 @@ class RunningMultiLabelModel(RunningModel):
 
     @staticmethod
     def contrast_terms(scores_a: Floats, scores_b: Floats) -> Floats:
-        """Return what terms add to the log odds of label a against the rest, shape (n_terms,)."""
+        """Return the nats that terms add to the log odds of label a against the rest."""
         del scores_b
         return scores_a
 
     def score_terms(self, document: DocumentNeighbours) -> Floats:
-        """Return what each term of a document adds to the log odds, shape (n_labels, n_terms)."""
+        """Return the nats that each term adds to the log odds, shape (n_labels, n_terms)."""
         return _subtract_rest(super().score_terms(document))
 
     @staticmethod

@@ -67,7 +67,7 @@ class ClassResult:
     roc_auc: float | None
     average_precision: float | None
     intervals: Mapping[str, Interval]
-    """Of precision and recall."""
+    """Intervals of precision and recall, by name."""
     hits: int = field(metadata=NOT_IN_JSON)
     """Documents of the class for which it was predicted."""
 

@@ -576,7 +576,7 @@ class TextClassifier:
         )
 
     def explain(self, texts: Iterable[Text], against: str | None = None) -> list[ExplainedDocument]:
-        """Return what each word of each text adds to the log odds of its class.
+        """Explain the class of each text by the nats that each word adds to its log odds.
 
         The explanations are those of `nbtext explain`. The class is compared with the runner-up, or
         with the class ``against``. Raise `UsageError` if the model has no such class, or only one

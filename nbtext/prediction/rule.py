@@ -245,7 +245,7 @@ class DecisionRule:
     guaranteed.
     """
     labels_from: float | tuple[float, ...] | None = None
-    """Of multi-label models, the probability from which a label is predicted.
+    """The probability from which a multi-label model predicts a label.
 
     One for all labels, or one for each label. With None the predicted set has the greatest
     expected F1.
