@@ -221,7 +221,7 @@ def test_what_the_cluster_logs_is_not_told(cluster: Cluster) -> None:
     code = (
         "import logging, sys\n"
         "from nbtext.parallel.cluster import connect_cluster\n"
-        "with cluster(sys.argv[1]):\n"
+        "with connect_cluster(sys.argv[1]):\n"
         "    for name in ('distributed', 'distributed.client', 'distributed.comm.tcp', 'tornado.application'):\n"
         "        logging.getLogger(name).warning('a worker went')\n"
     )
