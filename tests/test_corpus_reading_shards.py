@@ -145,7 +145,9 @@ def test_any_parts_hold_each_record_once_in_order(
         )
         try:
             expected, noticed = whole(paths, labelled=labelled, **reading)
-        except UsageError:  # lines above the header
+        except UsageError as refusal:
+            if "the first line is no part of the table" not in str(refusal):
+                raise
             reject()
         found, notices, _ = in_shards(paths, size, labelled=labelled, **reading)
         assert found == expected
